@@ -1,0 +1,175 @@
+import { parseDuration, formatDuration, type Duration } from "./duration.ts";
+import { DrainError } from "./errors.ts";
+import { policyKinds, type Policy } from "./policy.ts";
+
+/** What a user may say; every field has a default. Durations are "5s", "300ms" or milliseconds. */
+export interface DrainOptions {
+  /** Default "adaptive". */
+  policy?: Policy["kind"];
+  /** Shortest hold. Time spent in preStop hooks counts towards it. Default 2 s. */
+  floor?: Duration;
+  /** Longest hold. Default: grace - prestop - reserve. */
+  cap?: Duration;
+  /** terminationGracePeriodSeconds of the pod. Default 30 s, as in Kubernetes. */
+  grace?: Duration;
+  /** Part of the grace period that preStop hooks have used up before SIGTERM. Default 0. */
+  prestop?: Duration;
+  /** Time kept free before SIGKILL for closing. Default 5 s, or a third of what grace is left if that is less. */
+  reserve?: Duration;
+  /** `fixed`: the delay. Required there. */
+  delay?: Duration;
+  /** `quiet`: how long nothing may arrive. Default 5 s. */
+  window?: Duration;
+  /** `adaptive`: requests that one termination may lose on average. Default 0.001. */
+  lossBudget?: number;
+  /** `adaptive`: mean convergence time expected of a sender. Default 4 s. */
+  convergence?: Duration;
+  /** `acknowledged`: who must confirm. Required there. */
+  consumers?: readonly string[];
+  /** `acknowledged`: how many of them. Default: all. */
+  quorum?: number;
+  /** How long connections that were open before the hold must have been silent. Default 1 s. */
+  requestQuiet?: Duration;
+  /** How many senders are told apart; further ones are counted together. Default 1024. */
+  maxSenders?: number;
+}
+
+/** Checked settings, all in milliseconds; `floor` and `cap` count from the beginning of the hold. */
+export interface DrainConfig {
+  readonly policy: Policy;
+  readonly floor: number;
+  readonly cap: number;
+  /** Time between the deletion and the beginning of the hold. */
+  readonly prestop: number;
+  readonly requestQuiet: number;
+  readonly maxSenders: number;
+}
+
+export const drainDefaults = {
+  policy: "adaptive",
+  floor: 2_000,
+  grace: 30_000,
+  prestop: 0,
+  reserve: 5_000,
+  window: 5_000,
+  // 300 terminations without a loss need a budget near 2e-4 * (rate * convergence + 1); see docs/decision.md.
+  lossBudget: 0.001,
+  convergence: 4_000,
+  requestQuiet: 1_000,
+  maxSenders: 1_024,
+} as const;
+
+const optionNames: ReadonlySet<string> = new Set([
+  ...Object.keys(drainDefaults),
+  ...["cap", "delay", "consumers", "quorum"],
+]);
+
+/** Checks options and fills in defaults. @throws {DrainError} naming the option at fault. */
+export function parseConfig(options: DrainOptions = {}): DrainConfig {
+  for (const name of Object.keys(options))
+    if (!optionNames.has(name))
+      throw new DrainError(
+        "LAMEDUCK_UNKNOWN_OPTION",
+        name,
+        `no such option; known are ${[...optionNames].join(", ")}`,
+      );
+  const duration = (
+    name: "floor" | "grace" | "prestop" | "window" | "convergence" | "requestQuiet",
+  ): number => parseDuration(options[name] ?? drainDefaults[name], name);
+
+  const grace = duration("grace");
+  const prestop = duration("prestop");
+  const left = grace - prestop;
+  const reserve =
+    options.reserve === undefined
+      ? Math.max(0, Math.min(drainDefaults.reserve, left / 3))
+      : parseDuration(options.reserve, "reserve");
+  const longest = left - reserve;
+  if (longest <= 0)
+    throw new DrainError(
+      "LAMEDUCK_NO_TIME_TO_HOLD",
+      reserve >= left && prestop < grace ? "reserve" : "grace",
+      `${formatDuration(grace)} grace - ${formatDuration(prestop)} preStop - ${formatDuration(reserve)} reserve leaves ${formatDuration(longest)} to hold`,
+    );
+  const cap = options.cap === undefined ? longest : parseDuration(options.cap, "cap");
+  if (cap > longest)
+    throw new DrainError(
+      "LAMEDUCK_CAP_ABOVE_GRACE",
+      "cap",
+      `${formatDuration(cap)} is more than ${formatDuration(grace)} grace - ${formatDuration(prestop)} preStop - ${formatDuration(reserve)} reserve = ${formatDuration(longest)}`,
+    );
+  if (cap <= 0) throw new DrainError("LAMEDUCK_NO_TIME_TO_HOLD", "cap", "is zero");
+  // A default floor bends to a short grace period; one that was asked for does not.
+  const floor = Math.max(0, duration("floor") - prestop);
+  if (floor > cap && options.floor !== undefined)
+    throw new DrainError(
+      "LAMEDUCK_FLOOR_ABOVE_CAP",
+      "floor",
+      `${formatDuration(floor)} is above the cap of ${formatDuration(cap)}`,
+    );
+  return Object.freeze({
+    policy: parsePolicy(options, duration),
+    floor: Math.min(floor, cap),
+    cap,
+    prestop,
+    requestQuiet: duration("requestQuiet"),
+    maxSenders: wholeNumber(options.maxSenders ?? drainDefaults.maxSenders, "maxSenders", 1, 1_000_000),
+  });
+}
+
+function parsePolicy(options: DrainOptions, duration: (name: "window" | "convergence") => number): Policy {
+  const kind = options.policy ?? drainDefaults.policy;
+  switch (kind) {
+    case "fixed":
+      if (options.delay === undefined)
+        throw new DrainError("LAMEDUCK_MISSING_OPTION", "delay", "the policy fixed needs a delay");
+      return Object.freeze({ kind, delay: parseDuration(options.delay, "delay") });
+    case "until-deadline":
+      return Object.freeze({ kind });
+    case "quiet":
+      return Object.freeze({ kind, window: duration("window") });
+    case "adaptive": {
+      const convergence = duration("convergence");
+      if (convergence === 0) throw new DrainError("LAMEDUCK_BAD_DURATION", "convergence", "must be above 0");
+      return Object.freeze({ kind, lossBudget: positive(options.lossBudget), convergence });
+    }
+    case "acknowledged":
+      return Object.freeze(parseAcknowledged(options));
+    default:
+      throw new DrainError(
+        "LAMEDUCK_UNKNOWN_POLICY",
+        "policy",
+        `${JSON.stringify(kind)} is not one of ${policyKinds.join(", ")}`,
+      );
+  }
+}
+
+function parseAcknowledged(options: DrainOptions): Policy {
+  const consumers = [...new Set(options.consumers ?? [])];
+  if (consumers.length === 0)
+    throw new DrainError(
+      "LAMEDUCK_MISSING_OPTION",
+      "consumers",
+      "the policy acknowledged needs at least one consumer",
+    );
+  const quorum = options.quorum ?? consumers.length;
+  if (!Number.isInteger(quorum) || quorum < 1 || quorum > consumers.length)
+    throw new DrainError("LAMEDUCK_BAD_QUORUM", "quorum", `${quorum} of ${consumers.length} consumers`);
+  return { kind: "acknowledged", consumers: Object.freeze(consumers), quorum };
+}
+
+function positive(value: number = drainDefaults.lossBudget): number {
+  if (typeof value !== "number" || !Number.isFinite(value) || value <= 0)
+    throw new DrainError("LAMEDUCK_BAD_NUMBER", "lossBudget", `${String(value)} is not a number above 0`);
+  return value;
+}
+
+function wholeNumber(value: number, option: string, least: number, most: number): number {
+  if (!Number.isInteger(value) || value < least || value > most)
+    throw new DrainError(
+      "LAMEDUCK_BAD_NUMBER",
+      option,
+      `${String(value)} is not a whole number from ${least} to ${most}`,
+    );
+  return value;
+}

@@ -1,0 +1,207 @@
+import type { DrainConfig } from "./config.ts";
+import type { Observation } from "./observation.ts";
+import { SenderTable } from "./senders.ts";
+
+/** Why the hold ended. `floor`: the policy was content before the shortest hold was over. `idle`: nothing has ever arrived. */
+export type StopReason = "delay" | "floor" | "quiet" | "idle" | "acknowledged" | "cap" | "forced";
+
+/** What a hold that goes on is waiting for. */
+export type Wait =
+  "termination" | "floor" | "delay" | "deadline" | "silence" | "requests" | "in-flight" | "acknowledgements";
+
+export type Decision =
+  | { readonly stop: true; readonly reason: StopReason }
+  | {
+      readonly stop: false;
+      /** Ask again then, unless an observation that ends a wait (in-flight, acknowledgement, force) comes first. */
+      readonly until: number;
+      readonly waitingFor: Wait;
+    };
+
+/** Numbers behind a decision, for logs and reports. */
+export interface Explanation {
+  /** Requests expected to arrive after a stop now. Only the adaptive policy weighs them. */
+  readonly expectedLoss: number;
+  readonly inFlight: number;
+  readonly senders: number;
+  /** New connections since the hold began. */
+  readonly connections: number;
+  /** Requests on older connections since the hold began. */
+  readonly requests: number;
+  /** Time of the last arrival of either kind, if any. */
+  readonly lastArrival: number | undefined;
+}
+
+/**
+ * The decision when a terminating pod may stop. It has no clock and does nothing by itself: it is told what was observed, and asked.
+ * Times may come from any clock, as long as it is one and the same and never runs backwards.
+ */
+export class Drain {
+  readonly config: DrainConfig;
+  readonly #acknowledged = new Set<string>();
+  #senders: SenderTable | undefined;
+  #terminatedAt: number | undefined;
+  #forced = false;
+  #inFlight = 0;
+  /** Time in which nothing could be seen; silences are measured on a clock that stood still meanwhile. */
+  #blind = 0;
+  #lastConnection = -Infinity;
+  #lastRequest = -Infinity;
+  #lastArrival: number | undefined;
+  #connections = 0;
+  #requests = 0;
+
+  constructor(config: DrainConfig) {
+    this.config = config;
+  }
+
+  observe(observation: Observation): void {
+    const seen = observation.at - this.#blind;
+    this.#senders ??= new SenderTable(this.config.maxSenders, seen);
+    switch (observation.type) {
+      case "watching":
+        this.#senders.watchingFrom(seen);
+        return;
+      case "termination":
+        // A second SIGTERM changes nothing: group signals and forwarding parents deliver it twice.
+        this.#terminatedAt ??= observation.at;
+        return;
+      case "arrival":
+        this.#arrival(observation.sender, observation.kind, observation.at, seen);
+        return;
+      case "rate":
+        this.#senders.rate(observation.sender, observation.perSecond / 1_000, seen);
+        return;
+      case "in-flight":
+        this.#inFlight = Math.max(0, this.#inFlight + observation.change);
+        if (this.#inFlight === 0) this.#lastRequest = Math.max(this.#lastRequest, seen);
+        return;
+      case "acknowledgement":
+        this.#acknowledged.add(observation.consumer);
+        return;
+      case "blind":
+        this.#blind += Math.max(0, observation.at - observation.from);
+        return;
+      case "force":
+        this.#forced = true;
+        return;
+    }
+  }
+
+  decide(now: number): Decision {
+    if (this.#terminatedAt === undefined) return { stop: false, until: Infinity, waitingFor: "termination" };
+    if (this.#forced) return { stop: true, reason: "forced" };
+    const { floor, cap } = this.config;
+    const held = now - this.#terminatedAt;
+    if (held >= cap) return { stop: true, reason: "cap" };
+    const wait = this.#wait(now);
+    if (held < floor) return this.#goOn(Math.max(floor, (wait?.until ?? 0) - this.#terminatedAt), "floor");
+    if (wait) return this.#goOn(wait.until - this.#terminatedAt, wait.for);
+    return { stop: true, reason: this.#reason(this.#terminatedAt + floor) };
+  }
+
+  explain(now: number): Explanation {
+    return {
+      expectedLoss: this.#expectedLoss(now),
+      inFlight: this.#inFlight,
+      senders: this.#senders?.size ?? 0,
+      connections: this.#connections,
+      requests: this.#requests,
+      lastArrival: this.#lastArrival,
+    };
+  }
+
+  #arrival(sender: string, kind: "connection" | "request", at: number, seen: number): void {
+    const held = this.#terminatedAt !== undefined;
+    if (kind === "connection") {
+      this.#senders?.arrival(sender, seen);
+      this.#lastConnection = Math.max(this.#lastConnection, seen);
+      if (held) this.#connections++;
+    } else {
+      this.#lastRequest = Math.max(this.#lastRequest, seen);
+      if (held) this.#requests++;
+    }
+    this.#lastArrival = Math.max(this.#lastArrival ?? -Infinity, at);
+  }
+
+  /** What the policy still waits for at `now`, and until when at least; undefined once it is content. */
+  #wait(now: number): { until: number; for: Wait } | undefined {
+    const { policy, requestQuiet } = this.config;
+    const terminatedAt = this.#terminatedAt ?? now;
+    switch (policy.kind) {
+      case "fixed":
+        return later(now, terminatedAt + policy.delay, "delay");
+      case "until-deadline":
+        return { until: Infinity, for: "deadline" };
+      case "quiet": {
+        const last = Math.max(this.#lastConnection, this.#lastRequest) + this.#blind;
+        return later(now, Math.max(last, terminatedAt) + policy.window, "silence") ?? this.#waitInFlight();
+      }
+      case "adaptive":
+        return this.#waitForEvidence(now, policy) ?? this.#waitForOldConnections(now, requestQuiet);
+      case "acknowledged": {
+        const confirmed = policy.consumers.filter((consumer) => this.#acknowledged.has(consumer)).length;
+        if (confirmed < policy.quorum) return { until: Infinity, for: "acknowledgements" };
+        return this.#waitForOldConnections(now, requestQuiet);
+      }
+    }
+  }
+
+  #waitForEvidence(now: number, policy: { lossBudget: number }): { until: number; for: Wait } | undefined {
+    if (this.#expectedLoss(now) < policy.lossBudget) return undefined;
+    return { until: this.#crossing(now, policy.lossBudget), for: "silence" };
+  }
+
+  /** Connections from before the hold are a second clock: they must be silent too, and nothing in flight. */
+  #waitForOldConnections(now: number, quiet: number): { until: number; for: Wait } | undefined {
+    return (
+      this.#waitInFlight() ??
+      (this.#requests > 0 ? later(now, this.#lastRequest + this.#blind + quiet, "requests") : undefined)
+    );
+  }
+
+  #waitInFlight(): { until: number; for: Wait } | undefined {
+    return this.#inFlight > 0 ? { until: Infinity, for: "in-flight" } : undefined;
+  }
+
+  #expectedLoss(now: number): number {
+    if (!this.#senders || this.#terminatedAt === undefined) return 0;
+    const { policy, prestop } = this.config;
+    const convergence = policy.kind === "adaptive" ? policy.convergence : 4_000;
+    return this.#senders.expectedLoss(now - this.#blind, this.#terminatedAt - prestop, convergence);
+  }
+
+  /** The first whole millisecond of the hold at which the expected loss, falling in silence, is below the budget. */
+  #crossing(now: number, budget: number): number {
+    const from = this.#terminatedAt ?? now;
+    let over = Math.floor(now - from);
+    let under = Math.ceil(this.config.cap);
+    while (under - over > 1) {
+      const middle = Math.floor((over + under) / 2);
+      if (this.#expectedLoss(from + middle) < budget) under = middle;
+      else over = middle;
+    }
+    return from + under;
+  }
+
+  #goOn(hold: number, waitingFor: Wait): Decision {
+    return { stop: false, until: (this.#terminatedAt ?? 0) + Math.min(hold, this.config.cap), waitingFor };
+  }
+
+  #reason(floorAt: number): StopReason {
+    const { kind } = this.config.policy;
+    if (kind === "acknowledged") return "acknowledged";
+    if (kind !== "fixed" && this.#lastArrival === undefined) return "idle";
+    if (!this.#wait(floorAt) && this.config.floor > 0 && this.#firedBy(floorAt)) return "floor";
+    return kind === "fixed" ? "delay" : "quiet";
+  }
+
+  /** Whether everything that ended the wait had been seen by `at`. */
+  #firedBy(at: number): boolean {
+    return Math.max(this.#lastConnection, this.#lastRequest) + this.#blind <= at;
+  }
+}
+
+function later(now: number, until: number, what: Wait): { until: number; for: Wait } | undefined {
+  return now < until ? { until, for: what } : undefined;
+}

@@ -1,0 +1,30 @@
+/** Every way a drain configuration can be wrong. The same codes stand in docs/errors.md. */
+export const drainErrors = {
+  LAMEDUCK_BAD_DURATION: 'write a duration as "300ms", "5s", "2m" or a number of milliseconds',
+  LAMEDUCK_BAD_NUMBER: "give a finite number in the range named",
+  LAMEDUCK_UNKNOWN_OPTION: "remove it, or correct its spelling",
+  LAMEDUCK_UNKNOWN_POLICY: "choose fixed, until-deadline, quiet, adaptive or acknowledged",
+  LAMEDUCK_MISSING_OPTION: "add the option named",
+  LAMEDUCK_NO_TIME_TO_HOLD:
+    "raise the grace period (terminationGracePeriodSeconds), or lower the reserve or the preStop hook's time",
+  LAMEDUCK_FLOOR_ABOVE_CAP: "lower the floor, or raise the cap or the grace period",
+  LAMEDUCK_CAP_ABOVE_GRACE: "lower the cap, or raise the grace period (terminationGracePeriodSeconds)",
+  LAMEDUCK_BAD_QUORUM: "ask for at least one and at most all of the consumers",
+} as const;
+
+export type DrainErrorCode = keyof typeof drainErrors;
+
+/** A mistake in the configuration: `code` is stable, `option` is the place, `remedy` says what to do. */
+export class DrainError extends Error {
+  readonly code: DrainErrorCode;
+  readonly option: string;
+  readonly remedy: string;
+
+  constructor(code: DrainErrorCode, option: string, problem: string) {
+    super(`${option}: ${problem}`);
+    this.name = "DrainError";
+    this.code = code;
+    this.option = option;
+    this.remedy = drainErrors[code];
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * What silence proves. Times and rates share one unit (here milliseconds and arrivals per millisecond).
+ *
+ * A sender sends at rate r until it converges, which happens at hazard u = 1/m (m: mean convergence time). After a silence x:
+ *
+ *     S = probability that a sender still sending is silent for x        e^(-r x) for Poisson arrivals at a known rate
+ *     J = probability that it converged within x, before any arrival     u/(r+u) * (1 - e^(-(r+u) x))
+ *     P = e^(-u x) S / (e^(-u x) S + J)                                  probability that it still sends
+ *     loss = P * r * m                                                   requests it would still send
+ *
+ * With S = e^(-r x) this is the "P(alive)" of Schmittlein, Morrison & Colombo (1987).
+ */
+
+/** No sender opens more than 10,000 connections in a millisecond; the bound keeps arithmetic on any finite input free of NaN. */
+const highestRate = 10_000;
+
+/** What is known of one sender's habits before the silence in question. */
+export interface Habit {
+  /** Mean rate until the last arrival. */
+  readonly rate: number;
+  /** Rate expected now, given that it may have been overestimated from few arrivals. */
+  readonly rateNow: number;
+  /** -ln S: how surprising the silence is for a sender still sending, in nats. */
+  readonly surprise: number;
+}
+
+/** The habit of a sender whose rate is known. */
+export function knownHabit(rate: number, silence: number): Habit {
+  const bounded = Math.min(rate, highestRate);
+  return { rate: bounded, rateNow: bounded, surprise: bounded * silence };
+}
+
+/**
+ * The habit of a sender seen to make `gaps` gaps in `exposure`: the predictive tail S = (t/(t+x))^n (Solow 1993), because a
+ * rate learnt from few arrivals is uncertain; and no silence counts for more than its longest gap allows, because arrivals come
+ * in bursts: of n Poisson gaps the longest is about (ln n + 0.577)/r, so (ln n + 0.577)/longest is the rate in the tail.
+ */
+export function learntHabit(gaps: number, exposure: number, longestGap: number, silence: number): Habit {
+  const t = Math.max(exposure, 1 / highestRate);
+  const predictive = gaps * Math.log1p(silence / t);
+  const bursty = longestGap > 0 ? (silence * (Math.log(Math.max(gaps, 1)) + 0.577)) / longestGap : predictive;
+  return {
+    rate: Math.min(gaps / t, highestRate),
+    rateNow: Math.min(gaps / (t + silence), highestRate),
+    surprise: Math.min(predictive, bursty),
+  };
+}
+
+/** P: the probability that a sender of this habit, silent for `silence`, still sends here. */
+export function aliveProbability(habit: Habit, silence: number, convergence: number): number {
+  const u = 1 / convergence;
+  const total = habit.rate + u;
+  const logConverged = Math.log(u / total) + Math.log(-Math.expm1(-total * silence));
+  return 1 / (1 + Math.exp(logConverged + u * silence + habit.surprise));
+}
+
+/** Requests that this sender is expected to send still. */
+export function expectedLoss(habit: Habit, silence: number, convergence: number): number {
+  return aliveProbability(habit, silence, convergence) * habit.rateNow * convergence;
+}
+
+/**
+ * An upper bound for `count` senders of which only the sum of the rates and the shortest silence are known: r * P(r) rises to
+ * its peak and is concave up to there, so equal shares below the peak are the worst case.
+ */
+export function expectedLossOfCrowd(
+  count: number,
+  totalRate: number,
+  silence: number,
+  convergence: number,
+): number {
+  if (count <= 0 || totalRate <= 0) return 0;
+  const lossAt = (rate: number): number => expectedLoss(knownHabit(rate, silence), silence, convergence);
+  return count * lossAt(Math.min(totalRate / count, worstRate(lossAt)));
+}
+
+/** The rate at which a single sender's expected loss peaks, by golden section on the logarithm. */
+function worstRate(lossAt: (rate: number) => number): number {
+  const ratio = (Math.sqrt(5) - 1) / 2;
+  let low = Math.log(1e-9);
+  let high = Math.log(highestRate);
+  for (let step = 0; step < 48; step++) {
+    const left = high - ratio * (high - low);
+    const right = low + ratio * (high - low);
+    if (lossAt(Math.exp(left)) < lossAt(Math.exp(right))) low = left;
+    else high = right;
+  }
+  return Math.exp(high);
+}

@@ -1,0 +1,15 @@
+export { parseConfig, drainDefaults, type DrainConfig, type DrainOptions } from "./config.ts";
+export { Drain, type Decision, type Explanation, type StopReason, type Wait } from "./drain.ts";
+export { parseDuration, formatDuration, type Duration } from "./duration.ts";
+export { DrainError, drainErrors, type DrainErrorCode } from "./errors.ts";
+export {
+  aliveProbability,
+  expectedLoss,
+  expectedLossOfCrowd,
+  knownHabit,
+  learntHabit,
+  type Habit,
+} from "./evidence.ts";
+export type * from "./observation.ts";
+export { policyKinds, type Policy } from "./policy.ts";
+export { expandVector, runVector, type DecisionVector, type VectorOutcome } from "./vectors.ts";

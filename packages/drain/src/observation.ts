@@ -1,0 +1,65 @@
+/**
+ * What can be seen of the traffic, each with its time in milliseconds on one clock of the caller's choice.
+ * Probes (kubelet, load-balancer health checks, scrapes) are never arrivals: leave them out.
+ */
+export type Observation =
+  Watching | Termination | Arrival | Rate | InFlight | Acknowledgement | Blind | Force;
+
+/** Arrivals are complete from here on. Without it, that is the time of the first observation. */
+export interface Watching {
+  readonly type: "watching";
+  readonly at: number;
+}
+
+/** The hold begins (SIGTERM). */
+export interface Termination {
+  readonly type: "termination";
+  readonly at: number;
+}
+
+/**
+ * A new connection says that the sender still chooses this pod; a request on a connection that was open before says only that
+ * the connection lives. They are two clocks, never one.
+ */
+export interface Arrival {
+  readonly type: "arrival";
+  readonly at: number;
+  readonly sender: string;
+  readonly kind: "connection" | "request";
+}
+
+/** The rate of a sender's new connections, where it is known rather than to be learnt. */
+export interface Rate {
+  readonly type: "rate";
+  readonly at: number;
+  readonly sender: string;
+  /** New connections per second. */
+  readonly perSecond: number;
+}
+
+/** Requests begun (+n) or finished (-n). */
+export interface InFlight {
+  readonly type: "in-flight";
+  readonly at: number;
+  readonly change: number;
+}
+
+/** A consumer of the endpoint has confirmed that it no longer chooses this pod. */
+export interface Acknowledgement {
+  readonly type: "acknowledgement";
+  readonly at: number;
+  readonly consumer: string;
+}
+
+/** From `from` to `at` nothing could have been seen (a blocked event loop, a stopped process): no silence in it counts. */
+export interface Blind {
+  readonly type: "blind";
+  readonly at: number;
+  readonly from: number;
+}
+
+/** Somebody wants the hold to end now. */
+export interface Force {
+  readonly type: "force";
+  readonly at: number;
+}

@@ -1,0 +1,37 @@
+/** What must be true before a terminating pod may stop serving. Times are milliseconds. */
+export type Policy = Fixed | UntilDeadline | Quiet | Adaptive | Acknowledged;
+
+/** Stop after a delay, whatever the traffic does. */
+export interface Fixed {
+  readonly kind: "fixed";
+  readonly delay: number;
+}
+
+/** Serve until the grace period is nearly over. */
+export interface UntilDeadline {
+  readonly kind: "until-deadline";
+}
+
+/** Stop once nothing has arrived for `window` and nothing is in flight. */
+export interface Quiet {
+  readonly kind: "quiet";
+  readonly window: number;
+}
+
+/** Stop once the requests that stopping now is expected to lose are fewer than `lossBudget`. */
+export interface Adaptive {
+  readonly kind: "adaptive";
+  /** Requests that one termination may lose on average. */
+  readonly lossBudget: number;
+  /** Mean time a sender takes to learn of the deletion: the prior that evidence corrects. */
+  readonly convergence: number;
+}
+
+/** Stop once `quorum` of the named consumers have confirmed that they no longer use the pod. */
+export interface Acknowledged {
+  readonly kind: "acknowledged";
+  readonly consumers: readonly string[];
+  readonly quorum: number;
+}
+
+export const policyKinds = ["fixed", "until-deadline", "quiet", "adaptive", "acknowledged"] as const;

@@ -1,0 +1,51 @@
+import { parseConfig, type DrainOptions } from "./config.ts";
+import { Drain, type StopReason } from "./drain.ts";
+import type { Observation } from "./observation.ts";
+
+/**
+ * A decision to be taken alike by every implementation: observations, and when the hold must end and why.
+ * The files are packages/drain/vectors/*.json; all times are milliseconds.
+ */
+export interface DecisionVector {
+  readonly name: string;
+  /** What a wrong implementation would get wrong here. */
+  readonly why: string;
+  readonly config: DrainOptions;
+  readonly observations: readonly (Observation | Repeated)[];
+  readonly expect: VectorOutcome;
+}
+
+/** An observation made again and again: at `at`, `at + every` ... up to and including `to`. */
+export type Repeated = Observation & { readonly every: number; readonly to: number };
+
+export interface VectorOutcome {
+  readonly stop: number;
+  readonly reason: StopReason;
+}
+
+/** The observations one by one in order of time; those of the same time in the order written. */
+export function expandVector(vector: DecisionVector): Observation[] {
+  const all = vector.observations.flatMap((entry) => ("every" in entry ? [...repeat(entry)] : [entry]));
+  return all.sort((a, b) => a.at - b.at);
+}
+
+function* repeat({ every, to, ...observation }: Repeated): Generator<Observation> {
+  for (let index = 0; observation.at + index * every <= to; index++)
+    yield { ...observation, at: observation.at + index * every } as Observation;
+}
+
+/** Plays the observations on virtual time, asking for a decision after each one and whenever a wait is over. */
+export function runVector(vector: DecisionVector): VectorOutcome {
+  const drain = new Drain(parseConfig(vector.config));
+  const observations = expandVector(vector);
+  let next = 0;
+  let now = observations[0]?.at ?? 0;
+  for (;;) {
+    while (next < observations.length && observations[next]!.at <= now) drain.observe(observations[next++]!);
+    const decision = drain.decide(now);
+    if (decision.stop) return { stop: now, reason: decision.reason };
+    const upcoming = observations[next]?.at ?? Infinity;
+    now = Math.min(upcoming, decision.until);
+    if (now === Infinity) throw new Error(`${vector.name}: no termination among the observations`);
+  }
+}
