@@ -31,7 +31,7 @@ export function expandVector(vector: DecisionVector): Observation[] {
 
 function* repeat({ every, to, ...observation }: Repeated): Generator<Observation> {
   for (let index = 0; observation.at + index * every <= to; index++)
-    yield { ...observation, at: observation.at + index * every } as Observation;
+    yield { ...observation, at: observation.at + index * every };
 }
 
 /** Plays the observations on virtual time, asking for a decision after each one and whenever a wait is over. */
