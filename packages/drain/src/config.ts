@@ -61,7 +61,10 @@ export const drainDefaults = {
 
 const optionNames: ReadonlySet<string> = new Set([
   ...Object.keys(drainDefaults),
-  ...["cap", "delay", "consumers", "quorum"],
+  "cap",
+  "delay",
+  "consumers",
+  "quorum",
 ]);
 
 /** Checks options and fills in defaults. @throws {DrainError} naming the option at fault. */

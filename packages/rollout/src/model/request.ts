@@ -1,0 +1,59 @@
+/** What became of a request, as its client saw it. */
+export type Outcome =
+  | "ok"
+  /** The connection was refused (RST in answer to SYN). */
+  | "refused"
+  /** No connection within the time allowed, or no route to the host. */
+  | "unreachable"
+  /** The connection ended before the first byte of the answer. */
+  | "reset-before-response"
+  /** The connection ended in the middle of the answer. */
+  | "truncated"
+  /** 502, 503 or 504, or any other 5xx the app did not mean. */
+  | "bad-status"
+  | "timeout"
+  /** Complete, but not what the app answers. */
+  | "wrong-body"
+  /** The generator could not send it: no local port, no file descriptor, or out of time. */
+  | "not-sent";
+
+/** `new`: a connection of its own. `pooled`: a kept-alive connection of the sender's pool, where one is free. */
+export type ConnectionMode = "new" | "pooled";
+
+/** `slow`: the app takes long to answer. `large`: the answer is streamed for long. */
+export type RequestKind = "quick" | "slow" | "large";
+
+/** One request of the load. Times are milliseconds on the run's clock (see clock.ts); every scheduled request has a record. */
+export interface RequestRecord {
+  readonly id: number;
+  /** When the schedule wanted it sent; latency counts from here. */
+  readonly intended: number;
+  /** When it was written to the socket. */
+  readonly sent?: number;
+  /** When it was complete or had failed. */
+  readonly finished?: number;
+  readonly mode: ConnectionMode;
+  readonly kind: RequestKind;
+  /** Name of the sender that chose the pod, e.g. "node-1", "ingress-2". */
+  readonly sender: string;
+  /** The pod it went to, where known. */
+  readonly pod?: string;
+  /** How the pod is known, surest first: the sender's own choice, the app's header, the proxy's header or log, address and port, time alone. */
+  readonly podKnownBy?: "choice" | "header" | "proxy" | "tuple" | "time";
+  /** Number of the client's connection, unique in the run. */
+  readonly connection?: number;
+  /** Whether that connection had carried a request before. */
+  readonly reused: boolean;
+  /** When that connection was established. */
+  readonly connected?: number;
+  readonly outcome: Outcome;
+  readonly status?: number;
+  /** errno or library code of a failure, e.g. "ECONNREFUSED". */
+  readonly error?: string;
+  /** Bytes of the answer received. */
+  readonly received: number;
+  /** Times an intermediate proxy tried again, where it tells. */
+  readonly retries?: number;
+  /** Who ended the connection, where the sender itself did (l4-cut severing, a proxy's own reload). */
+  readonly endedBySender?: boolean;
+}
