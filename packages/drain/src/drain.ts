@@ -48,6 +48,7 @@ export class Drain {
   #lastConnection = -Infinity;
   #lastRequest = -Infinity;
   #lastArrival: number | undefined;
+  #trafficKnown = false;
   #connections = 0;
   #requests = 0;
 
@@ -70,6 +71,7 @@ export class Drain {
         this.#arrival(observation.sender, observation.kind, observation.at, seen);
         return;
       case "rate":
+        this.#trafficKnown ||= observation.perSecond > 0;
         this.#senders.rate(observation.sender, observation.perSecond / 1_000, seen);
         return;
       case "in-flight":
@@ -95,7 +97,7 @@ export class Drain {
     const held = now - this.#terminatedAt;
     if (held >= cap) return { stop: true, reason: "cap" };
     const wait = this.#wait(now);
-    if (held < floor) return this.#goOn(Math.max(floor, (wait?.until ?? 0) - this.#terminatedAt), "floor");
+    if (held < floor) return this.#goOn(Math.max(floor, wait ? wait.until - this.#terminatedAt : 0), "floor");
     if (wait) return this.#goOn(wait.until - this.#terminatedAt, wait.for);
     return { stop: true, reason: this.#reason(this.#terminatedAt + floor) };
   }
@@ -113,6 +115,7 @@ export class Drain {
 
   #arrival(sender: string, kind: "connection" | "request", at: number, seen: number): void {
     const held = this.#terminatedAt !== undefined;
+    this.#trafficKnown = true;
     if (kind === "connection") {
       this.#senders?.arrival(sender, seen);
       this.#lastConnection = Math.max(this.#lastConnection, seen);
@@ -191,7 +194,7 @@ export class Drain {
   #reason(floorAt: number): StopReason {
     const { kind } = this.config.policy;
     if (kind === "acknowledged") return "acknowledged";
-    if (kind !== "fixed" && this.#lastArrival === undefined) return "idle";
+    if (kind !== "fixed" && !this.#trafficKnown) return "idle";
     if (!this.#wait(floorAt) && this.config.floor > 0 && this.#firedBy(floorAt)) return "floor";
     return kind === "fixed" ? "delay" : "quiet";
   }

@@ -41,7 +41,7 @@ export class SenderTable {
   }
 
   watchingFrom(at: number): void {
-    this.#watchingFrom = Math.min(this.#watchingFrom, at);
+    this.#watchingFrom = at;
   }
 
   arrival(name: string, at: number): void {
@@ -67,7 +67,9 @@ export class SenderTable {
   }
 
   /** Requests expected to arrive still if the pod, deleted at `deletedAt`, stopped at `now`. */
-  expectedLoss(now: number, deletedAt: number, convergence: number): number {
+  expectedLoss(now: number, deleted: number, convergence: number): number {
+    // A silence that nobody watched is none.
+    const deletedAt = Math.max(deleted, this.#watchingFrom);
     let loss = 0;
     for (const sender of this.#senders.values()) loss += this.#lossOf(sender, now, deletedAt, convergence);
     return loss + this.#lossOfCrowd(now, deletedAt, convergence);
@@ -95,8 +97,9 @@ export class SenderTable {
     if (!crowd) return 0;
     const silence = Math.max(0, now - Math.max(crowd.last, deletedAt));
     const exposure = Math.max(1, crowd.last - crowd.from);
-    const rate = crowd.arrivals / exposure + crowd.toldRate;
-    return expectedLossOfCrowd(crowd.arrivals + crowd.told, rate, silence, convergence);
+    const arrivals = crowd.arrivals * 0.5 ** (Math.max(0, deletedAt - crowd.last) / horizon);
+    const rate = arrivals / exposure + crowd.toldRate;
+    return expectedLossOfCrowd(arrivals + crowd.told, rate, silence, convergence);
   }
 
   #crowdAt(at: number): Crowd {

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseConfig, type DrainOptions } from "../src/config.ts";
+import { formatDuration, parseDuration } from "../src/duration.ts";
+import { DrainError, drainErrors } from "../src/errors.ts";
+
+const mistakes: [title: string, options: unknown, code: string, option: string][] = [
+  ["floor above cap", { floor: "9s", cap: "5s" }, "LAMEDUCK_FLOOR_ABOVE_CAP", "floor"],
+  ["floor above what grace leaves", { floor: "20s", grace: "20s" }, "LAMEDUCK_FLOOR_ABOVE_CAP", "floor"],
+  ["cap above grace - reserve", { cap: "28s" }, "LAMEDUCK_CAP_ABOVE_GRACE", "cap"],
+  ["cap of zero", { cap: 0 }, "LAMEDUCK_NO_TIME_TO_HOLD", "cap"],
+  ["reserve as long as grace", { grace: "5s", reserve: "5s" }, "LAMEDUCK_NO_TIME_TO_HOLD", "reserve"],
+  ["preStop as long as grace", { prestop: "30s" }, "LAMEDUCK_NO_TIME_TO_HOLD", "grace"],
+  ["negative duration", { floor: -1 }, "LAMEDUCK_BAD_DURATION", "floor"],
+  ["duration without a number", { grace: "soon" }, "LAMEDUCK_BAD_DURATION", "grace"],
+  ["infinite duration", { grace: Infinity }, "LAMEDUCK_BAD_DURATION", "grace"],
+  ["NaN", { reserve: NaN }, "LAMEDUCK_BAD_DURATION", "reserve"],
+  ["a year", { grace: "9000h" }, "LAMEDUCK_BAD_DURATION", "grace"],
+  ["unknown policy", { policy: "magic" }, "LAMEDUCK_UNKNOWN_POLICY", "policy"],
+  ["unknown option", { flor: "5s" }, "LAMEDUCK_UNKNOWN_OPTION", "flor"],
+  ["fixed without delay", { policy: "fixed" }, "LAMEDUCK_MISSING_OPTION", "delay"],
+  ["acknowledged by nobody", { policy: "acknowledged" }, "LAMEDUCK_MISSING_OPTION", "consumers"],
+  [
+    "quorum above consumers",
+    { policy: "acknowledged", consumers: ["a"], quorum: 2 },
+    "LAMEDUCK_BAD_QUORUM",
+    "quorum",
+  ],
+  [
+    "quorum of zero",
+    { policy: "acknowledged", consumers: ["a"], quorum: 0 },
+    "LAMEDUCK_BAD_QUORUM",
+    "quorum",
+  ],
+  ["loss budget of zero", { lossBudget: 0 }, "LAMEDUCK_BAD_NUMBER", "lossBudget"],
+  ["loss budget that is no number", { lossBudget: "1" }, "LAMEDUCK_BAD_NUMBER", "lossBudget"],
+  ["convergence of zero", { convergence: 0 }, "LAMEDUCK_BAD_DURATION", "convergence"],
+  ["half a sender", { maxSenders: 0.5 }, "LAMEDUCK_BAD_NUMBER", "maxSenders"],
+];
+
+for (const [title, options, code, option] of mistakes)
+  test(`${title} is ${code}`, () => {
+    assert.throws(
+      () => parseConfig(options as DrainOptions),
+      (error: unknown) => {
+        assert.ok(error instanceof DrainError);
+        assert.equal(error.code, code);
+        assert.equal(error.option, option);
+        assert.equal(error.remedy, drainErrors[error.code]);
+        assert.match(error.message, new RegExp(`^${option}: `));
+        return true;
+      },
+    );
+  });
+
+test("every code of the catalogue is provoked by a test", () => {
+  const provoked = new Set(mistakes.map(([, , code]) => code));
+  assert.deepEqual([...provoked].sort(), Object.keys(drainErrors).sort());
+});
+
+test("without options: adaptive, 2 s floor, 25 s cap of Kubernetes' 30 s", () => {
+  assert.deepEqual(parseConfig(), {
+    policy: { kind: "adaptive", lossBudget: 0.001, convergence: 4_000 },
+    floor: 2_000,
+    cap: 25_000,
+    prestop: 0,
+    requestQuiet: 1_000,
+    maxSenders: 1_024,
+  });
+});
+
+test("default floor and reserve bend to a short grace period", () => {
+  const config = parseConfig({ grace: "2s" });
+  assert.ok(config.floor <= config.cap && config.cap > 0 && config.cap < 2_000);
+});
+
+test("time in preStop counts towards the floor and against the cap", () => {
+  const config = parseConfig({ floor: "5s", prestop: "4s" });
+  assert.equal(config.floor, 1_000);
+  assert.equal(config.cap, 21_000);
+});
+
+test("durations are read and written", () => {
+  for (const [text, value] of [
+    ["300ms", 300],
+    ["5s", 5_000],
+    ["1.5s", 1_500],
+    ["2m", 120_000],
+    ["1h", 3_600_000],
+    ["250", 250],
+    [" 7s ", 7_000],
+  ] as const)
+    assert.equal(parseDuration(text, "test"), value);
+  assert.equal(formatDuration(300), "300ms");
+  assert.equal(formatDuration(1_500), "1.5s");
+  assert.equal(formatDuration(90_000), "90s");
+  assert.equal(formatDuration(0), "0s");
+});

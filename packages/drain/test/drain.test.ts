@@ -1,0 +1,179 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { parseConfig, type DrainOptions } from "../src/config.ts";
+import { Drain } from "../src/drain.ts";
+import type { Observation } from "../src/observation.ts";
+import { runVector } from "../src/vectors.ts";
+
+/** Senders of told, and so frozen, rates, and what they do after a SIGTERM at 0. */
+const frozenTraffic = fc
+  .record({
+    rates: fc.array(fc.integer({ min: 0, max: 2_000 }), { minLength: 1, maxLength: 8 }),
+    arrivals: fc.array(fc.record({ at: fc.integer({ min: 0, max: 30_000 }), sender: fc.nat(7) }), {
+      maxLength: 60,
+    }),
+  })
+  .map(({ rates, arrivals }) => ({
+    told: rates.map((rate, index): Observation => ({
+      type: "rate",
+      at: -1,
+      sender: `s${index}`,
+      perSecond: rate / 10,
+    })),
+    arrivals: arrivals.map(({ at, sender }) => connection(at, `s${sender % rates.length}`)),
+    senders: rates.length,
+  }));
+
+const settings = fc.record({
+  floor: fc.integer({ min: 0, max: 10_000 }),
+  lossBudget: fc.double({ min: 1e-6, max: 100, noNaN: true }),
+  convergence: fc.integer({ min: 10, max: 60_000 }),
+});
+
+const termination: Observation = { type: "termination", at: 0 };
+
+function connection(at: number, sender: string): Observation {
+  return { type: "arrival", at, sender, kind: "connection" };
+}
+
+function stopOf(config: DrainOptions, observations: readonly Observation[]): number {
+  return runVector({ name: "", why: "", config, observations, expect: { stop: 0, reason: "cap" } }).stop;
+}
+
+const anyPolicy: fc.Arbitrary<DrainOptions> = fc.oneof(
+  fc.record({ policy: fc.constant("fixed" as const), delay: fc.integer({ min: 0, max: 60_000 }) }),
+  fc.record({ policy: fc.constant("until-deadline" as const) }),
+  fc.record({ policy: fc.constant("quiet" as const), window: fc.integer({ min: 0, max: 60_000 }) }),
+  settings.map(({ lossBudget, convergence }) => ({ policy: "adaptive" as const, lossBudget, convergence })),
+);
+
+test("no policy ever stops before the floor or after the cap", () => {
+  fc.assert(
+    fc.property(
+      anyPolicy,
+      fc.integer({ min: 0, max: 20_000 }),
+      fc.integer({ min: 20_000, max: 25_000 }),
+      frozenTraffic,
+      (policy, floor, cap, { told, arrivals }) => {
+        const stop = stopOf({ ...policy, floor, cap }, [...told, termination, ...arrivals]);
+        assert.ok(stop >= floor && stop <= cap, `${stop} outside ${floor} to ${cap}`);
+      },
+    ),
+  );
+});
+
+test("a larger loss budget never holds longer", () => {
+  fc.assert(
+    fc.property(
+      settings,
+      fc.double({ min: 1, max: 1_000, noNaN: true }),
+      frozenTraffic,
+      (config, factor, traffic) => {
+        const observations = [...traffic.told, termination, ...traffic.arrivals];
+        const strict = stopOf(config, observations);
+        const generous = stopOf({ ...config, lossBudget: config.lossBudget * factor }, observations);
+        assert.ok(generous <= strict, `${generous} with the larger budget, ${strict} with the smaller`);
+      },
+    ),
+  );
+});
+
+test("with rates frozen, one more arrival in the hold never makes the stop earlier", () => {
+  fc.assert(
+    fc.property(settings, frozenTraffic, fc.nat(30_000), fc.nat(7), (config, traffic, at, sender) => {
+      const observations = [...traffic.told, termination, ...traffic.arrivals];
+      const extra = connection(at, `s${sender % traffic.senders}`);
+      assert.ok(stopOf(config, [...observations, extra]) >= stopOf(config, observations));
+    }),
+  );
+});
+
+test("folding senders together never makes the stop earlier", () => {
+  fc.assert(
+    fc.property(settings, frozenTraffic, fc.integer({ min: 1, max: 7 }), (config, traffic, maxSenders) => {
+      const observations = [...traffic.told, termination, ...traffic.arrivals];
+      const apart = stopOf(config, observations);
+      const folded = stopOf({ ...config, maxSenders }, observations);
+      assert.ok(folded >= apart, `${folded} folded, ${apart} apart`);
+    }),
+  );
+});
+
+test("only differences of time matter", () => {
+  fc.assert(
+    fc.property(settings, frozenTraffic, fc.integer({ min: -1e6, max: 1e9 }), (config, traffic, shift) => {
+      const observations = [...traffic.told, termination, ...traffic.arrivals];
+      const shifted = observations.map((each) => ({ ...each, at: each.at + shift }));
+      // Large clocks cost the last bits of a millisecond.
+      assert.ok(Math.abs(stopOf(config, shifted) - shift - stopOf(config, observations)) <= 1);
+    }),
+  );
+});
+
+test("any finite observations give a decision with a finite, reachable time to ask again", () => {
+  const time = fc.double({ min: -1e9, max: 1e9, noNaN: true });
+  const observation: fc.Arbitrary<Observation> = fc.oneof(
+    fc.record({
+      type: fc.constant("arrival" as const),
+      at: time,
+      sender: fc.string(),
+      kind: fc.constantFrom("connection" as const, "request" as const),
+    }),
+    fc.record({
+      type: fc.constant("rate" as const),
+      at: time,
+      sender: fc.string(),
+      perSecond: fc.double({ min: 0, max: 1e300, noNaN: true }),
+    }),
+    fc.record({ type: fc.constant("in-flight" as const), at: time, change: fc.integer({ min: -5, max: 5 }) }),
+    fc.record({ type: fc.constant("watching" as const), at: time }),
+    fc.record({ type: fc.constant("blind" as const), at: time, from: time }),
+  );
+  fc.assert(
+    fc.property(anyPolicy, fc.array(observation, { maxLength: 30 }), time, (policy, observations, at) => {
+      const drain = new Drain(parseConfig(policy));
+      for (const each of observations) drain.observe(each);
+      drain.observe({ type: "termination", at });
+      const decision = drain.decide(at);
+      if (!decision.stop) assert.ok(decision.until > at && decision.until <= at + drain.config.cap + 1);
+      assert.ok(Number.isFinite(drain.explain(at + 10).expectedLoss));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+test("a million client addresses take bounded memory and constant time each", () => {
+  const drain = new Drain(parseConfig());
+  for (let index = 0; index < 1_000_000; index++) drain.observe(connection(index / 10, `client-${index}`));
+  drain.observe({ type: "termination", at: 100_000 });
+  assert.equal(drain.explain(100_000).senders, 1_024);
+  const decision = drain.decide(100_000);
+  assert.equal(decision.stop, false);
+  assert.ok(drain.explain(100_000).expectedLoss > 1_000, "the folded ones still count");
+});
+
+test("clients that have gone make room for those that are here", () => {
+  const drain = new Drain(parseConfig({ maxSenders: 8 }));
+  for (let index = 0; index < 8; index++) drain.observe(connection(index, `yesterday-${index}`));
+  const hour = 3_600_000;
+  for (let index = 0; index < 8_000; index++)
+    drain.observe(connection(hour + index * 250, `today-${index % 4}`));
+  drain.observe({ type: "termination", at: hour + 2_000_000 });
+  // Were the four still in the crowd, each of their arrivals would count as a sender of its own and hold until the cap.
+  const decision = drain.decide(hour + 2_000_000 + 12_000);
+  assert.deepEqual(decision, { stop: true, reason: "quiet" });
+});
+
+test("asking does not change the answer", () => {
+  const asked = new Drain(parseConfig());
+  const left = new Drain(parseConfig());
+  for (const drain of [asked, left]) {
+    for (let at = -10_000; at < 3_000; at += 50) {
+      if (at === 0) drain.observe({ type: "termination", at });
+      drain.observe(connection(at, "a"));
+      if (drain === asked && at > 0) drain.decide(at);
+    }
+  }
+  assert.deepEqual(asked.decide(3_100), left.decide(3_100));
+});

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import {
+  aliveProbability,
+  expectedLoss,
+  expectedLossOfCrowd,
+  knownHabit,
+  learntHabit,
+} from "../src/evidence.ts";
+import { random } from "./random.ts";
+
+const seconds = 1_000;
+
+/** One sender at `rate` per second with exponential convergence of mean `tau`; stopped after a silence of `window`. */
+function simulateQuietWindow(
+  rate: number,
+  tau: number,
+  window: number,
+  runs: number,
+): { lost: number; alive: number } {
+  const next = random(7);
+  const exponential = (mean: number): number => -Math.log(1 - next()) * mean;
+  let lost = 0;
+  let alive = 0;
+  for (let run = 0; run < runs; run++) {
+    const converged = exponential(tau);
+    let last = 0;
+    for (;;) {
+      const arrival = last + exponential(1 / rate);
+      if (arrival > converged || arrival - last > window) break;
+      last = arrival;
+    }
+    const stopped = last + window;
+    if (stopped < converged) {
+      alive++;
+      lost += rate * (converged - stopped);
+    }
+  }
+  return { lost: lost / runs, alive: alive / runs };
+}
+
+test("the probability of a sender still sending is that of the closed form", () => {
+  // Research value: lambda 10/s, tau 1.5 s, x = 0.3 s is one of many; the form itself is the target.
+  fc.assert(
+    fc.property(
+      fc.double({ min: 0.001, max: 5, noNaN: true }),
+      fc.double({ min: 0.1, max: 60, noNaN: true }),
+      fc.double({ min: 0, max: 20, noNaN: true }),
+      (rate, tau, silence) => {
+        const u = 1 / tau;
+        const form = 1 / (1 + (u / (rate + u)) * (Math.exp((rate + u) * silence) - 1));
+        const ours = aliveProbability(knownHabit(rate, silence), silence, tau);
+        assert.ok(Math.abs(ours - form) <= 1e-9 * Math.max(1, form), `${ours} instead of ${form}`);
+      },
+    ),
+  );
+});
+
+test("the loss of a quiet window is the one the exact formula gives", () => {
+  const [rate, tau, window] = [2, 1.5, 1];
+  const mu = 1 / tau;
+  const q = Math.exp(-(rate + mu) * window);
+  const exact = ((rate / mu) * q) / (q + (mu / (rate + mu)) * (1 - q));
+  const simulated = simulateQuietWindow(rate, tau, window, 200_000);
+  assert.ok(
+    Math.abs(simulated.lost - exact) < 0.03 * exact,
+    `${simulated.lost} simulated, ${exact} by formula`,
+  );
+  // The rule stops at the crossing, so the expected loss it computes at that instant is the mean loss.
+  const computed = expectedLoss(
+    knownHabit(rate / seconds, window * seconds),
+    window * seconds,
+    tau * seconds,
+  );
+  assert.ok(Math.abs(computed - exact) < 1e-6);
+});
+
+test("a rate learnt from few arrivals needs the longer silences of the predictive tail", () => {
+  // Mean gaps of silence until a sender still sending would be silent with 1 %: research section 3.2.
+  for (const [arrivals, gaps] of [
+    [3, 10.9],
+    [5, 7.6],
+    [10, 5.9],
+    [20, 5.2],
+    [100, 4.7],
+  ] as const) {
+    const exposure = arrivals;
+    const surprise = learntHabit(arrivals, exposure, 0, gaps).surprise;
+    assert.ok(Math.abs(surprise - Math.log(100)) < 0.05, `${arrivals} arrivals: ${surprise}`);
+  }
+});
+
+test("a crowd counts for at least what its members would count for one by one", () => {
+  const member = fc.record({
+    rate: fc.double({ min: 1e-6, max: 10, noNaN: true }),
+    silence: fc.double({ min: 0, max: 30_000, noNaN: true }),
+  });
+  fc.assert(
+    fc.property(
+      fc.array(member, { minLength: 1, maxLength: 40 }),
+      fc.double({ min: 100, max: 60_000, noNaN: true }),
+      (members, convergence) => {
+        const apart = members.reduce(
+          (sum, { rate, silence }) => sum + expectedLoss(knownHabit(rate, silence), silence, convergence),
+          0,
+        );
+        const rate = members.reduce((sum, each) => sum + each.rate, 0);
+        const silence = Math.min(...members.map((each) => each.silence));
+        const together = expectedLossOfCrowd(members.length, rate, silence, convergence);
+        assert.ok(together >= apart * (1 - 1e-6), `${together} together, ${apart} apart`);
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test("no finite input makes a NaN, and a probability stays between 0 and 1", () => {
+  const any = fc.double({ min: 0, max: 1e300, noNaN: true, noDefaultInfinity: true });
+  fc.assert(
+    fc.property(
+      any,
+      any,
+      any,
+      any,
+      fc.double({ min: 1e-3, max: 1e300, noNaN: true }),
+      (a, b, c, silence, tau) => {
+        for (const habit of [knownHabit(a, silence), learntHabit(a, b, c, silence)]) {
+          const probability = aliveProbability(habit, silence, tau);
+          assert.ok(probability >= 0 && probability <= 1, `${probability}`);
+          assert.ok(!Number.isNaN(expectedLoss(habit, silence, tau)));
+        }
+      },
+    ),
+  );
+});

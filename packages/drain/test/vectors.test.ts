@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { runVector, type DecisionVector } from "../src/vectors.ts";
+
+const folder = new URL("../vectors/", import.meta.url);
+
+for (const file of readdirSync(folder).sort()) {
+  const vectors = JSON.parse(readFileSync(new URL(file, folder), "utf8")) as DecisionVector[];
+  for (const vector of vectors)
+    test(`${file}: ${vector.name} (${vector.why})`, () => {
+      const outcome = runVector(vector);
+      assert.equal(outcome.reason, vector.expect.reason);
+      assert.ok(
+        Math.abs(outcome.stop - vector.expect.stop) <= 1,
+        `stopped at ${outcome.stop} ms instead of ${vector.expect.stop} ms`,
+      );
+    });
+}
+
+test("vector names are unique, so that a failure names one", () => {
+  const names = readdirSync(folder).flatMap((file) =>
+    (JSON.parse(readFileSync(new URL(file, folder), "utf8")) as DecisionVector[]).map(({ name }) => name),
+  );
+  assert.equal(new Set(names).size, names.length);
+});
