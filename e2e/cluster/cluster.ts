@@ -1,0 +1,183 @@
+import { join } from "node:path";
+import { KubernetesApi } from "./api.ts";
+import { bringUp } from "./bring-up.ts";
+import {
+  kill,
+  pause,
+  resume,
+  start,
+  stateOf,
+  type ComponentState,
+  type RunningComponent,
+} from "./component.ts";
+import { ClusterError } from "./errors.ts";
+import { stateDirectory } from "./host/paths.ts";
+import { isAlive, memoryOf } from "./host/processes.ts";
+import { run } from "./host/run.ts";
+import { inside, isOpen, type Sandbox } from "./host/sandbox.ts";
+import { importImage } from "./images/store.ts";
+import { settle, type ClusterOptions, type Settings } from "./options.ts";
+import { readState, writeState, type ClusterState } from "./state.ts";
+import { failedLogs, tearDown } from "./teardown.ts";
+
+const sayOnStderr = (line: string): void => void process.stderr.write(`${line}\n`);
+
+/** A running Kubernetes of several nodes in namespaces of this machine. */
+export class Cluster {
+  readonly directory: string;
+  readonly api: KubernetesApi;
+  #state: ClusterState;
+
+  private constructor(directory: string, state: ClusterState, api: KubernetesApi) {
+    this.directory = directory;
+    this.#state = state;
+    this.api = api;
+  }
+
+  /** Brings a cluster up, after removing what a crashed run left. Ends with `down()`, or at the end of an `await using` block. */
+  static async up(options: ClusterOptions = {}): Promise<Cluster> {
+    const settings = settle(options);
+    const directory = stateDirectory();
+    await refuseIfInUse(directory);
+    await tearDown(directory);
+    const signal = options.signal ?? new AbortController().signal;
+    const { say = sayOnStderr, detached = false } = options;
+    try {
+      const state = await bringUp({ directory, settings, detached, say, signal });
+      return new Cluster(directory, state, await KubernetesApi.fromKubeconfig(state.kubeconfig));
+    } catch (error) {
+      await tearDown(directory, { keepLogs: true });
+      say(`the logs of this attempt are in ${failedLogs(directory)}`);
+      throw error;
+    }
+  }
+
+  /** The cluster that `npm run cluster:up` started. */
+  static async attach(): Promise<Cluster> {
+    const directory = stateDirectory();
+    const state = await readState(directory);
+    if (state === undefined || !(await isWhole(state)))
+      throw new ClusterError("LAMEDUCK_CLUSTER_NOT_UP", directory, "no cluster runs here");
+    return new Cluster(directory, state, await KubernetesApi.fromKubeconfig(state.kubeconfig));
+  }
+
+  get settings(): Settings {
+    return this.#state.settings;
+  }
+
+  /** Works from the host's own namespace, through the gateway. */
+  get kubeconfig(): string {
+    return this.#state.kubeconfig;
+  }
+
+  get componentNames(): readonly string[] {
+    return this.#state.components.map(({ plan }) => plan.name);
+  }
+
+  /** Runs kubectl and returns what it printed; a failure is an error. */
+  kubectl(args: readonly string[], input?: string): Promise<string> {
+    return run(
+      join(this.#state.programs.kubernetes, "kubectl"),
+      ["--kubeconfig", this.kubeconfig, ...args],
+      input === undefined ? {} : { input },
+    );
+  }
+
+  get kubectlProgram(): string {
+    return join(this.#state.programs.kubernetes, "kubectl");
+  }
+
+  /** Runs a command in the namespaces of a node, or of the fabric between them. */
+  inside(machine: string, command: readonly string[], input?: string): Promise<string> {
+    return inside(this.machine(machine), command, input);
+  }
+
+  machine(name: string): Sandbox {
+    const found = this.#state.sandboxes.find((sandbox) => sandbox.name === name);
+    if (found !== undefined) return found;
+    throw new ClusterError("LAMEDUCK_CLUSTER_UNKNOWN_COMPONENT", name, "no such node");
+  }
+
+  /** Puts an OCI archive onto every node. */
+  async loadImage(archive: string): Promise<void> {
+    for (const sandbox of this.#state.sandboxes)
+      if (sandbox.name !== "fabric") await importImage(sandbox, this.#state.programs, archive);
+  }
+
+  async stateOf(name: string): Promise<ComponentState> {
+    return stateOf(this.#component(name));
+  }
+
+  logOf(name: string): string {
+    return this.#component(name).plan.log;
+  }
+
+  /** SIGSTOP: it keeps its connections and answers nobody. */
+  pause(name: string): Promise<void> {
+    return pause(this.#component(name));
+  }
+
+  resume(name: string): Promise<void> {
+    return resume(this.#component(name));
+  }
+
+  kill(name: string, signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+    return kill(this.#component(name), signal);
+  }
+
+  /** Starts it anew with the same arguments, ending it first if it still runs. */
+  async restart(name: string, signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+    const old = this.#component(name);
+    if ((await stateOf(old)) !== "ended") await kill(old, signal);
+    const anew = await start(old.plan, this.machine(old.plan.sandbox), old.starts + 1);
+    const components = this.#state.components.map((one) => (one === old ? anew : one));
+    this.#state = { ...this.#state, components };
+    await writeState(this.directory, this.#state);
+  }
+
+  /** Bytes of memory per component, shared pages divided among those who share them. */
+  async memory(): Promise<ReadonlyMap<string, number>> {
+    const amounts = await Promise.all(
+      this.#state.components.map(
+        async ({ plan, process }) => [plan.name, await memoryOf(process.pid)] as const,
+      ),
+    );
+    return new Map(amounts);
+  }
+
+  async down(): Promise<void> {
+    this.api.close();
+    await tearDown(this.directory);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.down();
+  }
+
+  #component(name: string): RunningComponent {
+    const found = this.#state.components.find(({ plan }) => plan.name === name);
+    if (found !== undefined) return found;
+    throw new ClusterError(
+      "LAMEDUCK_CLUSTER_UNKNOWN_COMPONENT",
+      name,
+      `not one of ${this.componentNames.join(", ")}`,
+    );
+  }
+}
+
+async function isWhole(state: ClusterState): Promise<boolean> {
+  const open = await Promise.all(state.sandboxes.map(isOpen));
+  return state.complete && open.every(Boolean);
+}
+
+/** A crashed run's remains are removed without asking; a cluster somebody uses is not. */
+async function refuseIfInUse(directory: string): Promise<void> {
+  const state = await readState(directory);
+  if (state === undefined || !(await isWhole(state))) return;
+  if (state.owner !== undefined && !(await isAlive(state.owner))) return;
+  throw new ClusterError(
+    "LAMEDUCK_CLUSTER_BUSY",
+    directory,
+    state.owner === undefined ? "a cluster runs here" : `process ${state.owner.pid} uses a cluster here`,
+  );
+}

@@ -1,0 +1,94 @@
+import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { until } from "./until.ts";
+
+const mountPoint = "/sys/fs/cgroup";
+const top = "lameduck-e2e";
+
+/** The kubelet's cgroupRoot of one node. */
+export const nodeCgroup = (name: string): string => `/${top}/${name}`;
+
+async function isUnified(): Promise<boolean> {
+  return readFile(join(mountPoint, "cgroup.controllers")).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** One directory per v1 controller (and the v2 directory of a hybrid host), or the single one of v2. */
+async function hierarchies(): Promise<string[]> {
+  if (await isUnified()) return [mountPoint];
+  const names = await readdir(mountPoint, { withFileTypes: true });
+  // Links such as cpuacct -> cpu,cpuacct name a hierarchy that is listed anyway.
+  return names.filter((entry) => entry.isDirectory()).map((entry) => join(mountPoint, entry.name));
+}
+
+/** The kubelet wants its root to exist in every hierarchy, with the controllers usable there. */
+export async function createNodeCgroup(name: string): Promise<void> {
+  const unified = await isUnified();
+  for (const hierarchy of await hierarchies()) {
+    if (unified) await delegateControllers(hierarchy);
+    for (const directory of [join(hierarchy, top), join(hierarchy, top, name)]) {
+      await mkdir(directory, { recursive: true });
+      if (unified) await delegateControllers(directory);
+      // A cpuset of v1 is born empty, and a process cannot be put into an empty one.
+      else await inheritCpuset(directory);
+    }
+  }
+}
+
+async function delegateControllers(directory: string): Promise<void> {
+  const controllers = (await readFile(join(directory, "cgroup.controllers"), "utf8")).trim().split(" ");
+  const wanted = controllers.filter((controller) => controller !== "").map((controller) => `+${controller}`);
+  await writeFile(join(directory, "cgroup.subtree_control"), wanted.join(" "));
+}
+
+async function inheritCpuset(directory: string): Promise<void> {
+  for (const file of ["cpuset.cpus", "cpuset.mems"]) {
+    try {
+      const parent = await readFile(join(directory, "..", file), "utf8");
+      await writeFile(join(directory, file), parent);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
+}
+
+/** Removes the cgroups of ended nodes, leaves first. */
+export async function removeCgroups(): Promise<void> {
+  for (const hierarchy of await hierarchies()) await removeTree(join(hierarchy, top));
+}
+
+async function removeTree(directory: string): Promise<void> {
+  let entries;
+  try {
+    entries = await readdir(directory, { withFileTypes: true });
+  } catch {
+    return;
+  }
+  for (const entry of entries) if (entry.isDirectory()) await removeTree(join(directory, entry.name));
+  // A cgroup stays busy for a moment after its last process was reaped.
+  await until(() => removed(directory), { what: `removal of ${directory}`, timeoutMs: 10_000, everyMs: 20 });
+}
+
+async function removed(directory: string): Promise<boolean> {
+  try {
+    await rmdir(directory);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return true;
+    throw error;
+  }
+}
+
+export async function cgroupsLeft(): Promise<string[]> {
+  const found = await Promise.all(
+    (await hierarchies()).map((hierarchy) =>
+      readdir(join(hierarchy, top)).then(
+        () => join(hierarchy, top),
+        () => undefined,
+      ),
+    ),
+  );
+  return found.filter((path) => path !== undefined);
+}

@@ -1,0 +1,32 @@
+import { fabricAddress, nodeAddress, nodePodRange } from "../addresses.ts";
+import { configureNetwork, forwardPackets, type Sandbox } from "./sandbox.ts";
+
+/**
+ * A bridge in the fabric, a cable to each node, and routes to every node's pods. The fabric has no default route and no
+ * interface outside: nothing sent in here can leave.
+ */
+export async function connect(fabric: Sandbox, nodes: readonly Sandbox[]): Promise<void> {
+  await configureNetwork(fabric, [
+    "link set lo up",
+    "link add br0 type bridge",
+    `addr add ${fabricAddress}/24 dev br0`,
+    "link set br0 up",
+    ...nodes.map((node, index) => `link add v${index + 1} type veth peer name eth0 netns ${node.init.pid}`),
+    ...nodes.map((_, index) => `link set v${index + 1} master br0 up`),
+    ...nodes.map((_, index) => `route add ${nodePodRange(index + 1)} via ${nodeAddress(index + 1)}`),
+  ]);
+  await Promise.all(nodes.map((node, index) => connectNode(node, index + 1, nodes.length)));
+}
+
+async function connectNode(node: Sandbox, number: number, count: number): Promise<void> {
+  const others = Array.from({ length: count }, (_, index) => index + 1).filter((other) => other !== number);
+  await configureNetwork(node, [
+    "link set lo up",
+    `addr add ${nodeAddress(number)}/24 dev eth0`,
+    "link set eth0 up",
+    // kube-proxy and the kubelet look for a default route; it ends in the fabric.
+    `route add default via ${fabricAddress}`,
+    ...others.map((other) => `route add ${nodePodRange(other)} via ${nodeAddress(other)}`),
+  ]);
+  await forwardPackets(node);
+}

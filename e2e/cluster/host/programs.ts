@@ -1,0 +1,107 @@
+import { createHash } from "node:crypto";
+import { access, mkdir, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { ClusterError } from "../errors.ts";
+import { findProgram, requireProgram } from "./requirements.ts";
+import { attempt, run } from "./run.ts";
+
+/** One directory of programs per Go module, plus pause: where each is. */
+export interface Programs {
+  readonly kubernetes: string;
+  readonly runtime: string;
+  readonly coredns: string;
+  readonly pause: string;
+}
+
+const sources = join(import.meta.dirname, "..", "go");
+const pauseSource = join(import.meta.dirname, "..", "images", "pause.c");
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+async function hashOf(...files: string[]): Promise<string> {
+  const hash = createHash("sha256");
+  for (const file of files) hash.update(await readFile(file)).update("\0");
+  return hash.digest("hex").slice(0, 16);
+}
+
+/** Builds into a directory beside and renames at the end, so that an interrupted build is never taken for a finished one. */
+async function builtOnce(directory: string, build: (into: string) => Promise<void>): Promise<string> {
+  if (await exists(directory)) return directory;
+  const unfinished = `${directory}.${process.pid}`;
+  await rm(unfinished, { recursive: true, force: true });
+  await mkdir(unfinished, { recursive: true });
+  try {
+    await build(unfinished);
+    // Another process may have finished first; its result is the same.
+    await rename(unfinished, directory).catch(async (error: unknown) => {
+      if (!(await exists(directory))) throw error;
+    });
+  } finally {
+    await rm(unfinished, { recursive: true, force: true });
+  }
+  return directory;
+}
+
+/** Kubernetes reports v0.0.0-master unless its version is stamped in; feature gates and kubectl's skew check read it. */
+async function linkerFlags(module: string, go: string): Promise<string> {
+  if (module !== "kubernetes") return "-s -w";
+  const version = (
+    await run(go, ["list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes"], { cwd: join(sources, module) })
+  ).trim();
+  const minor = version.split(".")[1] ?? "";
+  const stamp = "-X k8s.io/component-base/version";
+  return `-s -w ${stamp}.gitVersion=${version} ${stamp}.gitMajor=1 ${stamp}.gitMinor=${minor}`;
+}
+
+async function buildModule(module: string, cache: string, say: (line: string) => void): Promise<string> {
+  const source = join(sources, module);
+  const hash = await hashOf(join(source, "go.mod"), join(source, "go.sum"));
+  return builtOnce(join(cache, "programs", `${module}-${hash}`), async (into) => {
+    const go = await findProgram("go");
+    if (go === undefined)
+      throw new ClusterError("LAMEDUCK_CLUSTER_NEEDS_GO", `building ${module}`, "no go in PATH");
+    say(`building ${module} from its Go modules (minutes the first time, kept in ${cache})`);
+    const { status } = await attempt(
+      "nice",
+      [go, "build", "-buildvcs=false", "-ldflags", await linkerFlags(module, go), "-o", `${into}/`, "tool"],
+      { cwd: source, environment: { CGO_ENABLED: "0" }, showProgress: true },
+    );
+    if (status !== 0)
+      throw new ClusterError("LAMEDUCK_CLUSTER_BUILD_FAILED", module, `go build ended with ${status}`);
+    // etcd's main package is called "server".
+    if (module === "kubernetes") await rename(join(into, "server"), join(into, "etcd"));
+  });
+}
+
+async function buildPause(cache: string): Promise<string> {
+  const directory = join(cache, "programs", `pause-${await hashOf(pauseSource)}`);
+  await builtOnce(directory, async (into) => {
+    const gcc = await requireProgram("gcc");
+    await run(gcc, [
+      "-static",
+      "-Os",
+      "-s",
+      "-Wall",
+      "-Wextra",
+      "-Werror",
+      "-o",
+      join(into, "pause"),
+      pauseSource,
+    ]);
+  });
+  return join(directory, "pause");
+}
+
+/** Every program of the cluster, built at most once per content of go.mod and go.sum. */
+export async function buildPrograms(cache: string, say: (line: string) => void): Promise<Programs> {
+  const pause = await buildPause(cache);
+  // One after the other: each build alone fills the machine.
+  const runtime = await buildModule("runtime", cache, say);
+  const kubernetes = await buildModule("kubernetes", cache, say);
+  const coredns = await buildModule("coredns", cache, say);
+  return { kubernetes, runtime, coredns, pause };
+}

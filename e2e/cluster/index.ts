@@ -1,0 +1,11 @@
+export { KubernetesApi, type KubernetesObject, type ObjectMeta, type WatchEvent } from "./api.ts";
+export { Cluster } from "./cluster.ts";
+export type { ComponentState } from "./component.ts";
+export { ClusterError, clusterErrors, type ClusterErrorCode } from "./errors.ts";
+export { stateDirectory } from "./host/paths.ts";
+export { whyNot } from "./host/requirements.ts";
+export { until, type UntilOptions } from "./host/until.ts";
+export { nodeImage } from "./images/catalogue.ts";
+export type { ProxyMode } from "./node.ts";
+export type { ClusterOptions, Settings } from "./options.ts";
+export { leftovers, tearDown } from "./teardown.ts";

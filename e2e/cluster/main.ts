@@ -1,0 +1,156 @@
+import { spawn } from "node:child_process";
+import { parseArgs } from "node:util";
+import { Cluster, ClusterError, leftovers, stateDirectory, tearDown, type ProxyMode } from "./index.ts";
+import { enterArguments } from "./host/sandbox.ts";
+
+const usage = `usage: npm run cluster -- COMMAND
+
+  up [--nodes 5] [--proxy-lag 1s,1s,2s,5s,10s] [--proxy-mode iptables|nftables]
+                         brings up a Kubernetes of several nodes in namespaces of this machine
+  down                   ends it and everything it left
+  status [--json]        components, their state and memory
+  kubectl -- ARGS        kubectl against it
+  exec MACHINE -- CMD    runs a command in the namespaces of node1 ... or of the fabric between them
+  pause | resume | kill | restart NAME
+                         SIGSTOP, SIGCONT, SIGKILL, or a new start of one component
+`;
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const print = (text: string): void => void process.stdout.write(text);
+const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
+
+async function up(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      nodes: { type: "string", default: "5" },
+      "proxy-lag": { type: "string", default: "1s" },
+      "proxy-mode": { type: "string", default: "iptables" },
+    },
+  });
+  const interrupted = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => interrupted.abort(new Error(`ended by ${signal}`)));
+  const cluster = await Cluster.up({
+    nodes: Number(values.nodes),
+    proxyLag: values["proxy-lag"].split(","),
+    proxyMode: values["proxy-mode"] as ProxyMode,
+    detached: true,
+    signal: interrupted.signal,
+    say,
+  });
+  say(`memory: ${megabytes(sum(await cluster.memory()))} in ${cluster.componentNames.length} components`);
+  print(`export KUBECONFIG=${cluster.kubeconfig}\n`);
+  cluster.api.close();
+  return 0;
+}
+
+const sum = (amounts: ReadonlyMap<string, number>): number =>
+  [...amounts.values()].reduce((a, b) => a + b, 0);
+
+async function down(): Promise<number> {
+  await tearDown(stateDirectory());
+  const left = await leftovers(stateDirectory());
+  for (const line of left) say(`left behind: ${line}`);
+  return left.length === 0 ? 0 : 3;
+}
+
+async function status(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: { json: { type: "boolean", default: false } } });
+  const cluster = await Cluster.attach();
+  const memory = await cluster.memory();
+  const rows = await Promise.all(
+    cluster.componentNames.map(async (name) => ({
+      name,
+      state: await cluster.stateOf(name),
+      memory: memory.get(name) ?? 0,
+      log: cluster.logOf(name),
+    })),
+  );
+  cluster.api.close();
+  if (values.json)
+    print(
+      `${JSON.stringify({ settings: cluster.settings, kubeconfig: cluster.kubeconfig, components: rows }, null, 2)}\n`,
+    );
+  else {
+    for (const row of rows)
+      print(
+        `${row.name.padEnd(20)} ${row.state.padEnd(8)} ${megabytes(row.memory).padStart(9)}  ${row.log}\n`,
+      );
+    print(`${"all".padEnd(20)} ${"".padEnd(8)} ${megabytes(sum(memory)).padStart(9)}\n`);
+  }
+  return rows.every((row) => row.state === "running") ? 0 : 1;
+}
+
+/** Hands the terminal to a program and ends as it ends. */
+function become(program: string, args: readonly string[]): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: "inherit" });
+    child.on("error", reject);
+    child.on("close", (code) => resolve(code ?? 3));
+  });
+}
+
+const withoutSeparator = (args: readonly string[]): readonly string[] =>
+  args[0] === "--" ? args.slice(1) : args;
+
+async function kubectl(args: readonly string[]): Promise<number> {
+  const cluster = await Cluster.attach();
+  cluster.api.close();
+  return become(cluster.kubectlProgram, ["--kubeconfig", cluster.kubeconfig, ...withoutSeparator(args)]);
+}
+
+async function execute([machine = "", ...command]: readonly string[]): Promise<number> {
+  const cluster = await Cluster.attach();
+  cluster.api.close();
+  return become("nsenter", [...enterArguments(cluster.machine(machine)), "--", ...withoutSeparator(command)]);
+}
+
+async function change(
+  verb: "pause" | "resume" | "kill" | "restart",
+  [name = ""]: readonly string[],
+): Promise<number> {
+  const cluster = await Cluster.attach();
+  await cluster[verb](name);
+  cluster.api.close();
+  return 0;
+}
+
+function dispatch([command, ...args]: readonly string[]): Promise<number> {
+  switch (command) {
+    case "up":
+      return up(args);
+    case "down":
+      return down();
+    case "status":
+      return status(args);
+    case "kubectl":
+      return kubectl(args);
+    case "exec":
+      return execute(args);
+    case "pause":
+    case "resume":
+    case "kill":
+    case "restart":
+      return change(command, args);
+    case "--help":
+    case "-h":
+      print(usage);
+      return Promise.resolve(0);
+    default:
+      say(usage);
+      return Promise.resolve(2);
+  }
+}
+
+try {
+  process.exitCode = await dispatch(process.argv.slice(2));
+} catch (error) {
+  const isUsage =
+    error instanceof TypeError && String((error as { code?: unknown }).code).startsWith("ERR_PARSE_ARGS");
+  if (error instanceof ClusterError) say(`${error.code} ${error.message}\n  ${error.remedy}`);
+  else if (isUsage) say(`LAMEDUCK_CLUSTER_BAD_OPTION ${error.message}`);
+  else say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  const code = error instanceof ClusterError ? error.code : "";
+  process.exitCode = isUsage || code.endsWith("BAD_OPTION") || code.endsWith("UNKNOWN_COMPONENT") ? 2 : 3;
+}

@@ -1,0 +1,46 @@
+import { access, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { cgroupsLeft, removeCgroups } from "./host/cgroups.ts";
+import { identify, processesMarked, signalProcess } from "./host/processes.ts";
+import { clusterMark } from "./host/sandbox.ts";
+import { until } from "./host/until.ts";
+
+/**
+ * Ends everything that belongs to the cluster of this state directory, whether it was brought up whole, in part, or by a process that crashed.
+ * Needs no record: the machines are found by their mark, and the kernel ends what runs in them.
+ */
+export async function tearDown(directory: string, { keepLogs = false } = {}): Promise<void> {
+  // More than once: a start cut off in the middle may still be adding a machine.
+  for (;;) {
+    const marked = await processesMarked(clusterMark, directory);
+    if (marked.length === 0) break;
+    for (const machine of marked) await signalProcess(machine, "SIGKILL");
+    for (const machine of marked)
+      await until(async () => (await identify(machine.pid))?.started !== machine.started, {
+        what: `end of process ${machine.pid}`,
+        timeoutMs: 30_000,
+        everyMs: 10,
+      });
+  }
+  await removeCgroups();
+  await rm(failedLogs(directory), { recursive: true, force: true });
+  if (keepLogs) await rename(join(directory, "log"), failedLogs(directory)).catch(() => undefined);
+  await rm(directory, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** Where the logs of a start that failed are kept until the next start or `cluster:down`. */
+export const failedLogs = (directory: string): string => `${directory}-failed-logs`;
+
+/** What a cluster left on this machine, in words; empty when nothing. Mounts and namespaces end with the processes in them. */
+export async function leftovers(directory: string): Promise<string[]> {
+  const processes = await processesMarked(clusterMark, directory);
+  const files = await access(directory).then(
+    () => [`directory ${directory}`],
+    () => [],
+  );
+  return [
+    ...processes.map(({ pid }) => `process ${pid}`),
+    ...(await cgroupsLeft()).map((cgroup) => `cgroup ${cgroup}`),
+    ...files,
+  ];
+}
