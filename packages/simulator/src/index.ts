@@ -1,0 +1,13 @@
+export { EventQueue, type Action } from "./kernel/event-queue.ts";
+export { Random } from "./kernel/random.ts";
+export { Simulation } from "./kernel/simulation.ts";
+export { draw, meanOf, type Distribution } from "./model/distribution.ts";
+export type { EndpointsModel } from "./model/endpoints.ts";
+export type { Forwarder } from "./model/forwarder.ts";
+export { presets, type Preset, type PresetName } from "./model/presets.ts";
+export { defaultEndpoints, type Scenario } from "./model/scenario.ts";
+export type { Losses, Outcome } from "./model/termination.ts";
+export { drained } from "./policies/drained.ts";
+export { istio, oracle, wStar } from "./policies/peers.ts";
+export type { Contender, Stopper } from "./policies/stopper.ts";
+export { run, type Run, type RunOptions } from "./run.ts";

@@ -1,0 +1,79 @@
+import type { Random } from "../kernel/random.ts";
+
+/** A distribution of durations, as data: it can stand in a scenario file. Milliseconds. */
+export type Distribution =
+  | number
+  | { readonly uniform: readonly [number, number] }
+  | { readonly exponential: number }
+  /** Median and 90th percentile. */
+  | { readonly lognormal: readonly [number, number] }
+  /** Points of the distribution function, [probability, value] in rising order; straight between them. */
+  | { readonly quantiles: readonly (readonly [number, number])[] }
+  /** One of several, by weight. */
+  | { readonly mixture: readonly (readonly [number, Distribution])[] }
+  | { readonly sum: readonly Distribution[] };
+
+const normal90 = 1.2815515655446004;
+
+/** Draws from a distribution. */
+export function draw(distribution: Distribution, random: Random): number {
+  if (typeof distribution === "number") return distribution;
+  if ("uniform" in distribution) {
+    const [from, to] = distribution.uniform;
+    return from + (to - from) * random.uniform();
+  }
+  if ("exponential" in distribution) return random.exponential(distribution.exponential);
+  if ("lognormal" in distribution) return lognormal(distribution.lognormal, random.normal());
+  if ("quantiles" in distribution) return quantile(distribution.quantiles, random.uniform());
+  if ("mixture" in distribution) return draw(chosen(distribution.mixture, random.uniform()), random);
+  return distribution.sum.reduce<number>((total, part) => total + draw(part, random), 0);
+}
+
+/** Mean, exact for every form. */
+export function meanOf(distribution: Distribution): number {
+  if (typeof distribution === "number") return distribution;
+  if ("uniform" in distribution) return (distribution.uniform[0] + distribution.uniform[1]) / 2;
+  if ("exponential" in distribution) return distribution.exponential;
+  if ("lognormal" in distribution) {
+    const [median, p90] = distribution.lognormal;
+    return median * Math.exp((Math.log(p90 / median) / normal90) ** 2 / 2);
+  }
+  if ("quantiles" in distribution) return meanOfQuantiles(distribution.quantiles);
+  if ("mixture" in distribution) {
+    const weight = distribution.mixture.reduce((sum, [share]) => sum + share, 0);
+    return distribution.mixture.reduce((sum, [share, part]) => sum + (share / weight) * meanOf(part), 0);
+  }
+  return distribution.sum.reduce<number>((total, part) => total + meanOf(part), 0);
+}
+
+function lognormal([median, p90]: readonly [number, number], z: number): number {
+  return median * Math.exp((Math.log(p90 / median) / normal90) * z);
+}
+
+function quantile(points: readonly (readonly [number, number])[], p: number): number {
+  let [lastP, lastValue]: readonly [number, number] = [0, 0];
+  for (const [nextP, value] of points) {
+    if (p <= nextP) return lastValue + ((p - lastP) / (nextP - lastP || 1)) * (value - lastValue);
+    [lastP, lastValue] = [nextP, value];
+  }
+  return lastValue;
+}
+
+function meanOfQuantiles(points: readonly (readonly [number, number])[]): number {
+  let mean = 0;
+  let [lastP, lastValue]: readonly [number, number] = [0, 0];
+  for (const [p, value] of points) {
+    mean += ((p - lastP) * (value + lastValue)) / 2;
+    [lastP, lastValue] = [p, value];
+  }
+  return mean + (1 - lastP) * lastValue;
+}
+
+function chosen(parts: readonly (readonly [number, Distribution])[], p: number): Distribution {
+  let left = p * parts.reduce((sum, [share]) => sum + share, 0);
+  for (const [share, part] of parts) {
+    left -= share;
+    if (left <= 0) return part;
+  }
+  return parts.at(-1)?.[1] ?? 0;
+}

@@ -1,0 +1,95 @@
+import type { Random } from "../kernel/random.ts";
+import { draw, type Distribution } from "./distribution.ts";
+
+/** What stands between an endpoint's withdrawal and the moment a sender stops using it. */
+export type Forwarder = Delay | Periodic | Poll;
+
+/** A time drawn anew for each change. */
+export interface Delay {
+  readonly kind: "delay";
+  readonly delay: Distribution;
+}
+
+/**
+ * Works off all changes that have come, but not more often than `every`: at once when it has been idle that long, else as soon as it has.
+ * kube-proxy counts from the end of its last sync, throttles of ingress controllers from the start.
+ */
+export interface Periodic {
+  readonly kind: "periodic";
+  /** Until the change is seen. */
+  readonly watch: Distribution;
+  readonly every: number;
+  readonly counted: "from-end" | "from-start";
+  /** How long a sync takes; its changes count from its end. */
+  readonly work: Distribution;
+  /** Other services' changes keep it busy: it never is idle, so that a change meets it at any time of its period. */
+  readonly busy?: boolean;
+  /** What the data plane behind it adds. */
+  readonly dataPlane?: Distribution;
+}
+
+/** Asks every so often, at times that have nothing to do with the change. */
+export interface Poll {
+  readonly kind: "poll";
+  readonly every: number;
+  readonly work: Distribution;
+}
+
+/** One sender's knowledge of endpoints. Changes must be told in order of time. */
+export interface ForwarderState {
+  /** A change is published at `at`. @returns when this sender acts on it. */
+  learn(at: number): number;
+}
+
+export function startForwarder(forwarder: Forwarder, random: Random): ForwarderState {
+  switch (forwarder.kind) {
+    case "delay":
+      return { learn: (at) => at + draw(forwarder.delay, random) };
+    case "periodic":
+      return new PeriodicState(forwarder, random);
+    case "poll": {
+      const phase = random.uniform() * forwarder.every;
+      return {
+        learn: (at) =>
+          Math.ceil((at - phase) / forwarder.every) * forwarder.every + phase + draw(forwarder.work, random),
+      };
+    }
+  }
+}
+
+class PeriodicState implements ForwarderState {
+  readonly #rules: Periodic;
+  readonly #random: Random;
+  #start = -Infinity;
+  #end = -Infinity;
+
+  constructor(rules: Periodic, random: Random) {
+    this.#rules = rules;
+    this.#random = random;
+  }
+
+  learn(at: number): number {
+    const seen = at + draw(this.#rules.watch, this.#random);
+    if (this.#start === -Infinity && this.#rules.busy)
+      this.#begin(seen - this.#random.uniform() * this.#period());
+    // What comes before a sync begins is part of it; what comes later waits for the next one.
+    if (seen > this.#start) {
+      if (this.#rules.busy)
+        while (this.#start + this.#period() < seen) this.#begin(this.#start + this.#period());
+      this.#begin(Math.max(seen, this.#start + this.#period()));
+    }
+    return this.#end + (this.#rules.dataPlane === undefined ? 0 : draw(this.#rules.dataPlane, this.#random));
+  }
+
+  /** From one start to the next under constant work. */
+  #period(): number {
+    return (
+      this.#rules.every + (this.#rules.counted === "from-end" ? Math.max(0, this.#end - this.#start || 0) : 0)
+    );
+  }
+
+  #begin(at: number): void {
+    this.#start = at;
+    this.#end = at + draw(this.#rules.work, this.#random);
+  }
+}

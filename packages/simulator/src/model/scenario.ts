@@ -1,0 +1,89 @@
+import type { Distribution } from "./distribution.ts";
+import type { EndpointsModel } from "./endpoints.ts";
+import type { Forwarder } from "./forwarder.ts";
+import type { Arrivals, Identity } from "./traffic.ts";
+
+/** Everything the model needs to know, checked. Durations in milliseconds. */
+export interface Scenario {
+  readonly name: string;
+  /** One sentence for people. */
+  readonly summary: string;
+  readonly replicas: number;
+  readonly terminations: number;
+  readonly rollout: RolloutModel;
+  readonly endpoints: EndpointsModel;
+  readonly senders: readonly SenderGroup[];
+  readonly traffic: TrafficModel;
+  readonly pod: PodModel;
+}
+
+/** `isolated`: one pod at a time, each replaced a moment before it is deleted, long after the one before. */
+export type RolloutModel =
+  | { readonly kind: "isolated" }
+  | {
+      readonly kind: "deployment";
+      readonly maxSurge: number;
+      readonly maxUnavailable: number;
+      /** From a pod's creation to its readiness. */
+      readonly ready: Distribution;
+    }
+  | { readonly kind: "stateful-set"; readonly ready: Distribution };
+
+export interface SenderGroup {
+  readonly name: string;
+  readonly count: number;
+  readonly forwarder: Forwarder;
+  /** Part of the traffic, relative to the other groups. Within a group it is spread evenly. */
+  readonly share: number;
+}
+
+export interface TrafficModel {
+  /** New connections per second to one pod. */
+  readonly perPod: number;
+  readonly arrivals: Arrivals;
+  readonly identity: Identity;
+  /** How long a request takes. */
+  readonly service: Distribution;
+  /** Connections kept alive, if any. */
+  readonly pooled?: PooledTraffic;
+}
+
+export interface PooledTraffic {
+  /** Open connections from each sender to one pod. */
+  readonly connections: number;
+  /** Requests per second on all of one pod's. */
+  readonly perPod: number;
+  /** From sender to pod, one way: what is sent on an idle connection while it is being closed is lost. */
+  readonly oneWay: number;
+}
+
+export interface PodModel {
+  /** Longest history that the policy is shown. */
+  readonly watched: number;
+  readonly grace: number;
+  readonly prestop: number;
+  readonly reserve: number;
+}
+
+export const defaultEndpoints: EndpointsModel = {
+  latency: { lognormal: [15, 40] },
+  batch: 0,
+  cacheLag: { lognormal: [4, 15] },
+  backOff: 1_000,
+  longestBackOff: 1_000_000,
+};
+
+export function sendersOf(scenario: Scenario): number {
+  return scenario.senders.reduce((sum, group) => sum + group.count, 0);
+}
+
+/** Arrivals per millisecond of each sender at one pod, group by group. */
+export function senderRates(scenario: Scenario): Float64Array {
+  const rates = new Float64Array(sendersOf(scenario));
+  const shares = scenario.senders.reduce((sum, { share }) => sum + share, 0);
+  let index = 0;
+  for (const { count, share } of scenario.senders)
+    for (let member = 0; member < count; member++)
+      rates[index++] = ((scenario.traffic.perPod / 1_000) * (share / shares)) / count;
+  return rates;
+}

@@ -1,0 +1,211 @@
+import { Random } from "../kernel/random.ts";
+import { Simulation } from "../kernel/simulation.ts";
+import type { Contender, Stopper } from "../policies/stopper.ts";
+import { draw } from "./distribution.ts";
+import type { Scenario } from "./scenario.ts";
+import type { Trace } from "./traffic.ts";
+
+/** Why requests were lost; the words of Lameduck's causes. */
+export interface Losses {
+  /** C1: a new connection while the listener is closed. */
+  stale: number;
+  /** C2: a new connection after the pod has gone. */
+  gone: number;
+  /** C3: a request on a connection that was being closed. */
+  keepAlive: number;
+  /** C4 and C5: cut while in flight, at the end of the grace period. */
+  inFlight: number;
+}
+
+export interface Outcome {
+  readonly hold: number;
+  readonly reason: string;
+  readonly losses: Losses;
+  readonly lost: number;
+  /** New connections that the senders would make after the stop, on average over their arrivals: less noisy than counting one draw of them. */
+  readonly expectedLost: number;
+  readonly killed: boolean;
+  /** When the process ended. */
+  readonly total: number;
+}
+
+/** Plays one termination under one policy. Arrivals and durations are the same for every policy. */
+export function terminate(
+  contender: Contender,
+  scenario: Scenario,
+  trace: Trace,
+  seed: number,
+  termination: number,
+): Outcome {
+  return new Termination(contender, scenario, trace, new Random(seed, "requests", termination)).play();
+}
+
+class Termination {
+  readonly #simulation = new Simulation();
+  readonly #scenario: Scenario;
+  readonly #trace: Trace;
+  readonly #random: Random;
+  readonly #stopper: Stopper;
+  readonly #hintsAfter: number;
+  readonly #losses: Losses = { stale: 0, gone: 0, keepAlive: 0, inFlight: 0 };
+  readonly #withDurations: boolean;
+  #next: number;
+  #inFlight = 0;
+  #connections: number;
+  #stoppedAt: number | undefined;
+  #reason = "";
+  #lastEnd = 0;
+
+  constructor(contender: Contender, scenario: Scenario, trace: Trace, random: Random) {
+    this.#scenario = scenario;
+    this.#trace = trace;
+    this.#random = random;
+    this.#next = trace.first;
+    this.#hintsAfter = contender.hintsAfter ?? Infinity;
+    this.#withDurations = scenario.traffic.service !== 0;
+    this.#connections = (scenario.traffic.pooled?.connections ?? 0) * trace.rates.length;
+    let rate = 0;
+    let oracle = 0;
+    for (let sender = 0; sender < trace.rates.length; sender++) {
+      rate += trace.rates[sender]!;
+      if (trace.rates[sender]! > 0) oracle = Math.max(oracle, trace.convergence[sender]!);
+    }
+    this.#stopper = contender.start({ oracle, senders: trace.rates.length, rate });
+    this.#stopper.observe({ type: "watching", at: -trace.history });
+    if (contender.learns)
+      for (let index = 0; index < trace.first; index++) this.#tellArrival(index, trace.times[index]!);
+  }
+
+  play(): Outcome {
+    const { pod } = this.#scenario;
+    this.#scheduleArrival();
+    this.#schedulePooledRequest();
+    this.#simulation.at(pod.prestop, () => {
+      this.#stopper.observe({ type: "termination", at: pod.prestop });
+      this.#ask();
+    });
+    this.#simulation.at(pod.grace, () => this.#stop("killed"));
+    while (this.#stoppedAt === undefined) this.#simulation.run(this.#simulation.now + 60_000);
+    this.#simulation.run();
+    const hold = this.#stoppedAt;
+    const killed = this.#lastEnd > pod.grace || hold >= pod.grace;
+    const losses = this.#losses;
+    const total = killed ? pod.grace : Math.max(hold, this.#lastEnd);
+    return {
+      hold,
+      reason: this.#reason,
+      losses,
+      lost: losses.stale + losses.gone + losses.keepAlive + losses.inFlight,
+      expectedLost: this.#expectedLost(hold),
+      killed,
+      total,
+    };
+  }
+
+  #tellArrival(index: number, at: number): void {
+    this.#stopper.observe({
+      type: "arrival",
+      at,
+      sender: senderName(this.#trace.identities[index]!),
+      kind: "connection",
+    });
+  }
+
+  #scheduleArrival(): void {
+    if (this.#next < this.#trace.times.length)
+      this.#simulation.at(this.#trace.times[this.#next]!, () => this.#arrive(this.#next++));
+  }
+
+  #arrive(index: number): void {
+    const at = this.#simulation.now;
+    if (this.#stoppedAt === undefined) {
+      this.#tellArrival(index, at);
+      this.#begin();
+    } else if (at < this.#goneAt()) this.#losses.stale++;
+    else this.#losses.gone++;
+    this.#scheduleArrival();
+  }
+
+  #begin(): void {
+    if (!this.#withDurations) return;
+    const { pod, traffic } = this.#scenario;
+    const end = this.#simulation.now + draw(traffic.service, this.#random);
+    this.#lastEnd = Math.max(this.#lastEnd, end);
+    this.#inFlight++;
+    this.#stopper.observe({ type: "in-flight", at: this.#simulation.now, change: 1 });
+    if (end > pod.grace) this.#losses.inFlight++;
+    this.#simulation.at(end, () => this.#end());
+  }
+
+  #end(): void {
+    this.#inFlight--;
+    if (this.#stoppedAt !== undefined) return;
+    this.#stopper.observe({ type: "in-flight", at: this.#simulation.now, change: -1 });
+    if (this.#inFlight === 0) this.#ask();
+  }
+
+  #ask(): void {
+    if (this.#stoppedAt !== undefined) return;
+    const decision = this.#stopper.decide(this.#simulation.now);
+    if (decision.stop) this.#stop(decision.reason);
+    else if (decision.until < Infinity) this.#simulation.at(decision.until, () => this.#ask());
+  }
+
+  #stop(reason: string): void {
+    if (this.#stoppedAt !== undefined) return;
+    this.#stoppedAt = this.#simulation.now;
+    this.#reason = reason;
+    const { pooled } = this.#scenario.traffic;
+    // What is on its way on idle connections when they are closed: requests per millisecond x one-way delay, thinned to those left.
+    if (pooled && this.#connections > 0) {
+      const left = this.#connections / (pooled.connections * this.#trace.rates.length);
+      this.#losses.keepAlive += poissonCount((pooled.perPod / 1_000) * pooled.oneWay * left, this.#random);
+    }
+    this.#connections = 0;
+  }
+
+  /** Requests on pooled connections: each is a second-clock arrival; once hints are given, its connection goes with the response. */
+  #schedulePooledRequest(): void {
+    const { pooled } = this.#scenario.traffic;
+    if (!pooled || this.#connections <= 0 || pooled.perPod <= 0) return;
+    const all = pooled.connections * this.#trace.rates.length;
+    const perMillisecond = (pooled.perPod / 1_000) * (this.#connections / all);
+    this.#simulation.after(this.#random.exponential(1 / perMillisecond), () => this.#pooledRequest());
+  }
+
+  #pooledRequest(): void {
+    if (this.#stoppedAt !== undefined || this.#connections <= 0) return;
+    const sender = this.#random.below(this.#trace.rates.length);
+    this.#stopper.observe({
+      type: "arrival",
+      at: this.#simulation.now,
+      sender: senderName(sender),
+      kind: "request",
+    });
+    this.#begin();
+    if (this.#simulation.now >= this.#hintsAfter) this.#connections--;
+    this.#schedulePooledRequest();
+  }
+
+  #goneAt(): number {
+    return Math.min(this.#scenario.pod.grace, Math.max(this.#stoppedAt ?? Infinity, this.#lastEnd));
+  }
+
+  #expectedLost(hold: number): number {
+    let lost = 0;
+    const { rates, convergence } = this.#trace;
+    for (let sender = 0; sender < rates.length; sender++)
+      lost += rates[sender]! * Math.max(0, convergence[sender]! - hold);
+    return lost;
+  }
+}
+
+function senderName(identity: number): string {
+  return `s${identity}`;
+}
+
+function poissonCount(mean: number, random: Random): number {
+  let count = 0;
+  for (let left = mean - random.exponential(1); left > 0; left -= random.exponential(1)) count++;
+  return count;
+}

@@ -1,0 +1,145 @@
+import type { Random } from "../kernel/random.ts";
+
+/** How one sender's arrivals are spaced. */
+export type Arrivals =
+  | { readonly kind: "poisson" }
+  /** Gamma gaps with this coefficient of variation: above 1 they come in bursts. */
+  | { readonly kind: "bursty"; readonly cv: number }
+  /** Every sender at its own fixed beat, with this share of it as jitter. */
+  | { readonly kind: "periodic"; readonly jitter: number };
+
+/** What the pod sees of where an arrival comes from. */
+export type Identity =
+  /** The sender itself: an ingress proxy, a sidecar. */
+  | { readonly kind: "sender" }
+  /** The client behind it: this many of them, each always through the same sender. */
+  | { readonly kind: "clients"; readonly count: number }
+  /** Addresses shared by several senders: this many in all. */
+  | { readonly kind: "snat"; readonly addresses: number };
+
+/** New connections to one pod, in order of time; time 0 is its deletion. */
+export interface Trace {
+  /** How long before the deletion it was watched. */
+  readonly history: number;
+  /** Convergence time of each sender. */
+  readonly convergence: Float64Array;
+  /** Arrivals per millisecond of each sender. */
+  readonly rates: Float64Array;
+  readonly times: Float64Array;
+  readonly senders: Int32Array;
+  readonly identities: Int32Array;
+  /** Index of the first arrival after the deletion. */
+  readonly first: number;
+}
+
+export interface TrafficShape {
+  readonly arrivals: Arrivals;
+  readonly identity: Identity;
+}
+
+/** Draws the arrivals of one termination: those before it, from which habits are learnt, and those by senders that still use the pod. */
+export function drawTrace(
+  shape: TrafficShape,
+  rates: Float64Array,
+  convergence: Float64Array,
+  history: number,
+  random: Random,
+): Trace {
+  const drawn =
+    shape.arrivals.kind === "poisson"
+      ? poisson(rates, convergence, history, random)
+      : renewal(shape.arrivals, rates, convergence, history, random);
+  const identities = new Int32Array(drawn.times.length);
+  for (let index = 0; index < identities.length; index++)
+    identities[index] = identityOf(shape.identity, drawn.senders[index]!, rates.length, random);
+  let first = 0;
+  while (first < drawn.times.length && drawn.times[first]! <= 0) first++;
+  return { history, convergence, rates, ...drawn, identities, first };
+}
+
+interface Drawn {
+  readonly times: Float64Array;
+  readonly senders: Int32Array;
+}
+
+/** One process for all senders, thinned: cost follows the arrivals, not the senders. */
+function poisson(rates: Float64Array, convergence: Float64Array, history: number, random: Random): Drawn {
+  let total = 0;
+  let last = 0;
+  const cumulative = new Float64Array(rates.length);
+  for (let index = 0; index < rates.length; index++) {
+    total += rates[index]!;
+    cumulative[index] = total;
+    if (rates[index]! > 0) last = Math.max(last, convergence[index]!);
+  }
+  const times: number[] = [];
+  const senders: number[] = [];
+  if (total > 0)
+    for (let at = -history + random.exponential(1 / total); at < last; at += random.exponential(1 / total)) {
+      const sender = search(cumulative, random.uniform() * total);
+      if (at > 0 && at >= convergence[sender]!) continue;
+      times.push(at);
+      senders.push(sender);
+    }
+  return { times: Float64Array.from(times), senders: Int32Array.from(senders) };
+}
+
+/** One process per sender, begun long enough ago to have forgotten its beginning. */
+function renewal(
+  arrivals: Exclude<Arrivals, { kind: "poisson" }>,
+  rates: Float64Array,
+  convergence: Float64Array,
+  history: number,
+  random: Random,
+): Drawn {
+  const found: { at: number; sender: number }[] = [];
+  for (let sender = 0; sender < rates.length; sender++) {
+    const rate = rates[sender]!;
+    if (rate <= 0) continue;
+    const mean = 1 / rate;
+    const end = Math.max(0, convergence[sender]!);
+    if (arrivals.kind === "bursty") {
+      const shape = 1 / arrivals.cv ** 2;
+      const start = -history - mean * 3 * arrivals.cv ** 2;
+      for (let at = start; at < end; at += (random.gamma(shape) / shape) * mean)
+        if (at >= -history) found.push({ at, sender });
+    } else {
+      const phase = random.uniform() * mean;
+      for (let beat = Math.ceil(-history / mean); ; beat++) {
+        const at = beat * mean + phase + (random.uniform() - 0.5) * arrivals.jitter * mean;
+        if (at >= end) break;
+        if (at >= -history) found.push({ at, sender });
+      }
+    }
+  }
+  found.sort((a, b) => a.at - b.at);
+  return {
+    times: Float64Array.from(found, ({ at }) => at),
+    senders: Int32Array.from(found, ({ sender }) => sender),
+  };
+}
+
+function identityOf(identity: Identity, sender: number, senders: number, random: Random): number {
+  switch (identity.kind) {
+    case "sender":
+      return sender;
+    case "snat":
+      return sender % identity.addresses;
+    case "clients": {
+      const each = Math.max(1, Math.round(identity.count / senders));
+      return sender + senders * random.below(each);
+    }
+  }
+}
+
+/** Index of the first cumulative value above `value`. */
+function search(cumulative: Float64Array, value: number): number {
+  let low = 0;
+  let high = cumulative.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (cumulative[middle]! > value) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

@@ -1,0 +1,28 @@
+import type { Decision, Observation } from "@lameduck/drain";
+
+/** What decides when a pod stops: the production code's own shape, so that its Drain is one, and other people's rules can be played beside it. */
+export interface Stopper {
+  observe(observation: Observation): void;
+  decide(now: number): Decision;
+}
+
+/** A policy under comparison. */
+export interface Contender {
+  readonly name: string;
+  /** What it knows beforehand, in words. */
+  readonly description: string;
+  /** Whether it learns from traffic before the termination; if not, it is spared the telling. */
+  readonly learns: boolean;
+  /** Whether it asks clients to leave (Connection: close) once the floor is over; if so, when. */
+  readonly hintsAfter: number | undefined;
+  /** A fresh one for each termination. `facts` are things that only a simulator knows. */
+  start(facts: TerminationFacts): Stopper;
+}
+
+export interface TerminationFacts {
+  /** When the last sender converged. */
+  readonly oracle: number;
+  readonly senders: number;
+  /** New connections per millisecond in all. */
+  readonly rate: number;
+}

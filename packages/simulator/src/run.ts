@@ -1,0 +1,69 @@
+import { Random } from "./kernel/random.ts";
+import { senderRates, type Scenario } from "./model/scenario.ts";
+import { terminate, type Outcome } from "./model/termination.ts";
+import { drawTrace, type Trace } from "./model/traffic.ts";
+import { simulateWorld, type World } from "./model/world.ts";
+import type { Contender } from "./policies/stopper.ts";
+
+export interface RunOptions {
+  readonly seed: number;
+  /** Told after each termination. */
+  readonly onProgress?: (done: number, of: number) => void;
+  /** Ends the run early, with what there is. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Run {
+  readonly scenario: Scenario;
+  readonly world: World;
+  /** When the last sender converged, per termination. */
+  readonly oracles: Float64Array;
+  /** The arrivals of the first termination, for a picture. */
+  readonly example: Trace | undefined;
+  /** Outcomes per contender, in the order given: same arrivals for all. */
+  readonly outcomes: readonly (readonly Outcome[])[];
+  readonly arrivals: number;
+}
+
+/** Plays all terminations of a scenario under every contender, on the same arrivals. */
+export function run(scenario: Scenario, contenders: readonly Contender[], options: RunOptions): Run {
+  const world = simulateWorld(scenario, options.seed);
+  const outcomes = contenders.map((): Outcome[] => []);
+  const oracles = new Float64Array(scenario.terminations);
+  let example: Trace | undefined;
+  let arrivals = 0;
+  for (let termination = 0; termination < scenario.terminations; termination++) {
+    if (options.signal?.aborted) break;
+    const trace = traceOf(scenario, world, options.seed, termination);
+    example ??= trace;
+    arrivals += trace.times.length;
+    oracles[termination] = oracleOf(trace);
+    for (const [index, contender] of contenders.entries())
+      outcomes[index]!.push(terminate(contender, scenario, trace, options.seed, termination));
+    options.onProgress?.(termination + 1, scenario.terminations);
+  }
+  return { scenario, world, oracles, example, outcomes, arrivals };
+}
+
+export function traceOf(scenario: Scenario, world: World, seed: number, termination: number): Trace {
+  return drawTrace(
+    scenario.traffic,
+    senderRates(scenario),
+    world.convergence(termination),
+    historyOf(scenario),
+    new Random(seed, "arrivals", termination),
+  );
+}
+
+/** A habit is as well known after 200 arrivals as it needs to be: longer histories only cost time. */
+function historyOf(scenario: Scenario): number {
+  const slowest = senderRates(scenario).reduce((least, rate) => Math.min(least, rate), Infinity);
+  return Math.min(scenario.pod.watched, Math.max(10_000, 200 / slowest));
+}
+
+function oracleOf(trace: Trace): number {
+  let oracle = 0;
+  for (let sender = 0; sender < trace.rates.length; sender++)
+    if (trace.rates[sender]! > 0) oracle = Math.max(oracle, trace.convergence[sender]!);
+  return oracle;
+}

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { EventQueue } from "../src/kernel/event-queue.ts";
+import { Random } from "../src/kernel/random.ts";
+import { Simulation } from "../src/kernel/simulation.ts";
+import { draw, meanOf, type Distribution } from "../src/model/distribution.ts";
+import { assertMean } from "./samples.ts";
+
+test("events come in order of time, and those of one time in the order of scheduling", () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat({ max: 20 }), { maxLength: 3_000 }), (times) => {
+      const queue = new EventQueue();
+      const seen: { time: number; index: number }[] = [];
+      times.forEach((time, index) => queue.push(time, () => seen.push({ time, index }), 0));
+      while (queue.size > 0) queue.runNext();
+      const expected = times
+        .map((time, index) => ({ time, index }))
+        .sort((a, b) => a.time - b.time || a.index - b.index);
+      assert.deepEqual(seen, expected);
+    }),
+  );
+});
+
+test("events scheduled by events keep the order too, and the clock never runs backwards", () => {
+  const simulation = new Simulation();
+  const random = new Random("order");
+  let last = 0;
+  let left = 20_000;
+  const again = (): void => {
+    assert.ok(simulation.now >= last);
+    last = simulation.now;
+    if (left-- > 0) simulation.after(random.below(5) - 1, again);
+    if (left % 7 === 0) simulation.after(random.exponential(3), again);
+  };
+  simulation.at(0, again);
+  simulation.run(5_000);
+  assert.ok(simulation.processed > 1_000);
+});
+
+test("the same key gives the same numbers, another key others", () => {
+  const numbers = (...key: (string | number)[]): number[] => {
+    const random = new Random(...key);
+    return Array.from({ length: 50 }, () => random.uniform());
+  };
+  assert.deepEqual(numbers(1, "a", 2), numbers(1, "a", 2));
+  assert.notDeepEqual(numbers(1, "a", 2), numbers(1, "a", 3));
+  assert.notDeepEqual(numbers(1, "a", 2), numbers(2, "a", 2));
+});
+
+test("every distribution has the mean it claims", () => {
+  const distributions: Distribution[] = [
+    5,
+    { uniform: [2, 9] },
+    { exponential: 40 },
+    { lognormal: [800, 1_500] },
+    {
+      quantiles: [
+        [0.5, 10],
+        [0.9, 50],
+        [1, 100],
+      ],
+    },
+    {
+      mixture: [
+        [1, 10],
+        [3, { exponential: 5 }],
+      ],
+    },
+    { sum: [3, { uniform: [0, 4] }] },
+  ];
+  for (const distribution of distributions) {
+    const random = new Random("mean", JSON.stringify(distribution));
+    const values = Array.from({ length: 40_000 }, () => draw(distribution, random));
+    assertMean(values, meanOf(distribution), JSON.stringify(distribution));
+  }
+});
+
+test("gamma gaps have the coefficient of variation asked for", () => {
+  const random = new Random("gamma");
+  const shape = 1 / 9;
+  const values = Array.from({ length: 100_000 }, () => random.gamma(shape) / shape);
+  assertMean(values, 1, "mean");
+  assertMean(
+    values.map((value) => (value - 1) ** 2),
+    9,
+    "variance",
+  );
+});
