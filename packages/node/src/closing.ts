@@ -1,0 +1,71 @@
+import { sleep, type Clock } from "./clock.ts";
+import type { ServerWatch } from "./traffic.ts";
+
+/** How often the progress of closing is looked at. */
+const beat = 10;
+/** How long ended connections have to say goodbye before they are cut. Two round trips of a slow client. */
+const farewell = 250;
+/** WebSockets and event streams are told within this time at most, one a millisecond, so that they do not all reconnect together. */
+const longestSpread = 5_000;
+
+export interface Cut {
+  requests: number;
+  connections: number;
+}
+
+/** Lets what is in flight finish and ends connections, each as late and as gently as the time allows. */
+export class Closing {
+  readonly #watches: ReadonlySet<ServerWatch>;
+  readonly #clock: Clock;
+
+  constructor(watches: ReadonlySet<ServerWatch>, clock: Clock) {
+    this.#watches = watches;
+    this.#clock = clock;
+  }
+
+  stopListening(): void {
+    for (const watch of this.#watches) {
+      watch.stopListening();
+      watch.hint(Infinity);
+    }
+  }
+
+  /** Streams first, as they end only when told; then what is in flight; idle connections last, because each may still get a request. */
+  async drain(quiet: number, busy: () => boolean, until: number): Promise<void> {
+    const spread = Math.min(longestSpread, this.#open(), Math.max(0, until - this.#clock.now()) / 2);
+    for (const watch of this.#watches) watch.endStreams(spread);
+    await this.#until(() => !busy() && this.#restless(quiet) === 0, until);
+    for (const watch of this.#watches) watch.endIdle();
+    await this.#until(() => this.#open() === 0, Math.min(until, this.#clock.now() + farewell));
+  }
+
+  cut(): Cut {
+    const total = { requests: 0, connections: 0 };
+    for (const watch of this.#watches) {
+      const { requests, connections } = watch.cut();
+      total.requests += requests;
+      total.connections += connections;
+    }
+    return total;
+  }
+
+  async #until(done: () => boolean, until: number): Promise<void> {
+    for (;;) {
+      for (const watch of this.#watches) watch.tick();
+      if (done() || this.#clock.now() >= until) return;
+      await sleep(Math.min(beat, until - this.#clock.now()));
+    }
+  }
+
+  #restless(quiet: number): number {
+    let count = 0;
+    for (const watch of this.#watches) count += watch.restless(quiet);
+    return count;
+  }
+
+  #open(): number {
+    let count = 0;
+    for (const watch of this.#watches) count += watch.open;
+    return count;
+  }
+}

@@ -1,0 +1,65 @@
+import { DrainError, parseDuration, type DrainOptions, type Policy } from "@lameduck/drain";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The environment variables that stand for options of the decision; options given in code win over them. */
+export const variables = {
+  LAMEDUCK_POLICY: "policy",
+  LAMEDUCK_FLOOR: "floor",
+  LAMEDUCK_CAP: "cap",
+  LAMEDUCK_GRACE_PERIOD: "grace",
+  LAMEDUCK_PRESTOP: "prestop",
+  LAMEDUCK_RESERVE: "reserve",
+  LAMEDUCK_DELAY: "delay",
+  LAMEDUCK_WINDOW: "window",
+  LAMEDUCK_LOSS_BUDGET: "lossBudget",
+  LAMEDUCK_CONVERGENCE: "convergence",
+} as const satisfies Record<string, keyof DrainOptions>;
+
+type Variable = keyof typeof variables;
+const names = Object.keys(variables) as Variable[];
+
+/** Options said in the environment. Empty values count as unset: manifests often leave them so. */
+export function optionsFromEnvironment(environment: Environment): DrainOptions {
+  const options: DrainOptions = {};
+  for (const name of names) {
+    const value = environment[name]?.trim();
+    if (!value) continue;
+    switch (name) {
+      case "LAMEDUCK_POLICY":
+        options.policy = value as Policy["kind"];
+        break;
+      case "LAMEDUCK_LOSS_BUDGET":
+        options.lossBudget = Number(value);
+        break;
+      case "LAMEDUCK_GRACE_PERIOD":
+        options.grace = gracePeriod(value);
+        break;
+      default:
+        options[variables[name]] = value;
+    }
+  }
+  return options;
+}
+
+/** Kubernetes writes terminationGracePeriodSeconds as a bare number; read as 30 ms, "30" would end every termination at once. */
+function gracePeriod(value: string): string {
+  if (/^\d+(\.\d+)?$/.test(value) && parseDuration(value, "LAMEDUCK_GRACE_PERIOD") < 1_000)
+    throw new DrainError(
+      "LAMEDUCK_BAD_DURATION",
+      "LAMEDUCK_GRACE_PERIOD",
+      `"${value}" would be milliseconds; for seconds write "${value}s"`,
+    );
+  return value;
+}
+
+/** The variable through which an option was said, so that a mistake is reported where it was made. */
+export function variableOf(option: string, environment: Environment): string | undefined {
+  return names.find((name) => variables[name] === option && environment[name]?.trim());
+}
+
+/** In a pod, or told about one: else nobody routes to this process by a list that lags behind. */
+export function isInKubernetes(environment: Environment): boolean {
+  if (environment["KUBERNETES_SERVICE_HOST"]) return true;
+  return names.some((name) => environment[name]?.trim());
+}

@@ -1,0 +1,121 @@
+/**
+ * The lines by which a process tells how it stops: one JSON object a line, on stderr unless a logger was given.
+ * This file is pure and has no dependencies, so that whoever reads the lines need not load the library.
+ */
+
+export const phases = ["serving", "lame-duck", "closing", "closed"] as const;
+export type Phase = (typeof phases)[number];
+
+interface Common {
+  readonly lameduck: "phase";
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly pid: number;
+  /** Milliseconds since the termination began. */
+  readonly elapsed: number;
+}
+
+/** The hold begins: still serving. */
+export interface LameDuckEvent extends Common {
+  readonly phase: "lame-duck";
+  /** The signal, or what was given to terminate(). */
+  readonly reason: string;
+  readonly policy: string;
+  /** Milliseconds. */
+  readonly floor: number;
+  readonly cap: number;
+  /** When SIGKILL is due, in milliseconds since 1970. */
+  readonly deadline: number;
+  readonly inFlight: number;
+  readonly open: number;
+}
+
+/** The hold is over; the numbers are those behind the decision. */
+export interface ClosingEvent extends Common {
+  readonly phase: "closing";
+  /** Stop reason: delay, floor, quiet, idle, acknowledged, cap or forced. */
+  readonly reason: string;
+  /** Milliseconds. */
+  readonly hold: number;
+  /** Requests expected to arrive still. */
+  readonly expectedLoss: number;
+  readonly inFlight: number;
+  readonly senders: number;
+  /** New connections during the hold. */
+  readonly connections: number;
+  /** Requests on older connections during the hold. */
+  readonly requests: number;
+  /** Milliseconds since 1970; null when nothing ever arrived. */
+  readonly lastArrival: number | null;
+  /** Milliseconds of the hold in which the event loop was blocked and nothing could be seen. */
+  readonly blind: number;
+  /** Connections open now. */
+  readonly open: number;
+}
+
+/** The end. */
+export interface ClosedEvent extends Common {
+  readonly phase: "closed";
+  /** "done", or "deadline" when something was cut. */
+  readonly reason: "done" | "deadline";
+  /** What was still going on when it was cut. */
+  readonly cut: { readonly requests: number; readonly connections: number };
+  readonly hooks: readonly HookOutcome[];
+  /** The exit code; null when the process goes on. */
+  readonly exitCode: number | null;
+}
+
+export interface HookOutcome {
+  readonly name: string;
+  readonly phase: "lame-duck" | "closing" | "closed";
+  readonly result: "done" | "failed" | "timed out" | "skipped";
+  /** Milliseconds. */
+  readonly took: number;
+  readonly error?: string;
+}
+
+export type PhaseEvent = LameDuckEvent | ClosingEvent | ClosedEvent;
+
+/** Something worth knowing that changes no phase: a repeated signal, a hook that failed. */
+export interface NoticeEvent {
+  readonly lameduck: "notice";
+  readonly at: number;
+  readonly pid: number;
+  readonly notice: string;
+  readonly message: string;
+}
+
+export type LameduckEvent = PhaseEvent | NoticeEvent;
+
+/** The event in a line of a process's output; undefined for any other line. Fields unknown here are kept. */
+export function parseEvent(line: string): LameduckEvent | undefined {
+  // Most lines of a server's output are no business of ours: look before parsing.
+  if (!line.includes('"lameduck"')) return undefined;
+  const value = parseJson(line.trim());
+  if (value?.["lameduck"] === "phase" && isPhase(value["phase"]) && isCommon(value))
+    return value as unknown as PhaseEvent;
+  if (value?.["lameduck"] === "notice" && isCommon(value)) return value as unknown as NoticeEvent;
+  return undefined;
+}
+
+/** The events among the lines of a whole output. */
+export function parseEvents(output: string): LameduckEvent[] {
+  return output.split("\n").flatMap((line) => parseEvent(line) ?? []);
+}
+
+function parseJson(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isPhase(value: unknown): boolean {
+  return value === "lame-duck" || value === "closing" || value === "closed";
+}
+
+function isCommon(value: Record<string, unknown>): boolean {
+  return typeof value["at"] === "number" && typeof value["pid"] === "number";
+}

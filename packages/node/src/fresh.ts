@@ -1,0 +1,80 @@
+import type { IncomingMessage, Server } from "node:http";
+import type { Socket } from "node:net";
+import { senderOf, type Traffic } from "./traffic.ts";
+import type { IsProbe } from "./probes.ts";
+
+/** A connection that has sent no request for this long counts as an arrival all the same: half a request is traffic, too. */
+const patience = 500;
+
+/**
+ * Connections that have not yet shown whether they carry traffic or only probes: their first request decides. A listener for
+ * requests is in place only while there are such connections, so that a request on a pooled connection costs nothing.
+ */
+export class FreshConnections {
+  readonly #server: Server;
+  readonly #traffic: Traffic;
+  readonly #isProbe: IsProbe;
+  readonly #now: () => number;
+  readonly #waiting = new Map<Socket, number>();
+  #timer: NodeJS.Timeout | undefined;
+  /** A listener of our own removed by somebody's removeAllListeners() is missed only by the next sweep. */
+  #armed = false;
+
+  constructor(server: Server, traffic: Traffic, isProbe: IsProbe, now: () => number) {
+    this.#server = server;
+    this.#traffic = traffic;
+    this.#isProbe = isProbe;
+    this.#now = now;
+  }
+
+  opened(socket: Socket): void {
+    this.#waiting.set(socket, this.#now());
+    if (!this.#armed) {
+      this.#armed = true;
+      this.#server.prependListener("request", this.#onRequest);
+    }
+    this.#timer ??= setTimeout(this.#sweep, patience).unref();
+  }
+
+  /** Closed before it sent a whole request: a port scan, a TCP probe or a change of mind, never an arrival. */
+  closed(socket: Socket): void {
+    if (this.#waiting.delete(socket) && this.#waiting.size === 0) this.#disarm();
+  }
+
+  /** @returns true when this is the connection's first request, which is hereby accounted for. */
+  firstRequest(socket: Socket, request: IncomingMessage): boolean {
+    if (!this.#waiting.delete(socket)) return false;
+    if (this.#waiting.size === 0) this.#disarm();
+    if (!this.#isProbe(request)) this.#traffic.connection(senderOf(socket.remoteAddress));
+    return true;
+  }
+
+  stop(): void {
+    this.#waiting.clear();
+    this.#disarm();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  readonly #onRequest = (request: IncomingMessage): void => {
+    this.firstRequest(request.socket, request);
+  };
+
+  readonly #sweep = (): void => {
+    this.#timer = undefined;
+    const latest = this.#now() - patience;
+    for (const [socket, openedAt] of this.#waiting) {
+      if (openedAt > latest) break;
+      this.#waiting.delete(socket);
+      this.#traffic.connection(senderOf(socket.remoteAddress));
+    }
+    if (this.#waiting.size === 0) this.#disarm();
+    else this.#timer = setTimeout(this.#sweep, patience).unref();
+  };
+
+  #disarm(): void {
+    if (!this.#armed) return;
+    this.#armed = false;
+    this.#server.removeListener("request", this.#onRequest);
+  }
+}

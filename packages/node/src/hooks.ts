@@ -1,0 +1,144 @@
+import { parseDuration, type Duration } from "@lameduck/drain";
+import { sleep, type Clock } from "./clock.ts";
+import { LameduckError } from "./errors.ts";
+import type { HookOutcome } from "./events.ts";
+
+export type HookPhase = HookOutcome["phase"];
+
+export interface HookOptions {
+  /** Default 5 s; never beyond the deadline. */
+  timeout?: Duration;
+  /** Names of hooks of the same phase that must have ended before this one begins. Others of a phase run in the order added. */
+  after?: readonly string[];
+}
+
+/** `signal` aborts when the hook's time is over. */
+export type HookFunction = (signal: AbortSignal) => unknown;
+
+interface Hook {
+  readonly name: string;
+  readonly phase: HookPhase;
+  readonly run: HookFunction;
+  readonly timeout: number;
+  readonly after: readonly string[];
+}
+
+const hookPhases: readonly string[] = ["lame-duck", "closing", "closed"];
+const defaultTimeout = 5_000;
+
+/** What an application wants done in each phase: one after another, each in its own time, whatever became of the others. */
+export class Hooks {
+  readonly #hooks: Hook[] = [];
+  readonly #outcomes: HookOutcome[] = [];
+  readonly #clock: Clock;
+  readonly #complain: (problem: string) => void;
+
+  constructor(clock: Clock, complain: (problem: string) => void) {
+    this.#clock = clock;
+    this.#complain = complain;
+  }
+
+  get outcomes(): readonly HookOutcome[] {
+    return this.#outcomes;
+  }
+
+  add(phase: HookPhase, name: string, run: HookFunction, options: HookOptions = {}): void {
+    if (!hookPhases.includes(phase))
+      throw new LameduckError(
+        "LAMEDUCK_BAD_HOOK",
+        name,
+        `${JSON.stringify(phase)} is not lame-duck, closing or closed`,
+      );
+    if (typeof run !== "function") throw new LameduckError("LAMEDUCK_BAD_HOOK", name, "is not a function");
+    if (this.#hooks.some((hook) => hook.phase === phase && hook.name === name))
+      throw new LameduckError("LAMEDUCK_BAD_HOOK", name, `there is already a hook of that name in ${phase}`);
+    const timeout = parseDuration(options.timeout ?? defaultTimeout, `${name}.timeout`);
+    this.#hooks.push({ name, phase, run, timeout, after: options.after ?? [] });
+  }
+
+  /** Runs a phase's hooks until all have ended or `until` is reached; what could not begin by then is skipped. */
+  async run(phase: HookPhase, until: number): Promise<void> {
+    for (const hook of this.#ordered(phase)) {
+      const outcome = await this.#runOne(hook, until);
+      this.#outcomes.push(outcome);
+      if (outcome.result !== "done")
+        this.#complain(`hook ${hook.name} ${outcome.result}${outcome.error ? `: ${outcome.error}` : ""}`);
+    }
+  }
+
+  /** Which names exist is known only now; a mistake in them must not cost the hooks their run. */
+  #ordered(phase: HookPhase): Hook[] {
+    const hooks = this.#hooks.filter((candidate) => candidate.phase === phase);
+    try {
+      return inOrder(hooks);
+    } catch (error) {
+      this.#complain(messageOf(error));
+      return hooks;
+    }
+  }
+
+  async #runOne(hook: Hook, until: number): Promise<HookOutcome> {
+    const { name, phase } = hook;
+    const from = this.#clock.now();
+    const allowed = Math.min(hook.timeout, until - from);
+    if (allowed <= 0) return { name, phase, result: "skipped", took: 0 };
+    const over = new AbortController();
+    const ended = new AbortController();
+    const timeOut = sleep(allowed, ended.signal).then(() => "timed out" as const);
+    try {
+      const result = await Promise.race([run(hook, over.signal), timeOut]);
+      const took = Math.round(this.#clock.now() - from);
+      return { name, phase, result, took };
+    } catch (error) {
+      const took = Math.round(this.#clock.now() - from);
+      return { name, phase, result: "failed", took, error: messageOf(error) };
+    } finally {
+      ended.abort();
+      over.abort();
+    }
+  }
+}
+
+async function run(hook: Hook, signal: AbortSignal): Promise<"done"> {
+  await hook.run(signal);
+  return "done";
+}
+
+/** The order added, except that a hook comes after those it names. @throws {LameduckError} for a name unknown or a circle. */
+export function inOrder<H extends { readonly name: string; readonly after: readonly string[] }>(
+  hooks: readonly H[],
+): H[] {
+  const byName = new Map(hooks.map((hook) => [hook.name, hook]));
+  const done = new Set<string>();
+  const path: string[] = [];
+  const order: H[] = [];
+  const visit = (hook: H): void => {
+    if (done.has(hook.name)) return;
+    if (path.includes(hook.name))
+      throw new LameduckError(
+        "LAMEDUCK_BAD_HOOK",
+        hook.name,
+        `waits for itself: ${[...path, hook.name].join(" after ")}`,
+      );
+    path.push(hook.name);
+    for (const earlier of hook.after) {
+      const found = byName.get(earlier);
+      if (!found)
+        throw new LameduckError(
+          "LAMEDUCK_BAD_HOOK",
+          hook.name,
+          `comes after ${earlier}, which is no hook of its phase`,
+        );
+      visit(found);
+    }
+    path.pop();
+    done.add(hook.name);
+    order.push(hook);
+  };
+  for (const hook of hooks) visit(hook);
+  return order;
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,306 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { Server as NetServer, type Socket } from "node:net";
+import { FreshConnections } from "./fresh.ts";
+import type { IsProbe } from "./probes.ts";
+import { senderOf, type ServerWatch, type Traffic } from "./traffic.ts";
+
+/** What a connection is about, known from the hold on. */
+interface Activity {
+  /** Responses begun and not finished; more than one when the client pipelines. */
+  readonly responses: Set<ServerResponse>;
+  /** When the last response ended; -Infinity before the first. */
+  idleSince: number;
+  /** Bytes received when it was last known to be idle: more of them now are a request on its way. */
+  bytesWhenIdle: number;
+  /** Its place in the ramp, 0 to 1. */
+  readonly turn: number;
+  /** Was seen to pipeline: `Connection: close` would leave the requests behind unanswered. */
+  pipelines: boolean;
+}
+
+/** How long half a request head is waited for once the listener is closed: senders that are alive send a head at once. */
+const patienceForHeads = 1_000;
+
+const requestStart = "http.server.request.start";
+
+/** HTTP/1.1 over TCP, TLS or a Unix socket. Until the hold it listens for connections only; requests cost nothing. */
+export class HttpWatch implements ServerWatch {
+  readonly #server: Server;
+  readonly #traffic: Traffic;
+  readonly #isProbe: IsProbe;
+  readonly #now: () => number;
+  readonly #random: () => number;
+  readonly #connectionEvent: "connection" | "secureConnection";
+  readonly #fresh: FreshConnections;
+  readonly #open = new Set<Socket>();
+  readonly #activities = new Map<Socket, Activity>();
+  /** Responses of which the headers are not yet known, so that they may still turn out to be streams. */
+  readonly #unclassified = new Set<ServerResponse>();
+  readonly #streams = new Set<ServerResponse>();
+  #inFlight = 0;
+  #holding = false;
+  #hinted = 0;
+  #accepted = 0;
+  #stoppedAt = Infinity;
+  /** Requests that came on a connection after we had ended it: lost. */
+  #late = 0;
+
+  constructor(
+    server: Server,
+    traffic: Traffic,
+    isProbe: IsProbe,
+    now: () => number,
+    random: () => number = Math.random,
+  ) {
+    this.#server = server;
+    this.#traffic = traffic;
+    this.#isProbe = isProbe;
+    this.#now = now;
+    this.#random = random;
+    this.#connectionEvent = "setSecureContext" in server ? "secureConnection" : "connection";
+    this.#fresh = new FreshConnections(server, traffic, isProbe, now);
+    const { opened, closed } = this.#socketListeners();
+    this.#opened = opened;
+    this.#closed = closed;
+    server.on(this.#connectionEvent, opened);
+  }
+
+  readonly #opened: (socket: Socket) => void;
+  readonly #closed: (this: Socket) => void;
+
+  get listening(): boolean {
+    return this.#server.listening;
+  }
+
+  get accepted(): number {
+    return this.#accepted;
+  }
+
+  get open(): number {
+    return this.#open.size;
+  }
+
+  hold(): void {
+    this.#holding = true;
+    subscribe(requestStart, this.#onRequestStart);
+    const now = this.#now();
+    for (const socket of this.#open) {
+      const current = currentResponse(socket);
+      if (current && !this.#isProbe(current.req)) this.#begin(socket, current);
+      else this.#activityOf(socket, now);
+    }
+  }
+
+  hint(share: number): void {
+    this.#hinted = share;
+    for (const activity of this.#activities.values())
+      for (const response of activity.responses) this.#hintTo(activity, response);
+  }
+
+  tick(): void {
+    for (const response of this.#unclassified) {
+      if (!response.headersSent) continue;
+      this.#unclassified.delete(response);
+      if (!isEventStream(response)) continue;
+      this.#streams.add(response);
+      this.#changeInFlight(-1);
+    }
+  }
+
+  stopListening(): void {
+    // The close() of net, because that of http also ends idle connections at once, and a request may be on its way on them.
+    this.#stoppedAt = this.#now();
+    if (this.#server.listening) NetServer.prototype.close.call(this.#server);
+  }
+
+  restless(quiet: number): number {
+    const now = this.#now();
+    const isPatient = now < this.#stoppedAt + patienceForHeads;
+    let count = 0;
+    for (const [socket, activity] of this.#activities)
+      if (
+        isBusy(activity) ||
+        activity.idleSince > now - quiet ||
+        (isPatient && isReceiving(socket, activity))
+      )
+        count++;
+    return count;
+  }
+
+  endIdle(): void {
+    for (const [socket, activity] of this.#activities)
+      if (!isBusy(activity) && !currentResponse(socket) && !socket.writableEnded) endGently(socket);
+  }
+
+  endStreams(spread: number): void {
+    for (const response of this.#streams) {
+      const timer = setTimeout(endStream, this.#random() * spread, response);
+      response.once("close", () => clearTimeout(timer));
+    }
+  }
+
+  cut(): { requests: number; connections: number } {
+    let connections = 0;
+    for (const socket of this.#open) {
+      if (!socket.writableEnded) connections++;
+      socket.destroy();
+    }
+    const cut = { requests: this.#inFlight + this.#streams.size + this.#late, connections };
+    // Clears the timers of http, which outlive the close() of net.
+    this.#server.close();
+    return cut;
+  }
+
+  detach(): void {
+    this.#server.removeListener(this.#connectionEvent, this.#opened);
+    this.#fresh.stop();
+    unsubscribe(requestStart, this.#onRequestStart);
+    for (const socket of this.#open) socket.removeListener("close", this.#closed);
+    this.#open.clear();
+    this.#activities.clear();
+    this.#unclassified.clear();
+    this.#streams.clear();
+  }
+
+  /** One function for all sockets, told apart by `this`: a closure for each would be most of the memory per connection. */
+  #socketListeners(): { opened: (socket: Socket) => void; closed: (this: Socket) => void } {
+    // oxlint-disable-next-line typescript/no-this-alias -- `this` of the listener is the socket
+    const watch = this;
+    function closed(this: Socket): void {
+      watch.#socketClosed(this);
+    }
+    function opened(socket: Socket): void {
+      watch.#accepted++;
+      watch.#open.add(socket);
+      socket.on("close", closed);
+      watch.#fresh.opened(socket);
+      if (watch.#holding) watch.#activityOf(socket, watch.#now());
+    }
+    return { opened, closed };
+  }
+
+  #socketClosed(socket: Socket): void {
+    this.#open.delete(socket);
+    this.#fresh.closed(socket);
+    const activity = this.#activities.get(socket);
+    if (!activity) return;
+    this.#activities.delete(socket);
+    // Pipelined responses that never got their turn emit no "close" of their own.
+    for (const response of activity.responses) this.#ended(activity, response);
+  }
+
+  readonly #onRequestStart = (message: unknown): void => {
+    const { server, socket, request, response } = message as {
+      server: Server;
+      socket: Socket;
+      request: IncomingMessage;
+      response: ServerResponse;
+    };
+    if (server !== this.#server || !this.#open.has(socket)) return;
+    const first = this.#fresh.firstRequest(socket, request);
+    if (socket.writableEnded) this.#late++;
+    if (this.#isProbe(request)) {
+      response.once("close", () => rest(this.#activityOf(socket, -Infinity), socket));
+      return;
+    }
+    if (!first) this.#traffic.request(senderOf(socket.remoteAddress));
+    this.#begin(socket, response);
+  };
+
+  #begin(socket: Socket, response: ServerResponse): void {
+    const activity = this.#activityOf(socket, -Infinity);
+    if (activity.responses.size > 0) {
+      activity.pipelines = true;
+      for (const earlier of activity.responses) if (!earlier.headersSent) earlier.shouldKeepAlive = true;
+    }
+    activity.responses.add(response);
+    this.#unclassified.add(response);
+    this.#changeInFlight(1);
+    response.once("close", () => this.#ended(activity, response));
+    this.#hintTo(activity, response);
+  }
+
+  #ended(activity: Activity, response: ServerResponse): void {
+    if (!activity.responses.delete(response)) return;
+    this.#unclassified.delete(response);
+    if (!this.#streams.delete(response)) this.#changeInFlight(-1);
+    activity.idleSince = this.#now();
+    const { socket } = response.req;
+    rest(activity, socket);
+    // A pipelined request of before the hold gets its turn only now.
+    setImmediate(() => {
+      const next = socket.destroyed ? undefined : currentResponse(socket);
+      if (next && this.#activities.get(socket) === activity && !activity.responses.has(next))
+        this.#begin(socket, next);
+    });
+  }
+
+  #hintTo(activity: Activity, response: ServerResponse): void {
+    if (this.#hinted <= activity.turn || response.headersSent) return;
+    if (activity.pipelines && (this.#hinted < Infinity || activity.responses.size > 1)) return;
+    response.shouldKeepAlive = false;
+  }
+
+  #activityOf(socket: Socket, idleSince: number): Activity {
+    const known = this.#activities.get(socket);
+    if (known) return known;
+    const activity: Activity = {
+      responses: new Set(),
+      idleSince,
+      bytesWhenIdle: socket.bytesRead,
+      turn: this.#random(),
+      pipelines: false,
+    };
+    this.#activities.set(socket, activity);
+    return activity;
+  }
+
+  #changeInFlight(change: number): void {
+    this.#inFlight += change;
+    this.#traffic.inFlight(change);
+  }
+}
+
+function isBusy(activity: Activity): boolean {
+  return activity.responses.size > 0;
+}
+
+function rest(activity: Activity, socket: Socket): void {
+  activity.bytesWhenIdle = socket.bytesRead;
+}
+
+function isReceiving(socket: Socket, activity: Activity): boolean {
+  return socket.bytesRead > activity.bytesWhenIdle;
+}
+
+/**
+ * The response a connection is busy with. `_httpMessage` is not documented, but has been there since Node 0.x and is the only
+ * way to find responses begun before the hold without having watched every request.
+ */
+function currentResponse(socket: Socket): ServerResponse | undefined {
+  const message = (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
+  return message && !message.writableFinished ? message : undefined;
+}
+
+/** Streams that last as long as the client likes would hold every pod to its cap. */
+function isEventStream(response: ServerResponse): boolean {
+  if (response.req.headers.accept?.includes("text/event-stream")) return true;
+  const type = response.getHeader("content-type");
+  if (typeof type === "string") return type.includes("text/event-stream");
+  // Headers given to writeHead() are found in the rendered text only.
+  const rendered = (response as { _header?: unknown })._header;
+  return typeof rendered === "string" && /^content-type: *text\/event-stream/im.test(rendered);
+}
+
+function endStream(response: ServerResponse): void {
+  if (response.writableEnded) return;
+  // An application that writes on after the end must not bring the process down while it stops.
+  response.on("error", () => {});
+  response.end();
+}
+
+/** Ends our half and goes on reading, so that what the client has sent meanwhile is met by an end of stream, not by a reset. */
+function endGently(socket: Socket): void {
+  socket.end();
+}

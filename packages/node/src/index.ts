@@ -1,0 +1,27 @@
+import { Lameduck } from "./lameduck.ts";
+import type { WatchedServer } from "./servers.ts";
+import type { LameduckOptions } from "./settings.ts";
+
+/**
+ * Keeps a server serving after SIGTERM until the evidence says that traffic has moved away, then closes it in order, inside the
+ * grace period, and exits. Call it once, before or after listen().
+ * @throws {LameduckError | DrainError} for a wrong option or environment variable, or what is no server.
+ */
+export function lameduck(
+  server: WatchedServer | readonly WatchedServer[],
+  options: LameduckOptions = {},
+): Lameduck {
+  return new Lameduck(Array.isArray(server) ? server : [server], options);
+}
+
+export type { Lameduck, State } from "./lameduck.ts";
+export type { LameduckEvents } from "./announce.ts";
+export { LameduckError, nodeErrors, type LameduckErrorCode } from "./errors.ts";
+export { variables as environmentVariables, type Environment } from "./environment.ts";
+export type * from "./events.ts";
+export type { HookFunction, HookOptions, HookPhase } from "./hooks.ts";
+export type { Logger } from "./log.ts";
+export { probeAgents, type IsProbe, type ProbeOptions, type ProbeRequest } from "./probes.ts";
+export type { WatchedServer } from "./servers.ts";
+export type { LameduckOptions } from "./settings.ts";
+export { DrainError, type DrainErrorCode, type DrainOptions, type StopReason } from "@lameduck/drain";

@@ -1,0 +1,231 @@
+import { Announcer, type LameduckEvents } from "./announce.ts";
+import { systemClock, type Clock } from "./clock.ts";
+import { Closing, type Cut } from "./closing.ts";
+import { LameduckError } from "./errors.ts";
+import type { ClosedEvent, Phase } from "./events.ts";
+import { Evidence } from "./evidence.ts";
+import { Hold } from "./hold.ts";
+import { Hooks, messageOf, type HookFunction, type HookOptions, type HookPhase } from "./hooks.ts";
+import { makeLog } from "./log.ts";
+import { Report } from "./report.ts";
+import { watchServer, type WatchedServer } from "./servers.ts";
+import { parseSettings, type LameduckOptions, type Settings } from "./settings.ts";
+import { signalGate, type SignalMember } from "./signals.ts";
+import { OtherHandlers } from "./other-handlers.ts";
+import type { ServerWatch } from "./traffic.ts";
+
+/** What can be seen from outside at any time. */
+export interface State {
+  readonly phase: Phase;
+  /** Requests in flight; before the termination they are not counted, to cost nothing. */
+  readonly inFlight: number;
+  readonly leases: number;
+  readonly open: number;
+  readonly servers: number;
+}
+
+/** One process's way from serving to closed, for one or several servers. */
+export class Lameduck {
+  readonly #settings: Settings;
+  readonly #clock: Clock = systemClock;
+  readonly #announcer: Announcer;
+  readonly #watches = new Set<ServerWatch>();
+  readonly #evidence: Evidence;
+  readonly #hold: Hold;
+  readonly #closing: Closing;
+  readonly #hooks: Hooks;
+  readonly #others: OtherHandlers;
+  readonly #abort = new AbortController();
+  readonly #member: SignalMember;
+  #phase: Phase = "serving";
+  #holds: boolean;
+  #interrupts = 0;
+  #closed: Promise<ClosedEvent> | undefined;
+
+  constructor(servers: readonly unknown[], options: LameduckOptions = {}) {
+    const settings = parseSettings(options);
+    this.#settings = settings;
+    this.#announcer = new Announcer(makeLog(settings.log));
+    this.#evidence = new Evidence(settings.drain, this.#clock, () => this.#hold.reconsider());
+    this.#hold = new Hold(this.#evidence.drain, this.#watches, this.#clock, settings);
+    this.#closing = new Closing(this.#watches, this.#clock);
+    this.#hooks = new Hooks(this.#clock, (problem) => this.#announcer.notice("hook", problem));
+    this.#others = new OtherHandlers(this.#clock);
+    this.#holds = settings.otherHandlers === "hold";
+    const holds = (): boolean => this.#holds;
+    this.#member = {
+      signal: (name) => this.#signalled(name),
+      get holds() {
+        return holds();
+      },
+    };
+    for (const server of servers) this.add(server as WatchedServer);
+    if (settings.signals) signalGate().join(this.#member);
+  }
+
+  get phase(): Phase {
+    return this.#phase;
+  }
+
+  /** Aborts when closing begins: for background work that should end then. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Resolves when everything is closed. With `exit`, the process is gone by then. */
+  get closed(): Promise<ClosedEvent> {
+    return (
+      this.#closed ??
+      new Promise((resolve) => this.#announcer.once("closed", (event) => resolve(event as ClosedEvent)))
+    );
+  }
+
+  state(): State {
+    let open = 0;
+    for (const watch of this.#watches) open += watch.open;
+    return {
+      phase: this.#phase,
+      inFlight: this.#evidence.requestsInFlight,
+      leases: this.#evidence.leases,
+      open,
+      servers: this.#watches.size,
+    };
+  }
+
+  /** One more server under the same decision. @throws {LameduckError} */
+  add(server: WatchedServer): this {
+    if (this.#phase === "closing" || this.#phase === "closed")
+      throw new LameduckError("LAMEDUCK_TERMINATING", "add", `the phase is ${this.#phase}`);
+    const watch = watchServer(server, this.#evidence, this.#settings.isProbe, () => this.#clock.now());
+    this.#watches.add(watch);
+    if (this.#phase === "lame-duck") watch.hold();
+    return this;
+  }
+
+  on<E extends keyof LameduckEvents>(event: E, listener: (...args: LameduckEvents[E]) => void): this {
+    (this.#announcer as { on(event: string, listener: unknown): unknown }).on(event, listener);
+    return this;
+  }
+
+  /** Something to be done in a phase: see HookOptions for order and time. */
+  hook(phase: HookPhase, name: string, run: HookFunction, options?: HookOptions): this {
+    this.#hooks.add(phase, name, run, options);
+    return this;
+  }
+
+  /** Work that is no request (a job taken from a queue) but is to be finished like one. `using lease = duck.busy()` */
+  busy(): Disposable {
+    return this.#evidence.lease();
+  }
+
+  /** Policy `acknowledged`: a consumer no longer chooses this pod. */
+  acknowledge(consumer: string): void {
+    this.#evidence.acknowledge(consumer);
+  }
+
+  /** What SIGTERM does. Calling it again changes nothing. */
+  terminate(reason = "terminate()"): Promise<ClosedEvent> {
+    this.#closed ??= this.#run(reason);
+    return this.#closed;
+  }
+
+  /** Ends the hold now and closes; in flight still finishes. */
+  stop(reason = "stop()"): Promise<ClosedEvent> {
+    const closed = this.terminate(reason);
+    this.#hold.force();
+    return closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop("disposed").then(() => {});
+  }
+
+  /** Takes everything back, as if never called. */
+  detach(): void {
+    signalGate().leave(this.#member);
+    for (const watch of this.#watches) watch.detach();
+    this.#watches.clear();
+  }
+
+  #signalled(name: NodeJS.Signals): void {
+    if (name === "SIGINT") return this.#interrupted();
+    if (this.#closed)
+      this.#announcer.notice("signal", `${name} again, during ${this.#phase}: changes nothing`);
+    else void this.terminate(name);
+  }
+
+  /** A developer's Ctrl-C is no deletion: nobody is still to learn of it. The second one is impatience. */
+  #interrupted(): void {
+    this.#interrupts++;
+    if (this.#interrupts > 1 && this.#settings.exit) process.exit(130);
+    void this.stop("SIGINT");
+  }
+
+  async #run(reason: string): Promise<ClosedEvent> {
+    const { drain, deadline } = this.#settings;
+    const from = this.#clock.now();
+    const report = new Report(this.#settings, from);
+    const capAt = from + drain.cap;
+    const killAt = from + deadline;
+    const reserve = killAt - capAt;
+    // The rest of the reserve belongs to the hooks, and a tenth of it to what cannot be foreseen.
+    const finishBy = capAt + reserve / 2;
+    const endBy = killAt - Math.min(500, reserve / 10);
+    const onExit = this.#reportExit(report);
+    try {
+      const { hooks: lameDuckHooks } = await this.#serveOn(report, reason, capAt);
+      await this.#others.closeThemselves(signalGate(), () => this.#isListening(), capAt);
+      const closingHooks = lameDuckHooks.then(() => this.#hooks.run("closing", finishBy));
+      this.#closing.stopListening();
+      await this.#closing.drain(drain.requestQuiet, () => this.#evidence.leases > 0, finishBy);
+      await closingHooks;
+      await this.#hooks.run("closed", endBy);
+    } catch (error) {
+      // Whatever goes wrong, the process must end in order and say so.
+      this.#announcer.notice("internal", messageOf(error));
+    }
+    const cut = this.#closing.cut();
+    await this.#others.untilDone(endBy);
+    process.removeListener("exit", onExit);
+    return this.#end(report, cut);
+  }
+
+  /** The lame-duck phase. @returns its hooks, which may outlast it. */
+  async #serveOn(report: Report, reason: string, capAt: number): Promise<{ hooks: Promise<void> }> {
+    this.#phase = "lame-duck";
+    const holding = this.#hold.run();
+    this.#announcer.phase(report.lameDuck(reason, this.#evidence.requestsInFlight, this.state().open));
+    const hooks = this.#hooks.run("lame-duck", capAt);
+    const end = await holding;
+    this.#phase = "closing";
+    this.#holds = false;
+    this.#announcer.phase(report.closing(this.#clock.now(), end, this.state().open));
+    this.#abort.abort(new Error(`lameduck: closing (${end.reason})`));
+    return { hooks };
+  }
+
+  #end(report: Report, cut: Cut): ClosedEvent {
+    this.#phase = "closed";
+    const exitCode = this.#settings.exit ? Number(process.exitCode ?? 0) : null;
+    const closed = report.closed(this.#clock.now(), cut, this.#hooks.outcomes, exitCode);
+    this.#announcer.phase(closed);
+    this.detach();
+    if (exitCode !== null) signalGate().exitWhenLast(exitCode);
+    return closed;
+  }
+
+  /** An application that exits by itself ends the story, too. */
+  #reportExit(report: Report): (code: number) => void {
+    const onExit = (code: number): void => {
+      const cut = this.#closing.cut();
+      this.#announcer.phase(report.closed(this.#clock.now(), cut, this.#hooks.outcomes, code));
+    };
+    process.once("exit", onExit);
+    return onExit;
+  }
+
+  #isListening(): boolean {
+    for (const watch of this.#watches) if (watch.listening) return true;
+    return false;
+  }
+}

@@ -1,0 +1,75 @@
+import { LameduckError } from "./errors.ts";
+
+/** What is needed of a request to tell a probe. Headers are in lower case, as Node gives them. */
+export interface ProbeRequest {
+  readonly url?: string | undefined;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+export type IsProbe = (request: ProbeRequest) => boolean;
+
+export interface ProbeOptions {
+  /** Paths that only probes ask for, without query: "/healthz". */
+  paths?: readonly string[];
+  /** Further user agents: a text that the header begins with, or a pattern. */
+  userAgents?: readonly (string | RegExp)[];
+  /** Anything else: true for a probe. */
+  match?: (request: ProbeRequest) => boolean;
+}
+
+/**
+ * Beginnings of the user agents of kubelet probes, load-balancer health checks and metrics scrapers. They go on after the
+ * deletion for as long as the pod lives, so that counting them would hold every pod to its cap.
+ */
+export const probeAgents: readonly string[] = [
+  "kube-probe/",
+  "GoogleHC/",
+  "ELB-HealthChecker/",
+  "Amazon-Route53-Health-Check-Service",
+  "Edge Health Probe", // Azure Front Door
+  "Load Balancer Agent", // Azure load balancer
+  "Envoy/HC",
+  "Consul Health Check",
+  "Prometheus/",
+  "vmagent",
+  "otelcol",
+  "Grafana Agent/",
+  "GrafanaAgent/",
+  "Alloy/",
+  "Datadog Agent/",
+  "Datadog-Agent",
+  "Blackbox Exporter/",
+];
+
+/** The health service of gRPC, asked by kubelet's grpc probes and by service meshes. */
+const grpcHealth = "/grpc.health.v1.Health/";
+
+export function parseProbes(options: ProbeOptions = {}): IsProbe {
+  const { paths = [], userAgents = [], match, ...unknown } = options;
+  const stranger = Object.keys(unknown)[0];
+  if (stranger !== undefined)
+    throw new LameduckError("LAMEDUCK_BAD_OPTION", `probes.${stranger}`, "no such option");
+  if (!Array.isArray(paths) || paths.some((path) => typeof path !== "string" || !path.startsWith("/")))
+    throw new LameduckError("LAMEDUCK_BAD_OPTION", "probes.paths", 'a path begins with "/"');
+  if (match !== undefined && typeof match !== "function")
+    throw new LameduckError("LAMEDUCK_BAD_OPTION", "probes.match", "is not a function");
+  const known = new Set(paths);
+  const agents = [...probeAgents, ...userAgents];
+  return (request) =>
+    isAgent(request.headers["user-agent"], agents) ||
+    isPath(request.url, known) ||
+    (match?.(request) ?? false);
+}
+
+function isAgent(header: string | string[] | undefined, agents: readonly (string | RegExp)[]): boolean {
+  if (typeof header !== "string") return false;
+  return agents.some((agent) => (typeof agent === "string" ? header.startsWith(agent) : agent.test(header)));
+}
+
+function isPath(url: string | undefined, known: ReadonlySet<string>): boolean {
+  if (url === undefined) return false;
+  if (url.startsWith(grpcHealth)) return true;
+  if (known.size === 0) return false;
+  const query = url.indexOf("?");
+  return known.has(query < 0 ? url : url.slice(0, query));
+}

@@ -1,0 +1,135 @@
+import {
+  DrainError,
+  parseConfig,
+  parseDuration,
+  type DrainConfig,
+  type DrainOptions,
+  type Duration,
+} from "@lameduck/drain";
+import { isInKubernetes, optionsFromEnvironment, variableOf, type Environment } from "./environment.ts";
+import { LameduckError } from "./errors.ts";
+import type { Logger } from "./log.ts";
+import { parseProbes, type IsProbe, type ProbeOptions } from "./probes.ts";
+
+/** Everything may be left out. Durations are "5s", "300ms" or milliseconds. */
+export interface LameduckOptions extends DrainOptions {
+  /** Which requests are probes and hence no traffic, beside the well-known ones. */
+  probes?: ProbeOptions;
+  /** Over which time answers begin to say `Connection: close`, so that pools do not all reconnect at once. Default 1 s. */
+  ramp?: Duration;
+  /** Where phase lines go: a pino- or console-shaped logger, or false. Default: JSON lines on stderr. */
+  log?: Logger | false;
+  /** Leave the process running at the end. Default: exit with process.exitCode or 0. */
+  exit?: boolean;
+  /** Listen for SIGTERM and SIGINT. Default true; without, call terminate(). */
+  signals?: boolean;
+  /** SIGTERM handlers of others run when the hold is over ("hold", default) or at once ("leave"). */
+  otherHandlers?: "hold" | "leave";
+  /** Default process.env. */
+  environment?: Environment;
+}
+
+export interface Settings {
+  readonly drain: DrainConfig;
+  /** Milliseconds from SIGTERM to SIGKILL. */
+  readonly deadline: number;
+  readonly ramp: number;
+  /** When answers begin to say close, counted from SIGTERM. */
+  readonly hintAt: number;
+  readonly isProbe: IsProbe;
+  readonly log: Logger | false | undefined;
+  readonly exit: boolean;
+  readonly signals: boolean;
+  readonly otherHandlers: "hold" | "leave";
+}
+
+const ownOptions = ["probes", "ramp", "log", "exit", "signals", "otherHandlers", "environment"] as const;
+const defaultRamp = 1_000;
+
+/** @throws {LameduckError | DrainError} naming the option or variable at fault. */
+export function parseSettings(options: LameduckOptions = {}): Settings {
+  if (typeof options !== "object" || options === null)
+    throw new LameduckError("LAMEDUCK_BAD_OPTION", "options", `${String(options)} is not an object`);
+  const environment = options.environment ?? process.env;
+  const inCode = drainOptionsOf(options);
+  const merged = { ...optionsFromEnvironment(environment), ...inCode };
+  if (!isInKubernetes(environment)) forNobodyWhoLags(merged);
+  const drain = parseAt(merged, inCode, environment);
+  const ramp = parseDuration(options.ramp ?? defaultRamp, "ramp");
+  return Object.freeze({
+    drain,
+    deadline: parseDuration(merged.grace ?? 30_000, "grace") - drain.prestop,
+    ramp,
+    hintAt: hintAt(drain, ramp),
+    isProbe: parseProbes(options.probes),
+    log: parseLog(options.log),
+    exit: boolean(options.exit, "exit"),
+    signals: boolean(options.signals, "signals"),
+    otherHandlers: parseOtherHandlers(options.otherHandlers),
+  });
+}
+
+/**
+ * Outside Kubernetes no sender lags behind, and a developer's restart should not wait: no floor, and no waiting for silence
+ * unless code asked for some policy or floor.
+ */
+function forNobodyWhoLags(options: DrainOptions): void {
+  if (options.policy === undefined && options.floor === undefined) {
+    options.policy = "fixed";
+    options.delay ??= 0;
+  }
+  options.floor ??= 0;
+  options.requestQuiet ??= 0;
+}
+
+/**
+ * Hints begin at the floor: a client that is told to leave before its load balancer has converged only comes back. But a hold
+ * must leave time to hint before it ends, else pools would be cut with requests on their way.
+ */
+function hintAt(drain: DrainConfig, ramp: number): number {
+  const { policy, floor, cap } = drain;
+  const longest = policy.kind === "fixed" ? Math.min(cap, Math.max(floor, policy.delay)) : cap;
+  return Math.min(floor, Math.max(longest / 2, longest - 2 * ramp));
+}
+
+function parseAt(merged: DrainOptions, inCode: DrainOptions, environment: Environment): DrainConfig {
+  try {
+    return parseConfig(merged);
+  } catch (error) {
+    if (!(error instanceof DrainError) || error.option in inCode) throw error;
+    const variable = variableOf(error.option, environment);
+    if (!variable) throw error;
+    throw new DrainError(error.code, variable, error.message.replace(/^[^:]*: /, ""));
+  }
+}
+
+function drainOptionsOf(options: LameduckOptions): DrainOptions {
+  const rest: Record<string, unknown> = { ...options };
+  for (const name of ownOptions) delete rest[name];
+  // An option that is present but undefined means "not said".
+  for (const name of Object.keys(rest)) if (rest[name] === undefined) delete rest[name];
+  return rest;
+}
+
+function boolean(value: unknown, option: string): boolean {
+  if (value === undefined) return true;
+  if (typeof value !== "boolean")
+    throw new LameduckError("LAMEDUCK_BAD_OPTION", option, `${JSON.stringify(value)} is not true or false`);
+  return value;
+}
+
+function parseOtherHandlers(value: unknown = "hold"): "hold" | "leave" {
+  if (value === "hold" || value === "leave") return value;
+  throw new LameduckError(
+    "LAMEDUCK_BAD_OPTION",
+    "otherHandlers",
+    `${String(value)} is not "hold" or "leave"`,
+  );
+}
+
+function parseLog(value: unknown): Logger | false | undefined {
+  if (value === undefined || value === false) return value;
+  if (typeof value === "object" && value !== null && typeof (value as Partial<Logger>).info === "function")
+    return value as Logger;
+  throw new LameduckError("LAMEDUCK_BAD_OPTION", "log", "a logger has a method info()");
+}

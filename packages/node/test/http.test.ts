@@ -1,0 +1,229 @@
+import assert from "node:assert/strict";
+import { Agent, get, request as httpRequest, type IncomingMessage } from "node:http";
+import { connect } from "node:net";
+import { test } from "node:test";
+import { inPod, startServer } from "./child.ts";
+
+const kubeProbe = { "user-agent": "kube-probe/1.36" };
+
+interface Answer {
+  status: number;
+  body: string;
+  connection: string | undefined;
+}
+
+function ask(port: number, path = "/", agent?: Agent, headers: Record<string, string> = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const options = { host: "127.0.0.1", port, path, headers, agent: agent ?? false };
+    get(options, (response: IncomingMessage) => {
+      let body = "";
+      response.setEncoding("utf8").on("data", (text: string) => (body += text));
+      response.on("error", reject);
+      response.on("end", () =>
+        resolve({ status: response.statusCode ?? 0, body, connection: response.headers.connection }),
+      );
+    }).on("error", reject);
+  });
+}
+
+test("outside Kubernetes a server without traffic stops at once", async () => {
+  await using child = await startServer({}, {});
+  child.kill();
+  const { code } = await child.exited;
+  assert.equal(code, 0);
+  assert.deepEqual(
+    child.events.map((event) => event.lameduck === "phase" && event.phase),
+    ["lame-duck", "closing", "closed"],
+  );
+  const closing = child.event("closing");
+  assert.equal(closing?.reason, "delay");
+  assert.ok(closing.hold < 1_000, `${closing.hold}`);
+});
+
+test("in a pod without traffic the floor decides", async () => {
+  await using child = await startServer({}, { ...inPod, LAMEDUCK_FLOOR: "300ms" });
+  child.kill();
+  assert.equal((await child.exited).code, 0);
+  assert.equal(child.event("closing")?.reason, "idle");
+  assert.ok(child.event("closing")!.hold >= 300);
+});
+
+test("goes on serving new connections after SIGTERM and stops when they fall silent", async () => {
+  const env = { ...inPod, LAMEDUCK_FLOOR: "200ms", LAMEDUCK_CONVERGENCE: "300ms" };
+  await using child = await startServer({}, env);
+  for (let count = 0; count < 20; count++) await ask(child.port);
+  child.kill();
+  await child.until("lame-duck");
+  const from = performance.now();
+  let served = 0;
+  while (performance.now() - from < 1_000) {
+    assert.equal((await ask(child.port)).status, 200);
+    served++;
+  }
+  assert.equal((await child.exited).code, 0);
+  const closing = child.event("closing");
+  assert.equal(closing?.reason, "quiet");
+  assert.equal(closing.connections, served);
+  assert.ok(closing.hold >= 1_000 && closing.lastArrival !== null);
+  assert.equal(child.event("closed")?.reason, "done");
+});
+
+test("asks pooled clients to leave after the floor, with the listener open", async () => {
+  const env = { ...inPod, LAMEDUCK_FLOOR: "500ms", LAMEDUCK_POLICY: "until-deadline", LAMEDUCK_CAP: "3s" };
+  await using child = await startServer({ options: { ramp: 0 } }, env);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  assert.equal((await ask(child.port, "/", agent)).connection, "keep-alive");
+  child.kill();
+  await child.until("lame-duck");
+  const during = await ask(child.port, "/", agent);
+  assert.equal(during.connection, "keep-alive", "before the floor a hint would only bring the client back");
+  let connection: string | undefined = "keep-alive";
+  while (connection !== "close") ({ connection } = await ask(child.port, "/", agent));
+  assert.equal((await ask(child.port)).status, 200, "the listener is still open");
+  agent.destroy();
+  assert.equal((await child.exited).code, 0);
+  assert.equal(child.event("closing")?.reason, "cap");
+});
+
+test("an answer begun before the hint says close as well", async () => {
+  const env = { ...inPod, LAMEDUCK_FLOOR: "200ms", LAMEDUCK_CONVERGENCE: "100ms" };
+  await using child = await startServer({ options: { ramp: 0 } }, env);
+  const agent = new Agent({ keepAlive: true });
+  const answer = ask(child.port, "/?wait=1000", agent);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  child.kill();
+  assert.deepEqual(await answer, { status: 200, body: "late\n", connection: "close" });
+  agent.destroy();
+  assert.equal((await child.exited).code, 0);
+  assert.ok(child.event("closing")!.hold >= 700, "the request in flight held it");
+});
+
+test("probes are served but hold nothing", async () => {
+  const env = { ...inPod, LAMEDUCK_FLOOR: "300ms", LAMEDUCK_POLICY: "quiet", LAMEDUCK_WINDOW: "500ms" };
+  await using child = await startServer({ options: { probes: { paths: ["/healthz"] } } }, env);
+  const agent = new Agent({ keepAlive: true });
+  child.kill();
+  let served = 0;
+  while (!child.event("closing")) {
+    await Promise.all([
+      ask(child.port, "/", undefined, kubeProbe),
+      ask(child.port, "/healthz?full=1"),
+      ask(child.port, "/healthz", agent),
+    ]).then(
+      () => served++,
+      () => {},
+    );
+  }
+  agent.destroy();
+  assert.equal((await child.exited).code, 0);
+  assert.ok(served > 10);
+  assert.equal(child.event("closing")?.reason, "idle");
+  assert.equal(child.event("closing")?.connections, 0);
+});
+
+test("a connection without a request counts, one that closes without a request does not", async () => {
+  const env = { ...inPod, LAMEDUCK_POLICY: "quiet", LAMEDUCK_WINDOW: "1s", LAMEDUCK_FLOOR: "0s" };
+  await using child = await startServer({}, env);
+  child.kill();
+  await child.until("lame-duck");
+  const scan = connect(child.port, "127.0.0.1");
+  scan.on("connect", () => scan.destroy());
+  const slow = connect(child.port, "127.0.0.1");
+  slow.on("error", () => {});
+  slow.write("GET / HT");
+  assert.equal((await child.exited).code, 0);
+  assert.equal(child.event("closing")?.connections, 1);
+  slow.destroy();
+});
+
+test("a blocked event loop is not taken for silence", async () => {
+  const env = { ...inPod, LAMEDUCK_POLICY: "quiet", LAMEDUCK_WINDOW: "400ms", LAMEDUCK_FLOOR: "0s" };
+  await using child = await startServer({}, env);
+  child.kill();
+  await child.until("lame-duck");
+  await ask(child.port, "/block?wait=800");
+  assert.equal((await child.exited).code, 0);
+  const closing = child.event("closing")!;
+  assert.ok(closing.blind >= 700, `${closing.blind}`);
+  assert.ok(closing.hold >= 1_150, `${closing.hold}: 800 ms of blindness and 400 ms of silence`);
+});
+
+test("a request that hangs is cut before the deadline, and the log says so", async () => {
+  const env = { ...inPod, LAMEDUCK_GRACE_PERIOD: "3s", LAMEDUCK_RESERVE: "1s" };
+  await using child = await startServer({ hooks: [["closed", "flush", 10]] }, env);
+  const hanging = httpRequest({ host: "127.0.0.1", port: child.port, path: "/hang" }).end();
+  hanging.on("error", () => {}).on("response", (response) => response.on("error", () => {}).resume());
+  await new Promise((resolve) => hanging.once("response", resolve));
+  const from = performance.now();
+  child.kill();
+  const { code, at } = await child.exited;
+  assert.equal(code, 0);
+  assert.ok(at - from < 3_000, `${at - from}`);
+  assert.match(child.stdout, /hook flush/);
+  assert.equal(child.event("closing")?.reason, "cap");
+  const closed = child.event("closed");
+  assert.equal(closed?.reason, "deadline");
+  assert.deepEqual(closed.cut, { requests: 1, connections: 1 });
+});
+
+test("hooks run in order, each in its own time, whatever became of the others", async () => {
+  const hooks = [
+    ["closed", "pool", 20],
+    ["closing", "queue", "throws"],
+    ["lame-duck", "registry", 10],
+    ["closed", "logs", "hangs"],
+    ["closed", "last", 1],
+  ];
+  await using child = await startServer({ hooks }, {});
+  child.kill();
+  assert.equal((await child.exited).code, 0);
+  assert.deepEqual(child.stdout.match(/(?<=hook )\w+/g), ["registry", "queue", "pool", "logs", "last"]);
+  assert.deepEqual(
+    child.event("closed")?.hooks.map(({ name, result }) => `${name} ${result}`),
+    ["registry done", "queue failed", "pool done", "logs timed out", "last done"],
+  );
+});
+
+test("a second SIGTERM is logged and changes nothing; SIGINT ends the hold", async () => {
+  await using child = await startServer({}, { ...inPod, LAMEDUCK_FLOOR: "20s" });
+  child.kill();
+  await child.until("lame-duck");
+  child.kill();
+  await child.until(() => child.events.some((event) => event.lameduck === "notice"));
+  assert.equal(child.event("closing"), undefined);
+  child.kill("SIGINT");
+  assert.equal((await child.exited).code, 0);
+  assert.equal(child.event("closing")?.reason, "forced");
+});
+
+test("a second SIGINT ends the process", async () => {
+  await using child = await startServer({}, inPod);
+  const hanging = httpRequest({ host: "127.0.0.1", port: child.port, path: "/hang" }).end();
+  hanging.on("error", () => {}).on("response", (response) => response.on("error", () => {}).resume());
+  await new Promise((resolve) => hanging.once("response", resolve));
+  child.kill("SIGINT");
+  await child.until("closing");
+  child.kill("SIGINT");
+  assert.equal((await child.exited).code, 130);
+});
+
+test("SIGTERM handlers of others run when the hold is over", async () => {
+  await using child = await startServer(
+    { ownHandler: "close" },
+    { ...inPod, LAMEDUCK_FLOOR: "500ms", LAMEDUCK_CONVERGENCE: "100ms" },
+  );
+  child.kill();
+  await child.until("lame-duck");
+  assert.equal((await ask(child.port)).status, 200);
+  assert.doesNotMatch(child.stdout, /own handler/);
+  assert.equal((await child.exited).code, 0);
+  assert.match(child.stdout, /own handler/);
+  assert.equal(child.event("closed")?.reason, "done");
+});
+
+test("a handler of others that exits ends the story with a closed event, too", async () => {
+  await using child = await startServer({ ownHandler: "exit" }, { ...inPod, LAMEDUCK_FLOOR: "100ms" });
+  child.kill();
+  assert.equal((await child.exited).code, 0);
+  assert.equal(child.event("closed")?.exitCode, 0);
+});

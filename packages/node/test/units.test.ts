@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { test } from "node:test";
+import { parseEvent, parseEvents } from "../src/events.ts";
+import { inOrder } from "../src/hooks.ts";
+import { lameduck, LameduckError } from "../src/index.ts";
+import { makeLog } from "../src/log.ts";
+import { parseProbes } from "../src/probes.ts";
+import { senderOf } from "../src/traffic.ts";
+
+test("the lines of other programs are no events", () => {
+  assert.equal(parseEvent("listening"), undefined);
+  assert.equal(parseEvent('{"lameduck"'), undefined);
+  assert.equal(parseEvent('{"lameduck":"phase","phase":"exploding","at":1,"pid":1}'), undefined);
+  assert.equal(parseEvent('["lameduck"]'), undefined);
+});
+
+test("events are found among other lines, with fields unknown here", () => {
+  const output = 'x\n{"level":30,"lameduck":"phase","phase":"closing","at":1,"pid":2,"later":3}\r\ny';
+  assert.deepEqual(parseEvents(output), [
+    { level: 30, lameduck: "phase", phase: "closing", at: 1, pid: 2, later: 3 },
+  ]);
+});
+
+test("loggers: pino's get fields, the console's a line, and one that throws hurts nobody", () => {
+  const notice = { lameduck: "notice", at: 1, pid: 2, notice: "n", message: "m" } as const;
+  const calls: unknown[][] = [];
+  const info = (...args: unknown[]): void => void calls.push(args);
+  makeLog({ info, child: () => {} } as never)(notice);
+  makeLog({ info })(notice);
+  makeLog(false)(notice);
+  makeLog({
+    info: () => {
+      throw new Error("closed");
+    },
+  })(notice);
+  assert.deepEqual(calls, [[notice, "m"], [JSON.stringify(notice)]]);
+});
+
+test("probes are told by agent, path and predicate", () => {
+  const isProbe = parseProbes({
+    paths: ["/ready"],
+    userAgents: [/monitor/],
+    match: ({ url }) => url === "/x",
+  });
+  const of = (url: string, agent?: string) => isProbe({ url, headers: { "user-agent": agent } });
+  assert.ok(of("/", "kube-probe/1.36+"));
+  assert.ok(of("/", "GoogleHC/1.0"));
+  assert.ok(of("/", "ELB-HealthChecker/2.0"));
+  assert.ok(of("/metrics", "Prometheus/3.5.0"));
+  assert.ok(of("/", "our monitor"));
+  assert.ok(of("/ready?verbose=1", "curl"));
+  assert.ok(of("/x"));
+  assert.ok(of("/grpc.health.v1.Health/Check", "grpc-go"));
+  assert.ok(!of("/readyish", "curl"));
+  assert.ok(!of("/ready/", "Mozilla Prometheus/3"));
+});
+
+test("IPv4 peers of an IPv6 listener are the same senders", () => {
+  assert.equal(senderOf("::ffff:198.18.0.7"), "198.18.0.7");
+  assert.equal(senderOf(undefined), "unix");
+});
+
+test("hooks: dependencies first, circles and strangers named", () => {
+  const hook = (name: string, ...after: string[]) => ({ name, after });
+  const names = (...hooks: ReturnType<typeof hook>[]) => inOrder(hooks).map(({ name }) => name);
+  assert.deepEqual(names(hook("a", "c"), hook("b"), hook("c", "d"), hook("d")), ["d", "c", "a", "b"]);
+  assert.throws(() => names(hook("a", "b"), hook("b", "a")), /a after b after a/);
+  assert.throws(() => names(hook("a", "z")), /comes after z/);
+});
+
+const quiet = { log: false, exit: false, signals: false, environment: {} } as const;
+
+test("mistakes with servers and hooks are coded errors", async () => {
+  const code = (expected: string) => (error: unknown) => {
+    assert.ok(error instanceof LameduckError);
+    assert.equal(error.code, expected);
+    return true;
+  };
+  const server = createServer();
+  const duck = lameduck(server, quiet);
+  assert.throws(() => lameduck(server, quiet), code("LAMEDUCK_ATTACHED_TWICE"));
+  assert.throws(() => lameduck({} as never, quiet), code("LAMEDUCK_NOT_A_SERVER"));
+  assert.throws(() => lameduck((() => {}) as never, quiet), code("LAMEDUCK_NOT_A_SERVER"));
+  assert.throws(() => lameduck(undefined as never, quiet), code("LAMEDUCK_NOT_A_SERVER"));
+  duck.hook("closed", "a", () => {});
+  assert.throws(() => duck.hook("closed", "a", () => {}), code("LAMEDUCK_BAD_HOOK"));
+  assert.throws(() => duck.hook("later" as never, "b", () => {}), code("LAMEDUCK_BAD_HOOK"));
+  await duck.terminate();
+  assert.throws(() => duck.add(createServer()), code("LAMEDUCK_TERMINATING"));
+});
+
+test("a lease is finished like a request, and can be taken with using", async () => {
+  const duck = lameduck(createServer(), quiet);
+  const lease = duck.busy();
+  assert.equal(duck.state().leases, 1);
+  let closed = false;
+  const end = duck.terminate().then(() => (closed = true));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.equal(closed, false);
+  lease[Symbol.dispose]();
+  lease[Symbol.dispose]();
+  await end;
+  assert.equal(duck.state().leases, 0);
+  assert.equal(duck.signal.aborted, true);
+});
+
+test("everything that is taken back leaves the process as it was", () => {
+  const state = () => ["SIGTERM", "SIGINT"].map((signal) => process.listenerCount(signal));
+  const before = state();
+  const server = createServer();
+  const connectionListeners = server.listenerCount("connection");
+  const duck = lameduck(server, { ...quiet, signals: true });
+  assert.notDeepEqual(state(), before);
+  duck.detach();
+  assert.equal(server.listenerCount("connection"), connectionListeners);
+  assert.deepEqual(state(), before);
+  lameduck(server, quiet).detach();
+});
