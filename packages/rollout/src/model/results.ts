@@ -1,5 +1,5 @@
 import type { Cause } from "./causes.ts";
-import type { Outcome, RequestRecord } from "./request.ts";
+import type { ConnectionMode, Outcome, RequestRecord } from "./request.ts";
 import type { PodEvent, SenderEvent } from "./timeline.ts";
 
 /** Everything seen in one run of one remedy; accounting turns it into results. */
@@ -37,6 +37,8 @@ export interface RemedyResult {
   readonly sent: number;
   /** Scheduled and not sent (C10); not among `lost`. */
   readonly notSent: number;
+  /** Why not, by errno or library code; "skipped" where there is none, "missing" for slots without a record. */
+  readonly notSentBecause: Readonly<Record<string, number>>;
   readonly lost: number;
   readonly lostByCause: Readonly<Partial<Record<Cause, number>>>;
   readonly lostByOutcome: Readonly<Partial<Record<Outcome, number>>>;
@@ -44,11 +46,14 @@ export interface RemedyResult {
   readonly lostPooled: number;
   /** Answered in the end, but so late that a caller with a 1 s time-out would have given up. Not among `lost`. */
   readonly slow: number;
+  /** Terminations that ended with SIGKILL at the end of the grace period. */
   readonly killed: number;
+  /** Lost at no terminating pod and while no termination was under way; the rest of `lost` is in `each`. */
+  readonly lostOutside: number;
   readonly hold: Quantiles;
-  /** When the last sender had converged: the shortest hold that would have lost nothing. */
+  /** When the last sender had converged, over the terminations where all of them did: the shortest hold that would have lost nothing. */
   readonly oracle: Quantiles;
-  /** Lost requests divided by the request rate through the terminated pods, seconds. */
+  /** Lost requests divided by the request rate through the terminated pods, seconds; 0 where that rate is not known. */
   readonly weff: number;
   /** 95 % interval of lost requests per termination: bootstrap over terminations, or [0, 3/n] by the rule of three. */
   readonly lostPerTermination: { readonly mean: number; readonly low: number; readonly high: number };
@@ -60,6 +65,8 @@ export interface RemedyResult {
 }
 
 export interface Quantiles {
+  /** How many values there were; where it is 0 the others are 0 and mean nothing. */
+  readonly count: number;
   readonly p50: number;
   readonly p90: number;
   readonly max: number;
@@ -72,11 +79,17 @@ export interface TerminationResult {
   readonly total: number;
   /** Deletion to the moment the pod stopped accepting (closing began, listener closed or exit, whichever came first). */
   readonly hold: number;
+  /** The drain decision's reason where the pod told it; else what ended the hold: "listener closed", "exit" or "killed". */
   readonly stopReason: string;
+  /** Grace period granted by the deletion. */
+  readonly grace: number;
   /** After the deletion; absent when nothing arrived any more. */
   readonly lastArrival?: number;
-  /** After the deletion; absent when a sender never converged. */
+  /** When the last sender had converged, after the deletion; absent when one never did. */
   readonly oracle?: number;
+  /** Requests per second through the pod before its deletion; absent when it had no counted time before it. */
+  readonly rate?: number;
+  /** Lost at this pod, and those lost at no terminating pod while this was the termination begun last. */
   readonly lost: number;
   readonly lostByCause: Readonly<Partial<Record<Cause, number>>>;
   readonly killed: boolean;
@@ -85,10 +98,16 @@ export interface TerminationResult {
 
 export interface LostRequest {
   readonly id: number;
+  /** When it failed, on the run's clock. */
   readonly at: number;
+  /** From the moment it should have been sent until it failed: what its caller waited for nothing. */
+  readonly waited: number;
   readonly pod?: string;
+  readonly podKnownBy?: "choice" | "header" | "proxy" | "tuple" | "time";
+  /** Index in `each` of the termination it is charged to. */
+  readonly termination?: number;
   readonly sender: string;
-  readonly mode: "new" | "pooled";
+  readonly mode: ConnectionMode;
   readonly outcome: Outcome;
   readonly cause: Cause;
   /** "refused: ingress-2 still chose web-3 2.1 s after its deletion; web-3 had closed its listener 2.0 s before" */

@@ -1,0 +1,21 @@
+import { addressGone, failedAt, setOut } from "../evidence.ts";
+import { chose, seen } from "../phrases.ts";
+import { tolerance } from "../tolerance.ts";
+import { spell } from "../words.ts";
+import type { Rule } from "./rule.ts";
+
+export const podGone: Rule = {
+  cause: "C2",
+  explain(evidence) {
+    const { record, symptom, life } = evidence;
+    const gone = life && addressGone(life);
+    if (gone === undefined || symptom === "truncated" || symptom === "wrong-answer") return undefined;
+    const at = failedAt(record);
+    if (at < gone - tolerance.observation) return undefined;
+    // What was answered by nobody must have been sent to nobody; a connection attempt is over only when it fails.
+    if (symptom === "timeout" && setOut(record) < gone - tolerance.observation) return undefined;
+    const past = at - gone;
+    const when = past < 1 ? "vanished at that moment" : `had been gone for ${spell(past)}`;
+    return `${seen(record)}: ${chose(evidence)}; ${life?.pod} ${when}`;
+  },
+};

@@ -1,0 +1,32 @@
+import { failedAt, near } from "../evidence.ts";
+import { ago, seen, used } from "../phrases.ts";
+import { listenerAt, type PodLife } from "../pod-life.ts";
+import { count } from "../words.ts";
+import type { Rule } from "./rule.ts";
+
+export const senderItself: Rule = {
+  cause: "proxy",
+  explain(evidence) {
+    const { record, sender, life, symptom } = evidence;
+    const at = failedAt(record);
+    if (record.endedBySender) {
+      const severed = sender?.severed.findLast((cut) => cut.pod === record.pod && near(at, cut.at));
+      return severed
+        ? `${seen(record)}: ${record.sender} severed ${count(severed.connections, "connection")} to ${severed.pod} as it let go of it`
+        : `${seen(record)}: ${record.sender} itself ended the connection`;
+    }
+    const reload = sender?.reloads.findLast((reload) => near(at, reload));
+    // A reload is to blame only where nothing happened to the pod meanwhile.
+    if (reload === undefined || (life && wasClosing(life, at))) return undefined;
+    if (symptom !== "reset" && symptom !== "truncated") return undefined;
+    return `${seen(record)}: ${used(evidence)}; ${record.sender} reloaded itself ${ago(record, reload)}`;
+  },
+};
+
+function wasClosing(life: PodLife, at: number): boolean {
+  return (
+    listenerAt(life, at)?.open === false ||
+    (life.closing !== undefined && life.closing.at <= at) ||
+    life.exits.some((exit) => near(at, exit.at))
+  );
+}

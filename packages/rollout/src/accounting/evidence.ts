@@ -1,0 +1,61 @@
+import type { RequestRecord } from "../model/request.ts";
+import { lastExit, type PodLife } from "./pod-life.ts";
+import type { SenderHistory } from "./sender-history.ts";
+import type { Symptom } from "./symptom.ts";
+import { tolerance } from "./tolerance.ts";
+
+/** Everything a rule may look at to say why one request was lost. */
+export interface Evidence {
+  readonly record: RequestRecord;
+  readonly symptom: Symptom;
+  readonly sender: SenderHistory | undefined;
+  /** The pod's life at that time; undefined where the pod is not known or was never seen. */
+  readonly life: PodLife | undefined;
+  /** Where the pod was inferred from the time: how many pods it could have been. */
+  readonly candidates?: number;
+  readonly run: RunFacts;
+}
+
+/** What is known from the other requests of the run. */
+export interface RunFacts {
+  /** When the pod first answered a request well. */
+  firstAnswer(life: PodLife): number | undefined;
+  /** Whether requests that the pod had certainly accepted were cut at that time. */
+  cutAccepted(life: PodLife, at: number): boolean;
+  inFlight(life: PodLife, at: number): number;
+  /** In flight at ordinary times: the median over the pod's own time before any deletion. */
+  ordinaryInFlight(life: PodLife): number | undefined;
+}
+
+export function failedAt({ finished, sent, intended }: RequestRecord): number {
+  return finished ?? sent ?? intended;
+}
+
+/** When the request, or failing that its connection, set out. */
+export function setOut({ sent, connected, intended }: RequestRecord): number {
+  return sent ?? connected ?? intended;
+}
+
+/** How long the request had been on its way when it failed. */
+export function flight(record: RequestRecord): number {
+  return Math.max(0, failedAt(record) - setOut(record));
+}
+
+export function near(at: number, event: number | undefined, slack: number = tolerance.observation): boolean {
+  return event !== undefined && Math.abs(at - event) <= slack;
+}
+
+/** The end of a process of the pod that the failure coincides with. */
+export function exitNear({ exits }: PodLife, at: number) {
+  return exits.findLast((exit) => near(at, exit.at));
+}
+
+/** The deletion, if it had been written by then. */
+export function deletionBefore({ deleted }: PodLife, at: number) {
+  return deleted && deleted.at <= at ? deleted : undefined;
+}
+
+/** When the pod's address was dead: told, or, where nobody tells, with its last exit. */
+export function addressGone(life: PodLife): number | undefined {
+  return life.gone ?? lastExit(life);
+}

@@ -1,0 +1,69 @@
+import type { RequestRecord } from "../model/request.ts";
+import { deletionBefore, failedAt, flight, setOut, type Evidence } from "./evidence.ts";
+import type { PodLife } from "./pod-life.ts";
+import { choiceAt } from "./sender-history.ts";
+import { tolerance } from "./tolerance.ts";
+import { size, spell } from "./words.ts";
+
+/** What the client saw: "refused", "502 (ECONNREFUSED)", "cut after 312 bytes". */
+export function seen(record: RequestRecord): string {
+  switch (record.outcome) {
+    case "refused":
+      return "refused";
+    case "unreachable":
+      return `no connection after ${spell(flight(record))}`;
+    case "reset-before-response":
+      return "reset before the first byte";
+    case "truncated":
+      return `cut after ${size(record.received)}`;
+    case "bad-status":
+      return `${record.status ?? "bad status"}${record.error ? ` (${record.error})` : ""}`;
+    case "timeout":
+      return `timed out after ${spell(failedAt(record) - record.intended)}`;
+    case "wrong-body":
+      return "answered with another body";
+    case "not-sent":
+      return "not sent";
+    case "ok":
+      return "answered";
+  }
+}
+
+/** "ingress-2 still chose web-3 2.1 s after its deletion" */
+export function chose({ record, sender, life }: Evidence): string {
+  const pod = life?.pod ?? record.pod ?? "a pod";
+  const at = setOut(record);
+  const deletion = life && deletionBefore(life, at);
+  const choice = sender && choiceAt(sender, pod, record.connected ?? at);
+  // Within the tolerance it was still choosing: the two moments were seen by different processes.
+  const letGo = choice && !choice.chosen && at - choice.at > tolerance.observation ? choice.at : -Infinity;
+  if (letGo >= (deletion?.at ?? 0))
+    return `${record.sender} chose ${pod} although it had let go of it ${spell(at - letGo)} before`;
+  if (!deletion) return `${record.sender} chose ${pod}, which was not being deleted`;
+  return `${record.sender} still chose ${pod} ${spell(at - deletion.at)} after its deletion`;
+}
+
+/** "ingress-2 used a kept-alive connection to web-3 2.1 s after its deletion" */
+export function used({ record, life }: Evidence): string {
+  const pod = life?.pod ?? record.pod ?? "a pod";
+  const at = setOut(record);
+  const deletion = life && deletionBefore(life, at);
+  const connection = record.reused ? "a kept-alive connection" : "a new connection";
+  return deletion
+    ? `${record.sender} sent it to ${pod} on ${connection} ${spell(at - deletion.at)} after the deletion`
+    : `${record.sender} sent it to ${pod}, which was not being deleted, on ${connection}`;
+}
+
+/** "2.0 s before", "at that moment": how an event of the pod lies to the failure. */
+export function ago(record: RequestRecord, event: number): string {
+  const past = failedAt(record) - event;
+  return past < 1 ? "at that moment" : `${spell(past)} before`;
+}
+
+export function ending(life: PodLife, at: number): string {
+  const crash = life.exits.findLast((exit) => exit.at === at);
+  if (crash?.type === "crashed") return "crashed";
+  if (crash?.type === "exited" && crash.signal) return `was ended by ${crash.signal}`;
+  if (crash?.type === "exited" && crash.code !== undefined) return `exited (code ${crash.code})`;
+  return "ended";
+}

@@ -1,0 +1,76 @@
+import type { SenderEvent } from "../model/timeline.ts";
+
+/** What one sender knew, over time. */
+export interface SenderHistory {
+  readonly sender: string;
+  /** Times at which it began and ceased to choose a pod, in order. */
+  readonly choices: ReadonlyMap<string, readonly { readonly at: number; readonly chosen: boolean }[]>;
+  /** Spans in which it had no endpoint at all. */
+  readonly empty: readonly { readonly from: number; readonly to: number }[];
+  readonly severed: readonly Extract<SenderEvent, { type: "severed" }>[];
+  readonly reloads: readonly number[];
+}
+
+export function senderHistories(events: readonly SenderEvent[]): Map<string, SenderHistory> {
+  const bySender = Map.groupBy(
+    [...events].sort((a, b) => a.at - b.at),
+    (event) => event.sender,
+  );
+  return new Map([...bySender].map(([sender, own]) => [sender, history(sender, own)]));
+}
+
+function history(sender: string, events: readonly SenderEvent[]): SenderHistory {
+  const choices = new Map<string, { at: number; chosen: boolean }[]>();
+  for (const event of events) {
+    if (event.type !== "added" && event.type !== "converged") continue;
+    const own = choices.get(event.pod) ?? [];
+    own.push({ at: event.at, chosen: event.type === "added" });
+    choices.set(event.pod, own);
+  }
+  return {
+    sender,
+    choices,
+    empty: emptySpans(events),
+    severed: events.filter((event) => event.type === "severed"),
+    reloads: events.filter((event) => event.type === "reloaded").map((event) => event.at),
+  };
+}
+
+/** As the sender told, or, where it tells nothing of the kind, as its choices say. */
+function emptySpans(events: readonly SenderEvent[]): { from: number; to: number }[] {
+  const told = events.some((event) => event.type === "empty");
+  const spans: { from: number; to: number }[] = [];
+  const chosen = new Set<string>();
+  let from: number | undefined;
+  for (const event of events) {
+    if (event.type === "added") chosen.add(event.pod);
+    if (event.type === "converged") chosen.delete(event.pod);
+    const begins = told ? event.type === "empty" : event.type === "converged" && chosen.size === 0;
+    const ends = told ? event.type === "filled" : event.type === "added";
+    if (begins) from ??= event.at;
+    if (ends && from !== undefined) {
+      spans.push({ from, to: event.at });
+      from = undefined;
+    }
+  }
+  if (from !== undefined) spans.push({ from, to: Infinity });
+  return spans;
+}
+
+/** When the sender ceased to choose the pod, at or after a time; undefined when it never did. */
+export function convergedFrom(history: SenderHistory, pod: string, after: number): number | undefined {
+  const choices = history.choices.get(pod) ?? [];
+  const before = choices.findLast((choice) => choice.at <= after);
+  // It had left before: there is nothing more to wait for.
+  if (before && !before.chosen) return after;
+  return choices.find((choice) => choice.at > after && !choice.chosen)?.at;
+}
+
+/** The last thing the sender decided about the pod up to a time. */
+export function choiceAt(history: SenderHistory, pod: string, at: number) {
+  return history.choices.get(pod)?.findLast((choice) => choice.at <= at);
+}
+
+export function emptyAt(history: SenderHistory, at: number, slack: number) {
+  return history.empty.find((span) => at >= span.from - slack && at <= span.to + slack);
+}

@@ -1,0 +1,58 @@
+import type { Quantiles } from "../model/results.ts";
+import { random } from "./random.ts";
+
+/** An estimate and its 95 % interval. */
+export interface Interval {
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/**
+ * The value below which a share of the sample lies, interpolated between neighbours (type 7 of Hyndman and Fan, the usual one).
+ * @param sorted in ascending order, not empty.
+ */
+export function quantile(sorted: readonly number[], share: number): number {
+  const position = (sorted.length - 1) * share;
+  const below = sorted[Math.floor(position)]!;
+  const above = sorted[Math.ceil(position)]!;
+  // Written so that the result never leaves [below, above] by rounding.
+  return Math.min(above, below + (above - below) * (position - Math.floor(position)));
+}
+
+export function quantiles(values: readonly number[]): Quantiles {
+  if (values.length === 0) return { count: 0, p50: 0, p90: 0, max: 0 };
+  const sorted = [...values].sort((a, b) => a - b);
+  return {
+    count: sorted.length,
+    p50: quantile(sorted, 0.5),
+    p90: quantile(sorted, 0.9),
+    max: sorted.at(-1)!,
+  };
+}
+
+/** 2,000 draws put the ends of a 95 % interval within about 1 % of their limit; more costs time and changes nothing a reader sees. */
+const draws = 2_000;
+
+/**
+ * Mean per termination with the percentile bootstrap over terminations: they are the unit, for requests of one termination fall together.
+ * When nothing was lost in n terminations the interval is [0, 3/n], the rule of three: with 95 % confidence fewer than that share of
+ * terminations lose anything.
+ */
+export function perTermination(losses: readonly number[], seed: number): Interval {
+  const n = losses.length;
+  if (n === 0) return { mean: 0, low: 0, high: 0 };
+  const mean = average(losses);
+  if (losses.every((lost) => lost === 0)) return { mean: 0, low: 0, high: 3 / n };
+  const draw = random(seed);
+  const means = Array.from({ length: draws }, () => {
+    let sum = 0;
+    for (let i = 0; i < n; i++) sum += losses[Math.floor(draw() * n)]!;
+    return sum / n;
+  }).sort((a, b) => a - b);
+  return { mean, low: quantile(means, 0.025), high: quantile(means, 0.975) };
+}
+
+export function average(values: readonly number[]): number {
+  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,15 @@
+/** How far apart two observations may lie and still be one event. Milliseconds. */
+export const tolerance = {
+  /**
+   * Between a moment of the timeline and the same moment as a client saw it. The timeline is read by polling and by waiting for
+   * children, in a process that shares its cores with the load.
+   */
+  observation: 100,
+  /**
+   * From writing a request on a kept-alive connection to the reset that answers it, when the other end closed meanwhile: a round trip,
+   * and what event loops lag. A request that waited longer had reached the server.
+   */
+  race: 25,
+  /** From the listener's closing to the end of the process, when it is the end that closed the listener. */
+  exit: 60,
+} as const;

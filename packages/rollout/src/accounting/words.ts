@@ -1,0 +1,23 @@
+/** "40 ms", "2.1 s", "14 s": as precise as a reader can use. */
+export function spell(milliseconds: number): string {
+  const size = Math.abs(milliseconds);
+  if (size < 1) return "less than 1 ms";
+  if (size < 1_000) return `${Math.round(size)} ms`;
+  return size < 99_950 ? `${(size / 1_000).toFixed(1)} s` : `${Math.round(size / 1_000)} s`;
+}
+
+/** "2.1 s after", "40 ms before", "at": where a moment lies relative to another. */
+export function relative(milliseconds: number, what: string): string {
+  if (Math.abs(milliseconds) < 1) return `at ${what}`;
+  return `${spell(milliseconds)} ${milliseconds < 0 ? "before" : "after"} ${what}`;
+}
+
+export function count(n: number, noun: string): string {
+  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+}
+
+/** "312 bytes", "1.5 MB". */
+export function size(bytes: number): string {
+  if (bytes < 1_000) return count(bytes, "byte");
+  return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

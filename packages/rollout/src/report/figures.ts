@@ -1,0 +1,43 @@
+import type { Quantiles, RemedyResult } from "../model/results.ts";
+
+export function whole(n: number): string {
+  return n.toLocaleString("en");
+}
+
+/** Seconds without their unit: "0.04", "3.2", "15.4". */
+export function seconds(milliseconds: number): string {
+  const value = milliseconds / 1_000;
+  if (value === 0) return "0";
+  return value < 0.095 ? value.toFixed(2) : value.toFixed(1);
+}
+
+/** p50/p90/max or the like, in seconds; a dash where there is no value. */
+export function secondsOf(quantiles: Quantiles, ...which: ("p50" | "p90" | "max")[]): string {
+  if (quantiles.count === 0) return "-";
+  return which.map((name) => seconds(quantiles[name])).join("/");
+}
+
+export function lostOf({ lost, lostNew, lostPooled }: RemedyResult): string {
+  return lost === 0 ? "0" : `${whole(lostNew)}+${whole(lostPooled)}`;
+}
+
+/** Mean and interval: "49.6 [41.2, 58.1]"; where nothing was lost, the share of terminations that may: "0 (< 3.0%)". */
+export function perTerminationOf({ terminations, lost, lostPerTermination }: RemedyResult): string {
+  const { mean, low, high } = lostPerTermination;
+  if (terminations === 0) return "-";
+  // Three terminations or fewer bound nothing.
+  if (mean === 0) return lost > 0 ? "0" : high < 1 ? `0 (<${percent(high)})` : "0";
+  // One termination has no spread to draw from.
+  return terminations === 1 ? short(mean) : `${short(mean)} [${short(low)}, ${short(high)}]`;
+}
+
+export function percent(share: number, space = ""): string {
+  return `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}${space}%`;
+}
+
+/** Three figures at most. */
+export function short(value: number): string {
+  if (value === 0) return "0";
+  if (value < 10) return value.toFixed(value < 0.095 ? 2 : 1);
+  return value < 99.95 ? value.toFixed(1) : whole(Math.round(value));
+}

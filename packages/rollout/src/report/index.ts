@@ -1,0 +1,3 @@
+export { comparisonText, type TextOptions } from "./table.ts";
+export { lossless, verdictOf, type Verdict } from "./verdict.ts";
+export { whyOf, type Why } from "./why.ts";

@@ -1,0 +1,21 @@
+import type { RemedyResult } from "../model/results.ts";
+
+/**
+ * What is to be said of a remedy. `overruns`: nothing was lost, but pods were killed at the end of their grace period, so that hooks did not
+ * run and whatever was open would have been cut. `untested`: nothing was terminated, which proves nothing.
+ */
+export type Verdict = "no loss" | "overruns" | "loses" | "untested" | "skipped";
+
+export function verdictOf(result: RemedyResult): Verdict {
+  if (result.skipped !== undefined) return "skipped";
+  if (result.lost > 0) return "loses";
+  if (result.terminations === 0 || result.sent === 0) return "untested";
+  return result.killed > 0 ? "overruns" : "no loss";
+}
+
+/** The remedies that lost nothing and stopped in time, the shortest hold first. */
+export function lossless(remedies: readonly RemedyResult[]): RemedyResult[] {
+  return remedies
+    .filter((one) => verdictOf(one) === "no loss")
+    .sort((a, b) => a.hold.p50 - b.hold.p50 || a.hold.p90 - b.hold.p90);
+}
