@@ -5,6 +5,8 @@ import type { IsProbe } from "./probes.ts";
 
 /** A connection that has sent no request for this long counts as an arrival all the same: half a request is traffic, too. */
 const patience = 500;
+/** Between two looks at them, so that many connections do not mean many timers. */
+const leastPause = 50;
 
 /**
  * Connections that have not yet shown whether they carry traffic or only probes: their first request decides. A listener for
@@ -62,14 +64,17 @@ export class FreshConnections {
 
   readonly #sweep = (): void => {
     this.#timer = undefined;
-    const latest = this.#now() - patience;
+    const now = this.#now();
     for (const [socket, openedAt] of this.#waiting) {
-      if (openedAt > latest) break;
+      const left = openedAt + patience - now;
+      if (left > 0) {
+        this.#timer = setTimeout(this.#sweep, Math.max(left, leastPause)).unref();
+        return;
+      }
       this.#waiting.delete(socket);
       this.#traffic.connection(senderOf(socket.remoteAddress));
     }
-    if (this.#waiting.size === 0) this.#disarm();
-    else this.#timer = setTimeout(this.#sweep, patience).unref();
+    this.#disarm();
   };
 
   #disarm(): void {

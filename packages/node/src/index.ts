@@ -14,6 +14,11 @@ export function lameduck(
   return new Lameduck(Array.isArray(server) ? server : [server], options);
 }
 
+/** For the primary of a node:cluster: passes SIGTERM on to the workers, each of which calls lameduck(), and waits for them. */
+export function lameduckPrimary(options: LameduckOptions = {}): Lameduck {
+  return new Lameduck([], options).addWorkers();
+}
+
 export type { Lameduck, State } from "./lameduck.ts";
 export type { LameduckEvents } from "./announce.ts";
 export { LameduckError, nodeErrors, type LameduckErrorCode } from "./errors.ts";

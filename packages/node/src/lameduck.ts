@@ -1,6 +1,7 @@
 import { Announcer, type LameduckEvents } from "./announce.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { Closing, type Cut } from "./closing.ts";
+import { passOnToWorkers } from "./cluster.ts";
 import { LameduckError } from "./errors.ts";
 import type { ClosedEvent, Phase } from "./events.ts";
 import { Evidence } from "./evidence.ts";
@@ -24,6 +25,9 @@ export interface State {
   readonly servers: number;
 }
 
+/** Whether code named the servers, or they are found as they listen and given up to code that names them. */
+export type Manner = "named" | "found";
+
 /** One process's way from serving to closed, for one or several servers. */
 export class Lameduck {
   readonly #settings: Settings;
@@ -37,12 +41,14 @@ export class Lameduck {
   readonly #others: OtherHandlers;
   readonly #abort = new AbortController();
   readonly #member: SignalMember;
+  readonly #manner: Manner;
   #phase: Phase = "serving";
   #holds: boolean;
   #interrupts = 0;
   #closed: Promise<ClosedEvent> | undefined;
 
-  constructor(servers: readonly unknown[], options: LameduckOptions = {}) {
+  constructor(servers: readonly unknown[], options: LameduckOptions = {}, manner: Manner = "named") {
+    this.#manner = manner;
     const settings = parseSettings(options);
     this.#settings = settings;
     this.#announcer = new Announcer(makeLog(settings.log));
@@ -60,7 +66,8 @@ export class Lameduck {
       },
     };
     for (const server of servers) this.add(server as WatchedServer);
-    if (settings.signals) signalGate().join(this.#member);
+    // Who only may find servers later leaves signals alone until then: the process may be none of our business.
+    if (manner === "named") this.#listenToSignals();
   }
 
   get phase(): Phase {
@@ -96,10 +103,30 @@ export class Lameduck {
   add(server: WatchedServer): this {
     if (this.#phase === "closing" || this.#phase === "closed")
       throw new LameduckError("LAMEDUCK_TERMINATING", "add", `the phase is ${this.#phase}`);
-    const watch = watchServer(server, this.#evidence, this.#settings.isProbe, () => this.#clock.now());
+    const giveUp = this.#manner === "found" ? (watch: ServerWatch) => this.#giveUp(watch) : undefined;
+    const now = (): number => this.#clock.now();
+    const watch = watchServer(server, this.#evidence, this.#settings.isProbe, now, giveUp);
     this.#watches.add(watch);
     if (this.#phase === "lame-duck") watch.hold();
+    if (this.#manner === "found") this.#listenToSignals();
     return this;
+  }
+
+  /** Workers of node:cluster: SIGTERM is passed on to them, and they are waited for. Call it in the primary. */
+  addWorkers(): this {
+    passOnToWorkers(this);
+    this.#listenToSignals();
+    return this;
+  }
+
+  #listenToSignals(): void {
+    if (this.#settings.signals) signalGate().join(this.#member);
+  }
+
+  #giveUp(watch: ServerWatch): void {
+    this.#watches.delete(watch);
+    watch.detach();
+    if (this.#watches.size === 0) signalGate().leave(this.#member);
   }
 
   on<E extends keyof LameduckEvents>(event: E, listener: (...args: LameduckEvents[E]) => void): this {
@@ -156,6 +183,7 @@ export class Lameduck {
 
   /** A developer's Ctrl-C is no deletion: nobody is still to learn of it. The second one is impatience. */
   #interrupted(): void {
+    if (this.#manner === "found" && process.listenerCount("SIGINT") > 1) return;
     this.#interrupts++;
     if (this.#interrupts > 1 && this.#settings.exit) process.exit(130);
     void this.stop("SIGINT");
@@ -196,6 +224,9 @@ export class Lameduck {
     const holding = this.#hold.run();
     this.#announcer.phase(report.lameDuck(reason, this.#evidence.requestsInFlight, this.state().open));
     const hooks = this.#hooks.run("lame-duck", capAt);
+    // A process that does not listen (yet, or any more) has nothing to wait for.
+    const { open, leases } = this.state();
+    if (!this.#isListening() && open + leases === 0) this.#hold.force();
     const end = await holding;
     this.#phase = "closing";
     this.#holds = false;

@@ -1,30 +1,11 @@
 import assert from "node:assert/strict";
-import { Agent, get, request as httpRequest, type IncomingMessage } from "node:http";
+import { Agent, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { test } from "node:test";
+import { ask } from "./ask.ts";
 import { inPod, startServer } from "./child.ts";
 
 const kubeProbe = { "user-agent": "kube-probe/1.36" };
-
-interface Answer {
-  status: number;
-  body: string;
-  connection: string | undefined;
-}
-
-function ask(port: number, path = "/", agent?: Agent, headers: Record<string, string> = {}): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const options = { host: "127.0.0.1", port, path, headers, agent: agent ?? false };
-    get(options, (response: IncomingMessage) => {
-      let body = "";
-      response.setEncoding("utf8").on("data", (text: string) => (body += text));
-      response.on("error", reject);
-      response.on("end", () =>
-        resolve({ status: response.statusCode ?? 0, body, connection: response.headers.connection }),
-      );
-    }).on("error", reject);
-  });
-}
 
 test("outside Kubernetes a server without traffic stops at once", async () => {
   await using child = await startServer({}, {});
@@ -122,7 +103,7 @@ test("probes are served but hold nothing", async () => {
 });
 
 test("a connection without a request counts, one that closes without a request does not", async () => {
-  const env = { ...inPod, LAMEDUCK_POLICY: "quiet", LAMEDUCK_WINDOW: "1s", LAMEDUCK_FLOOR: "0s" };
+  const env = { ...inPod, LAMEDUCK_POLICY: "quiet", LAMEDUCK_WINDOW: "2s", LAMEDUCK_FLOOR: "0s" };
   await using child = await startServer({}, env);
   child.kill();
   await child.until("lame-duck");
