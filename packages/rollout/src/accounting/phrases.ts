@@ -34,7 +34,7 @@ export function chose({ record, sender, life }: Evidence): string {
   const pod = life?.pod ?? record.pod ?? "a pod";
   const at = setOut(record);
   const deletion = life && deletionBefore(life, at);
-  const choice = sender && choiceAt(sender, pod, record.connected ?? at);
+  const choice = sender && choiceAt(sender, pod, at);
   // Within the tolerance it was still choosing: the two moments were seen by different processes.
   const letGo = choice && !choice.chosen && at - choice.at > tolerance.observation ? choice.at : -Infinity;
   if (letGo >= (deletion?.at ?? 0))

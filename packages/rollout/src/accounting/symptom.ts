@@ -57,9 +57,9 @@ export function symptomOf(record: RequestRecord): Symptom | undefined {
   }
 }
 
-function statusSymptom({ status, error = "" }: RequestRecord): Symptom {
+function statusSymptom({ status, error = "", reused }: RequestRecord): Symptom {
   if (error === "ECONNREFUSED") return "refused";
   if (resets.has(error) || error.startsWith("HPE_")) return "reset";
-  if (unreachables.has(error)) return "unreachable";
+  if (unreachables.has(error)) return reused ? "timeout" : "unreachable";
   return status === 502 || status === 503 || status === 504 ? "unavailable" : "wrong-answer";
 }

@@ -13,7 +13,8 @@ export function lifeFor(
 ): PodLife | undefined {
   const lives = record.pod === undefined ? undefined : livesOf.get(record.pod);
   if (!lives) return undefined;
-  const at = record.connected ?? setOut(record);
+  // A connection stays with the life it was made to; behind a proxy the caller's connection says nothing of the pod's.
+  const at = record.podKnownBy === "choice" ? (record.connected ?? setOut(record)) : setOut(record);
   const begun = lives.filter((life) => life.began <= at + tolerance.observation);
   const latest = begun.at(-1) ?? lives[0];
   const former = begun.at(-2);
