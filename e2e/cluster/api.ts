@@ -57,6 +57,10 @@ export class KubernetesApi {
     return new KubernetesApi(new URL(cluster.server), new Agent({ ca, cert, key, keepAlive: true }));
   }
 
+  get server(): string {
+    return this.#server.origin;
+  }
+
   get<T = KubernetesObject>(path: string): Promise<T> {
     return this.#json<T>("GET", path);
   }

@@ -1,5 +1,4 @@
 import { mkdir } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { nodeName } from "./addresses.ts";
 import { KubernetesApi, type KubernetesObject } from "./api.ts";
@@ -9,6 +8,7 @@ import { publishDomainNames } from "./domain-names.ts";
 import { ClusterError } from "./errors.ts";
 import { createNodeCgroup } from "./host/cgroups.ts";
 import { connect } from "./host/network.ts";
+import { freePort } from "./host/ports.ts";
 import { cacheDirectory } from "./host/paths.ts";
 import { buildPrograms } from "./host/programs.ts";
 import { requireHost, requireProgram } from "./host/requirements.ts";
@@ -168,15 +168,4 @@ async function allAlive(components: readonly RunningComponent[]): Promise<void> 
         component.plan.name,
         `ended while the cluster came up; ${await lastWords(component.plan)}`,
       );
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
 }

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { KubernetesApi } from "./api.ts";
 import { bringUp } from "./bring-up.ts";
 import {
+  isListening,
   kill,
   pause,
   resume,
@@ -15,7 +16,8 @@ import { stateDirectory } from "./host/paths.ts";
 import { isAlive, memoryOf } from "./host/processes.ts";
 import { run } from "./host/run.ts";
 import { inside, isOpen, type Sandbox } from "./host/sandbox.ts";
-import { importImage } from "./images/store.ts";
+import { importImage, waitForContainerd } from "./images/store.ts";
+import { until } from "./host/until.ts";
 import { settle, type ClusterOptions, type Settings } from "./options.ts";
 import { readState, writeState, type ClusterState } from "./state.ts";
 import { failedLogs, tearDown } from "./teardown.ts";
@@ -70,6 +72,11 @@ export class Cluster {
     return this.#state.kubeconfig;
   }
 
+  /** The API server as the host reaches it. */
+  get serverOutside(): string {
+    return this.api.server;
+  }
+
   get componentNames(): readonly string[] {
     return this.#state.components.map(({ plan }) => plan.name);
   }
@@ -113,19 +120,19 @@ export class Cluster {
   }
 
   /** SIGSTOP: it keeps its connections and answers nobody. */
-  pause(name: string): Promise<void> {
+  async pause(name: string): Promise<void> {
     return pause(this.#component(name));
   }
 
-  resume(name: string): Promise<void> {
+  async resume(name: string): Promise<void> {
     return resume(this.#component(name));
   }
 
-  kill(name: string, signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+  async kill(name: string, signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     return kill(this.#component(name), signal);
   }
 
-  /** Starts it anew with the same arguments, ending it first if it still runs. */
+  /** Starts it anew with the same arguments, ending it first if it still runs; returns when it listens again. */
   async restart(name: string, signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     const old = this.#component(name);
     if ((await stateOf(old)) !== "ended") await kill(old, signal);
@@ -133,6 +140,15 @@ export class Cluster {
     const components = this.#state.components.map((one) => (one === old ? anew : one));
     this.#state = { ...this.#state, components };
     await writeState(this.directory, this.#state);
+    await until(() => isListening(anew), { what: `${name} listening`, logs: anew.plan.log });
+    if (name === "apiserver") await this.apiReady();
+    if (name.startsWith("containerd-"))
+      await waitForContainerd(this.machine(anew.plan.sandbox), this.#state.programs, anew.plan.log);
+  }
+
+  /** Waits until the API server says that it serves. */
+  async apiReady(): Promise<void> {
+    await until(async () => (await this.api.text("/readyz")) === "ok", { what: "API server ready" });
   }
 
   /** Bytes of memory per component, shared pages divided among those who share them. */

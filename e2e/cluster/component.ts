@@ -7,11 +7,12 @@ import {
   identify,
   isAlive,
   isStopped,
+  listeningPorts,
   onlyChild,
   signalProcess,
   type ProcessIdentity,
 } from "./host/processes.ts";
-import { enterArguments, type Sandbox } from "./host/sandbox.ts";
+import { clusterMark, enterArguments, type Sandbox } from "./host/sandbox.ts";
 import { until } from "./host/until.ts";
 
 /** How a daemon of the cluster is started, each time alike. */
@@ -22,6 +23,8 @@ export interface ComponentPlan {
   readonly args: readonly string[];
   readonly log: string;
   readonly environment?: Readonly<Record<string, string>>;
+  /** The TCP port of its own namespace on which it listens once it works. */
+  readonly answersOn?: number;
   /** A loopback port of the host's own namespace whose listening socket is handed to the program (the gateway). */
   readonly listensOutside?: number;
 }
@@ -42,7 +45,7 @@ export async function start(plan: ComponentPlan, sandbox: Sandbox, starts = 1): 
   const child = spawn("nsenter", [...enterArguments(sandbox), "--", plan.program, ...plan.args], {
     detached: true,
     stdio: listener === undefined ? ["ignore", log, log] : ["ignore", log, log, "ipc"],
-    env: { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin`, ...plan.environment },
+    env: { PATH: `${process.env["PATH"]}:/usr/sbin:/sbin`, ...plan.environment, [clusterMark]: sandbox.mark },
   });
   closeSync(log);
   child.on("error", () => undefined);
@@ -89,6 +92,18 @@ export async function stateOf(component: RunningComponent): Promise<ComponentSta
   return (await isStopped(component.process)) ? "stopped" : "running";
 }
 
+/** Whether it has begun to listen (containerd and the gateway, which have no port in there, count as soon as they run). */
+export async function isListening(component: RunningComponent): Promise<boolean> {
+  if ((await stateOf(component)) === "ended")
+    throw new ClusterError(
+      "LAMEDUCK_CLUSTER_COMPONENT_ENDED",
+      component.plan.name,
+      `ended by itself; ${await lastWords(component.plan)}`,
+    );
+  const { answersOn } = component.plan;
+  return answersOn === undefined || (await listeningPorts(component.process.pid)).has(answersOn);
+}
+
 /** SIGSTOP: the process keeps its sockets and answers nothing, as a machine does that is far too slow. */
 export async function pause(component: RunningComponent): Promise<void> {
   await mustSignal(component, "SIGSTOP");
@@ -106,7 +121,8 @@ export async function resume(component: RunningComponent): Promise<void> {
 export async function kill(component: RunningComponent, signal: NodeJS.Signals): Promise<void> {
   await mustSignal(component, signal);
   await signalProcess(component.wrapper, "SIGCONT");
-  await until(async () => !(await isAlive(component.process)), {
+  // Gone, not only a zombie: its first thread may be one while others still hold its sockets.
+  await until(async () => (await identify(component.process.pid))?.started !== component.process.started, {
     what: `end of ${component.plan.name} after ${signal}`,
     everyMs: 10,
   });

@@ -199,6 +199,16 @@ export async function domainNameServer({
   return component(state, "coredns", join(programs.coredns, "coredns"), ["-conf", corefile]);
 }
 
+const ports: Readonly<Record<string, number>> = {
+  etcd: 2379,
+  apiserver: apiPort,
+  "controller-manager": 10257,
+  scheduler: 10259,
+  coredns: 53,
+};
+
 function component(state: string, name: string, program: string, args: readonly string[]): ComponentPlan {
-  return { name, sandbox: "fabric", program, args, log: join(state, "log", `${name}.log`) };
+  const answersOn = ports[name];
+  const plan = { name, sandbox: "fabric", program, args, log: join(state, "log", `${name}.log`) };
+  return answersOn === undefined ? plan : { ...plan, answersOn };
 }

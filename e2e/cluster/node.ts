@@ -70,6 +70,8 @@ export async function planNode(options: NodeOptions): Promise<NodePlan> {
   };
 }
 
+const ports: Readonly<Record<string, number>> = { kubelet: 10250, "kube-proxy": 10256 };
+
 function component(
   options: NodeOptions,
   name: string,
@@ -77,7 +79,9 @@ function component(
   args: readonly string[],
 ): ComponentPlan {
   const full = `${name}-${options.number}`;
+  const answersOn = ports[name];
   return {
+    ...(answersOn === undefined ? {} : { answersOn }),
     name: full,
     sandbox: nodeName(options.number),
     program,

@@ -1,7 +1,13 @@
 import { access, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { cgroupsLeft, removeCgroups } from "./host/cgroups.ts";
-import { identify, processesMarked, signalProcess } from "./host/processes.ts";
+import {
+  isAlive,
+  processesMarked,
+  programOf,
+  signalProcess,
+  type ProcessIdentity,
+} from "./host/processes.ts";
 import { clusterMark } from "./host/sandbox.ts";
 import { until } from "./host/until.ts";
 
@@ -14,19 +20,32 @@ export async function tearDown(directory: string, { keepLogs = false } = {}): Pr
   for (;;) {
     const marked = await processesMarked(clusterMark, directory);
     if (marked.length === 0) break;
-    for (const machine of marked) await signalProcess(machine, "SIGKILL");
-    for (const machine of marked)
-      await until(async () => (await identify(machine.pid))?.started !== machine.started, {
-        what: `end of process ${machine.pid}`,
-        timeoutMs: 30_000,
-        everyMs: 10,
-      });
+    await endAll(marked);
   }
   await removeCgroups();
   await rm(failedLogs(directory), { recursive: true, force: true });
   if (keepLogs) await rename(join(directory, "log"), failedLogs(directory)).catch(() => undefined);
   await rm(directory, { recursive: true, force: true, maxRetries: 5 });
 }
+
+/**
+ * unshare and nsenter stay: they reap what they started and end by themselves, and a process namespace cannot end before all in it are reaped.
+ * They must run to do so, and stop themselves when their child is stopped.
+ */
+async function endAll(marked: readonly ProcessIdentity[]): Promise<void> {
+  for (const process of marked) {
+    await signalProcess(process, "SIGCONT");
+    if (!wrappers.has(await programOf(process.pid))) await signalProcess(process, "SIGKILL");
+  }
+  for (const process of marked)
+    await until(async () => !(await isAlive(process)), {
+      what: `end of process ${process.pid}`,
+      timeoutMs: 30_000,
+      everyMs: 10,
+    });
+}
+
+const wrappers: ReadonlySet<string> = new Set(["unshare", "nsenter"]);
 
 /** Where the logs of a start that failed are kept until the next start or `cluster:down`. */
 export const failedLogs = (directory: string): string => `${directory}-failed-logs`;

@@ -11,10 +11,13 @@ export async function connect(fabric: Sandbox, nodes: readonly Sandbox[]): Promi
     "link add br0 type bridge",
     `addr add ${fabricAddress}/24 dev br0`,
     "link set br0 up",
+    "route add unreachable default",
     ...nodes.map((node, index) => `link add v${index + 1} type veth peer name eth0 netns ${node.init.pid}`),
     ...nodes.map((_, index) => `link set v${index + 1} master br0 up`),
     ...nodes.map((_, index) => `route add ${nodePodRange(index + 1)} via ${nodeAddress(index + 1)}`),
   ]);
+  // It forwards only to say that there is nothing beyond it: programs learn at once instead of waiting for a time-out.
+  await forwardPackets(fabric);
   await Promise.all(nodes.map((node, index) => connectNode(node, index + 1, nodes.length)));
 }
 

@@ -76,6 +76,23 @@ export async function processesMarked(name: string, value: string): Promise<Proc
   return found.filter((identity) => identity !== undefined);
 }
 
+/** The name of the program that runs, as the kernel keeps it; empty when the process is gone. */
+export async function programOf(pid: number): Promise<string> {
+  return readFile(`/proc/${pid}/comm`, "utf8").then(
+    (name) => name.trim(),
+    () => "",
+  );
+}
+
+/** TCP ports in state LISTEN (0A) in the network namespace of a process. */
+export async function listeningPorts(pid: number): Promise<ReadonlySet<number>> {
+  const tables = await Promise.all(
+    ["tcp", "tcp6"].map((table) => readFile(`/proc/${pid}/net/${table}`, "utf8").catch(() => "")),
+  );
+  const sockets = tables.join("").matchAll(/^ *\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:[0-9A-F]{4} 0A /gm);
+  return new Set(Array.from(sockets, ([, port = ""]) => Number.parseInt(port, 16)));
+}
+
 /** Proportional set size: shared pages counted once in the sum over all processes. */
 export async function memoryOf(pid: number): Promise<number> {
   try {

@@ -16,6 +16,8 @@ import { until } from "./until.ts";
 export interface Sandbox {
   readonly name: string;
   readonly init: ProcessIdentity;
+  /** By which its processes are found again. */
+  readonly mark: string;
 }
 
 /** The environment variable by which processes of a cluster are found again; its value is the state directory. */
@@ -50,7 +52,7 @@ export async function openSandbox(name: string, holder: string, stateDirectory: 
   }
   const alive = (): boolean => wrapper.exitCode === null && wrapper.signalCode === null;
   const init = await onlyChild(wrapper.pid, alive);
-  const sandbox = { name, init };
+  const sandbox = { name, init, mark: stateDirectory };
   await until(async () => (await inside(sandbox, ["readlink", "/proc/self"])).trim() !== "", {
     what: `namespaces of ${name}`,
     timeoutMs: 10_000,

@@ -80,13 +80,8 @@ async function fill(workplace: string, images: readonly Image[], programs: Progr
 export async function waitForContainerd(sandbox: Sandbox, programs: Programs, logs: string): Promise<void> {
   await until(
     async () => {
-      const probe = ["nsenter", "-t", String(sandbox.init.pid), "--net", "--mount", "--pid", "--"];
-      const answer = await attempt(probe[0] ?? "", [
-        ...probe.slice(1),
-        join(programs.runtime, "ctr"),
-        "version",
-      ]);
-      return answer.status === 0;
+      await inside(sandbox, [join(programs.runtime, "ctr"), "version"]);
+      return true;
     },
     { what: `containerd of ${sandbox.name}`, timeoutMs: 30_000, logs },
   );

@@ -1,0 +1,71 @@
+import type { KubernetesObject } from "./api.ts";
+import { nodeImage } from "./images/catalogue.ts";
+
+export interface ServerOptions {
+  readonly name: string;
+  readonly replicas: number;
+  /** Environment of the sample server: SHUTDOWN, SLOW_SHARE ... (images/samples/server.mjs). */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly image?: string;
+  readonly args?: readonly string[];
+  readonly command?: readonly string[];
+  readonly lifecycle?: object;
+  readonly gracePeriodSeconds?: number;
+  readonly strategy?: object;
+  readonly minReadySeconds?: number;
+}
+
+const port = 8080;
+
+/** A Deployment of the sample server, probed each second. */
+export function deployment(options: ServerOptions): KubernetesObject {
+  const labels = { app: options.name };
+  const environment = Object.entries(options.environment ?? {}).map(([name, value]) => ({ name, value }));
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: options.name, labels },
+    spec: {
+      replicas: options.replicas,
+      selector: { matchLabels: labels },
+      ...(options.minReadySeconds === undefined ? {} : { minReadySeconds: options.minReadySeconds }),
+      ...(options.strategy === undefined ? {} : { strategy: options.strategy }),
+      template: {
+        metadata: { labels },
+        spec: {
+          terminationGracePeriodSeconds: options.gracePeriodSeconds ?? 30,
+          containers: [
+            {
+              name: "server",
+              image: options.image ?? nodeImage,
+              args: options.args ?? ["/app/server.mjs"],
+              ...(options.command === undefined ? {} : { command: options.command }),
+              env: environment,
+              ports: [{ name: "http", containerPort: port }],
+              readinessProbe: { httpGet: { path: "/readyz", port: "http" }, periodSeconds: 1 },
+              ...(options.lifecycle === undefined ? {} : { lifecycle: options.lifecycle }),
+            },
+          ],
+        },
+      },
+    },
+  };
+}
+
+/** Its Service on port 80; headless, its pods' addresses stand in the DNS instead of one of its own. */
+export function service(
+  name: string,
+  options: { headless?: boolean; type?: string; selects?: string } = {},
+): KubernetesObject {
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name },
+    spec: {
+      selector: { app: options.selects ?? name },
+      ports: [{ name: "http", port: 80, targetPort: port }],
+      ...(options.headless ? { clusterIP: "None" } : {}),
+      ...(options.type === undefined ? {} : { type: options.type }),
+    },
+  };
+}

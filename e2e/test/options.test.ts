@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { it } from "node:test";
+import { ClusterError } from "../cluster/index.ts";
+import { cacheDirectory, stateDirectory } from "../cluster/host/paths.ts";
+import { settle } from "../cluster/options.ts";
+
+const refuses = (options: Parameters<typeof settle>[0], words: RegExp): void =>
+  assert.throws(
+    () => settle(options),
+    (error) => {
+      assert.ok(error instanceof ClusterError);
+      assert.equal(error.code, "LAMEDUCK_CLUSTER_BAD_OPTION");
+      assert.match(error.message, words);
+      return true;
+    },
+  );
+
+it("refuses numbers of nodes, modes and lags that make no sense, and says which", () => {
+  refuses({ nodes: 0 }, /nodes: 0 is not between 1 and 9/);
+  refuses({ nodes: 10 }, /between 1 and 9/);
+  refuses({ nodes: Number.NaN }, /nodes/);
+  refuses({ proxyLag: ["1 s"] }, /"1 s" is not a Go duration/);
+  refuses({ proxyMode: "ipvs" as never }, /neither iptables nor nftables/);
+});
+
+it("gives the last lag to all nodes that follow", () => {
+  assert.deepEqual(settle({ nodes: 4, proxyLag: ["1s", "10s"] }).proxyLag, ["1s", "10s", "10s", "10s"]);
+});
+
+it("finds the cache where LAMEDUCK_CACHE, XDG_CACHE_HOME or the home directory says", () => {
+  assert.equal(cacheDirectory({ LAMEDUCK_CACHE: "/a", XDG_CACHE_HOME: "/b" }), "/a");
+  assert.equal(cacheDirectory({ XDG_CACHE_HOME: "/b" }), "/b/lameduck");
+  assert.match(cacheDirectory({}), /\.cache\/lameduck$/);
+});
+
+it("refuses a state directory that the nodes would hide", () => {
+  assert.throws(() => stateDirectory({ LAMEDUCK_CLUSTER_STATE: "/run/x" }), {
+    code: "LAMEDUCK_CLUSTER_BAD_OPTION",
+  });
+  assert.equal(stateDirectory({ LAMEDUCK_CLUSTER_STATE: "/running/x" }), "/running/x");
+});

@@ -1,0 +1,47 @@
+import { Cluster, type ClusterOptions, type KubernetesObject } from "../cluster/index.ts";
+
+/** Progress only when asked for: E2E_VERBOSE=1. */
+export function quietCluster(options: ClusterOptions): Promise<Cluster> {
+  return Cluster.up(process.env["E2E_VERBOSE"] === "1" ? options : { ...options, say: () => undefined });
+}
+
+export async function apply(cluster: Cluster, ...objects: readonly KubernetesObject[]): Promise<void> {
+  await cluster.kubectl(
+    ["apply", "-f", "-"],
+    JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }),
+  );
+}
+
+export async function rolledOut(cluster: Cluster, deployment: string): Promise<void> {
+  await cluster.kubectl(["rollout", "status", `deployment/${deployment}`, "--timeout=90s"]);
+}
+
+/** Fetches a URL `times` times in the network namespace of a node, a new connection each, and returns the bodies. */
+export async function fetchFrom(
+  cluster: Cluster,
+  machine: string,
+  url: string,
+  times = 1,
+): Promise<string[]> {
+  const program = `
+    const results = [];
+    for (let i = 0; i < ${times}; i++) {
+      const response = await fetch(${JSON.stringify(url)}, { headers: { connection: "close" }, signal: AbortSignal.timeout(5000) });
+      results.push((await response.text()).trim());
+    }
+    process.stdout.write(JSON.stringify(results));`;
+  const output = await cluster.inside(machine, [process.execPath, "--input-type=module", "-e", program]);
+  return JSON.parse(output) as string[];
+}
+
+export async function podNames(cluster: Cluster, app: string): Promise<string[]> {
+  const output = await cluster.kubectl([
+    "get",
+    "pods",
+    "-l",
+    `app=${app}`,
+    "-o",
+    "jsonpath={.items[*].metadata.name}",
+  ]);
+  return output.split(" ").filter((name) => name !== "");
+}
