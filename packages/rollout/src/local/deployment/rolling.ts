@@ -1,0 +1,77 @@
+import type { Bounds } from "./rounding.ts";
+
+/** What the controllers know of one pod that is not being deleted. */
+export interface PodView {
+  readonly name: string;
+  readonly revision: number;
+  readonly createdAt: number;
+  readonly ready: boolean;
+  /** Ready for minReadySeconds. */
+  readonly available: boolean;
+  readonly readySince?: number;
+  readonly restarts: number;
+}
+
+export interface Wish {
+  readonly replicas: number;
+  readonly revision: number;
+  readonly bounds: Bounds;
+}
+
+export interface Step {
+  /** Pods of the wished revision to create. */
+  readonly create: number;
+  readonly remove: readonly string[];
+}
+
+/**
+ * One look of the Deployment controller (rolling.go): first the new pods grow into the surge; if they cannot, old ones go, unhealthy
+ * ones before healthy ones, as far as enough pods stay available. Pods being deleted are not counted by either side.
+ */
+export function rollingStep(pods: readonly PodView[], wish: Wish): Step {
+  const fresh = pods.filter(({ revision }) => revision === wish.revision);
+  const old = pods.filter(({ revision }) => revision !== wish.revision);
+  const create = newPods(fresh.length, pods.length, wish);
+  if (create > 0) return { create, remove: [] };
+  if (fresh.length > wish.replicas) return { create: 0, remove: chosen(fresh, fresh.length - wish.replicas) };
+  return { create: 0, remove: oldPodsToRemove(old, fresh, wish) };
+}
+
+function newPods(fresh: number, all: number, { replicas, bounds }: Wish): number {
+  return Math.max(0, Math.min(replicas + bounds.maxSurge - all, replicas - fresh));
+}
+
+function oldPodsToRemove(
+  old: readonly PodView[],
+  fresh: readonly PodView[],
+  { replicas, bounds }: Wish,
+): string[] {
+  const least = replicas - bounds.maxUnavailable;
+  const freshUnavailable = fresh.filter(({ available }) => !available).length;
+  const most = old.length + fresh.length - least - freshUnavailable;
+  if (most <= 0) return [];
+  const unhealthy = chosen(
+    old.filter(({ available }) => !available),
+    most,
+  );
+  const available = [...old, ...fresh].filter((pod) => pod.available).length;
+  const healthy = chosen(
+    old.filter((pod) => pod.available),
+    Math.max(0, available - least),
+  );
+  return [...unhealthy, ...healthy];
+}
+
+/** The pods a ReplicaSet parts with first: not ready, then ready for the shortest time, then restarted most, then youngest. */
+function chosen(pods: readonly PodView[], count: number): string[] {
+  return pods
+    .toSorted(
+      (a, b) =>
+        Number(a.ready) - Number(b.ready) ||
+        (b.readySince ?? 0) - (a.readySince ?? 0) ||
+        b.restarts - a.restarts ||
+        b.createdAt - a.createdAt,
+    )
+    .slice(0, Math.max(0, count))
+    .map(({ name }) => name);
+}

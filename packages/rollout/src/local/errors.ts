@@ -1,0 +1,32 @@
+/** Every way the local stage can fail by a mistake or a limit outside Lameduck, with what to do about it. */
+export const stageErrors = {
+  LAMEDUCK_NO_SUCH_COMMAND: "install the program, or correct its path",
+  LAMEDUCK_NO_NAMESPACES:
+    "run as root, allow unprivileged user namespaces, or use the shared loopback (network: loopback)",
+  LAMEDUCK_NETWORK_FAILED: "run with the shared loopback (network: loopback), or as root",
+  LAMEDUCK_POD_CRASHED: "run the command by itself and see why it ends; its last lines are above",
+  LAMEDUCK_POD_NEVER_READY: "check the port and the readiness probe, or give it more time",
+  LAMEDUCK_PORT_COLLISION:
+    "make the program listen on the address and port in its environment (HOST, PORT), or run where network namespaces are allowed",
+  LAMEDUCK_MOUNT_MISSING: "create the directory of the mountPath, or run where mount namespaces are allowed",
+  LAMEDUCK_BAD_STRATEGY: "give whole numbers or shares such as 25%; they must not both be zero",
+  LAMEDUCK_NO_SUCH_POD: "name a pod that runs",
+  LAMEDUCK_STAGE_STOPPED: "start a new stage",
+} as const;
+
+export type StageErrorCode = keyof typeof stageErrors;
+
+/** `code` is stable, `place` is the pod, container or option, `remedy` says what to do. */
+export class StageError extends Error {
+  readonly code: StageErrorCode;
+  readonly place: string;
+  readonly remedy: string;
+
+  constructor(code: StageErrorCode, place: string, problem: string, remedy: string = stageErrors[code]) {
+    super(`${place}: ${problem}`);
+    this.name = "StageError";
+    this.code = code;
+    this.place = place;
+    this.remedy = remedy;
+  }
+}

@@ -1,0 +1,13 @@
+export type { Adjustments } from "./adjust.ts";
+export { StageError, stageErrors, type StageErrorCode } from "./errors.ts";
+export {
+  enterStage,
+  insideStage,
+  openNetwork,
+  type EnterOptions,
+  type NetworkChoice,
+} from "./network/enter.ts";
+export type { Network, NetworkKind } from "./network/network.ts";
+export { findFabric, type Fabric } from "./network/privileges.ts";
+export { PodNames } from "./pod-names.ts";
+export { startStage, type RolloutOptions, type Stage, type StageOptions } from "./stage.ts";

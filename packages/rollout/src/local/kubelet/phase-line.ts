@@ -1,0 +1,48 @@
+import type { StopReason } from "@lameduck/drain";
+
+/** What Lameduck's library or init says of itself in a line of the container's output. */
+export interface PhaseLine {
+  readonly phase: "lame-duck" | "closing" | "closed";
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly reason?: StopReason;
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+const phases: readonly unknown[] = ["lame-duck", "closing", "closed"];
+const stopReasons: readonly unknown[] = [
+  "delay",
+  "floor",
+  "quiet",
+  "idle",
+  "acknowledged",
+  "cap",
+  "forced",
+] satisfies readonly StopReason[];
+
+/** undefined for every other line. */
+export function parsePhaseLine(line: string): PhaseLine | undefined {
+  // Cheap first: most lines of a server under load are its own log.
+  if (!line.includes('"lameduck"')) return undefined;
+  const value = parsed(line.slice(line.indexOf("{")));
+  if (value?.["lameduck"] !== "phase") return undefined;
+  const { lameduck: _, phase, at, reason, ...rest } = value;
+  if (typeof at !== "number" || !phases.includes(phase)) return undefined;
+  return {
+    phase: phase as PhaseLine["phase"],
+    at,
+    // Of the phases only `closing` is reached for a stop reason; the others' reasons are words of their own.
+    ...(stopReasons.includes(reason)
+      ? { reason: reason as StopReason, detail: rest }
+      : { detail: reason === undefined ? rest : { ...rest, reason } }),
+  };
+}
+
+function parsed(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

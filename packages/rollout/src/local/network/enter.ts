@@ -1,0 +1,83 @@
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
+import { StageError } from "../errors.ts";
+import { openLoopbackNetwork } from "./loopback.ts";
+import { openNamespaceNetwork } from "./namespaces.ts";
+import type { Network } from "./network.ts";
+import { dyingWithUs, signalStage } from "./lifetime.ts";
+import { findFabric, unshareArguments, type Fabric } from "./privileges.ts";
+
+/** How a process learns that `enterStage` has put it where it is. Never passed on to pods. */
+export const stageVariable = "LAMEDUCK_STAGE";
+
+export type NetworkChoice = "auto" | "namespaces" | "loopback";
+
+export interface EnterOptions {
+  /** `auto`: namespaces where the machine allows them, else the shared loopback. */
+  readonly network?: NetworkChoice;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Options of node itself. */
+  readonly nodeArguments?: readonly string[];
+}
+
+const relayed = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
+
+/**
+ * Runs a program of Node in the place where a stage can be built: a network, mount and process namespace of its own where that is
+ * allowed, so that whatever is started there ends with it. Standard streams are shared, signals relayed.
+ * @returns the exit code; 128 + number of the signal when one ended it.
+ * @throws StageError LAMEDUCK_NO_NAMESPACES when namespaces were asked for and cannot be had.
+ */
+export async function enterStage(
+  entryFile: string,
+  args: readonly string[],
+  options: EnterOptions = {},
+): Promise<number> {
+  const fabric = await chooseFabric(options.network ?? "auto");
+  const node = [process.execPath, ...(options.nodeArguments ?? []), entryFile, ...args];
+  const [file = "", ...rest] = await dyingWithUs(
+    fabric.kind === "none" ? node : ["unshare", ...unshareArguments(fabric.kind), "--", ...node],
+  );
+  const child = spawn(file, rest, {
+    stdio: "inherit",
+    // A session of its own: a terminal's Ctrl-C reaches this process alone and is relayed once, not delivered twice.
+    detached: true,
+    env: { ...process.env, ...options.env, [stageVariable]: JSON.stringify(fabric) },
+  });
+  const relay = (signal: NodeJS.Signals): void =>
+    void (child.pid && signalStage(child.pid, fabric.kind !== "none", signal));
+  for (const signal of relayed) process.on(signal, relay);
+  try {
+    return await new Promise<number>((resolve, reject) => {
+      child.on("error", reject);
+      child.on("exit", (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
+    });
+  } finally {
+    for (const signal of relayed) process.off(signal, relay);
+  }
+}
+
+/** Whether this process was started by `enterStage`. */
+export function insideStage(): boolean {
+  return process.env[stageVariable] !== undefined;
+}
+
+/**
+ * The network of this process. Outside of `enterStage` that is the shared loopback, because nothing of this machine's own
+ * network is ever changed.
+ */
+export async function openNetwork(): Promise<Network> {
+  const text = process.env[stageVariable];
+  const fabric: Fabric = text
+    ? (JSON.parse(text) as Fabric)
+    : { kind: "none", because: "the stage was not entered" };
+  return fabric.kind === "none" ? openLoopbackNetwork(fabric.because) : openNamespaceNetwork(fabric);
+}
+
+async function chooseFabric(choice: NetworkChoice): Promise<Fabric> {
+  if (choice === "loopback") return { kind: "none", because: "asked for" };
+  const fabric = await findFabric();
+  if (fabric.kind === "none" && choice === "namespaces")
+    throw new StageError("LAMEDUCK_NO_NAMESPACES", "network", fabric.because);
+  return fabric;
+}

@@ -1,0 +1,136 @@
+import { createServer } from "node:net";
+import type { Launch } from "../runtime/launch.ts";
+import type { AttachOptions, Listening, Network, PodNetwork } from "./network.ts";
+import { Reaper } from "./reaper.ts";
+import { SocketTable } from "./socket-table.ts";
+
+const perBlock = 250;
+
+/** Pods as ordinary processes that share loopback: what works without any privilege, on any system. */
+export async function openLoopbackNetwork(because: string): Promise<Network> {
+  // Linux answers on all of 127.0.0.0/8; macOS and the BSDs on 127.0.0.1 alone.
+  const manyHosts = (await freePort("127.100.0.1").catch(() => undefined)) !== undefined;
+  return new LoopbackNetwork(because, manyHosts);
+}
+
+class LoopbackNetwork implements Network {
+  readonly kind = "shared loopback" as const;
+  readonly because: string;
+  readonly nodeAddress = "127.0.0.1";
+  readonly limits = [
+    "containers are not PID 1: a program without a handler dies at SIGTERM, where in a container it would ignore it",
+    "a program that does not obey HOST and PORT, and is not Node, collides with its replicas",
+  ];
+  readonly #manyHosts: boolean;
+  readonly #reaper = new Reaper();
+  readonly #sockets = new SocketTable("/proc/self/net");
+  readonly #senders = new Map<string, string>();
+  #attached = 0;
+
+  constructor(because: string, manyHosts: boolean) {
+    this.because = because;
+    this.#manyHosts = manyHosts;
+  }
+
+  senderAddress(name: string): Promise<string> {
+    const known =
+      this.#senders.get(name) ?? (this.#manyHosts ? host(99, this.#senders.size) : this.nodeAddress);
+    this.#senders.set(name, known);
+    return Promise.resolve(known);
+  }
+
+  async attachPod(_name: string, options: AttachOptions): Promise<PodNetwork> {
+    const address = this.#manyHosts ? host(100, this.#attached++) : this.nodeAddress;
+    const ports = new Map<number, number>();
+    // Ports below 1024 need a privilege that an ordinary process has not; there, and where hosts are few, another one is found.
+    for (const port of options.ports)
+      ports.set(
+        port,
+        this.#manyHosts && (port >= 1024 || process.getuid?.() === 0) ? port : await freePort(address),
+      );
+    return new LoopbackPod(address, ports, this.#reaper, (port) => this.#sockets.listening(port, address));
+  }
+
+  async close(): Promise<void> {
+    this.#sockets.close();
+    await this.#reaper.close();
+  }
+}
+
+class LoopbackPod implements PodNetwork {
+  readonly address: string;
+  readonly ownProcesses = false;
+  readonly env: Readonly<Record<string, string>>;
+  readonly #ports: ReadonlyMap<number, number>;
+  readonly #reaper: Reaper;
+  readonly #listening: (port: number) => Listening;
+
+  constructor(
+    address: string,
+    ports: ReadonlyMap<number, number>,
+    reaper: Reaper,
+    listening: (port: number) => Listening,
+  ) {
+    this.address = address;
+    this.#ports = ports;
+    this.#reaper = reaper;
+    this.#listening = listening;
+    const [first] = ports.values();
+    this.env = {
+      HOST: address,
+      ...(first === undefined ? {} : { PORT: String(first) }),
+      LAMEDUCK_LOOPBACK: JSON.stringify({ host: address, ports: Object.fromEntries(ports) }),
+      NODE_OPTIONS: `--import ${preload()}`,
+    };
+  }
+
+  get listenHost(): string {
+    return this.address;
+  }
+
+  localPort(port: number): number {
+    return this.#ports.get(port) ?? port;
+  }
+
+  container(launch: Launch): Launch {
+    return launch;
+  }
+
+  beside(_pid: number, launch: Launch): Launch {
+    return launch;
+  }
+
+  listening(port: number): Listening {
+    return this.#listening(this.localPort(port));
+  }
+
+  watch(pid: number): { done(): void } {
+    return this.#reaper.watch(pid);
+  }
+
+  detach(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** The module that moves a hard-coded host and port; compiled, because it is loaded by whatever Node the pods run. */
+function preload(): string {
+  const compiled = import.meta.filename.endsWith(".ts") ? "../../../dist/local/network/" : "./";
+  return new URL(`${compiled}loopback-preload.js`, import.meta.url).href;
+}
+
+function host(first: number, number: number): string {
+  return `127.${first}.${Math.floor(number / perBlock)}.${(number % perBlock) + 1}`;
+}
+
+function freePort(address: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on("error", reject);
+    server.listen(0, address, () => {
+      const bound = server.address();
+      const port = typeof bound === "object" && bound ? bound.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,53 @@
+import type { Launch } from "../runtime/launch.ts";
+
+export type NetworkKind =
+  "network namespaces as root" | "network namespaces in a user namespace" | "shared loopback";
+
+/** What lies between senders and pods. */
+export interface Network {
+  readonly kind: NetworkKind;
+  /** Why it is no better one. */
+  readonly because?: string;
+  /** Where the kubelet's probes come from. */
+  readonly nodeAddress: string;
+  /** What differs from a cluster on this kind of network, for the person who reads the results. */
+  readonly limits: readonly string[];
+  /** An address from which one sender connects, so that pods can tell senders apart. */
+  senderAddress(name: string): Promise<string>;
+  attachPod(name: string, options: AttachOptions): Promise<PodNetwork>;
+  close(): Promise<void>;
+}
+
+export interface AttachOptions {
+  /** Every port that the pod's containers declare, the serving one included. */
+  readonly ports: readonly number[];
+}
+
+/** A pod's place in the network, and how processes are started in it. */
+export interface PodNetwork {
+  readonly address: string;
+  /** Whether each container is PID 1 of its own process namespace, as in a real pod. */
+  readonly ownProcesses: boolean;
+  /** The host on which a program of this pod should listen. */
+  readonly listenHost: string;
+  /** Where a program that wants `port` is told to listen; another number only where pods share one address. */
+  localPort(port: number): number;
+  /** Set for every container, over the environment of the stage and under that of the manifest. */
+  readonly env: Readonly<Record<string, string>>;
+  /** How to start a container's command here. */
+  container(command: Launch, binds: readonly Bind[]): Launch;
+  /** How to run a command beside a running container, given its process. */
+  beside(pid: number, command: Launch): Launch;
+  /** Ports below this one need no privilege: whether somebody listens, at this moment. */
+  listening(port: number): Listening;
+  /** Tells of process groups to be killed if the stage dies; nothing where they die with the namespace. */
+  watch(pid: number): { done(): void };
+  detach(): Promise<void>;
+}
+
+export type Listening = "open" | "closed" | "unknown";
+
+export interface Bind {
+  readonly from: string;
+  readonly to: string;
+}

@@ -1,0 +1,29 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** The (first) child process of a process, from /proc; undefined while there is none. */
+export function childOf(pid: number): number | undefined {
+  try {
+    const [first] = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ");
+    return first ? Number(first) : undefined;
+  } catch {
+    return searchedChildOf(pid);
+  }
+}
+
+/** Kernels without CONFIG_PROC_CHILDREN. */
+function searchedChildOf(pid: number): number | undefined {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .find((candidate) => parentOf(candidate) === pid);
+}
+
+function parentOf(pid: number): number | undefined {
+  try {
+    // pid (name, which may contain anything) state parent ...
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ");
+    return fields?.[1] === undefined ? undefined : Number(fields[1]);
+  } catch {
+    return undefined;
+  }
+}

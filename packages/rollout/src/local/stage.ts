@@ -1,0 +1,303 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { PodTemplate, Strategy } from "../manifest/template.ts";
+import type { RunClock } from "../model/clock.ts";
+import type { EndpointListener } from "../model/endpoints.ts";
+import type { PodEvent } from "../model/timeline.ts";
+import { adjustTemplate, type Adjustments } from "./adjust.ts";
+import { stageClock, type StageClock } from "./clock.ts";
+import { Controller } from "./deployment/controller.ts";
+import { resolveBounds } from "./deployment/rounding.ts";
+import { StageError } from "./errors.ts";
+import { imageEnvironment } from "./kubelet/environment.ts";
+import { Pod } from "./kubelet/pod.ts";
+import type { Network } from "./network/network.ts";
+import { findCommand } from "./runtime/find-command.ts";
+import { PodNames } from "./pod-names.ts";
+
+export interface StageOptions {
+  readonly clock: RunClock;
+  readonly template: PodTemplate;
+  readonly replicas: number;
+  readonly strategy: Strategy;
+  /** Default 0. */
+  readonly minReadySeconds?: number;
+  /** How long a rollout may go on without progress; default 600 s, as in Kubernetes. */
+  readonly progressDeadlineSeconds?: number;
+  readonly listener: EndpointListener;
+  readonly onEvent: (event: PodEvent) => void;
+  /** Ends the stage without ceremony. */
+  readonly signal?: AbortSignal;
+  readonly network: Network;
+  readonly adjustments?: Adjustments;
+  /** Plays the image's part; default that of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Where containers without a workingDir start; default that of this process. */
+  readonly directory?: string;
+  /** Names of pods go on from here, so that they are unique over the stages of one run. Default: from 1. */
+  readonly names?: PodNames;
+}
+
+export interface RolloutOptions {
+  /**
+   * When it counts as done. `gone` (default): every old pod's termination is over. `available`: what `kubectl rollout status` waits
+   * for; old pods may still be ending.
+   */
+  readonly until?: "gone" | "available";
+}
+
+/** Pods of one workload on this machine. */
+export class Stage {
+  readonly #options: StageOptions;
+  readonly #clock: StageClock;
+  readonly #template: PodTemplate;
+  readonly #controller: Controller;
+  readonly #names: PodNames;
+  readonly #image: Readonly<Record<string, string>>;
+  readonly #volumes = mkdtempSync(join(tmpdir(), "lameduck-"));
+  readonly #told = new Set<string>();
+  #stopped: Promise<void> | undefined;
+
+  constructor(options: StageOptions) {
+    this.#options = options;
+    this.#clock = stageClock(options.clock);
+    this.#template = adjustTemplate(options.template, options.adjustments ?? {});
+    this.#names = options.names ?? new PodNames();
+    this.#image = imageEnvironment(options.env ?? process.env);
+    this.#controller = new Controller(options.replicas, {
+      strategy: options.strategy,
+      minReadySeconds: options.minReadySeconds ?? 0,
+      clock: this.#clock,
+      createPod: (revision, ordinal) => this.#createPod(revision, ordinal),
+      removePod: (pod, why) => void this.#terminate(pod, this.#template.graceSeconds, why),
+    });
+    options.signal?.addEventListener("abort", () => void this.stop(), { once: true });
+    if (options.signal?.aborted) void this.stop();
+    this.#controller.look();
+  }
+
+  get pods(): readonly Pod[] {
+    return this.#controller.pods;
+  }
+
+  /** Container restarts so far, and ends that nobody asked for. */
+  get troubles(): { readonly restarts: number; readonly crashes: number } {
+    const sum = (of: (pod: Pod) => number): number => this.#all.reduce((total, pod) => total + of(pod), 0);
+    return { restarts: sum((pod) => pod.restarts), crashes: sum((pod) => pod.crashes) };
+  }
+
+  readonly #all: Pod[] = [];
+
+  /**
+   * Waits until every pod is available.
+   * @throws StageError LAMEDUCK_POD_CRASHED, LAMEDUCK_PORT_COLLISION, LAMEDUCK_POD_NEVER_READY
+   */
+  ready(): Promise<void> {
+    return this.#progress("available");
+  }
+
+  /** `kubectl rollout restart`, and waits for its end. */
+  rollout({ until = "gone" }: RolloutOptions = {}): Promise<void> {
+    this.#mustRun();
+    this.#controller.restart();
+    return this.#progress(until);
+  }
+
+  scale(replicas: number, { until = "gone" }: RolloutOptions = {}): Promise<void> {
+    this.#mustRun();
+    this.#controller.scale(replicas);
+    return this.#progress(until);
+  }
+
+  /** `kubectl delete pod`; the controller replaces it. Resolves when it is gone. */
+  deletePod(
+    name: string,
+    options: { readonly graceSeconds?: number; readonly why?: string } = {},
+  ): Promise<void> {
+    this.#mustRun();
+    const pod = this.pods.find((candidate) => candidate.name === name && !candidate.gone);
+    if (!pod)
+      throw new StageError(
+        "LAMEDUCK_NO_SUCH_POD",
+        name,
+        `there is no such pod among ${this.pods.map((p) => p.name).join(", ")}`,
+      );
+    return this.#terminate(pod, options.graceSeconds ?? this.#template.graceSeconds, options.why ?? "delete");
+  }
+
+  /** Takes every pod away at once; says nothing more to listeners. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    this.#controller.stop();
+    await Promise.all(this.pods.map((pod) => pod.destroy()));
+    rmSync(this.#volumes, { recursive: true, force: true });
+  }
+
+  #createPod(revision: number, ordinal: number | undefined): Pod {
+    const { clock, network, directory = process.cwd() } = this.#options;
+    const names = this.#names.next(this.#template.name, ordinal);
+    const pod = new Pod({
+      ...names,
+      revision,
+      template: this.#template,
+      clock: this.#clock,
+      fromEpoch: (milliseconds) => clock.fromEpoch(milliseconds),
+      network,
+      imageEnvironment: this.#image,
+      directory,
+      volumes: this.#volumes,
+      emit: (event) => this.#event(event),
+      changed: () => this.#controller.look(),
+    });
+    this.#all.push(pod);
+    return pod;
+  }
+
+  #terminate(pod: Pod, graceSeconds: number, why: string): Promise<void> {
+    return pod.terminate(graceSeconds, why);
+  }
+
+  #event(event: PodEvent): void {
+    if (this.#stopped) return;
+    this.#options.onEvent(event);
+    const { listener } = this.#options;
+    const { pod, at } = event;
+    if (event.type === "ready") {
+      const endpoint = this.#all.find(({ name }) => name === pod)?.endpoint;
+      if (endpoint && !this.#told.has(pod)) listener.ready(endpoint, at);
+    } else if (event.type === "unready") {
+      if (!this.#told.has(pod)) listener.unready(pod, at);
+    } else if (event.type === "deleted") {
+      this.#told.add(pod);
+      listener.terminating(pod, at);
+    } else if (event.type === "gone") listener.gone(pod, at);
+  }
+
+  async #progress(until: "gone" | "available"): Promise<void> {
+    const deadline = (this.#options.progressDeadlineSeconds ?? 600) * 1_000;
+    let progress = this.#measure();
+    let since = this.#clock.now();
+    for (;;) {
+      this.#mustRun();
+      this.#mustNotFail();
+      const ending = this.pods.some((pod) => pod.terminating && !pod.gone);
+      if (this.#controller.settled && (until === "available" || !ending)) return;
+      const left = since + deadline - this.#clock.now();
+      if (left <= 0 && !ending) throw this.#neverReady();
+      const over = new AbortController();
+      await Promise.race([this.#controller.change(), this.#clock.sleep(Math.max(left, 1_000), over.signal)]);
+      over.abort();
+      const now = this.#measure();
+      if (now !== progress) [progress, since] = [now, this.#clock.now()];
+    }
+  }
+
+  /** Progress, as the Deployment controller means it: pods made, ready or gone. Restarts are none. */
+  #measure(): string {
+    const ready = this.pods.filter(({ readySince }) => readySince !== undefined).map(({ name }) => name);
+    return [this.#all.length, this.pods.length, ...ready].join(" ");
+  }
+
+  #mustRun(): void {
+    if (this.#stopped) throw new StageError("LAMEDUCK_STAGE_STOPPED", "stage", "it has been stopped");
+  }
+
+  /** A pod that was never ready and ended twice will not come up by waiting for its back-off. */
+  #mustNotFail(): void {
+    for (const pod of this.pods) {
+      if (pod.failure) throw pod.failure;
+      if (pod.crashes >= 2 && pod.readySince === undefined && !pod.terminating) throw this.#crashed(pod);
+    }
+  }
+
+  #crashed(pod: Pod): StageError {
+    const words = pod.lastWords();
+    const lines = words?.lines.slice(-5) ?? [];
+    const place = `${pod.name}/${words?.container ?? "?"}`;
+    const said = lines.length === 0 ? "it wrote nothing" : lines.join("\n  ");
+    if (
+      this.#options.network.kind === "shared loopback" &&
+      lines.some((line) => /EADDRINUSE|address already in use/i.test(line))
+    )
+      return new StageError("LAMEDUCK_PORT_COLLISION", place, `its port is taken by another pod\n  ${said}`);
+    return new StageError(
+      "LAMEDUCK_POD_CRASHED",
+      place,
+      `it ends again and again (${words?.how ?? "?"})\n  ${said}`,
+    );
+  }
+
+  #neverReady(): StageError {
+    const late = this.pods.filter((pod) => !pod.terminating && pod.readySince === undefined);
+    const seconds = this.#options.progressDeadlineSeconds ?? 600;
+    const names = late.map(({ name }) => name).join(", ") || this.#template.name;
+    return new StageError(
+      "LAMEDUCK_POD_NEVER_READY",
+      names,
+      `not ready after ${seconds} s${this.#whyNotReady(late)}`,
+    );
+  }
+
+  #whyNotReady(late: readonly Pod[]): string {
+    const { port } = this.#template;
+    const deaf = late.filter((pod) => pod.listening === "closed");
+    return deaf.length > 0
+      ? `; nothing listens on port ${port}`
+      : "; it listens, but its readiness probe fails";
+  }
+}
+
+/**
+ * Starts the pods of a workload. Nothing is started when the template cannot be run here.
+ * @throws StageError LAMEDUCK_NO_SUCH_COMMAND, LAMEDUCK_BAD_STRATEGY, LAMEDUCK_MOUNT_MISSING
+ */
+export function startStage(options: StageOptions): Stage {
+  const { template, strategy, replicas, network } = options;
+  if (strategy.kind === "rolling") resolveBounds(strategy.maxSurge, strategy.maxUnavailable, replicas);
+  mustHaveCommands(adjustTemplate(template, options.adjustments ?? {}), options);
+  mustHaveMountPoints(template, network);
+  return new Stage(options);
+}
+
+function mustHaveCommands(
+  template: PodTemplate,
+  { env = process.env, directory = process.cwd() }: StageOptions,
+): void {
+  for (const { name, command, workingDirectory, env: own } of [
+    ...template.initContainers,
+    ...template.containers,
+  ]) {
+    const path = own.find((entry) => entry.name === "PATH");
+    const search = path && "value" in path ? path.value : (env["PATH"] ?? "");
+    const [program = ""] = command;
+    if (program.includes("$(") || findCommand(program, search, workingDirectory ?? directory)) continue;
+    throw new StageError(
+      "LAMEDUCK_NO_SUCH_COMMAND",
+      `container ${name}`,
+      `there is no program "${program}" on this machine`,
+    );
+  }
+}
+
+function mustHaveMountPoints(template: PodTemplate, network: Network): void {
+  for (const { name, mounts } of [...template.initContainers, ...template.containers])
+    for (const { volume, path } of mounts) {
+      if (!existsSync(path))
+        throw new StageError(
+          "LAMEDUCK_MOUNT_MISSING",
+          `container ${name}`,
+          `volume ${volume} cannot be mounted: ${path} does not exist`,
+        );
+      if (network.kind === "shared loopback" && path !== "/tmp")
+        throw new StageError(
+          "LAMEDUCK_MOUNT_MISSING",
+          `container ${name}`,
+          `volume ${volume} cannot be mounted at ${path} without namespaces`,
+        );
+    }
+}

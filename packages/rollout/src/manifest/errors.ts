@@ -1,0 +1,37 @@
+/** Every way a manifest or a command line can be unfit for the stage, with what to do about it. */
+export const manifestErrors = {
+  LAMEDUCK_MANIFEST_UNREADABLE: "name a file that exists and may be read",
+  LAMEDUCK_MANIFEST_NOT_YAML: "correct the YAML at the place named",
+  LAMEDUCK_MANIFEST_EMPTY: "give a manifest with a Deployment, a StatefulSet or a Pod",
+  LAMEDUCK_MANIFEST_UNKNOWN_KIND: "give a Deployment, a StatefulSet or a Pod, with its Service if it has one",
+  LAMEDUCK_MANIFEST_SEVERAL_WORKLOADS: "give one Deployment, StatefulSet or Pod at a time",
+  LAMEDUCK_MANIFEST_NO_CONTAINER:
+    "add the container under spec.containers (for a Deployment: spec.template.spec.containers)",
+  LAMEDUCK_MANIFEST_NO_COMMAND:
+    "add `command:` with a program of this machine: the stage runs processes, not images",
+  LAMEDUCK_MANIFEST_NO_PORT: "declare containerPort, or a Service with a targetPort",
+  LAMEDUCK_MANIFEST_INVALID: "correct the field at the place named",
+  LAMEDUCK_MANIFEST_UNSUPPORTED: "leave the field out, or run this manifest in a cluster",
+} as const;
+
+export type ManifestErrorCode = keyof typeof manifestErrors;
+
+/** A mistake in a manifest: `code` is stable, `place` is file:line:column or an option, `remedy` says what to do. */
+export class ManifestError extends Error {
+  readonly code: ManifestErrorCode;
+  readonly place: string;
+  readonly remedy: string;
+
+  constructor(
+    code: ManifestErrorCode,
+    place: string,
+    problem: string,
+    remedy: string = manifestErrors[code],
+  ) {
+    super(`${place}: ${problem}`);
+    this.name = "ManifestError";
+    this.code = code;
+    this.place = place;
+    this.remedy = remedy;
+  }
+}

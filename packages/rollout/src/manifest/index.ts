@@ -1,0 +1,3 @@
+export { manifestFromCommand, type CommandOptions } from "./command.ts";
+export { ManifestError, manifestErrors, type ManifestErrorCode } from "./errors.ts";
+export type * from "./template.ts";

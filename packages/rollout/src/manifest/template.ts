@@ -1,0 +1,96 @@
+/** A pod as the stage runs it: what of a manifest makes sense on one machine, with names and defaults resolved. */
+export interface PodTemplate {
+  /** Of the workload; pods are called `${name}-1`, `${name}-2` ... */
+  readonly name: string;
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** In order of their start. */
+  readonly initContainers: readonly InitContainerTemplate[];
+  readonly containers: readonly ContainerTemplate[];
+  readonly graceSeconds: number;
+  readonly restartPolicy: "Always" | "OnFailure" | "Never";
+  /** Names of the volumes that are an empty directory. */
+  readonly emptyDirs: readonly string[];
+  /** Where senders reach the pod: the Service's target port, else the first port that a container declares. */
+  readonly port: number;
+}
+
+export interface ContainerTemplate {
+  readonly name: string;
+  /** Command and arguments; `$(VAR)` is expanded when the container starts. */
+  readonly command: readonly string[];
+  readonly workingDirectory?: string;
+  readonly env: readonly EnvEntry[];
+  readonly ports: readonly ContainerPort[];
+  readonly startup?: Probe;
+  readonly liveness?: Probe;
+  readonly readiness?: Probe;
+  readonly postStart?: Handler;
+  readonly preStop?: Handler;
+  readonly mounts: readonly Mount[];
+}
+
+export interface InitContainerTemplate extends ContainerTemplate {
+  /** `restartPolicy: Always`: it keeps running beside the containers and is stopped after them. */
+  readonly sidecar: boolean;
+}
+
+export interface ContainerPort {
+  readonly name?: string;
+  readonly port: number;
+}
+
+export type EnvEntry =
+  { readonly name: string; readonly value: string } | { readonly name: string; readonly field: string };
+
+export interface Mount {
+  readonly volume: string;
+  readonly path: string;
+}
+
+export type Handler =
+  | { readonly kind: "exec"; readonly command: readonly string[] }
+  | {
+      readonly kind: "http";
+      readonly scheme: "HTTP" | "HTTPS";
+      /** Absent: the pod's own address. */
+      readonly host?: string;
+      readonly port: number;
+      readonly path: string;
+      readonly headers: readonly (readonly [string, string])[];
+    }
+  | { readonly kind: "tcp"; readonly port: number }
+  | { readonly kind: "sleep"; readonly seconds: number };
+
+export interface Probe {
+  readonly handler: Handler;
+  readonly initialDelaySeconds: number;
+  readonly periodSeconds: number;
+  readonly timeoutSeconds: number;
+  readonly successThreshold: number;
+  readonly failureThreshold: number;
+  /** The probe's own terminationGracePeriodSeconds: only for kills that it causes. */
+  readonly graceSeconds?: number;
+}
+
+/** A number of pods, or a share of the replicas such as "25%". */
+export type CountOrShare = number | `${number}%`;
+
+export type Strategy =
+  | { readonly kind: "rolling"; readonly maxSurge: CountOrShare; readonly maxUnavailable: CountOrShare }
+  /** All old pods are gone before the first new one comes. */
+  | { readonly kind: "recreate" }
+  /** StatefulSet: from the highest ordinal down, one at a time. */
+  | { readonly kind: "ordered"; readonly partition: number; readonly startTogether: boolean };
+
+export interface Workload {
+  readonly kind: "Deployment" | "StatefulSet" | "Pod";
+  readonly template: PodTemplate;
+  readonly replicas: number;
+  readonly strategy: Strategy;
+  readonly minReadySeconds: number;
+  readonly progressDeadlineSeconds: number;
+  /** What the manifest asks for and the stage leaves out, with its place. */
+  readonly warnings: readonly string[];
+}
