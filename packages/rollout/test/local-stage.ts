@@ -1,4 +1,4 @@
-import { after } from "node:test";
+import { after, type TestContext } from "node:test";
 import {
   enterStage,
   insideStage,
@@ -44,7 +44,7 @@ export interface Told {
 }
 
 /** A stage whose events can be asked for and waited for. */
-export class Observed implements AsyncDisposable {
+export class Observed {
   readonly events: PodEvent[] = [];
   readonly told: Told[] = [];
   readonly endpoints = new Map<string, Endpoint>();
@@ -95,19 +95,18 @@ export class Observed implements AsyncDisposable {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stage.stop();
-  }
 }
 
-/** Starts a stage; taken away at the end of the scope. Mistakes reject. */
-export async function observe(
+/** Starts a stage; taken away at the end of the test. */
+export function observe(
+  test: TestContext,
   network: Network,
   workload: Workload,
   options: Partial<StageOptions> = {},
-): Promise<Observed> {
-  return await Promise.resolve(new Observed(network, workload, options));
+): Observed {
+  const observed = new Observed(network, workload, options);
+  test.after(() => observed.stage.stop());
+  return observed;
 }
 
 /** The workload of a command with changes to its only container and its pod. */

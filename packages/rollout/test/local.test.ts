@@ -7,8 +7,8 @@ if (network) {
   test(
     "pods are ready, reachable each at an address of its own, and replaced one after the other",
     { timeout: 60_000 },
-    async () => {
-      await using observed = await observe(network, workload(node(closesAtTerm), { replicas: 2 }));
+    async (context) => {
+      const observed = observe(context, network, workload(node(closesAtTerm), { replicas: 2 }));
       await observed.stage.ready();
       assert.deepEqual([...observed.endpoints.keys()].toSorted(), ["web-1", "web-2"]);
       for (const { pod, address, port } of observed.endpoints.values())
