@@ -5,6 +5,7 @@ import type { Attributed, Attribution } from "./attribution.ts";
 import { setOut } from "./evidence.ts";
 import { lastExit, stoppedAccepting, type PodLife } from "./pod-life.ts";
 import { convergedFrom, type SenderHistory } from "./sender-history.ts";
+import { symptomOf } from "./symptom.ts";
 import { tolerance } from "./tolerance.ts";
 
 /** Counts by key, in the order of their first appearance. */
@@ -53,7 +54,7 @@ export function termination(
   const end = over(life, recording.ended);
   const stop = stoppedAccepting(life);
   const optional = {
-    lastArrival: lastArrival(records, deletedAt),
+    lastArrival: lastArrival(life, records),
     oracle: oracle(life, deletedAt, senders),
     rate: rate(life, records, recording.countedFrom),
     exitCode: life.exits.findLast((exit) => exit.type === "exited" && exit.code !== undefined),
@@ -88,16 +89,21 @@ function stopReason(life: PodLife, stop: ReturnType<typeof stoppedAccepting>): s
   return stop.by;
 }
 
-/** The last request that reached the pod, after the deletion. A refused one did not. */
-function lastArrival(records: readonly RequestRecord[], deletedAt: number): number | undefined {
+/** The last request that reached the pod, after the deletion: refused ones did not, whether the caller or a proxy was refused. */
+function lastArrival(life: PodLife, records: readonly RequestRecord[]): number | undefined {
+  const end = lastExit(life) ?? Infinity;
   let last: number | undefined;
   for (const record of records) {
-    if (record.outcome === "refused" || record.outcome === "unreachable" || record.outcome === "not-sent")
-      continue;
-    const after = setOut(record) - deletedAt;
-    if (after >= 0 && after > (last ?? -1)) last = after;
+    const after = setOut(record) - life.deleted!.at;
+    if (after >= 0 && after > (last ?? -1) && setOut(record) <= end && reached(record)) last = after;
   }
   return last;
+}
+
+function reached(record: RequestRecord): boolean {
+  const symptom = symptomOf(record);
+  if (symptom === "unavailable") return record.podKnownBy === "header";
+  return symptom !== "refused" && symptom !== "unreachable" && symptom !== "not-sent";
 }
 
 function oracle(

@@ -1,8 +1,9 @@
 import { styleText } from "node:util";
 import type { RemedyResult, Results } from "../model/results.ts";
-import { lostOf, percent, perTerminationOf, seconds, secondsOf, whole } from "./figures.ts";
+import { lostOf, perTerminationOf, secondsOf, whole } from "./figures.ts";
 import { grid, wrap, type Cell, type Column } from "./grid.ts";
-import { lossless, verdictOf, type Verdict } from "./verdict.ts";
+import { verdictOf, type Verdict } from "./verdict.ts";
+import { advice } from "./advice.ts";
 import { whyOf } from "./why.ts";
 
 export interface TextOptions {
@@ -118,26 +119,4 @@ function why(remedies: readonly RemedyResult[], paint: Paint, width: number): st
     ];
   });
   return ["", paint("bold", "Why"), ...lines];
-}
-
-function advice(remedies: readonly RemedyResult[]): string {
-  const [best, next] = lossless(remedies);
-  if (!best) {
-    const tested = remedies.some((one) => one.skipped === undefined && one.terminations > 0);
-    return tested
-      ? "No remedy lost nothing and stopped within its grace period."
-      : "No pod was terminated: nothing is proved.";
-  }
-  const bound = best.lostPerTermination.high;
-  const proof =
-    bound < 1
-      ? `with 95 % confidence fewer than ${percent(bound, " ")} of its terminations lose anything`
-      : "too few terminations to promise much";
-  const others = next
-    ? ` The next one that lost nothing, ${next.remedy}, held ${seconds(next.hold.p50)} s.`
-    : "";
-  return (
-    `Shortest hold without a loss: ${best.remedy}, ${seconds(best.hold.p50)} s (median of ${whole(best.terminations)} ` +
-    `termination${best.terminations === 1 ? "" : "s"}; ${proof}).${others}`
-  );
 }

@@ -1,0 +1,26 @@
+import type { RemedyResult } from "../model/results.ts";
+import { percent, seconds, whole } from "./figures.ts";
+import { lossless } from "./verdict.ts";
+
+/** Which remedy to take, and how much that is worth. */
+export function advice(remedies: readonly RemedyResult[]): string {
+  const [best, next] = lossless(remedies);
+  if (!best) {
+    const tested = remedies.some((one) => one.skipped === undefined && one.terminations > 0);
+    return tested
+      ? "No remedy lost nothing and stopped within its grace period."
+      : "No pod was terminated: nothing is proved.";
+  }
+  const bound = best.lostPerTermination.high;
+  const proof =
+    bound < 1
+      ? `with 95 % confidence fewer than ${percent(bound, " ")} of its terminations lose anything`
+      : "too few terminations to promise much";
+  const others = next
+    ? ` The next one that lost nothing, ${next.remedy}, held ${seconds(next.hold.p50)} s.`
+    : "";
+  return (
+    `Shortest hold without a loss: ${best.remedy}, ${seconds(best.hold.p50)} s (median of ${whole(best.terminations)} ` +
+    `termination${best.terminations === 1 ? "" : "s"}; ${proof}).${others}`
+  );
+}

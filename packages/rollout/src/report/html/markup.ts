@@ -1,0 +1,33 @@
+/** Text made safe for content and for attributes in double quotes. */
+export function escape(text: string): string {
+  return text.replaceAll(/[&<>"]/g, (character) => entities[character] ?? character);
+}
+
+const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+
+type Attributes = Readonly<Record<string, string | number | undefined>>;
+
+/** An element; content is markup already, attributes are escaped. Coordinates are rounded to what a screen can show. */
+export function element(name: string, attributes: Attributes, ...content: readonly string[]): string {
+  const written = Object.entries(attributes)
+    .filter(([, value]) => value !== undefined)
+    .map(
+      ([key, value]) => ` ${key}="${typeof value === "number" ? +value.toFixed(2) : escape(String(value))}"`,
+    )
+    .join("");
+  return content.length === 0 ? `<${name}${written}/>` : `<${name}${written}>${content.join("")}</${name}>`;
+}
+
+/** Hover text; screen readers read it, too. */
+export function title(text: string): string {
+  return element("title", {}, escape(text));
+}
+
+export function label(x: number, y: number, text: string, attributes: Attributes = {}): string {
+  return element("text", { x, y, ...attributes }, escape(text));
+}
+
+/** How wide a text of 12 px is, roughly: enough to keep labels apart. */
+export function widthOf(text: string): number {
+  return text.length * 6.6;
+}

@@ -1,0 +1,83 @@
+import type { Results } from "../../model/results.ts";
+import { advice } from "../advice.ts";
+import { whole } from "../figures.ts";
+import { lossAgainstHold } from "./loss-against-hold.ts";
+import { element, escape } from "./markup.ts";
+import { remedySection } from "./remedy-section.ts";
+import { style } from "./style.ts";
+import { summaryTable } from "./summary.ts";
+
+/** The report as one file: no script, no network, nothing beside it. */
+export function htmlReport(results: Results): string {
+  const { remedies } = results;
+  const terminations = remedies.reduce((sum, one) => sum + one.terminations, 0);
+  const lost = remedies.reduce((sum, one) => sum + one.lost, 0);
+  const heading = `${whole(lost)} requests lost in ${whole(terminations)} terminations`;
+  return [
+    "<!doctype html>",
+    '<html lang="en">',
+    '<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">',
+    `<title>Lameduck: ${escape(heading)}</title><style>${style}</style></head>`,
+    "<body><main>",
+    element("h1", {}, escape(heading)),
+    element(
+      "p",
+      { class: "soft" },
+      escape(
+        `${whole(remedies.length)} remedies, measured by lameduck ${results.tool} ${results.version}, ${results.startedAt.slice(0, 16).replace("T", " ")} UTC, seed ${results.seed}`,
+      ),
+    ),
+    element("p", { class: "advice" }, escape(advice(remedies))),
+    summaryTable(remedies),
+    element("h2", {}, "Loss against hold"),
+    element(
+      "p",
+      { class: "soft" },
+      "Below is better, left is better. A hold that ends before the last sender has converged loses requests; one that ends later wastes time.",
+    ),
+    lossAgainstHold(remedies),
+    legend,
+    ...remedies.map(remedySection),
+    element("h2", {}, "Settings"),
+    settings(results.settings),
+    "</main></body></html>\n",
+  ].join("\n");
+}
+
+const legend = element(
+  "div",
+  {},
+  element("h2", {}, "Termination by termination"),
+  element(
+    "p",
+    { class: "soft" },
+    "The first row is the pod, as the kubelet ends it; below it each sender, as long as it may still choose the pod. Requests are lost where the rows race. Point at anything for its words.",
+  ),
+  element(
+    "ul",
+    { class: "legend" },
+    ...(
+      [
+        ["pre-stop", "before SIGTERM (preStop)"],
+        ["serving", "still serving after SIGTERM"],
+        ["closing", "closing"],
+        ["sender", "sender may still choose the pod"],
+        ["raced", "the same, the pod not accepting any more"],
+      ] as const
+    ).map(([kind, words]) =>
+      element("li", {}, element("i", { style: `background:var(--${kind})` }, ""), escape(words)),
+    ),
+    element("li", {}, element("i", { class: "dot", style: "background:var(--lost)" }, ""), "lost requests"),
+  ),
+);
+
+function settings(values: Results["settings"]): string {
+  const entries = Object.entries(values).map(
+    ([name, value]) =>
+      element("dt", {}, escape(name)) +
+      element("dd", {}, escape(typeof value === "string" ? value : JSON.stringify(value))),
+  );
+  return entries.length === 0
+    ? element("p", { class: "soft" }, "None recorded.")
+    : element("dl", {}, ...entries);
+}
