@@ -1,0 +1,10 @@
+#include "clock.h"
+
+#include <time.h>
+
+double clock_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}

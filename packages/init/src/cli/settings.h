@@ -1,0 +1,45 @@
+/* Everything a user can say, by flag or by environment. */
+#ifndef LAMEDUCK_SETTINGS_H
+#define LAMEDUCK_SETTINGS_H
+
+#include "../hold/hold.h"
+#include "../process/signals.h"
+
+/* By which name we were called: each behaves as the program of that name does. */
+enum personality { PERSONALITY_OWN, PERSONALITY_TINI, PERSONALITY_DUMB_INIT };
+
+enum action { ACTION_RUN, ACTION_WAIT, ACTION_HELP, ACTION_VERSION, ACTION_LICENSE };
+
+enum { MOST_TEXT = 4096 };
+
+struct settings {
+	enum personality personality;
+	enum action action;
+	char *const *command;
+
+	bool subreaper;
+	bool group;
+	bool single_child;
+	bool warn_on_reap;
+	int verbosity;
+	const char *parent_death;
+	int parent_death_signal;
+	bool expected_codes[256]; /* exit codes that count as 0 */
+	struct translation translation;
+	signal_mask stop_signals; /* those that begin a hold; SIGTERM where none are named */
+
+	bool no_hold;
+	bool any_hold_option; /* tini and dumb-init hold only when asked */
+	bool dry_run;
+	bool json;
+	struct drain_options decision;
+	const char *log;
+	const char *streams;
+	const char *order_timeout;
+	struct hold_settings hold;
+};
+
+/* Flags win over the environment. False with `error` filled in. */
+bool settings_read(struct settings *settings, int argc, char *const *argv, struct error *error);
+
+#endif

@@ -1,0 +1,209 @@
+#include "drain.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const stop_reason_names[] = { "delay", "floor", "quiet", "idle", "acknowledged", "cap", "forced" };
+const char *const waiting_for_names[] = { "termination", "floor",    "delay",	  "deadline",
+					  "silence",	 "requests", "in-flight", "acknowledgements" };
+
+/* What the policy still waits for, and until when at least; `waits` is false once it is content. */
+struct wait {
+	bool waits;
+	double until;
+	enum waiting_for what;
+};
+
+static const struct wait content = { .waits = false };
+
+void drain_init(struct drain *drain, const struct drain_config *config)
+{
+	*drain = (struct drain){ .config = *config, .last_connection = -INFINITY, .last_request = -INFINITY };
+}
+
+void drain_free(struct drain *drain)
+{
+	senders_free(&drain->senders);
+}
+
+static void arrival(struct drain *drain, struct observation seen, double at)
+{
+	bool held = drain->terminated;
+	drain->traffic_known = true;
+	if (seen.type == SEEN_CONNECTION) {
+		senders_arrival(&drain->senders, seen.name, at);
+		drain->last_connection = fmax(drain->last_connection, at);
+		if (held)
+			drain->connections++;
+	} else {
+		drain->last_request = fmax(drain->last_request, at);
+		if (held)
+			drain->requests++;
+	}
+	drain->last_arrival = drain->any_arrival ? fmax(drain->last_arrival, seen.at) : seen.at;
+	drain->any_arrival = true;
+}
+
+void drain_observe(struct drain *drain, struct observation seen)
+{
+	double at = seen.at - drain->blind;
+	if (!drain->watching) {
+		senders_init(&drain->senders, drain->config.max_senders, at);
+		drain->watching = true;
+	}
+	switch (seen.type) {
+	case SEEN_WATCHING:
+		senders_watching_from(&drain->senders, at);
+		return;
+	case SEEN_TERMINATION:
+		if (!drain->terminated)
+			drain->terminated_at = seen.at;
+		drain->terminated = true;
+		return;
+	case SEEN_CONNECTION:
+	case SEEN_REQUEST:
+		arrival(drain, seen, at);
+		return;
+	case SEEN_RATE:
+		drain->traffic_known = drain->traffic_known || seen.value > 0;
+		senders_rate(&drain->senders, seen.name, seen.value / 1000, at);
+		return;
+	case SEEN_IN_FLIGHT:
+		drain->in_flight = fmax(0, drain->in_flight + seen.value);
+		if (drain->in_flight == 0)
+			drain->last_request = fmax(drain->last_request, at);
+		return;
+	case SEEN_ACKNOWLEDGEMENT:
+		for (size_t i = 0; i < drain->config.consumer_count; i++)
+			if (strcmp(drain->config.consumers[i], seen.name) == 0)
+				drain->acknowledged[i] = true;
+		return;
+	case SEEN_BLIND:
+		drain->blind += fmax(0, seen.at - seen.value);
+		return;
+	case SEEN_FORCE:
+		drain->forced = true;
+		return;
+	}
+}
+
+static struct wait later(double now, double until, enum waiting_for what)
+{
+	return now < until ? (struct wait){ true, until, what } : content;
+}
+
+static double loss_at(const struct drain *drain, double now)
+{
+	if (!drain->watching || !drain->terminated)
+		return 0;
+	double convergence = drain->config.policy == POLICY_ADAPTIVE ? drain->config.convergence : 4000;
+	return senders_expected_loss(&drain->senders, now - drain->blind,
+				     drain->terminated_at - drain->config.prestop, convergence);
+}
+
+double drain_expected_loss(const struct drain *drain, double now)
+{
+	return loss_at(drain, now);
+}
+
+/* The first whole millisecond of the hold at which the expected loss, falling in silence, is below the budget. */
+static double crossing(const struct drain *drain, double now)
+{
+	double from = drain->terminated ? drain->terminated_at : now;
+	double over = floor(now - from);
+	double under = ceil(drain->config.cap);
+	while (under - over > 1) {
+		double middle = floor((over + under) / 2);
+		if (loss_at(drain, from + middle) < drain->config.loss_budget)
+			under = middle;
+		else
+			over = middle;
+	}
+	return from + under;
+}
+
+static struct wait wait_in_flight(const struct drain *drain)
+{
+	return drain->in_flight > 0 ? (struct wait){ true, INFINITY, WAIT_IN_FLIGHT } : content;
+}
+
+static struct wait wait_for_old_connections(const struct drain *drain, double now)
+{
+	struct wait wait = wait_in_flight(drain);
+	if (wait.waits || drain->requests <= 0)
+		return wait;
+	return later(now, drain->last_request + drain->blind + drain->config.request_quiet, WAIT_REQUESTS);
+}
+
+static struct wait wait_of_policy(const struct drain *drain, double now)
+{
+	const struct drain_config *config = &drain->config;
+	double terminated_at = drain->terminated ? drain->terminated_at : now;
+	switch (config->policy) {
+	case POLICY_FIXED:
+		return later(now, terminated_at + config->delay, WAIT_DELAY);
+	case POLICY_UNTIL_DEADLINE:
+		return (struct wait){ true, INFINITY, WAIT_DEADLINE };
+	case POLICY_QUIET: {
+		double last = fmax(drain->last_connection, drain->last_request) + drain->blind;
+		struct wait wait = later(now, fmax(last, terminated_at) + config->window, WAIT_SILENCE);
+		return wait.waits ? wait : wait_in_flight(drain);
+	}
+	case POLICY_ADAPTIVE:
+		if (loss_at(drain, now) < config->loss_budget)
+			return wait_for_old_connections(drain, now);
+		return (struct wait){ true, crossing(drain, now), WAIT_SILENCE };
+	case POLICY_ACKNOWLEDGED: {
+		size_t confirmed = 0;
+		for (size_t i = 0; i < config->consumer_count; i++)
+			confirmed += drain->acknowledged[i];
+		if (confirmed < config->quorum)
+			return (struct wait){ true, INFINITY, WAIT_ACKNOWLEDGEMENTS };
+		return wait_for_old_connections(drain, now);
+	}
+	}
+	return content;
+}
+
+static struct decision go_on(const struct drain *drain, double hold, enum waiting_for what)
+{
+	double until = drain->terminated_at + fmin(hold, drain->config.cap);
+	return (struct decision){ .stop = false, .until = until, .waiting_for = what };
+}
+
+static struct decision stop(enum stop_reason reason)
+{
+	return (struct decision){ .stop = true, .reason = reason };
+}
+
+static enum stop_reason reason_after(const struct drain *drain, double floor_at)
+{
+	enum policy_kind kind = drain->config.policy;
+	if (kind == POLICY_ACKNOWLEDGED)
+		return STOP_ACKNOWLEDGED;
+	if (kind != POLICY_FIXED && !drain->traffic_known)
+		return STOP_IDLE;
+	bool fired_by = fmax(drain->last_connection, drain->last_request) + drain->blind <= floor_at;
+	if (!wait_of_policy(drain, floor_at).waits && drain->config.floor > 0 && fired_by)
+		return STOP_FLOOR;
+	return kind == POLICY_FIXED ? STOP_DELAY : STOP_QUIET;
+}
+
+struct decision drain_decide(const struct drain *drain, double now)
+{
+	if (!drain->terminated)
+		return (struct decision){ .stop = false, .until = INFINITY, .waiting_for = WAIT_TERMINATION };
+	if (drain->forced)
+		return stop(STOP_FORCED);
+	double held = now - drain->terminated_at;
+	if (held >= drain->config.cap)
+		return stop(STOP_CAP);
+	struct wait wait = wait_of_policy(drain, now);
+	if (held < drain->config.floor) {
+		double rest = wait.waits ? wait.until - drain->terminated_at : 0;
+		return go_on(drain, fmax(drain->config.floor, rest), WAIT_FLOOR);
+	}
+	if (wait.waits)
+		return go_on(drain, wait.until - drain->terminated_at, wait.what);
+	return stop(reason_after(drain, drain->terminated_at + drain->config.floor));
+}

@@ -1,0 +1,83 @@
+/* The decision when a terminating pod may stop: the mirror of packages/drain/src/drain.ts. No clock, no I/O. */
+#ifndef LAMEDUCK_DRAIN_H
+#define LAMEDUCK_DRAIN_H
+
+#include "config.h"
+#include "senders.h"
+
+enum stop_reason {
+	STOP_DELAY,
+	STOP_FLOOR,
+	STOP_QUIET,
+	STOP_IDLE,
+	STOP_ACKNOWLEDGED,
+	STOP_CAP,
+	STOP_FORCED,
+};
+
+enum waiting_for {
+	WAIT_TERMINATION,
+	WAIT_FLOOR,
+	WAIT_DELAY,
+	WAIT_DEADLINE,
+	WAIT_SILENCE,
+	WAIT_REQUESTS,
+	WAIT_IN_FLIGHT,
+	WAIT_ACKNOWLEDGEMENTS,
+};
+
+extern const char *const stop_reason_names[];
+extern const char *const waiting_for_names[];
+
+struct decision {
+	bool stop;
+	enum stop_reason reason;      /* where stop */
+	double until;                 /* where not: ask again then */
+	enum waiting_for waiting_for; /* where not */
+};
+
+enum observation_type {
+	SEEN_WATCHING,
+	SEEN_TERMINATION,
+	SEEN_CONNECTION,
+	SEEN_REQUEST,
+	SEEN_RATE,
+	SEEN_IN_FLIGHT,
+	SEEN_ACKNOWLEDGEMENT,
+	SEEN_BLIND,
+	SEEN_FORCE,
+};
+
+struct observation {
+	enum observation_type type;
+	double at;
+	const char *name;  /* sender, or consumer */
+	double value;      /* rate per second, change in flight, or begin of blindness */
+};
+
+struct drain {
+	struct drain_config config;
+	struct sender_table senders;
+	bool watching;
+	bool terminated;
+	double terminated_at;
+	bool forced;
+	double in_flight;
+	double blind;
+	double last_connection;
+	double last_request;
+	bool any_arrival;
+	bool traffic_known;
+	double last_arrival;
+	double connections; /* since the hold began, as are requests */
+	double requests;
+	bool acknowledged[MOST_CONSUMERS];
+};
+
+void drain_init(struct drain *drain, const struct drain_config *config);
+void drain_free(struct drain *drain);
+void drain_observe(struct drain *drain, struct observation seen);
+struct decision drain_decide(const struct drain *drain, double now);
+double drain_expected_loss(const struct drain *drain, double now);
+
+#endif

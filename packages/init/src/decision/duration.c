@@ -1,0 +1,93 @@
+#include "duration.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double longest_duration = 30.0 * 24 * 3600000;
+
+static bool is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static double unit_of(const char *text, size_t length)
+{
+	static const struct {
+		const char *name;
+		double milliseconds;
+	} units[] = { { "", 1 }, { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 } };
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+		if (strlen(units[i].name) == length && memcmp(units[i].name, text, length) == 0)
+			return units[i].milliseconds;
+	return NAN;
+}
+
+/* Digits with at most one point, as the form (\d+(\.\d+)?|\.\d+) has it; strtod alone would take "1e3", "0x1p3" and "inf". */
+static const char *end_of_number(const char *text)
+{
+	const char *at = text;
+	while (is_digit(*at))
+		at++;
+	if (*at == '.' && is_digit(at[1])) {
+		at++;
+		while (is_digit(*at))
+			at++;
+	}
+	return at;
+}
+
+bool parse_duration(const char *text, double *milliseconds, const char **problem)
+{
+	while (is_space(*text))
+		text++;
+	size_t length = strlen(text);
+	while (length > 0 && is_space(text[length - 1]))
+		length--;
+	if (length > 1 && text[0] == '-' && (is_digit(text[1]) || text[1] == '.')) {
+		*problem = "is negative";
+		return false;
+	}
+	const char *end = end_of_number(text);
+	const char *unit = end;
+	while (unit < text + length && is_space(*unit))
+		unit++;
+	double factor = end > text ? unit_of(unit, (size_t)(text + length - unit)) : NAN;
+	if (isnan(factor)) {
+		*problem = "is not a duration";
+		return false;
+	}
+	*milliseconds = strtod(text, NULL) * factor;
+	if (*milliseconds > longest_duration) {
+		*problem = "is longer than 30 days";
+		return false;
+	}
+	return true;
+}
+
+/* At most `places` decimals and no trailing zeros, as JavaScript's +x.toFixed(places) prints. */
+static void shortest(double value, int places, const char *unit, char *buffer, size_t size)
+{
+	snprintf(buffer, size, "%.*f", places, value);
+	char *end = buffer + strlen(buffer);
+	while (end > buffer && end[-1] == '0')
+		end--;
+	if (end > buffer && end[-1] == '.')
+		end--;
+	snprintf(end, size - (size_t)(end - buffer), "%s", unit);
+}
+
+const char *format_duration(double milliseconds, char *buffer, size_t size)
+{
+	if (milliseconds != 0 && fabs(milliseconds) < 1000)
+		shortest(milliseconds, 1, "ms", buffer, size);
+	else
+		shortest(milliseconds / 1000, 3, "s", buffer, size);
+	return buffer;
+}

@@ -1,0 +1,66 @@
+#include "evidence.h"
+
+#include <math.h>
+
+static const double highest_rate = 10000;
+
+struct habit known_habit(double rate, double silence)
+{
+	double bounded = fmin(rate, highest_rate);
+	return (struct habit){ .rate = bounded, .rate_now = bounded, .surprise = bounded * silence };
+}
+
+struct habit learnt_habit(double gaps, double exposure, double longest_gap, double silence)
+{
+	double t = fmax(exposure, 1 / highest_rate);
+	double predictive = gaps * log1p(silence / t);
+	double bursty = longest_gap > 0 ? (silence * (log(fmax(gaps, 1)) + 0.577)) / longest_gap : predictive;
+	return (struct habit){
+		.rate = fmin(gaps / t, highest_rate),
+		.rate_now = fmin(gaps / (t + silence), highest_rate),
+		.surprise = fmin(predictive, bursty),
+	};
+}
+
+double alive_probability(struct habit habit, double silence, double convergence)
+{
+	double u = 1 / convergence;
+	double total = habit.rate + u;
+	double log_converged = log(u / total) + log(-expm1(-total * silence));
+	return 1 / (1 + exp(log_converged + u * silence + habit.surprise));
+}
+
+double expected_loss(struct habit habit, double silence, double convergence)
+{
+	return alive_probability(habit, silence, convergence) * habit.rate_now * convergence;
+}
+
+static double loss_at(double rate, double silence, double convergence)
+{
+	return expected_loss(known_habit(rate, silence), silence, convergence);
+}
+
+/* The rate at which a single sender's expected loss peaks, by golden section on the logarithm. */
+static double worst_rate(double silence, double convergence)
+{
+	const double ratio = (sqrt(5) - 1) / 2;
+	double low = log(1e-9);
+	double high = log(highest_rate);
+	for (int step = 0; step < 48; step++) {
+		double left = high - ratio * (high - low);
+		double right = low + ratio * (high - low);
+		if (loss_at(exp(left), silence, convergence) < loss_at(exp(right), silence, convergence))
+			low = left;
+		else
+			high = right;
+	}
+	return exp(high);
+}
+
+double expected_loss_of_crowd(double count, double total_rate, double silence, double convergence)
+{
+	if (count <= 0 || total_rate <= 0)
+		return 0;
+	double rate = fmin(total_rate / count, worst_rate(silence, convergence));
+	return count * loss_at(rate, silence, convergence);
+}

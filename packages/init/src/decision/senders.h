@@ -1,0 +1,48 @@
+/* New connections by sender, in bounded memory: the mirror of packages/drain/src/senders.ts. */
+#ifndef LAMEDUCK_SENDERS_H
+#define LAMEDUCK_SENDERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sender {
+	char *name;
+	double last;
+	double gaps;
+	double exposure;
+	double longest_gap;
+	double previous_longest_gap;
+	double rate; /* per ms, where told; NAN where it is to be learnt */
+};
+
+/* Senders beyond the table's size, counted together; each arrival counts as a sender of its own. */
+struct crowd {
+	bool used;
+	double from;
+	double last;
+	double arrivals;
+	double told;
+	double told_rate;
+};
+
+struct sender_table {
+	size_t capacity;
+	size_t count;
+	size_t allocated;
+	struct sender *senders;
+	uint32_t *index; /* open addressing: position in `senders` + 1, or 0 */
+	size_t index_size;
+	struct crowd crowd;
+	size_t folded_since_sweep;
+	double watching_from;
+};
+
+void senders_init(struct sender_table *table, size_t capacity, double watching_from);
+void senders_free(struct sender_table *table);
+void senders_watching_from(struct sender_table *table, double at);
+void senders_arrival(struct sender_table *table, const char *name, double at);
+void senders_rate(struct sender_table *table, const char *name, double per_millisecond, double at);
+double senders_expected_loss(const struct sender_table *table, double now, double deleted, double convergence);
+
+#endif

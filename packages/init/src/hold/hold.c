@@ -1,0 +1,118 @@
+#include "hold.h"
+
+#include "report.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+/* 10 Hz, each about 30 us: 0.03 % of a core. */
+static const double glance_interval = 100;
+/* The kernel holds some 300 events for us: 10 ms at 30,000 connections per second. */
+static const double event_interval = 10;
+/* A dump is fresh for 20 times its own cost: deciding may then take up to 5 % of a core, for moments. */
+static const double fresh_for = 20;
+static const double trace_interval = 1000;
+
+void hold_begin(struct hold *hold, const struct hold_settings *settings, const struct speaker *speaker,
+		const struct baseline *baseline, double now)
+{
+	hold->settings = settings;
+	hold->speaker = speaker;
+	hold->began = now;
+	hold->next_glance = hold->events_from = now;
+	hold->next_trace = now + trace_interval;
+	hold->ended_by = NULL;
+	hold->order_missed = false;
+	drain_init(&hold->drain, &settings->decision);
+	traffic_begin(&hold->traffic, &settings->traffic, &hold->drain, baseline, now);
+	drain_observe(&hold->drain, (struct observation){ .type = SEEN_TERMINATION, .at = now });
+	hold->decision = drain_decide(&hold->drain, now);
+	hold->order_events = order_watch(&settings->order);
+	if (hold->traffic.host_network && settings->traffic.ports.count == 0)
+		say(speaker, SAY_WARNING,
+		    "this is the host's network: name our ports with --port, as counters and sockets of the whole node "
+		    "are seen here");
+}
+
+void hold_descriptors(const struct hold *hold, double now, int descriptors[HOLD_DESCRIPTORS])
+{
+	descriptors[0] = now >= hold->events_from ? hold->traffic.events : -1;
+	descriptors[1] = hold->order_events;
+}
+
+int hold_patience(const struct hold *hold, double now)
+{
+	double until = hold->next_glance;
+	if (hold->decision.until < until)
+		until = hold->decision.until;
+	if (hold->events_from > now && hold->events_from < until)
+		until = hold->events_from;
+	return until <= now ? 0 : (int)ceil(until - now);
+}
+
+void hold_force(struct hold *hold, const char *why, double now)
+{
+	hold->ended_by = why;
+	drain_observe(&hold->drain, (struct observation){ .type = SEEN_FORCE, .at = now });
+}
+
+static void look(struct hold *hold, double now)
+{
+	struct traffic *traffic = &hold->traffic;
+	uint64_t ended = traffic->ended;
+	traffic_glance(traffic, now);
+	hold->events_from = traffic->ended == ended ? now : now + event_interval;
+	if (now >= hold->next_glance)
+		hold->next_glance = now + glance_interval;
+	if (now >= traffic->next_dump)
+		traffic_dump(traffic, now);
+	hold->decision = drain_decide(&hold->drain, now);
+	/* Nothing is stopped on the evidence of a second ago. */
+	bool by_evidence = hold->decision.stop && hold->decision.reason != STOP_CAP &&
+			   hold->decision.reason != STOP_FORCED;
+	if (by_evidence && now - traffic->dumped > traffic->dump_cost * fresh_for) {
+		traffic_dump(traffic, now);
+		hold->decision = drain_decide(&hold->drain, now);
+	}
+}
+
+static bool order_allows(struct hold *hold, double now)
+{
+	const char *missing = order_missing(&hold->settings->order);
+	if (!missing)
+		return true;
+	bool late = now - hold->began >= fmin(hold->settings->order_patience, hold->settings->decision.cap);
+	if (late && !hold->order_missed)
+		say(hold->speaker, SAY_WARNING, "waited for %s in vain", missing);
+	hold->order_missed = hold->order_missed || late;
+	return late;
+}
+
+bool hold_step(struct hold *hold, double now)
+{
+	if (hold->order_events >= 0)
+		order_drain(hold->order_events);
+	look(hold, now);
+	if (hold->settings->trace && now >= hold->next_trace) {
+		report_now(hold, now);
+		hold->next_trace += trace_interval;
+	}
+	if (!hold->decision.stop && !traffic_possible(&hold->traffic))
+		hold_force(hold, "nothing listens", now);
+	else if (!hold->decision.stop && traffic_is_stuck(&hold->traffic, now))
+		hold_force(hold, "the program does not accept connections", now);
+	if (hold->ended_by)
+		hold->decision = drain_decide(&hold->drain, now);
+	return hold->decision.stop && (hold->ended_by || order_allows(hold, now));
+}
+
+void hold_end(struct hold *hold, const char *and_then, double now)
+{
+	report_end(hold, and_then, now);
+	traffic_end(&hold->traffic);
+	drain_free(&hold->drain);
+	if (hold->order_events >= 0)
+		close(hold->order_events);
+	hold->order_events = -1;
+}

@@ -1,0 +1,50 @@
+/* The lame-duck phase: from the signal until the decision that it is safe to stop. Driven by its caller's loop. */
+#ifndef LAMEDUCK_HOLD_H
+#define LAMEDUCK_HOLD_H
+
+#include "../base/say.h"
+#include "../traffic/traffic.h"
+#include "order.h"
+
+struct hold_settings {
+	struct drain_config decision;
+	struct traffic_settings traffic;
+	struct order order;
+	double order_patience; /* ms after which --wait-for and --wait-gone are given up; the cap at the latest */
+	bool trace;	       /* say every second what is seen */
+};
+
+struct hold {
+	const struct hold_settings *settings;
+	const struct speaker *speaker;
+	struct drain drain;
+	struct traffic traffic;
+	int order_events;
+	double began;
+	double next_glance;
+	double events_from; /* events are read in batches: not before then */
+	double next_trace;
+	struct decision decision;
+	const char *ended_by; /* where not the decision ended it: what did */
+	bool order_missed;
+};
+
+enum { HOLD_DESCRIPTORS = 2 };
+
+void hold_begin(struct hold *hold, const struct hold_settings *settings, const struct speaker *speaker,
+		const struct baseline *baseline, double now);
+
+/* What to poll for reading, -1 where there is nothing; and how long at most, in ms. */
+void hold_descriptors(const struct hold *hold, double now, int descriptors[HOLD_DESCRIPTORS]);
+int hold_patience(const struct hold *hold, double now);
+
+/* Looks and decides. True once the hold is over. */
+bool hold_step(struct hold *hold, double now);
+
+/* Somebody wants it to end now; `why` is a phrase for the report. */
+void hold_force(struct hold *hold, const char *why, double now);
+
+/* Says what happened and lets go of everything. `and_then` completes the line: "sending SIGTERM to 7". */
+void hold_end(struct hold *hold, const char *and_then, double now);
+
+#endif

@@ -1,0 +1,74 @@
+#include "order.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+void order_clean(const struct order *order)
+{
+	if (order->ready_file)
+		unlink(order->ready_file);
+	if (order->done_file)
+		unlink(order->done_file);
+}
+
+void order_announce(const char *path, const struct speaker *speaker)
+{
+	if (!path)
+		return;
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (fd < 0)
+		say(speaker, SAY_WARNING, "cannot create %s: %s; containers that wait for it will wait in vain", path,
+		    strerror(errno));
+	else
+		close(fd);
+}
+
+const char *order_missing(const struct order *order)
+{
+	for (size_t i = 0; i < order->wait_for.count; i++)
+		if (access(order->wait_for.paths[i], F_OK) != 0)
+			return order->wait_for.paths[i];
+	for (size_t i = 0; i < order->wait_gone.count; i++)
+		if (access(order->wait_gone.paths[i], F_OK) == 0)
+			return order->wait_gone.paths[i];
+	return NULL;
+}
+
+/* The directory, as the file itself need not be there; where that is missing too, the hold's ticks find the file. */
+static void watch_parent(int fd, const char *path)
+{
+	char parent[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	size_t length = slash ? (size_t)(slash - path) : 0;
+	if (length >= sizeof parent)
+		return;
+	snprintf(parent, sizeof parent, "%.*s", (int)length, path);
+	inotify_add_watch(fd, length > 0 ? parent : slash ? "/" : ".",
+			  IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM | IN_ONLYDIR);
+}
+
+int order_watch(const struct order *order)
+{
+	if (order->wait_for.count + order->wait_gone.count == 0)
+		return -1;
+	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (fd < 0)
+		return -1;
+	for (size_t i = 0; i < order->wait_for.count; i++)
+		watch_parent(fd, order->wait_for.paths[i]);
+	for (size_t i = 0; i < order->wait_gone.count; i++)
+		watch_parent(fd, order->wait_gone.paths[i]);
+	return fd;
+}
+
+void order_drain(int fd)
+{
+	char events[4096];
+	while (read(fd, events, sizeof events) > 0)
+		;
+}

@@ -1,0 +1,37 @@
+/* Order among the containers of a pod, by files in a directory that they share. */
+#ifndef LAMEDUCK_ORDER_H
+#define LAMEDUCK_ORDER_H
+
+#include "../base/say.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { MOST_ORDER_FILES = 8 };
+
+struct path_list {
+	const char *paths[MOST_ORDER_FILES];
+	size_t count;
+};
+
+struct order {
+	const char *ready_file; /* made when the hold has ended */
+	const char *done_file;	/* made when the program has ended */
+	struct path_list wait_for;
+	struct path_list wait_gone;
+};
+
+/* Removes what an earlier run of this container has left: an emptyDir outlives container restarts. */
+void order_clean(const struct order *order);
+
+/* Makes an empty file; says so where it cannot. */
+void order_announce(const char *path, const struct speaker *speaker);
+
+/* The first path that is still to come or to go, or NULL. */
+const char *order_missing(const struct order *order);
+
+/* An inotify descriptor that becomes readable when one of the paths may have changed, or -1. */
+int order_watch(const struct order *order);
+void order_drain(int fd);
+
+#endif

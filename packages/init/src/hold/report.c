@@ -1,0 +1,127 @@
+#include "report.h"
+
+#include "../decision/duration.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Written by appending; what does not fit is cut. */
+struct text {
+	char *at;
+	size_t left;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
+{
+	__builtin_va_list arguments;
+	__builtin_va_start(arguments, format);
+	int length = vsnprintf(text->at, text->left, format, arguments);
+	__builtin_va_end(arguments);
+	size_t taken = length < 0 ? 0 : (size_t)length < text->left ? (size_t)length : text->left - 1;
+	text->at += taken;
+	text->left -= taken;
+}
+
+static void add_evidence(struct text *text, unsigned evidence, const char *separator)
+{
+	static const struct {
+		unsigned bit;
+		const char *name;
+	} kinds[] = {
+		{ EVIDENCE_COUNTERS, "counters" },
+		{ EVIDENCE_SOCKETS, "sockets" },
+		{ EVIDENCE_DIAG, "tcp-info" },
+		{ EVIDENCE_EVENTS, "events" },
+	};
+	const char *before = "";
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (evidence & kinds[i].bit) {
+			add(text, "%s%s", before, kinds[i].name);
+			before = separator;
+		}
+}
+
+static void add_bytes(struct text *text, double bytes)
+{
+	if (bytes < 10e3)
+		add(text, "%.0f B", bytes);
+	else if (bytes < 10e6)
+		add(text, "%.1f kB", bytes / 1e3);
+	else
+		add(text, "%.1f MB", bytes / 1e6);
+}
+
+static const char *reason_of(const struct hold *hold)
+{
+	return stop_reason_names[hold->decision.stop ? hold->decision.reason : STOP_FORCED];
+}
+
+static void fields_of_end(const struct hold *hold, char *buffer, size_t size, double now)
+{
+	const struct traffic *traffic = &hold->traffic;
+	struct text text = { buffer, size };
+	char escaped[128];
+	add(&text, "\"event\":\"hold-ended\",\"reason\":\"%s\"", reason_of(hold));
+	if (hold->ended_by)
+		add(&text, ",\"because\":\"%s\"", json_escape(hold->ended_by, escaped, sizeof escaped));
+	add(&text, ",\"hold_ms\":%.0f,\"connections\":%.0f,\"requests\":%.0f,\"bytes\":%.0f,\"in_flight\":%.0f",
+	    now - hold->began, traffic->connections_seen, hold->drain.requests, traffic->bytes, traffic->in_flight);
+	add(&text, ",\"open\":%zu,\"probes\":%.0f,\"expected_loss\":%.6g", traffic->open,
+	    traffic->probes_seen, drain_expected_loss(&hold->drain, now));
+	if (!isnan(traffic->last_arrival))
+		add(&text, ",\"last_arrival_ms\":%.0f", traffic->last_arrival - hold->began);
+	if (!isnan(traffic->rate_before))
+		add(&text, ",\"rate_before\":%.3g", traffic->rate_before);
+	add(&text, ",\"evidence\":[\"");
+	add_evidence(&text, traffic->evidence, "\",\"");
+	add(&text, "\"]");
+}
+
+void report_end(const struct hold *hold, const char *and_then, double now)
+{
+	const struct traffic *traffic = &hold->traffic;
+	char fields[768], line[768], duration[32];
+	struct text text = { line, sizeof line };
+	add(&text, "held for %s, %s", format_duration(floor(now - hold->began), duration, sizeof duration),
+	    reason_of(hold));
+	if (hold->ended_by)
+		add(&text, " (%s)", hold->ended_by);
+	add(&text, ": %.0f new connection%s and ", traffic->connections_seen,
+	    traffic->connections_seen == 1 ? "" : "s");
+	add_bytes(&text, traffic->bytes);
+	add(&text, " received since the signal");
+	if (!isnan(traffic->last_arrival))
+		add(&text, ", last arrival %s before the end",
+		    format_duration(floor(now - traffic->last_arrival), duration, sizeof duration));
+	add(&text, ", %.0f in flight, %zu open; %s", traffic->in_flight, traffic->open, and_then);
+	if (!traffic->evidence)
+		add(&text, " (no evidence: neither /proc/net nor sock_diag can be read, so only the floor was held)");
+	fields_of_end(hold, fields, sizeof fields, now);
+	say_with(hold->speaker, SAY_NOTE, fields, line);
+}
+
+void report_now(const struct hold *hold, double now)
+{
+	const struct traffic *traffic = &hold->traffic;
+	char line[512], fields[512], held[32], until[32];
+	struct text text = { line, sizeof line };
+	format_duration(floor(now - hold->began), held, sizeof held);
+	add(&text, "%s: %.0f new, %zu open, %.0f in flight, ", held, traffic->connections_seen,
+	    traffic->open, traffic->in_flight);
+	add_bytes(&text, traffic->bytes);
+	add(&text, " received, %zu senders, %.0f probes, expected loss %.4g", hold->drain.senders.count,
+	    traffic->probes_seen, drain_expected_loss(&hold->drain, now));
+	if (!hold->decision.stop)
+		add(&text, "; waiting for %s, until %s at %s", waiting_for_names[hold->decision.waiting_for],
+		    format_duration(hold->decision.until - hold->began, until, sizeof until),
+		    hold->decision.waiting_for == WAIT_IN_FLIGHT ? "the latest" : "the earliest");
+	add(&text, "; sees ");
+	add_evidence(&text, traffic->evidence, ", ");
+	struct text field = { fields, sizeof fields };
+	add(&field,
+	    "\"event\":\"seen\",\"held_ms\":%.0f,\"connections\":%.0f,\"open\":%zu,\"in_flight\":%.0f,\"bytes\":%.0f,"
+	    "\"senders\":%zu,\"probes\":%.0f,\"expected_loss\":%.6g",
+	    now - hold->began, traffic->connections_seen, traffic->open, traffic->in_flight,
+	    traffic->bytes, hold->drain.senders.count, traffic->probes_seen, drain_expected_loss(&hold->drain, now));
+	say_with(hold->speaker, SAY_NOTE, fields, line);
+}

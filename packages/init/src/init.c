@@ -1,0 +1,264 @@
+#include "init.h"
+
+#include "base/clock.h"
+#include "process/child.h"
+#include "process/reap.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum stage { SERVING, HOLDING, CLOSING };
+
+struct init {
+	const struct settings *settings;
+	const struct speaker *speaker;
+	enum child_standing standing;
+	pid_t child;
+	int signals;
+	enum stage stage;
+	int stop_signal; /* that began the hold */
+	signal_mask ignore_once;
+	struct baseline baseline;
+	struct hold *hold;
+	bool ended;
+	int status;
+};
+
+/* A fault of our own must end us at once, as it would any program; from others it is a signal like all. tini leaves them out. */
+static const signal_mask faults = (signal_mask)1 << (SIGFPE - 1) | (signal_mask)1 << (SIGILL - 1) |
+				  (signal_mask)1 << (SIGSEGV - 1) | (signal_mask)1 << (SIGBUS - 1) |
+				  (signal_mask)1 << (SIGABRT - 1) | (signal_mask)1 << (SIGTRAP - 1) |
+				  (signal_mask)1 << (SIGSYS - 1);
+
+static signal_mask blocked_by(enum personality personality)
+{
+	return personality == PERSONALITY_TINI ? all_signals & ~faults : all_signals;
+}
+
+static enum child_standing standing_of(const struct settings *settings)
+{
+	if (settings->single_child)
+		return STANDING_SAME;
+	return settings->personality == PERSONALITY_DUMB_INIT ? STANDING_SESSION : STANDING_GROUP;
+}
+
+static bool signals_group(const struct init *init)
+{
+	return init->settings->group || init->standing == STANDING_SESSION;
+}
+
+static void send_on(const struct init *init, int signal)
+{
+	char name[16];
+	if (signal == 0)
+		return;
+	/* The group outlives its leader for as long as it has members; ESRCH then says that there are none. */
+	if (kill(signals_group(init) ? -init->child : init->child, signal) == 0)
+		say(init->speaker, SAY_TRACE, "sent %s to %d", signal_name(signal, name), (int)init->child);
+	else if (errno != ESRCH)
+		say(init->speaker, SAY_WARNING, "cannot send %s: %s", signal_name(signal, name), strerror(errno));
+}
+
+static bool stops_terminal(int signal)
+{
+	return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+/* dumb-init's way with job control: the session has no terminal to be stopped from, so its members are stopped and we with them. */
+static int translated(const struct init *init, int signal)
+{
+	const struct translation *translation = &init->settings->translation;
+	if (init->standing == STANDING_SESSION && stops_terminal(signal) && !translation->chosen[signal])
+		return SIGSTOP;
+	return translation->to[signal];
+}
+
+static void pass_on(const struct init *init, int signal)
+{
+	send_on(init, translated(init, signal));
+	if (init->settings->personality == PERSONALITY_DUMB_INIT && stops_terminal(signal))
+		kill(getpid(), SIGSTOP);
+}
+
+static bool may_hold(const struct init *init)
+{
+	const struct settings *settings = init->settings;
+	/* Who presses keys at a terminal waits for an answer. */
+	return !settings->no_hold && !settings->dry_run && init->stage == SERVING && !isatty(STDIN_FILENO);
+}
+
+static void begin_hold(struct init *init, int signal)
+{
+	char name[16];
+	init->stage = HOLDING;
+	init->stop_signal = signal;
+	say(init->speaker, SAY_DETAIL, "%s came: holding it while traffic comes", signal_name(signal, name));
+	hold_begin(init->hold, &init->settings->hold, init->speaker, &init->baseline, clock_now());
+}
+
+static void finish_hold(struct init *init)
+{
+	char name[16], and_then[64];
+	int signal = translated(init, init->stop_signal);
+	snprintf(and_then, sizeof and_then, "sending %s to %s%d", signal_name(signal, name),
+		 signals_group(init) ? "group " : "", (int)init->child);
+	init->stage = CLOSING;
+	pass_on(init, init->stop_signal);
+	hold_end(init->hold, and_then, clock_now());
+	order_announce(init->settings->hold.order.ready_file, init->speaker);
+}
+
+static void abandon_hold(struct init *init)
+{
+	init->stage = CLOSING;
+	hold_force(init->hold, "the program has ended by itself", clock_now());
+	hold_end(init->hold, "nothing to stop any more", clock_now());
+}
+
+static void take_ended_children(struct init *init)
+{
+	struct reaped reaped = reap(init->child);
+	if (reaped.others > 0)
+		say(init->speaker, init->settings->warn_on_reap ? SAY_WARNING : SAY_TRACE,
+		    "Reaped zombie process with pid=%d%s", (int)reaped.last_other,
+		    reaped.others > 1 ? " and others" : "");
+	if (!reaped.main_ended)
+		return;
+	init->ended = true;
+	init->status = reaped.status;
+}
+
+static void take_signal(struct init *init, struct arrived_signal arrived)
+{
+	int signal = arrived.number;
+	bool stops = signal > 0 && init->settings->stop_signals & mask_of(signal);
+	char name[16];
+	if (signal == SIGCHLD) {
+		take_ended_children(init);
+	} else if (signal == 0 || (signal == SIGPIPE && arrived.from == getpid())) {
+		/* Our own log has lost its reader. */
+	} else if (init->ignore_once & mask_of(signal)) {
+		init->ignore_once &= ~mask_of(signal);
+	} else if (stops && may_hold(init)) {
+		begin_hold(init, signal);
+	} else if (stops && init->stage != SERVING) {
+		say(init->speaker, SAY_NOTE, "%s came again; it changes nothing", signal_name(signal, name));
+	} else if (signal == SIGINT && init->stage == HOLDING) {
+		hold_force(init->hold, "SIGINT", clock_now());
+	} else {
+		pass_on(init, signal);
+	}
+}
+
+/* One turn of the loop. While serving, nothing but a signal wakes us. */
+static void turn(struct init *init)
+{
+	if (init->stage != HOLDING && !init->settings->dry_run) {
+		take_signal(init, next_signal(init->signals));
+		return;
+	}
+	double now = clock_now();
+	int watched[HOLD_DESCRIPTORS];
+	hold_descriptors(init->hold, now, watched);
+	struct pollfd polled[1 + HOLD_DESCRIPTORS] = { { .fd = init->signals, .events = POLLIN } };
+	for (int i = 0; i < HOLD_DESCRIPTORS; i++)
+		polled[1 + i] = (struct pollfd){ .fd = watched[i], .events = POLLIN };
+	poll(polled, 1 + HOLD_DESCRIPTORS, hold_patience(init->hold, now));
+	if (polled[0].revents & POLLIN)
+		take_signal(init, next_signal(init->signals));
+	if (init->ended || !hold_step(init->hold, clock_now()))
+		return;
+	if (init->stage == HOLDING) {
+		finish_hold(init);
+		return;
+	}
+	hold_end(init->hold, "would now send the signal (dry run)", clock_now());
+	hold_begin(init->hold, &init->settings->hold, init->speaker, &init->baseline, clock_now());
+}
+
+static void leave_terminal(struct init *init)
+{
+	/* As session leader we are sent SIGHUP and SIGCONT for this; they are not meant for the program. */
+	if (init->standing == STANDING_SESSION && ioctl(STDIN_FILENO, TIOCNOTTY) == 0 && getsid(0) == getpid())
+		init->ignore_once = mask_of(SIGHUP) | mask_of(SIGCONT);
+}
+
+static void adopt_orphans(const struct init *init)
+{
+	const struct settings *settings = init->settings;
+	if (getpid() == 1 || settings->personality == PERSONALITY_DUMB_INIT)
+		return;
+	/* tini does so on demand and else complains; there is no reason not to. */
+	if (settings->subreaper || settings->personality == PERSONALITY_OWN) {
+		if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
+			say(init->speaker, SAY_WARNING, "cannot adopt orphans: %s", strerror(errno));
+		return;
+	}
+	int is_subreaper = 0;
+	if (prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper) == 0 && is_subreaper)
+		return;
+	say(init->speaker, SAY_WARNING,
+	    "not running as PID 1 and not registered as a child subreaper (-s): zombie processes will not be "
+	    "re-parented to us, so zombie reaping won't work");
+}
+
+static int finish(struct init *init)
+{
+	int code = exit_code_of(init->status);
+	if (init->stage == HOLDING)
+		abandon_hold(init);
+	if (init->standing == STANDING_SESSION)
+		send_on(init, SIGTERM);
+	order_announce(init->settings->hold.order.done_file, init->speaker);
+	if (code > 255 || init->settings->expected_codes[code])
+		return 0;
+	return code;
+}
+
+static int exec_failure_code(enum personality personality)
+{
+	return personality == PERSONALITY_DUMB_INIT ? 2 : -1;
+}
+
+int run_init(const struct settings *settings, const struct speaker *speaker)
+{
+	/* Large, and touched only when a hold begins: never allocated, so that low memory cannot prevent the hold. */
+	static struct hold hold;
+	struct init init = { .settings = settings, .speaker = speaker, .standing = standing_of(settings), .hold = &hold };
+	struct inherited inherited;
+	signal_mask blocked = blocked_by(settings->personality);
+	if (settings->parent_death_signal)
+		prctl(PR_SET_PDEATHSIG, settings->parent_death_signal);
+	take_signals(&inherited, blocked, settings->personality != PERSONALITY_DUMB_INIT);
+	init.signals = open_signals(blocked);
+	if (init.signals < 0) {
+		say(speaker, SAY_ERROR, "cannot receive signals: %s", strerror(errno));
+		return 3;
+	}
+	adopt_orphans(&init);
+	leave_terminal(&init);
+	order_clean(&settings->hold.order);
+	int exec_error;
+	init.child = start_child(settings->command, init.standing, &inherited,
+				 exec_failure_code(settings->personality), &exec_error);
+	if (init.child < 0) {
+		say(speaker, SAY_ERROR, "cannot start a process: %s", strerror(errno));
+		return 3;
+	}
+	if (exec_error)
+		say(speaker, SAY_ERROR, "cannot run %s: %s", settings->command[0], strerror(exec_error));
+	if (settings->personality == PERSONALITY_DUMB_INIT && chdir("/") != 0)
+		say(speaker, SAY_DETAIL, "cannot leave the working directory: %s", strerror(errno));
+	if (!settings->no_hold)
+		init.baseline = baseline_read(clock_now());
+	if (settings->dry_run && !exec_error)
+		hold_begin(init.hold, &settings->hold, speaker, &init.baseline, clock_now());
+	while (!init.ended)
+		turn(&init);
+	return finish(&init);
+}

@@ -1,0 +1,101 @@
+#include "namespace.h"
+
+#include "netlink_abi.h"
+#include "../base/read_file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+bool is_host_network(void)
+{
+	/* The kernel registers this setting in the first network namespace alone. */
+	return access("/proc/sys/net/core/netdev_budget", F_OK) == 0;
+}
+
+bool parse_default_gateway(const char *text, struct address *gateway)
+{
+	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		unsigned destination, address;
+		if (sscanf(line, "%*31s %8x %8x", &destination, &address) == 2 && destination == 0 && address != 0) {
+			uint32_t bytes = address; /* printed as a number in the order of this machine */
+			*gateway = address_from(AF_INET, &bytes);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool default_gateway(struct address *gateway)
+{
+	char text[4096];
+	return read_file("/proc/net/route", text, sizeof text) > 0 && parse_default_gateway(text, gateway);
+}
+
+/* Hundredths of a second since boot at which the oldest address in the datagram was made; 0 where there is none. */
+static uint32_t oldest_stamp(const uint8_t *at, size_t length, uint32_t oldest, bool *done)
+{
+	const size_t body = 8; /* struct ifaddrmsg */
+	struct netlink_header header;
+	while (length >= sizeof header) {
+		memcpy(&header, at, sizeof header);
+		if (header.length < sizeof header || header.length > length)
+			break;
+		if (header.type == MESSAGE_DONE || header.type == MESSAGE_ERROR) {
+			*done = true;
+			return oldest;
+		}
+		size_t offset = sizeof header + body;
+		struct netlink_attribute attribute;
+		while (offset + sizeof attribute <= header.length) {
+			memcpy(&attribute, at + offset, sizeof attribute);
+			if (attribute.length < sizeof attribute || offset + attribute.length > header.length)
+				break;
+			uint32_t stamp;
+			if (attribute.type == ATTRIBUTE_ADDRESS_CACHE && attribute.length >= 4 + 12) {
+				memcpy(&stamp, at + offset + 4 + 8, sizeof stamp);
+				if (stamp != 0 && (oldest == 0 || stamp < oldest))
+					oldest = stamp;
+			}
+			offset += (attribute.length + 3u) & ~3u;
+		}
+		size_t step = (header.length + 3u) & ~3u;
+		if (step >= length)
+			break;
+		at += step;
+		length -= step;
+	}
+	return oldest;
+}
+
+double namespace_age(void)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE_FAMILY);
+	if (fd < 0)
+		return NAN;
+	const struct timeval patience = { .tv_sec = 1 };
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	struct {
+		struct netlink_header header;
+		uint8_t family_and_padding[16];
+	} request = { .header = { .length = sizeof request,
+				  .type = MESSAGE_GET_ADDRESSES,
+				  .flags = FLAG_REQUEST | FLAG_DUMP } };
+	uint32_t oldest = 0;
+	bool done = send(fd, &request, sizeof request, 0) < 0;
+	while (!done) {
+		uint8_t datagram[16384];
+		ssize_t got = recv(fd, datagram, sizeof datagram, 0);
+		if (got <= 0)
+			break;
+		oldest = oldest_stamp(datagram, (size_t)got, oldest, &done);
+	}
+	close(fd);
+	struct timespec up;
+	clock_gettime(CLOCK_MONOTONIC, &up);
+	return oldest ? fmax(0, (double)up.tv_sec + (double)up.tv_nsec / 1e9 - oldest / 100.0) : NAN;
+}

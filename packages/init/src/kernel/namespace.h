@@ -1,0 +1,18 @@
+/* What this network namespace is: the host's or a pod's, how old, and through which gateway it is reached. */
+#ifndef LAMEDUCK_NAMESPACE_H
+#define LAMEDUCK_NAMESPACE_H
+
+#include "address.h"
+
+bool is_host_network(void);
+
+/* Seconds since an address was first given to an interface, which the kernel stamps; NAN where it cannot be told. */
+double namespace_age(void);
+
+/* The IPv4 default gateway: with bridged pod networks it is the node, from where the kubelet probes. */
+bool default_gateway(struct address *gateway);
+
+/* `Iface Destination Gateway ...` lines of /proc/net/route. */
+bool parse_default_gateway(const char *text, struct address *gateway);
+
+#endif

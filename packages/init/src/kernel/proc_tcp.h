@@ -1,0 +1,13 @@
+/* /proc/net/tcp and tcp6: the way to see sockets where sock_diag is missing (gVisor). Without tcp_info. */
+#ifndef LAMEDUCK_PROC_TCP_H
+#define LAMEDUCK_PROC_TCP_H
+
+#include "tcp_row.h"
+
+/* One line of /proc/net/tcp or tcp6; false for the header and for anything else. */
+bool parse_proc_tcp_line(const char *line, int family, struct tcp_row *row);
+
+/* Visits sockets in one of `states`, as dump_sockets does. */
+bool read_proc_tcp(uint32_t states, tcp_row_visitor *visit, void *context);
+
+#endif

@@ -1,0 +1,160 @@
+#include "sock_diag.h"
+
+#include "netlink_abi.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+static size_t aligned(size_t length)
+{
+	return (length + 3) & ~(size_t)3;
+}
+
+static uint32_t u32_at(const uint8_t *info, size_t length, size_t offset)
+{
+	uint32_t value = 0;
+	if (offset + sizeof value <= length)
+		memcpy(&value, info + offset, sizeof value);
+	return value;
+}
+
+static uint64_t u64_at(const uint8_t *info, size_t length, size_t offset)
+{
+	uint64_t value = 0;
+	if (offset + sizeof value <= length)
+		memcpy(&value, info + offset, sizeof value);
+	return value;
+}
+
+static void take_tcp_info(struct tcp_row *row, const uint8_t *info, size_t length)
+{
+	row->has_info = length >= INFO_DATA_SEGS_IN + 4;
+	row->since_sent = u32_at(info, length, INFO_LAST_DATA_SENT);
+	row->since_received = u32_at(info, length, INFO_LAST_DATA_RECV);
+	row->unsent = u32_at(info, length, INFO_NOTSENT_BYTES);
+	row->unacknowledged = u32_at(info, length, INFO_UNACKED);
+	row->segments_received = u32_at(info, length, INFO_DATA_SEGS_IN);
+	row->bytes_received = u64_at(info, length, INFO_BYTES_RECEIVED);
+	row->bytes_sent = u64_at(info, length, INFO_BYTES_ACKED);
+}
+
+static void take_attributes(struct tcp_row *row, const uint8_t *at, size_t left)
+{
+	struct netlink_attribute attribute;
+	while (left >= sizeof attribute) {
+		memcpy(&attribute, at, sizeof attribute);
+		if (attribute.length < sizeof attribute || attribute.length > left)
+			return;
+		if (attribute.type == ATTRIBUTE_TCP_INFO)
+			take_tcp_info(row, at + sizeof attribute, attribute.length - sizeof attribute);
+		size_t step = aligned(attribute.length);
+		if (step >= left)
+			return;
+		at += step;
+		left -= step;
+	}
+}
+
+static bool take_message(struct tcp_row *row, const uint8_t *body, size_t length)
+{
+	struct diag_message message;
+	if (length < sizeof message)
+		return false;
+	memcpy(&message, body, sizeof message);
+	if (message.family != AF_INET && message.family != AF_INET6)
+		return false;
+	*row = (struct tcp_row){
+		.local = address_from(message.family, message.id.source),
+		.peer = address_from(message.family, message.id.destination),
+		.local_port = ntohs(message.id.source_port),
+		.peer_port = ntohs(message.id.destination_port),
+		.state = message.state,
+		.unread = message.read_queue,
+		.inode = message.inode,
+		.expires = message.expires,
+	};
+	take_attributes(row, body + sizeof message, length - sizeof message);
+	return true;
+}
+
+enum diag_end parse_diag(const void *datagram, size_t length, tcp_row_visitor *visit, void *context)
+{
+	const uint8_t *at = datagram;
+	struct netlink_header header;
+	while (length >= sizeof header) {
+		memcpy(&header, at, sizeof header);
+		if (header.length < sizeof header || header.length > length)
+			return DIAG_ERROR;
+		if (header.type == MESSAGE_DONE)
+			return DIAG_DONE;
+		if (header.type == MESSAGE_ERROR)
+			return DIAG_ERROR;
+		struct tcp_row row;
+		if (header.type == MESSAGE_SOCK_DIAG_BY_FAMILY &&
+		    take_message(&row, at + sizeof header, header.length - sizeof header))
+			visit(context, &row);
+		size_t step = aligned(header.length);
+		if (step >= length)
+			return DIAG_MORE;
+		at += step;
+		length -= step;
+	}
+	return DIAG_MORE;
+}
+
+static bool ask(int fd, int family, uint32_t states, bool with_info)
+{
+	struct {
+		struct netlink_header header;
+		struct diag_request request;
+	} message = {
+		.header = { .length = sizeof message,
+			    .type = MESSAGE_SOCK_DIAG_BY_FAMILY,
+			    .flags = FLAG_REQUEST | FLAG_DUMP },
+		.request = { .family = (uint8_t)family,
+			     .protocol = IPPROTO_TCP,
+			     .extensions = with_info ? 1 << (ATTRIBUTE_TCP_INFO - 1) : 0,
+			     .states = states },
+	};
+	const struct netlink_address kernel = { .family = AF_NETLINK };
+	return sendto(fd, &message, sizeof message, 0, (const struct sockaddr *)&kernel, sizeof kernel) ==
+	       (ssize_t)sizeof message;
+}
+
+static bool dump_family(int fd, int family, uint32_t states, bool with_info, tcp_row_visitor *visit, void *context)
+{
+	/* The kernel fills up to 32 KiB per datagram where the reader offers as much: fewer calls. */
+	static uint8_t datagram[32768];
+	if (!ask(fd, family, states, with_info))
+		return false;
+	for (;;) {
+		ssize_t got = recv(fd, datagram, sizeof datagram, 0);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		enum diag_end end = parse_diag(datagram, (size_t)got, visit, context);
+		if (end != DIAG_MORE)
+			return end == DIAG_DONE;
+	}
+}
+
+bool dump_sockets(uint32_t states, bool with_info, tcp_row_visitor *visit, void *context)
+{
+	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG_FAMILY);
+	if (fd < 0)
+		return false;
+	/* A kernel that never answers must not outlast the grace period. */
+	const struct timeval patience = { .tv_sec = 1 };
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	bool v4 = dump_family(fd, AF_INET, states, with_info, visit, context);
+	/* IPv6 may be compiled out: then its dump fails, and there is nothing to see. */
+	if (v4)
+		dump_family(fd, AF_INET6, states, with_info, visit, context);
+	close(fd);
+	return v4;
+}

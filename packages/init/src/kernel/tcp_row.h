@@ -1,0 +1,42 @@
+/* One TCP socket as the kernel shows it, whichever way it was asked. */
+#ifndef LAMEDUCK_TCP_ROW_H
+#define LAMEDUCK_TCP_ROW_H
+
+#include "address.h"
+
+enum tcp_state {
+	STATE_ESTABLISHED = 1,
+	STATE_SYN_SENT,
+	STATE_SYN_RECV,
+	STATE_FIN_WAIT1,
+	STATE_FIN_WAIT2,
+	STATE_TIME_WAIT,
+	STATE_CLOSE,
+	STATE_CLOSE_WAIT,
+	STATE_LAST_ACK,
+	STATE_LISTEN,
+	STATE_CLOSING,
+};
+
+struct tcp_row {
+	struct address local;
+	struct address peer;
+	uint16_t local_port;
+	uint16_t peer_port;
+	uint8_t state;
+	uint32_t unread; /* bytes; of a listener: connections not accepted yet */
+	uint32_t inode;
+	uint32_t expires; /* TIME_WAIT: ms until it is forgotten */
+	bool has_info;	  /* the fields below are known */
+	uint32_t since_sent; /* ms */
+	uint32_t since_received;
+	uint32_t unsent; /* bytes */
+	uint32_t unacknowledged; /* segments */
+	uint32_t segments_received; /* with payload */
+	uint64_t bytes_received;
+	uint64_t bytes_sent;
+};
+
+typedef void tcp_row_visitor(void *context, const struct tcp_row *row);
+
+#endif

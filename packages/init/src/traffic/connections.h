@@ -1,0 +1,36 @@
+/* The inbound connections known to be open, so that one that ends can be told from one that came and went unseen. */
+#ifndef LAMEDUCK_CONNECTIONS_H
+#define LAMEDUCK_CONNECTIONS_H
+
+#include "../kernel/tcp_row.h"
+
+#include <stddef.h>
+
+struct connection {
+	struct address peer;
+	uint16_t peer_port; /* 0: free slot */
+	uint16_t local_port;
+	bool removed;
+	bool held; /* opened after the hold began */
+	uint16_t generation; /* of the dump that saw it last */
+	uint32_t segments;
+	uint64_t bytes;
+	double talking_since; /* ms; NAN while silent */
+};
+
+struct connections {
+	struct connection *slots;
+	size_t size; /* a power of two */
+	size_t used; /* slots that are not free, removed ones among them */
+	size_t count;
+};
+
+struct connection *connections_find(const struct connections *connections, const struct tcp_row *row);
+/* A new entry for `row`, or NULL when memory is short. */
+struct connection *connections_add(struct connections *connections, const struct tcp_row *row);
+void connections_remove(struct connections *connections, struct connection *connection);
+/* Removes all that the dump `generation` did not see. */
+void connections_sweep(struct connections *connections, uint16_t generation);
+void connections_free(struct connections *connections);
+
+#endif

@@ -1,0 +1,46 @@
+#include "history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const double time_wait = 60000;
+
+void history_init(struct history *history, double now)
+{
+	history->count = 0;
+	history->complete_from = now - time_wait;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	double left = ((const struct past_connection *)a)->at;
+	double right = ((const struct past_connection *)b)->at;
+	return left < right ? -1 : left > right;
+}
+
+void history_sort(struct history *history)
+{
+	qsort(history->past, history->count, sizeof *history->past, by_time);
+}
+
+/* A busy server leaves 60,000 and more: the latest are kept, as the older half says nothing that they do not. */
+static void drop_older_half(struct history *history)
+{
+	history_sort(history);
+	size_t dropped = history->count / 2;
+	history->complete_from = history->past[dropped].at;
+	history->count -= dropped;
+	memmove(history->past, history->past + dropped, history->count * sizeof *history->past);
+}
+
+void history_take(struct history *history, const struct tcp_row *row, double now)
+{
+	if (row->expires > time_wait)
+		return;
+	double at = now - (time_wait - row->expires);
+	if (at < history->complete_from)
+		return;
+	if (history->count == MOST_PAST)
+		drop_older_half(history);
+	history->past[history->count++] = (struct past_connection){ .at = at, .peer = row->peer };
+}

@@ -1,0 +1,47 @@
+/* Where the pod listens, and which of those ports are ours to watch. */
+#ifndef LAMEDUCK_LISTENERS_H
+#define LAMEDUCK_LISTENERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MOST_LISTENERS = 256, MOST_PORTS = 64 };
+
+struct port_list {
+	uint16_t ports[MOST_PORTS];
+	size_t count;
+};
+
+struct listener {
+	uint32_t inode;
+	uint16_t port;
+	bool own;
+	uint32_t backlog; /* connections not accepted yet: closing the listener now would reset them */
+};
+
+struct listeners {
+	struct listener all[MOST_LISTENERS];
+	size_t count;
+	size_t own_count;
+	uint32_t backlog; /* of our own */
+	uint64_t inode_sum; /* tells whether another look at who owns them is due */
+	uint8_t own_ports[65536 / 8];
+	uint8_t any_ports[65536 / 8];
+};
+
+bool port_listed(const struct port_list *list, uint16_t port);
+
+/*
+ * Reads them anew. Ours are those on `chosen` ports; where none are chosen, those held by processes visible from here, and where
+ * none can be seen (another user's), all of them. Never those on `ignored` ports. False where the kernel shows none.
+ */
+bool listeners_read(struct listeners *listeners, const struct port_list *chosen, const struct port_list *ignored);
+
+bool listens_own(const struct listeners *listeners, uint16_t port);
+bool listens_any(const struct listeners *listeners, uint16_t port);
+
+/* Whether a UDP socket waits for datagrams: its senders cannot be seen, so that only the floor protects them. */
+bool awaits_datagrams(void);
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * Turns what the kernel shows into what the decision asks for: arrivals by sender, requests on old connections, work in flight.
+ *
+ * New connections are counted by Tcp:PassiveOpens, which misses none but names nobody; connections that end announce themselves
+ * with their peer; those still open are found by a dump. A count that neither explains is an arrival of an unknown sender.
+ */
+#ifndef LAMEDUCK_TRAFFIC_H
+#define LAMEDUCK_TRAFFIC_H
+
+#include "../decision/drain.h"
+#include "connections.h"
+#include "listeners.h"
+#include "probes.h"
+#include "talkers.h"
+#include "unix_sockets.h"
+
+struct traffic_settings {
+	struct port_list ports;
+	struct port_list ignored_ports;
+	struct ignored_peers ignored_peers;
+	bool wait_for_streams;
+};
+
+/* Counters at an earlier moment, from which the rate before the hold is learnt. */
+struct baseline {
+	bool known;
+	double at;
+	uint64_t opened;
+	uint64_t data_sent;
+};
+
+enum evidence {
+	EVIDENCE_COUNTERS = 1,	/* PassiveOpens of this namespace */
+	EVIDENCE_SOCKETS = 2,	/* connections, by sock_diag or procfs */
+	EVIDENCE_DIAG = 4,	/* with tcp_info */
+	EVIDENCE_EVENTS = 8,	/* connections that end */
+};
+
+struct traffic {
+	const struct traffic_settings *settings;
+	struct drain *drain;
+	unsigned evidence; /* bits of enum evidence */
+	bool host_network;
+	double began;
+	int events; /* file descriptor, or -1 */
+
+	struct listeners listeners;
+	struct connections connections;
+	struct probes probes;
+	struct talkers talkers;
+	struct unix_sockets unix_now, unix_before;
+
+	uint64_t opened; /* PassiveOpens as last read */
+	double last_opened;
+	double unexplained; /* of them, neither named by an event nor by a dump */
+	uint16_t generation;
+	double dumped; /* when */
+	double next_dump;
+	double dump_cost; /* ms */
+	uint64_t ended; /* events read */
+	size_t open; /* connections of our own, at the last dump */
+	double busy; /* connections with work in flight, of the dump going on */
+	double in_flight; /* as told to the decision */
+	uint32_t last_backlog;
+	double backlog_since; /* ms, since when it has not shrunk; NAN while empty */
+
+	/* For the report. */
+	double rate_before; /* new connections per second; NAN where unknown */
+	double connections_seen;
+	double probes_seen;
+	double bytes;
+	double last_arrival; /* NAN for none */
+};
+
+struct baseline baseline_read(double now);
+/* As `wait` has it, which was not there when the namespace began: counters from zero at its birth. */
+struct baseline baseline_of_namespace(double now);
+
+void traffic_begin(struct traffic *traffic, const struct traffic_settings *settings, struct drain *drain,
+		   const struct baseline *baseline, double now);
+void traffic_end(struct traffic *traffic);
+
+/* Cheap (about 30 us): counters and events. */
+void traffic_glance(struct traffic *traffic, double now);
+/* Dear (1 us a connection): everything that is open. */
+void traffic_dump(struct traffic *traffic, double now);
+
+/* Anything listens, or at least waits for datagrams. */
+bool traffic_possible(const struct traffic *traffic);
+/* Connections have been waiting for accept() for 3 s and only become more: the program hangs. */
+bool traffic_is_stuck(const struct traffic *traffic, double now);
+
+#endif

@@ -1,0 +1,35 @@
+/* Listening AF_UNIX sockets and who is connected to them. Seen by sampling: there are no counters for them. */
+#ifndef LAMEDUCK_UNIX_SOCKETS_H
+#define LAMEDUCK_UNIX_SOCKETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MOST_UNIX_LISTENERS = 16, MOST_UNIX_CONNECTED = 1024, UNIX_PATH = 108 };
+
+struct unix_row {
+	bool listening;
+	bool connected;
+	uint32_t inode;
+	char path[UNIX_PATH + 1];
+};
+
+/* One line of /proc/net/unix; false for the header, for sockets without a path and for anything else. */
+bool parse_unix_line(const char *line, struct unix_row *row);
+
+struct unix_sockets {
+	char listeners[MOST_UNIX_LISTENERS][UNIX_PATH + 1];
+	size_t listener_count;
+	uint32_t connected[MOST_UNIX_CONNECTED]; /* inodes, of the server's side */
+	uint8_t listener_of[MOST_UNIX_CONNECTED];
+	size_t connected_count;
+};
+
+typedef void unix_arrival(void *context, const char *path);
+
+/* Reads them anew and reports each connection that was not in `previous` (none where NULL). */
+void unix_sockets_read(struct unix_sockets *now, const struct unix_sockets *previous, unix_arrival *arrived,
+		       void *context);
+
+#endif

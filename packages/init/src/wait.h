@@ -1,0 +1,10 @@
+/* `lameduck-init wait`: the same hold as a preStop hook, beside a program that knows nothing of it. */
+#ifndef LAMEDUCK_WAIT_H
+#define LAMEDUCK_WAIT_H
+
+#include "cli/settings.h"
+
+/* Returns the exit code: 0, or 1 where a file was waited for in vain. */
+int run_wait(const struct settings *settings, const struct speaker *speaker);
+
+#endif

@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { compile, librarySources, packageRoot, programSources, releaseFlags } from "../toolchain/compile.ts";
+import { findCompiler } from "../toolchain/compilers.ts";
+
+/** LAMEDUCK_INIT_SANITIZE=1 runs the same tests on a build with AddressSanitizer and UBSan. */
+export const sanitized = process.env["LAMEDUCK_INIT_SANITIZE"] === "1";
+const sanitizerFlags = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+
+const here = process.arch === "arm64" ? "arm64" : "x64";
+const compiler = sanitized ? { command: "gcc" } : findCompiler(here);
+
+/** `skip` option of a test: one line why it cannot run, or false. */
+export const withoutCompiler: string | false = compiler
+  ? false
+  : "no C compiler here: install musl-tools or gcc to test lameduck-init";
+
+let folder: string | undefined;
+
+/** A folder for what this test file builds; gone when it ends. */
+function buildFolder(): string {
+  if (!folder) {
+    const made = mkdtempSync(join(tmpdir(), "lameduck-init-"));
+    process.on("exit", () => rmSync(made, { recursive: true, force: true }));
+    folder = made;
+  }
+  return folder;
+}
+
+const built = new Map<string, string>();
+
+function build(name: string, sources: () => string[]): string {
+  const known = built.get(name);
+  if (known !== undefined) return known;
+  if (!compiler) throw new Error("no compiler");
+  const output = join(buildFolder(), name);
+  compile(compiler.command, sanitized ? sanitizerFlags : releaseFlags, sources(), output);
+  built.set(name, output);
+  return output;
+}
+
+/** The program itself, built from the sources as they are. */
+export function initProgram(): string {
+  return build("lameduck-init", programSources);
+}
+
+/** A harness of test/native, linked with everything but main. */
+export function nativeProgram(name: string): string {
+  return build(name, () => [...librarySources(), join(packageRoot, "test/native", `${name}.c`)]);
+}

@@ -1,0 +1,117 @@
+/*
+ * Plays decision vectors, given as lines of text, on virtual time: the mirror of runVector in packages/drain/src/vectors.ts.
+ *
+ *     option NAME VALUE          a setting, by the name it has in DrainOptions
+ *     see TYPE AT NAME VALUE     an observation; NAME and VALUE are "-" where the type has none
+ *     end                        answers "STOP REASON", or "error CODE OPTION"
+ */
+#include "../../src/decision/drain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_OBSERVATIONS = 4000000 };
+
+static struct observation *seen;
+static size_t seen_count;
+
+static const char **option_named(struct drain_options *options, const char *name)
+{
+	const struct {
+		const char *name;
+		const char **value;
+	} known[] = {
+		{ "policy", &options->policy },
+		{ "floor", &options->floor },
+		{ "cap", &options->cap },
+		{ "grace", &options->grace },
+		{ "prestop", &options->prestop },
+		{ "reserve", &options->reserve },
+		{ "delay", &options->delay },
+		{ "window", &options->window },
+		{ "lossBudget", &options->loss_budget },
+		{ "convergence", &options->convergence },
+		{ "quorum", &options->quorum },
+		{ "requestQuiet", &options->request_quiet },
+		{ "maxSenders", &options->max_senders },
+	};
+	if (strcmp(name, "consumers") == 0 && options->consumer_count < MOST_CONSUMERS)
+		return &options->consumers[options->consumer_count++];
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (strcmp(known[i].name, name) == 0)
+			return known[i].value;
+	fprintf(stderr, "no such option: %s\n", name);
+	exit(2);
+}
+
+static enum observation_type type_named(const char *name)
+{
+	static const char *const names[] = { "watching",  "termination", "connection",	    "request", "rate",
+					     "in-flight", "acknowledgement", "blind", "force" };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(names[i], name) == 0)
+			return (enum observation_type)i;
+	fprintf(stderr, "no such observation: %s\n", name);
+	exit(2);
+}
+
+static void play(const struct drain_options *options)
+{
+	struct drain_config config;
+	struct error error;
+	if (!parse_config(options, &config, &error)) {
+		printf("error %s %s\n", error_name(error.code), error.option);
+		return;
+	}
+	struct drain drain;
+	drain_init(&drain, &config);
+	size_t next = 0;
+	double now = seen_count > 0 ? seen[0].at : 0;
+	for (;;) {
+		while (next < seen_count && seen[next].at <= now)
+			drain_observe(&drain, seen[next++]);
+		struct decision decision = drain_decide(&drain, now);
+		if (decision.stop) {
+			printf("%.17g %s\n", now, stop_reason_names[decision.reason]);
+			break;
+		}
+		now = fmin(next < seen_count ? seen[next].at : INFINITY, decision.until);
+		if (isinf(now)) {
+			printf("error no-termination -\n");
+			break;
+		}
+	}
+	drain_free(&drain);
+}
+
+int main(void)
+{
+	struct drain_options options = { 0 };
+	char *line = NULL;
+	size_t size = 0;
+	seen = calloc(MOST_OBSERVATIONS, sizeof *seen);
+	while (seen && getline(&line, &size, stdin) > 0) {
+		char word[20], name[200], value[200], at[64];
+		if (sscanf(line, "option %199s %199s", name, value) == 2) {
+			*option_named(&options, name) = strdup(value);
+		} else if (sscanf(line, "see %19s %63s %199s %199s", word, at, name, value) == 4) {
+			if (seen_count == MOST_OBSERVATIONS)
+				return 3;
+			seen[seen_count++] = (struct observation){ .type = type_named(word),
+								   .at = strtod(at, NULL),
+								   .name = strdup(name),
+								   .value = strtod(value, NULL) };
+		} else if (strcmp(line, "end\n") == 0) {
+			play(&options);
+			fflush(stdout);
+			options = (struct drain_options){ 0 };
+			seen_count = 0;
+		} else {
+			fprintf(stderr, "not understood: %s", line);
+			return 2;
+		}
+	}
+	return 0;
+}

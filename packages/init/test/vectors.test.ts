@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { test } from "node:test";
+import fc from "fast-check";
+import {
+  DrainError,
+  expandVector,
+  parseConfig,
+  policyKinds,
+  runVector,
+  type DecisionVector,
+  type DrainOptions,
+  type Observation,
+} from "@lameduck/drain";
+import { nativeProgram, withoutCompiler } from "./compiled.ts";
+
+const folder = fileURLToPath(new URL("../../drain/vectors/", import.meta.url));
+
+function linesOf(vector: Pick<DecisionVector, "config">, observations: readonly Observation[]): string {
+  const options = Object.entries(vector.config).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).map((each) => `option ${name} ${String(each)}`),
+  );
+  return [...options, ...observations.map(lineOf), "end", ""].join("\n");
+}
+
+function lineOf(seen: Observation): string {
+  switch (seen.type) {
+    case "arrival":
+      return `see ${seen.kind} ${seen.at} ${seen.sender} -`;
+    case "rate":
+      return `see rate ${seen.at} ${seen.sender} ${seen.perSecond}`;
+    case "in-flight":
+      return `see in-flight ${seen.at} - ${seen.change}`;
+    case "acknowledgement":
+      return `see acknowledgement ${seen.at} ${seen.consumer} -`;
+    case "blind":
+      return `see blind ${seen.at} - ${seen.from}`;
+    default:
+      return `see ${seen.type} ${seen.at} - -`;
+  }
+}
+
+/** What the C core answers, a line for each vector. */
+function answers(input: string): string[] {
+  const { stdout, stderr, status } = spawnSync(nativeProgram("vectors"), { input, encoding: "utf8" });
+  assert.equal(status, 0, stderr);
+  return stdout.trimEnd().split("\n");
+}
+
+for (const file of readdirSync(folder).sort()) {
+  const vectors = JSON.parse(readFileSync(folder + file, "utf8")) as DecisionVector[];
+  for (const vector of vectors)
+    test(`in C, ${file}: ${vector.name}`, { skip: withoutCompiler }, () => {
+      const [answer = ""] = answers(linesOf(vector, expandVector(vector)));
+      const [stop, reason] = answer.split(" ");
+      assert.equal(reason, vector.expect.reason, answer);
+      assert.ok(Math.abs(Number(stop) - vector.expect.stop) <= 1, `${answer}, not ${vector.expect.stop}`);
+    });
+}
+
+const sender = fc.constantFrom("a", "b", "c", "d", "e");
+const at = fc.integer({ min: -60_000, max: 25_000 });
+const observation: fc.Arbitrary<Observation> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      type: fc.constant("arrival" as const),
+      at,
+      sender,
+      kind: fc.constantFrom("connection" as const, "request" as const),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant("rate" as const),
+      at,
+      sender,
+      perSecond: fc.double({ min: 0, max: 1000, noNaN: true }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant("in-flight" as const),
+      at,
+      change: fc.integer({ min: -2, max: 2 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant("watching" as const), at }) },
+);
+const duration = fc.integer({ min: 0, max: 40_000 });
+const options: fc.Arbitrary<DrainOptions> = fc.record(
+  {
+    policy: fc.constantFrom(...policyKinds.filter((kind) => kind !== "acknowledged")),
+    floor: duration,
+    grace: duration,
+    cap: duration,
+    prestop: duration,
+    reserve: duration,
+    delay: duration,
+    window: duration,
+    convergence: duration,
+    requestQuiet: duration,
+    lossBudget: fc.constantFrom(1e-6, 0.0002, 0.001, 0.1, 0),
+    maxSenders: fc.constantFrom(1, 2, 1024),
+  },
+  { requiredKeys: [] },
+);
+
+function expected(config: DrainOptions, observations: readonly Observation[]): string {
+  try {
+    parseConfig(config);
+  } catch (error) {
+    if (error instanceof DrainError) return `error ${error.code} ${error.option}`;
+    throw error;
+  }
+  const { stop, reason } = runVector({
+    name: "",
+    why: "",
+    config,
+    observations,
+    expect: { stop: 0, reason: "cap" },
+  });
+  return `${stop} ${reason}`;
+}
+
+test("C and TypeScript decide alike on any observations and settings", { skip: withoutCompiler }, () => {
+  const cases = fc.sample(fc.tuple(options, fc.array(observation, { maxLength: 60 })), {
+    numRuns: 2_000,
+    seed: 7,
+  });
+  const played = cases.map(([config, seen]) => {
+    const all = [...seen, { type: "termination", at: 0 } as const].sort((a, b) => a.at - b.at);
+    return { config, all };
+  });
+  const inC = answers(played.map(({ config, all }) => linesOf({ config }, all)).join(""));
+  assert.equal(inC.length, played.length);
+  for (const [index, { config, all }] of played.entries()) {
+    const want = expected(config, all);
+    const got = inC[index] ?? "";
+    const about = `${JSON.stringify(config)} ${JSON.stringify(all)}: C says ${got}, TypeScript ${want}`;
+    if (want.startsWith("error")) assert.equal(got, want, about);
+    else {
+      assert.equal(got.split(" ")[1], want.split(" ")[1], about);
+      assert.ok(Math.abs(parseFloat(got) - parseFloat(want)) <= 1, about);
+    }
+  }
+});

@@ -1,0 +1,23 @@
+/** `npm run build -w packages/init`: static binaries for x64 and arm64, as far as there are compilers for them here. */
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { compile, packageRoot, programSources, releaseFlags } from "./compile.ts";
+import { findCompiler, type Architecture } from "./compilers.ts";
+
+const architectures: readonly Architecture[] = ["x64", "arm64"];
+const missing = architectures.filter((architecture) => !build(architecture));
+if (missing.length === architectures.length) process.exitCode = 1;
+
+function build(architecture: Architecture): boolean {
+  const compiler = findCompiler(architecture);
+  if (!compiler) {
+    process.stderr.write(
+      `no compiler for ${architecture}: install ${architecture === "x64" ? "musl-tools or gcc" : "gcc-aarch64-linux-gnu"}\n`,
+    );
+    return false;
+  }
+  const output = join(packageRoot, "dist", `lameduck-init-${architecture}`);
+  compile(compiler.command, releaseFlags, programSources(), output);
+  process.stdout.write(`${output}: ${statSync(output).size} bytes (${compiler.libc}, ${compiler.command})\n`);
+  return true;
+}

@@ -1,0 +1,43 @@
+import { spawnSync } from "node:child_process";
+import { globSync, mkdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Where package.json is: one folder up from here, as source and as built. */
+export const packageRoot = fileURLToPath(new URL("..", import.meta.url));
+
+const warnings = ["-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"];
+/** Sections of their own let the linker drop what is not used; without separate-code it need not pad to pages. */
+export const releaseFlags: readonly string[] = (
+  "-Os -static -s -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections " +
+  "-Wl,--gc-sections -Wl,-z,noseparate-code -Wl,--build-id=none"
+).split(" ");
+
+/** All C files of the program. */
+export function programSources(): string[] {
+  return globSync("src/**/*.c", { cwd: packageRoot })
+    .sort()
+    .map((path) => join(packageRoot, path));
+}
+
+/** Those that a harness with a main of its own links with. */
+export function librarySources(): string[] {
+  return programSources().filter((path) => !path.endsWith("/src/main.c"));
+}
+
+/** @throws {Error} with what the compiler said. */
+export function compile(
+  command: string,
+  flags: readonly string[],
+  sources: readonly string[],
+  output: string,
+): void {
+  mkdirSync(dirname(output), { recursive: true });
+  const { version } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as {
+    version: string;
+  };
+  const stamp = `-DLAMEDUCK_VERSION="${version}"`;
+  const arguments_ = [...warnings, stamp, ...flags, ...sources, "-o", output, "-lm"];
+  const { status, stderr, error } = spawnSync(command, arguments_, { encoding: "utf8" });
+  if (status !== 0) throw new Error(`${command} failed: ${error?.message ?? stderr}`);
+}
