@@ -1,0 +1,166 @@
+import { Exchange } from "./exchange.ts";
+import type { LoadPlan } from "./plan.ts";
+import type { Progress } from "./protocol.ts";
+import type { RecordTable } from "./records.ts";
+import { Schedule } from "./schedule.ts";
+import type { LoadSender } from "./sender.ts";
+
+/** How often deadlines are looked at, milliseconds: a time-out is that much late at most. */
+const deadlineStep = 10;
+
+/** Lateness at the end of the load that is the timer's or one busy moment's, milliseconds. */
+const tolerated = 100;
+
+/** Fires each request when the schedule says so, whatever became of the ones before, and sees every one to its end. */
+export class LoadEngine {
+  readonly #plan: LoadPlan;
+  readonly #senders: readonly LoadSender[];
+  readonly #table: RecordTable;
+  readonly #now: () => number;
+  readonly #schedule: Schedule;
+  readonly #connecting: Deadlines;
+  readonly #answering: Deadlines;
+  #start = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #deadlineTimer: NodeJS.Timeout | undefined;
+  #due = 0;
+  #finished = 0;
+  #lost = 0;
+  #notSent = 0;
+  #drained: (() => void) | undefined;
+
+  constructor(options: {
+    plan: LoadPlan;
+    weights: readonly number[];
+    senders: readonly LoadSender[];
+    table: RecordTable;
+    seed: number;
+    now: () => number;
+  }) {
+    this.#plan = options.plan;
+    this.#senders = options.senders;
+    this.#table = options.table;
+    this.#now = options.now;
+    this.#schedule = new Schedule(options.plan, options.weights, options.seed);
+    this.#connecting = new Deadlines(options.plan.connectTimeout);
+    this.#answering = new Deadlines(options.plan.timeout);
+  }
+
+  get progress(): Progress {
+    return {
+      due: this.#due,
+      finished: this.#finished,
+      lost: this.#lost,
+      notSent: this.#notSent,
+      inFlight: this.#due - this.#finished,
+    };
+  }
+
+  /** @returns when the schedule's time began. */
+  begin(): number {
+    this.#start = this.#now();
+    this.#deadlineTimer = setInterval(() => this.#expire(), deadlineStep);
+    this.#fire();
+    return this.#start;
+  }
+
+  /** No more requests; resolves when every one has ended, at the latest with the last time-out. */
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#abandonLate();
+    this.#fireDue();
+    if (this.#finished < this.#due)
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve;
+      });
+    clearInterval(this.#deadlineTimer);
+  }
+
+  readonly #fire = (): void => {
+    this.#fireDue();
+    const wait = this.#start + this.#schedule.due - this.#now();
+    if (wait !== Infinity) this.#timer = setTimeout(this.#fire, Math.max(0, wait));
+  };
+
+  #fireDue(): void {
+    const now = this.#now();
+    while (this.#start + this.#schedule.due <= now) this.#send(now);
+  }
+
+  #send(fired: number): void {
+    const exchange = this.#take(fired);
+    this.#connecting.add(exchange, fired);
+    this.#answering.add(exchange, fired);
+    this.#senders[exchange.record.sender]?.send(exchange);
+  }
+
+  #take(fired: number): Exchange {
+    const slot = this.#schedule.take();
+    this.#due++;
+    return new Exchange({
+      row: this.#table.begin(),
+      intended: this.#start + slot.at,
+      fired,
+      mode: slot.mode,
+      kind: slot.kind,
+      sender: slot.sender,
+      path: this.#plan.paths[slot.kind],
+      expectation: this.#plan.expect[slot.kind],
+      meant: this.#plan.meantStatuses,
+      done: this.#done,
+    });
+  }
+
+  readonly #done = (exchange: Exchange): void => {
+    const { record } = exchange;
+    this.#table.write(exchange.row, record);
+    this.#finished++;
+    if (record.outcome === "not-sent") this.#notSent++;
+    else if (record.outcome !== "ok") this.#lost++;
+    if (this.#finished === this.#due) this.#drained?.();
+  };
+
+  /** What was due long before the load was stopped is not sent any more: the generator's own lateness, counted, not forgotten. */
+  #abandonLate(): void {
+    const now = this.#now();
+    while (this.#start + this.#schedule.due <= now - tolerated) {
+      const exchange = this.#take(now);
+      exchange.record.fired = undefined;
+      exchange.fail({ outcome: "not-sent", error: "LATE" }, now);
+    }
+  }
+
+  #expire(): void {
+    const now = this.#now();
+    this.#connecting.expire(now, (exchange) => exchange.record.sent === undefined);
+    this.#answering.expire(now, () => true);
+  }
+}
+
+/** Requests in the order of their deadlines, which is the order they were fired in because all have the same time. */
+class Deadlines {
+  readonly #time: number;
+  #queue: { readonly exchange: Exchange; readonly at: number }[] = [];
+  #head = 0;
+
+  constructor(time: number) {
+    this.#time = time;
+  }
+
+  add(exchange: Exchange, from: number): void {
+    this.#queue.push({ exchange, at: from + this.#time });
+  }
+
+  expire(now: number, applies: (exchange: Exchange) => boolean): void {
+    for (let first = this.#queue[this.#head]; first; first = this.#queue[++this.#head]) {
+      if (!first.exchange.ended) {
+        if (first.at > now) break;
+        if (applies(first.exchange)) first.exchange.giveUp();
+      }
+    }
+    if (this.#head > 10_000) {
+      this.#queue = this.#queue.slice(this.#head);
+      this.#head = 0;
+    }
+  }
+}

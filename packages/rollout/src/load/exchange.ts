@@ -1,0 +1,103 @@
+import type { ConnectionMode, Outcome, RequestKind } from "../model/request.ts";
+import type { Expectation } from "./plan.ts";
+import type { Finished } from "./records.ts";
+import type { ResponseReader } from "./response.ts";
+
+/** What ends a request other than an answer. */
+export interface Failure {
+  readonly outcome: Outcome;
+  readonly error: string;
+}
+
+/** One request from the moment it is due until it has ended; ends exactly once. */
+export class Exchange {
+  readonly row: number;
+  readonly record: Finished;
+  readonly path: string;
+  readonly expectation: Expectation | undefined;
+  readonly #meant: readonly number[];
+  readonly #done: (exchange: Exchange) => void;
+  #ended = false;
+  /** Gives the request up; set by whatever is carrying it. */
+  giveUp: () => void = () => this.fail({ outcome: "timeout", error: "ETIMEDOUT" }, this.record.intended);
+
+  constructor(options: {
+    row: number;
+    intended: number;
+    fired: number;
+    mode: ConnectionMode;
+    kind: RequestKind;
+    sender: number;
+    path: string;
+    expectation: Expectation | undefined;
+    meant: readonly number[];
+    done: (exchange: Exchange) => void;
+  }) {
+    this.row = options.row;
+    this.path = options.path;
+    this.expectation = options.expectation;
+    this.#meant = options.meant;
+    this.#done = options.done;
+    this.record = {
+      intended: options.intended,
+      fired: options.fired,
+      sent: undefined,
+      finished: undefined,
+      mode: options.mode,
+      kind: options.kind,
+      sender: options.sender,
+      pod: undefined,
+      podKnownBy: undefined,
+      connection: undefined,
+      reused: false,
+      connected: undefined,
+      outcome: "timeout",
+      status: undefined,
+      error: undefined,
+      received: 0,
+      retries: undefined,
+      endedBySender: false,
+    };
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  get mode(): ConnectionMode {
+    return this.record.mode;
+  }
+
+  /** Bytes of body that have to be kept to check it. */
+  get wanted(): number {
+    const text = this.expectation?.text;
+    return text === undefined ? 0 : text.length + 1;
+  }
+
+  fail(failure: Failure, at: number): void {
+    if (this.#ended) return;
+    this.record.error = failure.error;
+    this.#end(failure.outcome, at);
+  }
+
+  answered(response: ResponseReader, at: number): void {
+    if (this.#ended) return;
+    this.#end(this.#judge(response), at);
+  }
+
+  #judge(response: ResponseReader): Outcome {
+    if (response.status >= 500) return this.#meant.includes(response.status) ? "ok" : "bad-status";
+    // What the app answers is known for its successes only: a redirect or a 404 has a body of its own.
+    if (response.status >= 300 || this.expectation === undefined) return "ok";
+    const { bytes, text } = this.expectation;
+    if (bytes !== undefined && bytes !== response.body) return "wrong-body";
+    return text === undefined || text === response.text ? "ok" : "wrong-body";
+  }
+
+  #end(outcome: Outcome, at: number): void {
+    this.#ended = true;
+    this.record.outcome = outcome;
+    this.record.finished = at;
+    this.#done(this);
+  }
+}

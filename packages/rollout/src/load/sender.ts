@@ -1,0 +1,26 @@
+import type { Random } from "../model/random.ts";
+import type { SenderEvent } from "../model/timeline.ts";
+import type { Change } from "../senders/change.ts";
+import type { Dial } from "./dialer.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** A sender inside the generator: takes each request to a pod, or to its proxy. */
+export interface LoadSender {
+  send(exchange: Exchange): void;
+  learn(change: Change): void;
+  stop(): void;
+}
+
+type WithoutSender<T> = T extends unknown ? Omit<T, "sender" | "at"> : never;
+/** What a sender did; name and time are added where it is told. */
+export type Deed = WithoutSender<SenderEvent>;
+
+/** What the generator gives to each sender. */
+export interface SenderContext {
+  readonly now: () => number;
+  readonly random: Random;
+  readonly dial: Dial;
+  readonly tell: (deed: Deed) => void;
+  /** Least time between two applications of news, milliseconds. */
+  readonly spacing: number;
+}

@@ -1,0 +1,79 @@
+import type { HttpConnection } from "../../load/connection.ts";
+import type { Exchange } from "../../load/exchange.ts";
+import type { LoadSender, SenderContext } from "../../load/sender.ts";
+import type { Endpoint } from "../../model/endpoints.ts";
+import type { Change } from "../change.ts";
+import { Chooser } from "../chooser.ts";
+import { refuse } from "./refuse.ts";
+
+/**
+ * A caller behind kube-proxy: each new connection goes to a random endpoint, as the statistic match of its rules does, and stays there.
+ * With `cuts`, connections to a pod are reset when the sender converges, as some eBPF balancers do.
+ */
+export class L4Sender implements LoadSender {
+  readonly #context: SenderContext;
+  readonly #chooser: Chooser;
+  readonly #idle: HttpConnection[] = [];
+  readonly #byPod = new Map<string, Set<HttpConnection>>();
+
+  constructor(context: SenderContext, options: { cuts: boolean }) {
+    this.#context = context;
+    this.#chooser = new Chooser({
+      now: context.now,
+      spacing: context.spacing,
+      choice: "ready-else-serving",
+      tell: context.tell,
+      ...(options.cuts ? { left: (endpoint: Endpoint) => this.#sever(endpoint.pod) } : {}),
+    });
+  }
+
+  send(exchange: Exchange): void {
+    const kept = exchange.mode === "pooled" ? this.#kept() : undefined;
+    if (kept) {
+      kept.send(exchange);
+      return;
+    }
+    const { chosen } = this.#chooser;
+    if (chosen.length === 0) refuse(exchange, this.#context.now());
+    else this.#dial(this.#context.random.pick(chosen)).send(exchange);
+  }
+
+  learn(change: Change): void {
+    this.#chooser.learn(change);
+  }
+
+  stop(): void {
+    this.#chooser.stop();
+    for (const connections of this.#byPod.values()) for (const connection of connections) connection.retire();
+  }
+
+  /** The connection used last: pools that do so shrink to what they need. */
+  #kept(): HttpConnection | undefined {
+    for (let kept = this.#idle.pop(); kept; kept = this.#idle.pop()) {
+      if (kept.reusable) return kept;
+      kept.retire();
+    }
+    return undefined;
+  }
+
+  #dial(endpoint: Endpoint): HttpConnection {
+    const connection = this.#context.dial(endpoint, {
+      idle: (free) => this.#idle.push(free),
+      gone: (ended) => {
+        this.#byPod.get(endpoint.pod)?.delete(ended);
+        const at = this.#idle.lastIndexOf(ended);
+        if (at !== -1) this.#idle.splice(at, 1);
+      },
+    });
+    let connections = this.#byPod.get(endpoint.pod);
+    if (!connections) this.#byPod.set(endpoint.pod, (connections = new Set()));
+    connections.add(connection);
+    return connection;
+  }
+
+  #sever(pod: string): void {
+    const connections = [...(this.#byPod.get(pod) ?? [])];
+    for (const connection of connections) connection.sever();
+    this.#context.tell({ type: "severed", pod, connections: connections.length });
+  }
+}

@@ -1,0 +1,8 @@
+export { LoadError, loadErrors, type LoadErrorCode } from "../load/errors.ts";
+export { parseLoad, type Expectation, type LoadOptions, type LoadPlan } from "../load/plan.ts";
+export type { Progress } from "../load/protocol.ts";
+export { isOwnTarget } from "../load/targets.ts";
+export type { Delay } from "./delay.ts";
+export { startFleet, type FleetOptions, type LoadResult, type SenderFleet } from "./fleet.ts";
+export { parsePropagation, presets, type PresetName, type Propagation } from "./presets.ts";
+export { senderKinds, type HealthCheck, type SenderKind, type SenderSpec } from "./spec.ts";

@@ -1,0 +1,60 @@
+import type { Change, EndpointState } from "./change.ts";
+
+/** Applies changes when their time has come, never two applications closer together than `spacing`. */
+export class Learner {
+  readonly #now: () => number;
+  readonly #spacing: number;
+  readonly #apply: (states: readonly EndpointState[]) => void | Promise<void>;
+  readonly #waiting: Change[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #notBefore = -Infinity;
+  #applying = false;
+  #stopped = false;
+
+  constructor(options: {
+    now: () => number;
+    spacing: number;
+    /** May take time (a reload); changes that come due meanwhile are applied together after it. */
+    apply: (states: readonly EndpointState[]) => void | Promise<void>;
+  }) {
+    this.#now = options.now;
+    this.#spacing = options.spacing;
+    this.#apply = options.apply;
+  }
+
+  learn(change: Change): void {
+    // News of one pod comes in order even when a later message would have been faster.
+    const after = this.#waiting.findLastIndex((other) => other.at <= change.at);
+    this.#waiting.splice(after + 1, 0, change);
+    this.#arm();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  #arm(): void {
+    clearTimeout(this.#timer);
+    const first = this.#waiting[0];
+    if (!first || this.#applying || this.#stopped) return;
+    const wait = Math.max(first.at, this.#notBefore) - this.#now();
+    this.#timer = setTimeout(() => void this.#due(), Math.max(0, Math.ceil(wait)));
+  }
+
+  async #due(): Promise<void> {
+    const now = this.#now();
+    const count = this.#waiting.findIndex((change) => change.at > now);
+    const due = this.#waiting.splice(0, count === -1 ? this.#waiting.length : count);
+    if (due.length > 0) {
+      this.#applying = true;
+      try {
+        await this.#apply(due.map((change) => change.state));
+      } finally {
+        this.#applying = false;
+        this.#notBefore = this.#now() + this.#spacing;
+      }
+    }
+    this.#arm();
+  }
+}

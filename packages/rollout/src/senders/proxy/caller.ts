@@ -1,0 +1,75 @@
+import type { HttpConnection } from "../../load/connection.ts";
+import type { Place } from "../../load/dialer.ts";
+import type { Exchange } from "../../load/exchange.ts";
+import type { ResponseReader } from "../../load/response.ts";
+import type { LoadSender, SenderContext } from "../../load/sender.ts";
+import type { Change } from "../change.ts";
+
+/** The callers in front of a proxy: the proxy chooses the pod and tells in a header which one it was. */
+export class ProxyCaller implements LoadSender {
+  readonly #context: SenderContext;
+  readonly #place: Place;
+  readonly #idle: HttpConnection[] = [];
+  readonly #all = new Set<HttpConnection>();
+  readonly #pods = new Map<string, string>();
+
+  constructor(context: SenderContext, place: Place) {
+    this.#context = context;
+    this.#place = { address: place.address, port: place.port };
+  }
+
+  send(exchange: Exchange): void {
+    const kept = exchange.mode === "pooled" ? this.#kept() : undefined;
+    (kept ?? this.#dial()).send(exchange);
+  }
+
+  /** The proxy learns by itself; here only the names of addresses are noted, for proxies that tell no names. */
+  learn({ state: { endpoint } }: Change): void {
+    this.#pods.set(`${endpoint.address}:${endpoint.port}`, endpoint.pod);
+  }
+
+  stop(): void {
+    for (const connection of this.#all) connection.retire();
+  }
+
+  #kept(): HttpConnection | undefined {
+    for (let kept = this.#idle.pop(); kept; kept = this.#idle.pop()) {
+      if (kept.reusable) return kept;
+      kept.retire();
+    }
+    return undefined;
+  }
+
+  #dial(): HttpConnection {
+    const connection = this.#context.dial(this.#place, {
+      idle: (free) => this.#idle.push(free),
+      gone: (ended) => {
+        this.#all.delete(ended);
+        const at = this.#idle.lastIndexOf(ended);
+        if (at !== -1) this.#idle.splice(at, 1);
+      },
+      answered: (exchange, response) => this.#note(exchange, response),
+    });
+    this.#all.add(connection);
+    return connection;
+  }
+
+  #note({ record }: Exchange, { told }: ResponseReader): void {
+    const upstream = told.upstream === undefined ? undefined : this.#podOf(told.upstream);
+    record.pod = told.pod ?? upstream;
+    if (record.pod !== undefined) record.podKnownBy = told.pod === undefined ? "proxy" : "header";
+    record.retries = told.retries;
+    // Where the proxy failed, its own connection to the pod is what matters, and what it tells is about that one.
+    if (told.error !== undefined) {
+      record.error = told.error;
+      if (told.reused !== undefined) record.reused = told.reused;
+      if (told.connected !== undefined) record.connected = told.connected;
+    }
+  }
+
+  /** nginx lists every server it tried, the last one answered. */
+  #podOf(upstream: string): string | undefined {
+    const last = upstream.split(/[,:] /).at(-1)?.trim() ?? "";
+    return last === "" ? undefined : (this.#pods.get(last) ?? last);
+  }
+}
