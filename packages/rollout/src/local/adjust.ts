@@ -19,15 +19,18 @@ export function adjustTemplate(template: PodTemplate, adjustments: Adjustments):
     containers: template.containers.map((container) =>
       adjustContainer(container, container === serving, adjustments),
     ),
+    initContainers: template.initContainers.map((container) =>
+      container.sidecar
+        ? { ...container, ...adjustContainer(container, container === serving, adjustments) }
+        : container,
+    ),
   };
 }
 
-/** The container that declares the port senders go to; without one that does, the first. */
+/** The container that declares the port senders go to, be it a sidecar; without one that does, the first. */
 export function servingContainer(template: PodTemplate): ContainerTemplate | undefined {
-  return (
-    template.containers.find(({ ports }) => ports.some(({ port }) => port === template.port)) ??
-    template.containers[0]
-  );
+  const kept = [...template.containers, ...template.initContainers.filter(({ sidecar }) => sidecar)];
+  return kept.find(({ ports }) => ports.some(({ port }) => port === template.port)) ?? template.containers[0];
 }
 
 function adjustContainer(

@@ -1,0 +1,98 @@
+import { readEnvironment, type ConfigMaps } from "./environment.ts";
+import type { Field } from "./field.ts";
+import { readHook, readPort, readProbe } from "./handlers.ts";
+import type { ContainerPort, ContainerTemplate, InitContainerTemplate, Mount } from "./template.ts";
+
+const known =
+  "name command args workingDir env envFrom ports volumeMounts lifecycle startupProbe livenessProbe readinessProbe restartPolicy";
+
+/** Of the image, the node or the terminal: there is neither here. */
+const meaningless =
+  "image imagePullPolicy resources securityContext terminationMessagePath terminationMessagePolicy stdin stdinOnce tty";
+
+export interface PodSurroundings {
+  readonly graceSeconds: number;
+  readonly emptyDirs: readonly string[];
+  /** Volumes of other kinds, which cannot be had here. */
+  readonly otherVolumes: readonly string[];
+  readonly configMaps: ConfigMaps;
+}
+
+export function readContainer(field: Field, pod: PodSurroundings): ContainerTemplate {
+  field.onlyKnows(known.split(" "), meaningless.split(" "));
+  const name = field.at("name").mustText();
+  const ports = readPorts(field.at("ports"));
+  const workingDirectory = field.at("workingDir").text();
+  const lifecycle = field.at("lifecycle");
+  return withoutUndefined({
+    name,
+    command: readCommand(field, name),
+    workingDirectory,
+    env: readEnvironment(field, pod.configMaps),
+    ports,
+    startup: readProbe(field.at("startupProbe"), "startup", ports),
+    liveness: readProbe(field.at("livenessProbe"), "liveness", ports),
+    readiness: readProbe(field.at("readinessProbe"), "readiness", ports),
+    postStart: readHook(lifecycle.at("postStart"), ports, pod.graceSeconds),
+    preStop: readHook(lifecycle.at("preStop"), ports, pod.graceSeconds),
+    mounts: readMounts(field.at("volumeMounts"), pod),
+  });
+}
+
+export function readInitContainer(field: Field, pod: PodSurroundings): InitContainerTemplate {
+  const policy = field.at("restartPolicy");
+  if (policy.exists) policy.oneOf(["Always"], "Always");
+  if (!policy.exists)
+    for (const key of ["lifecycle", "startupProbe", "livenessProbe", "readinessProbe"])
+      if (field.at(key).exists)
+        field
+          .at(key)
+          .fail("LAMEDUCK_MANIFEST_INVALID", "is only for init containers with restartPolicy: Always");
+  return { ...readContainer(field, pod), sidecar: policy.exists };
+}
+
+function readCommand(field: Field, name: string): string[] {
+  const command = field.at("command").texts();
+  if (command.length > 0) return [...command, ...field.at("args").texts()];
+  const image = field.at("image").text();
+  return field.fail(
+    "LAMEDUCK_MANIFEST_NO_COMMAND",
+    `container ${name} has ${image ? `the image ${image} and ` : ""}no command`,
+  );
+}
+
+function readPorts(field: Field): ContainerPort[] {
+  return field
+    .items()
+    .filter((port) => port.at("protocol").oneOf(["TCP", "UDP", "SCTP"], "TCP") === "TCP")
+    .map((port) => {
+      const name = port.at("name").text();
+      return { port: readPort(port.at("containerPort"), []), ...(name ? { name } : {}) };
+    });
+}
+
+function readMounts(field: Field, pod: PodSurroundings): Mount[] {
+  return field.items().flatMap((mount) => {
+    const volume = mount.at("name").mustText();
+    const path = mount.at("mountPath").mustText();
+    if (pod.otherVolumes.includes(volume)) {
+      mount.warn(`${path} is left as this machine has it: volume ${volume} is no emptyDir`);
+      return [];
+    }
+    if (!pod.emptyDirs.includes(volume))
+      mount.at("name").fail("LAMEDUCK_MANIFEST_INVALID", `there is no volume "${volume}"`);
+    for (const key of ["subPath", "subPathExpr"])
+      if (mount.at(key).exists)
+        mount.at(key).fail("LAMEDUCK_MANIFEST_UNSUPPORTED", "is not supported by the local stage");
+    return [{ volume, path }];
+  });
+}
+
+type Defined<T> = { [Key in keyof T as undefined extends T[Key] ? never : Key]: T[Key] } & {
+  [Key in keyof T as undefined extends T[Key] ? Key : never]?: Exclude<T[Key], undefined>;
+};
+
+/** A field that is not given is absent, not undefined. */
+function withoutUndefined<T extends object>(value: T): Defined<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as Defined<T>;
+}

@@ -1,0 +1,55 @@
+import { readContainer, readInitContainer, type PodSurroundings } from "./container.ts";
+import type { ConfigMaps } from "./environment.ts";
+import type { Field } from "./field.ts";
+import type { PodTemplate } from "./template.ts";
+
+const known = ["containers", "initContainers", "terminationGracePeriodSeconds", "restartPolicy", "volumes"];
+
+/** Where it runs, as whom and with what right: here that is this machine and its user. */
+const meaningless =
+  "affinity automountServiceAccountToken dnsConfig dnsPolicy enableServiceLinks hostname imagePullSecrets nodeName " +
+  "nodeSelector os preemptionPolicy priority priorityClassName resources runtimeClassName schedulerName securityContext " +
+  "serviceAccount serviceAccountName subdomain tolerations topologySpreadConstraints";
+
+/** Everything but the port, which depends on the Service. */
+export function readPod(
+  metadata: Field,
+  spec: Field,
+  name: string,
+  namespace: string,
+  configMaps: ConfigMaps,
+): Omit<PodTemplate, "port"> {
+  spec.onlyKnows(known, meaningless.split(" "));
+  const graceSeconds = spec.at("terminationGracePeriodSeconds").whole(0, 30);
+  const volumes = spec.at("volumes").items();
+  const emptyDirs = volumes
+    .filter((volume) => volume.entries().some(([key]) => key === "emptyDir"))
+    .map(nameOf);
+  const surroundings: PodSurroundings = {
+    graceSeconds,
+    emptyDirs,
+    otherVolumes: volumes.map(nameOf).filter((volume) => !emptyDirs.includes(volume)),
+    configMaps,
+  };
+  const containers = spec.at("containers").items();
+  if (containers.length === 0)
+    spec.at("containers").fail("LAMEDUCK_MANIFEST_NO_CONTAINER", "there is no container");
+  return {
+    name,
+    namespace,
+    labels: metadata.at("labels").textMap(),
+    annotations: metadata.at("annotations").textMap(),
+    initContainers: spec
+      .at("initContainers")
+      .items()
+      .map((container) => readInitContainer(container, surroundings)),
+    containers: containers.map((container) => readContainer(container, surroundings)),
+    graceSeconds,
+    restartPolicy: spec.at("restartPolicy").oneOf(["Always", "OnFailure", "Never"], "Always"),
+    emptyDirs,
+  };
+}
+
+function nameOf(field: Field): string {
+  return field.at("name").mustText();
+}
