@@ -40,7 +40,7 @@ export async function bringUp({
   await requireHost(say);
   const cache = cacheDirectory();
   const programs = await buildPrograms(cache, say);
-  const store = await prepareStore(catalogue(programs.pause), programs, cache, say);
+  const store = await prepareStore(await catalogue(programs), programs, cache, say);
   const runc = await requireProgram("runc");
   signal.throwIfAborted();
 

@@ -5,7 +5,14 @@ export { ClusterError, clusterErrors, type ClusterErrorCode } from "./errors.ts"
 export { stateDirectory } from "./host/paths.ts";
 export { whyNot } from "./host/requirements.ts";
 export { until, type UntilOptions } from "./host/until.ts";
-export { nodeImage } from "./images/catalogue.ts";
+export {
+  haproxyImage,
+  initPath,
+  nginxImage,
+  nodeImage,
+  pythonImage,
+  recorderImage,
+} from "./images/catalogue.ts";
 export type { ProxyMode } from "./node.ts";
 export type { ClusterOptions, Settings } from "./options.ts";
 export { leftovers, tearDown } from "./teardown.ts";

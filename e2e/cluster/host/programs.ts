@@ -5,16 +5,18 @@ import { ClusterError } from "../errors.ts";
 import { findProgram, requireProgram } from "./requirements.ts";
 import { attempt, run } from "./run.ts";
 
-/** One directory of programs per Go module, plus pause: where each is. */
+/** One directory of programs per Go module, and our own two programs in C. */
 export interface Programs {
   readonly kubernetes: string;
   readonly runtime: string;
   readonly coredns: string;
   readonly pause: string;
+  /** Records what a kubelet does to a container. */
+  readonly recorder: string;
 }
 
 const sources = join(import.meta.dirname, "..", "go");
-const pauseSource = join(import.meta.dirname, "..", "images", "pause.c");
+const ownSources = join(import.meta.dirname, "..", "images");
 
 const exists = (path: string): Promise<boolean> =>
   access(path).then(
@@ -77,8 +79,10 @@ async function buildModule(module: string, cache: string, say: (line: string) =>
   });
 }
 
-async function buildPause(cache: string): Promise<string> {
-  const directory = join(cache, "programs", `pause-${await hashOf(pauseSource)}`);
+/** Static, so that each is an image by itself. */
+async function compile(name: string, cache: string): Promise<string> {
+  const source = join(ownSources, `${name}.c`);
+  const directory = join(cache, "programs", `${name}-${await hashOf(source)}`);
   await builtOnce(directory, async (into) => {
     const gcc = await requireProgram("gcc");
     await run(gcc, [
@@ -89,19 +93,21 @@ async function buildPause(cache: string): Promise<string> {
       "-Wextra",
       "-Werror",
       "-o",
-      join(into, "pause"),
-      pauseSource,
+      join(into, name),
+      source,
+      "-lm",
     ]);
   });
-  return join(directory, "pause");
+  return join(directory, name);
 }
 
 /** Every program of the cluster, built at most once per content of go.mod and go.sum. */
 export async function buildPrograms(cache: string, say: (line: string) => void): Promise<Programs> {
-  const pause = await buildPause(cache);
+  const pause = await compile("pause", cache);
+  const recorder = await compile("recorder", cache);
   // One after the other: each build alone fills the machine.
   const runtime = await buildModule("runtime", cache, say);
   const kubernetes = await buildModule("kubernetes", cache, say);
   const coredns = await buildModule("coredns", cache, say);
-  return { kubernetes, runtime, coredns, pause };
+  return { kubernetes, runtime, coredns, pause, recorder };
 }

@@ -1,25 +1,147 @@
-import { join } from "node:path";
-import type { Image } from "./image.ts";
+import { access, readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Programs } from "../host/programs.ts";
+import { findProgram } from "../host/requirements.ts";
+import { run } from "../host/run.ts";
+import type { Image, ImageFile, Layer } from "./image.ts";
 
 export const pauseImage = "lameduck.test/pause:1";
 export const nodeImage = "lameduck.test/node:1";
+export const recorderImage = "lameduck.test/recorder:1";
+export const haproxyImage = "lameduck.test/haproxy:1";
+export const nginxImage = "lameduck.test/nginx:1";
+export const pythonImage = "lameduck.test/python:1";
 
 const samples = join(import.meta.dirname, "samples");
+const packages = join(import.meta.dirname, "..", "..", "..", "packages");
 
-/** Every image that the cluster's nodes are born with. */
-export function catalogue(pause: string): Image[] {
-  return [
-    { reference: pauseImage, layers: [{ files: [{ to: "/pause", from: pause }] }], entrypoint: ["/pause"] },
-    {
-      reference: nodeImage,
-      layers: [
-        {
-          files: [{ to: "/usr/local/bin/node", from: process.execPath, withLibraries: true }],
-          writable: ["/tmp"],
-        },
-        { files: [{ to: "/app/server.mjs", from: join(samples, "server.mjs"), mode: 0o644 }] },
-      ],
-      entrypoint: ["/usr/local/bin/node"],
-    },
+/** Where lameduck-init lies in every image, once it is built. */
+export const initPath = "/lameduck-init";
+const builtInit = join(packages, "init", "dist", "lameduck-init");
+
+const users: Layer = {
+  files: [
+    { to: "/etc/passwd", mode: 0o644, content: "root:x:0:0:root:/:/\nnobody:x:65534:65534:nobody:/:/\n" },
+    { to: "/etc/group", mode: 0o644, content: "root:x:0:\nnogroup:x:65534:\n" },
+  ],
+  writable: ["/tmp"],
+};
+
+/**
+ * Every image that the cluster's nodes are born with: those whose program this machine has. Layers that several images share
+ * (users, the init) are equal and stored once.
+ */
+export async function catalogue(programs: Programs): Promise<Image[]> {
+  const common = [users, ...(await initLayer())];
+  const images = [
+    scratch(pauseImage, "/pause", programs.pause),
+    scratch(recorderImage, "/recorder", programs.recorder),
+    await node(common),
+    await offTheShelf(haproxyImage, "haproxy", common, ["/var/lib/haproxy"]),
+    await offTheShelf(nginxImage, "nginx", common, ["/var/lib/nginx", "/var/log/nginx", "/run"]),
+    await python(common),
   ];
+  return images.filter((image) => image !== undefined);
 }
+
+const scratch = (reference: string, to: string, from: string): Image => ({
+  reference,
+  layers: [{ files: [{ to, from }] }],
+  entrypoint: [to],
+});
+
+async function initLayer(): Promise<Layer[]> {
+  if (!(await exists(builtInit))) return [];
+  return [{ files: [{ to: initPath, from: builtInit }] }];
+}
+
+/** Node, the sample server, and Lameduck's library as an installation from npm would lay it out. */
+async function node(common: readonly Layer[]): Promise<Image> {
+  const library: ImageFile[] = [];
+  for (const name of ["drain", "node"]) {
+    const installed = `/app/node_modules/@lameduck/${name}`;
+    const source = join(packages, name);
+    if (!(await exists(join(source, "dist")))) continue;
+    library.push({ to: `${installed}/package.json`, from: join(source, "package.json"), mode: 0o644 });
+    library.push(...(await tree(join(source, "dist"), `${installed}/dist`, /\.js$/)));
+  }
+  return {
+    reference: nodeImage,
+    layers: [
+      { files: [{ to: "/usr/local/bin/node", from: process.execPath, withLibraries: true }] },
+      ...common,
+      { files: [...(await tree(samples, "/app", /\.mjs$/)), ...library] },
+    ],
+    entrypoint: ["/usr/local/bin/node"],
+  };
+}
+
+async function offTheShelf(
+  reference: string,
+  name: string,
+  common: readonly Layer[],
+  writable: readonly string[],
+): Promise<Image | undefined> {
+  const program = await findProgram(name);
+  if (program === undefined) return undefined;
+  const to = `/usr/sbin/${name}`;
+  return {
+    reference,
+    layers: [{ files: [{ to, from: program, withLibraries: true }], writable }, ...common],
+    entrypoint: [to],
+  };
+}
+
+async function python(common: readonly Layer[]): Promise<Image | undefined> {
+  const program = (await exists("/usr/bin/python3")) ? "/usr/bin/python3" : await findProgram("python3");
+  if (program === undefined) return undefined;
+  const ask = "import sys, sysconfig; print(sys.executable); print(sysconfig.get_path('stdlib'))";
+  const [executable = program, library = ""] = (await run(program, ["-c", ask])).trim().split("\n");
+  const standard = await tree(
+    library,
+    library,
+    /\.(py|so)$/,
+    /^(test|tests|__pycache__|site-packages|dist-packages)$/,
+  );
+  return {
+    reference: pythonImage,
+    layers: [
+      { files: [{ to: executable, from: executable, withLibraries: true }, ...standard.map(withLibraries)] },
+      ...common,
+    ],
+    entrypoint: [executable],
+    environment: {
+      PYTHONDONTWRITEBYTECODE: "1",
+      PYTHONUNBUFFERED: "1",
+      PYTHONHOME: dirname(dirname(library)),
+    },
+  };
+}
+
+const withLibraries = (file: ImageFile): ImageFile =>
+  file.to.endsWith(".so") ? { ...file, withLibraries: true } : file;
+
+/** The files below a directory whose names match, sorted so that equal content gives equal layers. */
+async function tree(from: string, to: string, matching: RegExp, skip?: RegExp): Promise<ImageFile[]> {
+  const entries = await readdir(from, { withFileTypes: true });
+  const files: ImageFile[] = [];
+  for (const { name, ...entry } of entries.map(describe).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (entry.isDirectory && !skip?.test(name))
+      files.push(...(await tree(join(from, name), `${to}/${name}`, matching, skip)));
+    else if (entry.isFile && matching.test(name))
+      files.push({ to: `${to}/${name}`, from: join(from, name), mode: 0o644 });
+  }
+  return files;
+}
+
+const describe = (entry: { name: string; isDirectory(): boolean; isFile(): boolean }) => ({
+  name: entry.name,
+  isDirectory: entry.isDirectory(),
+  isFile: entry.isFile(),
+});
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );

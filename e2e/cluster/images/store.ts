@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { access, mkdir, rename, rm } from "node:fs/promises";
+import { access, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Programs } from "../host/programs.ts";
 import { attempt, run } from "../host/run.ts";
@@ -37,7 +37,21 @@ export async function prepareStore(
   } finally {
     await rm(workplace, { recursive: true, force: true });
   }
+  await removeOlder(join(cache, "images"));
   return store;
+}
+
+/** A changed sample makes a new store of some hundred megabytes; the two latest are enough. Running nodes keep their links. */
+async function removeOlder(directory: string): Promise<void> {
+  const names = (await readdir(directory)).filter((name) => /^store-[0-9a-f]+$/.test(name));
+  const dated = await Promise.all(
+    names.map(async (name) => ({
+      path: join(directory, name),
+      made: (await stat(join(directory, name))).ctimeMs,
+    })),
+  );
+  const old = dated.sort((a, b) => b.made - a.made).slice(2);
+  for (const { path } of old) await rm(path, { recursive: true, force: true });
 }
 
 const exists = (path: string): Promise<boolean> =>
