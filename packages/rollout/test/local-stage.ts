@@ -82,15 +82,20 @@ export class Observed {
   }
 
   /** The first such event, waited for if need be; the test's own time-out is the limit. */
-  async first<Type extends PodEvent["type"]>(
+  first<Type extends PodEvent["type"]>(type: Type, pod?: string, container?: string): Promise<EventOf<Type>> {
+    return this.nth(1, type, pod, container);
+  }
+
+  async nth<Type extends PodEvent["type"]>(
+    number: number,
     type: Type,
     pod?: string,
     container?: string,
   ): Promise<EventOf<Type>> {
     for (;;) {
-      const found = this.all(type, pod).find(
+      const found = this.all(type, pod).filter(
         (event) => container === undefined || ("container" in event && event.container === container),
-      );
+      )[number - 1];
       if (found) return found;
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }

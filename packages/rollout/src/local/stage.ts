@@ -1,5 +1,4 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PodTemplate, Strategy } from "../manifest/template.ts";
 import type { RunClock } from "../model/clock.ts";
@@ -55,7 +54,7 @@ export class Stage {
   readonly #controller: Controller;
   readonly #names: PodNames;
   readonly #image: Readonly<Record<string, string>>;
-  readonly #volumes = mkdtempSync(join(tmpdir(), "lameduck-"));
+  readonly #volumes: string;
   readonly #told = new Set<string>();
   #stopped: Promise<void> | undefined;
 
@@ -64,6 +63,7 @@ export class Stage {
     this.#clock = stageClock(options.clock);
     this.#template = adjustTemplate(options.template, options.adjustments ?? {});
     this.#names = options.names ?? new PodNames();
+    this.#volumes = mkdtempSync(join(options.network.scratch, "stage-"));
     this.#image = imageEnvironment(options.env ?? process.env);
     this.#controller = new Controller(options.replicas, {
       strategy: options.strategy,

@@ -1,11 +1,19 @@
 import { spawn } from "node:child_process";
-import { constants } from "node:os";
+import { mkdtempSync, rmSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
+import { join } from "node:path";
 import { StageError } from "../errors.ts";
 import { openLoopbackNetwork } from "./loopback.ts";
 import { openNamespaceNetwork } from "./namespaces.ts";
 import type { Network } from "./network.ts";
 import { dyingWithUs, signalStage } from "./lifetime.ts";
 import { findFabric, unshareArguments, type Fabric } from "./privileges.ts";
+
+/** What `enterStage` tells the process that it starts. */
+interface Entered {
+  readonly fabric: Fabric;
+  readonly scratch: string;
+}
 
 /** How a process learns that `enterStage` has put it where it is. Never passed on to pods. */
 export const stageVariable = "LAMEDUCK_STAGE";
@@ -38,11 +46,14 @@ export async function enterStage(
   const [file = "", ...rest] = await dyingWithUs(
     fabric.kind === "none" ? node : ["unshare", ...unshareArguments(fabric.kind), "--", ...node],
   );
+  // Made and removed out here, so that it is gone however the stage ended.
+  const scratch = mkdtempSync(join(tmpdir(), "lameduck-"));
+  const entered: Entered = { fabric, scratch };
   const child = spawn(file, rest, {
     stdio: "inherit",
     // A session of its own: a terminal's Ctrl-C reaches this process alone and is relayed once, not delivered twice.
     detached: true,
-    env: { ...process.env, ...options.env, [stageVariable]: JSON.stringify(fabric) },
+    env: { ...process.env, ...options.env, [stageVariable]: JSON.stringify(entered) },
   });
   const relay = (signal: NodeJS.Signals): void =>
     void (child.pid && signalStage(child.pid, fabric.kind !== "none", signal));
@@ -54,6 +65,7 @@ export async function enterStage(
     });
   } finally {
     for (const signal of relayed) process.off(signal, relay);
+    rmSync(scratch, { recursive: true, force: true });
   }
 }
 
@@ -68,10 +80,15 @@ export function insideStage(): boolean {
  */
 export async function openNetwork(): Promise<Network> {
   const text = process.env[stageVariable];
-  const fabric: Fabric = text
-    ? (JSON.parse(text) as Fabric)
-    : { kind: "none", because: "the stage was not entered" };
-  return fabric.kind === "none" ? openLoopbackNetwork(fabric.because) : openNamespaceNetwork(fabric);
+  const { fabric, scratch }: Entered = text
+    ? (JSON.parse(text) as Entered)
+    : {
+        fabric: { kind: "none", because: "the stage was not entered" },
+        scratch: mkdtempSync(join(tmpdir(), "lameduck-")),
+      };
+  return fabric.kind === "none"
+    ? openLoopbackNetwork(fabric.because, scratch)
+    : openNamespaceNetwork(fabric, scratch);
 }
 
 async function chooseFabric(choice: NetworkChoice): Promise<Fabric> {

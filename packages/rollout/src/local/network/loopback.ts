@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { createServer } from "node:net";
 import type { Launch } from "../runtime/launch.ts";
 import type { AttachOptions, Listening, Network, PodNetwork } from "./network.ts";
@@ -7,15 +8,16 @@ import { SocketTable } from "./socket-table.ts";
 const perBlock = 250;
 
 /** Pods as ordinary processes that share loopback: what works without any privilege, on any system. */
-export async function openLoopbackNetwork(because: string): Promise<Network> {
+export async function openLoopbackNetwork(because: string, scratch: string): Promise<Network> {
   // Linux answers on all of 127.0.0.0/8; macOS and the BSDs on 127.0.0.1 alone.
   const manyHosts = (await freePort("127.100.0.1").catch(() => undefined)) !== undefined;
-  return new LoopbackNetwork(because, manyHosts);
+  return new LoopbackNetwork(because, scratch, manyHosts);
 }
 
 class LoopbackNetwork implements Network {
   readonly kind = "shared loopback" as const;
   readonly because: string;
+  readonly scratch: string;
   readonly nodeAddress = "127.0.0.1";
   readonly limits = [
     "containers are not PID 1: a program without a handler dies at SIGTERM, where in a container it would ignore it",
@@ -27,8 +29,9 @@ class LoopbackNetwork implements Network {
   readonly #senders = new Map<string, string>();
   #attached = 0;
 
-  constructor(because: string, manyHosts: boolean) {
+  constructor(because: string, scratch: string, manyHosts: boolean) {
     this.because = because;
+    this.scratch = scratch;
     this.#manyHosts = manyHosts;
   }
 
@@ -54,6 +57,7 @@ class LoopbackNetwork implements Network {
   async close(): Promise<void> {
     this.#sockets.close();
     await this.#reaper.close();
+    rmSync(this.scratch, { recursive: true, force: true });
   }
 }
 

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { StageError } from "../errors.ts";
 import type { Launch } from "../runtime/launch.ts";
 import { nodeAddress, podAddressOf, prefixLength, senderAddressOf } from "./addresses.ts";
@@ -48,7 +48,10 @@ exec "$@"
 `;
 
 /** The network of a process that `enterStage` has put into a namespace of its own. */
-export async function openNamespaceNetwork(fabric: Exclude<Fabric, { kind: "none" }>): Promise<Network> {
+export async function openNamespaceNetwork(
+  fabric: Exclude<Fabric, { kind: "none" }>,
+  scratch: string,
+): Promise<Network> {
   await ip(
     `link set lo up
 link add name ${bridge} type bridge
@@ -61,20 +64,22 @@ link set ${bridge} up`,
   } catch {
     // Before Linux 6.1 pods share the machine's table; looks for listeners are then dearer, and rarer (listeners.ts).
   }
-  return new NamespaceNetwork(fabric);
+  return new NamespaceNetwork(fabric, scratch);
 }
 
 class NamespaceNetwork implements Network {
   readonly kind;
   readonly nodeAddress = nodeAddress;
   readonly limits = [];
+  readonly scratch: string;
   readonly #fabric: Exclude<Fabric, { kind: "none" }>;
   readonly #senders = new Map<string, Promise<string>>();
   readonly #pods = new Set<PodNamespace>();
   #attached = 0;
 
-  constructor(fabric: Exclude<Fabric, { kind: "none" }>) {
+  constructor(fabric: Exclude<Fabric, { kind: "none" }>, scratch: string) {
     this.#fabric = fabric;
+    this.scratch = scratch;
     this.kind =
       fabric.kind === "root"
         ? ("network namespaces as root" as const)
@@ -105,6 +110,7 @@ class NamespaceNetwork implements Network {
   async close(): Promise<void> {
     await Promise.all([...this.#pods].map((pod) => pod.detach()));
     await ip(`link del ${bridge}`);
+    rmSync(this.scratch, { recursive: true, force: true });
   }
 }
 

@@ -12,6 +12,8 @@ export interface Network {
   readonly nodeAddress: string;
   /** What differs from a cluster on this kind of network, for the person who reads the results. */
   readonly limits: readonly string[];
+  /** A directory for the pods' volumes, removed with the network. */
+  readonly scratch: string;
   /** An address from which one sender connects, so that pods can tell senders apart. */
   senderAddress(name: string): Promise<string>;
   attachPod(name: string, options: AttachOptions): Promise<PodNetwork>;
@@ -38,9 +40,9 @@ export interface PodNetwork {
   container(command: Launch, binds: readonly Bind[]): Launch;
   /** How to run a command beside a running container, given its process. */
   beside(pid: number, command: Launch): Launch;
-  /** Ports below this one need no privilege: whether somebody listens, at this moment. */
+  /** Whether somebody listens on the port, at this moment. */
   listening(port: number): Listening;
-  /** Tells of process groups to be killed if the stage dies; nothing where they die with the namespace. */
+  /** Names a process group that is to be killed if the stage dies, where it would not die with its namespace. */
   watch(pid: number): { done(): void };
   detach(): Promise<void>;
 }
