@@ -12,22 +12,17 @@ export class Child<In, Out> {
   #words = "";
   #leaving = false;
 
-  /**
-   * @param program path of the module relative to this folder, without its ending.
-   * @param prefix a command that enters the stage's network namespace and then executes what follows it.
-   */
+  /** @param program path of the module relative to this folder, without its ending. */
   constructor(options: {
     program: string;
-    prefix: readonly string[];
     received: (message: Out) => void;
     /** It ended although nobody asked it to. */
     died: (how: string) => void;
   }) {
     const file = fileURLToPath(new URL(`${options.program}${extname(import.meta.url)}`, import.meta.url));
-    const line = [...options.prefix, process.execPath, file];
     // A test runner's variable would make the child report to it.
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-    this.#process = spawn(line[0] as string, line.slice(1), {
+    this.#process = spawn(process.execPath, [file], {
       stdio: ["ignore", "ignore", "pipe", "ipc"],
       serialization: "advanced",
       env,

@@ -27,8 +27,6 @@ export interface FleetOptions {
   readonly onEvent: (event: SenderEvent) => void;
   /** Called when a process of the fleet has died: the run is worth nothing any more. `stop` rejects with the same error. */
   readonly onFailure?: (error: LoadError) => void;
-  /** A command that enters the stage's network namespace and executes what follows it, e.g. ["nsenter", "-U", "-n", "-t", "123"]. */
-  readonly prefix?: readonly string[];
   readonly signal?: AbortSignal;
 }
 
@@ -90,7 +88,6 @@ export class SenderFleet implements EndpointListener {
     );
     this.#hosts = new ProxyHosts({
       clock: options.clock,
-      prefix: options.prefix ?? [],
       tell: options.onEvent,
       failed: (error: LoadError) => this.#fail(error),
     });
@@ -109,7 +106,6 @@ export class SenderFleet implements EndpointListener {
     );
     this.#generator = new Child({
       program: "../load/generator-process",
-      prefix: this.#options.prefix ?? [],
       received: (message) => this.#received(message),
       died: (how) => this.#fail(new LoadError("LAMEDUCK_GENERATOR_DIED", "load", `the generator ${how}`)),
     });
@@ -242,7 +238,11 @@ export class SenderFleet implements EndpointListener {
     const records: RequestRecord[] = [];
     for (const chunk of this.#chunks)
       for (const record of readRecords(chunk, records.length, senders, names)) records.push(record);
-    return fates.size === 0 ? records : records.map((record) => amend(record, fates.get(record.id)));
+    const proxies = new Map(this.#options.senders.filter(isProxy).map(({ name, kind }) => [name, kind]));
+    return records.map((record) => {
+      const kind = record.outcome === "ok" ? undefined : proxies.get(record.sender);
+      return kind === undefined ? record : amend(record, fates.get(record.id), kind);
+    });
   }
 
   #fail(error: LoadError): void {

@@ -67,9 +67,9 @@ export class ProxyCaller implements LoadSender {
     }
   }
 
-  /** nginx lists every server it tried, the last one answered. */
+  /** nginx lists every server's address it tried, the last one answered; HAProxy's servers have the pod's name and a number. */
   #podOf(upstream: string): string | undefined {
     const last = upstream.split(/[,:] /).at(-1)?.trim() ?? "";
-    return last === "" ? undefined : (this.#pods.get(last) ?? last);
+    return last === "" ? undefined : (this.#pods.get(last) ?? last.replace(/:\d+$/, ""));
   }
 }

@@ -6,7 +6,9 @@ import type { EndpointState } from "../change.ts";
 import { Learner } from "../learner.ts";
 import type { ProxySpec } from "../spec.ts";
 import { EndpointView } from "../view.ts";
+import { startHaproxy } from "./haproxy.ts";
 import { startL7 } from "./l7.ts";
+import { startNginx } from "./nginx.ts";
 import type { FromHost, ToHost } from "./protocol.ts";
 import type { Proxy, ProxyContext } from "./proxy.ts";
 
@@ -98,7 +100,8 @@ function start(spec: ProxySpec, context: ProxyContext): Promise<Proxy> {
     case "l7":
       return startL7(spec, context);
     case "haproxy":
+      return startHaproxy(spec, context);
     case "nginx":
-      return Promise.reject(new LoadError("LAMEDUCK_SENDER_FAILED", spec.name, "not there yet"));
+      return startNginx(spec, context);
   }
 }

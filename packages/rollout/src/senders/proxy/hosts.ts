@@ -23,7 +23,6 @@ interface Host {
 
 interface ProxyHostsOptions {
   readonly clock: RunClock;
-  readonly prefix: readonly string[];
   readonly tell: (event: SenderEvent) => void;
   readonly failed: (error: LoadError) => void;
 }
@@ -71,7 +70,6 @@ export class ProxyHosts {
     const fates = Promise.withResolvers<readonly Fate[]>();
     const child = new Child<ToHost, FromHost>({
       program: "proxy/host-process",
-      prefix: this.#options.prefix,
       received: (message) => {
         switch (message.type) {
           case "listening":

@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import fc from "fast-check";
+
+import { random } from "../src/model/random.ts";
+import type { EndpointState } from "../src/senders/change.ts";
+import { draw } from "../src/senders/delay.ts";
+import { LoadError, parsePropagation, presets } from "../src/senders/index.ts";
+import { Learner } from "../src/senders/learner.ts";
+import { Propagator } from "../src/senders/propagate.ts";
+import { EndpointView } from "../src/senders/view.ts";
+import { until } from "./load-helpers.ts";
+
+function drawn(delay: Parameters<typeof draw>[0], count = 20_000): Float64Array {
+  const from = random(5, "test");
+  return Float64Array.from({ length: count }, () => draw(delay, from)).sort();
+}
+const share = (sorted: Float64Array, below: number): number =>
+  sorted.filter((value) => value < below).length / sorted.length;
+
+test("busy-iptables has the published distribution", () => {
+  const sorted = drawn(presets["busy-iptables"].own);
+  for (const [expected, below] of [
+    [0.746, 2_270],
+    [0.883, 4_540],
+    [0.956, 6_810],
+    [0.996, 9_100],
+    [1, 22_701],
+  ] as const)
+    assert.ok(Math.abs(share(sorted, below) - expected) < 0.01, `${below} ms: ${share(sorted, below)}`);
+});
+
+test("ebpf and mesh have the medians and tails they are named for", () => {
+  const ebpf = drawn(presets.ebpf.own);
+  assert.ok(Math.abs(share(ebpf, 60) - 0.5) < 0.015);
+  assert.ok(Math.abs(share(ebpf, 250) - 0.99) < 0.004);
+  const mesh = drawn(presets.mesh.own);
+  assert.ok(Math.abs(share(mesh, 1_500) - 0.9) < 0.01);
+});
+
+test("the part that all share is small, but in 5-10 % of the cases 1, 3 or 7 s", () => {
+  const sorted = drawn(presets.ebpf.shared);
+  assert.ok(share(sorted, 1_000) > 0.9 && share(sorted, 1_000) < 0.95);
+  assert.ok(
+    sorted.every((value) => [0, 1_000, 3_000, 7_000].some((base) => value >= base + 5 && value <= base + 40)),
+  );
+  assert.ok(sorted.some((value) => value > 7_000));
+});
+
+test("every preset names its source and draws finite delays", () => {
+  for (const [name, preset] of Object.entries(presets)) {
+    assert.equal(preset.name, name);
+    assert.ok(preset.source.length > 20);
+    for (const value of drawn(preset.own, 1_000)) assert.ok(Number.isFinite(value) && value >= 0);
+  }
+});
+
+test("delays and ranges can be written out", () => {
+  assert.equal(parsePropagation(" busy-iptables "), presets["busy-iptables"]);
+  assert.deepEqual(parsePropagation("1s..10s").own, { kind: "uniform", from: 1_000, to: 10_000 });
+  assert.deepEqual(parsePropagation("300ms").own, { kind: "uniform", from: 300, to: 300 });
+  assert.equal(Math.max(...drawn(parsePropagation("exactly 1s..2s").shared, 1_000)), 0);
+  assert.ok(Math.max(...drawn(parsePropagation("1s..2s").shared, 1_000)) > 1_000);
+  for (const text of ["", "fast", "10s..1s", "1s...2s", "toString", "-1s"])
+    assert.throws(
+      () => parsePropagation(text),
+      (error) => error instanceof LoadError && error.code === "LAMEDUCK_UNKNOWN_PROPAGATION",
+      text,
+    );
+});
+
+const state = (pod: string, change: Partial<EndpointState> = {}): EndpointState => ({
+  endpoint: { pod, address: "127.0.0.1", port: 80 },
+  serving: true,
+  terminating: false,
+  listed: true,
+  ...change,
+});
+
+test("the same seed gives the same delays to each pod and sender, whatever else happens and in which order", () => {
+  fc.assert(
+    fc.property(
+      fc.integer(),
+      fc.uniqueArray(fc.stringMatching(/^[a-z]{1,4}-\d$/), { minLength: 2, maxLength: 6 }),
+      (seed, pods) => {
+        const senders = ["node-1", "ingress-1"].map((name) => ({
+          name,
+          propagation: presets["busy-iptables"],
+        }));
+        const delays = (order: readonly string[]): Map<string, readonly number[]> => {
+          const propagator = new Propagator(seed, senders);
+          return new Map(
+            order.map((pod) => [
+              pod,
+              propagator.changes(state(pod, { terminating: true }), 0).map((change) => change.at),
+            ]),
+          );
+        };
+        const forward = delays(pods);
+        const backward = delays([...pods].reverse());
+        for (const pod of pods) assert.deepEqual(forward.get(pod), backward.get(pod));
+      },
+    ),
+  );
+});
+
+test("a pod that dies early does not converge early, and its news never overtakes itself", () => {
+  fc.assert(
+    fc.property(fc.integer(), fc.double({ min: 0, max: 30_000, noNaN: true }), (seed, life) => {
+      const propagator = new Propagator(seed, [{ name: "node-1", propagation: presets["busy-iptables"] }]);
+      const [arrival] = propagator.changes(state("web-1"), 0);
+      const [deletion] = propagator.changes(state("web-1", { terminating: true }), life);
+      const [end] = propagator.changes(
+        state("web-1", { serving: false, terminating: true, listed: false }),
+        life,
+      );
+      assert.ok(arrival && deletion && end);
+      assert.ok(arrival.at <= deletion.at && deletion.at <= end.at);
+    }),
+  );
+});
+
+test("a view chooses ready endpoints, and serving ones only where its rule falls back and none is ready", () => {
+  const states = fc.array(
+    fc.record({
+      pod: fc.constantFrom("a", "b", "c"),
+      serving: fc.boolean(),
+      terminating: fc.boolean(),
+      listed: fc.boolean(),
+    }),
+  );
+  fc.assert(
+    fc.property(
+      states,
+      fc.constantFrom("ready" as const, "ready-else-serving" as const),
+      (changes, choice) => {
+        const view = new EndpointView(choice);
+        const known = new Map<string, EndpointState>();
+        const chosen = new Set<string>();
+        for (const { pod, ...change } of changes) {
+          const next = state(pod, change);
+          if (next.listed) known.set(pod, next);
+          else known.delete(pod);
+          const { added, left } = view.apply([next]);
+          for (const endpoint of left) assert.ok(chosen.delete(endpoint.pod));
+          for (const endpoint of added) assert.ok(!chosen.has(endpoint.pod) && chosen.add(endpoint.pod));
+          const all = [...known.values()];
+          const ready = all.filter((each) => each.serving && !each.terminating);
+          const expected =
+            ready.length === 0 && choice !== "ready" ? all.filter((each) => each.serving) : ready;
+          assert.deepEqual([...chosen].sort(), expected.map((each) => each.endpoint.pod).sort());
+        }
+      },
+    ),
+  );
+});
+
+test("a learner applies news in time and order, never two applications closer than its spacing", async () => {
+  const applied: { readonly at: number; readonly pods: readonly string[] }[] = [];
+  const learner = new Learner({
+    now: () => performance.now(),
+    spacing: 80,
+    apply: (states) =>
+      void applied.push({ at: performance.now(), pods: states.map(({ endpoint }) => endpoint.pod) }),
+  });
+  const now = performance.now();
+  for (const [pod, after] of [
+    ["d", 70],
+    ["b", 30],
+    ["a", 10],
+    ["c", 30],
+  ] as const)
+    learner.learn({ sender: "s", state: state(pod), at: now + after });
+  await until(() => applied.flatMap(({ pods }) => pods).length === 4, "all four");
+  learner.stop();
+  assert.deepEqual(
+    applied.flatMap(({ pods }) => pods),
+    ["a", "b", "c", "d"],
+  );
+  assert.ok((applied[0]?.at ?? 0) >= now + 10);
+  for (const [index, { at }] of applied.slice(1).entries()) assert.ok(at - (applied[index]?.at ?? 0) >= 80);
+});
