@@ -314,7 +314,7 @@ if (network) {
       await assert.rejects(observed.stage.ready(), {
         code: "LAMEDUCK_POD_CRASHED",
         place: "web-1/main",
-        message: /exit code 5\).*no database/s,
+        message: /^web-1\/main: it ends again and again, exit code 5: no database$/,
       });
     });
 

@@ -4,7 +4,7 @@ export const stageErrors = {
   LAMEDUCK_NO_NAMESPACES:
     "run as root, allow unprivileged user namespaces, or use the shared loopback (network: loopback)",
   LAMEDUCK_NETWORK_FAILED: "run with the shared loopback (network: loopback), or as root",
-  LAMEDUCK_POD_CRASHED: "run the command by itself and see why it ends; its last lines are above",
+  LAMEDUCK_POD_CRASHED: "run the command by itself and see why it ends",
   LAMEDUCK_POD_NEVER_READY: "check the port and the readiness probe, or give it more time",
   LAMEDUCK_PORT_COLLISION:
     "make the program listen on the address and port in its environment (HOST, PORT), or run where network namespaces are allowed",

@@ -13,6 +13,7 @@ import { imageEnvironment } from "./kubelet/environment.ts";
 import { Pod } from "./kubelet/pod.ts";
 import type { Network } from "./network/network.ts";
 import { findCommand } from "./runtime/find-command.ts";
+import { lastWords, saysAddressInUse } from "./runtime/last-words.ts";
 import { PodNames } from "./pod-names.ts";
 
 export interface StageOptions {
@@ -217,19 +218,12 @@ export class Stage {
 
   #crashed(pod: Pod): StageError {
     const words = pod.lastWords();
-    const lines = words?.lines.slice(-5) ?? [];
+    const lines = words?.lines ?? [];
     const place = `${pod.name}/${words?.container ?? "?"}`;
-    const said = lines.length === 0 ? "it wrote nothing" : lines.join("\n  ");
-    if (
-      this.#options.network.kind === "shared loopback" &&
-      lines.some((line) => /EADDRINUSE|address already in use/i.test(line))
-    )
-      return new StageError("LAMEDUCK_PORT_COLLISION", place, `its port is taken by another pod\n  ${said}`);
-    return new StageError(
-      "LAMEDUCK_POD_CRASHED",
-      place,
-      `it ends again and again (${words?.how ?? "?"})\n  ${said}`,
-    );
+    const said = `${words?.how ?? "?"}: ${lastWords(lines)}`;
+    if (this.#options.network.kind === "shared loopback" && saysAddressInUse(lines))
+      return new StageError("LAMEDUCK_PORT_COLLISION", place, `another pod has its port: ${said}`);
+    return new StageError("LAMEDUCK_POD_CRASHED", place, `it ends again and again, ${said}`);
   }
 
   #neverReady(): StageError {

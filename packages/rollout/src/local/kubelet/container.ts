@@ -4,6 +4,7 @@ import type { StageClock } from "../clock.ts";
 import type { Bind, PodNetwork } from "../network/network.ts";
 import type { Launch } from "../runtime/launch.ts";
 import { ContainerProcess, type Exit } from "../runtime/process.ts";
+import { lastWords } from "../runtime/last-words.ts";
 import { Backoff } from "./backoff.ts";
 import { check } from "./check.ts";
 import { runHook } from "./hook.ts";
@@ -296,5 +297,5 @@ export function hookEvents(pod: Pick<ContainerSurroundings, "emit">): Terminatio
 
 function describeCrash(exit: Exit, output: readonly string[]): string {
   const how = exit.signal === undefined ? `exit code ${exit.code ?? "unknown"}` : `signal ${exit.signal}`;
-  return output.length === 0 ? `${how}, no output` : `${how}: ${output.slice(-5).join(" | ")}`;
+  return `${how}: ${lastWords(output)}`;
 }

@@ -50,7 +50,9 @@ export class Pod {
   #failure: Error | undefined;
   #terminated: Promise<void> | undefined;
   #attached: Promise<void> = Promise.resolve();
+  #left: Promise<void> | undefined;
   #gone = false;
+  #waiting: (() => void)[] = [];
 
   constructor(options: PodOptions) {
     this.#options = options;
@@ -202,14 +204,16 @@ export class Pod {
   }
 
   /** The address dies and the pod is over. */
-  async #leave(): Promise<void> {
-    if (this.#gone) return;
-    this.#gone = true;
-    this.#listeners?.stop();
-    await this.#network?.detach();
-    rmSync(this.#volumes, { recursive: true, force: true });
-    this.#emit({ type: "gone" });
-    this.#options.changed(this);
+  #leave(): Promise<void> {
+    this.#left ??= (async () => {
+      this.#listeners?.stop();
+      await this.#network?.detach();
+      rmSync(this.#volumes, { recursive: true, force: true });
+      this.#gone = true;
+      this.#emit({ type: "gone" });
+      this.#options.changed(this);
+    })();
+    return this.#left;
   }
 
   #terminables(which: (container: Container) => boolean): Terminable[] {
@@ -292,8 +296,6 @@ export class Pod {
     const { containers, initContainers } = this.#options.template;
     return [...containers, ...initContainers].flatMap(({ ports }) => ports.map(({ port }) => port));
   }
-
-  #waiting: (() => void)[] = [];
 
   /** Waits until something is so, or the pod ends. */
   async #until(condition: () => boolean): Promise<void> {

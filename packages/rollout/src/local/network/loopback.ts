@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { createServer } from "node:net";
+import { createServer, type Server } from "node:net";
 import type { Launch } from "../runtime/launch.ts";
 import type { AttachOptions, Listening, Network, PodNetwork } from "./network.ts";
 import { Reaper } from "./reaper.ts";
@@ -9,9 +9,31 @@ const perBlock = 250;
 
 /** Pods as ordinary processes that share loopback: what works without any privilege, on any system. */
 export async function openLoopbackNetwork(because: string, scratch: string): Promise<Network> {
-  // Linux answers on all of 127.0.0.0/8; macOS and the BSDs on 127.0.0.1 alone.
-  const manyHosts = (await freePort("127.100.0.1").catch(() => undefined)) !== undefined;
-  return new LoopbackNetwork(because, scratch, manyHosts);
+  return new LoopbackNetwork(because, scratch, await claimHosts());
+}
+
+/** 127.BLOCK.0.0/16, this stage's own for as long as the claim is held. */
+interface Hosts {
+  readonly block: number;
+  readonly claim: Server;
+}
+
+/** Nothing serves on it; it is listened on so that a second stage on this machine takes other addresses. */
+const claimPort = 52_018;
+
+/** undefined where loopback is one address: Linux answers on all of 127.0.0.0/8, macOS and the BSDs on 127.0.0.1 alone. */
+async function claimHosts(): Promise<Hosts | undefined> {
+  for (let tried = 0; tried < 128; tried++) {
+    const block = 100 + ((process.pid + tried) % 128);
+    const claim = createServer((socket) => socket.destroy());
+    const error = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+      claim.once("error", resolve);
+      claim.listen(claimPort, `127.${block}.255.254`, () => resolve(undefined));
+    });
+    if (!error) return { block, claim: claim.unref() };
+    if (error.code !== "EADDRINUSE") return undefined;
+  }
+  return undefined;
 }
 
 class LoopbackNetwork implements Network {
@@ -23,39 +45,41 @@ class LoopbackNetwork implements Network {
     "containers are not PID 1: a program without a handler dies at SIGTERM, where in a container it would ignore it",
     "a program that does not obey HOST and PORT, and is not Node, collides with its replicas",
   ];
-  readonly #manyHosts: boolean;
+  readonly #hosts: Hosts | undefined;
   readonly #reaper = new Reaper();
   readonly #sockets = new SocketTable("/proc/self/net");
   readonly #senders = new Map<string, string>();
   #attached = 0;
 
-  constructor(because: string, scratch: string, manyHosts: boolean) {
+  constructor(because: string, scratch: string, hosts: Hosts | undefined) {
     this.because = because;
     this.scratch = scratch;
-    this.#manyHosts = manyHosts;
+    this.#hosts = hosts;
   }
 
   senderAddress(name: string): Promise<string> {
     const known =
-      this.#senders.get(name) ?? (this.#manyHosts ? host(99, this.#senders.size) : this.nodeAddress);
+      this.#senders.get(name) ??
+      (this.#hosts ? hostOf(this.#hosts.block, 200, this.#senders.size) : this.nodeAddress);
     this.#senders.set(name, known);
     return Promise.resolve(known);
   }
 
   async attachPod(_name: string, options: AttachOptions): Promise<PodNetwork> {
-    const address = this.#manyHosts ? host(100, this.#attached++) : this.nodeAddress;
+    const address = this.#hosts ? hostOf(this.#hosts.block, 0, this.#attached++) : this.nodeAddress;
     const ports = new Map<number, number>();
     // Ports below 1024 need a privilege that an ordinary process has not; there, and where hosts are few, another one is found.
     for (const port of options.ports)
       ports.set(
         port,
-        this.#manyHosts && (port >= 1024 || process.getuid?.() === 0) ? port : await freePort(address),
+        this.#hosts && (port >= 1024 || process.getuid?.() === 0) ? port : await freePort(address),
       );
     return new LoopbackPod(address, ports, this.#reaper, (port) => this.#sockets.listening(port, address));
   }
 
   async close(): Promise<void> {
     this.#sockets.close();
+    this.#hosts?.claim.close();
     await this.#reaper.close();
     rmSync(this.scratch, { recursive: true, force: true });
   }
@@ -123,8 +147,8 @@ function preload(): string {
   return new URL(`${compiled}loopback-preload.js`, import.meta.url).href;
 }
 
-function host(first: number, number: number): string {
-  return `127.${first}.${Math.floor(number / perBlock)}.${(number % perBlock) + 1}`;
+function hostOf(block: number, part: number, number: number): string {
+  return `127.${block}.${part + Math.floor(number / perBlock)}.${(number % perBlock) + 1}`;
 }
 
 function freePort(address: string): Promise<number> {
