@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { statSync } from "node:fs";
 import { connect, type AddressInfo } from "node:net";
 import { suite, test } from "node:test";
 import { readManifest } from "../src/manifest/index.ts";
@@ -161,7 +162,9 @@ if (network) {
       );
       assert.equal(one, again);
       assert.notEqual(one, two);
-      const server = (await import("node:net")).createServer((socket) => socket.end(socket.remoteAddress));
+      const server = (await import("node:net")).createServer((socket) =>
+        socket.end(socket.remoteAddress ?? ""),
+      );
       await new Promise<void>((resolve) => server.listen(0, network.nodeAddress, resolve));
       const { port } = server.address() as AddressInfo;
       const seen = await new Promise<string>((resolve, reject) => {
@@ -199,7 +202,14 @@ spec:
       assert.deepEqual(names(observed.stage.pods), ["files-3", "files-4"]);
     });
 
-    if (network.kind === "shared loopback") {
+    if (network.kind !== "shared loopback") {
+      test("a container cannot take away the machine's devices", limit, async (context) => {
+        const greedy = ["sh", "-c", `rm -f /dev/null /dev/zero; exec "$@"`, "sh", ...node(closesAtTerm)];
+        const observed = observe(context, network, workload(greedy));
+        await observed.stage.ready();
+        assert.ok(statSync("/dev/null").isCharacterDevice());
+      });
+    } else {
       test(
         "a hard-coded port of a Node program is moved; another program's collides, with a code",
         limit,

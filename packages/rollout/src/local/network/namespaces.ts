@@ -47,6 +47,15 @@ unset LAMEDUCK_STAGE_DIRECTORY
 exec "$@"
 `;
 
+/**
+ * Pods see this machine's files, and may be root. A mount point cannot be removed: without this, an nginx told to keep its pid in
+ * /dev/null removes the machine's /dev/null when it ends.
+ */
+const guardDevices = `
+for device in null zero full random urandom tty ptmx; do
+  if [ -e /dev/$device ]; then mount --bind /dev/$device /dev/$device; fi
+done`;
+
 /** The network of a process that `enterStage` has put into a namespace of its own. */
 export async function openNamespaceNetwork(
   fabric: Exclude<Fabric, { kind: "none" }>,
@@ -59,6 +68,7 @@ link set ${bridge} addrgenmode none
 addr add ${nodeAddress}/${prefixLength} dev ${bridge}
 link set ${bridge} up`,
   );
+  await run("sh", ["-c", guardDevices]);
   try {
     writeFileSync("/proc/sys/net/ipv4/tcp_child_ehash_entries", String(tableEntries));
   } catch {
