@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
-import { senderOf, type Traffic } from "./traffic.ts";
+import type { Senders } from "./senders.ts";
+import type { Traffic } from "./traffic.ts";
 import type { IsProbe } from "./probes.ts";
 
 /** A connection that has sent no request for this long counts as an arrival all the same: half a request is traffic, too. */
@@ -10,22 +11,25 @@ const leastPause = 50;
 
 /**
  * Connections that have not yet shown whether they carry traffic or only probes: their first request decides. A listener for
- * requests is in place only while there are such connections, so that a request on a pooled connection costs nothing.
+ * requests is in place only while there are such connections and a moment longer, so that where connections are pooled a request
+ * costs nothing, and where they are not, coming and going of the listener does not cost more than the listener.
  */
 export class FreshConnections {
   readonly #server: Server;
   readonly #traffic: Traffic;
   readonly #isProbe: IsProbe;
+  readonly #senders: Senders;
   readonly #now: () => number;
   readonly #waiting = new Map<Socket, number>();
   #timer: NodeJS.Timeout | undefined;
   /** A listener of our own removed by somebody's removeAllListeners() is missed only by the next sweep. */
   #armed = false;
 
-  constructor(server: Server, traffic: Traffic, isProbe: IsProbe, now: () => number) {
+  constructor(server: Server, traffic: Traffic, isProbe: IsProbe, senders: Senders, now: () => number) {
     this.#server = server;
     this.#traffic = traffic;
     this.#isProbe = isProbe;
+    this.#senders = senders;
     this.#now = now;
   }
 
@@ -40,14 +44,13 @@ export class FreshConnections {
 
   /** Closed before it sent a whole request: a port scan, a TCP probe or a change of mind, never an arrival. */
   closed(socket: Socket): void {
-    if (this.#waiting.delete(socket) && this.#waiting.size === 0) this.#disarm();
+    this.#waiting.delete(socket);
   }
 
   /** @returns true when this is the connection's first request, which is hereby accounted for. */
   firstRequest(socket: Socket, request: IncomingMessage): boolean {
     if (!this.#waiting.delete(socket)) return false;
-    if (this.#waiting.size === 0) this.#disarm();
-    if (!this.#isProbe(request)) this.#traffic.connection(senderOf(socket.remoteAddress));
+    if (!this.#isProbe(request)) this.#traffic.connection(this.#senders.of(socket));
     return true;
   }
 
@@ -72,7 +75,7 @@ export class FreshConnections {
         return;
       }
       this.#waiting.delete(socket);
-      this.#traffic.connection(senderOf(socket.remoteAddress));
+      this.#traffic.connection(this.#senders.of(socket));
     }
     this.#disarm();
   };

@@ -3,7 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import { FreshConnections } from "./fresh.ts";
 import type { IsProbe } from "./probes.ts";
-import { senderOf, type ServerWatch, type Traffic } from "./traffic.ts";
+import { Senders } from "./senders.ts";
+import type { ServerWatch, Traffic } from "./traffic.ts";
 
 /** What a connection is about, known from the hold on. */
 interface Activity {
@@ -32,6 +33,7 @@ export class HttpWatch implements ServerWatch {
   readonly #now: () => number;
   readonly #random: () => number;
   readonly #connectionEvent: "connection" | "secureConnection";
+  readonly #senders: Senders;
   readonly #fresh: FreshConnections;
   readonly #open = new Set<Socket>();
   readonly #activities = new Map<Socket, Activity>();
@@ -58,8 +60,9 @@ export class HttpWatch implements ServerWatch {
     this.#isProbe = isProbe;
     this.#now = now;
     this.#random = random;
+    this.#senders = new Senders(now);
     this.#connectionEvent = "setSecureContext" in server ? "secureConnection" : "connection";
-    this.#fresh = new FreshConnections(server, traffic, isProbe, now);
+    this.#fresh = new FreshConnections(server, traffic, isProbe, this.#senders, now);
     const { opened, closed } = this.#socketListeners();
     this.#opened = opened;
     this.#closed = closed;
@@ -83,6 +86,7 @@ export class HttpWatch implements ServerWatch {
 
   hold(): void {
     this.#holding = true;
+    this.#senders.askAll();
     subscribe(requestStart, this.#onRequestStart);
     const now = this.#now();
     for (const socket of this.#open) {
@@ -204,15 +208,17 @@ export class HttpWatch implements ServerWatch {
       response.once("close", () => rest(this.#activityOf(socket, -Infinity), socket));
       return;
     }
-    if (!first) this.#traffic.request(senderOf(socket.remoteAddress));
+    if (!first) this.#traffic.request(this.#senders.of(socket));
     this.#begin(socket, response);
   };
 
   #begin(socket: Socket, response: ServerResponse): void {
     const activity = this.#activityOf(socket, -Infinity);
-    if (activity.responses.size > 0) {
+    // A client that has the whole answer may send its next request before we hear that the answer is out: that is no pipelining.
+    const unanswered = [...activity.responses].filter((earlier) => !earlier.writableEnded);
+    if (unanswered.length > 0) {
       activity.pipelines = true;
-      for (const earlier of activity.responses) if (!earlier.headersSent) earlier.shouldKeepAlive = true;
+      for (const earlier of unanswered) if (!earlier.headersSent) earlier.shouldKeepAlive = true;
     }
     activity.responses.add(response);
     this.#unclassified.add(response);

@@ -35,9 +35,3 @@ export interface ServerWatch {
   /** Stops watching and leaves the server as it was found. */
   detach(): void;
 }
-
-/** Peers are told apart by address; Unix sockets have none. */
-export function senderOf(address: string | undefined): string {
-  if (address === undefined) return "unix";
-  return address.startsWith("::ffff:") ? address.slice(7) : address;
-}

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
+import type { Socket } from "node:net";
 import { test } from "node:test";
 import { parseEvent, parseEvents } from "../src/events.ts";
 import { inOrder } from "../src/hooks.ts";
 import { lameduck, LameduckError } from "../src/index.ts";
 import { makeLog } from "../src/log.ts";
 import { parseProbes } from "../src/probes.ts";
-import { senderOf } from "../src/traffic.ts";
+import { Senders, senderOf } from "../src/senders.ts";
 
 test("the lines of other programs are no events", () => {
   assert.equal(parseEvent("listening"), undefined);
@@ -59,6 +60,38 @@ test("probes are told by agent, path and predicate", () => {
 test("IPv4 peers of an IPv6 listener are the same senders", () => {
   assert.equal(senderOf("::ffff:198.18.0.7"), "198.18.0.7");
   assert.equal(senderOf(undefined), "unix");
+});
+
+test("of too many connections a share is asked, and the rest spread alike", () => {
+  let now = 0;
+  let asked = 0;
+  const senders = new Senders(() => now);
+  const counts = new Map<string, number>();
+  const connection = (address: string): void => {
+    const socket = {
+      get remoteAddress() {
+        asked++;
+        return address;
+      },
+    };
+    const sender = senders.of(socket as Socket);
+    counts.set(sender, (counts.get(sender) ?? 0) + 1);
+  };
+  for (let count = 0; count < 10_000; count++) connection(count % 5 === 0 ? "a" : "b");
+  assert.equal(asked, 500);
+  assert.deepEqual(
+    [...counts],
+    [
+      ["a", 2_000],
+      ["b", 8_000],
+    ],
+  );
+  now = 1_000;
+  connection("c");
+  assert.equal(counts.get("c"), 1);
+  senders.askAll();
+  for (let count = 0; count < 1_000; count++) connection("d");
+  assert.equal(counts.get("d"), 1_000);
 });
 
 test("hooks: dependencies first, circles and strangers named", () => {
