@@ -130,17 +130,19 @@ export class KubernetesApi {
     type: string,
     signal: AbortSignal | undefined,
   ): Promise<IncomingMessage> {
+    const text = body === undefined ? "" : JSON.stringify(body);
     const options: RequestOptions = {
       method,
       agent: this.#agent,
-      headers: body === undefined ? {} : { "content-type": type },
+      // Node frames the body of a DELETE only when told its length.
+      headers: body === undefined ? {} : { "content-type": type, "content-length": Buffer.byteLength(text) },
       ...(signal === undefined ? { timeout: 30_000 } : { signal }),
     };
     return new Promise((resolve, reject) => {
       const request = httpsRequest(new URL(path, this.#server), options, resolve);
       request.on("error", reject);
       request.on("timeout", () => request.destroy(new Error(`no answer within 30 s to ${method} ${path}`)));
-      request.end(body === undefined ? undefined : JSON.stringify(body));
+      request.end(text);
     });
   }
 }

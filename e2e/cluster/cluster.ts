@@ -15,7 +15,7 @@ import { ClusterError } from "./errors.ts";
 import { stateDirectory } from "./host/paths.ts";
 import { isAlive, memoryOf } from "./host/processes.ts";
 import { run } from "./host/run.ts";
-import { inside, isOpen, type Sandbox } from "./host/sandbox.ts";
+import { enterArguments, inside, isOpen, type Sandbox } from "./host/sandbox.ts";
 import { importImage, waitForContainerd } from "./images/store.ts";
 import { until } from "./host/until.ts";
 import { settle, type ClusterOptions, type Settings } from "./options.ts";
@@ -90,13 +90,20 @@ export class Cluster {
     );
   }
 
-  get kubectlProgram(): string {
-    return join(this.#state.programs.kubernetes, "kubectl");
-  }
-
   /** Runs a command in the namespaces of a node, or of the fabric between them. */
   inside(machine: string, command: readonly string[], input?: string): Promise<string> {
     return inside(this.machine(machine), command, input);
+  }
+
+  /** The same as a program and its arguments, for who wants to start it otherwise. */
+  commandInside(machine: string, command: readonly string[]): { program: string; args: string[] } {
+    return { program: "nsenter", args: [...enterArguments(this.machine(machine)), "--", ...command] };
+  }
+
+  /** Path of one of the programs that come with the cluster. */
+  program(name: "kubectl" | "ctr"): string {
+    const { kubernetes, runtime } = this.#state.programs;
+    return join(name === "kubectl" ? kubernetes : runtime, name);
   }
 
   machine(name: string): Sandbox {

@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { parseArgs } from "node:util";
 import { Cluster, ClusterError, leftovers, stateDirectory, tearDown, type ProxyMode } from "./index.ts";
-import { enterArguments } from "./host/sandbox.ts";
 
 const usage = `usage: npm run cluster -- COMMAND
 
@@ -97,13 +96,14 @@ const withoutSeparator = (args: readonly string[]): readonly string[] =>
 async function kubectl(args: readonly string[]): Promise<number> {
   const cluster = await Cluster.attach();
   cluster.api.close();
-  return become(cluster.kubectlProgram, ["--kubeconfig", cluster.kubeconfig, ...withoutSeparator(args)]);
+  return become(cluster.program("kubectl"), ["--kubeconfig", cluster.kubeconfig, ...withoutSeparator(args)]);
 }
 
 async function execute([machine = "", ...command]: readonly string[]): Promise<number> {
   const cluster = await Cluster.attach();
   cluster.api.close();
-  return become("nsenter", [...enterArguments(cluster.machine(machine)), "--", ...withoutSeparator(command)]);
+  const { program, args } = cluster.commandInside(machine, withoutSeparator(command));
+  return become(program, args);
 }
 
 async function change(

@@ -80,7 +80,7 @@ async function buildModule(module: string, cache: string, say: (line: string) =>
 }
 
 /** Static, so that each is an image by itself. */
-async function compile(name: string, cache: string): Promise<string> {
+export async function compile(name: string, cache: string): Promise<string> {
   const source = join(ownSources, `${name}.c`);
   const directory = join(cache, "programs", `${name}-${await hashOf(source)}`);
   await builtOnce(directory, async (into) => {

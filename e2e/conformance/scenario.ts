@@ -1,0 +1,147 @@
+import { recorderImage } from "../cluster/index.ts";
+
+/** One thing asked of a real kubelet: a pod, how it is ended, and what else happens meanwhile. */
+export interface PodScenario {
+  readonly name: string;
+  /** The question in words; stands in the recording and in the docs. */
+  readonly asks: string;
+  readonly pod: PodSpec;
+  /** Body of the DELETE; the pod's own grace period unless given. */
+  readonly deleteGraceSeconds?: number;
+  /**
+   * Wait so long after Ready before the pod is deleted. Default 3 s: right after a change of the pod the kubelet first waits for a newer
+   * status of its containers, up to 2 s, which is a question of its own (deleted-when-just-ready).
+   */
+  readonly deleteAfterMs?: number;
+  /** What else is done, each so long after the deletion. */
+  readonly meanwhile?: readonly Meanwhile[];
+  /** Changes its node for others, so it runs by itself. */
+  readonly alone?: boolean;
+}
+
+export type Meanwhile = { readonly afterMs: number } & (
+  { readonly do: "delete-again"; readonly graceSeconds: number } | { readonly do: "restart-kubelet" }
+);
+
+export interface PodSpec {
+  readonly graceSeconds: number;
+  readonly containers: readonly Box[];
+  /** Native sidecars, in the order of their start. */
+  readonly sidecars?: readonly Box[];
+}
+
+/** A container that runs the recorder. */
+export interface Box {
+  readonly name: string;
+  /** "exit" (default), "ignore", or the seconds after which it ends. */
+  readonly onTerm?: "exit" | "ignore" | number;
+  readonly exitAfterSeconds?: number;
+  /** From so many seconds after the start on, paths that begin so are answered with 503. */
+  readonly sick?: { readonly path: string; readonly afterSeconds: number };
+  readonly preStop?: Hook;
+  readonly readiness?: ProbeSpec;
+  readonly liveness?: ProbeSpec;
+}
+
+export type Hook =
+  | { readonly exec: readonly string[] }
+  | { readonly httpGet: { readonly path: string; readonly port: number } }
+  | { readonly sleep: { readonly seconds: number } };
+
+export interface ProbeSpec {
+  readonly path: string;
+  readonly periodSeconds?: number;
+  readonly failureThreshold?: number;
+  readonly graceSeconds?: number;
+}
+
+/** One Deployment restarted under one strategy. */
+export interface RolloutScenario {
+  readonly name: string;
+  readonly asks: string;
+  readonly replicas: number;
+  readonly maxSurge: number | string;
+  readonly maxUnavailable: number | string;
+  readonly minReadySeconds: number;
+  /** Seconds that every pod takes to end. */
+  readonly endsAfterSeconds: number;
+}
+
+/** In the image. */
+export const recorderPath = "/recorder";
+
+/** An exec hook that takes so long and ends so. */
+export const execHook = (seconds: number, status = 0): Hook => ({
+  exec: [recorderPath, "hook", String(seconds), String(status)],
+});
+
+export const recordsDirectory = "/records";
+
+/** Every container of a pod has a port of its own: they share one network. */
+export const portOf = (index: number): number => 8080 + index;
+
+/** The pod as the API server gets it. */
+export function podManifest(scenario: PodScenario, node: string): object {
+  const { pod, name } = scenario;
+  const sidecars = pod.sidecars ?? [];
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, labels: { scenario: name } },
+    spec: {
+      nodeName: node,
+      terminationGracePeriodSeconds: pod.graceSeconds,
+      initContainers: sidecars.map((box, index) => ({
+        ...containerManifest(box, pod.containers.length + index),
+        restartPolicy: "Always",
+      })),
+      containers: pod.containers.map((box, index) => containerManifest(box, index)),
+      volumes: [recordsVolume],
+    },
+  };
+}
+
+/** On the node, where it outlives the pod. */
+export const recordsVolume = {
+  name: "records",
+  hostPath: { path: "/run/records", type: "DirectoryOrCreate" },
+};
+
+export function containerManifest(box: Box, index: number): object {
+  const environment: Record<string, string> = {
+    CONTAINER: box.name,
+    // Expanded by the kubelet; a file of its own for every pod.
+    RECORD: `${recordsDirectory}/$(POD).jsonl`,
+    PORT: String(portOf(index)),
+    ON_TERM: String(box.onTerm ?? "exit"),
+    ...(box.exitAfterSeconds === undefined ? {} : { EXIT_AFTER: String(box.exitAfterSeconds) }),
+    ...(box.sick === undefined
+      ? {}
+      : { SICK_PATH: box.sick.path, SICK_AFTER: String(box.sick.afterSeconds) }),
+  };
+  return {
+    name: box.name,
+    image: recorderImage,
+    command: [recorderPath, "serve"],
+    env: [
+      { name: "POD", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+      ...Object.entries(environment).map(([key, value]) => ({ name: key, value })),
+    ],
+    ports: [{ containerPort: portOf(index) }],
+    volumeMounts: [{ name: recordsVolume.name, mountPath: recordsDirectory }],
+    ...(box.preStop === undefined ? {} : { lifecycle: { preStop: hookManifest(box.preStop) } }),
+    ...(box.readiness === undefined ? {} : { readinessProbe: probeManifest(box.readiness, index) }),
+    ...(box.liveness === undefined ? {} : { livenessProbe: probeManifest(box.liveness, index) }),
+  };
+}
+
+const hookManifest = (hook: Hook): object => ("exec" in hook ? { exec: { command: hook.exec } } : hook);
+
+function probeManifest(probe: ProbeSpec, index: number): object {
+  return {
+    httpGet: { path: probe.path, port: portOf(index) },
+    periodSeconds: probe.periodSeconds ?? 1,
+    failureThreshold: probe.failureThreshold ?? 1,
+    ...(probe.graceSeconds === undefined ? {} : { terminationGracePeriodSeconds: probe.graceSeconds }),
+  };
+}
