@@ -403,6 +403,32 @@ if (network) {
       assert.equal(existsSync(join(shared[0] ?? "", "../../..")), false);
     });
 
+    test("an emptyDir may be mounted where this machine has no directory", limit, async (context) => {
+      if (network.kind === "shared loopback") return;
+      const { file } = scratch(context);
+      const deep = join(file, "..", "not", "there");
+      const name = `/lameduck-${process.pid}-not-there`;
+      const mounts = [deep, name, `${name}/below`].map((path, index) => ({ volume: `v${index}`, path }));
+      const touch = mounts.map(({ path }) => `echo $HOSTNAME > ${path}/mark`).join(" && ");
+      const test = mounts.map(({ path }) => `test -s ${path}/mark`).join(" && ");
+      const observed = await start(
+        context,
+        ["sh", "-c", `${touch} && ls /proc/self /dev/null /usr/ && exec "$@"`, "sh", ...node(closesAtTerm)],
+        {
+          container: {
+            mounts,
+            workingDirectory: name,
+            readiness: probe({ kind: "exec", command: ["sh", "-c", `${test} && test "$(pwd)" = ${name}`] }),
+          },
+          pod: { emptyDirs: ["v0", "v1", "v2"] },
+        },
+      );
+      assert.deepEqual(readdirSync(join(file, "..")), [], "nothing is made on this machine");
+      assert.equal(existsSync(name), false);
+      await observed.stage.deletePod("web-1");
+      assert.equal((await observed.first("exited", "web-1")).code, 0);
+    });
+
     test("the downward fields are those of the pod", limit, async (context) => {
       const { file, text } = scratch(context);
       const fields = ["metadata.name", "metadata.namespace", "status.podIP", "metadata.labels['app']"];

@@ -8,7 +8,7 @@ export const stageErrors = {
   LAMEDUCK_POD_NEVER_READY: "check the port and the readiness probe, or give it more time",
   LAMEDUCK_PORT_COLLISION:
     "make the program listen on the address and port in its environment (HOST, PORT), or run where network namespaces are allowed",
-  LAMEDUCK_MOUNT_MISSING: "create the directory of the mountPath, or run where mount namespaces are allowed",
+  LAMEDUCK_MOUNT_MISSING: "leave the volume out, or run where network and mount namespaces are allowed",
   LAMEDUCK_BAD_STRATEGY: "give whole numbers or shares such as 25%; they must not both be zero",
   LAMEDUCK_NO_SUCH_POD: "name a pod that runs",
   LAMEDUCK_STAGE_STOPPED: "start a new stage",

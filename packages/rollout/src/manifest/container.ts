@@ -1,3 +1,4 @@
+import { normalize } from "node:path/posix";
 import { readEnvironment, type ConfigMaps } from "./environment.ts";
 import type { Field } from "./field.ts";
 import { readHook, readPort, readProbe } from "./handlers.ts";
@@ -74,7 +75,9 @@ function readPorts(field: Field): ContainerPort[] {
 function readMounts(field: Field, pod: PodSurroundings): Mount[] {
   return field.items().flatMap((mount) => {
     const volume = mount.at("name").mustText();
-    const path = mount.at("mountPath").mustText();
+    const path = normalize(mount.at("mountPath").mustText()).replace(/(?<=.)\/$/, "");
+    if (!path.startsWith("/") || path === "/")
+      mount.at("mountPath").fail("LAMEDUCK_MANIFEST_INVALID", `${path} is no absolute path below the root`);
     if (pod.otherVolumes.includes(volume)) {
       mount.warn(`${path} is left as this machine has it: volume ${volume} is no emptyDir`);
       return [];

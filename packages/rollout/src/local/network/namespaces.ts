@@ -1,7 +1,9 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { StageError } from "../errors.ts";
 import type { Launch } from "../runtime/launch.ts";
+import { besideScript, containerScript } from "./mounts.ts";
 import { nodeAddress, podAddressOf, prefixLength, senderAddressOf } from "./addresses.ts";
 import type { AttachOptions, Bind, Network, PodNetwork } from "./network.ts";
 import type { Fabric } from "./privileges.ts";
@@ -35,16 +37,6 @@ ip addr add "$address" dev eth0
 ip link set eth0 up
 echo attached
 exec sleep infinity
-`;
-
-/** Binds the pod's volumes, then becomes the container: the shell is replaced, so PID 1 is the command itself. */
-const containerScript = `
-set -e
-while [ "$1" != -- ]; do mount --bind "$1" "$2"; shift 2; done
-shift
-cd "$LAMEDUCK_STAGE_DIRECTORY"
-unset LAMEDUCK_STAGE_DIRECTORY
-exec "$@"
 `;
 
 /**
@@ -83,6 +75,7 @@ class NamespaceNetwork implements Network {
   readonly limits = [];
   readonly scratch: string;
   readonly #fabric: Exclude<Fabric, { kind: "none" }>;
+  readonly #shadow: string;
   readonly #senders = new Map<string, Promise<string>>();
   readonly #pods = new Set<PodNamespace>();
   #attached = 0;
@@ -90,6 +83,7 @@ class NamespaceNetwork implements Network {
   constructor(fabric: Exclude<Fabric, { kind: "none" }>, scratch: string) {
     this.#fabric = fabric;
     this.scratch = scratch;
+    this.#shadow = mkdtempSync(join(scratch, "shadow-"));
     this.kind =
       fabric.kind === "root"
         ? ("network namespaces as root" as const)
@@ -109,9 +103,14 @@ class NamespaceNetwork implements Network {
 
   async attachPod(name: string, _options: AttachOptions): Promise<PodNetwork> {
     const number = this.#attached++;
-    const pod = new PodNamespace(name, `ld${number}`, podAddressOf(number), this.#fabric, () =>
-      this.#pods.delete(pod),
-    );
+    const pod = new PodNamespace({
+      name,
+      link: `ld${number}`,
+      address: podAddressOf(number),
+      fabric: this.#fabric,
+      shadow: this.#shadow,
+      onDetached: () => this.#pods.delete(pod),
+    });
     this.#pods.add(pod);
     await pod.attach();
     return pod;
@@ -124,6 +123,16 @@ class NamespaceNetwork implements Network {
   }
 }
 
+interface PodNamespaceOptions {
+  readonly name: string;
+  readonly link: string;
+  readonly address: string;
+  readonly fabric: Fabric;
+  /** An empty directory, under which each container mounts what only it sees. */
+  readonly shadow: string;
+  readonly onDetached: () => void;
+}
+
 class PodNamespace implements PodNetwork {
   readonly address: string;
   readonly ownProcesses = true;
@@ -132,15 +141,18 @@ class PodNamespace implements PodNetwork {
   readonly #name: string;
   readonly #link: string;
   readonly #fabric: Fabric;
+  readonly #shadow: string;
   readonly #onDetached: () => void;
   #pause: ChildProcess | undefined;
   #sockets: SocketTable | undefined;
 
-  constructor(name: string, link: string, address: string, fabric: Fabric, onDetached: () => void) {
+  constructor(options: PodNamespaceOptions) {
+    const { name, link, address, fabric, shadow, onDetached } = options;
     this.#name = name;
     this.#link = link;
     this.address = address;
     this.#fabric = fabric;
+    this.#shadow = shadow;
     this.#onDetached = onDetached;
   }
 
@@ -188,24 +200,22 @@ link set ${this.#link} up`,
         ...words(asUser),
         ...launch.command,
       ],
-      env: { ...launch.env, LAMEDUCK_STAGE_DIRECTORY: launch.directory },
+      env: { ...launch.env, LAMEDUCK_STAGE_DIRECTORY: launch.directory, LAMEDUCK_STAGE_SHADOW: this.#shadow },
       directory: "/",
     };
   }
 
   beside(pid: number, launch: Launch): Launch {
-    const user = this.#fabric.kind === "user" ? ["--user", "--preserve-credentials"] : [];
-    const all = ["--net", "--uts", "--pid", "--mount"];
+    const user = this.#fabric.kind === "user" ? "--user --preserve-credentials" : "";
     return {
       ...launch,
       command: [
-        "nsenter",
-        "--target",
-        String(pid),
-        ...user,
-        ...all,
-        `--wd=${launch.directory}`,
-        "--",
+        ...words(`nsenter --target ${pid} ${user} --net --uts --pid --mount --`),
+        "sh",
+        "-c",
+        besideScript,
+        "beside",
+        launch.directory,
         ...launch.command,
       ],
     };
@@ -274,5 +284,5 @@ async function ip(batch: string): Promise<void> {
 }
 
 function words(text: string): string[] {
-  return text === "" ? [] : text.split(" ");
+  return text.split(" ").filter((word) => word !== "");
 }
