@@ -8,19 +8,19 @@ set -e
 
 # The directory $1 again, on a file system of its own in which entries can be added: everything in it is the old one's.
 shadow() {
-  mount -t tmpfs -o mode=755 tmpfs "$stage"
+  mount -n -t tmpfs -o mode=755 tmpfs "$stage"
   for entry in "$1"/* "$1"/.[!.]*; do
     copy="$stage/\${entry##*/}"
     if [ -L "$entry" ]; then cp -P "$entry" "$copy"
-    elif [ -d "$entry" ]; then mkdir "$copy"; mount --rbind "$entry" "$copy"
-    elif [ -e "$entry" ]; then : > "$copy"; mount --bind "$entry" "$copy"
+    elif [ -d "$entry" ]; then mkdir "$copy"; mount -n --rbind "$entry" "$copy"
+    elif [ -e "$entry" ]; then : > "$copy"; mount -n --bind "$entry" "$copy"
     fi
   done
-  if [ "$1" != / ]; then mount --move "$stage" "$1"; return; fi
+  if [ "$1" != / ]; then mount -n --move "$stage" "$1"; return; fi
   cd "$stage"
   # The new root over the old one, and then the old one taken away from under it, as container runtimes do.
   pivot_root . .
-  umount -l .
+  umount -n -l .
   cd /
 }
 
@@ -40,7 +40,7 @@ provide() {
 stage=$LAMEDUCK_STAGE_SHADOW
 while [ "$1" != -- ]; do
   [ -d "$2" ] || provide "$2"
-  mount --bind "$1" "$2"
+  mount -n --bind "$1" "$2"
   own="$own$2:"
   shift 2
 done

@@ -11,6 +11,8 @@ import { run } from "./run.ts";
 import { SocketTable } from "./socket-table.ts";
 
 const bridge = "lameduck";
+/** Without one of its own a bridge takes the lowest of its ports', and whenever that port goes, pods send to an address that is gone. */
+const bridgeAddress = "02:4c:44:00:00:01";
 
 /**
  * Entries of a pod's table of connections. /proc/net/tcp walks the whole table: with the 262,144 entries of an ordinary machine one
@@ -45,7 +47,7 @@ exec sleep infinity
  */
 const guardDevices = `
 for device in null zero full random urandom tty ptmx; do
-  if [ -e /dev/$device ]; then mount --bind /dev/$device /dev/$device; fi
+  if [ -e /dev/$device ]; then mount -n --bind /dev/$device /dev/$device; fi
 done`;
 
 /** The network of a process that `enterStage` has put into a namespace of its own. */
@@ -55,7 +57,7 @@ export async function openNamespaceNetwork(
 ): Promise<Network> {
   await ip(
     `link set lo up
-link add name ${bridge} type bridge
+link add name ${bridge} address ${bridgeAddress} type bridge
 link set ${bridge} addrgenmode none
 addr add ${nodeAddress}/${prefixLength} dev ${bridge}
 link set ${bridge} up`,
