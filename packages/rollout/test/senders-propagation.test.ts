@@ -78,31 +78,36 @@ const state = (pod: string, change: Partial<EndpointState> = {}): EndpointState 
   ...change,
 });
 
-test("the same seed gives the same delays to each pod and sender, whatever else happens and in which order", () => {
+test("the n-th pod that goes meets the same delays whatever it is called and whatever comes in between", () => {
+  const senders = ["node-1", "ingress-1"].map((name) => ({ name, propagation: presets["busy-iptables"] }));
+  const withdrawals = (seed: number, prefix: string, arrivals: readonly number[]): readonly number[] => {
+    const propagator = new Propagator(seed, senders);
+    return arrivals.flatMap((newer, index) => {
+      for (let pod = 0; pod < newer; pod++) propagator.changes(state(`${prefix}-new-${index}-${pod}`), 0);
+      return propagator
+        .changes(state(`${prefix}-${index}`, { terminating: true }), 0)
+        .map((change) => change.at);
+    });
+  };
+  const arrivals = fc.array(fc.nat(3), { minLength: 4, maxLength: 4 });
   fc.assert(
-    fc.property(
-      fc.integer(),
-      fc.uniqueArray(fc.stringMatching(/^[a-z]{1,4}-\d$/), { minLength: 2, maxLength: 6 }),
-      (seed, pods) => {
-        const senders = ["node-1", "ingress-1"].map((name) => ({
-          name,
-          propagation: presets["busy-iptables"],
-        }));
-        const delays = (order: readonly string[]): Map<string, readonly number[]> => {
-          const propagator = new Propagator(seed, senders);
-          return new Map(
-            order.map((pod) => [
-              pod,
-              propagator.changes(state(pod, { terminating: true }), 0).map((change) => change.at),
-            ]),
-          );
-        };
-        const forward = delays(pods);
-        const backward = delays([...pods].reverse());
-        for (const pod of pods) assert.deepEqual(forward.get(pod), backward.get(pod));
-      },
-    ),
+    fc.property(fc.integer(), arrivals, arrivals, (seed, some, others) => {
+      assert.deepEqual(withdrawals(seed, "a", some), withdrawals(seed, "b", others));
+      assert.notDeepEqual(withdrawals(seed, "a", some), withdrawals(seed + 1, "a", some));
+    }),
   );
+});
+
+test("a name that lives again meets other delays", () => {
+  const propagator = new Propagator(1, [{ name: "node-1", propagation: presets["busy-iptables"] }]);
+  const life = (): number | undefined => {
+    propagator.changes(state("db-0"), 0);
+    const [deletion] = propagator.changes(state("db-0", { terminating: true }), 0);
+    const [end] = propagator.changes(state("db-0", { terminating: true, serving: false, listed: false }), 0);
+    assert.equal(deletion?.at, end?.at);
+    return end?.at;
+  };
+  assert.notEqual(life(), life());
 });
 
 test("a pod that dies early does not converge early, and its news never overtakes itself", () => {

@@ -150,7 +150,10 @@ for (const [kind, skip] of kinds) {
         readdirSync(tmpdir()).filter((name) => name.startsWith(`lameduck-${kind}-`));
       const before = files();
       const started = await rig(t, {
-        senders: [{ name: "ingress-1", kind }, { name: "node-1", kind: "l4" }],
+        senders: [
+          { name: "ingress-1", kind },
+          { name: "node-1", kind: "l4" },
+        ],
         load: { rate: 100 },
         signal: abort.signal,
       });

@@ -3,15 +3,22 @@ import type { Change, EndpointState } from "./change.ts";
 import { draw, type Delay } from "./delay.ts";
 import type { Propagation } from "./presets.ts";
 
+type Way = "arrival" | "withdrawal";
+
 /**
- * When each sender learns of each pod. One draw for a pod's arrival and one for its withdrawal, from the seed and the names alone: the
- * same pods under the same seed meet the same delays whatever remedy is tried, and a pod that dies early does not converge early.
+ * When each sender learns of each pod. One draw for a pod's arrival and one for its withdrawal, from the seed, the sender's name and the
+ * pod's number in the order of arrivals or withdrawals: under the same seed the third pod that goes meets the same delays whatever remedy
+ * is tried and whatever it is called, and a pod that dies early does not converge early.
  */
 export class Propagator {
   readonly #seed: number;
   readonly #senders: readonly { readonly name: string; readonly propagation: Propagation }[];
-  readonly #delays = new Map<string, number>();
-  readonly #last = new Map<string, number>();
+  /** Pods of the present, each with its numbers and with when each sender knows all so far. */
+  readonly #pods = new Map<
+    string,
+    { readonly numbers: Map<Way, number>; readonly known: Map<string, number> }
+  >();
+  readonly #counts: Record<Way, number> = { arrival: 0, withdrawal: 0 };
 
   constructor(
     seed: number,
@@ -23,24 +30,22 @@ export class Propagator {
 
   changes(state: EndpointState, at: number): readonly Change[] {
     const { pod } = state.endpoint;
+    const life = this.#pods.get(pod) ?? { numbers: new Map<Way, number>(), known: new Map<string, number>() };
+    // A name may live again (StatefulSets): another life has numbers of its own.
+    if (state.listed) this.#pods.set(pod, life);
+    else this.#pods.delete(pod);
     const way = state.listed && state.serving && !state.terminating ? "arrival" : "withdrawal";
-    return this.#senders.map(({ name, propagation }) => {
-      const shared = this.#delay(propagation.shared, propagation.name, pod, way, "all");
-      const own = this.#delay(propagation.own, propagation.name, pod, way, name);
-      const channel = JSON.stringify([pod, name]);
-      const learnt = Math.max(at + shared + own, this.#last.get(channel) ?? -Infinity);
-      this.#last.set(channel, learnt);
+    const number = life.numbers.get(way) ?? ++this.#counts[way];
+    life.numbers.set(way, number);
+    return this.#senders.map(({ name, propagation: { shared, own } }) => {
+      const delay = this.#draw(shared, way, number, "all") + this.#draw(own, way, number, name);
+      const learnt = Math.max(at + delay, life.known.get(name) ?? -Infinity);
+      life.known.set(name, learnt);
       return { sender: name, state, at: learnt };
     });
   }
 
-  #delay(delay: Delay, name: string, ...labels: readonly [pod: string, way: string, whom: string]): number {
-    const key = JSON.stringify([name, ...labels]);
-    let drawn = this.#delays.get(key);
-    if (drawn === undefined) {
-      drawn = draw(delay, random(this.#seed, "propagation", ...labels));
-      this.#delays.set(key, drawn);
-    }
-    return drawn;
+  #draw(delay: Delay, way: Way, number: number, whom: string): number {
+    return draw(delay, random(this.#seed, "propagation", way, number, whom));
   }
 }
