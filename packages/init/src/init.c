@@ -29,7 +29,7 @@ struct init {
 	int status;
 };
 
-/* A fault of our own must end us at once, as it would any program; from others it is a signal like all. tini leaves them out. */
+/* The kernel ends us at a fault of our own even where it is blocked; sent by others it is a signal like all. tini leaves them out. */
 static const signal_mask faults = (signal_mask)1 << (SIGFPE - 1) | (signal_mask)1 << (SIGILL - 1) |
 				  (signal_mask)1 << (SIGSEGV - 1) | (signal_mask)1 << (SIGBUS - 1) |
 				  (signal_mask)1 << (SIGABRT - 1) | (signal_mask)1 << (SIGTRAP - 1) |
@@ -37,7 +37,8 @@ static const signal_mask faults = (signal_mask)1 << (SIGFPE - 1) | (signal_mask)
 
 static signal_mask blocked_by(enum personality personality)
 {
-	return personality == PERSONALITY_TINI ? all_signals & ~faults : all_signals;
+	const signal_mask terminal = mask_of(SIGTTIN) | mask_of(SIGTTOU);
+	return personality == PERSONALITY_TINI ? all_signals & ~faults & ~terminal : all_signals;
 }
 
 static enum child_standing standing_of(const struct settings *settings)

@@ -1,5 +1,6 @@
 #include "flags.h"
 
+#include "../base/text.h"
 #include "../kernel/namespace.h"
 
 #include <ctype.h>
@@ -46,9 +47,8 @@ static bool read_verbose(struct settings *settings, const char *value, struct er
 
 static bool read_expected_code(struct settings *settings, const char *value, struct error *error)
 {
-	char *end;
-	long code = strtol(value, &end, 10);
-	if (!isdigit((unsigned char)value[0]) || *end || code > 255)
+	uint64_t code;
+	if (!is_number(value, 0, 255, &code))
 		return bad(error, ERROR_BAD_NUMBER, "expect", value, "exit code from 0 to 255");
 	settings->expected_codes[code] = true;
 	return true;
@@ -77,9 +77,8 @@ static bool read_stop_signal(struct settings *settings, const char *value, struc
 
 static bool add_port(struct port_list *list, const char *flag, const char *value, struct error *error)
 {
-	char *end;
-	unsigned long port = strtoul(value, &end, 10);
-	if (!isdigit((unsigned char)value[0]) || *end || port < 1 || port > 65535)
+	uint64_t port;
+	if (!is_number(value, 1, 65535, &port))
 		return bad(error, ERROR_BAD_ADDRESS, flag, value, "port");
 	if (list->count == MOST_PORTS) {
 		error_set(error, ERROR_BAD_ADDRESS, flag, "more than %d of them", MOST_PORTS);

@@ -1,12 +1,10 @@
 #include "settings.h"
 
-#include "../kernel/namespace.h"
+#include "../base/text.h"
+#include "../decision/duration.h"
 #include "flags.h"
 
-#include "../decision/duration.h"
-
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,11 +26,12 @@ static bool is_true(const char *value)
 static void read_foreign_environment(struct settings *settings)
 {
 	const char *verbosity = getenv("TINI_VERBOSITY");
+	uint64_t level;
 	if (settings->personality != PERSONALITY_DUMB_INIT) {
 		settings->subreaper = settings->subreaper || getenv("TINI_SUBREAPER");
 		settings->group = settings->group || getenv("TINI_KILL_PROCESS_GROUP");
-		if (verbosity && *verbosity)
-			settings->verbosity = atoi(verbosity) - 1;
+		if (verbosity && is_number(verbosity, 0, 9, &level))
+			settings->verbosity = (int)level - 1;
 	}
 	if (settings->personality != PERSONALITY_TINI) {
 		const char *session = getenv("DUMB_INIT_SETSID");

@@ -1,9 +1,9 @@
 #include "config.h"
 
+#include "../base/decimal.h"
 #include "duration.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *const policy_names[] = { "fixed", "until-deadline", "quiet", "adaptive", "acknowledged" };
@@ -33,10 +33,12 @@ static bool duration(const char *text, double fallback, const char *option, doub
 
 static bool number(const char *text, double fallback, const char *option, double *value, struct error *error)
 {
-	char *end;
-	*value = text ? strtod(text, &end) : fallback;
-	if (!text || (end != text && *end == '\0' && isfinite(*value)))
+	*value = fallback;
+	bool negative = text && text[0] == '-';
+	if (!text || parse_decimal(text + negative, strlen(text + negative), value)) {
+		*value = negative ? -*value : *value;
 		return true;
+	}
 	error_set(error, ERROR_BAD_NUMBER, option, "\"%s\" is not a number", text);
 	return false;
 }

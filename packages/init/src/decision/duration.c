@@ -1,8 +1,9 @@
 #include "duration.h"
 
+#include "../base/decimal.h"
+
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double longest_duration = 30.0 * 24 * 3600000;
@@ -59,11 +60,12 @@ bool parse_duration(const char *text, double *milliseconds, const char **problem
 	while (unit < text + length && is_space(*unit))
 		unit++;
 	double factor = end > text ? unit_of(unit, (size_t)(text + length - unit)) : NAN;
-	if (isnan(factor)) {
+	double value;
+	if (isnan(factor) || !parse_decimal(text, (size_t)(end - text), &value)) {
 		*problem = "is not a duration";
 		return false;
 	}
-	*milliseconds = strtod(text, NULL) * factor;
+	*milliseconds = value * factor;
 	if (*milliseconds > longest_duration) {
 		*problem = "is longer than 30 days";
 		return false;

@@ -1,11 +1,11 @@
 #include "earlier_run.h"
 
 #include "../base/read_file.h"
+#include "../base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,7 +18,8 @@ static unsigned long long start_of_init(void)
 	const char *at = strrchr(text, ')');
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
-	return at ? strtoull(at, NULL, 10) : 0;
+	uint64_t start;
+	return at && read_decimal(at + 1, &start) ? start : 0;
 }
 
 double earlier_run_began(double now)
@@ -35,6 +36,6 @@ double earlier_run_began(double now)
 	}
 	if (errno != EEXIST || read_file(path, text, sizeof text) <= 0)
 		return now;
-	double began = strtod(text, NULL);
-	return began > 0 && began < now ? began : now;
+	uint64_t began;
+	return read_decimal(text, &began) && (double)began < now ? (double)began : now;
 }

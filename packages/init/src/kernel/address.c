@@ -1,7 +1,8 @@
 #include "address.h"
 
+#include "../base/text.h"
+
 #include <arpa/inet.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
@@ -44,13 +45,9 @@ bool address_range_parse(const char *text, struct address_range *range)
 	uint8_t bytes[16];
 	if (inet_pton(family, address, bytes) != 1)
 		return false;
-	unsigned long prefix = 128 - offset;
-	if (slash) {
-		char *end;
-		prefix = strtoul(slash + 1, &end, 10);
-		if (slash[1] < '0' || slash[1] > '9' || *end != '\0' || prefix > 128 - offset)
-			return false;
-	}
+	uint64_t prefix = 128 - offset;
+	if (slash && !is_number(slash + 1, 0, 128 - offset, &prefix))
+		return false;
 	range->address = address_from(family, bytes);
 	range->prefix = offset + (unsigned)prefix;
 	return true;

@@ -1,9 +1,8 @@
 #include "counters.h"
 
 #include "../base/read_file.h"
+#include "../base/text.h"
 
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *next_line(const char *line)
@@ -38,10 +37,7 @@ static bool value_in(const char *line, unsigned column, uint64_t *value)
 	for (; *at && *at != '\n'; at++)
 		if (*at == ' ' && --column == 0)
 			break;
-	if (*at != ' ' || !isdigit((unsigned char)at[1]))
-		return false;
-	*value = strtoull(at + 1, NULL, 10);
-	return true;
+	return *at == ' ' && read_decimal(at + 1, value);
 }
 
 bool parse_counter(const char *text, const char *group, const char *name, uint64_t *value)

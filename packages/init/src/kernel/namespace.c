@@ -2,9 +2,9 @@
 
 #include "netlink_abi.h"
 #include "../base/read_file.h"
+#include "../base/text.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/time.h>
 #include <time.h>
@@ -20,10 +20,12 @@ bool parse_default_gateway(const char *text, struct address *gateway)
 {
 	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		unsigned destination, address;
-		if (sscanf(line, "%*31s %8x %8x", &destination, &address) == 2 && destination == 0 && address != 0) {
-			uint32_t bytes = address; /* printed as a number in the order of this machine */
-			*gateway = address_from(AF_INET, &bytes);
+		/* Interface, destination, gateway; separated by tabs. */
+		const char *at = strchr(line, '\t');
+		uint32_t destination, address; /* printed as numbers in the order of this machine */
+		if (at && (at = read_hex(at + 1, 8, &destination)) && (at = expect(at, '\t')) &&
+		    read_hex(at, 8, &address) && destination == 0 && address != 0) {
+			*gateway = address_from(AF_INET, &address);
 			return true;
 		}
 	}

@@ -1,9 +1,10 @@
 #include "owned_sockets.h"
 
+#include "../base/text.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,7 +13,9 @@ static void mark(const char *link, const uint32_t *inodes, size_t count, bool *o
 	static const char prefix[] = "socket:[";
 	if (strncmp(link, prefix, sizeof prefix - 1) != 0)
 		return;
-	unsigned long inode = strtoul(link + sizeof prefix - 1, NULL, 10);
+	uint64_t inode;
+	if (!read_decimal(link + sizeof prefix - 1, &inode))
+		return;
 	for (size_t i = 0; i < count; i++)
 		if (inodes[i] == inode)
 			owned[i] = true;

@@ -10,4 +10,7 @@ bool parse_proc_tcp_line(const char *line, int family, struct tcp_row *row);
 /* Visits sockets in one of `states`, as dump_sockets does. */
 bool read_proc_tcp(uint32_t states, tcp_row_visitor *visit, void *context);
 
+/* The same for other tables of this form, such as those of UDP. False where neither can be read. */
+bool read_proc_sockets(const char *v4, const char *v6, uint32_t states, tcp_row_visitor *visit, void *context);
+
 #endif

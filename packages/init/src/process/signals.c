@@ -1,8 +1,9 @@
 #include "signals.h"
 
+#include "../base/text.h"
+
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/signalfd.h>
@@ -22,11 +23,10 @@ static const char *const names[] = {
 /* As glibc and its programs count; musl keeps one more for itself. */
 enum { FIRST_REAL_TIME = 34 };
 
-static int number_in(const char *text, int least, int most)
+static int number_in(const char *text, unsigned least, unsigned most)
 {
-	char *end;
-	long number = strtol(text, &end, 10);
-	return text[0] >= '0' && text[0] <= '9' && *end == '\0' && number >= least && number <= most ? (int)number : -1;
+	uint64_t number;
+	return is_number(text, least, most, &number) ? (int)number : -1;
 }
 
 int signal_number(const char *name)

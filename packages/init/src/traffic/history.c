@@ -1,6 +1,5 @@
 #include "history.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const double time_wait = 60000;
@@ -11,16 +10,31 @@ void history_init(struct history *history, double now)
 	history->complete_from = now - time_wait;
 }
 
-static int by_time(const void *a, const void *b)
+static void sift_down(struct past_connection *heap, size_t root, size_t count)
 {
-	double left = ((const struct past_connection *)a)->at;
-	double right = ((const struct past_connection *)b)->at;
-	return left < right ? -1 : left > right;
+	for (size_t child; (child = root * 2 + 1) < count; root = child) {
+		if (child + 1 < count && heap[child].at < heap[child + 1].at)
+			child++;
+		if (heap[root].at >= heap[child].at)
+			return;
+		struct past_connection swapped = heap[root];
+		heap[root] = heap[child];
+		heap[child] = swapped;
+	}
 }
 
+/* A heap sort: qsort of musl would be 2 kB of the binary. */
 void history_sort(struct history *history)
 {
-	qsort(history->past, history->count, sizeof *history->past, by_time);
+	struct past_connection *past = history->past;
+	for (size_t root = history->count / 2; root-- > 0;)
+		sift_down(past, root, history->count);
+	for (size_t last = history->count; last-- > 1;) {
+		struct past_connection latest = past[0];
+		past[0] = past[last];
+		past[last] = latest;
+		sift_down(past, 0, last);
+	}
 }
 
 /* A busy server leaves 60,000 and more: the latest are kept, as the older half says nothing that they do not. */

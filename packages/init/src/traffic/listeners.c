@@ -4,7 +4,6 @@
 #include "../kernel/proc_tcp.h"
 #include "../kernel/sock_diag.h"
 
-#include <stdio.h>
 #include <string.h>
 
 bool port_listed(const struct port_list *list, uint16_t port)
@@ -93,24 +92,16 @@ bool listens_any(const struct listeners *listeners, uint16_t port)
 	return has(listeners->any_ports, port);
 }
 
-static bool has_unconnected(const char *path)
+static void note_datagrams(void *context, const struct tcp_row *row)
 {
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return false;
-	char line[512];
-	bool found = false;
-	while (!found && fgets(line, sizeof line, file)) {
-		unsigned state;
-		/* State 07 is an unconnected UDP socket: one that serves. */
-		if (sscanf(line, " %*u: %*[0-9A-Fa-f:] %*[0-9A-Fa-f:] %2x", &state) == 1)
-			found = state == 7;
-	}
-	fclose(file);
-	return found;
+	(void)row;
+	*(bool *)context = true;
 }
 
 bool awaits_datagrams(void)
 {
-	return has_unconnected("/proc/net/udp") || has_unconnected("/proc/net/udp6");
+	/* An unconnected UDP socket, one that serves, is in state 7. */
+	bool found = false;
+	read_proc_sockets("/proc/net/udp", "/proc/net/udp6", 1u << STATE_CLOSE, note_datagrams, &found);
+	return found;
 }

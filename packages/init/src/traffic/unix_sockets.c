@@ -1,21 +1,29 @@
 #include "unix_sockets.h"
 
-#include <stdio.h>
+#include "../base/lines.h"
+#include "../base/text.h"
+
 #include <string.h>
 #include <sys/stat.h>
 
+static const char table[] = "/proc/net/unix";
+
 bool parse_unix_line(const char *line, struct unix_row *row)
 {
-	unsigned flags, type, state, inode;
-	int end = 0;
-	if (sscanf(line, "%*[0-9a-fA-F]: %*8x %*8x %8x %4x %2x %10u %n", &flags, &type, &state, &inode, &end) != 4 ||
-	    end == 0)
+	uint32_t ignored, flags, state;
+	uint64_t inode;
+	/* Num RefCount Protocol Flags Type St Inode Path; Num is an address of 8 or 16 digits and a colon. */
+	const char *at = strchr(line, ':');
+	if (!at || !(at = read_hex(skip_spaces(at + 1), 8, &ignored)) || !(at = read_hex(skip_spaces(at), 8, &ignored)) ||
+	    !(at = read_hex(skip_spaces(at), 8, &flags)) || !(at = read_hex(skip_spaces(at), 4, &ignored)) ||
+	    !(at = read_hex(skip_spaces(at), 2, &state)) || !(at = read_decimal(skip_spaces(at), &inode)) ||
+	    !(at = expect(at, ' ')))
 		return false;
-	size_t length = strcspn(line + end, "\n");
+	size_t length = strlen(at);
 	if (length == 0 || length > UNIX_PATH)
 		return false;
-	*row = (struct unix_row){ .listening = (flags & 0x10000) != 0, .connected = state == 3, .inode = inode };
-	memcpy(row->path, line + end, length);
+	*row = (struct unix_row){ .listening = (flags & 0x10000) != 0, .connected = state == 3, .inode = (uint32_t)inode };
+	memcpy(row->path, at, length);
 	row->path[length] = '\0';
 	return true;
 }
@@ -27,21 +35,24 @@ static bool can_be_reached(const char *path)
 	return path[0] == '/' && stat(path, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-static void find_listeners(FILE *file, struct unix_sockets *now)
+static void find_listeners(struct unix_sockets *now)
 {
-	char line[512];
+	struct lines lines;
 	struct unix_row row;
-	while (now->listener_count < MOST_UNIX_LISTENERS && fgets(line, sizeof line, file))
+	if (!lines_open(&lines, table))
+		return;
+	for (const char *line; now->listener_count < MOST_UNIX_LISTENERS && (line = lines_next(&lines));)
 		if (parse_unix_line(line, &row) && row.listening && can_be_reached(row.path))
 			memcpy(now->listeners[now->listener_count++], row.path, sizeof row.path);
+	lines_close(&lines);
 }
 
-static size_t listener_named(const struct unix_sockets *now, const char *path)
+static bool has_listener(const struct unix_sockets *now, const char *path)
 {
-	size_t at = 0;
-	while (at < now->listener_count && strcmp(now->listeners[at], path) != 0)
-		at++;
-	return at;
+	for (size_t i = 0; i < now->listener_count; i++)
+		if (strcmp(now->listeners[i], path) == 0)
+			return true;
+	return false;
 }
 
 static bool was_connected(const struct unix_sockets *previous, uint32_t inode)
@@ -56,23 +67,19 @@ void unix_sockets_read(struct unix_sockets *now, const struct unix_sockets *prev
 		       void *context)
 {
 	now->listener_count = now->connected_count = 0;
-	FILE *file = fopen("/proc/net/unix", "re");
-	if (!file)
-		return;
-	find_listeners(file, now);
-	rewind(file);
-	char line[512];
+	find_listeners(now);
+	struct lines lines;
 	struct unix_row row;
-	while (now->listener_count > 0 && now->connected_count < MOST_UNIX_CONNECTED && fgets(line, sizeof line, file)) {
+	if (now->listener_count == 0 || !lines_open(&lines, table))
+		return;
+	for (const char *line; now->connected_count < MOST_UNIX_CONNECTED && (line = lines_next(&lines));) {
 		if (!parse_unix_line(line, &row) || row.listening || !row.connected)
 			continue;
-		size_t listener = listener_named(now, row.path);
-		if (listener == now->listener_count)
+		if (!has_listener(now, row.path))
 			continue;
-		now->connected[now->connected_count] = row.inode;
-		now->listener_of[now->connected_count++] = (uint8_t)listener;
+		now->connected[now->connected_count++] = row.inode;
 		if (previous && !was_connected(previous, row.inode))
 			arrived(context, row.path);
 	}
-	fclose(file);
+	lines_close(&lines);
 }

@@ -22,7 +22,6 @@ struct unix_sockets {
 	char listeners[MOST_UNIX_LISTENERS][UNIX_PATH + 1];
 	size_t listener_count;
 	uint32_t connected[MOST_UNIX_CONNECTED]; /* inodes, of the server's side */
-	uint8_t listener_of[MOST_UNIX_CONNECTED];
 	size_t connected_count;
 };
 

@@ -1,0 +1,17 @@
+/* Small readers for the kernel's tables and for arguments. */
+#ifndef LAMEDUCK_TEXT_H
+#define LAMEDUCK_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* These return the character after what they read, or NULL where it is not there. */
+const char *skip_spaces(const char *at);
+const char *expect(const char *at, char c);
+const char *read_hex(const char *at, unsigned digits, uint32_t *value); /* exactly so many digits, or 1 to 8 when 0 */
+const char *read_decimal(const char *at, uint64_t *value);
+
+/* Whether the whole text is a number within the bounds. */
+bool is_number(const char *text, uint64_t least, uint64_t most, uint64_t *value);
+
+#endif

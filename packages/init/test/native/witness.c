@@ -1,0 +1,184 @@
+/*
+ * The program that lameduck-init runs in the tests; it says on stdout what it sees.
+ *
+ *     witness exit N | die N          ends so
+ *     witness signals [LAST]          each signal as a line with its number, until LAST comes, then exit 0
+ *     witness group LAST              itself silent; a child in its process group, gone with it, prints "child N" for each signal
+ *     witness status                  its own signal masks, process group, session, working directory and descriptors
+ *     witness orphans N               leaves N processes to be adopted, which end at once; then waits for SIGTERM
+ *     witness leftover                leaves a process that prints "leftover N" for each signal, and exits 7
+ *     witness hungry                  takes what memory it can get, then waits for SIGTERM
+ *     witness deaf PORT               listens and never accepts
+ */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static int block_all(void)
+{
+	uint64_t all = ~(uint64_t)0;
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof all);
+	return (int)syscall(SYS_signalfd4, -1, &all, sizeof all, 0);
+}
+
+static void report(int fd, const char *prefix, unsigned last)
+{
+	struct signalfd_siginfo info;
+	while (read(fd, &info, sizeof info) == sizeof info) {
+		if (info.ssi_signo == SIGCHLD)
+			continue;
+		printf("%s%u\n", prefix, info.ssi_signo);
+		if (info.ssi_signo == last)
+			exit(0);
+	}
+}
+
+static void say_ready(void)
+{
+	puts("ready");
+}
+
+static void group(unsigned last)
+{
+	int fd = block_all();
+	pid_t child = fork();
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		say_ready();
+		report(fd, "child ", last);
+	}
+	/* The leader takes all and says nothing. */
+	struct signalfd_siginfo info;
+	do
+		if (read(fd, &info, sizeof info) != sizeof info)
+			exit(1);
+	while (info.ssi_signo != last);
+}
+
+static void status(void)
+{
+	char line[256];
+	FILE *file = fopen("/proc/self/status", "r");
+	while (file && fgets(line, sizeof line, file))
+		if (strncmp(line, "SigBlk", 6) == 0 || strncmp(line, "SigIgn", 6) == 0)
+			fputs(line, stdout);
+	if (file)
+		fclose(file);
+	printf("group %s\n", getpgrp() == getpid() ? "own" : "other");
+	printf("session %s\n", getsid(0) == getpid() ? "own" : "other");
+	printf("cwd %s\n", getcwd(line, sizeof line) ? line : "?");
+	DIR *directory = opendir("/proc/self/fd");
+	unsigned count = 0;
+	for (struct dirent *entry; directory && (entry = readdir(directory));)
+		count += entry->d_name[0] != '.' && atoi(entry->d_name) != dirfd(directory);
+	printf("descriptors %u\n", count);
+}
+
+static void orphans(unsigned count)
+{
+	int fd = block_all();
+	for (unsigned i = 0; i < count; i++) {
+		pid_t between = fork();
+		if (between == 0) {
+			if (fork() == 0)
+				_exit(0);
+			_exit(0);
+		}
+	}
+	/* Those in between are ours to collect; the others are init's. */
+	for (unsigned i = 0; i < count; i++) {
+		siginfo_t info;
+		syscall(SYS_waitid, 0 /* P_ALL */, 0, &info, 4 /* WEXITED */, NULL);
+	}
+	say_ready();
+	report(fd, "", SIGTERM);
+}
+
+static void leftover(void)
+{
+	int ready[2];
+	char byte;
+	if (pipe(ready) != 0)
+		exit(1);
+	int fd = block_all();
+	if (fork() == 0) {
+		close(ready[0]);
+		if (write(ready[1], "!", 1) != 1)
+			exit(1);
+		close(ready[1]);
+		report(fd, "leftover ", SIGTERM);
+	}
+	close(ready[1]);
+	exit(read(ready[0], &byte, 1) == 1 ? 7 : 1);
+}
+
+static void deaf(unsigned port)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	int yes = 1;
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+	if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 16) != 0)
+		exit(1);
+	int signals = block_all();
+	say_ready();
+	report(signals, "", SIGTERM);
+}
+
+static void hungry(void)
+{
+	int fd = block_all();
+	for (int i = 0; i < 4096 && mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); i++)
+		;
+	say_ready();
+	report(fd, "", SIGTERM);
+}
+
+int main(int argc, char *argv[])
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	const char *what = argc > 1 ? argv[1] : "";
+	unsigned number = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+	if (strcmp(what, "exit") == 0)
+		return (int)number;
+	if (strcmp(what, "die") == 0) {
+		const struct rlimit none = { 0, 0 };
+		setrlimit(RLIMIT_CORE, &none);
+		signal((int)number, SIG_DFL);
+		uint64_t mask = 0;
+		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
+		kill(getpid(), (int)number);
+		return 99;
+	}
+	if (strcmp(what, "signals") == 0) {
+		int fd = block_all();
+		say_ready();
+		report(fd, "", number);
+	} else if (strcmp(what, "group") == 0) {
+		group(number);
+	} else if (strcmp(what, "status") == 0) {
+		status();
+	} else if (strcmp(what, "orphans") == 0) {
+		orphans(number);
+	} else if (strcmp(what, "leftover") == 0) {
+		leftover();
+	} else if (strcmp(what, "hungry") == 0) {
+		hungry();
+	} else if (strcmp(what, "deaf") == 0) {
+		deaf(number);
+	} else {
+		return 2;
+	}
+	return 0;
+}

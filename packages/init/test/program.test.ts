@@ -1,0 +1,276 @@
+/** What every init must do: exit codes, signals both ways, reaping. */
+import assert from "node:assert/strict";
+import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, test } from "node:test";
+import { initProgram, nativeProgram, sanitized, withoutCompiler } from "./compiled.ts";
+import { childrenOf, endAll, eventually, onlyChildOf, run, Running, stateOf } from "./running.ts";
+
+const skip = withoutCompiler;
+afterEach(endAll);
+const everyCode = Array.from({ length: 256 }, (_, code) => code);
+/** All but KILL and STOP, which nobody can pass on, and CHLD, which is ours. */
+const everySignal = Array.from({ length: 64 }, (_, index) => index + 1).filter(
+  (signal) => ![9, 17, 19].includes(signal),
+);
+
+function init(...arguments_: string[]): Running {
+  return new Running(initProgram(), arguments_);
+}
+
+function witness(...arguments_: string[]): Running {
+  return init("--", nativeProgram("witness"), ...arguments_);
+}
+
+/** Runs `task` for each item, a few at a time. */
+async function each<T>(items: readonly T[], task: (item: T) => Promise<void>): Promise<void> {
+  const queue = [...items];
+  const worker = async (): Promise<void> => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await task(item);
+  };
+  await Promise.all(Array.from({ length: 4 }, worker));
+}
+
+describe("exit codes", { skip }, () => {
+  test("every code of the program is ours", async () => {
+    await each(everyCode, async (code) => {
+      assert.equal((await witness("exit", String(code)).ended).code, code);
+    });
+  });
+
+  test("-e N turns N into 0, for every code, and no other", async () => {
+    await each(everyCode, async (code) => {
+      const program = [nativeProgram("witness"), "exit", String(code)];
+      assert.equal((await init("-e", String(code), "--", ...program).ended).code, 0, `${code} expected`);
+      const other = String((code + 1) % 256);
+      assert.equal((await init("-e", other, "--", ...program).ended).code, code, `${code} with -e ${other}`);
+    });
+  });
+
+  test("-e may be repeated", async () => {
+    const { code } = await init("-e", "3", "-e143", "--", nativeProgram("witness"), "exit", "143").ended;
+    assert.equal(code, 0);
+  });
+
+  test("death by signal n is 128 + n, for every deadly signal", async () => {
+    const harmless = new Set([17, 18, 19, 20, 21, 22, 23, 28]);
+    const deadly = Array.from({ length: 64 }, (_, index) => index + 1).filter((n) => !harmless.has(n));
+    await each(deadly, async (signal) => {
+      assert.equal((await witness("die", String(signal)).ended).code, 128 + signal);
+    });
+  });
+
+  test("a program that does not exist is 127, one that cannot be run 126", async () => {
+    const missing = await init("--", "/no/such/program").ended;
+    assert.equal(missing.code, 127);
+    assert.match(missing.stderr, /cannot run \/no\/such\/program: No such file/);
+    const folder = mkdtempSync(join(tmpdir(), "lameduck-"));
+    try {
+      const path = join(folder, "data");
+      writeFileSync(path, "no program");
+      chmodSync(path, 0o644);
+      const refused = await init("--", path).ended;
+      assert.equal(refused.code, 126);
+      assert.match(refused.stderr, /Permission denied/);
+      assert.equal((await init("--", folder).ended).code, 126, "a directory");
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+describe("signals", { skip }, () => {
+  test("every signal reaches the program, in order", async () => {
+    const program = init("--no-hold", "--", nativeProgram("witness"), "signals", "64");
+    await program.line("ready");
+    for (const signal of everySignal) {
+      program.kill(signal);
+      await program.line(String(signal));
+    }
+    assert.deepEqual(program.lines.slice(1).map(Number), everySignal);
+    assert.equal((await program.ended).code, 0);
+  });
+
+  test("a signal sent while the program is still being started is not lost", async () => {
+    await each(
+      Array.from({ length: sanitized ? 20 : 100 }, (_, index) => index),
+      async () => {
+        const program = init("--no-hold", "--", "/bin/sleep", "60");
+        program.process.once("spawn", () => program.kill("SIGTERM"));
+        const { code } = await program.ended;
+        assert.equal(code, 143);
+      },
+    );
+  });
+
+  test("-g reaches the whole group; without it, the program alone", async () => {
+    for (const group of [true, false]) {
+      const program = init(
+        ...(group ? ["-g"] : []),
+        "--no-hold",
+        "--",
+        nativeProgram("witness"),
+        "group",
+        "15",
+      );
+      await program.line("ready");
+      program.kill("SIGUSR1");
+      if (group) await program.line("child 10");
+      program.kill("SIGTERM");
+      assert.equal((await program.ended).code, 0);
+      assert.equal(program.lines.includes("child 10"), group);
+    }
+  });
+
+  test("--signal and --rewrite translate, 0 drops, swaps do not chase one another", async () => {
+    const program = init(
+      "--no-hold",
+      "--signal",
+      "TERM=USR1",
+      "-r",
+      "1:2",
+      "-r",
+      "2:1",
+      "--rewrite",
+      "12:0",
+      "-r",
+      "SIGWINCH:64",
+      "--",
+      nativeProgram("witness"),
+      "signals",
+      "64",
+    );
+    await program.line("ready");
+    for (const [sent, seen] of [
+      [15, 10],
+      [1, 2],
+      [2, 1],
+    ] as const) {
+      program.kill(sent);
+      await program.line(String(seen));
+    }
+    program.kill(12);
+    program.kill(28);
+    assert.equal((await program.ended).code, 0);
+    assert.deepEqual(program.lines, ["ready", "10", "2", "1", "64"]);
+  });
+
+  test("a burst of different signals arrives complete", async () => {
+    const program = init("--no-hold", "--", nativeProgram("witness"), "signals");
+    await program.line("ready");
+    // Real-time signals queue: all of them must come through.
+    for (let i = 0; i < 200; i++) program.kill(40);
+    await program.until(() => program.lines.filter((line) => line === "40").length === 200);
+    program.kill("SIGTERM");
+    await program.line("15");
+    process.kill(onlyChildOf(program.pid), "SIGKILL");
+    assert.equal((await program.ended).code, 137);
+  });
+
+  test("a stopped program is not an ended one", async () => {
+    const program = witness("signals", "12");
+    await program.line("ready");
+    const child = onlyChildOf(program.pid);
+    process.kill(child, "SIGSTOP");
+    await eventually(() => stateOf(child) === "T", "the program is stopped");
+    program.kill("SIGHUP");
+    process.kill(child, "SIGCONT");
+    await program.line("1");
+    program.kill("SIGUSR2");
+    assert.equal((await program.ended).code, 0);
+  });
+
+  test("the program gets the mask and the dispositions that we were given", async () => {
+    const expected = await run("env", [
+      "--block-signal=TTIN,ILL,TERM",
+      "--ignore-signal=TTOU,SEGV,INT,CHLD",
+      nativeProgram("witness"),
+      "status",
+    ]);
+    const { stdout, code } = await run("env", [
+      "--block-signal=TTIN,ILL,TERM",
+      "--ignore-signal=TTOU,SEGV,INT,CHLD",
+      initProgram(),
+      "--",
+      nativeProgram("witness"),
+      "status",
+    ]);
+    assert.equal(code, 0);
+    const signalLines = (text: string): string[] => text.split("\n").filter((line) => line.startsWith("Sig"));
+    assert.deepEqual(signalLines(stdout), signalLines(expected.stdout));
+    assert.match(stdout, /group own\nsession other/);
+  });
+
+  test("no descriptor of ours leaks into the program", async () => {
+    const without = await run(nativeProgram("witness"), ["status"]);
+    const { stdout } = await witness("status").ended;
+    assert.equal(stdout.split("\n").at(-1), without.stdout.split("\n").at(-1));
+  });
+
+  test("when nobody reads our log any more, the program is not told SIGPIPE", async () => {
+    const program = init("-vvv", "--no-hold", "--", nativeProgram("witness"), "signals", "15");
+    await program.line("ready");
+    program.process.stderr?.destroy();
+    for (const signal of [1, 10, 12, 28]) {
+      program.kill(signal);
+      await program.line(String(signal));
+    }
+    program.kill("SIGTERM");
+    assert.equal((await program.ended).code, 0);
+    assert.ok(!program.lines.includes("13"), program.lines.join());
+  });
+});
+
+describe("reaping", { skip }, () => {
+  test("thousands of orphans leave no zombie, and no descriptor", async () => {
+    const program = init("-s", "--no-hold", "--", nativeProgram("witness"), "orphans", "3000");
+    await program.line("ready");
+    await eventually(() => childrenOf(program.pid).length === 1, "only the program is left");
+    const descriptors = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
+    // Each has what the test runner gave to both, and one for its signals.
+    assert.equal(descriptors(program.pid), descriptors(onlyChildOf(program.pid)));
+    program.kill("SIGTERM");
+    assert.equal((await program.ended).code, 0);
+  });
+
+  test("when many children end at once with the program, its code is not missed", async () => {
+    // SIGCHLD does not queue: one may stand for all of them.
+    await each(
+      Array.from({ length: sanitized ? 5 : 40 }, (_, index) => index),
+      async () => {
+        const script = "for i in 1 2 3 4 5 6 7 8; do (exit 1) & done; exit 9";
+        assert.equal((await init("-s", "--", "/bin/sh", "-c", script).ended).code, 9);
+      },
+    );
+  });
+
+  test("-w tells of reaped zombies, else nobody hears of them", async () => {
+    const script = "(sleep 0.01 &) ; sleep 0.2";
+    const warned = await init("-w", "-s", "--", "/bin/sh", "-c", script).ended;
+    assert.match(warned.stderr, /warning: Reaped zombie process with pid=\d+/);
+    const silent = await init("-s", "--", "/bin/sh", "-c", script).ended;
+    assert.equal(silent.stderr, "");
+  });
+
+  test("started with SIGCHLD ignored, as some runtimes do, it still sees the program end", async () => {
+    const { code } = await run("env", [
+      "--ignore-signal=CHLD",
+      initProgram(),
+      "--",
+      nativeProgram("witness"),
+      "exit",
+      "5",
+    ]);
+    assert.equal(code, 5);
+  });
+
+  test("-p: when our parent dies, the program is told", async () => {
+    const script = `"$0" -p USR1 --no-hold -- "$1" signals 10 & exec sleep 60`;
+    const parent = new Running("/bin/sh", ["-c", script, initProgram(), nativeProgram("witness")]);
+    await parent.line("ready");
+    process.kill(parent.pid, "SIGKILL");
+    await parent.line("10");
+    await parent.ended;
+  });
+});
