@@ -2,9 +2,9 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Server as NetServer, type Socket } from "node:net";
 import { FreshConnections } from "./fresh.ts";
-import type { IsProbe } from "./probes.ts";
 import { Senders } from "./senders.ts";
-import type { ServerWatch, Traffic } from "./traffic.ts";
+import type { ServerWatch, WatchContext } from "./traffic.ts";
+import { Upgrades } from "./upgrades.ts";
 
 /** What a connection is about, known from the hold on. */
 interface Activity {
@@ -28,13 +28,11 @@ const requestStart = "http.server.request.start";
 /** HTTP/1.1 over TCP, TLS or a Unix socket. Until the hold it listens for connections only; requests cost nothing. */
 export class HttpWatch implements ServerWatch {
   readonly #server: Server;
-  readonly #traffic: Traffic;
-  readonly #isProbe: IsProbe;
-  readonly #now: () => number;
-  readonly #random: () => number;
+  readonly #context: WatchContext;
   readonly #connectionEvent: "connection" | "secureConnection";
   readonly #senders: Senders;
   readonly #fresh: FreshConnections;
+  readonly #upgrades: Upgrades;
   readonly #open = new Set<Socket>();
   readonly #activities = new Map<Socket, Activity>();
   /** Responses of which the headers are not yet known, so that they may still turn out to be streams. */
@@ -48,21 +46,14 @@ export class HttpWatch implements ServerWatch {
   /** Requests that came on a connection after we had ended it: lost. */
   #late = 0;
 
-  constructor(
-    server: Server,
-    traffic: Traffic,
-    isProbe: IsProbe,
-    now: () => number,
-    random: () => number = Math.random,
-  ) {
+  constructor(server: Server, context: WatchContext) {
+    const { traffic, now } = context;
     this.#server = server;
-    this.#traffic = traffic;
-    this.#isProbe = isProbe;
-    this.#now = now;
-    this.#random = random;
+    this.#context = context;
     this.#senders = new Senders(now);
     this.#connectionEvent = "setSecureContext" in server ? "secureConnection" : "connection";
-    this.#fresh = new FreshConnections(server, traffic, isProbe, this.#senders, now);
+    this.#fresh = new FreshConnections(server, traffic, context.isProbe, this.#senders, now);
+    this.#upgrades = new Upgrades(server, now, (socket, request) => this.#upgraded(socket, request));
     const { opened, closed } = this.#socketListeners();
     this.#opened = opened;
     this.#closed = closed;
@@ -88,11 +79,11 @@ export class HttpWatch implements ServerWatch {
     this.#holding = true;
     this.#senders.askAll();
     subscribe(requestStart, this.#onRequestStart);
-    const now = this.#now();
+    const now = this.#context.now();
     for (const socket of this.#open) {
       const current = currentResponse(socket);
-      if (current && !this.#isProbe(current.req)) this.#begin(socket, current);
-      else this.#activityOf(socket, now);
+      if (current && !this.#context.isProbe(current.req)) this.#begin(socket, current);
+      else if (!this.#upgrades.has(socket)) this.#activityOf(socket, now);
     }
   }
 
@@ -114,14 +105,14 @@ export class HttpWatch implements ServerWatch {
 
   stopListening(): void {
     // The close() of net, because that of http also ends idle connections at once, and a request may be on its way on them.
-    this.#stoppedAt = this.#now();
+    this.#stoppedAt = this.#context.now();
     if (this.#server.listening) NetServer.prototype.close.call(this.#server);
   }
 
   restless(quiet: number): number {
-    const now = this.#now();
+    const now = this.#context.now();
     const isPatient = now < this.#stoppedAt + patienceForHeads;
-    let count = 0;
+    let count = this.#upgrades.restless;
     for (const [socket, activity] of this.#activities)
       if (
         isBusy(activity) ||
@@ -132,14 +123,18 @@ export class HttpWatch implements ServerWatch {
     return count;
   }
 
+  /** Ends our half and goes on reading, so that what the client sends meanwhile is met by an end of stream, not by a reset. */
   endIdle(): void {
-    for (const [socket, activity] of this.#activities)
-      if (!isBusy(activity) && !currentResponse(socket) && !socket.writableEnded) endGently(socket);
+    for (const socket of this.#open) {
+      const activity = this.#activities.get(socket);
+      if ((!activity || !isBusy(activity)) && !currentResponse(socket) && !socket.writableEnded) socket.end();
+    }
   }
 
   endStreams(spread: number): void {
+    this.#upgrades.tell(spread, this.#context.random);
     for (const response of this.#streams) {
-      const timer = setTimeout(endStream, this.#random() * spread, response);
+      const timer = setTimeout(endStream, this.#context.random() * spread, response);
       response.once("close", () => clearTimeout(timer));
     }
   }
@@ -159,6 +154,7 @@ export class HttpWatch implements ServerWatch {
   detach(): void {
     this.#server.removeListener(this.#connectionEvent, this.#opened);
     this.#fresh.stop();
+    this.#upgrades.stop();
     unsubscribe(requestStart, this.#onRequestStart);
     for (const socket of this.#open) socket.removeListener("close", this.#closed);
     this.#open.clear();
@@ -175,11 +171,13 @@ export class HttpWatch implements ServerWatch {
       watch.#socketClosed(this);
     }
     function opened(socket: Socket): void {
+      // HTTP/2 over TLS is another watch's concern.
+      if ((socket as { alpnProtocol?: unknown }).alpnProtocol === "h2") return;
       watch.#accepted++;
       watch.#open.add(socket);
       socket.on("close", closed);
       watch.#fresh.opened(socket);
-      if (watch.#holding) watch.#activityOf(socket, watch.#now());
+      if (watch.#holding) watch.#activityOf(socket, watch.#context.now());
     }
     return { opened, closed };
   }
@@ -187,11 +185,18 @@ export class HttpWatch implements ServerWatch {
   #socketClosed(socket: Socket): void {
     this.#open.delete(socket);
     this.#fresh.closed(socket);
+    this.#upgrades.closed(socket);
     const activity = this.#activities.get(socket);
     if (!activity) return;
     this.#activities.delete(socket);
     // Pipelined responses that never got their turn emit no "close" of their own.
     for (const response of activity.responses) this.#ended(activity, response);
+  }
+
+  /** No longer HTTP: neither its bytes nor its idleness say anything about requests. */
+  #upgraded(socket: Socket, request: IncomingMessage): void {
+    this.#fresh.firstRequest(socket, request);
+    this.#activities.delete(socket);
   }
 
   readonly #onRequestStart = (message: unknown): void => {
@@ -204,11 +209,11 @@ export class HttpWatch implements ServerWatch {
     if (server !== this.#server || !this.#open.has(socket)) return;
     const first = this.#fresh.firstRequest(socket, request);
     if (socket.writableEnded) this.#late++;
-    if (this.#isProbe(request)) {
+    if (this.#context.isProbe(request)) {
       response.once("close", () => rest(this.#activityOf(socket, -Infinity), socket));
       return;
     }
-    if (!first) this.#traffic.request(this.#senders.of(socket));
+    if (!first) this.#context.traffic.request(this.#senders.of(socket));
     this.#begin(socket, response);
   };
 
@@ -221,8 +226,11 @@ export class HttpWatch implements ServerWatch {
       for (const earlier of unanswered) if (!earlier.headersSent) earlier.shouldKeepAlive = true;
     }
     activity.responses.add(response);
-    this.#unclassified.add(response);
-    this.#changeInFlight(1);
+    if (this.#context.isStream(response.req)) this.#streams.add(response);
+    else {
+      this.#unclassified.add(response);
+      this.#changeInFlight(1);
+    }
     response.once("close", () => this.#ended(activity, response));
     this.#hintTo(activity, response);
   }
@@ -231,7 +239,9 @@ export class HttpWatch implements ServerWatch {
     if (!activity.responses.delete(response)) return;
     this.#unclassified.delete(response);
     if (!this.#streams.delete(response)) this.#changeInFlight(-1);
-    activity.idleSince = this.#now();
+    activity.idleSince = this.#context.now();
+    // An app that ends an answer later than its last byte makes any client look as if it pipelined: that must not last.
+    if (activity.responses.size === 0) activity.pipelines = false;
     const { socket } = response.req;
     rest(activity, socket);
     // A pipelined request of before the hold gets its turn only now.
@@ -255,7 +265,7 @@ export class HttpWatch implements ServerWatch {
       responses: new Set(),
       idleSince,
       bytesWhenIdle: socket.bytesRead,
-      turn: this.#random(),
+      turn: this.#context.random(),
       pipelines: false,
     };
     this.#activities.set(socket, activity);
@@ -264,7 +274,7 @@ export class HttpWatch implements ServerWatch {
 
   #changeInFlight(change: number): void {
     this.#inFlight += change;
-    this.#traffic.inFlight(change);
+    this.#context.traffic.inFlight(change);
   }
 }
 
@@ -291,7 +301,6 @@ function currentResponse(socket: Socket): ServerResponse | undefined {
 
 /** Streams that last as long as the client likes would hold every pod to its cap. */
 function isEventStream(response: ServerResponse): boolean {
-  if (response.req.headers.accept?.includes("text/event-stream")) return true;
   const type = response.getHeader("content-type");
   if (typeof type === "string") return type.includes("text/event-stream");
   // Headers given to writeHead() are found in the rendered text only.
@@ -303,10 +312,7 @@ function endStream(response: ServerResponse): void {
   if (response.writableEnded) return;
   // An application that writes on after the end must not bring the process down while it stops.
   response.on("error", () => {});
+  // A long poll that has not been answered: the client asks again, and elsewhere.
+  if (!response.headersSent) response.writeHead(503, { connection: "close" });
   response.end();
-}
-
-/** Ends our half and goes on reading, so that what the client has sent meanwhile is met by an end of stream, not by a reset. */
-function endGently(socket: Socket): void {
-  socket.end();
 }

@@ -1,6 +1,13 @@
-export { runClock, type RunClock } from "./model/clock.ts";
+export * from "./accounting/index.ts";
+export * from "./lab/index.ts";
+export * from "./local/index.ts";
+export * from "./manifest/index.ts";
 export { causes, type Cause } from "./model/causes.ts";
+export { runClock, type RunClock } from "./model/clock.ts";
 export type * from "./model/endpoints.ts";
 export type * from "./model/request.ts";
 export type * from "./model/results.ts";
 export type * from "./model/timeline.ts";
+export * from "./remedies/index.ts";
+export * from "./report/index.ts";
+export * from "./senders/index.ts";

@@ -1,0 +1,23 @@
+/** Every mistake on the command line that is not another package's to find. The same codes stand in docs/errors.md. */
+export const cliErrors = {
+  LAMEDUCK_BAD_OPTION: "see `lameduck lab --help`",
+  LAMEDUCK_UNKNOWN_REMEDY: "see `lameduck lab --help` for the names",
+  LAMEDUCK_CANNOT_WRITE: "name a file in a folder that exists and may be written to",
+} as const;
+
+export type CliErrorCode = keyof typeof cliErrors;
+
+/** `code` is stable, `place` is the option, `remedy` says what to do. */
+export class CliError extends Error {
+  readonly code: CliErrorCode;
+  readonly place: string;
+  readonly remedy: string;
+
+  constructor(code: CliErrorCode, place: string, problem: string) {
+    super(`${place}: ${problem}`);
+    this.name = "CliError";
+    this.code = code;
+    this.place = place;
+    this.remedy = cliErrors[code];
+  }
+}

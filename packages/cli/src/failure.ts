@@ -1,0 +1,32 @@
+import { styleText } from "node:util";
+
+/** 0 clean, 1 findings or losses, 2 usage, 3 internal. */
+export const exitCodes = { clean: 0, losses: 1, usage: 2, internal: 3, interrupted: 130 } as const;
+
+/** What every package throws for a mistake of its user: a stable code, a sentence with the place, and what to do. */
+export interface CodedError extends Error {
+  readonly code: string;
+  readonly remedy?: string;
+}
+
+export function isCoded(error: unknown): error is CodedError {
+  return (
+    error instanceof Error &&
+    "code" in error &&
+    typeof error.code === "string" &&
+    error.code.startsWith("LAMEDUCK_")
+  );
+}
+
+/** Says what went wrong in one or two lines on stderr and returns the exit code. */
+export function report(error: unknown, stream: NodeJS.WriteStream = process.stderr): number {
+  const red = (text: string): string => styleText("red", text, { stream });
+  if (isCoded(error)) {
+    stream.write(`${red("error")} ${error.message} [${error.code}]\n`);
+    if (error.remedy) stream.write(`  ${error.remedy}\n`);
+    return exitCodes.usage;
+  }
+  const detail = error instanceof Error ? (process.env["LAMEDUCK_DEBUG"] ? error.stack : error.message) : String(error);
+  stream.write(`${red("internal error")} ${detail}\n  This is a defect of Lameduck. LAMEDUCK_DEBUG=1 shows where.\n`);
+  return exitCodes.internal;
+}

@@ -1,0 +1,92 @@
+import { InvalidArgumentError, Option, type Command } from "commander";
+import { presets, remedies, senderKinds, usualRemedies } from "@lameduck/rollout";
+
+/** As commander delivers them: checked one by one, not yet together. */
+export interface LabOptions {
+  readonly file?: string;
+  readonly compare?: boolean;
+  readonly remedies?: string;
+  readonly policy?: string;
+  readonly replicas?: number;
+  readonly rollouts: number;
+  readonly rps: number;
+  readonly pooled: number;
+  readonly slow: number;
+  readonly large: number;
+  readonly slowPath?: string;
+  readonly largePath?: string;
+  readonly path?: string;
+  readonly senders: string;
+  readonly propagation: string;
+  readonly port?: number;
+  readonly readyPath?: string;
+  readonly grace?: number;
+  readonly warmUp: string;
+  readonly seed: number;
+  readonly network: "auto" | "namespaces" | "loopback";
+  readonly json?: string;
+  readonly html?: string;
+  readonly failOnLoss?: boolean;
+}
+
+export function addLabOptions(command: Command): Command {
+  return command
+    .option("-f, --file <manifest>", "Deployment, StatefulSet or Pod, with its Service: what to roll")
+    .option("--compare", `the usual remedies side by side: ${usualRemedies.join(", ")}`)
+    .option("--remedies <names>", `which ones: ${remedies.map(({ name }) => name).join(", ")}, sleep-N`)
+    .option("--policy <name>", "one remedy only: the same as --remedies NAME")
+    .option("--replicas <n>", "pods (default: the manifest's, else 4)", whole(1, 100))
+    .option("--rollouts <n>", "how often every pod is replaced", whole(1, 1_000), 1)
+    .option("--rps <n>", "requests per second, open loop", number(0.1, 50_000), 400)
+    .option("--pooled <share>", "share of requests on kept-alive connections", number(0, 1), 0.5)
+    .option("--path <path>", 'where requests go (default "/")')
+    .option("--slow <share>", "share of requests to --slow-path", number(0, 1), 0.05)
+    .option("--slow-path <path>", "a path that takes long to answer (the bundled sample has one)")
+    .option("--large <share>", "share of requests to --large-path", number(0, 1), 0.01)
+    .option("--large-path <path>", "a path that streams a long answer (the bundled sample has one)")
+    .option("--senders <list>", `KIND:NUMBER,... of ${senderKinds.join(", ")}`, "l4:2,l7:1,client:1")
+    .option("--propagation <preset>", `how late senders learn: ${Object.keys(presets).join(", ")}, "3s", "1s..10s"`, "busy-iptables")
+    .option("--port <n>", "where the command listens, told to it as PORT (default 8080)", whole(1, 65_535))
+    .option("--ready-path <path>", "path of the readiness probe (default: the port accepts connections)")
+    .option("--grace <seconds>", "terminationGracePeriodSeconds (default: the manifest's, else 30)", whole(1, 3_600))
+    .option("--warm-up <duration>", "load that is not counted, before the first rollout", "3s")
+    .option("--seed <n>", "the same seed gives the same load and the same delays", whole(0, 2 ** 32 - 1), 1)
+    .addOption(
+      new Option("--network <kind>", "what pods stand in: namespaces of their own, or one shared loopback")
+        .choices(["auto", "namespaces", "loopback"])
+        .default("auto"),
+    )
+    .option("--json <file>", "the results document (docs/results.md); - is stdout")
+    .option("--html <file>", "a report to look at: both chains of every termination, and where they raced")
+    .option("--fail-on-loss", "exit with 1 if any remedy lost a request")
+    .addHelpText("after", examples);
+}
+
+const examples = `
+Examples:
+  $ lameduck lab -- node server.js
+  $ lameduck lab --compare --html report.html -- node server.js
+  $ lameduck lab -f deployment.yaml --senders haproxy:1,l4:3 --propagation 1s..10s
+  $ lameduck lab --remedies sleep-5,adaptive --rollouts 25 --rps 1000
+
+The server runs as it is, in pods on this machine. Remedies of Lameduck are put around it: the library by --import for
+Node programs, lameduck-init for everything else. Nothing outside this machine is ever sent a request.
+Exit codes: 0 clean, 1 requests lost (with --fail-on-loss), 2 usage, 3 internal, 130 interrupted.`;
+
+function whole(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!Number.isInteger(value) || text.trim() === "" || value < least || value > most)
+      throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+    return value;
+  };
+}
+
+function number(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!Number.isFinite(value) || text.trim() === "" || value < least || value > most)
+      throw new InvalidArgumentError(`It must be a number from ${least} to ${most}.`);
+    return value;
+  };
+}

@@ -1,0 +1,41 @@
+import { senderKinds, type SenderKind, type SenderSpec } from "@lameduck/rollout";
+import { CliError } from "../errors.ts";
+
+/** What a sender of each kind is called in sentences. */
+const names: Record<SenderKind, string> = {
+  l4: "node",
+  "l4-cut": "balancer",
+  client: "client",
+  "health-checked": "lb",
+  l7: "ingress",
+  haproxy: "haproxy",
+  nginx: "nginx",
+};
+
+/** More than this one machine does not need, and two cores do not bear. */
+const most = 64;
+
+/** "l4:2,l7,haproxy:1": kinds and how many of each. */
+export function parseSenders(text: string): SenderSpec[] {
+  const specs = text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "")
+    .flatMap((part) => ofKind(part));
+  if (specs.length === 0) throw new CliError("LAMEDUCK_BAD_OPTION", "--senders", "names no sender");
+  if (specs.length > most) throw new CliError("LAMEDUCK_BAD_OPTION", "--senders", `more than ${most} senders`);
+  return specs;
+}
+
+function ofKind(part: string): SenderSpec[] {
+  const [kind = "", number = "1", ...rest] = part.split(":");
+  if (!isKind(kind) || rest.length > 0)
+    throw new CliError("LAMEDUCK_BAD_OPTION", "--senders", `"${part}" is not KIND or KIND:NUMBER with KIND one of ${senderKinds.join(", ")}`);
+  if (!/^[1-9]\d{0,2}$/.test(number))
+    throw new CliError("LAMEDUCK_BAD_OPTION", "--senders", `"${part}": "${number}" is not a number of senders`);
+  return Array.from({ length: Number(number) }, (_, index): SenderSpec => ({ kind, name: `${names[kind]}-${index + 1}` }));
+}
+
+function isKind(text: string): text is SenderKind {
+  return (senderKinds as readonly string[]).includes(text);
+}

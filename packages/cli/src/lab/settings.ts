@@ -1,0 +1,104 @@
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseDuration } from "@lameduck/drain";
+import {
+  findRemedy,
+  manifestFromCommand,
+  parsePropagation,
+  remedies,
+  usualRemedies,
+  type App,
+  type LabSettings,
+  type LoadOptions,
+  type Remedy,
+  type Workload,
+} from "@lameduck/rollout";
+import { CliError } from "../errors.ts";
+import { readWorkload } from "./manifest-file.ts";
+import type { LabOptions } from "./options.ts";
+import { parseSenders } from "./senders.ts";
+
+/** Long comparisons of many rollouts are meant; a load that never ends is not. */
+const longestLoad = "60m";
+
+/** Everything the lab needs, checked. @throws coded errors that name the option or the line of the manifest. */
+export function labSettings(options: LabOptions, command: readonly string[]): LabSettings {
+  if (options.file !== undefined && command.length > 0)
+    throw new CliError("LAMEDUCK_BAD_OPTION", "--file", "goes without a command: the manifest has one");
+  const sample = options.file === undefined && command.length === 0;
+  const workload = adjusted(options.file === undefined ? fromCommand(options, command) : readWorkload(options.file), options);
+  const app = appOf(workload, sample);
+  return {
+    workload,
+    app,
+    remedies: chosenRemedies(options, sample),
+    rollouts: options.rollouts,
+    senders: parseSenders(options.senders),
+    propagation: parsePropagation(options.propagation, "--propagation"),
+    load: load(options, sample),
+    seed: options.seed,
+    warmUp: parseDuration(options.warmUp, "--warm-up"),
+  };
+}
+
+function fromCommand(options: LabOptions, command: readonly string[]): Workload {
+  const argv = command.length > 0 ? command : ["node", fileURLToPath(new URL("../../samples/shop.js", import.meta.url))];
+  const readinessPath = options.readyPath ?? (command.length > 0 ? undefined : "/ready");
+  return manifestFromCommand(argv, {
+    replicas: 4,
+    ...(options.port === undefined ? {} : { port: options.port }),
+    ...(readinessPath === undefined ? {} : { readinessPath }),
+  });
+}
+
+function adjusted(workload: Workload, { replicas, grace }: LabOptions): Workload {
+  return {
+    ...workload,
+    replicas: replicas ?? workload.replicas,
+    template: { ...workload.template, graceSeconds: grace ?? workload.template.graceSeconds },
+  };
+}
+
+function appOf({ template }: Workload, sample: boolean): App {
+  const program = basename(template.containers[0]?.command[0] ?? "");
+  return {
+    kind: sample ? "sample" : program === "node" ? "node" : "other",
+    graceSeconds: template.graceSeconds,
+    register: import.meta.resolve("@lameduck/node/register"),
+  };
+}
+
+function chosenRemedies({ compare, remedies: list, policy }: LabOptions, sample: boolean): Remedy[] {
+  const names =
+    (list ?? policy)?.split(",").map((name) => name.trim()) ??
+    (compare || sample ? usualRemedies : ["nothing", "adaptive"]);
+  return [...new Set(names)].map((name) => {
+    const remedy = findRemedy(name);
+    if (!remedy)
+      throw new CliError(
+        "LAMEDUCK_UNKNOWN_REMEDY",
+        list === undefined ? "--policy" : "--remedies",
+        `"${name}" is none of ${remedies.map((one) => one.name).join(", ")}`,
+      );
+    return remedy;
+  });
+}
+
+function load(options: LabOptions, sample: boolean): LoadOptions {
+  const slowPath = options.slowPath ?? (sample ? "/slow" : undefined);
+  const largePath = options.largePath ?? (sample ? "/large" : undefined);
+  return {
+    rate: options.rps,
+    pooledShare: options.pooled,
+    slowShare: slowPath === undefined ? 0 : options.slow,
+    largeShare: largePath === undefined ? 0 : options.large,
+    paths: {
+      ...(options.path === undefined ? {} : { quick: options.path }),
+      ...(slowPath === undefined ? {} : { slow: slowPath }),
+      ...(largePath === undefined ? {} : { large: largePath }),
+    },
+    ...(sample ? { expect: { quick: { text: "hello\n" }, slow: { text: "slow\n" }, large: { bytes: 262_144 } } } : {}),
+    maxDuration: longestLoad,
+    maxRequests: 20_000_000,
+  };
+}

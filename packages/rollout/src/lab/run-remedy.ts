@@ -1,0 +1,126 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { startStage, type Network, type PodNames, type Stage } from "../local/index.ts";
+import { runClock } from "../model/clock.ts";
+import type { RunRecording } from "../model/results.ts";
+import type { Adjustment, Remedy } from "../remedies/index.ts";
+import { startFleet, type SenderFleet } from "../senders/index.ts";
+import { Observed } from "./observed.ts";
+import type { LabProgress, LabSettings } from "./settings.ts";
+
+export interface RemedyRun {
+  readonly settings: LabSettings;
+  readonly remedy: Remedy;
+  readonly adjustment: Adjustment;
+  readonly network: Network;
+  readonly names: PodNames;
+  readonly onProgress: (progress: LabProgress) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Senders that never let go of a pod are not waited for longer than this. */
+const longestSettling = 60_000;
+
+/** Rolls the workload under one remedy, from an empty stage to an empty stage, and returns everything seen. */
+export async function runRemedy(run: RemedyRun): Promise<RunRecording> {
+  const { settings, network, signal } = run;
+  const clock = runClock();
+  const observed = new Observed();
+  const failure = new AbortController();
+  const either = AbortSignal.any([signal, failure.signal]);
+  const fleet = await startFleet({
+    clock,
+    senders: await withAddresses(settings, network),
+    propagation: settings.propagation,
+    load: settings.load,
+    seed: settings.seed,
+    onEvent: (event) => observed.sender(event),
+    onFailure: (error) => failure.abort(error),
+    signal: either,
+  });
+  let stage: Stage | undefined;
+  try {
+    const progress = follow(run, fleet, observed);
+    progress("starting", 0);
+    const { workload } = settings;
+    stage = startStage({
+      clock,
+      template: workload.template,
+      replicas: workload.replicas,
+      strategy: workload.strategy,
+      minReadySeconds: workload.minReadySeconds,
+      progressDeadlineSeconds: workload.progressDeadlineSeconds,
+      listener: fleet,
+      onEvent: (event) => observed.pod(event),
+      signal: either,
+      network,
+      names: run.names,
+      adjustments: run.adjustment,
+    });
+    await orAborted(stage.ready(), either);
+    await fleet.begin();
+    await progress("warming up", 0, delay(settings.warmUp, undefined, { signal: either }));
+    const countedFrom = clock.now();
+    for (let rollout = 1; rollout <= settings.rollouts; rollout++)
+      await progress("rolling", rollout, orAborted(stage.rollout(), either));
+    await progress("settling", settings.rollouts, settled(observed, either));
+    const { records, ended } = await progress("counting", settings.rollouts, fleet.stop());
+    const counted = records.filter((record) => record.intended >= countedFrom);
+    return {
+      remedy: run.remedy.name,
+      records,
+      podEvents: observed.podEvents,
+      senderEvents: observed.senderEvents,
+      countedFrom,
+      scheduled: counted.length,
+      ended,
+    };
+  } catch (error) {
+    either.throwIfAborted();
+    throw error;
+  } finally {
+    await fleet.close();
+    await stage?.stop();
+  }
+}
+
+async function withAddresses(settings: LabSettings, network: Network): Promise<LabSettings["senders"]> {
+  return Promise.all(
+    settings.senders.map(async (spec) => ({ ...spec, address: spec.address ?? (await network.senderAddress(spec.name)) })),
+  );
+}
+
+/** Requests through senders that have not converged are still lost after the pods have gone: the load goes on until then. */
+async function settled(observed: Observed, signal: AbortSignal): Promise<void> {
+  const end = Date.now() + longestSettling;
+  while (observed.stale && Date.now() < end) await delay(50, undefined, { signal });
+  await delay(500, undefined, { signal });
+}
+
+type Follow = <T = void>(stage: LabProgress["stage"], rollout: number, work?: Promise<T>) => Promise<T>;
+
+/** Reports several times a second while `work` goes on. */
+function follow({ remedy, onProgress }: RemedyRun, fleet: SenderFleet, observed: Observed): Follow {
+  return async (stage, rollout, work) => {
+    const tell = (): void => {
+      const { finished, lost } = fleet.progress();
+      onProgress({ remedy: remedy.name, stage, rollout, sent: finished, failed: lost, terminating: observed.terminating });
+    };
+    tell();
+    const timer = setInterval(tell, 250);
+    try {
+      return (await work) as never;
+    } finally {
+      clearInterval(timer);
+    }
+  };
+}
+
+/** A stage that is stopped never reports progress again: whoever waits for it must hear of the abort. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const aborted = (): void => reject(signal.reason);
+    if (signal.aborted) return aborted();
+    signal.addEventListener("abort", aborted, { once: true });
+    void work.then(resolve, reject).finally(() => signal.removeEventListener("abort", aborted));
+  });
+}

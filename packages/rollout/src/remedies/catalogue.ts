@@ -1,0 +1,82 @@
+import type { Adjustment, App, Remedy } from "./remedy.ts";
+
+/** Seconds of the preStop sleeps that people use. */
+const usualSleeps = [2, 5, 10, 15] as const;
+
+export const remedies: readonly Remedy[] = [
+  {
+    name: "nothing",
+    description: "no remedy: the program as it is",
+    adjust: (app) => sample(app, "ignore"),
+  },
+  {
+    name: "close",
+    description: "server.close() at SIGTERM, as framework documentation shows",
+    adjust: (app) => onlySample(app, "close"),
+  },
+  {
+    name: "unready",
+    description: "readiness fails at SIGTERM; server.close() once the probe has seen it",
+    adjust: (app) => onlySample(app, "unready"),
+  },
+  ...usualSleeps.map(sleep),
+  {
+    name: "sleep-trap",
+    description: "preStop sleep as long as the grace period: the program is never told",
+    adjust: (app) => ({ preStopSleepSeconds: app.graceSeconds, ...sample(app, "close") }),
+  },
+  policy("fixed", "Lameduck, a fixed delay of 10 s", { LAMEDUCK_DELAY: "10s" }),
+  policy("quiet", "Lameduck, stops after 5 s without traffic", { LAMEDUCK_WINDOW: "5s" }),
+  policy("until-deadline", "Lameduck, serves until the grace period is nearly over", {}),
+  policy("adaptive", "Lameduck, stops when the evidence says that traffic has moved away", {}),
+];
+
+/** Those that `npm start` compares: what people do, and what there is instead. */
+export const usualRemedies = ["nothing", "close", "sleep-2", "sleep-5", "sleep-15", "adaptive"] as const;
+
+export function findRemedy(name: string): Remedy | undefined {
+  const sleepSeconds = /^sleep-(\d{1,4})$/.exec(name)?.[1];
+  return (
+    remedies.find((remedy) => remedy.name === name) ??
+    (sleepSeconds === undefined ? undefined : sleep(Number(sleepSeconds)))
+  );
+}
+
+function sleep(seconds: number): Remedy {
+  return {
+    name: `sleep-${seconds}`,
+    description: `preStop sleep ${seconds}, then what the program does at SIGTERM`,
+    adjust: (app) =>
+      seconds > app.graceSeconds
+        ? { unavailable: `the API server refuses a sleep of ${seconds} s with ${app.graceSeconds} s of grace` }
+        : { preStopSleepSeconds: seconds, ...sample(app, "close") },
+  };
+}
+
+function policy(name: string, description: string, settings: Readonly<Record<string, string>>): Remedy {
+  return {
+    name,
+    description,
+    adjust: (app) => {
+      const env = { LAMEDUCK_POLICY: name, LAMEDUCK_GRACE_PERIOD: `${app.graceSeconds}s`, ...settings };
+      if (app.kind === "sample") return { env: { ...env, SHUTDOWN: "lameduck" } };
+      if (app.kind === "node" && app.register)
+        return { env: { ...env, NODE_OPTIONS: `--import ${app.register}` } };
+      if (app.init) return { env, commandPrefix: [app.init, "--"] };
+      return {
+        unavailable:
+          app.kind === "node" ? "@lameduck/node is not installed" : "no lameduck-init for this machine",
+      };
+    },
+  };
+}
+
+function sample(app: App, shutdown: string): Adjustment {
+  return app.kind === "sample" ? { env: { SHUTDOWN: shutdown } } : {};
+}
+
+function onlySample(app: App, shutdown: string): Adjustment | { unavailable: string } {
+  return app.kind === "sample"
+    ? sample(app, shutdown)
+    : { unavailable: "a program that is not ours does at SIGTERM what it does; that is the row `nothing`" };
+}

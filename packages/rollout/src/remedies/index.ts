@@ -1,0 +1,2 @@
+export { findRemedy, remedies, usualRemedies } from "./catalogue.ts";
+export type * from "./remedy.ts";

@@ -1,0 +1,26 @@
+/** What is being rolled, as far as a remedy must know. */
+export interface App {
+  /** `sample`: the bundled server, which obeys SHUTDOWN. `node`: a Node program. `other`: any other software. */
+  readonly kind: "sample" | "node" | "other";
+  readonly graceSeconds: number;
+  /** The --import specifier of the zero-code library, for Node programs. */
+  readonly register?: string;
+  /** Path of the lameduck-init binary, where there is one for this machine. */
+  readonly init?: string;
+}
+
+/** What a remedy changes in the pod. */
+export interface Adjustment {
+  readonly preStopSleepSeconds?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Put before the container's command. */
+  readonly commandPrefix?: readonly string[];
+}
+
+export interface Remedy {
+  readonly name: string;
+  /** What is done, in one sentence. */
+  readonly description: string;
+  /** @returns what to change, or why the remedy cannot be had for this app. */
+  adjust(app: App): Adjustment | { readonly unavailable: string };
+}
