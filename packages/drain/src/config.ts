@@ -1,5 +1,6 @@
 import { parseDuration, formatDuration, type Duration } from "./duration.ts";
 import { DrainError } from "./errors.ts";
+import { priorOf, type Learnt } from "./learning.ts";
 import { policyKinds, type Policy } from "./policy.ts";
 
 /** What a user may say; every field has a default. Durations are "5s", "300ms" or milliseconds. */
@@ -24,6 +25,8 @@ export interface DrainOptions {
   lossBudget?: number;
   /** `adaptive`: mean convergence time expected of a sender. Default 4 s. */
   convergence?: Duration;
+  /** `adaptive`: what earlier terminations of the same workload have taught; see `learn`. Default: nothing. */
+  learnt?: Learnt;
   /** `acknowledged`: who must confirm. Required there. */
   consumers?: readonly string[];
   /** `acknowledged`: how many of them. Default: all. */
@@ -63,6 +66,7 @@ const optionNames: ReadonlySet<string> = new Set([
   ...Object.keys(drainDefaults),
   "cap",
   "delay",
+  "learnt",
   "consumers",
   "quorum",
 ]);
@@ -134,7 +138,8 @@ function parsePolicy(options: DrainOptions, duration: (name: "window" | "converg
     case "adaptive": {
       const convergence = duration("convergence");
       if (convergence === 0) throw new DrainError("LAMEDUCK_BAD_DURATION", "convergence", "must be above 0");
-      return Object.freeze({ kind, lossBudget: positive(options.lossBudget), convergence });
+      const learnt = options.learnt === undefined ? {} : { prior: Object.freeze(priorOf(options.learnt)) };
+      return Object.freeze({ kind, lossBudget: positive(options.lossBudget), convergence, ...learnt });
     }
     case "acknowledged":
       return Object.freeze(parseAcknowledged(options));

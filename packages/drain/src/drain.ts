@@ -1,5 +1,6 @@
 import type { DrainConfig } from "./config.ts";
-import type { Observation } from "./observation.ts";
+import { unlearntPrior, type Verdict } from "./environments.ts";
+import type { Arrival, Observation } from "./observation.ts";
 import { SenderTable } from "./senders.ts";
 
 /** Why the hold ended. `floor`: the policy was content before the shortest hold was over. `idle`: nothing has ever arrived. */
@@ -68,7 +69,7 @@ export class Drain {
         this.#terminatedAt ??= observation.at;
         return;
       case "arrival":
-        this.#arrival(observation.sender, observation.kind, observation.at, seen);
+        this.#arrival(observation, seen);
         return;
       case "rate":
         this.#trafficKnown ||= observation.perSecond > 0;
@@ -113,11 +114,19 @@ export class Drain {
     };
   }
 
-  #arrival(sender: string, kind: "connection" | "request", at: number, seen: number): void {
+  /**
+   * What this termination says of its environment, to be carried to the next one of the same workload by `learn`. Undefined
+   * before the termination, and where nothing was seen.
+   */
+  lesson(now: number): readonly number[] | undefined {
+    return this.#trafficKnown ? this.#weigh(now)?.weights : undefined;
+  }
+
+  #arrival({ sender, kind, asked, at }: Arrival, seen: number): void {
     const held = this.#terminatedAt !== undefined;
+    if (kind === "connection" || (asked && held)) this.#senders?.arrival(sender, seen);
     this.#trafficKnown = true;
     if (kind === "connection") {
-      this.#senders?.arrival(sender, seen);
       this.#lastConnection = Math.max(this.#lastConnection, seen);
       if (held) this.#connections++;
     } else {
@@ -168,10 +177,19 @@ export class Drain {
   }
 
   #expectedLoss(now: number): number {
-    if (!this.#senders || this.#terminatedAt === undefined) return 0;
+    return this.#weigh(now)?.expectedLoss ?? 0;
+  }
+
+  #weigh(now: number): Verdict | undefined {
+    if (!this.#senders || this.#terminatedAt === undefined) return undefined;
     const { policy, prestop } = this.config;
-    const convergence = policy.kind === "adaptive" ? policy.convergence : 4_000;
-    return this.#senders.expectedLoss(now - this.#blind, this.#terminatedAt - prestop, convergence);
+    const { convergence, prior } = { convergence: 4_000, ...(policy.kind === "adaptive" ? policy : {}) };
+    return this.#senders.weigh(
+      now - this.#blind,
+      this.#terminatedAt - prestop,
+      convergence,
+      prior ?? unlearntPrior(),
+    );
   }
 
   /** The first whole millisecond of the hold at which the expected loss, falling in silence, is below the budget. */

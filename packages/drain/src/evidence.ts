@@ -46,6 +46,14 @@ export function learntHabit(gaps: number, exposure: number, longestGap: number, 
   };
 }
 
+/** How many gaps a mean of recent gaps is worth. Fewer would be more cautious and slower: see docs/decision.md. */
+const recentGaps = 10;
+
+/** -ln of the chance of a silence, judged by the mean of recent gaps alone. */
+export function recentSurprise(meanGap: number, silence: number): number {
+  return recentGaps * Math.log1p(silence / (recentGaps * meanGap));
+}
+
 /** P: the probability that a sender of this habit, silent for `silence`, still sends here. */
 export function aliveProbability(habit: Habit, silence: number, convergence: number): number {
   const u = 1 / convergence;
@@ -79,7 +87,7 @@ function worstRate(lossAt: (rate: number) => number): number {
   const ratio = (Math.sqrt(5) - 1) / 2;
   let low = Math.log(1e-9);
   let high = Math.log(highestRate);
-  for (let step = 0; step < 48; step++) {
+  for (let step = 0; step < 32; step++) {
     const left = high - ratio * (high - low);
     const right = low + ratio * (high - low);
     if (lossAt(Math.exp(left)) < lossAt(Math.exp(right))) low = left;

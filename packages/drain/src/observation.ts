@@ -26,6 +26,11 @@ export interface Arrival {
   readonly at: number;
   readonly sender: string;
   readonly kind: "connection" | "request";
+  /**
+   * Of a request: that its connection is or will be asked to close (`Connection: close`, GOAWAY), so that a sender which has not
+   * converged comes back with a new one. Its silence then proves as much as that of new connections, at the rate of its requests.
+   */
+  readonly asked?: boolean;
 }
 
 /** The rate of a sender's new connections, where it is known rather than to be learnt. */

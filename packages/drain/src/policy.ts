@@ -25,6 +25,8 @@ export interface Adaptive {
   readonly lossBudget: number;
   /** Mean time a sender takes to learn of the deletion: the prior that evidence corrects. */
   readonly convergence: number;
+  /** What earlier terminations have taught about the environment: weights of the pictures in environments.ts. */
+  readonly prior?: readonly number[];
 }
 
 /** Stop once `quorum` of the named consumers have confirmed that they no longer use the pod. */

@@ -1,4 +1,5 @@
-import { expectedLoss, expectedLossOfCrowd, knownHabit, learntHabit } from "./evidence.ts";
+import { Environments, type Seen, type Verdict } from "./environments.ts";
+import { expectedLossOfCrowd, knownHabit, learntHabit, recentSurprise } from "./evidence.ts";
 
 /** Habits older than this fade: traffic of last night says little about this minute. */
 const horizon = 120_000;
@@ -10,6 +11,8 @@ interface Sender {
   exposure: number;
   longestGap: number;
   previousLongestGap: number;
+  /** Mean of the latest gaps, the latest counting most. */
+  recentGap: number;
   /** Per millisecond, where told. */
   rate: number | undefined;
 }
@@ -66,40 +69,64 @@ export class SenderTable {
     }
   }
 
-  /** Requests expected to arrive still if the pod, deleted at `deletedAt`, stopped at `now`. */
-  expectedLoss(now: number, deleted: number, convergence: number): number {
+  /** What is to be expected if the pod, deleted at `deleted`, stopped at `now`, given what was believed of environments before. */
+  weigh(now: number, deleted: number, convergence: number, prior: readonly number[]): Verdict {
     // A silence that nobody watched is none.
     const deletedAt = Math.max(deleted, this.#watchingFrom);
-    let loss = 0;
-    for (const sender of this.#senders.values()) loss += this.#lossOf(sender, now, deletedAt, convergence);
-    return loss + this.#lossOfCrowd(now, deletedAt, convergence);
-  }
-
-  #lossOf(sender: Sender, now: number, deletedAt: number, convergence: number): number {
-    // Silence before the deletion proves nothing about routing: it is part of the sender's habit.
-    const silence = Math.max(0, now - Math.max(sender.last, deletedAt));
-    if (sender.rate !== undefined)
-      return expectedLoss(knownHabit(sender.rate, silence), silence, convergence);
-    const idleBefore = Math.max(0, deletedAt - sender.last);
-    if (sender.gaps === 0) {
+    const environments = new Environments(convergence, prior, Math.max(0, now - deletedAt));
+    for (const sender of this.#senders.values()) {
+      const seen = this.#seen(sender, now, deletedAt);
       // Seen once: as many arrivals are due from senders seen never as from senders seen once (Good and Turing), hence twice.
-      const exposure = Math.max(1, sender.last - this.#watchingFrom) + idleBefore;
-      return 2 * expectedLoss(learntHabit(1, exposure, 0, silence), silence, convergence);
+      if (seen) environments.see(seen, sender.rate === undefined && sender.gaps === 0 ? 2 : 1);
     }
-    const longest = Math.max(sender.longestGap, sender.previousLongestGap);
-    if (learntHabit(sender.gaps, sender.exposure, longest, idleBefore).surprise > goneSurprise) return 0;
-    const habit = learntHabit(sender.gaps, sender.exposure + idleBefore, longest, silence);
-    return expectedLoss(habit, silence, convergence);
+    this.#addCrowd(environments, now, deletedAt);
+    return environments.verdict();
   }
 
-  #lossOfCrowd(now: number, deletedAt: number, convergence: number): number {
+  #seen(sender: Sender, now: number, deletedAt: number): Seen | undefined {
+    // Silence before the deletion proves nothing about routing: it is part of the sender's habit.
+    const last = Math.max(0, Math.min(sender.last, now) - deletedAt);
+    const told = sender.rate;
+    if (told !== undefined) {
+      const { rate } = knownHabit(told, 0);
+      return { rate, rateNow: rate, last, surprise: (silence) => rate * silence };
+    }
+    const idleBefore = Math.max(0, deletedAt - sender.last);
+    const longest = Math.max(sender.longestGap, sender.previousLongestGap);
+    if (
+      sender.gaps > 0 &&
+      learntHabit(sender.gaps, sender.exposure, longest, idleBefore).surprise > goneSurprise
+    )
+      return undefined;
+    const gaps = Math.max(1, sender.gaps);
+    const exposure =
+      idleBefore + (sender.gaps > 0 ? sender.exposure : Math.max(1, sender.last - this.#watchingFrom));
+    const silence = Math.max(0, now - Math.max(sender.last, deletedAt));
+    const { rate } = learntHabit(gaps, exposure, longest, 0);
+    const { rateNow } = learntHabit(gaps, exposure, longest, silence);
+    // An address that several senders share goes on at a lower rate when some of them have let go.
+    const slowed = sender.gaps >= fewestRecentGaps && last > 0 && sender.recentGap * rate > 1;
+    const surprise = (quiet: number): number => {
+      const habitual = learntHabit(gaps, exposure, longest, quiet).surprise;
+      return slowed ? Math.min(habitual, recentSurprise(sender.recentGap, quiet)) : habitual;
+    };
+    return { rate, rateNow, last, surprise };
+  }
+
+  #addCrowd(environments: Environments, now: number, deletedAt: number): void {
     const crowd = this.#crowd;
-    if (!crowd) return 0;
+    if (!crowd) return;
     const silence = Math.max(0, now - Math.max(crowd.last, deletedAt));
     const exposure = Math.max(1, crowd.last - crowd.from);
     const arrivals = crowd.arrivals * 0.5 ** (Math.max(0, deletedAt - crowd.last) / horizon);
-    const rate = arrivals / exposure + crowd.toldRate;
-    return expectedLossOfCrowd(arrivals + crowd.told, rate, silence, convergence);
+    const { rate } = knownHabit(arrivals / exposure + crowd.toldRate, 0);
+    // That some of them still came is evidence of slow convergence; of their silence each member has only a part, so it proves nothing.
+    const last = Math.max(0, Math.min(crowd.last, now) - deletedAt);
+    environments.see({ rate, rateNow: 0, last, surprise: () => 0 });
+    environments.addLoss(
+      (since, mean) => expectedLossOfCrowd(arrivals + crowd.told, rate, Math.min(silence, since), mean),
+      rate,
+    );
   }
 
   #crowdAt(at: number): Crowd {
@@ -126,8 +153,22 @@ export class SenderTable {
 /** A sender whose silence before the deletion had a chance of 1e-9 has gone for reasons of its own. */
 const goneSurprise = -Math.log(1e-9);
 
+/** Until then a recent gap is chance. */
+const fewestRecentGaps = 4;
+
+/** Weight of the latest gap in the mean of recent ones: some 15 of them count. */
+const recency = 1 / 8;
+
 function newSender(at: number): Sender {
-  return { last: at, gaps: 0, exposure: 0, longestGap: 0, previousLongestGap: 0, rate: undefined };
+  return {
+    last: at,
+    gaps: 0,
+    exposure: 0,
+    longestGap: 0,
+    previousLongestGap: 0,
+    recentGap: 0,
+    rate: undefined,
+  };
 }
 
 function meet(sender: Sender, at: number): void {
@@ -136,6 +177,7 @@ function meet(sender: Sender, at: number): void {
     sender.gaps++;
     sender.exposure += gap;
     sender.longestGap = Math.max(sender.longestGap, gap);
+    sender.recentGap = sender.gaps === 1 ? gap : sender.recentGap + recency * (gap - sender.recentGap);
     if (sender.exposure > horizon) {
       sender.gaps /= 2;
       sender.exposure /= 2;

@@ -22,6 +22,14 @@ struct habit learnt_habit(double gaps, double exposure, double longest_gap, doub
 	};
 }
 
+/* How many gaps a mean of recent gaps is worth. */
+static const double recent_gaps = 10;
+
+double recent_surprise(double mean_gap, double silence)
+{
+	return recent_gaps * log1p(silence / (recent_gaps * mean_gap));
+}
+
 double alive_probability(struct habit habit, double silence, double convergence)
 {
 	double u = 1 / convergence;
@@ -46,7 +54,7 @@ static double worst_rate(double silence, double convergence)
 	const double ratio = (sqrt(5) - 1) / 2;
 	double low = log(1e-9);
 	double high = log(highest_rate);
-	for (int step = 0; step < 48; step++) {
+	for (int step = 0; step < 32; step++) {
 		double left = high - ratio * (high - low);
 		double right = low + ratio * (high - low);
 		if (loss_at(exp(left), silence, convergence) < loss_at(exp(right), silence, convergence))

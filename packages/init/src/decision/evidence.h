@@ -10,6 +10,7 @@ struct habit {
 
 struct habit known_habit(double rate, double silence);
 struct habit learnt_habit(double gaps, double exposure, double longest_gap, double silence);
+double recent_surprise(double mean_gap, double silence);
 double alive_probability(struct habit habit, double silence, double convergence);
 double expected_loss(struct habit habit, double silence, double convergence);
 double expected_loss_of_crowd(double count, double total_rate, double silence, double convergence);

@@ -1,5 +1,6 @@
 #include "senders.h"
 
+#include "environments.h"
 #include "evidence.h"
 
 #include <math.h>
@@ -7,6 +8,10 @@
 #include <string.h>
 
 static const double horizon = 120000;
+
+/* Weight of the latest gap in the mean of recent ones; fewer than four are chance. */
+static const double recency = 1.0 / 8;
+static const double fewest_recent_gaps = 4;
 
 void senders_init(struct sender_table *table, size_t capacity, double watching_from)
 {
@@ -96,6 +101,7 @@ static void meet(struct sender *sender, double at)
 		sender->gaps++;
 		sender->exposure += gap;
 		sender->longest_gap = fmax(sender->longest_gap, gap);
+		sender->recent_gap += (sender->gaps == 1 ? 1 : recency) * (gap - sender->recent_gap);
 		if (sender->exposure > horizon) {
 			sender->gaps /= 2;
 			sender->exposure /= 2;
@@ -175,40 +181,98 @@ void senders_rate(struct sender_table *table, const char *name, double per_milli
 /* A sender whose silence before the deletion had a chance of 1e-9 has gone for reasons of its own. */
 static const double gone_surprise = 20.72326583694641;
 
-static double loss_of(const struct sender_table *table, const struct sender *sender, double now, double deleted_at,
-		      double convergence)
+/* What a sender's silence is judged by. */
+struct learnt {
+	double gaps;
+	double exposure;
+	double longest;
+	double recent_gap; /* 0 where the sender has not slowed down */
+};
+
+static double learnt_surprise(const void *habit, double silence)
 {
-	double silence = fmax(0, now - fmax(sender->last, deleted_at));
-	if (!isnan(sender->rate))
-		return expected_loss(known_habit(sender->rate, silence), silence, convergence);
-	double idle_before = fmax(0, deleted_at - sender->last);
-	if (sender->gaps == 0) {
-		double exposure = fmax(1, sender->last - table->watching_from) + idle_before;
-		return 2 * expected_loss(learnt_habit(1, exposure, 0, silence), silence, convergence);
-	}
-	double longest = fmax(sender->longest_gap, sender->previous_longest_gap);
-	if (learnt_habit(sender->gaps, sender->exposure, longest, idle_before).surprise > gone_surprise)
-		return 0;
-	struct habit habit = learnt_habit(sender->gaps, sender->exposure + idle_before, longest, silence);
-	return expected_loss(habit, silence, convergence);
+	const struct learnt *learnt = habit;
+	double habitual = learnt_habit(learnt->gaps, learnt->exposure, learnt->longest, silence).surprise;
+	return learnt->recent_gap > 0 ? fmin(habitual, recent_surprise(learnt->recent_gap, silence)) : habitual;
 }
 
-static double loss_of_crowd(const struct crowd *crowd, double now, double deleted_at, double convergence)
+static double told_surprise(const void *habit, double silence)
+{
+	return *(const double *)habit * silence;
+}
+
+static void see_learnt(struct environments *environments, const struct sender_table *table,
+		       const struct sender *sender, double now, double deleted_at)
+{
+	double idle_before = fmax(0, deleted_at - sender->last);
+	double longest = fmax(sender->longest_gap, sender->previous_longest_gap);
+	if (sender->gaps > 0 &&
+	    learnt_habit(sender->gaps, sender->exposure, longest, idle_before).surprise > gone_surprise)
+		return;
+	struct learnt learnt = {
+		.gaps = fmax(1, sender->gaps),
+		.exposure = idle_before +
+			    (sender->gaps > 0 ? sender->exposure : fmax(1, sender->last - table->watching_from)),
+		.longest = longest,
+	};
+	double silence = fmax(0, now - fmax(sender->last, deleted_at));
+	double rate = learnt_habit(learnt.gaps, learnt.exposure, longest, 0).rate;
+	double last = fmax(0, fmin(sender->last, now) - deleted_at);
+	if (sender->gaps >= fewest_recent_gaps && last > 0 && sender->recent_gap * rate > 1)
+		learnt.recent_gap = sender->recent_gap;
+	struct seen seen = {
+		.rate = rate,
+		.rate_now = learnt_habit(learnt.gaps, learnt.exposure, longest, silence).rate_now,
+		.last = last,
+		.surprise = learnt_surprise,
+		.habit = &learnt,
+	};
+	environments_see(environments, &seen, sender->gaps == 0 ? 2 : 1);
+}
+
+static void see_told(struct environments *environments, double told, double last)
+{
+	double rate = known_habit(told, 0).rate;
+	struct seen seen = { .rate = rate, .rate_now = rate, .last = last, .surprise = told_surprise, .habit = &rate };
+	environments_see(environments, &seen, 1);
+}
+
+static double no_surprise(const void *habit, double silence)
+{
+	(void)habit;
+	(void)silence;
+	return 0;
+}
+
+static void see_crowd(struct environments *environments, const struct crowd *crowd, double now, double deleted_at)
 {
 	if (!crowd->used)
-		return 0;
+		return;
 	double silence = fmax(0, now - fmax(crowd->last, deleted_at));
 	double exposure = fmax(1, crowd->last - crowd->from);
-	double arrivals = crowd->arrivals * pow(0.5, fmax(0, deleted_at - crowd->last) / horizon);
-	double rate = arrivals / exposure + crowd->told_rate;
-	return expected_loss_of_crowd(arrivals + crowd->told, rate, silence, convergence);
+	double arrivals = crowd->arrivals * exp2(-fmax(0, deleted_at - crowd->last) / horizon);
+	double rate = known_habit(arrivals / exposure + crowd->told_rate, 0).rate;
+	struct seen seen = {
+		.rate = rate,
+		.last = fmax(0, fmin(crowd->last, now) - deleted_at),
+		.surprise = no_surprise,
+	};
+	environments_see(environments, &seen, 1);
+	environments_add_crowd(environments, arrivals + crowd->told, rate, silence);
 }
 
 double senders_expected_loss(const struct sender_table *table, double now, double deleted, double convergence)
 {
 	double deleted_at = fmax(deleted, table->watching_from);
-	double loss = 0;
-	for (size_t i = 0; i < table->count; i++)
-		loss += loss_of(table, &table->senders[i], now, deleted_at, convergence);
-	return loss + loss_of_crowd(&table->crowd, now, deleted_at, convergence);
+	struct environments environments;
+	environments_init(&environments, convergence, fmax(0, now - deleted_at));
+	for (size_t i = 0; i < table->count; i++) {
+		const struct sender *sender = &table->senders[i];
+		if (isnan(sender->rate))
+			see_learnt(&environments, table, sender, now, deleted_at);
+		else
+			see_told(&environments, sender->rate, fmax(0, fmin(sender->last, now) - deleted_at));
+	}
+	see_crowd(&environments, &table->crowd, now, deleted_at);
+	return environments_expected_loss(&environments);
 }

@@ -13,6 +13,7 @@ struct sender {
 	double exposure;
 	double longest_gap;
 	double previous_longest_gap;
+	double recent_gap; /* mean of the latest gaps, the latest counting most */
 	double rate; /* per ms, where told; NAN where it is to be learnt */
 };
 

@@ -1,0 +1,168 @@
+/**
+ * How fast senders converge differs a thousandfold between clusters and is known to nobody, so the rule keeps many pictures of it at once:
+ *
+ *     after the deletion nothing happens for D; then each sender lets go after an exponential time of mean m, one in fifty after 4 m.
+ *
+ * Every sender's arrivals and silence are likely in some pictures and unlikely in others; the weights follow by Bayes' rule. So the crowd tells
+ * what no single sender could: hundreds of clients that each come once a minute fall silent together, and a late withdrawal delays them all.
+ * Times and rates share one unit (here milliseconds and arrivals per millisecond).
+ */
+
+/** In mean convergence times. Some shared delay is a third as likely as none, and long ones are rare: with little traffic this is all there is to go by. */
+const delays = [0, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8] as const;
+const delayWeights = [8, 1, 1, 1, 0.5, 0.2, 0.05, 0.01] as const;
+
+/** In mean convergence times, each four times the one before, so that the powers of one exponential serve all of them. */
+const means = [1 / 64, 1 / 16, 1 / 4, 1, 4] as const;
+const meanWeights = [1, 1, 1, 1, 0.04] as const;
+const step = 4;
+
+/** One sender in fifty lags behind the others: a lone straggler on a busy node must not be taken for gone because the rest are. */
+const laggards = 0.02;
+
+/** How many weights a prior has. */
+export const environmentCount = delays.length * means.length;
+
+/** What is believed of environments before anything has been learnt: weights that add up to 1. */
+export function unlearntPrior(): number[] {
+  const weights = delayWeights.flatMap((delay) => meanWeights.map((mean) => delay * mean));
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  return weights.map((weight) => weight / sum);
+}
+
+/** What was seen of one sender since the deletion. */
+export interface Seen {
+  /** Its mean rate before. */
+  readonly rate: number;
+  /** The rate expected of it now, if it still sends. */
+  readonly rateNow: number;
+  /** Time from the deletion to its last arrival; 0 if there was none. */
+  readonly last: number;
+  /** -ln of the chance that it is silent for so long while it still sends. */
+  readonly surprise: (silence: number) => number;
+}
+
+export interface Verdict {
+  /** Requests expected to arrive after a stop now. */
+  readonly expectedLoss: number;
+  /** What is believed of environments after all that was seen; adds up to 1. */
+  readonly weights: number[];
+}
+
+/** Weighs one moment, `now` after the deletion: every sender is told, then the verdict asked. */
+export class Environments {
+  readonly #convergence: number;
+  readonly #now: number;
+  readonly #logs: Float64Array;
+  /** Likelihoods not yet turned into logarithms, of which there are many. */
+  readonly #products = new Float64Array(environmentCount).fill(1);
+  readonly #losses = new Float64Array(environmentCount);
+  readonly #silent = new Float64Array(means.length + 1);
+  readonly #sending = new Float64Array(means.length + 1);
+
+  constructor(convergence: number, prior: readonly number[], now: number) {
+    this.#convergence = convergence;
+    this.#now = now;
+    this.#logs = Float64Array.from(prior, Math.log);
+  }
+
+  /** `alike`: how many senders this one stands for, so far as loss goes. */
+  see(sender: Seen, alike = 1): void {
+    const rateNow = sender.rateNow * alike;
+    const whole = sender.surprise(this.#now - sender.last);
+    for (let delay = 0; delay < delays.length; delay++) {
+      const begin = delays[delay]! * this.#convergence;
+      const first = delay * means.length;
+      if (begin < this.#now) this.#weigh(sender, rateNow, whole, begin, first);
+      else this.#notYet(rateNow, whole, begin, first);
+    }
+  }
+
+  /** Requests that cannot be told apart by sender, as a function of the time since senders began to let go and of their mean. */
+  addLoss(loss: (since: number, mean: number) => number, rate: number): void {
+    for (let index = 0; index < environmentCount; index++) {
+      const since = this.#now - delays[Math.floor(index / means.length)]! * this.#convergence;
+      const mean = means[index % means.length]! * this.#convergence;
+      this.#losses[index]! +=
+        since > 0
+          ? (1 - laggards) * loss(since, mean) + laggards * loss(since, step * mean)
+          : rate * (mean - since);
+    }
+  }
+
+  verdict(): Verdict {
+    let highest = -Infinity;
+    for (let index = 0; index < environmentCount; index++) {
+      this.#logs[index]! += Math.log(this.#products[index]!);
+      this.#products[index] = 1;
+      highest = Math.max(highest, this.#logs[index]!);
+    }
+    const weights = Array.from(this.#logs, (log) => Math.exp(log - highest));
+    const sum = weights.reduce((total, weight) => total + weight, 0);
+    let expectedLoss = 0;
+    for (let index = 0; index < environmentCount; index++) {
+      weights[index]! /= sum;
+      expectedLoss += weights[index]! * this.#losses[index]!;
+    }
+    return { expectedLoss, weights };
+  }
+
+  /** Nobody can have let go yet: silence speaks against the picture, and everything is still to come. */
+  #notYet(rateNow: number, surprise: number, begin: number, first: number): void {
+    for (let mean = 0; mean < means.length; mean++) {
+      this.#logs[first + mean]! -= surprise;
+      this.#losses[first + mean]! += rateNow * (means[mean]! * this.#convergence + begin - this.#now);
+    }
+  }
+
+  /**
+   * Senders let go since `begin`. This one still sent for y of it and has been silent for x; S is the chance of that silence while it sends.
+   * For each mean m (u = 1/m) it survived y with e^(-u y), and then either still sends, S e^(-u x), or let go before its next
+   * arrival, u/(r+u) (1 - S e^(-u x)), with r the rate at which S falls.
+   */
+  #weigh(sender: Seen, rateNow: number, whole: number, begin: number, first: number): void {
+    const still = Math.max(0, sender.last - begin);
+    const silence = this.#now - begin - still;
+    const before = sender.last < begin ? sender.surprise(begin - sender.last) : 0;
+    const after = whole - before;
+    const chance = Math.exp(-after);
+    const rate = silence > 0 ? Math.min(sender.rate, after / silence) : sender.rate;
+    const slowest = means.at(-1)! * step * this.#convergence;
+    this.#powers(this.#silent, Math.exp(-silence / slowest));
+    this.#powers(this.#sending, Math.exp(-still / slowest));
+    for (let mean = 0; mean < means.length; mean++) {
+      const m = means[mean]! * this.#convergence;
+      const slow = step * m;
+      const alive = chance * this.#silent[mean]!;
+      const slowAlive = chance * this.#silent[mean + 1]!;
+      // Both chances are taken relative to a laggard's of having sent so long: none of them can vanish in rounding.
+      const usual = (1 - laggards) * this.#sending[mean + 1]! ** (step - 1);
+      const alivePart = usual * alive;
+      const laggardPart = laggards * slowAlive;
+      const gonePart =
+        (usual * (1 - alive)) / (1 + rate * m) + (laggards * (1 - slowAlive)) / (1 + rate * slow);
+      const all = alivePart + laggardPart + gonePart;
+      this.#multiply(first + mean, all, -before - still / slow);
+      this.#losses[first + mean]! += ((alivePart * m + laggardPart * slow) / all) * rateNow;
+    }
+  }
+
+  /** From the slowest mean's exponential to those of the faster ones, by fourth powers. */
+  #powers(into: Float64Array, slowest: number): void {
+    let power = slowest;
+    for (let index = into.length - 1; index >= 0; index--) {
+      into[index] = power;
+      power = power ** step;
+    }
+  }
+
+  #multiply(index: number, likelihood: number, log: number): void {
+    this.#logs[index]! += log;
+    const product = this.#products[index]! * likelihood;
+    if (product > 1e-200) this.#products[index] = product;
+    else {
+      this.#logs[index]! += Math.log(this.#products[index]!) + Math.log(likelihood);
+      this.#products[index] = 1;
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseConfig } from "../src/config.ts";
+import { Drain } from "../src/drain.ts";
+import { environmentCount, Environments, unlearntPrior } from "../src/environments.ts";
+import { DrainError } from "../src/errors.ts";
+import { learn, type Learnt } from "../src/learning.ts";
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+function steady(rate: number): { rate: number; rateNow: number; surprise: (silence: number) => number } {
+  return { rate, rateNow: rate, surprise: (silence) => rate * silence };
+}
+
+function crowdOf(count: number, options: object = {}): Drain {
+  const drain = new Drain(parseConfig({ floor: 0, grace: "600s", reserve: 0, ...options }));
+  drain.observe({ type: "watching", at: -60_000 });
+  for (let round = 0; round < 6; round++)
+    for (let index = 0; index < count; index++)
+      drain.observe({
+        type: "arrival",
+        at: -60_000 + round * 10_000 + index * (10_000 / count),
+        sender: `s${index}`,
+        kind: "connection",
+      });
+  drain.observe({ type: "termination", at: 0 });
+  return drain;
+}
+
+function holdOf(drain: Drain): number {
+  let now = 0;
+  for (;;) {
+    const decision = drain.decide(now);
+    if (decision.stop) return now;
+    now = decision.until;
+  }
+}
+
+test("before anything is seen, what is believed is the prior", () => {
+  const { weights } = new Environments(4_000, unlearntPrior(), 0).verdict();
+  assert.equal(weights.length, environmentCount);
+  assert.ok(Math.abs(sum(weights) - 1) < 1e-12);
+  for (const [index, weight] of unlearntPrior().entries())
+    assert.ok(Math.abs(weight - (weights[index] ?? 0)) < 1e-12);
+});
+
+test("hundreds of small senders that fall silent together are believed sooner than one of them alone", () => {
+  const alone = holdOf(crowdOf(1));
+  const together = holdOf(crowdOf(300));
+  assert.ok(together < alone / 3, `${together} ms together, ${alone} ms alone`);
+});
+
+test("a delay that all senders share is recognised: loss is expected while they all go on, and not long after", () => {
+  const prior = unlearntPrior();
+  const lossAt = (now: number, until: number): number => {
+    const environments = new Environments(4_000, prior, now);
+    for (let sender = 0; sender < 50; sender++)
+      environments.see({ ...steady(0.002), last: Math.min(now, until - sender * 10) });
+    return environments.verdict().expectedLoss;
+  };
+  assert.ok(lossAt(8_000, 8_000) > 50);
+  assert.ok(lossAt(13_000, 8_000) < 0.1, `${lossAt(13_000, 8_000)}`);
+});
+
+test("no time and no rate makes the verdict anything but a number", () => {
+  for (const convergence of [1e-3, 1, 4_000, 1e9])
+    for (const now of [0, 1e-6, 1, 1e5, 1e12])
+      for (const rate of [0, 1e-12, 1, 1e4])
+        for (const last of [0, now / 3, now]) {
+          const environments = new Environments(convergence, unlearntPrior(), now);
+          for (let sender = 0; sender < 5; sender++) environments.see({ ...steady(rate), last });
+          const { expectedLoss, weights } = environments.verdict();
+          assert.ok(expectedLoss >= 0 && Number.isFinite(expectedLoss), `${expectedLoss}`);
+          assert.ok(Math.abs(sum(weights) - 1) < 1e-9);
+        }
+});
+
+test("an address shared by senders that let go one by one is held for the last of them", () => {
+  // 100/s from behind one address, half as much after each second. Judged by its old rate it would be given up in the first long gap.
+  const drain = new Drain(parseConfig({ floor: 0, grace: "600s", reserve: 0 }));
+  const arrive = (at: number): void =>
+    drain.observe({ type: "arrival", at, sender: "nat", kind: "connection" });
+  for (let at = -60_000; at <= 0; at += 10) arrive(at);
+  drain.observe({ type: "termination", at: 0 });
+  for (let at = 10; at <= 6_000; at += 10 * 2 ** Math.floor(at / 1_000)) {
+    assert.equal(drain.decide(at).stop, false, `stopped at ${at}`);
+    arrive(at);
+  }
+  assert.equal(drain.decide(30_000).stop, true);
+});
+
+test("what quick terminations teach makes the next ones quicker, and is small plain JSON", () => {
+  let learnt: Learnt | undefined;
+  const first = holdOf(crowdOf(3));
+  for (let termination = 0; termination < 20; termination++) {
+    const drain = crowdOf(3, learnt ? { learnt } : {});
+    // Busy senders show it: 20/s each, silent from 0.3 s on.
+    for (let at = 0; at < 300; at += 15)
+      drain.observe({ type: "arrival", at, sender: `s${(at / 15) % 3}`, kind: "connection" });
+    const lesson = drain.lesson(holdOf(drain));
+    assert.ok(lesson);
+    learnt = JSON.parse(JSON.stringify(learn(learnt, lesson))) as Learnt;
+  }
+  assert.equal(learnt?.terminations, 20);
+  assert.ok(JSON.stringify(learnt).length < 2_000);
+  assert.ok(Math.abs(sum(learnt?.weights ?? []) - 1) < 1e-9);
+  const later = holdOf(crowdOf(3, { learnt }));
+  assert.ok(later < first * 0.8, `${later} ms after 20 terminations, ${first} ms before`);
+  assert.ok(
+    (learnt?.weights ?? []).every((weight) => weight > 0),
+    "nothing is ever ruled out",
+  );
+});
+
+test("no traffic, no lesson", () => {
+  const drain = new Drain(parseConfig());
+  drain.observe({ type: "termination", at: 0 });
+  assert.equal(drain.lesson(3_000), undefined);
+});
+
+test("a lesson that is none is refused with its place", () => {
+  const full = unlearntPrior();
+  for (const learnt of [
+    null,
+    {},
+    { terminations: 1, weights: [1] },
+    { terminations: 1, weights: full.map(() => 0) },
+    { terminations: 1, weights: full.with(3, -1) },
+    { terminations: 1, weights: full.with(3, NaN) },
+  ])
+    assert.throws(
+      () => parseConfig({ learnt: learnt as unknown as Learnt }),
+      (error) =>
+        error instanceof DrainError && error.code === "LAMEDUCK_BAD_NUMBER" && error.option === "learnt",
+    );
+});
