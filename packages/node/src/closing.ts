@@ -30,13 +30,21 @@ export class Closing {
     }
   }
 
-  /** Streams first, as they end only when told; then what is in flight; idle connections last, because each may still get a request. */
-  async drain(quiet: number, busy: () => boolean, until: number): Promise<void> {
-    const spread = Math.min(longestSpread, this.#open(), Math.max(0, until - this.#clock.now()) / 2);
-    for (const watch of this.#watches) watch.endStreams(spread);
-    await this.#until(() => !busy() && this.#restless(quiet) === 0, until);
+  /**
+   * Streams are told once the application has said its own goodbyes, as they end only when told; then what is in flight ends; idle
+   * connections last, because each may still get a request.
+   */
+  async drain(quiet: number, busy: () => boolean, goodbyes: Promise<void>, until: number): Promise<void> {
+    let told = false;
+    const tell = goodbyes.then(() => {
+      const spread = Math.min(longestSpread, this.#open(), Math.max(0, until - this.#clock.now()) / 2);
+      for (const watch of this.#watches) watch.endStreams(spread);
+      told = true;
+    });
+    await this.#until(() => told && !busy() && this.#restless(quiet) === 0, until);
     for (const watch of this.#watches) watch.endIdle();
     await this.#until(() => this.#open() === 0, Math.min(until, this.#clock.now() + farewell));
+    await tell;
   }
 
   cut(): Cut {

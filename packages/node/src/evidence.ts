@@ -22,7 +22,7 @@ export class Evidence implements Traffic {
   }
 
   request(sender: string): void {
-    this.drain.observe({ type: "arrival", at: this.#clock.now(), sender, kind: "request" });
+    this.drain.observe({ type: "arrival", at: this.#clock.now(), sender, kind: "request", asked: true });
   }
 
   inFlight(change: number): void {

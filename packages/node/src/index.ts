@@ -28,5 +28,6 @@ export type { HookFunction, HookOptions, HookPhase } from "./hooks.ts";
 export type { Logger } from "./log.ts";
 export { probeAgents, type IsProbe, type ProbeOptions, type ProbeRequest } from "./probes.ts";
 export type { WatchedServer } from "./servers.ts";
+export type { IsStream, StreamOptions } from "./streams.ts";
 export type { LameduckOptions } from "./settings.ts";
 export { DrainError, type DrainErrorCode, type DrainOptions, type StopReason } from "@lameduck/drain";

@@ -2,6 +2,7 @@ import { Announcer, type LameduckEvents } from "./announce.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { Closing, type Cut } from "./closing.ts";
 import { passOnToWorkers } from "./cluster.ts";
+import { surviveCrashes } from "./crashes.ts";
 import { LameduckError } from "./errors.ts";
 import type { ClosedEvent, Phase } from "./events.ts";
 import { Evidence } from "./evidence.ts";
@@ -104,8 +105,10 @@ export class Lameduck {
     if (this.#phase === "closing" || this.#phase === "closed")
       throw new LameduckError("LAMEDUCK_TERMINATING", "add", `the phase is ${this.#phase}`);
     const giveUp = this.#manner === "found" ? (watch: ServerWatch) => this.#giveUp(watch) : undefined;
+    const { isProbe, isStream } = this.#settings;
     const now = (): number => this.#clock.now();
-    const watch = watchServer(server, this.#evidence, this.#settings.isProbe, now, giveUp);
+    const context = { traffic: this.#evidence, isProbe, isStream, now, random: Math.random };
+    const watch = watchServer(server, context, giveUp);
     this.#watches.add(watch);
     if (this.#phase === "lame-duck") watch.hold();
     if (this.#manner === "found") this.#listenToSignals();
@@ -200,13 +203,14 @@ export class Lameduck {
     const finishBy = capAt + reserve / 2;
     const endBy = killAt - Math.min(500, reserve / 10);
     const onExit = this.#reportExit(report);
+    const noLongerSurvive = surviveCrashes((message) => this.#announcer.notice("crash", message));
     try {
       const { hooks: lameDuckHooks } = await this.#serveOn(report, reason, capAt);
       await this.#others.closeThemselves(signalGate(), () => this.#isListening(), capAt);
       const closingHooks = lameDuckHooks.then(() => this.#hooks.run("closing", finishBy));
       this.#closing.stopListening();
-      await this.#closing.drain(drain.requestQuiet, () => this.#evidence.leases > 0, finishBy);
-      await closingHooks;
+      const isBusy = (): boolean => this.#evidence.leases > 0;
+      await this.#closing.drain(drain.requestQuiet, isBusy, closingHooks, finishBy);
       await this.#hooks.run("closed", endBy);
     } catch (error) {
       // Whatever goes wrong, the process must end in order and say so.
@@ -214,6 +218,7 @@ export class Lameduck {
     }
     const cut = this.#closing.cut();
     await this.#others.untilDone(endBy);
+    noLongerSurvive();
     process.removeListener("exit", onExit);
     return this.#end(report, cut);
   }

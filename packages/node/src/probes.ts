@@ -2,6 +2,7 @@ import { LameduckError } from "./errors.ts";
 
 /** What is needed of a request to tell a probe. Headers are in lower case, as Node gives them. */
 export interface ProbeRequest {
+  readonly method?: string | undefined;
   readonly url?: string | undefined;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
@@ -69,7 +70,10 @@ function isAgent(header: string | string[] | undefined, agents: readonly (string
 function isPath(url: string | undefined, known: ReadonlySet<string>): boolean {
   if (url === undefined) return false;
   if (url.startsWith(grpcHealth)) return true;
-  if (known.size === 0) return false;
+  return known.size > 0 && known.has(pathOf(url));
+}
+
+export function pathOf(url = ""): string {
   const query = url.indexOf("?");
-  return known.has(query < 0 ? url : url.slice(0, query));
+  return query < 0 ? url : url.slice(0, query);
 }

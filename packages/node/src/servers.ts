@@ -1,11 +1,14 @@
 import { Server as HttpServer } from "node:http";
+import type { Http2SecureServer, Http2Server } from "node:http2";
 import { Server as HttpsServer } from "node:https";
+import { Server as NetServer } from "node:net";
+import { CombinedWatch } from "./combined-watch.ts";
 import { LameduckError } from "./errors.ts";
+import { Http2Watch } from "./http2-watch.ts";
 import { HttpWatch } from "./http-watch.ts";
-import type { IsProbe } from "./probes.ts";
-import type { ServerWatch, Traffic } from "./traffic.ts";
+import type { ServerWatch, WatchContext } from "./traffic.ts";
 
-export type WatchedServer = HttpServer | HttpsServer;
+export type WatchedServer = HttpServer | HttpsServer | Http2Server | Http2SecureServer;
 
 /** On a server under watch: how whoever found it by itself gives it up to code that names it; undefined when named. */
 const watched: unique symbol = Symbol.for("@lameduck/node:watched:1") as never;
@@ -20,23 +23,21 @@ interface Marked {
  */
 export function watchServer(
   server: unknown,
-  traffic: Traffic,
-  isProbe: IsProbe,
-  now: () => number,
+  context: WatchContext,
   giveUp?: (watch: ServerWatch) => void,
 ): ServerWatch {
   if (!isWatchable(server))
     throw new LameduckError(
       "LAMEDUCK_NOT_A_SERVER",
       "server",
-      `${nameOf(server)} is no http or https server`,
+      `${nameOf(server)} is no http, https or http2 server`,
     );
   const marked = server as Marked;
   const before = marked[watched];
   if (before && !before.giveUp)
     throw new LameduckError("LAMEDUCK_ATTACHED_TWICE", "server", "is already attached");
   before?.giveUp?.();
-  const watch = new HttpWatch(server, traffic, isProbe, now);
+  const watch = watchFor(server, context);
   marked[watched] = { giveUp: giveUp && (() => giveUp(watch)) };
   const detach = watch.detach.bind(watch);
   watch.detach = () => {
@@ -46,8 +47,21 @@ export function watchServer(
   return watch;
 }
 
+function watchFor(server: WatchedServer, context: WatchContext): ServerWatch {
+  if (!isHttp2(server)) return new HttpWatch(server, context);
+  const http2 = new Http2Watch(server, context);
+  if (!("setSecureContext" in server)) return http2;
+  // Over TLS the client chooses; without allowHTTP1 the second watch sees nothing.
+  return new CombinedWatch([http2, new HttpWatch(server as never, context)]);
+}
+
 export function isWatchable(server: unknown): server is WatchedServer {
-  return server instanceof HttpServer || server instanceof HttpsServer;
+  return server instanceof HttpServer || server instanceof HttpsServer || isHttp2(server);
+}
+
+/** By name, because Node exports neither class, and loading node:http2 to compare would cost those who do not use it. */
+function isHttp2(server: unknown): server is Http2Server | Http2SecureServer {
+  return server instanceof NetServer && /^Http2(Secure)?Server$/.test(server.constructor.name);
 }
 
 export function isWatched(server: object): boolean {

@@ -10,11 +10,14 @@ import { isInKubernetes, optionsFromEnvironment, variableOf, type Environment } 
 import { LameduckError } from "./errors.ts";
 import type { Logger } from "./log.ts";
 import { parseProbes, type IsProbe, type ProbeOptions } from "./probes.ts";
+import { parseStreams, type IsStream, type StreamOptions } from "./streams.ts";
 
 /** Everything may be left out. Durations are "5s", "300ms" or milliseconds. */
 export interface LameduckOptions extends DrainOptions {
   /** Which requests are probes and hence no traffic, beside the well-known ones. */
   probes?: ProbeOptions;
+  /** Which answers last as long as the client likes, beside server-sent events. */
+  streams?: StreamOptions;
   /** Over which time answers begin to say `Connection: close`, so that pools do not all reconnect at once. Default 1 s. */
   ramp?: Duration;
   /** Where phase lines go: a pino- or console-shaped logger, or false. Default: JSON lines on stderr. */
@@ -37,13 +40,23 @@ export interface Settings {
   /** When answers begin to say close, counted from SIGTERM. */
   readonly hintAt: number;
   readonly isProbe: IsProbe;
+  readonly isStream: IsStream;
   readonly log: Logger | false | undefined;
   readonly exit: boolean;
   readonly signals: boolean;
   readonly otherHandlers: "hold" | "leave";
 }
 
-const ownOptions = ["probes", "ramp", "log", "exit", "signals", "otherHandlers", "environment"] as const;
+const ownOptions = [
+  "probes",
+  "streams",
+  "ramp",
+  "log",
+  "exit",
+  "signals",
+  "otherHandlers",
+  "environment",
+] as const;
 const defaultRamp = 1_000;
 
 /** @throws {LameduckError | DrainError} naming the option or variable at fault. */
@@ -62,6 +75,7 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     ramp,
     hintAt: hintAt(drain, ramp),
     isProbe: parseProbes(options.probes),
+    isStream: parseStreams(options.streams),
     log: parseLog(options.log),
     exit: boolean(options.exit, "exit"),
     signals: boolean(options.signals, "signals"),

@@ -1,3 +1,6 @@
+import type { IsProbe } from "./probes.ts";
+import type { IsStream } from "./streams.ts";
+
 /** Where the watched servers report what they see. */
 export interface Traffic {
   /** A new connection that carries traffic: its sender still chooses this pod. */
@@ -6,6 +9,17 @@ export interface Traffic {
   request(sender: string): void;
   /** Requests begun (positive) or finished (negative). */
   inFlight(change: number): void;
+}
+
+/** What every watch needs to know. */
+export interface WatchContext {
+  readonly traffic: Traffic;
+  readonly isProbe: IsProbe;
+  readonly isStream: IsStream;
+  /** Milliseconds on a clock that never runs backwards. */
+  readonly now: () => number;
+  /** 0 to 1; spreads what must not happen all at once. */
+  readonly random: () => number;
 }
 
 /** One server under watch, whatever its protocol. The methods are called in this order, each at most once, but for the last two. */

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
 import { Agent, request as httpRequest } from "node:http";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
-import { ask } from "./ask.ts";
-import { inPod, startServer } from "./child.ts";
+import { ask, askTls, askUnix, idleConnection, type Answer } from "./ask.ts";
+import { fixture, inPod, startScript, startServer, until } from "./child.ts";
 
 const kubeProbe = { "user-agent": "kube-probe/1.36" };
 
@@ -207,4 +210,143 @@ test("a handler of others that exits ends the story with a closed event, too", a
   child.kill();
   assert.equal((await child.exited).code, 0);
   assert.equal(child.event("closed")?.exitCode, 0);
+});
+
+test("an uncaught error during the termination costs neither requests nor hooks", async () => {
+  const env = { ...inPod, LAMEDUCK_FLOOR: "300ms", LAMEDUCK_GRACE_PERIOD: "4s" };
+  await using child = await startServer({ hooks: [["closed", "flush", 1]] }, env);
+  const answer = ask(child.port, "/?wait=1000");
+  child.kill();
+  await child.until("lame-duck");
+  const crash = ask(child.port, "/crash").catch((error: Error) => error.message);
+  await child.until(() => child.events.some((event) => event.lameduck === "notice"));
+  assert.equal((await answer).status, 200);
+  child.kill("SIGINT");
+  assert.equal((await child.exited).code, 1);
+  assert.match(child.stdout, /hook flush/);
+  assert.match(child.stderr, /as asked/);
+  await crash;
+});
+
+for (const kind of ["tls", "unix"] as const)
+  test(`${kind}: requests in flight finish and say close, new ones are served`, async (t) => {
+    const path = join(tmpdir(), `lameduck-${process.pid}.sock`);
+    t.after(() => rmSync(path, { force: true }));
+    const env = { ...inPod, LAMEDUCK_FLOOR: "300ms", LAMEDUCK_CONVERGENCE: "100ms" };
+    const wanted = kind === "tls" ? { tls: true } : { unix: path };
+    await using child = await startServer({ ...wanted, options: { ramp: 0 } }, env);
+    const askOne = (target: string): Promise<Answer> =>
+      kind === "tls" ? askTls(child.port, target) : askUnix(path, target);
+    assert.equal((await askOne("/")).status, 200);
+    const long = askOne("/?wait=1200");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    child.kill();
+    await child.until("lame-duck");
+    assert.equal((await askOne("/")).status, 200);
+    assert.deepEqual(await long, { status: 200, body: "late\n", connection: "close" });
+    assert.equal((await child.exited).code, 0);
+    assert.equal(child.event("closed")?.reason, "done");
+  });
+
+test("pipelined requests are answered to the last, and Expect: 100-continue as ever", async () => {
+  const env = { ...inPod, LAMEDUCK_FLOOR: "700ms", LAMEDUCK_CONVERGENCE: "100ms" };
+  await using child = await startServer({ options: { ramp: 0 } }, env);
+  const socket = connect(child.port, "127.0.0.1");
+  let received = "";
+  socket.setEncoding("utf8").on("data", (text: string) => (received += text));
+  socket.on("error", () => {});
+  const question = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  const expecting = connect(child.port, "127.0.0.1");
+  let expected = "";
+  expecting.setEncoding("utf8").on("data", (text: string) => (expected += text));
+  const head = "POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n";
+  expecting.write(head);
+  await until(
+    () => expected.includes("100 Continue"),
+    5_000,
+    () => expected,
+  );
+  child.kill();
+  await child.until("lame-duck");
+  socket.write(question("/?wait=900") + question("/?wait=100") + question("/"));
+  setTimeout(() => expecting.write("body"), 1_000);
+  await until(
+    () => expected.includes("4\n"),
+    5_000,
+    () => expected,
+  );
+  await until(
+    () => received.split("HTTP/1.1 200").length === 4,
+    5_000,
+    () => received,
+  );
+  assert.equal((await child.exited).code, 0);
+  assert.equal(child.event("closed")?.reason, "done");
+  socket.destroy();
+  expecting.destroy();
+});
+
+test("silent and half-open connections, uploads and slow readers end well before the deadline", async () => {
+  const env = { ...inPod, LAMEDUCK_FLOOR: "200ms", LAMEDUCK_CONVERGENCE: "50ms" };
+  await using child = await startServer({ options: { ramp: 0 } }, env);
+  const silent = connect(child.port, "127.0.0.1");
+  const half = connect(child.port, "127.0.0.1");
+  half.write("GET / HTTP/1.1\r\nHos");
+  const idle = new Agent({ keepAlive: true });
+  await ask(child.port, "/", idle);
+  const upload = connect(child.port, "127.0.0.1");
+  let answer = "";
+  upload.setEncoding("utf8").on("data", (text: string) => (answer += text));
+  upload.write("POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\n1234");
+  for (const socket of [silent, half, upload]) socket.on("error", () => {});
+  await child.until(() => silent.readyState === "open" && half.bytesWritten > 0);
+  child.kill();
+  await child.until("lame-duck");
+  setTimeout(() => upload.write("5678"), 1_000);
+  assert.equal((await child.exited).code, 0);
+  assert.match(answer, /8\n/);
+  assert.match(answer, /connection: close/i);
+  assert.deepEqual(child.event("closed")?.cut, { requests: 0, connections: 0 });
+  assert.ok(child.event("closed")!.elapsed < 15_000, `${child.event("closed")!.elapsed}`);
+  for (const socket of [silent, half, upload]) socket.destroy();
+  idle.destroy();
+});
+
+test("SIGTERM before listen() ends the process at once", async () => {
+  await using child = await startScript([fixture("early.ts")], inPod, ({ stdout }) =>
+    stdout.includes("ready"),
+  );
+  child.kill();
+  assert.equal((await child.exited).code, 0);
+  assert.equal(child.event("closing")?.reason, "forced");
+  assert.ok(child.event("closing")!.hold < 1_500);
+});
+
+test("several servers end together, under one decision", async () => {
+  const env = { ...inPod, LAMEDUCK_FLOOR: "300ms", LAMEDUCK_CONVERGENCE: "100ms" };
+  await using child = await startServer({ servers: 3 }, env);
+  child.kill();
+  await child.until("lame-duck");
+  for (const port of child.ports) assert.equal((await ask(port)).status, 200);
+  assert.equal((await child.exited).code, 0);
+  assert.equal(child.event("closing")?.connections, 3);
+});
+
+test("ten thousand idle connections cost no time", async () => {
+  const env = {
+    ...inPod,
+    LAMEDUCK_FLOOR: "300ms",
+    LAMEDUCK_CONVERGENCE: "50ms",
+    LAMEDUCK_POLICY: "quiet",
+    LAMEDUCK_WINDOW: "200ms",
+  };
+  await using child = await startServer({}, env);
+  const sockets: Socket[] = [];
+  for (let count = 0; count < 10_000; count += 500)
+    sockets.push(...(await Promise.all(Array.from({ length: 500 }, () => idleConnection(child.port)))));
+  child.kill();
+  assert.equal((await child.exited).code, 0);
+  assert.equal(child.event("closed")?.reason, "done");
+  assert.ok(child.event("closed")!.elapsed < 10_000, `${child.event("closed")!.elapsed}`);
+  for (const socket of sockets) socket.destroy();
 });

@@ -1,0 +1,191 @@
+import type {
+  Http2SecureServer,
+  Http2Server,
+  IncomingHttpHeaders,
+  ServerHttp2Session,
+  ServerHttp2Stream,
+} from "node:http2";
+import { Server as NetServer } from "node:net";
+import type { ProbeRequest } from "./probes.ts";
+import { Senders } from "./senders.ts";
+import type { ServerWatch, WatchContext } from "./traffic.ts";
+
+interface SessionState {
+  /** Its place in the ramp, 0 to 1. */
+  readonly turn: number;
+  /** Has sent a stream that was no probe, or nothing for a while: its sender is known to choose this pod. */
+  counted: boolean;
+  askedAt: number;
+  idleSince: number;
+  /** Those seen since the hold began, and whether it is one that lasts as long as the client likes. */
+  readonly streams: Map<ServerHttp2Stream, boolean>;
+}
+
+/** The highest stream a GOAWAY can name: go away, but whatever you have sent or are sending is still served (RFC 9113, 6.8). */
+const anyStream = 2 ** 31 - 1;
+/** A session without a stream for this long counts as an arrival all the same. */
+const patience = 500;
+/** Between the first GOAWAY and the one that names the last stream: a round trip, so that no stream is on its way any more. */
+const roundTrip = 100;
+
+/**
+ * HTTP/2, clear or over TLS, and so gRPC. Before the hold it listens for sessions and the first stream of each. Streams begun
+ * before the hold are not known, as finding them would take a listener for each; the session's own graceful close waits for them.
+ */
+export class Http2Watch implements ServerWatch {
+  readonly #server: Http2Server | Http2SecureServer;
+  readonly #context: WatchContext;
+  readonly #senders: Senders;
+  readonly #sessions = new Map<ServerHttp2Session, SessionState>();
+  #holding = false;
+  #stopped = false;
+  #inFlight = 0;
+  #accepted = 0;
+
+  constructor(server: Http2Server | Http2SecureServer, context: WatchContext) {
+    this.#server = server;
+    this.#context = context;
+    this.#senders = new Senders(context.now);
+    server.on("session", this.#opened);
+  }
+
+  get listening(): boolean {
+    return this.#server.listening;
+  }
+
+  get accepted(): number {
+    return this.#accepted;
+  }
+
+  get open(): number {
+    return this.#sessions.size;
+  }
+
+  hold(): void {
+    this.#holding = true;
+    this.#senders.askAll();
+    for (const [session, state] of this.#sessions) {
+      state.idleSince = this.#context.now();
+      session.prependListener("stream", this.#streamListener(session, state));
+    }
+  }
+
+  hint(share: number): void {
+    for (const [session, state] of this.#sessions) {
+      if (state.askedAt < Infinity || session.closed || share <= state.turn) continue;
+      state.askedAt = this.#context.now();
+      session.goaway(0, anyStream);
+    }
+  }
+
+  tick(): void {
+    if (!this.#stopped) return;
+    // The second GOAWAY. The session ends by itself when its streams have ended, those begun before the hold included.
+    const latest = this.#context.now() - roundTrip;
+    for (const [session, state] of this.#sessions)
+      if (!session.closed && state.askedAt <= latest && state.idleSince <= latest) session.close();
+  }
+
+  stopListening(): void {
+    this.#stopped = true;
+    // The close() of net, because that of http2 closes sessions at once.
+    if (this.#server.listening) NetServer.prototype.close.call(this.#server);
+  }
+
+  restless(): number {
+    return this.#sessions.size;
+  }
+
+  endIdle(): void {
+    for (const session of this.#sessions.keys()) if (!session.closed) session.close();
+  }
+
+  endStreams(spread: number): void {
+    for (const { streams } of this.#sessions.values())
+      for (const [stream, isEndless] of streams)
+        if (isEndless) setTimeout(endStream, this.#context.random() * spread, stream);
+  }
+
+  cut(): { requests: number; connections: number } {
+    const cut = { requests: this.#inFlight, connections: this.#sessions.size };
+    for (const session of this.#sessions.keys()) session.destroy();
+    return cut;
+  }
+
+  detach(): void {
+    this.#server.removeListener("session", this.#opened);
+    this.#sessions.clear();
+  }
+
+  readonly #opened = (session: ServerHttp2Session): void => {
+    this.#accepted++;
+    const turn = this.#context.random();
+    const state: SessionState = {
+      turn,
+      counted: false,
+      askedAt: Infinity,
+      idleSince: this.#context.now(),
+      streams: new Map(),
+    };
+    this.#sessions.set(session, state);
+    session.once("close", () => {
+      clearTimeout(timer);
+      this.#closed(session, state);
+    });
+    const timer = setTimeout(() => this.#count(session, state), patience).unref();
+    if (this.#holding) session.prependListener("stream", this.#streamListener(session, state));
+    else
+      session.once("stream", (_stream, headers) => {
+        clearTimeout(timer);
+        if (this.#context.isProbe(requestOf(headers))) state.counted = true;
+        else this.#count(session, state);
+      });
+  };
+
+  #count(session: ServerHttp2Session, state: SessionState): boolean {
+    if (state.counted || session.destroyed || session.socket === undefined) return false;
+    state.counted = true;
+    this.#context.traffic.connection(this.#senders.of(session.socket));
+    return true;
+  }
+
+  #closed(session: ServerHttp2Session, state: SessionState): void {
+    this.#sessions.delete(session);
+    for (const stream of state.streams.keys()) this.#ended(state, stream);
+  }
+
+  #streamListener(session: ServerHttp2Session, state: SessionState) {
+    return (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void => {
+      if (this.#context.isProbe(requestOf(headers))) return;
+      if (!this.#count(session, state) && session.socket)
+        this.#context.traffic.request(this.#senders.of(session.socket));
+      const isEndless = this.#context.isStream(requestOf(headers));
+      state.streams.set(stream, isEndless);
+      if (!isEndless) this.#changeInFlight(1);
+      stream.once("close", () => this.#ended(state, stream));
+    };
+  }
+
+  #ended(state: SessionState, stream: ServerHttp2Stream): void {
+    const isEndless = state.streams.get(stream);
+    if (isEndless === undefined) return;
+    state.streams.delete(stream);
+    state.idleSince = this.#context.now();
+    if (!isEndless) this.#changeInFlight(-1);
+  }
+
+  #changeInFlight(change: number): void {
+    this.#inFlight += change;
+    this.#context.traffic.inFlight(change);
+  }
+}
+
+function requestOf(headers: IncomingHttpHeaders): ProbeRequest {
+  return { method: headers[":method"], url: headers[":path"], headers };
+}
+
+function endStream(stream: ServerHttp2Stream): void {
+  if (stream.writableEnded || stream.destroyed) return;
+  stream.on("error", () => {});
+  stream.end();
+}

@@ -1,0 +1,41 @@
+import { LameduckError } from "./errors.ts";
+import { pathOf, type ProbeRequest } from "./probes.ts";
+
+export type IsStream = (request: ProbeRequest) => boolean;
+
+export interface StreamOptions {
+  /** Paths of which the answers last as long as the client likes: long polls, endless downloads. Without query. */
+  paths?: readonly string[];
+  match?: (request: ProbeRequest) => boolean;
+}
+
+/**
+ * Which requests are streams by their nature, beside server-sent events: they do not count as in flight, or they would hold every
+ * pod to its cap, and they are ended when closing begins.
+ */
+export function parseStreams(options: StreamOptions = {}): IsStream {
+  const { paths = [], match, ...unknown } = options;
+  const stranger = Object.keys(unknown)[0];
+  if (stranger !== undefined)
+    throw new LameduckError("LAMEDUCK_BAD_OPTION", `streams.${stranger}`, "no such option");
+  if (!Array.isArray(paths) || paths.some((path) => typeof path !== "string" || !path.startsWith("/")))
+    throw new LameduckError("LAMEDUCK_BAD_OPTION", "streams.paths", 'a path begins with "/"');
+  if (match !== undefined && typeof match !== "function")
+    throw new LameduckError("LAMEDUCK_BAD_OPTION", "streams.match", "is not a function");
+  const known = new Set(paths);
+  return (request) =>
+    asksForEvents(request) ||
+    isSocketIoPoll(request) ||
+    (known.size > 0 && known.has(pathOf(request.url))) ||
+    (match?.(request) ?? false);
+}
+
+/** EventSource always says so (HTML, 9.2). */
+function asksForEvents({ headers }: ProbeRequest): boolean {
+  return headers["accept"]?.includes("text/event-stream") ?? false;
+}
+
+/** A poll of socket.io hangs for up to 25 s; its POSTs are ordinary requests. */
+function isSocketIoPoll({ method, url }: ProbeRequest): boolean {
+  return method === "GET" && url !== undefined && url.includes("transport=polling") && url.includes("EIO=");
+}

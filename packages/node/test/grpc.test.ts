@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { Client, credentials, type ClientReadableStream, type ServiceError } from "@grpc/grpc-js";
+import { fixture, inPod, startScript, type Child } from "./child.ts";
+
+const register = fileURLToPath(new URL("../src/register.ts", import.meta.url));
+const env = { ...inPod, LAMEDUCK_FLOOR: "700ms", LAMEDUCK_CONVERGENCE: "100ms" };
+const raw = (value: Buffer): Buffer => value;
+
+function start(): Promise<Child> {
+  return startScript(["--import", register, fixture("grpc.mjs")], env);
+}
+
+function unary(client: Client, wait: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const done = (error: ServiceError | null, value?: Buffer): void =>
+      error ? reject(error) : resolve(String(value));
+    client.makeUnaryRequest("/test.Echo/Unary", raw, raw, Buffer.from(String(wait)), done);
+  });
+}
+
+test("gRPC: calls in flight finish, new ones are served during the hold, without the server knowing of us", async () => {
+  await using child = await start();
+  const client = new Client(`127.0.0.1:${child.port}`, credentials.createInsecure());
+  assert.equal(await unary(client, 0), "done");
+  const long = unary(client, 2_000);
+  const stream: ClientReadableStream<Buffer> = client.makeServerStreamRequest(
+    "/test.Echo/Stream",
+    raw,
+    raw,
+    Buffer.from("20"),
+  );
+  let messages = 0;
+  stream.on("data", () => messages++);
+  const streamed = new Promise<void>((resolve, reject) => stream.on("end", resolve).on("error", reject));
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  child.kill();
+  await child.until("lame-duck");
+  assert.equal(await unary(client, 0), "done");
+  const other = new Client(`127.0.0.1:${child.port}`, credentials.createInsecure(), {
+    "grpc.use_local_subchannel_pool": 1,
+  });
+  assert.equal(await unary(other, 0), "done");
+  assert.equal(await long, "done");
+  await streamed;
+  assert.equal(messages, 20);
+  assert.equal((await child.exited).code, 0);
+  assert.equal(child.event("closed")?.reason, "done");
+  client.close();
+  other.close();
+});
