@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test, type TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import type { ContainerTemplate, Probe } from "../src/manifest/index.ts";
+import type { ContainerTemplate, InitContainerTemplate, Probe } from "../src/manifest/index.ts";
 import { closesAtTerm, ignoresTerm, node, observe, stageNetwork, workload } from "./local-stage.ts";
 
 const network = await stageNetwork(import.meta.filename);
@@ -177,24 +177,29 @@ if (network) {
       "sidecars start before and stop after the main container, in reverse order",
       limit,
       async (context) => {
-        const patient = (name: string) => ({
+        const { file, text } = scratch(context);
+        const init = (name: string, program: string): InitContainerTemplate => ({
           name,
-          sidecar: true,
-          command: [
-            process.execPath,
-            "-e",
-            `process.once("SIGTERM", () => setTimeout(() => process.exit(), 200)); setInterval(() => {}, 1000);`,
-          ],
+          sidecar: false,
+          command: [process.execPath, "-e", program],
           env: [],
           ports: [],
           mounts: [],
         });
-        const { file, text } = scratch(context);
-        const once = {
-          ...patient("once"),
-          sidecar: false,
-          command: [process.execPath, "-e", write(file, '"once"')],
-        };
+        const patient = (name: string): InitContainerTemplate => ({
+          ...init(
+            name,
+            `process.once("SIGTERM", () => setTimeout(() => process.exit(), 200)); setInterval(() => {}, 1000);
+             require("node:fs").writeFileSync("${file}-${name}", "");`,
+          ),
+          sidecar: true,
+          // SIGTERM shall find its handler.
+          startup: probe(
+            { kind: "exec", command: ["test", "-e", `${file}-${name}`] },
+            { failureThreshold: 30 },
+          ),
+        });
+        const once = init("once", write(file, '"once"'));
         const observed = await start(context, node(closesAtTerm), {
           pod: { initContainers: [patient("first"), once, patient("second")], graceSeconds: 10 },
         });
@@ -425,6 +430,8 @@ if (network) {
       );
       assert.deepEqual(readdirSync(join(file, "..")), [], "nothing is made on this machine");
       assert.equal(existsSync(name), false);
+      // Its readiness is the files'; SIGTERM shall find the server's handler.
+      await observed.first("listener-opened", "web-1");
       await observed.stage.deletePod("web-1");
       assert.equal((await observed.first("exited", "web-1")).code, 0);
     });

@@ -56,15 +56,15 @@ async function start(
   });
   while (!said.includes("ready in")) {
     assert.equal(child.exitCode, null, said);
-    await setTimeout(20);
+    await setTimeout(20, undefined, { signal: context.signal });
   }
   assert.ok(living(word).length >= 2, "pods run, and are found by their word");
   return { child, word, temporary, said: () => said };
 }
 
 /** The kernel takes a namespace's processes down after its first one; they are gone within the test's own time-out. */
-async function nothingIsLeft(word: string): Promise<void> {
-  while (living(word).length > 0) await setTimeout(20);
+async function nothingIsLeft(context: TestContext, word: string): Promise<void> {
+  while (living(word).length > 0) await setTimeout(20, undefined, { signal: context.signal });
 }
 
 const limit = { timeout: 60_000 };
@@ -104,7 +104,7 @@ suite("leftovers", { concurrency: 4 }, () => {
       await once(child, "exit");
       assert.equal(child.exitCode, 1, said());
       assert.match(said(), /on purpose/);
-      await nothingIsLeft(word);
+      await nothingIsLeft(context, word);
       assert.deepEqual(readdirSync(temporary), []);
     });
 
@@ -114,7 +114,7 @@ suite("leftovers", { concurrency: 4 }, () => {
       async (context) => {
         const { child, word } = await start(context, choice, "wait");
         child.kill("SIGKILL");
-        await nothingIsLeft(word);
+        await nothingIsLeft(context, word);
       },
     );
   }
