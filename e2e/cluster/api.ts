@@ -10,6 +10,7 @@ export interface ObjectMeta {
   readonly resourceVersion?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly deletionTimestamp?: string;
+  readonly deletionGracePeriodSeconds?: number;
 }
 
 export interface KubernetesObject {

@@ -81,6 +81,10 @@ export class Cluster {
     return this.#state.components.map(({ plan }) => plan.name);
   }
 
+  get nodeNames(): readonly string[] {
+    return this.#state.sandboxes.map(({ name }) => name).filter((name) => name !== "fabric");
+  }
+
   /** Runs kubectl and returns what it printed; a failure is an error. */
   kubectl(args: readonly string[], input?: string): Promise<string> {
     return run(

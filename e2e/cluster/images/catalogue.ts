@@ -17,7 +17,7 @@ const packages = join(import.meta.dirname, "..", "..", "..", "packages");
 
 /** Where lameduck-init lies in every image, once it is built. */
 export const initPath = "/lameduck-init";
-const builtInit = join(packages, "init", "dist", "lameduck-init");
+const builtInit = join(packages, "init", "dist", `lameduck-init-${process.arch}`);
 
 const users: Layer = {
   files: [

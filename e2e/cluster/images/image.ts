@@ -28,13 +28,17 @@ export interface Image {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** What an image would contain, by path, size and time of its sources: cheap enough to ask at every start. */
+/** Up to this size a file is known by its content; a rebuilt but equal library makes no new image. */
+const smallFile = 1 << 20;
+
+/** What an image would contain: cheap enough to ask at every start. */
 export async function fingerprint(image: Image): Promise<string> {
   const hash = createHash("sha256").update(JSON.stringify(image));
   for (const { from } of image.layers.flatMap((layer) => layer.files)) {
     if (from === undefined) continue;
     const { size, mtimeMs } = await stat(await realpath(from));
-    hash.update(`${from} ${size} ${mtimeMs}\n`);
+    if (size <= smallFile) hash.update(`${from}\n`).update(await readFile(from));
+    else hash.update(`${from} ${size} ${mtimeMs}\n`);
   }
   return hash.digest("hex").slice(0, 16);
 }

@@ -1,0 +1,149 @@
+/**
+ * An open-loop load generator: requests are sent when a Poisson schedule says so, whatever became of those before. Writes one RequestRecord
+ * per line. Ends when its input ends. Usage: generator.ts PLAN
+ */
+import { Agent, request, type ClientRequest, type IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { runClock, type RequestRecord } from "@lameduck/rollout";
+import type { GeneratorPlan } from "./plan.ts";
+
+const plan = JSON.parse(process.argv[2] ?? "") as GeneratorPlan;
+const clock = runClock(BigInt(plan.origin));
+const pool = new Agent({ keepAlive: true, maxSockets: Infinity, maxFreeSockets: 256 });
+const connections = new WeakMap<Socket, { number: number; connected: number | undefined }>();
+const lines: string[] = [];
+let connectionCount = 0;
+let id = 0;
+const underWay = new Set<Exchange>();
+
+/** What a Node error code means in the words of the model. */
+function outcomeOf(code: string, connected: boolean, receiving: boolean): RequestRecord["outcome"] {
+  if (code === "ECONNREFUSED") return "refused";
+  if (["EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"].includes(code) && !connected) return "unreachable";
+  if (["EADDRNOTAVAIL", "EMFILE", "ENOBUFS", "EAGAIN"].includes(code)) return "not-sent";
+  return receiving ? "truncated" : "reset-before-response";
+}
+
+class Exchange {
+  readonly #intended: number;
+  readonly #mode: RequestRecord["mode"];
+  readonly #slow = Math.random() < plan.slowShare;
+  readonly #request: ClientRequest;
+  readonly #timer: NodeJS.Timeout;
+  #sent: number | undefined;
+  #socket: Socket | undefined;
+  #response: IncomingMessage | undefined;
+  #received = 0;
+  #over = false;
+
+  constructor(mode: RequestRecord["mode"], intended: number) {
+    this.#intended = intended;
+    this.#mode = mode;
+    underWay.add(this);
+    this.#request = request(new URL(this.#slow ? "/slow" : "/", plan.url), {
+      agent: mode === "pooled" ? pool : false,
+      headers: {
+        ...(mode === "new" ? { connection: "close" } : {}),
+        ...(plan.host === undefined ? {} : { host: plan.host }),
+      },
+    });
+    this.#timer = setTimeout(() => this.#timeOut(), plan.timeoutMs);
+    this.#request
+      .on("socket", (socket) => this.#onSocket(socket))
+      .on("response", (response) => this.#onResponse(response))
+      .on("error", (error: NodeJS.ErrnoException) => this.#fail(error.code ?? error.message))
+      .end();
+  }
+
+  #onSocket(socket: Socket): void {
+    this.#socket = socket;
+    if (!connections.has(socket)) {
+      const state = { number: ++connectionCount, connected: undefined as number | undefined };
+      connections.set(socket, state);
+      socket.once("connect", () => {
+        state.connected = clock.now();
+        this.#sent = state.connected;
+      });
+    } else this.#sent = clock.now();
+  }
+
+  #onResponse(response: IncomingMessage): void {
+    this.#response = response;
+    response
+      .on("data", (chunk: Buffer) => (this.#received += chunk.length))
+      .on("end", () => (response.complete ? this.#end(this.#judge(response)) : this.#fail("aborted")))
+      .on("error", (error: NodeJS.ErrnoException) => this.#fail(error.code ?? error.message));
+  }
+
+  #judge({ statusCode = 0 }: IncomingMessage): RequestRecord["outcome"] {
+    return statusCode >= 500 ? "bad-status" : "ok";
+  }
+
+  #timeOut(): void {
+    const connected = this.#socket !== undefined && connections.get(this.#socket)?.connected !== undefined;
+    this.#end(connected ? "timeout" : "unreachable", "ETIMEDOUT");
+    this.#request.destroy();
+  }
+
+  #fail(code: string): void {
+    const connected = this.#socket !== undefined && connections.get(this.#socket)?.connected !== undefined;
+    this.#end(outcomeOf(code, connected, this.#response !== undefined), code);
+  }
+
+  #end(outcome: RequestRecord["outcome"], error?: string): void {
+    if (this.#over) return;
+    this.#over = true;
+    underWay.delete(this);
+    clearTimeout(this.#timer);
+    const headers = this.#response?.headers;
+    const pod = headers?.["x-lameduck-pod"];
+    const connection = this.#socket === undefined ? undefined : connections.get(this.#socket);
+    const record: RequestRecord = {
+      id: id++,
+      intended: this.#intended,
+      ...(this.#sent === undefined ? {} : { sent: this.#sent }),
+      finished: clock.now(),
+      mode: this.#mode,
+      kind: this.#slow ? "slow" : "quick",
+      sender: plan.sender,
+      ...(typeof pod === "string" ? { pod, podKnownBy: "header" } : {}),
+      ...(connection === undefined ? {} : { connection: connection.number }),
+      reused: this.#request.reusedSocket,
+      ...(connection?.connected === undefined ? {} : { connected: connection.connected }),
+      outcome,
+      ...(this.#response?.statusCode === undefined ? {} : { status: this.#response.statusCode }),
+      ...(error === undefined ? {} : { error }),
+      received: this.#received,
+    };
+    lines.push(JSON.stringify(record));
+  }
+}
+
+function flush(): void {
+  if (lines.length > 0) process.stdout.write(`${lines.splice(0).join("\n")}\n`);
+}
+
+const fire = (mode: RequestRecord["mode"], at: number): Exchange => new Exchange(mode, at);
+
+const stop = new AbortController();
+process.stdin.on("end", () => stop.abort()).resume();
+
+const rate = plan.newPerSecond + plan.pooledPerSecond;
+const end = clock.now() + plan.maxSeconds * 1_000;
+const flushing = setInterval(flush, 500);
+let due = clock.now();
+while (!stop.signal.aborted && due < end) {
+  // Those that are due are sent at once, late ones too: the schedule does not wait for anybody.
+  while (due <= clock.now()) {
+    const mode = Math.random() * rate < plan.newPerSecond ? "new" : "pooled";
+    fire(mode, due);
+    due += (-Math.log(1 - Math.random()) * 1_000) / rate;
+  }
+  await sleep(Math.max(0, Math.min(20, due - clock.now())));
+}
+while (underWay.size > 0) await sleep(20);
+clearInterval(flushing);
+flush();
+pool.destroy();
+process.exitCode = 0;

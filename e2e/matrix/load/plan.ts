@@ -1,0 +1,19 @@
+/** One generator's share of the load; it lives in the network of one node, as its sender. Passed as JSON. */
+export interface GeneratorPlan {
+  /** The sender's name in the records. */
+  readonly sender: string;
+  readonly url: string;
+  /** CLOCK_MONOTONIC at the start of the run, nanoseconds (RunClock.origin). */
+  readonly origin: string;
+  /** Requests per second, each on a connection of its own. */
+  readonly newPerSecond: number;
+  /** Requests per second on kept-alive connections. */
+  readonly pooledPerSecond: number;
+  /** Share of requests that take the app 300 ms. */
+  readonly slowShare: number;
+  readonly timeoutMs: number;
+  /** Ends by itself then, whatever happens to who started it. */
+  readonly maxSeconds: number;
+  /** Host header where it differs from the URL's. */
+  readonly host?: string;
+}

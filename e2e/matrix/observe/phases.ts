@@ -1,0 +1,84 @@
+import { open, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { PodEvent, RunClock } from "@lameduck/rollout";
+import type { Phase } from "@lameduck/node/events";
+import type { StopReason } from "@lameduck/drain";
+import type { Cluster } from "../../cluster/index.ts";
+
+/** Logs are removed about a second after a container's end. */
+const everyMs = 150;
+
+/** One line of the library or of the init. */
+interface Said {
+  readonly phase: Phase;
+  readonly at: number;
+  /** Of `closing` it is the stop reason; of the other phases words of their own. */
+  readonly reason: StopReason;
+}
+
+/** Reads what Lameduck in the pods says of its phases, from the log files of all nodes. */
+export class PhaseObserver implements AsyncDisposable {
+  readonly events: PodEvent[] = [];
+  readonly #directories: readonly string[];
+  readonly #clock: RunClock;
+  readonly #offsets = new Map<string, number>();
+  readonly #polling: Promise<void>;
+  #stopped = false;
+
+  constructor(cluster: Cluster, clock: RunClock) {
+    this.#directories = cluster.nodeNames.map((node) => join(cluster.directory, node, "var", "log", "pods"));
+    this.#clock = clock;
+    this.#polling = this.#poll();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopped = true;
+    await this.#polling;
+  }
+
+  async #poll(): Promise<void> {
+    while (!this.#stopped) {
+      for (const directory of this.#directories)
+        for (const pod of await readdir(directory).catch(() => [])) await this.#read(directory, pod);
+      await new Promise((resolve) => setTimeout(resolve, everyMs));
+    }
+  }
+
+  async #read(directory: string, entry: string): Promise<void> {
+    const path = join(directory, entry, "server", "0.log");
+    try {
+      await using file = await open(path);
+      const from = this.#offsets.get(path) ?? 0;
+      const { size } = await file.stat();
+      if (size <= from) return;
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(size - from), 0, size - from, from);
+      const text = buffer.subarray(0, bytesRead).toString();
+      // An unfinished line is read again next time.
+      const whole = text.slice(0, text.lastIndexOf("\n") + 1);
+      this.#offsets.set(path, from + Buffer.byteLength(whole));
+      const pod = entry.split("_")[1] ?? "";
+      for (const line of whole.split("\n")) this.#take(pod, line);
+    } catch {
+      // Gone between listing and reading.
+    }
+  }
+
+  #take(pod: string, line: string): void {
+    const start = line.indexOf("{");
+    if (start < 0 || !line.includes('"lameduck":"phase"')) return;
+    try {
+      const { phase, at, reason, ...detail } = JSON.parse(line.slice(start)) as Said;
+      if (phase === "serving") return;
+      this.events.push({
+        at: this.#clock.fromEpoch(at),
+        pod,
+        type: "phase",
+        phase,
+        ...(phase === "closing" ? { reason } : {}),
+        detail,
+      });
+    } catch {
+      return;
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import type { RunClock, SenderEvent } from "@lameduck/rollout";
+import type { Cluster } from "../../cluster/index.ts";
+
+/** Rules are looked at so long after the kernel told of a change: one sync is many messages. */
+const settleMs = 25;
+
+/**
+ * Learns from the kernel when a node's kube-proxy has taken up or dropped a pod: `nft monitor` tells that the rules changed, and the rules
+ * themselves, read then, which pods new connections can reach. That is the sender's convergence, seen and not guessed.
+ */
+export class ProxyObserver implements Disposable {
+  readonly events: SenderEvent[] = [];
+  readonly #cluster: Cluster;
+  readonly #node: string;
+  readonly #sender: string;
+  readonly #clock: RunClock;
+  readonly #port: number;
+  readonly #podAt: (address: string) => string | undefined;
+  readonly #monitor: ChildProcess;
+  #known = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #changedAt = 0;
+  #reading: Promise<void> = Promise.resolve();
+
+  constructor(
+    cluster: Cluster,
+    options: {
+      node: string;
+      sender: string;
+      clock: RunClock;
+      port: number;
+      podAt: (address: string) => string | undefined;
+    },
+  ) {
+    this.#cluster = cluster;
+    this.#node = options.node;
+    this.#sender = options.sender;
+    this.#clock = options.clock;
+    this.#port = options.port;
+    this.#podAt = options.podAt;
+    const { program, args } = cluster.commandInside(options.node, ["nft", "monitor"]);
+    this.#monitor = spawn(program, args, { stdio: ["ignore", "pipe", "ignore"] });
+    this.#monitor.stdout?.on("data", () => this.#changed());
+    this.#changed();
+  }
+
+  /** The pods that new connections can reach now. */
+  get reaches(): ReadonlySet<string> {
+    return this.#known;
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    this.#monitor.kill("SIGKILL");
+  }
+
+  #changed(): void {
+    this.#changedAt = this.#clock.now();
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#reading = this.#reading.then(() => this.#look(this.#changedAt));
+    }, settleMs);
+  }
+
+  async #look(at: number): Promise<void> {
+    const addresses = await this.#destinations();
+    const now = new Set<string>();
+    for (const address of addresses) {
+      const pod = this.#podAt(address);
+      if (pod !== undefined) now.add(pod);
+    }
+    for (const pod of now)
+      if (!this.#known.has(pod)) this.#note({ at, sender: this.#sender, type: "added", pod });
+    for (const pod of this.#known)
+      if (!now.has(pod)) this.#note({ at, sender: this.#sender, type: "converged", pod });
+    this.#known = now;
+  }
+
+  #note(event: SenderEvent): void {
+    this.events.push(event);
+  }
+
+  async #destinations(): Promise<Set<string>> {
+    const iptables = this.#cluster.settings.proxyMode === "iptables";
+    const command = iptables ? ["iptables-save", "-t", "nat"] : ["nft", "list", "table", "ip", "kube-proxy"];
+    const rules = await this.#cluster.inside(this.#node, command).catch(() => "");
+    const pattern = iptables
+      ? new RegExp(`--to-destination ([0-9.]+):${this.#port}\\b`, "g")
+      : new RegExp(`dnat to ([0-9.]+):${this.#port}\\b`, "g");
+    return new Set(Array.from(rules.matchAll(pattern), ([, address = ""]) => address));
+  }
+}

@@ -1,0 +1,52 @@
+import { findRemedy } from "@lameduck/rollout";
+import { initPath } from "../cluster/index.ts";
+import type { ServerOptions } from "../cluster/workload.ts";
+
+export const graceSeconds = 30;
+const server = ["/usr/local/bin/node", "/app/server.mjs"];
+
+/** What is different in the pod; the description is what stands in the table. */
+export interface ClusterRemedy {
+  readonly name: string;
+  readonly description: string;
+  readonly pod: Partial<ServerOptions>;
+}
+
+/** Init as PID 1 before a server that closes at once on SIGTERM, as most software does. */
+const initEnvironment = { SHUTDOWN: "close", LAMEDUCK_GRACE_PERIOD: `${graceSeconds}s` };
+
+const ofInit: readonly ClusterRemedy[] = [
+  {
+    name: "init",
+    description: "lameduck-init as PID 1, adaptive, before a server that closes at SIGTERM",
+    pod: { environment: initEnvironment, command: [initPath, "--log", "json", "--"], args: server },
+  },
+  {
+    name: "init-wait",
+    description: "lameduck-init wait as preStop hook, adaptive, beside a server that closes at SIGTERM",
+    pod: {
+      environment: initEnvironment,
+      lifecycle: { preStop: { exec: { command: [initPath, "wait"] } } },
+    },
+  },
+];
+
+/** The remedies of the lab by their names there, and those that need an image. */
+export function clusterRemedy(name: string): ClusterRemedy | undefined {
+  const own = ofInit.find((remedy) => remedy.name === name);
+  if (own !== undefined) return own;
+  const remedy = findRemedy(name);
+  const adjustment = remedy?.adjust({ kind: "sample", graceSeconds });
+  if (remedy === undefined || adjustment === undefined || "unavailable" in adjustment) return undefined;
+  const { env = {}, preStopSleepSeconds } = adjustment;
+  return {
+    name,
+    description: remedy.description,
+    pod: {
+      environment: env,
+      ...(preStopSleepSeconds === undefined
+        ? {}
+        : { lifecycle: { preStop: { sleep: { seconds: preStopSleepSeconds } } } }),
+    },
+  };
+}
