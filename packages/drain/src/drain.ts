@@ -124,14 +124,15 @@ export class Drain {
 
   #arrival({ sender, kind, asked, at }: Arrival, seen: number): void {
     const held = this.#terminatedAt !== undefined;
-    if (kind === "connection" || (asked && held)) this.#senders?.arrival(sender, seen);
     this.#trafficKnown = true;
     if (kind === "connection") {
+      this.#senders?.arrival(sender, seen);
       this.#lastConnection = Math.max(this.#lastConnection, seen);
       if (held) this.#connections++;
     } else {
       this.#lastRequest = Math.max(this.#lastRequest, seen);
       if (held) this.#requests++;
+      if (held && asked) this.#senders?.asked(sender, seen);
     }
     this.#lastArrival = Math.max(this.#lastArrival ?? -Infinity, at);
   }

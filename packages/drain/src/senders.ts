@@ -15,6 +15,15 @@ interface Sender {
   recentGap: number;
   /** Per millisecond, where told. */
   rate: number | undefined;
+  /** Requests that would come back on new connections, since the hold began. */
+  asked: Asked | undefined;
+}
+
+interface Asked {
+  last: number;
+  gaps: number;
+  exposure: number;
+  longestGap: number;
 }
 
 /** Senders beyond the table's size, counted together. Each arrival counts as a sender of its own: the cautious reading. */
@@ -55,6 +64,24 @@ export class SenderTable {
       const crowd = this.#crowdAt(at);
       crowd.arrivals++;
       crowd.last = Math.max(crowd.last, at);
+    }
+  }
+
+  /**
+   * A request on a connection that is asked to close says nothing of routing by itself. But its sender, if it has not converged, comes back
+   * with a new connection: from now on its silence counts at this rate as well.
+   */
+  asked(name: string, at: number): void {
+    const sender = this.#senders.get(name);
+    if (!sender) return;
+    const { asked } = sender;
+    if (!asked) sender.asked = { last: at, gaps: 0, exposure: 0, longestGap: 0 };
+    else {
+      const gap = Math.max(0, at - asked.last);
+      asked.gaps++;
+      asked.exposure += gap;
+      asked.longestGap = Math.max(asked.longestGap, gap);
+      asked.last = Math.max(asked.last, at);
     }
   }
 
@@ -110,7 +137,7 @@ export class SenderTable {
       const habitual = learntHabit(gaps, exposure, longest, quiet).surprise;
       return slowed ? Math.min(habitual, recentSurprise(sender.recentGap, quiet)) : habitual;
     };
-    return { rate, rateNow, last, surprise };
+    return withAsked({ rate, rateNow, last, surprise }, sender.asked, now, deletedAt);
   }
 
   #addCrowd(environments: Environments, now: number, deletedAt: number): void {
@@ -168,6 +195,22 @@ function newSender(at: number): Sender {
     previousLongestGap: 0,
     recentGap: 0,
     rate: undefined,
+    asked: undefined,
+  };
+}
+
+/** Requests that would come back make a second stream of arrivals beside the new connections, silent since its own last one. */
+function withAsked(seen: Seen, asked: Asked | undefined, now: number, deletedAt: number): Seen {
+  if (!asked || asked.gaps === 0) return seen;
+  const { gaps, exposure, longestGap } = asked;
+  const silentFrom = Math.max(0, asked.last - deletedAt - seen.last);
+  const { rateNow } = learntHabit(gaps, exposure, longestGap, Math.max(0, now - asked.last));
+  return {
+    ...seen,
+    rateNow: seen.rateNow + rateNow,
+    surprise: (quiet) =>
+      seen.surprise(quiet) +
+      learntHabit(gaps, exposure, longestGap, Math.max(0, quiet - silentFrom)).surprise,
   };
 }
 
