@@ -1,4 +1,5 @@
 import { Lameduck } from "./lameduck.ts";
+import { findServers } from "./find-servers.ts";
 import type { WatchedServer } from "./servers.ts";
 import type { LameduckOptions } from "./settings.ts";
 
@@ -14,6 +15,14 @@ export function lameduck(
   return new Lameduck(Array.isArray(server) ? server : [server], options);
 }
 
+/**
+ * The same for every server of the process, found as it begins to listen: for frameworks and gRPC servers that do not hand theirs
+ * out. Call it before they listen.
+ */
+export function lameduckAll(options: LameduckOptions = {}): Lameduck {
+  return findServers(new Lameduck([], options, "found"));
+}
+
 /** For the primary of a node:cluster: passes SIGTERM on to the workers, each of which calls lameduck(), and waits for them. */
 export function lameduckPrimary(options: LameduckOptions = {}): Lameduck {
   return new Lameduck([], options).addWorkers();
@@ -25,6 +34,8 @@ export { LameduckError, nodeErrors, type LameduckErrorCode } from "./errors.ts";
 export { variables as environmentVariables, type Environment } from "./environment.ts";
 export type * from "./events.ts";
 export type { HookFunction, HookOptions, HookPhase } from "./hooks.ts";
+export type { FailingHealth } from "./health.ts";
+export type { MetricsModule } from "./metrics.ts";
 export type { Logger } from "./log.ts";
 export { probeAgents, type IsProbe, type ProbeOptions, type ProbeRequest } from "./probes.ts";
 export type { WatchedServer } from "./servers.ts";

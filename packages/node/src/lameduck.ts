@@ -9,11 +9,13 @@ import { Evidence } from "./evidence.ts";
 import { Hold } from "./hold.ts";
 import { Hooks, messageOf, type HookFunction, type HookOptions, type HookPhase } from "./hooks.ts";
 import { makeLog } from "./log.ts";
+import { addMetrics, type MetricsModule } from "./metrics.ts";
 import { Report } from "./report.ts";
 import { watchServer, type WatchedServer } from "./servers.ts";
 import { parseSettings, type LameduckOptions, type Settings } from "./settings.ts";
 import { signalGate, type SignalMember } from "./signals.ts";
 import { OtherHandlers } from "./other-handlers.ts";
+import { traceTermination } from "./tracing.ts";
 import type { ServerWatch } from "./traffic.ts";
 
 /** What can be seen from outside at any time. */
@@ -67,6 +69,7 @@ export class Lameduck {
       },
     };
     for (const server of servers) this.add(server as WatchedServer);
+    traceTermination(this);
     // Who only may find servers later leaves signals alone until then: the process may be none of our business.
     if (manner === "named") this.#listenToSignals();
   }
@@ -105,9 +108,9 @@ export class Lameduck {
     if (this.#phase === "closing" || this.#phase === "closed")
       throw new LameduckError("LAMEDUCK_TERMINATING", "add", `the phase is ${this.#phase}`);
     const giveUp = this.#manner === "found" ? (watch: ServerWatch) => this.#giveUp(watch) : undefined;
-    const { isProbe, isStream } = this.#settings;
+    const { isProbe, isStream, health } = this.#settings;
     const now = (): number => this.#clock.now();
-    const context = { traffic: this.#evidence, isProbe, isStream, now, random: Math.random };
+    const context = { traffic: this.#evidence, isProbe, isStream, health, now, random: Math.random };
     const watch = watchServer(server, context, giveUp);
     this.#watches.add(watch);
     if (this.#phase === "lame-duck") watch.hold();
@@ -119,6 +122,12 @@ export class Lameduck {
   addWorkers(): this {
     passOnToWorkers(this);
     this.#listenToSignals();
+    return this;
+  }
+
+  /** Gauges in a registry of the application's: pass the module prom-client or @prometheus-io/client. */
+  metrics(module: MetricsModule, registers?: readonly unknown[]): this {
+    addMetrics(this, module, registers);
     return this;
   }
 

@@ -45,7 +45,7 @@ export const probeAgents: readonly string[] = [
 /** The health service of gRPC, asked by kubelet's grpc probes and by service meshes. */
 const grpcHealth = "/grpc.health.v1.Health/";
 
-export function parseProbes(options: ProbeOptions = {}): IsProbe {
+export function parseProbes(options: ProbeOptions = {}, morePaths: readonly string[] = []): IsProbe {
   const { paths = [], userAgents = [], match, ...unknown } = options;
   const stranger = Object.keys(unknown)[0];
   if (stranger !== undefined)
@@ -54,7 +54,7 @@ export function parseProbes(options: ProbeOptions = {}): IsProbe {
     throw new LameduckError("LAMEDUCK_BAD_OPTION", "probes.paths", 'a path begins with "/"');
   if (match !== undefined && typeof match !== "function")
     throw new LameduckError("LAMEDUCK_BAD_OPTION", "probes.match", "is not a function");
-  const known = new Set(paths);
+  const known = new Set([...paths, ...morePaths]);
   const agents = [...probeAgents, ...userAgents];
   return (request) =>
     isAgent(request.headers["user-agent"], agents) ||

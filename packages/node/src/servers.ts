@@ -4,6 +4,7 @@ import { Server as HttpsServer } from "node:https";
 import { Server as NetServer } from "node:net";
 import { CombinedWatch } from "./combined-watch.ts";
 import { LameduckError } from "./errors.ts";
+import { failHealth } from "./health.ts";
 import { Http2Watch } from "./http2-watch.ts";
 import { HttpWatch } from "./http-watch.ts";
 import type { ServerWatch, WatchContext } from "./traffic.ts";
@@ -40,8 +41,15 @@ export function watchServer(
   const watch = watchFor(server, context);
   marked[watched] = { giveUp: giveUp && (() => giveUp(watch)) };
   const detach = watch.detach.bind(watch);
+  const hold = watch.hold.bind(watch);
+  let restoreHealth = (): void => {};
+  watch.hold = () => {
+    if (context.health) restoreHealth = failHealth(server, context.health);
+    hold();
+  };
   watch.detach = () => {
     delete marked[watched];
+    restoreHealth();
     detach();
   };
   return watch;

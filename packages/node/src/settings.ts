@@ -1,5 +1,6 @@
 import {
   DrainError,
+  formatDuration,
   parseConfig,
   parseDuration,
   type DrainConfig,
@@ -8,6 +9,7 @@ import {
 } from "@lameduck/drain";
 import { isInKubernetes, optionsFromEnvironment, variableOf, type Environment } from "./environment.ts";
 import { LameduckError } from "./errors.ts";
+import { parseHealth, type FailingHealth, type Health } from "./health.ts";
 import type { Logger } from "./log.ts";
 import { parseProbes, type IsProbe, type ProbeOptions } from "./probes.ts";
 import { parseStreams, type IsStream, type StreamOptions } from "./streams.ts";
@@ -18,6 +20,8 @@ export interface LameduckOptions extends DrainOptions {
   probes?: ProbeOptions;
   /** Which answers last as long as the client likes, beside server-sent events. */
   streams?: StreamOptions;
+  /** A health path that fails from SIGTERM on, and how long the load balancer takes to notice. */
+  lbHealth?: FailingHealth;
   /** Over which time answers begin to say `Connection: close`, so that pools do not all reconnect at once. Default 1 s. */
   ramp?: Duration;
   /** Where phase lines go: a pino- or console-shaped logger, or false. Default: JSON lines on stderr. */
@@ -41,6 +45,7 @@ export interface Settings {
   readonly hintAt: number;
   readonly isProbe: IsProbe;
   readonly isStream: IsStream;
+  readonly health: Health | undefined;
   readonly log: Logger | false | undefined;
   readonly exit: boolean;
   readonly signals: boolean;
@@ -50,6 +55,7 @@ export interface Settings {
 const ownOptions = [
   "probes",
   "streams",
+  "lbHealth",
   "ramp",
   "log",
   "exit",
@@ -67,20 +73,34 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   const inCode = drainOptionsOf(options);
   const merged = { ...optionsFromEnvironment(environment), ...inCode };
   if (!isInKubernetes(environment)) forNobodyWhoLags(merged);
-  const drain = parseAt(merged, inCode, environment);
+  const health = parseHealth(options.lbHealth);
+  const drain = waitingFor(health, parseAt(merged, inCode, environment));
   const ramp = parseDuration(options.ramp ?? defaultRamp, "ramp");
   return Object.freeze({
     drain,
     deadline: parseDuration(merged.grace ?? 30_000, "grace") - drain.prestop,
     ramp,
     hintAt: hintAt(drain, ramp),
-    isProbe: parseProbes(options.probes),
+    isProbe: parseProbes(options.probes, health && [health.path]),
     isStream: parseStreams(options.streams),
+    health,
     log: parseLog(options.log),
     exit: boolean(options.exit, "exit"),
     signals: boolean(options.signals, "signals"),
     otherHandlers: parseOtherHandlers(options.otherHandlers),
   });
+}
+
+/** A load balancer that has to notice by itself is given its time, wherever we run. */
+function waitingFor(health: Health | undefined, drain: DrainConfig): DrainConfig {
+  if (!health) return drain;
+  if (health.wait > drain.cap)
+    throw new LameduckError(
+      "LAMEDUCK_BAD_OPTION",
+      "lbHealth.wait",
+      `${formatDuration(health.wait)} is above the cap of ${formatDuration(drain.cap)}`,
+    );
+  return { ...drain, floor: Math.max(drain.floor, health.wait) };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Health } from "./health.ts";
 import type { IsProbe } from "./probes.ts";
 import type { IsStream } from "./streams.ts";
 
@@ -16,6 +17,7 @@ export interface WatchContext {
   readonly traffic: Traffic;
   readonly isProbe: IsProbe;
   readonly isStream: IsStream;
+  readonly health: Health | undefined;
   /** Milliseconds on a clock that never runs backwards. */
   readonly now: () => number;
   /** 0 to 1; spreads what must not happen all at once. */

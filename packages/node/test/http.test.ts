@@ -350,3 +350,16 @@ test("ten thousand idle connections cost no time", async () => {
   assert.ok(child.event("closed")!.elapsed < 10_000, `${child.event("closed")!.elapsed}`);
   for (const socket of sockets) socket.destroy();
 });
+
+test("a health path can fail while requests succeed, for as long as the load balancer needs", async () => {
+  const options = { lbHealth: { path: "/alive", wait: "1200ms" } };
+  await using child = await startServer({ options }, { ...inPod, LAMEDUCK_FLOOR: "100ms" });
+  assert.equal((await ask(child.port, "/alive?x=1")).status, 200);
+  child.kill();
+  await child.until("lame-duck");
+  assert.equal((await ask(child.port, "/alive?x=1")).status, 503);
+  assert.equal((await ask(child.port, "/other", undefined, kubeProbe)).status, 200);
+  assert.equal((await child.exited).code, 0);
+  assert.ok(child.event("closing")!.hold >= 1_190);
+  assert.equal(child.event("closing")?.connections, 0);
+});

@@ -106,6 +106,13 @@ const mistakes: [
     "LAMEDUCK_NO_TIME_TO_HOLD",
     "LAMEDUCK_RESERVE",
   ],
+  [
+    "a load balancer slower than the cap",
+    { lbHealth: { path: "/h", wait: "60s" } },
+    {},
+    "LAMEDUCK_BAD_OPTION",
+    "lbHealth.wait",
+  ],
   ["a logger that cannot log", { log: {} as never }, {}, "LAMEDUCK_BAD_OPTION", "log"],
   ["a relative probe path", { probes: { paths: ["healthz"] } }, {}, "LAMEDUCK_BAD_OPTION", "probes.paths"],
   ["an unknown probe option", { probes: { path: "/" } as never }, {}, "LAMEDUCK_BAD_OPTION", "probes.path"],

@@ -138,6 +138,42 @@ test("a lease is finished like a request, and can be taken with using", async ()
   assert.equal(duck.signal.aborted, true);
 });
 
+test("gauges are registered with whatever module is given, and read when scraped", async () => {
+  const gauges = new Map<string, () => number>();
+  class Gauge {
+    readonly name: string;
+    constructor(options: { name: string; collect(this: { set(value: number): void }): void }) {
+      this.name = options.name;
+      gauges.set(this.name, () => {
+        let seen = Number.NaN;
+        options.collect.call({ set: (value) => (seen = value) });
+        return seen;
+      });
+    }
+  }
+  const duck = lameduck(createServer(), quiet).metrics({ Gauge });
+  assert.equal(gauges.get("lameduck_phase")?.(), 0);
+  await duck.terminate();
+  assert.equal(gauges.get("lameduck_phase")?.(), 3);
+  assert.equal(gauges.get("lameduck_open_connections")?.(), 0);
+});
+
+test("a termination is a span where OpenTelemetry is at hand", async () => {
+  const told: string[] = [];
+  const span = {
+    setAttributes: () => {},
+    addEvent: (name: string) => told.push(name),
+    end: () => told.push("end"),
+  };
+  const api = { trace: { getTracer: () => ({ startSpan: (name: string) => (told.push(name), span) }) } };
+  const place = Symbol.for("opentelemetry.js.api.1");
+  const global = globalThis as Record<symbol, unknown>;
+  global[place] = api;
+  await lameduck(createServer(), quiet).terminate();
+  delete global[place];
+  assert.deepEqual(told, ["termination", "closing", "closed", "end"]);
+});
+
 test("everything that is taken back leaves the process as it was", () => {
   const state = () => ["SIGTERM", "SIGINT"].map((signal) => process.listenerCount(signal));
   const before = state();
