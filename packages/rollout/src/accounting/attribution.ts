@@ -37,7 +37,7 @@ export function attribute(recording: RunRecording): Attribution {
     if (own) own.push(record);
     else recordsOf.set(life, [record]);
   }
-  const run = runFacts(recordsOf);
+  const run = runFacts(lives, recordsOf);
   const lost: Attributed[] = [];
   for (const record of recording.records) {
     const symptom = symptomOf(record);

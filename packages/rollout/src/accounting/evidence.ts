@@ -23,7 +23,7 @@ export interface RunFacts {
   /** Whether requests that the pod had certainly accepted were cut at that time. */
   cutAccepted(life: PodLife, at: number): boolean;
   inFlight(life: PodLife, at: number): number;
-  /** In flight at ordinary times: the median over the pod's own time before any deletion. */
+  /** In flight at ordinary times: the median over the pod's arrivals before any pod's deletion; undefined where they are too few. */
   ordinaryInFlight(life: PodLife): number | undefined;
 }
 

@@ -10,6 +10,8 @@ type Exit = Extract<PodEvent, { type: "exited" }>;
 export interface PodLife {
   readonly pod: string;
   readonly began: number;
+  /** When the next life of that name began; Infinity if none did. */
+  readonly until: number;
   readonly events: readonly PodEvent[];
   readonly ready: number | undefined;
   readonly deleted: { readonly at: number; readonly grace: number; readonly why: string } | undefined;
@@ -36,7 +38,9 @@ export function podLives(events: readonly PodEvent[]): PodLife[] {
     [...events].sort((a, b) => a.at - b.at),
     (event) => event.pod,
   );
-  return [...byPod.values()].flatMap(splitLives).map(life);
+  return [...byPod.values()].flatMap((own) =>
+    splitLives(own).map((events, i, lives) => life(events, lives[i + 1]?.[0]?.at ?? Infinity)),
+  );
 }
 
 function splitLives(events: readonly PodEvent[]): PodEvent[][] {
@@ -48,13 +52,14 @@ function splitLives(events: readonly PodEvent[]): PodEvent[][] {
   return lives;
 }
 
-function life(events: readonly PodEvent[]): PodLife {
+function life(events: readonly PodEvent[], until: number): PodLife {
   const first = <T extends PodEvent["type"]>(type: T) =>
     events.find((event): event is Extract<PodEvent, { type: T }> => event.type === type);
   const deleted = first("deleted");
   return {
     pod: events[0]!.pod,
     began: events[0]!.at,
+    until,
     events,
     ready: first("ready")?.at,
     deleted: deleted && { at: deleted.at, grace: deleted.grace, why: deleted.why },

@@ -14,7 +14,14 @@ interface Traffic {
 const nothing: Traffic = { records: [], begun: [], over: [], firstAnswer: undefined };
 
 /** Looks things up among all requests of a run, warm-up included. Prepared per pod on first demand: most pods are never asked about. */
-export function runFacts(recordsOf: ReadonlyMap<PodLife, readonly RequestRecord[]>): RunFacts {
+export function runFacts(
+  lives: readonly PodLife[],
+  recordsOf: ReadonlyMap<PodLife, readonly RequestRecord[]>,
+): RunFacts {
+  const firstDeletion = lives.reduce(
+    (first, { deleted }) => Math.min(first, deleted?.at ?? Infinity),
+    Infinity,
+  );
   const prepared = new Map<PodLife, Traffic>();
   const traffic = (life: PodLife): Traffic => {
     const known = prepared.get(life) ?? prepare(recordsOf.get(life));
@@ -23,14 +30,14 @@ export function runFacts(recordsOf: ReadonlyMap<PodLife, readonly RequestRecord[
   };
   const inFlight = (life: PodLife, at: number): number => {
     const { begun, over } = traffic(life);
-    // Both counted up to and without the moment itself, so that the failed request is among those in flight.
+    // Both up to and without the moment itself: those that were there already when another came.
     return firstFrom(begun, at) - firstFrom(over, at);
   };
   return {
     firstAnswer: (life) => traffic(life).firstAnswer,
     cutAccepted: (life, at) => traffic(life).records.some((record) => acceptedAndCut(record, at)),
     inFlight,
-    ordinaryInFlight: (life) => ordinary(life, traffic(life), inFlight),
+    ordinaryInFlight: (life) => ordinary(life, traffic(life), firstDeletion, inFlight),
   };
 }
 
@@ -57,8 +64,12 @@ function acceptedAndCut(record: RequestRecord, at: number): boolean {
   return waited && (record.reused || record.kind !== "quick");
 }
 
-function ordinary(life: PodLife, { begun }: Traffic, inFlight: RunFacts["inFlight"]): number | undefined {
-  const until = life.deleted?.at ?? Infinity;
+function ordinary(
+  life: PodLife,
+  { begun }: Traffic,
+  until: number,
+  inFlight: RunFacts["inFlight"],
+): number | undefined {
   const before = begun.filter((at) => at < until);
   if (before.length < 10) return undefined;
   // A hundred looks at arrivals spread over the time are enough for a median.

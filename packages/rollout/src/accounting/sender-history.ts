@@ -1,4 +1,5 @@
 import type { SenderEvent } from "../model/timeline.ts";
+import type { PodLife } from "./pod-life.ts";
 
 /** What one sender knew, over time. */
 export interface SenderHistory {
@@ -57,13 +58,15 @@ function emptySpans(events: readonly SenderEvent[]): { from: number; to: number 
   return spans;
 }
 
-/** When the sender ceased to choose the pod, at or after a time; undefined when it never did. */
-export function convergedFrom(history: SenderHistory, pod: string, after: number): number | undefined {
+/**
+ * When the sender ceased to choose a pod for good, not before its deletion; undefined when it never did. For good, because kube-proxy comes
+ * back to terminating pods that still serve while no other is ready (KEP-1669).
+ */
+export function convergedFrom(history: SenderHistory, { pod, deleted, until }: PodLife): number | undefined {
   const choices = history.choices.get(pod) ?? [];
-  const before = choices.findLast((choice) => choice.at <= after);
-  // It had left before: there is nothing more to wait for.
-  if (before && !before.chosen) return after;
-  return choices.find((choice) => choice.at > after && !choice.chosen)?.at;
+  const last = choices.findLast((choice) => choice.at <= until);
+  const left = last && !last.chosen ? last : choices.find((choice) => choice.at > until && !choice.chosen);
+  return left && Math.max(left.at, deleted?.at ?? -Infinity);
 }
 
 /** The last thing the sender decided about the pod up to a time. */

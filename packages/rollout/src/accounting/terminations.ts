@@ -114,7 +114,7 @@ function oracle(
   let last: number | undefined;
   for (const sender of senders.values()) {
     if (!sender.choices.has(life.pod)) continue;
-    const converged = convergedFrom(sender, life.pod, deletedAt);
+    const converged = convergedFrom(sender, life);
     if (converged === undefined) return undefined;
     last = Math.max(last ?? 0, converged - deletedAt);
   }

@@ -7,9 +7,9 @@ export const tolerance = {
   observation: 100,
   /**
    * From writing a request on a kept-alive connection to the reset that answers it, when the other end closed meanwhile: a round trip,
-   * and what event loops lag. A request that waited longer had reached the server.
+   * and what event loops lag on a busy machine. A request that waited longer had reached the server.
    */
-  race: 25,
+  race: 50,
   /** From the listener's closing to the end of the process, when it is the end that closed the listener. */
   exit: 60,
 } as const;

@@ -20,9 +20,7 @@ export function lifeFor(
   const former = begun.at(-2);
   // A sender that has not let go of the former life still sends to that one's address.
   const stale =
-    former?.deleted !== undefined &&
-    sender !== undefined &&
-    (convergedFrom(sender, former.pod, former.deleted.at) ?? Infinity) > at;
+    former?.deleted !== undefined && sender !== undefined && (convergedFrom(sender, former) ?? Infinity) > at;
   return stale ? former : latest;
 }
 

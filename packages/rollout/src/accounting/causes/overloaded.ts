@@ -1,7 +1,7 @@
-import { deletionBefore, failedAt, type Evidence } from "../evidence.ts";
+import { deletionBefore, failedAt, setOut, type Evidence } from "../evidence.ts";
 import { seen } from "../phrases.ts";
 import { listenerAt, type PodLife } from "../pod-life.ts";
-import { spell } from "../words.ts";
+import { count, spell } from "../words.ts";
 import type { Rule } from "./rule.ts";
 
 export const overloaded: Rule = {
@@ -27,7 +27,7 @@ function sinceDeletion({ record }: Evidence, life: PodLife): string {
 }
 
 function queue({ record, run }: Evidence, life: PodLife): string {
-  const now = run.inFlight(life, failedAt(record));
+  const now = run.inFlight(life, setOut(record));
   const ordinary = run.ordinaryInFlight(life);
-  return `with ${now} requests in flight${ordinary === undefined ? "" : ` (ordinarily ${ordinary})`}`;
+  return `with ${count(now, "request")} in flight when it was sent${ordinary === undefined ? "" : ` (ordinarily ${ordinary})`}`;
 }

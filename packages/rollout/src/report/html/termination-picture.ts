@@ -102,7 +102,7 @@ export function terminationPicture({ result, life, senders, lost }: Termination)
 
   /** It may choose the pod until it converges; from the moment at which the pod stops accepting, that is a race lost. */
   function senderBar(sender: SenderHistory, index: number): string {
-    const converged = convergedFrom(sender, life.pod, origin);
+    const converged = convergedFrom(sender, life);
     const to = converged === undefined ? extent() : converged - origin;
     const words =
       converged === undefined
