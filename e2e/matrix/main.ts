@@ -5,7 +5,10 @@ import { comparisonText, type RemedyResult } from "@lameduck/rollout";
 import { Cluster, type ProxyMode } from "../cluster/index.ts";
 import { clusterRemedy } from "./remedies.ts";
 import { runScenario, type Lag } from "./run.ts";
+import { routes, type RouteName } from "./routes.ts";
 import { scenarios } from "./scenarios.ts";
+
+const isRoute = (name: string): name is RouteName => name in routes;
 
 const results = join(import.meta.dirname, "results");
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -13,6 +16,7 @@ const say = (line: string): void => void process.stderr.write(`${line}\n`);
 /** One row of the table, kept as a file of its own: a long matrix can be run in parts. */
 interface Kept {
   readonly scenario: string;
+  readonly route: RouteName;
   readonly proxyMode: ProxyMode;
   readonly proxyLag: readonly string[];
   readonly recordedAt: string;
@@ -25,6 +29,7 @@ const { values } = parseArgs({
   options: {
     scenarios: { type: "string", default: "rollout" },
     remedies: { type: "string", default: "close,sleep-5,sleep-15,quiet,adaptive,init" },
+    routes: { type: "string", default: "cluster-ip" },
     times: { type: "string", default: "2" },
     replicas: { type: "string", default: "20" },
     rps: { type: "string", default: "600" },
@@ -43,23 +48,28 @@ async function runMatrix(): Promise<void> {
     proxyMode: values["proxy-mode"] as ProxyMode,
   });
   await mkdir(results, { recursive: true });
-  for (const scenarioName of values.scenarios.split(","))
-    for (const remedyName of values.remedies.split(",")) await runOne(cluster, scenarioName, remedyName);
+  for (const route of values.routes.split(","))
+    for (const scenario of values.scenarios.split(","))
+      for (const remedy of values.remedies.split(",")) await runOne(cluster, route, scenario, remedy);
 }
 
-async function runOne(cluster: Cluster, scenarioName: string, remedyName: string): Promise<void> {
+async function runOne(
+  cluster: Cluster,
+  route: string,
+  scenarioName: string,
+  remedyName: string,
+): Promise<void> {
   const scenario = scenarios.find(({ name }) => name === scenarioName);
   const remedy = clusterRemedy(remedyName);
-  if (scenario === undefined || remedy === undefined) {
-    say(
-      `LAMEDUCK_MATRIX_UNKNOWN ${scenario === undefined ? scenarioName : remedyName}: no such scenario or remedy`,
-    );
+  if (scenario === undefined || remedy === undefined || !isRoute(route)) {
+    say(`LAMEDUCK_MATRIX_UNKNOWN ${route} ${scenarioName} ${remedyName}: no such route, scenario or remedy`);
     process.exitCode = 2;
     return;
   }
   const { result, lags, reconnects, recording } = await runScenario(cluster, {
     scenario,
     remedy,
+    route,
     times: Number(values.times),
     replicas: Number(values.replicas),
     requestsPerSecond: Number(values.rps),
@@ -68,6 +78,7 @@ async function runOne(cluster: Cluster, scenarioName: string, remedyName: string
   const { proxyMode, proxyLag } = cluster.settings;
   const kept: Kept = {
     scenario: scenarioName,
+    route,
     proxyMode,
     proxyLag,
     recordedAt: new Date().toISOString(),
@@ -75,7 +86,10 @@ async function runOne(cluster: Cluster, scenarioName: string, remedyName: string
     lags,
     reconnects,
   };
-  await writeFile(join(results, `${scenarioName}.${remedyName}.json`), `${JSON.stringify(kept, null, 1)}\n`);
+  await writeFile(
+    join(results, `${route}.${scenarioName}.${remedyName}.json`),
+    `${JSON.stringify(kept, null, 1)}\n`,
+  );
   if (values["keep-recording"] !== undefined)
     await writeFile(values["keep-recording"], JSON.stringify(recording));
   for (const lag of lags)
@@ -86,7 +100,7 @@ async function runOne(cluster: Cluster, scenarioName: string, remedyName: string
 }
 
 function printTable(rows: readonly Kept[]): void {
-  for (const [scenario, own] of Map.groupBy(rows, (row) => row.scenario)) {
+  for (const [scenario, own] of Map.groupBy(rows, (row) => `${row.scenario}, through ${routes[row.route]}`)) {
     process.stdout.write(`\n${scenario}\n`);
     const text = comparisonText({
       schema: "lameduck.results/v1",

@@ -7,6 +7,9 @@ import { PhaseObserver } from "./observe/phases.ts";
 import { PodObserver } from "./observe/pods.ts";
 import { ProxyObserver } from "./observe/proxies.ts";
 import { graceSeconds, type ClusterRemedy } from "./remedies.ts";
+import { nodeAddress } from "../cluster/addresses.ts";
+import { ingressNode, type Ingress } from "../ingress/ingress.ts";
+import { startIngress, type RouteName } from "./routes.ts";
 import type { Scenario } from "./scenarios.ts";
 
 export interface RunOptions {
@@ -16,6 +19,7 @@ export interface RunOptions {
   readonly times: number;
   readonly replicas: number;
   readonly requestsPerSecond: number;
+  readonly route: RouteName;
   readonly say: (line: string) => void;
 }
 
@@ -52,7 +56,14 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
     what: `${replicas} pods of ${remedy.name} available`,
     timeoutMs: 120_000,
   });
-  const sources = await sourcesOf(cluster);
+  const starting = startIngress(options.route, cluster, clock, app);
+  const ingress = starting === undefined ? undefined : stack.use(await starting);
+  // An ingress that sends to the pods itself must know them all; one that sends to the Service knows none.
+  const direct = options.route === "haproxy" || options.route === "nginx";
+  await until(() => Promise.resolve(!direct || ingress?.reaches.size === replicas), {
+    what: "the ingress to know every pod",
+  });
+  const sources = await sourcesOf(cluster, options.route, ingress);
   const proxies = cluster.nodeNames.map((node) =>
     stack.use(
       new ProxyObserver(cluster, {
@@ -75,6 +86,7 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
     pooledPerSecond: options.requestsPerSecond / 2,
     slowShare,
     maxSeconds: 600,
+    podAt: (address) => pods.podAt(address),
   });
   stack.defer(() => fleet.kill());
   await sleep(warmUpMs);
@@ -86,10 +98,11 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
   }
   // Senders that have not converged yet still lose requests.
   const gone = new Set(pods.timeline.filter(({ type }) => type === "gone").map(({ pod }) => pod));
+  const senders = [...proxies, ...(ingress === undefined ? [] : [ingress])];
   await until(
-    () => Promise.resolve(proxies.every(({ reaches }) => [...reaches].every((pod) => !gone.has(pod)))),
+    () => Promise.resolve(senders.every(({ reaches }) => [...reaches].every((pod) => !gone.has(pod)))),
     {
-      what: "every kube-proxy to have let go of the pods that are gone",
+      what: "every sender to have let go of the pods that are gone",
       timeoutMs: 60_000,
     },
   );
@@ -97,7 +110,9 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
   const ended = clock.now();
   const records = await fleet.stop();
   const counted = records.filter(({ intended }) => intended >= countedFrom && intended <= ended);
-  const senderEvents = proxies.flatMap(({ events }) => events);
+  const senderEvents = (direct && ingress !== undefined ? [ingress] : proxies).flatMap(
+    ({ events }) => events,
+  );
   const recording: RunRecording = {
     remedy: remedy.name,
     records,
@@ -120,14 +135,25 @@ const senderName = (cluster: Cluster, node: string): string => {
   return `${node} (${lag})`;
 };
 
-/** Clients on a fast, a middling and the slowest node, all through the ClusterIP. */
-async function sourcesOf(cluster: Cluster): Promise<Source[]> {
-  const address = await cluster.kubectl(["get", "service", app, "-o", "jsonpath={.spec.clusterIP}"]);
+/** Clients on a fast, a middling and the slowest node; a single client before an ingress, which then is the sender. */
+async function sourcesOf(
+  cluster: Cluster,
+  route: RouteName,
+  ingress: Ingress | undefined,
+): Promise<Source[]> {
   const nodes = cluster.nodeNames;
-  const chosen = nodes.length < 4 ? nodes : [nodes[0], nodes.at(-2), nodes.at(-1)];
-  return chosen
-    .filter((node) => node !== undefined)
-    .map((machine) => ({ machine, sender: senderName(cluster, machine), url: `http://${address}/` }));
+  const last = nodes.at(-1) ?? "";
+  if (ingress !== undefined) {
+    const sender = route.endsWith("-service") ? senderName(cluster, ingressNode) : ingress.name;
+    return [{ machine: last, sender, url: ingress.url }];
+  }
+  const field = route === "node-port" ? "{.spec.ports[0].nodePort}" : "{.spec.clusterIP}";
+  const value = await cluster.kubectl(["get", "service", app, "-o", `jsonpath=${field}`]);
+  const chosen = nodes.length < 4 ? nodes : [nodes[0] ?? "", nodes.at(-2) ?? "", last];
+  return chosen.map((machine) => {
+    const address = route === "node-port" ? `${nodeAddress(nodes.indexOf(machine) + 1)}:${value}` : value;
+    return { machine, sender: senderName(cluster, machine), url: `http://${address}/` };
+  });
 }
 
 async function deploy(cluster: Cluster, remedy: ClusterRemedy, replicas: number): Promise<void> {
@@ -140,7 +166,7 @@ async function deploy(cluster: Cluster, remedy: ClusterRemedy, replicas: number)
       ...rest,
       environment: { SLOW_MS: "300", ...environment },
     }),
-    service(app),
+    service(app, { type: "NodePort" }),
   ];
   await cluster.kubectl(
     ["apply", "-f", "-"],

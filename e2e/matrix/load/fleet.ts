@@ -21,14 +21,18 @@ export interface FleetOptions {
   readonly pooledPerSecond: number;
   readonly slowShare: number;
   readonly maxSeconds: number;
+  /** The pod that has an address; an ingress names the address that it chose. */
+  readonly podAt: (address: string) => string | undefined;
 }
 
 /** The load of a run: one generator per source, in that node's network namespace, sharing the rates. */
 export class Fleet {
   readonly #generators: { readonly child: ChildProcess; readonly closed: Promise<unknown> }[] = [];
   readonly #records: RequestRecord[] = [];
+  readonly #podAt: (address: string) => string | undefined;
 
   constructor(cluster: Cluster, options: FleetOptions) {
+    this.#podAt = options.podAt;
     for (const { machine, ...source } of options.sources) {
       const share = 1 / options.sources.length;
       const plan: GeneratorPlan = {
@@ -56,8 +60,12 @@ export class Fleet {
   }
 
   #take(line: string): void {
+    const { upstream, ...record } = JSON.parse(line) as RequestRecord & { upstream?: string };
+    const address = upstream?.split(",").at(-1)?.trim().split(":")[0];
+    const pod = record.pod === undefined && address !== undefined ? this.#podAt(address) : undefined;
     // Unique over all generators.
-    this.#records.push({ ...(JSON.parse(line) as RequestRecord), id: this.#records.length });
+    const id = this.#records.length;
+    this.#records.push(pod === undefined ? { ...record, id } : { ...record, id, pod, podKnownBy: "proxy" });
   }
 
   get sent(): number {

@@ -99,7 +99,8 @@ class Exchange {
     const headers = this.#response?.headers;
     const pod = headers?.["x-lameduck-pod"];
     const connection = this.#socket === undefined ? undefined : connections.get(this.#socket);
-    const record: RequestRecord = {
+    const upstream = headers?.["x-lameduck-upstream"];
+    const record: RequestRecord & { upstream?: string } = {
       id: id++,
       intended: this.#intended,
       ...(this.#sent === undefined ? {} : { sent: this.#sent }),
@@ -115,6 +116,7 @@ class Exchange {
       ...(this.#response?.statusCode === undefined ? {} : { status: this.#response.statusCode }),
       ...(error === undefined ? {} : { error }),
       received: this.#received,
+      ...(typeof upstream === "string" ? { upstream } : {}),
     };
     lines.push(JSON.stringify(record));
   }

@@ -1,0 +1,98 @@
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { SenderEvent } from "@lameduck/rollout";
+import { nginxImage } from "../cluster/index.ts";
+import { EndpointFollower, type ReadyEndpoint } from "./endpoints.ts";
+import {
+  endIngressPod,
+  ingressNode,
+  ingressPort,
+  startIngressPod,
+  type Ingress,
+  type IngressOptions,
+} from "./ingress.ts";
+
+const directory = "/run/ingress-nginx";
+const name = "ingress-nginx";
+
+/**
+ * nginx, whose configuration is written anew and reloaded, at most once per throttle: controllers without a dynamic upstream do so.
+ * Retries are off: they would hide what is to be measured.
+ */
+export async function startNginx(options: IngressOptions): Promise<Ingress> {
+  const { cluster, clock, upstream } = options;
+  const outside = join(cluster.directory, ingressNode, directory);
+  await mkdir(outside, { recursive: true });
+  const clusterIp = await cluster.kubectl([
+    "get",
+    "service",
+    options.service,
+    "-o",
+    "jsonpath={.spec.clusterIP}",
+  ]);
+  const write = async (servers: readonly string[]): Promise<void> => {
+    await writeFile(join(outside, "nginx.conf.new"), configuration(servers));
+    await rename(join(outside, "nginx.conf.new"), join(outside, "nginx.conf"));
+  };
+  // Until the first endpoints are known everything is refused.
+  await write([upstream === "service" ? `${clusterIp}:80` : "127.0.0.1:9"]);
+  const arguments_ = ["-c", `${directory}/nginx.conf`, "-e", "stderr"];
+  const address = await startIngressPod(cluster, { name, image: nginxImage, args: arguments_, directory });
+  const events: SenderEvent[] = [];
+  const reaches = new Set<string>();
+  const apply = async (endpoints: readonly ReadyEndpoint[]): Promise<void> => {
+    await write(
+      endpoints.length === 0 ? ["127.0.0.1:9"] : endpoints.map((one) => `${one.address}:${one.port}`),
+    );
+    await cluster.kubectl(["exec", name, "--", "/usr/sbin/nginx", ...arguments_, "-s", "reload"]);
+    const at = clock.now();
+    const now = new Set(endpoints.map(({ pod }) => pod));
+    for (const pod of now) if (!reaches.has(pod)) events.push({ at, sender: name, type: "added", pod });
+    for (const pod of reaches) if (!now.has(pod)) events.push({ at, sender: name, type: "converged", pod });
+    events.push({ at, sender: name, type: "reloaded" });
+    reaches.clear();
+    for (const pod of now) reaches.add(pod);
+  };
+  const follower =
+    upstream === "pods"
+      ? new EndpointFollower(cluster, options.service, options.throttleMs, apply)
+      : undefined;
+  return {
+    url: `http://${address}:${ingressPort}/`,
+    name,
+    events,
+    reaches,
+    [Symbol.asyncDispose]: async () => {
+      await follower?.[Symbol.asyncDispose]();
+      await endIngressPod(cluster, name);
+    },
+  };
+}
+
+const configuration = (servers: readonly string[]): string => `daemon off;
+pid ${directory}/nginx.pid;
+error_log stderr warn;
+worker_processes 1;
+events { worker_connections 4096; }
+http {
+  access_log off;
+  keepalive_timeout 75s;
+  # A keep-alive client must not be cut after so many requests in the middle of a measurement.
+  keepalive_requests 1000000;
+  upstream pods {
+${servers.map((server) => `    server ${server} max_fails=0;`).join("\n")}
+    keepalive 64;
+  }
+  server {
+    listen ${ingressPort};
+    location / {
+      proxy_pass http://pods;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_next_upstream off;
+      proxy_connect_timeout 5s;
+      add_header x-lameduck-upstream $upstream_addr always;
+    }
+  }
+}
+`;
