@@ -93,13 +93,19 @@ static bool may_hold(const struct init *init)
 	return !settings->no_hold && !settings->dry_run && init->stage == SERVING && !isatty(STDIN_FILENO);
 }
 
+static void hold_from_now(struct init *init)
+{
+	double now = clock_now();
+	hold_begin(init->hold, &init->settings->hold, init->speaker, &init->baseline, now, now);
+}
+
 static void begin_hold(struct init *init, int signal)
 {
 	char name[16];
 	init->stage = HOLDING;
 	init->stop_signal = signal;
 	say(init->speaker, SAY_DETAIL, "%s came: holding it while traffic comes", signal_name(signal, name));
-	hold_begin(init->hold, &init->settings->hold, init->speaker, &init->baseline, clock_now());
+	hold_from_now(init);
 }
 
 static void finish_hold(struct init *init)
@@ -179,7 +185,7 @@ static void turn(struct init *init)
 		return;
 	}
 	hold_end(init->hold, "would now send the signal (dry run)", clock_now());
-	hold_begin(init->hold, &init->settings->hold, init->speaker, &init->baseline, clock_now());
+	hold_from_now(init);
 }
 
 static void leave_terminal(struct init *init)
@@ -258,7 +264,7 @@ int run_init(const struct settings *settings, const struct speaker *speaker)
 	if (!settings->no_hold)
 		init.baseline = baseline_read(clock_now());
 	if (settings->dry_run && !exec_error)
-		hold_begin(init.hold, &settings->hold, speaker, &init.baseline, clock_now());
+		hold_from_now(&init);
 	while (!init.ended)
 		turn(&init);
 	return finish(&init);

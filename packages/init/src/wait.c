@@ -26,17 +26,8 @@ int run_wait(const struct settings *settings, const struct speaker *speaker)
 	double begun = clock_now();
 	/* The kubelet may run a hook again: what is left of the first run's time is all there is. */
 	double earlier = settings->dry_run ? begun : earlier_run_began(begun);
-	struct hold_settings hold_settings = settings->hold;
-	hold_settings.decision.floor -= begun - earlier;
-	hold_settings.decision.cap -= begun - earlier;
-	if (hold_settings.decision.floor < 0)
-		hold_settings.decision.floor = 0;
-	if (hold_settings.decision.cap <= 0) {
-		say(speaker, SAY_NOTE, "an earlier run of this hook has used up the time to hold");
-		return 0;
-	}
 	struct baseline baseline = baseline_of_namespace(begun);
-	hold_begin(&hold, &hold_settings, speaker, &baseline, begun);
+	hold_begin(&hold, &settings->hold, speaker, &baseline, earlier, begun);
 	for (;;) {
 		if (told_to_end(signals, &hold, clock_now()))
 			hold_force(&hold, "signal", clock_now());

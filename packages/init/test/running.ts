@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { isInstalled } from "../toolchain/compilers.ts";
 
@@ -125,6 +125,25 @@ export function onlyChildOf(pid: number): number {
   const [child, ...others] = childrenOf(pid);
   if (!child || others.length > 0) throw new Error(`${pid} has not one child but ${others.length + 1}`);
   return child.pid;
+}
+
+/** The program that a process runs, "" once it is gone. */
+export function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")[0] ?? "";
+  } catch {
+    return "";
+  }
+}
+
+export function cwdOf(pid: number): string {
+  return readlinkSync(`/proc/${pid}/cwd`);
+}
+
+/** The session that a process belongs to. */
+export function sessionOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[3]);
 }
 
 /** "R", "S", "T", "Z" ..., or "" once it is gone. */

@@ -15,7 +15,7 @@ static const double fresh_for = 20;
 static const double trace_interval = 1000;
 
 void hold_begin(struct hold *hold, const struct hold_settings *settings, const struct speaker *speaker,
-		const struct baseline *baseline, double now)
+		const struct baseline *baseline, double terminated_at, double now)
 {
 	hold->settings = settings;
 	hold->speaker = speaker;
@@ -26,7 +26,7 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 	hold->order_missed = false;
 	drain_init(&hold->drain, &settings->decision);
 	traffic_begin(&hold->traffic, &settings->traffic, &hold->drain, baseline, now);
-	drain_observe(&hold->drain, (struct observation){ .type = SEEN_TERMINATION, .at = now });
+	drain_observe(&hold->drain, (struct observation){ .type = SEEN_TERMINATION, .at = terminated_at });
 	hold->decision = drain_decide(&hold->drain, now);
 	hold->order_events = order_watch(&settings->order);
 	if (hold->traffic.host_network && settings->traffic.ports.count == 0)

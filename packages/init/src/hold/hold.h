@@ -31,8 +31,9 @@ struct hold {
 
 enum { HOLD_DESCRIPTORS = 2 };
 
+/* `terminated_at`: when the termination began, from where the decision counts; `now`, or earlier where a hook is run again. */
 void hold_begin(struct hold *hold, const struct hold_settings *settings, const struct speaker *speaker,
-		const struct baseline *baseline, double now);
+		const struct baseline *baseline, double terminated_at, double now);
 
 /* What to poll for reading, -1 where there is nothing; and how long at most, in ms. */
 void hold_descriptors(const struct hold *hold, double now, int descriptors[HOLD_DESCRIPTORS]);

@@ -7,6 +7,7 @@ static const double time_wait = 60000;
 void history_init(struct history *history, double now)
 {
 	history->count = 0;
+	history->foreign = 0;
 	history->complete_from = now - time_wait;
 }
 

@@ -15,6 +15,7 @@ struct history {
 	struct past_connection past[MOST_PAST];
 	size_t count;
 	double complete_from; /* ms */
+	double foreign; /* connections to other ports than ours */
 };
 
 void history_init(struct history *history, double now);

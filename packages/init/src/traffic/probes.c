@@ -5,8 +5,8 @@
 /* The kubelet's shortest period is 1 s; traffic as regular as that, and as slow, is a probe whoever sends it. */
 static const double shortest_period = 900;
 static const double longest_period = 65000;
-/* Repetitions without an exception that make a rule: three by chance are rarer than 1 in 100. */
-enum { ENOUGH = 3 };
+/* Repetitions that make a rule: four by chance are rarer than 1 in 100. */
+enum { ENOUGH = 4 };
 /* Startup, readiness and liveness probe of one kubelet; more than that in one period is traffic, however regular it may look. */
 enum { MOST_PER_PERIOD = 3 };
 
@@ -59,10 +59,16 @@ static struct prober *prober_of(struct probes *probes, const struct address *pee
 	return room;
 }
 
-/* Whether a connection was seen one period before `at`. A busy node answers a probe some 50 ms late at times. */
+/* A busy node probes, or a busy pod answers, some 50 ms late at times. */
+static double tolerance_of(double period)
+{
+	return 50 + period * 0.05;
+}
+
+/* Whether a connection was seen one period before `at`. */
 static bool has_predecessor(const struct prober *prober, double at, double period)
 {
-	double tolerance = 50 + period * 0.01;
+	double tolerance = tolerance_of(period);
 	for (size_t age = 0; age < kept(prober); age++)
 		if (fabs(at - time_of(prober, age) - period) <= tolerance)
 			return true;
@@ -70,23 +76,27 @@ static bool has_predecessor(const struct prober *prober, double at, double perio
 }
 
 /*
- * Several probes of one kubelet (readiness, liveness) come from one address, each at its own phase: a period fits when every
- * connection later than the first period has a predecessor exactly one period before.
+ * Several probes of one kubelet (readiness, liveness) come from one address, each at its own phase: a period fits when the
+ * connections later than the first period have a predecessor just one period before.
  */
 static bool fits(const struct prober *prober, double period)
 {
 	size_t count = kept(prober);
 	double first = time_of(prober, count - 1);
-	size_t repeated = 0;
+	size_t repeated = 0, missed = 0;
+	if ((double)count > MOST_PER_PERIOD * ((time_of(prober, 0) - first) / period + 1))
+		return false;
 	for (size_t age = 0; age < count; age++) {
 		double at = time_of(prober, age);
-		if (at - first < period - (50 + period * 0.01))
+		if (at - first < period - tolerance_of(period))
 			continue;
-		if (!has_predecessor(prober, at, period))
-			return false;
-		repeated++;
+		if (has_predecessor(prober, at, period))
+			repeated++;
+		else
+			missed++;
 	}
-	return repeated >= ENOUGH;
+	/* One in five may be late: the first probe of a cold server is. */
+	return repeated >= ENOUGH && missed * 4 <= repeated;
 }
 
 static void learn(struct prober *prober)
@@ -115,9 +125,16 @@ bool probes_note(struct probes *probes, const struct address *peer, double at)
 		return false;
 	bool expected = prober->period > 0 && has_predecessor(prober, at, prober->period);
 	prober->times[prober->count++ % MOST_TIMES] = at;
-	if (!expected)
-		learn(prober);
-	return expected || prober->period > 0;
+	if (expected)
+		return true;
+	/* Traffic from an address that also probes is traffic; when it becomes frequent, nothing from there is a probe for sure. */
+	if (prober->period > 0) {
+		if (!fits(prober, prober->period))
+			prober->period = 0;
+		return false;
+	}
+	learn(prober);
+	return prober->period > 0;
 }
 
 bool probes_expect(const struct probes *probes, const struct address *peer)
@@ -126,16 +143,4 @@ bool probes_expect(const struct probes *probes, const struct address *peer)
 		if (address_equal(&probes->probers[i].peer, peer))
 			return probes->probers[i].period > 0;
 	return false;
-}
-
-double probes_rate(const struct probes *probes)
-{
-	double rate = 0;
-	for (size_t i = 0; i < probes->count; i++) {
-		const struct prober *prober = &probes->probers[i];
-		if (prober->period == 0)
-			continue;
-		rate += (double)in_one_period(prober, prober->period) / prober->period;
-	}
-	return rate;
 }

@@ -32,7 +32,4 @@ bool probes_note(struct probes *probes, const struct address *peer, double at);
 /* Whether `peer` is known to be a prober. */
 bool probes_expect(const struct probes *probes, const struct address *peer);
 
-/* Connections per ms from all those that are known to be probers. */
-double probes_rate(const struct probes *probes);
-
 #endif

@@ -22,6 +22,8 @@ static const double dump_share = 200;
 static const double lasting_talk = 3000;
 /* A sender that only uses connections it has may just not have converged: it gets 2.5 mean convergence times. */
 static const double pinned_after = 2.5;
+/* An answer that takes longer is a long poll or a stream. */
+static const double longest_request = 10000;
 static const double stuck_after = 3000;
 /* A probe's request is a line and a few headers. */
 static const uint64_t small = 2048;
@@ -72,12 +74,14 @@ static void collect_past(void *context, const struct tcp_row *row)
 		struct history *history;
 		const struct traffic *traffic;
 	} *collection = context;
-	if (listens_own(&collection->traffic->listeners, row->local_port))
+	if (!listens_own(&collection->traffic->listeners, row->local_port))
+		collection->history->foreign += listens_any(&collection->traffic->listeners, row->local_port);
+	else
 		history_take(collection->history, row, collection->traffic->began);
 }
 
-/* Learns senders and probers from the connections of the last minute; returns how many of them were arrivals. */
-static double learn_past(struct traffic *traffic)
+/* Learns senders and probers from the connections of the last minute; returns the rate of all that are none of the unknown. */
+static double learn_past(struct traffic *traffic, const struct baseline *baseline)
 {
 	static struct history history;
 	struct {
@@ -93,20 +97,19 @@ static double learn_past(struct traffic *traffic)
 	observe(traffic, SEEN_WATCHING, history.count > 0 ? history.complete_from : traffic->began, NULL, 0);
 	for (size_t i = 0; i < history.count; i++)
 		probes_note(&traffic->probes, &history.past[i].peer, history.past[i].at);
-	double arrivals = 0;
 	for (size_t i = 0; i < history.count; i++) {
 		const struct past_connection *past = &history.past[i];
 		if (probes_ignore(&traffic->probes, &past->peer) || probes_expect(&traffic->probes, &past->peer))
 			continue;
 		char name[ADDRESS_TEXT];
 		observe(traffic, SEEN_CONNECTION, past->at, address_format(&past->peer, name), 0);
-		arrivals++;
 	}
-	return arrivals / fmax(1, traffic->began - history.complete_from);
+	double from = fmax(history.complete_from, baseline->known ? baseline->at : 0);
+	return ((double)history.count + history.foreign) / fmax(1, traffic->began - from);
 }
 
 /*
- * The rate at which senders came before, less what probes and the senders known by name account for. A namespace that has sent
+ * The rate at which senders came before, less what probes and the senders known by name account for in the last minute. A namespace that has sent
  * no data has answered no request, whoever connected to it.
  */
 static void learn_rate(struct traffic *traffic, const struct baseline *baseline, double known_rate)
@@ -117,12 +120,11 @@ static void learn_rate(struct traffic *traffic, const struct baseline *baseline,
 		return;
 	double rate = (double)(traffic->opened - baseline->opened) / span;
 	traffic->rate_before = rate * 1000;
-	double probing = probes_rate(&traffic->probes);
-	double rest = rate - probing - known_rate;
+	double rest = rate - known_rate;
 	if (read_data_sent(&data_sent))
-		rest = fmin(rest, (double)(data_sent - baseline->data_sent) / span - probing - known_rate);
-	/* Probes that came irregularly, or before a restart of the node, must not look like a rare sender. */
-	if (rest > 0.2 * (probing + known_rate))
+		rest = fmin(rest, (double)(data_sent - baseline->data_sent) / span - known_rate);
+	/* Probes that left no trace, and connections just being closed, must not look like a rare sender. */
+	if (rest > 0.2 * known_rate && rest * span >= 3)
 		observe(traffic, SEEN_RATE, traffic->began, "before", rest * 1000);
 }
 
@@ -146,7 +148,7 @@ void traffic_begin(struct traffic *traffic, const struct traffic_settings *setti
 	traffic->events = subscribe_to_destroyed();
 	if (traffic->events >= 0)
 		traffic->evidence |= EVIDENCE_EVENTS | EVIDENCE_DIAG;
-	double known_rate = learn_past(traffic);
+	double known_rate = learn_past(traffic, baseline);
 	learn_rate(traffic, baseline, known_rate);
 	traffic_dump(traffic, now);
 }
@@ -174,8 +176,7 @@ static bool has_work(const struct traffic *traffic, const struct tcp_row *row, c
 		return false;
 	if (traffic->settings->wait_for_streams)
 		return true;
-	return row->since_received < long_wait(traffic) &&
-	       !(now - connection->talking_since >= lasting_talk);
+	return row->since_received < longest_request && !(now - connection->talking_since >= lasting_talk);
 }
 
 static void note_talk(struct traffic *traffic, const struct tcp_row *row, struct connection *connection)

@@ -1,0 +1,85 @@
+/** What users get wrong: a coded error, the place, the remedy, exit 2; never a program started on a misunderstanding. */
+import assert from "node:assert/strict";
+import { afterEach, describe, test } from "node:test";
+import { initProgram, withoutCompiler } from "./compiled.ts";
+import { endAll, Running } from "./running.ts";
+
+afterEach(endAll);
+
+interface Mistake {
+  readonly words: string;
+  readonly environment?: Record<string, string>;
+  readonly says: RegExp;
+}
+
+const mistakes: Mistake[] = [
+  { words: "--no-such-flag -- true", says: /LAMEDUCK_UNKNOWN_OPTION: --no-such-flag: .*spelling/ },
+  { words: "-z -- true", says: /LAMEDUCK_UNKNOWN_OPTION: -z/ },
+  { words: "", says: /LAMEDUCK_MISSING_COMMAND: .*-- PROGRAM/ },
+  { words: "--", says: /LAMEDUCK_MISSING_COMMAND/ },
+  { words: "--floor", says: /LAMEDUCK_MISSING_OPTION: --floor: needs a value/ },
+  { words: "--floor soon -- true", says: /LAMEDUCK_BAD_DURATION: floor: "soon" is not a duration/ },
+  { words: "--floor -1s -- true", says: /LAMEDUCK_BAD_DURATION: floor: "-1s" is negative/ },
+  { words: "--floor 31d -- true", says: /LAMEDUCK_BAD_DURATION/ },
+  {
+    words: "--cap 40s -- true",
+    says: /LAMEDUCK_CAP_ABOVE_GRACE: cap: 40s is more than 30s grace - 0s preStop - 5s reserve = 25s/,
+  },
+  { words: "--floor 26s -- true", says: /LAMEDUCK_FLOOR_ABOVE_CAP: floor: 26s is above the cap of 25s/ },
+  { words: "--grace 5s --reserve 5s -- true", says: /LAMEDUCK_NO_TIME_TO_HOLD/ },
+  { words: "--policy perhaps -- true", says: /LAMEDUCK_UNKNOWN_POLICY: policy: "perhaps"/ },
+  { words: "--policy acknowledged -- true", says: /LAMEDUCK_MISSING_OPTION|LAMEDUCK_UNKNOWN_POLICY/ },
+  { words: "--policy fixed -- true", says: /LAMEDUCK_MISSING_OPTION: delay/ },
+  { words: "--loss-budget none -- true", says: /LAMEDUCK_BAD_NUMBER: lossBudget/ },
+  { words: "--loss-budget -1 -- true", says: /LAMEDUCK_BAD_NUMBER/ },
+  { words: "--signal TERM=NONSENSE -- true", says: /LAMEDUCK_BAD_SIGNAL: signal: "TERM=NONSENSE"/ },
+  { words: "--rewrite TERM -- true", says: /LAMEDUCK_BAD_SIGNAL: rewrite/ },
+  { words: "-p NONSENSE -- true", says: /LAMEDUCK_BAD_SIGNAL: -p/ },
+  { words: "-e 256 -- true", says: /LAMEDUCK_BAD_NUMBER: expect/ },
+  { words: "--port 70000 -- true", says: /LAMEDUCK_BAD_ADDRESS: port: "70000" is no port/ },
+  { words: "--ignore-peer 10.0.0.0/33 -- true", says: /LAMEDUCK_BAD_ADDRESS: ignore-peer/ },
+  { words: "--streams perhaps -- true", says: /LAMEDUCK_BAD_CHOICE: streams/ },
+  { words: "--log xml -- true", says: /LAMEDUCK_BAD_CHOICE: log/ },
+  { words: "wait true", says: /LAMEDUCK_UNKNOWN_OPTION: true: wait takes no program/ },
+  { words: "-- true", environment: { LAMEDUCK_FLOOR: "soon" }, says: /LAMEDUCK_BAD_DURATION: floor/ },
+  { words: "-- true", environment: { LAMEDUCK_PORT: "80,x" }, says: /LAMEDUCK_BAD_ADDRESS: LAMEDUCK_PORT/ },
+  {
+    words: "-- true",
+    environment: { LAMEDUCK_GRACE_PERIOD: "4s", LAMEDUCK_PRESTOP: "5s" },
+    says: /LAMEDUCK_NO_TIME_TO_HOLD/,
+  },
+];
+
+function init(words: string, environment: Record<string, string> = {}): Running {
+  const arguments_ = words.split(" ").filter((word) => word !== "");
+  return new Running(initProgram(), arguments_, { env: { PATH: process.env["PATH"], ...environment } });
+}
+
+describe("arguments", { skip: withoutCompiler }, () => {
+  for (const { words, environment, says } of mistakes)
+    test(`refused: ${words} ${environment ? JSON.stringify(environment) : ""}`, async () => {
+      const { code, stderr, stdout } = await init(words, environment).ended;
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, says);
+      assert.equal(stderr.trim().split("\n").length, 1, "one line");
+      assert.equal(stdout, "");
+    });
+
+  test("the environment says all that flags do, and flags win", async () => {
+    const expected = new Running(initProgram(), ["--", "sh", "-c", "exit 4"], {
+      env: { PATH: process.env["PATH"], LAMEDUCK_EXPECT: "3, 4" },
+    });
+    assert.equal((await expected.ended).code, 0);
+    assert.equal((await init("--floor 1s -- true", { LAMEDUCK_FLOOR: "2s" }).ended).code, 0);
+    assert.equal((await init("--cap=20s -- true", { LAMEDUCK_CAP: "99s" }).ended).code, 0);
+  });
+
+  test("help, version and license go to stdout", async () => {
+    for (const flag of ["--help", "-h", "--version", "-V", "--license", "-l"]) {
+      const { code, stdout, stderr } = await init(flag).ended;
+      assert.equal(code, 0);
+      assert.notEqual(stdout, "");
+      assert.equal(stderr, "");
+    }
+  });
+});

@@ -1,0 +1,83 @@
+/**
+ * Network namespaces of the tests' own: one for the pod, one for its senders, a cable between them and no way out. Each sender
+ * has its own address of 198.18.0.0/15, as nodes and ingress proxies have.
+ */
+import { spawnSync } from "node:child_process";
+import { Running } from "./running.ts";
+
+const podAddress = "198.18.0.1";
+
+export class Network implements AsyncDisposable {
+  readonly pod = podAddress;
+  readonly #pod: Running;
+  readonly #senders: Running;
+
+  private constructor(pod: Running, senders: Running) {
+    this.#pod = pod;
+    this.#senders = senders;
+  }
+
+  /** `senders`: how many addresses there are to send from, 198.18.1.1 and on. */
+  static async create(senders = 3): Promise<Network> {
+    const [pod, others] = [holder(), holder()];
+    await Promise.all([pod.line("up"), others.line("up")]);
+    const network = new Network(pod, others);
+    must(
+      "ip",
+      "link",
+      "add",
+      "pod",
+      "netns",
+      String(pod.pid),
+      "type",
+      "veth",
+      "peer",
+      "name",
+      "senders",
+      "netns",
+      String(others.pid),
+    );
+    network.inPod("ip", "address", "add", `${podAddress}/15`, "dev", "pod");
+    network.inPod("ip", "link", "set", "pod", "up");
+    for (let i = 1; i <= senders; i++)
+      network.#inSenders("ip", "address", "add", `${senderAddress(i)}/15`, "dev", "senders");
+    network.#inSenders("ip", "link", "set", "senders", "up");
+    return network;
+  }
+
+  inPod(...command: string[]): void {
+    must(...this.asPod(...command));
+  }
+
+  #inSenders(...command: string[]): void {
+    must(...this.asSender(...command));
+  }
+
+  /** The command line that runs `command` where the pod is, in a process namespace of its own. */
+  asPod(...command: string[]): [string, ...string[]] {
+    return ["nsenter", `--net=/proc/${this.#pod.pid}/ns/net`, "--", ...command];
+  }
+
+  asSender(...command: string[]): [string, ...string[]] {
+    return ["nsenter", `--net=/proc/${this.#senders.pid}/ns/net`, "--", ...command];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#pod.kill("SIGKILL");
+    this.#senders.kill("SIGKILL");
+    await Promise.all([this.#pod.ended, this.#senders.ended]);
+  }
+}
+
+export function senderAddress(index: number): string {
+  return `198.18.1.${index}`;
+}
+
+function holder(): Running {
+  return new Running("unshare", ["--net", "sh", "-c", "ip link set lo up && echo up && exec sleep 600"]);
+}
+
+function must(...[command = "", ...rest]: string[]): void {
+  const { status, stderr } = spawnSync(command, rest, { encoding: "utf8" });
+  if (status !== 0) throw new Error(`${command} ${rest.join(" ")}: ${stderr}`);
+}

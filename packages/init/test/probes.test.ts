@@ -1,0 +1,77 @@
+/** Probes that nobody named are known by their regularity, and traffic is not taken for them. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { nativeProgram, withoutCompiler } from "./compiled.ts";
+
+const skip = withoutCompiler;
+const node = "198.18.0.2";
+
+/** How many of the connections, in order of time, were taken for probes. */
+function taken(connections: readonly { peer: string; at: number }[]): boolean[] {
+  const sorted = [...connections].sort((a, b) => a.at - b.at);
+  const input = sorted.map(({ peer, at }) => `${peer} ${at}\n`).join("");
+  const { stdout, status } = spawnSync(nativeProgram("probes"), { input, encoding: "utf8" });
+  assert.equal(status, 0);
+  return stdout
+    .trim()
+    .split("\n")
+    .map((line) => line === "1");
+}
+
+/** A repeatable sequence of numbers in [0, 1). */
+function* chance(seed: number): Generator<number, never> {
+  for (let state = seed; ;) {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    yield state / 2_147_483_648;
+  }
+}
+
+function every(period: number, count: number, from = 0, jitter = 0): { peer: string; at: number }[] {
+  const random = chance(7);
+  return Array.from({ length: count }, (_, index) => ({
+    peer: node,
+    at: from + index * period + jitter * random.next().value,
+  }));
+}
+
+for (const period of [1_000, 5_000, 10_000])
+  test(`a connection each ${period / 1_000} s is a probe from the sixth on`, { skip }, () => {
+    const answers = taken(every(period, 12, 0, 40));
+    assert.ok(answers.slice(5).every(Boolean), answers.join());
+    assert.ok(!answers[0] && !answers[1] && !answers[2]);
+  });
+
+test("readiness and liveness probes of one kubelet, at two phases", { skip }, () => {
+  const answers = taken([...every(10_000, 6, 0, 40), ...every(10_000, 6, 3_300, 40)]);
+  assert.ok(answers.slice(-4).every(Boolean), answers.join());
+});
+
+test("random traffic is not, whatever its rate", { skip }, () => {
+  for (const [seed, mean] of [50, 200, 1_000, 3_000, 10_000].entries()) {
+    const random = chance(seed + 1);
+    let at = 0;
+    const connections = Array.from({ length: 60 }, () => ({
+      peer: node,
+      at: (at += -Math.log(1 - random.next().value) * mean),
+    }));
+    const share = taken(connections).filter(Boolean).length / connections.length;
+    assert.ok(share < 0.2, `${share} of them at one each ${mean} ms`);
+  }
+});
+
+test("traffic from an address that also probes stays traffic", { skip }, () => {
+  const probes = every(10_000, 7);
+  const answers = taken([...probes, { peer: node, at: 64_000 }, { peer: node, at: 67_000 }]);
+  assert.deepEqual(answers.slice(-2), [false, false]);
+});
+
+test("a hundred busy senders do not hide the prober", { skip }, () => {
+  const busy = Array.from({ length: 100 }, (_, sender) =>
+    Array.from({ length: 300 }, (_, index) => ({ peer: `198.18.1.${sender + 1}`, at: index * 200 + sender })),
+  ).flat();
+  const all = [...busy, ...every(10_000, 7, 50)];
+  const answers = taken(all);
+  const sorted = all.sort((a, b) => a.at - b.at);
+  assert.ok(answers.some((answer, index) => answer && sorted[index]?.peer === node));
+});

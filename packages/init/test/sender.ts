@@ -1,0 +1,68 @@
+/**
+ * Sends requests from one address for a while, in open loop, and prints as JSON what came of them: run as a process.
+ *
+ *     node sender.ts {"from":"198.18.1.1","to":"198.18.0.1:80","every":20,"for":2000,"pooled":false,"delay":0}
+ *
+ * A line `go` on stdin starts it; it prints `done {"sent":..,"lost":..}`.
+ */
+import { Agent, request, type RequestOptions } from "node:http";
+import { once } from "node:events";
+
+interface Orders {
+  readonly from: string;
+  readonly to: string;
+  /** ms between two requests. */
+  readonly every: number;
+  readonly for: number;
+  readonly pooled?: boolean;
+  /** ms that the server shall take for each. */
+  readonly delay?: number;
+}
+
+const orders = JSON.parse(process.argv[2] ?? "{}") as Orders;
+const [host = "", port = "80"] = orders.to.split(":");
+const options: RequestOptions = {
+  host,
+  port,
+  localAddress: orders.from,
+  headers: { "x-delay": String(orders.delay ?? 0) },
+  agent: new Agent({ keepAlive: orders.pooled === true, maxSockets: 20 }),
+};
+let sent = 0;
+let lost = 0;
+const pending: Promise<void>[] = [];
+
+await once(process.stdin.resume(), "data");
+const begun = performance.now();
+const timer = setInterval(
+  () => {
+    // Open loop: as many as are due by now, however long the earlier ones take.
+    const due = Math.min(performance.now() - begun, orders.for) / orders.every;
+    while (sent < due) {
+      sent++;
+      pending.push(send());
+    }
+    if (performance.now() - begun >= orders.for) {
+      clearInterval(timer);
+      void finish();
+    }
+  },
+  Math.min(orders.every, 10),
+);
+
+async function send(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const call = request(options, (response) => response.resume().on("end", resolve));
+    call.on("error", () => {
+      lost++;
+      resolve();
+    });
+    call.end();
+  });
+}
+
+async function finish(): Promise<void> {
+  await Promise.all(pending);
+  console.log(`done ${JSON.stringify({ sent, lost })}`);
+  process.exit(0);
+}

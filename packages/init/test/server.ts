@@ -1,0 +1,17 @@
+/**
+ * A server that ends at once when told SIGTERM, as software without a graceful stop does, and says how it was: run as a process.
+ *
+ *     node server.ts PORT|PATH [ANSWER-AFTER-MS]
+ */
+import { createServer } from "node:http";
+
+const [where = "0", delay = "0"] = process.argv.slice(2);
+const server = createServer((request, response) => {
+  request.resume();
+  if (request.headers["x-delay"] !== "0") console.log("working");
+  setTimeout(() => response.end("ok"), Number(request.headers["x-delay"] ?? delay));
+});
+server.keepAliveTimeout = 60_000;
+process.on("SIGTERM", () => process.exit(0));
+process.on("SIGUSR1", () => process.exit(10));
+server.listen(/^\d+$/.test(where) ? Number(where) : { path: where }, () => console.log("listening"));
