@@ -161,8 +161,9 @@ export class Drain {
   }
 
   #waitForEvidence(now: number, policy: { lossBudget: number }): { until: number; for: Wait } | undefined {
-    if (this.#expectedLoss(now) < policy.lossBudget) return undefined;
-    return { until: this.#crossing(now, policy.lossBudget), for: "silence" };
+    const loss = this.#expectedLoss(now);
+    if (loss < policy.lossBudget) return undefined;
+    return { until: this.#crossing(now, loss, policy.lossBudget), for: "silence" };
   }
 
   /** Connections from before the hold are a second clock: they must be silent too, and nothing in flight. */
@@ -193,15 +194,28 @@ export class Drain {
     );
   }
 
-  /** The first whole millisecond of the hold at which the expected loss, falling in silence, is below the budget. */
-  #crossing(now: number, budget: number): number {
+  /**
+   * The first whole millisecond of the hold at which the expected loss, falling in silence, is below the budget. In silence its logarithm is
+   * nearly straight, so interpolating finds it in a third of the steps that halving takes; every third step halves, lest a bend
+   * in it cost more.
+   */
+  #crossing(now: number, lossNow: number, budget: number): number {
     const from = this.#terminatedAt ?? now;
+    const target = Math.log(budget);
     let over = Math.floor(now - from);
     let under = Math.ceil(this.config.cap);
-    while (under - over > 1) {
-      const middle = Math.floor((over + under) / 2);
-      if (this.#expectedLoss(from + middle) < budget) under = middle;
-      else over = middle;
+    let logOver = Math.log(lossNow);
+    let logUnder = Math.log(this.#expectedLoss(from + under));
+    if (logUnder >= target) return from + under;
+    for (let step = 1; under - over > 1; step++) {
+      const part = step % 3 === 0 ? 0.5 : (logOver - target) / (logOver - logUnder);
+      const middle = Math.min(
+        under - 1,
+        Math.max(over + 1, Math.floor(over + (Number.isFinite(part) ? part : 0.5) * (under - over))),
+      );
+      const log = Math.log(this.#expectedLoss(from + middle));
+      if (log < target) [under, logUnder] = [middle, log];
+      else [over, logOver] = [middle, log];
     }
     return from + under;
   }

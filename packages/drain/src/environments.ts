@@ -59,11 +59,24 @@ export class Environments {
   readonly #losses = new Float64Array(environmentCount);
   readonly #silent = new Float64Array(means.length + 1);
   readonly #sending = new Float64Array(means.length + 1);
+  /** Most of a crowd has been silent since senders began to let go: by delay, what #silent is then. */
+  readonly #silentThroughout: readonly Float64Array[];
+  readonly #always = new Float64Array(means.length + 1).fill(1);
 
   constructor(convergence: number, prior: readonly number[], now: number) {
     this.#convergence = convergence;
     this.#now = now;
     this.#logs = Float64Array.from(prior, Math.log);
+    this.#silentThroughout = delays.map((delay) =>
+      powers(
+        new Float64Array(means.length + 1),
+        Math.exp(-Math.max(0, now - delay * convergence) / this.#slowest),
+      ),
+    );
+  }
+
+  get #slowest(): number {
+    return means.at(-1)! * step * this.#convergence;
   }
 
   /** `alike`: how many senders this one stands for, so far as loss goes. */
@@ -73,7 +86,7 @@ export class Environments {
     for (let delay = 0; delay < delays.length; delay++) {
       const begin = delays[delay]! * this.#convergence;
       const first = delay * means.length;
-      if (begin < this.#now) this.#weigh(sender, rateNow, whole, begin, first);
+      if (begin < this.#now) this.#weigh(sender, rateNow, whole, begin, delay);
       else this.#notYet(rateNow, whole, begin, first);
     }
   }
@@ -120,39 +133,30 @@ export class Environments {
    * For each mean m (u = 1/m) it survived y with e^(-u y), and then either still sends, S e^(-u x), or let go before its next
    * arrival, u/(r+u) (1 - S e^(-u x)), with r the rate at which S falls.
    */
-  #weigh(sender: Seen, rateNow: number, whole: number, begin: number, first: number): void {
+  #weigh(sender: Seen, rateNow: number, whole: number, begin: number, delay: number): void {
     const still = Math.max(0, sender.last - begin);
     const silence = this.#now - begin - still;
     const before = sender.last < begin ? sender.surprise(begin - sender.last) : 0;
     const after = whole - before;
     const chance = Math.exp(-after);
     const rate = silence > 0 ? Math.min(sender.rate, after / silence) : sender.rate;
-    const slowest = means.at(-1)! * step * this.#convergence;
-    this.#powers(this.#silent, Math.exp(-silence / slowest));
-    this.#powers(this.#sending, Math.exp(-still / slowest));
+    const silent =
+      still === 0 ? this.#silentThroughout[delay]! : powers(this.#silent, Math.exp(-silence / this.#slowest));
+    const sending = still === 0 ? this.#always : powers(this.#sending, Math.exp(-still / this.#slowest));
     for (let mean = 0; mean < means.length; mean++) {
       const m = means[mean]! * this.#convergence;
       const slow = step * m;
-      const alive = chance * this.#silent[mean]!;
-      const slowAlive = chance * this.#silent[mean + 1]!;
+      const alive = chance * silent[mean]!;
+      const slowAlive = chance * silent[mean + 1]!;
       // Both chances are taken relative to a laggard's of having sent so long: none of them can vanish in rounding.
-      const usual = (1 - laggards) * this.#sending[mean + 1]! ** (step - 1);
+      const usual = (1 - laggards) * sending[mean + 1]! * sending[mean + 1]! * sending[mean + 1]!;
       const alivePart = usual * alive;
       const laggardPart = laggards * slowAlive;
       const gonePart =
         (usual * (1 - alive)) / (1 + rate * m) + (laggards * (1 - slowAlive)) / (1 + rate * slow);
       const all = alivePart + laggardPart + gonePart;
-      this.#multiply(first + mean, all, -before - still / slow);
-      this.#losses[first + mean]! += ((alivePart * m + laggardPart * slow) / all) * rateNow;
-    }
-  }
-
-  /** From the slowest mean's exponential to those of the faster ones, by fourth powers. */
-  #powers(into: Float64Array, slowest: number): void {
-    let power = slowest;
-    for (let index = into.length - 1; index >= 0; index--) {
-      into[index] = power;
-      power = power ** step;
+      this.#multiply(delay * means.length + mean, all, -before - still / slow);
+      this.#losses[delay * means.length + mean]! += ((alivePart * m + laggardPart * slow) / all) * rateNow;
     }
   }
 
@@ -165,4 +169,15 @@ export class Environments {
       this.#products[index] = 1;
     }
   }
+}
+
+/** From the slowest mean's exponential to those of the faster ones, by fourth powers. */
+function powers(into: Float64Array, slowest: number): Float64Array {
+  let power = slowest;
+  for (let index = into.length - 1; index >= 0; index--) {
+    into[index] = power;
+    power *= power;
+    power *= power;
+  }
+  return into;
 }

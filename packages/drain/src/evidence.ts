@@ -79,7 +79,10 @@ export function expectedLossOfCrowd(
 ): number {
   if (count <= 0 || totalRate <= 0) return 0;
   const lossAt = (rate: number): number => expectedLoss(knownHabit(rate, silence), silence, convergence);
-  return count * lossAt(Math.min(totalRate / count, worstRate(lossAt)));
+  const share = Math.min(totalRate / count, highestRate);
+  // Where the loss still rises with the rate, the share is below the peak, and the search for it is spared.
+  const rising = lossAt(share * 1.001) > lossAt(share);
+  return count * lossAt(rising ? share : Math.min(share, worstRate(lossAt)));
 }
 
 /** The rate at which a single sender's expected loss peaks, by golden section on the logarithm. */

@@ -1,0 +1,25 @@
+/** Every way a scenario can be wrong. The same codes stand in docs/errors.md. */
+export const simulatorErrors = {
+  LAMEDUCK_SCENARIO_UNREADABLE: "name a file that exists and may be read",
+  LAMEDUCK_SCENARIO_SYNTAX: "correct the YAML or JSON at the place named",
+  LAMEDUCK_SCENARIO_INVALID: "correct the field at the place named; docs/simulate.md lists them all",
+  LAMEDUCK_SCENARIO_IMPOSSIBLE: "change one of the values named",
+  LAMEDUCK_UNKNOWN_PRESET: "choose one of the presets listed, or describe the senders with `convergence`",
+} as const;
+
+export type SimulatorErrorCode = keyof typeof simulatorErrors;
+
+/** A mistake in a scenario: `code` is stable, `place` is file:line:column or an option, `remedy` says what to do. */
+export class SimulatorError extends Error {
+  readonly code: SimulatorErrorCode;
+  readonly place: string;
+  readonly remedy: string;
+
+  constructor(code: SimulatorErrorCode, place: string, problem: string) {
+    super(`${place}: ${problem}`);
+    this.name = "SimulatorError";
+    this.code = code;
+    this.place = place;
+    this.remedy = simulatorErrors[code];
+  }
+}

@@ -1,0 +1,132 @@
+import { drainDefaults, type DrainOptions } from "@lameduck/drain";
+import { drained } from "../policies/drained.ts";
+import { istio, wStar } from "../policies/peers.ts";
+import { learning } from "../policies/learning.ts";
+import type { Contender } from "../policies/stopper.ts";
+import { run, type Run } from "../run.ts";
+import { gridGrace, scenarioOf, type Cell } from "./cells.ts";
+
+/** Fixed before the first run and not touched since: what counts as "not worse". */
+export const gridMargins = {
+  /** Losses per termination below this are called equal: 100 terminations cannot tell smaller ones apart. */
+  loss: 0.01,
+  /** A hold may be longer than the best other one by this factor and this much (ms). */
+  factor: 1.05,
+  slack: 250,
+  /** Where rate x mean convergence / senders is at least this, the hold is held against the oracle ... */
+  informative: 30,
+  /** ... and may be this many times as long, and this much (ms). */
+  oracleFactor: 1.5,
+  oracleSlack: 1_000,
+} as const;
+
+export interface Point {
+  readonly lost: number;
+  readonly hold: number;
+}
+
+export interface PlayedCell extends Cell {
+  readonly oracle: number;
+  /** Mean convergence time of one sender. */
+  readonly convergence: number;
+  readonly adaptive: Point;
+  /** With what 25 earlier terminations of the same cell taught. */
+  readonly learnt: Point;
+  readonly sleep5: Point;
+  readonly sleep15: Point;
+  readonly quiet5: Point;
+  readonly knative: Point;
+  readonly wStar: Point;
+  readonly istio: Point;
+  /** The shortest fixed delay that, tuned to this very cell in hindsight, loses no more than the margin. */
+  readonly bestFixed: Point;
+  readonly bestQuiet: Point;
+}
+
+const lessons = 25;
+const windows = [
+  20, 50, 100, 200, 300, 500, 700, 1_000, 1_500, 2_000, 3_000, 5_000, 8_000, 12_000, 20_000, 30_000, 60_000,
+];
+const unbounded = { grace: gridGrace, reserve: 0, floor: 0 } satisfies DrainOptions;
+
+export function playCell(cell: Cell, terminations: number, seed: number): PlayedCell {
+  const scenario = scenarioOf(cell, terminations);
+  const convergence = meanConvergence(run(scenarioOf(cell, 60), [], { seed: seed + 1 }), cell.senders);
+  const school = learning("adaptive, learning", unbounded);
+  run(scenarioOf(cell, lessons), [school], { seed: seed + 2 });
+  const learnt = school.learnt();
+  const contenders: Contender[] = [
+    drained("adaptive", unbounded),
+    drained("learnt", { ...unbounded, ...(learnt ? { learnt } : {}) }),
+    drained("sleep 5", { ...unbounded, policy: "fixed", delay: "5s" }),
+    drained("sleep 15", { ...unbounded, policy: "fixed", delay: "15s" }),
+    drained("quiet 5", { ...unbounded, policy: "quiet", window: "5s" }),
+    drained("knative", { ...unbounded, policy: "quiet", window: "30s" }),
+    wStar(convergence, drainDefaults.lossBudget, gridGrace),
+    istio(),
+    ...windows.map((window) => drained(`quiet ${window}`, { ...unbounded, policy: "quiet", window })),
+  ];
+  const played = run(scenario, contenders, { seed });
+  const points = played.outcomes.map((outcomes) => ({
+    lost: mean(outcomes.map(({ expectedLost }) => expectedLost)),
+    hold: mean(outcomes.map(({ hold }) => hold)),
+  }));
+  const [adaptive, taught, sleep5, sleep15, quiet5, knative, star, exitOnZero, ...quiets] = points as [
+    Point,
+    Point,
+    Point,
+    Point,
+    Point,
+    Point,
+    Point,
+    Point,
+    ...Point[],
+  ];
+  return {
+    ...cell,
+    oracle: mean([...played.oracles]),
+    convergence,
+    adaptive,
+    learnt: taught,
+    sleep5,
+    sleep15,
+    quiet5,
+    knative,
+    wStar: star,
+    istio: exitOnZero,
+    bestFixed: bestFixed(played, cell),
+    bestQuiet: quiets
+      .filter(({ lost }) => lost <= gridMargins.loss)
+      .reduce((best, point) => (point.hold < best.hold ? point : best), { lost: 0, hold: Infinity }),
+  };
+}
+
+/** For Poisson arrivals the loss of a fixed delay is known exactly from the convergence times: bisection finds the shortest. */
+function bestFixed(played: Run, cell: Cell): Point {
+  const each = cell.rate / 1_000 / cell.senders;
+  const times = Array.from({ length: played.scenario.terminations }, (_, index) =>
+    played.world.convergence(index),
+  );
+  const lostAfter = (delay: number): number =>
+    mean(times.map((all) => each * all.reduce((sum, time) => sum + Math.max(0, time - delay), 0)));
+  if (lostAfter(0) <= gridMargins.loss) return { lost: lostAfter(0), hold: 0 };
+  let low = 0;
+  let high = gridGrace;
+  for (let step = 0; step < 30; step++) {
+    const middle = (low + high) / 2;
+    if (lostAfter(middle) <= gridMargins.loss) high = middle;
+    else low = middle;
+  }
+  return { lost: lostAfter(high), hold: high };
+}
+
+function meanConvergence(played: Run, senders: number): number {
+  let sum = 0;
+  for (let index = 0; index < played.scenario.terminations; index++)
+    sum += played.world.convergence(index).reduce((total, time) => total + time, 0);
+  return sum / (played.scenario.terminations * senders);
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

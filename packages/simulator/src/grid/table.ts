@@ -1,0 +1,5 @@
+import type { PlayedCell } from "./play.ts";
+
+export function renderGrid(played: readonly PlayedCell[]): string {
+  return JSON.stringify(played);
+}

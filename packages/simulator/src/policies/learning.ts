@@ -1,0 +1,52 @@
+import {
+  Drain,
+  learn,
+  parseConfig,
+  type Decision,
+  type DrainOptions,
+  type Learnt,
+  type Observation,
+} from "@lameduck/drain";
+import type { Contender, Stopper } from "./stopper.ts";
+
+/** An adaptive policy whose terminations teach the next ones, as an operator would carry the lesson from pod to pod. */
+export interface LearningContender extends Contender {
+  /** What has been learnt so far. */
+  learnt(): Learnt | undefined;
+}
+
+export function learning(name: string, options: DrainOptions, description = ""): LearningContender {
+  let learnt: Learnt | undefined = options.learnt;
+  return {
+    name,
+    description,
+    learns: true,
+    hintsAfter: parseConfig(options).floor,
+    learnt: () => learnt,
+    start: () =>
+      new Pupil(new Drain(parseConfig({ ...options, ...(learnt ? { learnt } : {}) })), (lesson) => {
+        learnt = learn(learnt, lesson);
+      }),
+  };
+}
+
+class Pupil implements Stopper {
+  readonly #drain: Drain;
+  readonly #teach: (lesson: readonly number[]) => void;
+
+  constructor(drain: Drain, teach: (lesson: readonly number[]) => void) {
+    this.#drain = drain;
+    this.#teach = teach;
+  }
+
+  observe(observation: Observation): void {
+    this.#drain.observe(observation);
+  }
+
+  decide(now: number): Decision {
+    const decision = this.#drain.decide(now);
+    const lesson = decision.stop ? this.#drain.lesson(now) : undefined;
+    if (lesson) this.#teach(lesson);
+    return decision;
+  }
+}

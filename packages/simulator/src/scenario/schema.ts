@@ -1,0 +1,140 @@
+import { parseDuration } from "@lameduck/drain";
+import { z } from "zod";
+import type { Distribution } from "../model/distribution.ts";
+import { presets } from "../model/presets.ts";
+
+/** What a scenario file may say. Durations are "5s", "300ms" or milliseconds; every object refuses unknown keys. */
+const duration = z
+  .union([z.number(), z.string()], {
+    error: 'expected a duration such as "5s", "300ms" or a number of milliseconds',
+  })
+  .transform((value, context) => {
+    try {
+      return parseDuration(value, "it");
+    } catch (error) {
+      context.addIssue({ code: "custom", message: (error as Error).message.replace(/^it: /, "") });
+      return z.NEVER;
+    }
+  });
+
+const weight = z.number().positive();
+const rising = "the second must not be below the first";
+
+const distribution: z.ZodType<Distribution> = z.lazy(() =>
+  z.union(
+    [
+      duration,
+      z.strictObject({ uniform: z.tuple([duration, duration]).refine(([a, b]) => b >= a, rising) }),
+      z.strictObject({ exponential: duration.refine((mean) => mean > 0, "must be above 0") }),
+      z.strictObject({
+        lognormal: z
+          .tuple([duration, duration])
+          .refine(([median, p90]) => median > 0 && p90 >= median, rising),
+      }),
+      z.strictObject({ quantiles: z.array(z.tuple([z.number().min(0).max(1), duration])).min(1) }),
+      z.strictObject({ mixture: z.array(z.tuple([weight, distribution])).min(1) }),
+      z.strictObject({ sum: z.array(distribution).min(1) }),
+    ],
+    {
+      error:
+        "expected a duration, or one of uniform: [from, to], exponential: mean, lognormal: [median, p90], quantiles: [[p, value], ...], mixture: [[weight, ...], ...], sum: [...]",
+    },
+  ),
+);
+
+const count = z.int().min(1).max(100_000);
+const share = z.union([z.int().min(0), z.string().regex(/^\d{1,3}%$/, 'expected a number of pods or "25%"')]);
+const rate = z.number().min(0).max(1_000_000);
+
+const senders = z.union(
+  [
+    z.strictObject({
+      preset: z.string(),
+      count: count.default(1),
+      share: weight.default(1),
+      name: z.string().optional(),
+    }),
+    z.strictObject({
+      name: z.string(),
+      convergence: distribution,
+      count: count.default(1),
+      share: weight.default(1),
+    }),
+    z.strictObject({
+      name: z.string(),
+      kubeProxy: z.strictObject({
+        minSyncPeriod: duration,
+        sync: distribution.default({ uniform: [50, 200] }),
+        busy: z.boolean().default(false),
+      }),
+      count: count.default(1),
+      share: weight.default(1),
+    }),
+  ],
+  { error: `expected preset (${Object.keys(presets).join(", ")}), or name with convergence or kubeProxy` },
+);
+
+export const scenarioSchema = z.strictObject({
+  name: z.string().default("scenario"),
+  summary: z.string().default(""),
+  replicas: count.default(10),
+  terminations: count.default(300),
+  rollout: z
+    .strictObject({
+      kind: z.enum(["deployment", "stateful-set", "isolated"]).default("deployment"),
+      maxSurge: share.default("25%"),
+      maxUnavailable: share.default("25%"),
+      ready: distribution.default({ uniform: [2_000, 5_000] }),
+    })
+    .prefault({}),
+  endpoints: z
+    .strictObject({
+      latency: distribution.optional(),
+      batch: duration.optional(),
+      cacheLag: distribution.optional(),
+      backOff: duration.optional(),
+    })
+    .prefault({}),
+  senders: z
+    .array(senders)
+    .min(1)
+    .default([{ preset: "idle-kube-proxy", count: 3, share: 1 }]),
+  traffic: z
+    .strictObject({
+      /** New connections per second to one pod ... */
+      perPod: rate.optional(),
+      /** ... or to all of them. */
+      total: rate.optional(),
+      arrivals: z
+        .union(
+          [
+            z.literal("poisson"),
+            z.strictObject({ bursty: z.number().min(1).max(10) }),
+            z.strictObject({ periodic: z.number().min(0).max(1) }),
+          ],
+          {
+            error:
+              "expected poisson, bursty: coefficient of variation (1 to 10), or periodic: jitter (0 to 1)",
+          },
+        )
+        .default("poisson"),
+      clients: count.optional(),
+      snat: count.optional(),
+      service: distribution.default({ lognormal: [20, 100] }),
+      pooled: z.strictObject({ connections: count, perPod: rate, oneWay: duration.default(0.5) }).optional(),
+    })
+    .prefault({}),
+  pod: z
+    .strictObject({
+      grace: duration.default(30_000),
+      prestop: duration.default(0),
+      reserve: duration.optional(),
+      watched: duration.default(120_000),
+    })
+    .prefault({}),
+  /** Your own settings, as for @lameduck/node: played beside the usual remedies. */
+  policy: z.record(z.string(), z.unknown()).optional(),
+});
+
+export type ScenarioFile = z.input<typeof scenarioSchema>;
+export type CheckedScenario = z.output<typeof scenarioSchema>;

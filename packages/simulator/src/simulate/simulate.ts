@@ -1,0 +1,238 @@
+import type { DrainOptions } from "@lameduck/drain";
+import { senderRates, sendersOf, type Scenario } from "../model/scenario.ts";
+import type { Losses, Outcome } from "../model/termination.ts";
+import type { Contender } from "../policies/stopper.ts";
+import { run, type Run } from "../run.ts";
+import { sweeps, usualContenders } from "./contenders.ts";
+import { interval, mean, quantile, type Interval } from "./statistics.ts";
+
+export interface SimulateOptions {
+  readonly scenario: Scenario;
+  /** The user's own policy, played beside the usual ones. */
+  readonly policy?: DrainOptions | undefined;
+  readonly seed: number;
+  readonly onProgress?: ((done: number, of: number) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface PolicyResult {
+  readonly policy: string;
+  readonly description: string;
+  readonly lostPerTermination: Interval;
+  /** Mean per termination, by cause: C1 listener closed, C2 pod gone, C3 keep-alive race, C4 in flight. */
+  readonly lostByCause: Readonly<Record<"C1" | "C2" | "C3" | "C4", number>>;
+  /** Share of terminations that lost anything. */
+  readonly anyLost: number;
+  /** Lost requests divided by the request rate through the terminated pods, seconds. */
+  readonly weff: number;
+  /** Deletion to stop, milliseconds. */
+  readonly hold: { readonly mean: number; readonly p50: number; readonly p90: number; readonly max: number };
+  readonly killed: number;
+  /** First deletion of a rollout to the end of its last pod, milliseconds. */
+  readonly rolloutTime: number;
+  readonly reasons: Readonly<Record<string, number>>;
+  readonly holds: readonly number[];
+  /** The shortest fixed delay that loses no more than this, had one known: milliseconds, and undefined where no delay below the cap does. */
+  readonly fixedForSameLoss: number | undefined;
+}
+
+export interface FrontierPoint {
+  readonly policy: string;
+  readonly hold: number;
+  readonly lost: number;
+}
+
+export interface Simulation {
+  readonly schema: "lameduck.simulation/v1";
+  readonly scenario: Scenario;
+  readonly seed: number;
+  readonly terminations: number;
+  readonly arrivals: number;
+  readonly conflicts: number;
+  readonly oracle: {
+    readonly mean: number;
+    readonly p50: number;
+    readonly p90: number;
+    readonly max: number;
+  };
+  readonly policies: readonly PolicyResult[];
+  readonly frontier: {
+    readonly fixed: FrontierPoint[];
+    readonly quiet: FrontierPoint[];
+    readonly adaptive: FrontierPoint[];
+  };
+  /** Share of the traffic to a terminated pod that still comes, by time since its deletion. */
+  readonly survival: readonly { readonly at: number; readonly share: number }[];
+  /** One termination: when each sender let go, arrivals, and each policy's stop. */
+  readonly example: {
+    readonly convergence: readonly number[];
+    readonly arrivals: readonly number[];
+    readonly stops: readonly { readonly policy: string; readonly at: number }[];
+  };
+}
+
+/** Plays a scenario under all policies, on the same arrivals. */
+export function simulate(options: SimulateOptions): Simulation {
+  const { scenario, seed } = options;
+  const world = run(scenario, [], { seed });
+  const convergence = meanConvergence(world);
+  const named = usualContenders(scenario, options.policy, convergence);
+  const swept = sweeps(scenario);
+  const contenders = [...named, ...swept.fixed, ...swept.quiet, ...swept.adaptive];
+  const played = run(scenario, contenders, {
+    seed,
+    ...(options.onProgress ? { onProgress: options.onProgress } : {}),
+    ...(options.signal ? { signal: options.signal } : {}),
+  });
+  const points = contenders.map((contender, index): FrontierPoint => {
+    const outcomes = played.outcomes[index]!;
+    return { policy: contender.name, hold: mean(outcomes.map(holdOf)), lost: mean(outcomes.map(lostOf)) };
+  });
+  const from = named.length;
+  const upTo = from + swept.fixed.length;
+  return {
+    schema: "lameduck.simulation/v1",
+    scenario,
+    seed,
+    terminations: played.outcomes[0]?.length ?? 0,
+    arrivals: played.arrivals,
+    conflicts: played.world.conflicts,
+    oracle: summary([...played.oracles]),
+    policies: named.map((contender, index) => resultOf(contender, played.outcomes[index]!, played, seed)),
+    frontier: {
+      fixed: points.slice(from, upTo),
+      quiet: points.slice(upTo, upTo + swept.quiet.length),
+      adaptive: points.slice(upTo + swept.quiet.length),
+    },
+    survival: survivalOf(played),
+    example: exampleOf(played, named),
+  };
+}
+
+/** Requests lost after a stop, their expectation where that is less noisy, and everything else as it happened. */
+function lostOf({ expectedLost, losses }: Outcome): number {
+  return expectedLost + losses.keepAlive + losses.inFlight;
+}
+
+function holdOf({ hold }: Outcome): number {
+  return hold;
+}
+
+function resultOf(
+  contender: Contender,
+  outcomes: readonly Outcome[],
+  played: Run,
+  seed: number,
+): PolicyResult {
+  const lost = outcomes.map(lostOf);
+  const cause = (name: keyof Losses): number => mean(outcomes.map(({ losses }) => losses[name]));
+  const holds = outcomes.map(holdOf).sort((a, b) => a - b);
+  const reasons: Record<string, number> = {};
+  for (const { reason } of outcomes) reasons[reason] = (reasons[reason] ?? 0) + 1;
+  const { traffic } = played.scenario;
+  const rate = traffic.perPod + (traffic.pooled?.perPod ?? 0);
+  return {
+    policy: contender.name,
+    description: contender.description,
+    lostPerTermination: interval(lost, seed),
+    lostByCause: { C1: cause("stale"), C2: cause("gone"), C3: cause("keepAlive"), C4: cause("inFlight") },
+    anyLost: mean(outcomes.map(({ lost: each }) => Number(each > 0))),
+    weff: rate > 0 ? mean(lost) / rate : 0,
+    hold: summary(holds),
+    killed: outcomes.filter(({ killed }) => killed).length,
+    rolloutTime: rolloutTime(outcomes, played),
+    reasons,
+    holds,
+    fixedForSameLoss: fixedFor(mean(lost), played),
+  };
+}
+
+function summary(values: readonly number[]): PolicyResult["hold"] {
+  const sorted = [...values].sort((a, b) => a - b);
+  return {
+    mean: mean(sorted),
+    p50: quantile(sorted, 0.5),
+    p90: quantile(sorted, 0.9),
+    max: sorted.at(-1) ?? 0,
+  };
+}
+
+/** A Deployment does not wait for terminating pods; a StatefulSet waits for each. */
+function rolloutTime(outcomes: readonly Outcome[], { world, scenario }: Run): number {
+  const times: number[] = [];
+  let first = 0;
+  for (const { pods } of world.rollouts) {
+    const totals = outcomes.slice(first, first + pods).map(({ total }) => total);
+    if (totals.length === pods)
+      times.push(
+        scenario.rollout.kind === "stateful-set"
+          ? totals.reduce((sum, total) => sum + total, 0) +
+              (world.deletedAt[first + pods - 1]! - world.deletedAt[first]! - (pods - 1) * scenario.pod.grace)
+          : Math.max(...totals.map((total, index) => world.deletedAt[first + index]! + total)) -
+              world.deletedAt[first]!,
+      );
+    first += pods;
+  }
+  return mean(times);
+}
+
+/** Exact for Poisson arrivals: what a fixed delay loses follows from the convergence times. */
+function fixedFor(lost: number, played: Run): number | undefined {
+  const { scenario, world } = played;
+  const rates = senderRates(scenario);
+  const after = (delay: number): number => {
+    let sum = 0;
+    for (let termination = 0; termination < scenario.terminations; termination++) {
+      const times = world.convergence(termination);
+      for (let sender = 0; sender < rates.length; sender++)
+        sum += rates[sender]! * Math.max(0, times[sender]! - delay);
+    }
+    return sum / scenario.terminations;
+  };
+  // A policy that lost nothing here is given what one lost request in all terminations would come to.
+  const bar = Math.max(lost, 1 / scenario.terminations / 10);
+  let low = 0;
+  let high = scenario.pod.grace;
+  if (after(high) > bar) return undefined;
+  for (let step = 0; step < 24; step++) {
+    const middle = (low + high) / 2;
+    if (after(middle) <= bar) high = middle;
+    else low = middle;
+  }
+  return high;
+}
+
+function meanConvergence({ world, scenario }: Run): number {
+  let sum = 0;
+  for (let termination = 0; termination < scenario.terminations; termination++)
+    sum += world.convergence(termination).reduce((total, time) => total + time, 0);
+  return sum / (scenario.terminations * sendersOf(scenario));
+}
+
+function survivalOf({ scenario, world, oracles }: Run): { at: number; share: number }[] {
+  const rates = senderRates(scenario);
+  const total = rates.reduce((sum, rate) => sum + rate, 0);
+  const end = Math.max(1, ...oracles);
+  const points = 80;
+  const still = Array.from({ length: points + 1 }, () => 0);
+  for (let termination = 0; termination < scenario.terminations; termination++) {
+    const times = world.convergence(termination);
+    for (let sender = 0; sender < rates.length; sender++) {
+      const last = Math.min(points, Math.floor((times[sender]! / end) * points));
+      for (let point = 0; point <= last; point++) still[point]! += rates[sender]!;
+    }
+  }
+  return still.map((sum, point) => ({
+    at: (point / points) * end,
+    share: total > 0 ? sum / total / scenario.terminations : 0,
+  }));
+}
+
+function exampleOf(played: Run, contenders: readonly Contender[]): Simulation["example"] {
+  const { example } = played;
+  return {
+    convergence: example ? [...example.convergence].slice(0, 200) : [],
+    arrivals: example ? [...example.times.slice(example.first)].slice(0, 2_000) : [],
+    stops: contenders.map(({ name }, index) => ({ policy: name, at: played.outcomes[index]![0]?.hold ?? 0 })),
+  };
+}

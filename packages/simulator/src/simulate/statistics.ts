@@ -1,0 +1,36 @@
+import { Random } from "../kernel/random.ts";
+
+export interface Interval {
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+export function mean(values: readonly number[]): number {
+  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+export function quantile(sorted: readonly number[], p: number): number {
+  if (sorted.length === 0) return 0;
+  const position = p * (sorted.length - 1);
+  const below = Math.floor(position);
+  const above = Math.min(below + 1, sorted.length - 1);
+  return sorted[below]! + (position - below) * (sorted[above]! - sorted[below]!);
+}
+
+/**
+ * 95 % interval of the mean, by bootstrap over terminations: losses come in clusters, so the termination is the unit and not the
+ * request. Where nothing was lost, the rule of three.
+ */
+export function interval(values: readonly number[], seed: number): Interval {
+  const average = mean(values);
+  if (values.every((value) => value === 0))
+    return { mean: 0, low: 0, high: values.length === 0 ? Infinity : 3 / values.length };
+  const random = new Random(seed, "bootstrap");
+  const means = Array.from({ length: 400 }, () => {
+    let sum = 0;
+    for (let draw = 0; draw < values.length; draw++) sum += values[random.below(values.length)]!;
+    return sum / values.length;
+  }).sort((a, b) => a - b);
+  return { mean: average, low: quantile(means, 0.025), high: quantile(means, 0.975) };
+}
