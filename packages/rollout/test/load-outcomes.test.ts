@@ -99,7 +99,9 @@ test("a full accept queue swallows connections: unreachable", async (t) => {
 
 test("a 5xx is a bad status unless the app means it", async (t) => {
   const { port } = await serve(t, (socket) =>
-    socket.on("data", () => socket.end("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")),
+    socket.on("data", () =>
+      socket.end("HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
+    ),
   );
   const lost = await load(t, port);
   assert.deepEqual(outcomes(lost), { "bad-status": 30 });
@@ -135,12 +137,53 @@ test("a source address that this machine has not: not sent, and no pod is to bla
 
 const linux = process.platform === "linux";
 
+/** The generator's process of this test's fleet. */
+function generatorPid(): number {
+  const generator = childrenOf(process.pid).find((child) => child.command.includes("generator-process"));
+  if (!generator) throw new Error("no generator runs");
+  return generator.pid;
+}
+
+test(
+  "a generator that stands still loses nothing silently: late requests are sent late, the last ones counted",
+  { skip: !linux && "needs /proc" },
+  async (t) => {
+    const { port } = await serve(t, answerOk);
+    const { fleet, clock, event } = await rig(t, { load: { rate: 1_000, arrivals: "fixed" } });
+    fleet.ready({ pod: "web-1", address: "127.0.0.1", port }, clock.now());
+    await event((seen) => seen.type === "filled");
+    const began = await fleet.begin();
+    const standStill = async (afterwards: () => void): Promise<void> => {
+      const pid = generatorPid();
+      process.kill(pid, "SIGSTOP");
+      const since = clock.now();
+      await until(() => clock.now() > since + 500, "half a second");
+      afterwards();
+      process.kill(pid, "SIGCONT");
+    };
+    await standStill(() => undefined);
+    await until(() => fleet.progress().finished > 700, "the backlog");
+    let stopping: ReturnType<typeof fleet.stop> | undefined;
+    await standStill(() => {
+      stopping = fleet.stop();
+    });
+    assert.ok(stopping);
+    const { records, scheduled, lateness } = await stopping;
+    assert.equal(records.length, scheduled);
+    for (const [index, { intended }] of records.entries())
+      assert.ok(Math.abs(intended - began - index) < 0.001);
+    assert.ok(lateness.max >= 400);
+    const late = records.filter((record) => record.outcome === "not-sent");
+    assert.ok(late.length > 100, `${late.length} were not sent`);
+    assert.ok(late.every((record) => record.error === "LATE" && record.sent === undefined));
+    assert.ok(records.slice(0, 500).every((record) => record.outcome === "ok"));
+  },
+);
+
 test("without a free file descriptor: not sent", { skip: !linux && "needs Linux' prlimit" }, async (t) => {
   const { port } = await serve(t, () => undefined);
   const { fleet, clock, event } = await rig(t, { load: { rate: 200, timeout: "1s", pooledShare: 0 } });
-  const [generator = 0] = childrenOf(process.pid)
-    .filter((child) => child.command.includes("generator-process"))
-    .map((child) => child.pid);
+  const generator = generatorPid();
   const open = readdirSync(`/proc/${generator}/fd`).length;
   execFileSync("prlimit", ["--pid", String(generator), `--nofile=${open + 20}`]);
   fleet.ready({ pod: "web-1", address: "127.0.0.1", port }, clock.now());

@@ -161,28 +161,39 @@ test("a view chooses ready endpoints, and serving ones only where its rule falls
   );
 });
 
-test("a learner applies news in time and order, never two applications closer than its spacing", async () => {
-  const applied: { readonly at: number; readonly pods: readonly string[] }[] = [];
+/** Applications of news that was told in the order a, b, c ..., each due after so many milliseconds. */
+async function learn(
+  spacing: number,
+  due: readonly number[],
+): Promise<readonly { at: number; pods: string }[]> {
+  const applied: { at: number; pods: string }[] = [];
+  const began = performance.now();
   const learner = new Learner({
-    now: () => performance.now(),
-    spacing: 80,
+    now: () => performance.now() - began,
+    spacing,
     apply: (states) =>
-      void applied.push({ at: performance.now(), pods: states.map(({ endpoint }) => endpoint.pod) }),
+      void applied.push({
+        at: performance.now() - began,
+        pods: states.map(({ endpoint }) => endpoint.pod).join(""),
+      }),
   });
-  const now = performance.now();
-  for (const [pod, after] of [
-    ["d", 70],
-    ["b", 30],
-    ["a", 10],
-    ["c", 30],
-  ] as const)
-    learner.learn({ sender: "s", state: state(pod), at: now + after });
-  await until(() => applied.flatMap(({ pods }) => pods).length === 4, "all four");
+  for (const [index, at] of due.entries())
+    learner.learn({ sender: "s", state: state("abcdef".charAt(index)), at });
+  await until(() => applied.reduce((sum, { pods }) => sum + pods.length, 0) === due.length, "all news");
   learner.stop();
-  assert.deepEqual(
-    applied.flatMap(({ pods }) => pods),
-    ["a", "b", "c", "d"],
-  );
-  assert.ok((applied[0]?.at ?? 0) >= now + 10);
+  return applied;
+}
+
+test("a learner applies news when it is due, never two applications closer than its spacing", async () => {
+  const applied = await learn(80, [10, 30, 70]);
+  assert.equal(applied.map(({ pods }) => pods).join(""), "abc");
+  assert.ok((applied[0]?.at ?? 0) >= 10);
   for (const [index, { at }] of applied.slice(1).entries()) assert.ok(at - (applied[index]?.at ?? 0) >= 80);
+});
+
+test("news comes in the order of the facts: what a later change overtakes comes with it", async () => {
+  const applied = await learn(0, [10, 3_600_000, 40]);
+  assert.equal(applied.map(({ pods }) => pods).join(""), "abc");
+  assert.equal(applied.at(-1)?.pods, applied.length === 1 ? "abc" : "bc");
+  assert.ok((applied.at(-1)?.at ?? 0) >= 40);
 });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { spawnSync } from "node:child_process";
 import type { Socket } from "node:net";
 import { test, type TestContext } from "node:test";
@@ -146,9 +147,15 @@ for (const [kind, skip] of kinds) {
     { skip: skip || (process.platform !== "linux" && "needs /proc") },
     async (t) => {
       const abort = new AbortController();
-      const files = (): string[] =>
-        readdirSync(tmpdir()).filter((name) => name.startsWith(`lameduck-${kind}-`));
-      const before = files();
+      // A directory of its own for temporary files: others use the common one at the same time.
+      const directory = mkdtempSync(join(tmpdir(), "lameduck-test-"));
+      const { TMPDIR } = process.env;
+      process.env["TMPDIR"] = directory;
+      t.after(() => {
+        if (TMPDIR === undefined) delete process.env["TMPDIR"];
+        else process.env["TMPDIR"] = TMPDIR;
+        rmSync(directory, { recursive: true });
+      });
       const started = await rig(t, {
         senders: [
           { name: "ingress-1", kind },
@@ -164,7 +171,7 @@ for (const [kind, skip] of kinds) {
       abort.abort(new Error("enough"));
       await assert.rejects(stopping, /enough/);
       await until(() => !childrenOf(process.pid).some((child) => children.includes(child.pid)), "their end");
-      assert.deepEqual(files(), before);
+      assert.deepEqual(readdirSync(directory), []);
     },
   );
 }
@@ -193,7 +200,7 @@ test("a proxy that dies is a failure of the run, with its own words", { skip: ki
 
 test("what nginx' reloads cost is charged to nginx", { skip: kinds[2]?.[1] }, async (t) => {
   const { port } = await serve(t, answerOk);
-  const started = await behind(t, { kind: "nginx" }, { rate: 2_000, maxRequests: 8_000, pooledShare: 0.5 });
+  const started = await behind(t, { kind: "nginx" }, { rate: 500, maxRequests: 8_000, pooledShare: 0.5 });
   const { fleet, clock, events, event } = started;
   fleet.ready({ pod: "web-1", address: "127.0.0.1", port }, clock.now());
   await event((seen) => seen.type === "filled");
@@ -204,7 +211,8 @@ test("what nginx' reloads cost is charged to nginx", { skip: kinds[2]?.[1] }, as
   }
   const { records } = await fleet.stop();
   assert.ok(events.filter((seen) => seen.type === "reloaded").length >= 6);
-  const lost = records.filter((record) => record.outcome !== "ok");
+  // On a busy machine the generator itself may be late; that is not nginx' fault.
+  const lost = records.filter((record) => record.outcome !== "ok" && record.outcome !== "not-sent");
   t.diagnostic(`${lost.length} of ${records.length} requests lost in 6 reloads`);
   assert.ok(lost.every((record) => record.endedBySender));
 });

@@ -22,10 +22,16 @@ export class Learner {
     this.#apply = options.apply;
   }
 
+  /**
+   * News comes in the order of the facts: who applies a change knows all that went before it, as every sync of a kube-proxy and every
+   * reload of an ingress does. So a change that would be slower than a later one comes with that one.
+   */
   learn(change: Change): void {
-    // News of one pod comes in order even when a later message would have been faster.
-    const after = this.#waiting.findLastIndex((other) => other.at <= change.at);
-    this.#waiting.splice(after + 1, 0, change);
+    const slower = this.#waiting.findIndex((other) => other.at > change.at);
+    if (slower !== -1)
+      for (let index = slower; index < this.#waiting.length; index++)
+        this.#waiting[index] = { ...this.#waiting[index]!, at: change.at };
+    this.#waiting.push(change);
     this.#arm();
   }
 
@@ -45,7 +51,9 @@ export class Learner {
   async #due(): Promise<void> {
     const now = this.#now();
     const count = this.#waiting.findIndex((change) => change.at > now);
-    const due = this.#waiting.splice(0, count === -1 ? this.#waiting.length : count);
+    // A timer may be a fraction of a millisecond early.
+    const due =
+      now < this.#notBefore ? [] : this.#waiting.splice(0, count === -1 ? this.#waiting.length : count);
     if (due.length > 0) {
       this.#applying = true;
       try {

@@ -23,6 +23,7 @@ interface Target {
   readonly abort: AbortController;
   healthy: boolean;
   wasHealthy: boolean;
+  asking: boolean;
   /** Results in a row that speak against the present state. */
   against: number;
 }
@@ -55,6 +56,7 @@ export class HealthChecks {
       abort: new AbortController(),
       healthy: false,
       wasHealthy: false,
+      asking: false,
       against: 0,
     };
     this.#targets.set(endpoint.pod, target);
@@ -74,7 +76,11 @@ export class HealthChecks {
   }
 
   async #check(target: Target): Promise<void> {
+    // One at a time: results would come out of order.
+    if (target.asking) return;
+    target.asking = true;
     const passed = await this.#ask(target);
+    target.asking = false;
     if (target.abort.signal.aborted) return;
     target.against = passed === target.healthy ? 0 : target.against + 1;
     const { unhealthyThreshold, healthyThreshold, changed } = this.#settings;
