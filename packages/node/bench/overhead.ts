@@ -8,7 +8,7 @@ import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { names } from "./libraries.ts";
+import { libraries as all } from "./libraries.mjs";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -18,7 +18,7 @@ const { values, positionals } = parseArgs({
     mode: { type: "string", default: "keep-alive" },
   },
 });
-const libraries = positionals.length > 0 ? positionals : names;
+const libraries = positionals.length > 0 ? positionals : Object.keys(all);
 const file = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 interface Figure {
