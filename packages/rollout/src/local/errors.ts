@@ -6,6 +6,7 @@ export const stageErrors = {
   LAMEDUCK_NETWORK_FAILED: "run with the shared loopback (network: loopback), or as root",
   LAMEDUCK_POD_CRASHED: "run the command by itself and see why it ends",
   LAMEDUCK_POD_NEVER_READY: "check the port and the readiness probe, or give it more time",
+  LAMEDUCK_OTHER_PORT: "say which port it is with --port, or in the manifest",
   LAMEDUCK_PORT_COLLISION:
     "make the program listen on the address and port in its environment (HOST, PORT), or run where network namespaces are allowed",
   LAMEDUCK_MOUNT_MISSING: "leave the volume out, or run where network and mount namespaces are allowed",
@@ -28,5 +29,19 @@ export class StageError extends Error {
     this.code = code;
     this.place = place;
     this.remedy = remedy;
+  }
+}
+
+/** The program listens, but not where senders go. */
+export class OtherPortError extends StageError {
+  readonly ports: readonly number[];
+
+  constructor(pod: string, wanted: number, ports: readonly number[]) {
+    super(
+      "LAMEDUCK_OTHER_PORT",
+      pod,
+      `nothing listens on port ${wanted}; the program listens on ${ports.join(", ")}`,
+    );
+    this.ports = ports;
   }
 }

@@ -1,5 +1,5 @@
 export type { Adjustments } from "./adjust.ts";
-export { StageError, stageErrors, type StageErrorCode } from "./errors.ts";
+export { OtherPortError, StageError, stageErrors, type StageErrorCode } from "./errors.ts";
 export {
   enterStage,
   insideStage,

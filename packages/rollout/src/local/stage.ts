@@ -8,7 +8,7 @@ import { adjustTemplate, type Adjustments } from "./adjust.ts";
 import { stageClock, type StageClock } from "./clock.ts";
 import { Controller } from "./deployment/controller.ts";
 import { resolveBounds } from "./deployment/rounding.ts";
-import { StageError } from "./errors.ts";
+import { OtherPortError, StageError } from "./errors.ts";
 import { imageEnvironment } from "./kubelet/environment.ts";
 import { Pod } from "./kubelet/pod.ts";
 import type { Network } from "./network/network.ts";
@@ -46,6 +46,9 @@ export interface RolloutOptions {
    */
   readonly until?: "gone" | "available";
 }
+
+/** A program that listens elsewhere may yet open the right port: some open that of their metrics first. */
+const patienceForPort = 5_000;
 
 /** Pods of one workload on this machine. */
 export class Stage {
@@ -213,7 +216,18 @@ export class Stage {
     for (const pod of this.pods) {
       if (pod.failure) throw pod.failure;
       if (pod.crashes >= 2 && pod.readySince === undefined && !pod.terminating) throw this.#crashed(pod);
+      if (
+        pod.readySince === undefined &&
+        !pod.terminating &&
+        this.#clock.now() > pod.createdAt + patienceForPort
+      )
+        this.#mustNotListenElsewhere(pod);
     }
+  }
+
+  #mustNotListenElsewhere(pod: Pod): void {
+    const ports = pod.otherPorts;
+    if (ports.length > 0) throw new OtherPortError(pod.name, this.#template.port, ports);
   }
 
   #crashed(pod: Pod): StageError {

@@ -94,6 +94,11 @@ export class Pod {
     return this.#network?.listening(this.#options.template.port) ?? "unknown";
   }
 
+  /** Ports it listens on instead of the one that senders go to. */
+  get otherPorts(): readonly number[] {
+    return this.listening === "closed" ? (this.#network?.listeningPorts() ?? []) : [];
+  }
+
   get endpoint(): Endpoint | undefined {
     const network = this.#network;
     if (!network) return undefined;

@@ -86,9 +86,19 @@ export async function openNetwork(): Promise<Network> {
         fabric: { kind: "none", because: "the stage was not entered" },
         scratch: mkdtempSync(join(tmpdir(), "lameduck-")),
       };
+  if (text && fabric.kind === "none") endWithParent();
   return fabric.kind === "none"
     ? openLoopbackNetwork(fabric.because, scratch)
     : openNamespaceNetwork(fabric, scratch);
+}
+
+/** Systems without setpriv cannot have the kernel end this process with the one that started it. */
+function endWithParent(): void {
+  const parent = process.ppid;
+  const look = (): void => {
+    if (process.ppid !== parent) process.exit(128 + constants.signals.SIGHUP);
+  };
+  setInterval(look, 500).unref();
 }
 
 async function chooseFabric(choice: NetworkChoice): Promise<Fabric> {

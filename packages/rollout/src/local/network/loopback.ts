@@ -128,6 +128,10 @@ class LoopbackPod implements PodNetwork {
     return launch;
   }
 
+  listeningPorts(): readonly number[] {
+    return [];
+  }
+
   listening(port: number): Listening {
     return this.#listening(this.localPort(port));
   }

@@ -227,6 +227,10 @@ link set ${this.#link} up`,
     return this.#sockets?.listening(port) ?? "unknown";
   }
 
+  listeningPorts(): readonly number[] {
+    return this.#sockets?.ports() ?? [];
+  }
+
   watch(): { done(): void } {
     return { done: () => undefined };
   }

@@ -27,17 +27,30 @@ export class SocketTable {
   listening(port: number, address?: string): Listening {
     if (this.#files.length === 0) return "unknown";
     try {
-      return this.#files.some((file) => this.#find(file, port, address)) ? "open" : "closed";
+      return this.#files.some((file) => this.#find(file, (local) => matches(local, port, address)))
+        ? "open"
+        : "closed";
     } catch {
       return "unknown";
     }
+  }
+
+  /** Every port somebody listens on. */
+  ports(): number[] {
+    const ports = new Set<number>();
+    for (const file of this.#files)
+      this.#find(file, (local) => {
+        ports.add(portOf(local));
+        return false;
+      });
+    return [...ports].sort((a, b) => a - b);
   }
 
   close(): void {
     for (const file of this.#files.splice(0)) closeSync(file);
   }
 
-  #find(file: number, port: number, address: string | undefined): boolean {
+  #find(file: number, isWanted: (local: string) => boolean): boolean {
     for (;;) {
       const length = readSync(file, this.#buffer, 0, this.#buffer.length, 0);
       const text = this.#buffer.toString("latin1", 0, length);
@@ -46,7 +59,7 @@ export class SocketTable {
         const [, local, , state] = line.trim().split(/\s+/);
         if (!local || !state) continue;
         if (state !== listen) sawOther = true;
-        else if (matches(local, port, address)) return true;
+        else if (isWanted(local)) return true;
       }
       const complete = sawOther || length < this.#buffer.length - 200;
       if (complete || this.#buffer.length >= 1 << 20) return false;
@@ -56,9 +69,13 @@ export class SocketTable {
 }
 
 function matches(local: string, port: number, address: string | undefined): boolean {
-  const [host = "", portText = ""] = local.split(":");
-  if (Number.parseInt(portText, 16) !== port) return false;
+  const [host = ""] = local.split(":");
+  if (portOf(local) !== port) return false;
   return address === undefined || /^0+$/.test(host) || host.endsWith(littleEndian(address));
+}
+
+function portOf(local: string): number {
+  return Number.parseInt(local.slice(local.indexOf(":") + 1), 16);
 }
 
 /** The kernel prints addresses as words in the machine's byte order; every platform of Node's is little-endian here. */
