@@ -44,6 +44,8 @@ export async function startNginx(options: IngressOptions): Promise<Ingress> {
     await write(
       endpoints.length === 0 ? ["127.0.0.1:9"] : endpoints.map((one) => `${one.address}:${one.port}`),
     );
+    // Between this and the answer, workers of before close the connections of clients, idle or not: nginx's own losses.
+    events.push({ at: clock.now(), sender: name, type: "reloaded" });
     await cluster.kubectl(["exec", name, "--", "/usr/sbin/nginx", ...arguments_, "-s", "reload"]);
     const at = clock.now();
     const now = new Set(endpoints.map(({ pod }) => pod));

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { comparisonText, type RemedyResult } from "@lameduck/rollout";
+import { comparisonText, mergeRuns, type RemedyResult } from "@lameduck/rollout";
 import { Cluster, type ProxyMode } from "../cluster/index.ts";
 import { clusterRemedy } from "./remedies.ts";
 import { runScenario, type Lag } from "./run.ts";
@@ -37,17 +37,31 @@ const { values } = parseArgs({
     "proxy-lag": { type: "string", default: "1s,1s,2s,5s,10s" },
     "proxy-mode": { type: "string", default: "iptables" },
     "keep-recording": { type: "string" },
+    // On the cluster that `npm run cluster:up` started, so that a long matrix can be run in parts.
+    attach: { type: "boolean", default: false },
+    // Add to the row that is already there instead of replacing it.
+    append: { type: "boolean", default: false },
     table: { type: "boolean", default: false },
   },
 });
 
 async function runMatrix(): Promise<void> {
+  await mkdir(results, { recursive: true });
+  if (values.attach) {
+    const cluster = await Cluster.attach();
+    await runRows(cluster);
+    cluster.api.close();
+    return;
+  }
   await using cluster = await Cluster.up({
     nodes: Number(values.nodes),
     proxyLag: values["proxy-lag"].split(","),
     proxyMode: values["proxy-mode"] as ProxyMode,
   });
-  await mkdir(results, { recursive: true });
+  await runRows(cluster);
+}
+
+async function runRows(cluster: Cluster): Promise<void> {
   for (const route of values.routes.split(","))
     for (const scenario of values.scenarios.split(","))
       for (const remedy of values.remedies.split(",")) await runOne(cluster, route, scenario, remedy);
@@ -76,20 +90,19 @@ async function runOne(
     say,
   });
   const { proxyMode, proxyLag } = cluster.settings;
+  const file = join(results, `${route}.${scenarioName}.${remedyName}.json`);
+  const before = values.append ? await readKept(file) : undefined;
   const kept: Kept = {
     scenario: scenarioName,
     route,
     proxyMode,
     proxyLag,
     recordedAt: new Date().toISOString(),
-    result,
+    result: before === undefined ? result : mergeRuns([before.result, result], 1),
     lags,
     reconnects,
   };
-  await writeFile(
-    join(results, `${route}.${scenarioName}.${remedyName}.json`),
-    `${JSON.stringify(kept, null, 1)}\n`,
-  );
+  await writeFile(file, `${JSON.stringify(kept, null, 1)}\n`);
   if (values["keep-recording"] !== undefined)
     await writeFile(values["keep-recording"], JSON.stringify(recording));
   for (const lag of lags)
@@ -113,6 +126,13 @@ function printTable(rows: readonly Kept[]): void {
     });
     process.stdout.write(`${text}\n`);
   }
+}
+
+async function readKept(file: string): Promise<Kept | undefined> {
+  return readFile(file, "utf8").then(
+    (text) => JSON.parse(text) as Kept,
+    () => undefined,
+  );
 }
 
 async function readAll(): Promise<Kept[]> {

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Cluster, until, whyNot } from "../cluster/index.ts";
+import { clusterRemedy } from "../matrix/remedies.ts";
+import { runScenario, type RunResult } from "../matrix/run.ts";
+import type { RouteName } from "../matrix/routes.ts";
+import { scenarios, type Scenario } from "../matrix/scenarios.ts";
+import { quietCluster } from "./support.ts";
+
+const reason = await whyNot();
+const replicas = 4;
+
+/** A sender that certainly lags: its kube-proxy is stopped from before the deletion until six seconds after it. */
+const deletedBehindProxy: Scenario = {
+  name: "delete-behind-stopped-proxy",
+  description: "a pod deleted while the kube-proxy of a client's node is stopped",
+  run: async ({ cluster, pods, app }) => {
+    await cluster.pause("kube-proxy-1");
+    const names = await cluster.kubectl([
+      "get",
+      "pods",
+      "-l",
+      `app=${app}`,
+      "-o",
+      "jsonpath={.items[*].metadata.name}",
+    ]);
+    await cluster.kubectl(["delete", "pod", names.split(" ")[0] ?? "", "--wait=false"]);
+    await sleep(6_000);
+    await cluster.resume("kube-proxy-1");
+    await until(() => Promise.resolve(pods.available === replicas && pods.terminating === 0), {
+      what: "the pod replaced and gone",
+      timeoutMs: 90_000,
+    });
+  },
+};
+
+describe("remedies on a real cluster", { skip: reason ?? false }, () => {
+  let cluster: Cluster;
+
+  before(async () => {
+    cluster = await quietCluster({ nodes: 3 });
+  });
+  after(() => cluster[Symbol.asyncDispose]());
+
+  const run = (
+    remedyName: string,
+    scenario: Scenario,
+    route: RouteName = "cluster-ip",
+  ): Promise<RunResult> => {
+    const remedy = clusterRemedy(remedyName);
+    assert.ok(remedy, remedyName);
+    const say = (): void => undefined;
+    return runScenario(cluster, { remedy, scenario, route, times: 1, replicas, requestsPerSecond: 90, say });
+  };
+  const rollout = scenarios.find(({ name }) => name === "rollout");
+  assert.ok(rollout);
+
+  it("loses requests of a sender that lags when the server closes at SIGTERM, and says that its route was stale", async () => {
+    const { result } = await run("close", deletedBehindProxy);
+    assert.equal(result.terminations, 1);
+    assert.ok(result.lostNew > 0, "some of 6 s of new connections to a pod that has gone");
+    const stale = (result.lostByCause.C1 ?? 0) + (result.lostByCause.C2 ?? 0);
+    assert.ok(stale > result.lost / 2, JSON.stringify(result.lostByCause));
+  });
+
+  it("holds with the library as long as that sender sends, and loses nothing", async () => {
+    const { result } = await run("adaptive", deletedBehindProxy);
+    assert.deepEqual(
+      [result.terminations, result.lost, result.killed],
+      [1, 0, 0],
+      JSON.stringify(result.lostByCause),
+    );
+    assert.ok(result.hold.p50 > 6_000, `held ${result.hold.p50} ms`);
+  });
+
+  it("holds with lameduck-init in the same way: no new connection is lost", async () => {
+    const { result } = await run("init", deletedBehindProxy);
+    assert.deepEqual([result.terminations, result.lostNew], [1, 0], JSON.stringify(result.lostByCause));
+    assert.ok(result.hold.p50 > 6_000, `held ${result.hold.p50} ms`);
+  });
+
+  for (const route of ["haproxy", "nginx"] as const)
+    it(`accounts for a rollout behind ${route}, which learns of the pods by itself`, async () => {
+      const { result, recording, lags } = await run("adaptive", rollout, route);
+      assert.equal(result.terminations, replicas);
+      assert.equal(recording.records.length > 200, true);
+      assert.equal(
+        lags.reduce((sum, { count }) => sum + count, 0),
+        replicas,
+        "the ingress dropped every old pod",
+      );
+      // nginx cuts its own clients' idle connections when it reloads; of the pods none is lost.
+      assert.equal(result.lostNew, 0, JSON.stringify(result.lostByCause));
+    });
+});
