@@ -16,19 +16,21 @@ export function tally(): Tally {
 export interface ClientOptions {
   port: number;
   path?: string;
+  /** Default POST, which nobody may retry. */
+  method?: string;
   /** Milliseconds between an answer and the next request. */
   think: () => number;
   /** A connection of its own for each request. */
   fresh?: boolean;
 }
 
-/** One client that sends POSTs, which nobody may retry, over a pool of one connection, until told to stop. */
+/** One client that sends requests, never again if they fail, over a pool of one connection, until told to stop. */
 export async function client(options: ClientOptions, into: Tally, stop: AbortSignal): Promise<void> {
   const agent = new Agent({ keepAlive: !options.fresh, maxSockets: 1 });
   while (!stop.aborted) {
     into.sent++;
     try {
-      count(into.answers, await post(options, agent));
+      count(into.answers, await send(options, agent));
     } catch (error) {
       into.failed++;
       count(into.failures, error instanceof Error ? error.message : String(error));
@@ -38,10 +40,10 @@ export async function client(options: ClientOptions, into: Tally, stop: AbortSig
   agent.destroy();
 }
 
-function post(options: ClientOptions, agent: Agent): Promise<string> {
+function send(options: ClientOptions, agent: Agent): Promise<string> {
   return new Promise((resolve, reject) => {
-    const { port, path = "/" } = options;
-    const sending = request({ host: "127.0.0.1", port, path, method: "POST", agent }, (response) => {
+    const { port, path = "/", method = "POST" } = options;
+    const sending = request({ host: "127.0.0.1", port, path, method, agent }, (response) => {
       let body = "";
       response.setEncoding("utf8").on("data", (text: string) => (body += text));
       response.on("error", reject).on("end", () => {
@@ -54,7 +56,7 @@ function post(options: ClientOptions, agent: Agent): Promise<string> {
         new Error(`${error.code ?? error.message}${sending.reusedSocket ? " on a reused connection" : ""}`),
       ),
     );
-    sending.end("{}");
+    sending.end(method === "POST" ? "{}" : undefined);
   });
 }
 
