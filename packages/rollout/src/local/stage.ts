@@ -12,9 +12,9 @@ import { OtherPortError, StageError } from "./errors.ts";
 import { imageEnvironment } from "./kubelet/environment.ts";
 import { Pod } from "./kubelet/pod.ts";
 import type { Network } from "./network/network.ts";
-import { findCommand } from "./runtime/find-command.ts";
 import { lastWords, saysAddressInUse } from "./runtime/last-words.ts";
 import { PodNames } from "./pod-names.ts";
+import { mustHaveCommands, mustHaveMountPoints } from "./preflight.ts";
 
 export interface StageOptions {
   readonly clock: RunClock;
@@ -270,38 +270,4 @@ export function startStage(options: StageOptions): Stage {
   mustHaveCommands(adjustTemplate(template, options.adjustments ?? {}), options);
   mustHaveMountPoints(template, network);
   return new Stage(options);
-}
-
-function mustHaveCommands(
-  template: PodTemplate,
-  { env = process.env, directory = process.cwd() }: StageOptions,
-): void {
-  for (const { name, command, workingDirectory, env: own } of [
-    ...template.initContainers,
-    ...template.containers,
-  ]) {
-    const path = own.find((entry) => entry.name === "PATH");
-    const search = path && "value" in path ? path.value : (env["PATH"] ?? "");
-    const [program = ""] = command;
-    if (program.includes("$(") || findCommand(program, search, workingDirectory ?? directory)) continue;
-    throw new StageError(
-      "LAMEDUCK_NO_SUCH_COMMAND",
-      `container ${name}`,
-      `there is no program "${program}" on this machine`,
-    );
-  }
-}
-
-function mustHaveMountPoints(template: PodTemplate, network: Network): void {
-  if (network.kind !== "shared loopback") return;
-  for (const { name, mounts } of [...template.initContainers, ...template.containers]) {
-    // Every pod has the machine's own /tmp then, which serves as long as its files do not clash.
-    const missing = mounts.find(({ path }) => path !== "/tmp");
-    if (missing)
-      throw new StageError(
-        "LAMEDUCK_MOUNT_MISSING",
-        `container ${name}`,
-        `volume ${missing.volume} cannot be mounted at ${missing.path} without mount namespaces`,
-      );
-  }
 }
