@@ -148,7 +148,8 @@ test("when the grace period is over all sidecars have two seconds, together", as
   );
 });
 
-test("no container outlives the grace period by more than two seconds, and none is killed early", async () => {
+// Two seconds by the least there is after SIGTERM, and less than one more that truncated hooks give back.
+test("no container outlives the grace period by three seconds, and none is killed early", async () => {
   const behaviour = fc.record(
     {
       name: fc.constant("x"),
@@ -171,13 +172,13 @@ test("no container outlives the grace period by more than two seconds, and none 
         );
         for (const line of log) {
           const [at, name, what] = line.split(" ");
-          assert.ok(Number(at) <= grace + 2 + 1e-6, line);
+          assert.ok(Number(at) < grace + 3, line);
           if (what === "SIGKILL") assert.ok(Number(at) >= grace - 1e-6, `${name} killed early: ${line}`);
         }
         assert.equal(log.filter((line) => line.endsWith("exited")).length, mains.length + sidecars.length);
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 200 },
   );
 });
 
