@@ -55,6 +55,15 @@ test("colours on a terminal only", () => {
   }
 });
 
+test("what senders cut themselves is told apart and held against no pod", () => {
+  const first = results.remedies.find((one) => one.remedy === "nothing")!;
+  const cut = first.lostRequests.map((lost) => ({ ...lost, cause: "proxy" as const }));
+  const own = { ...first, lostRequests: cut, lostByCause: { proxy: cut.length } };
+  assert.equal(verdictOf(own), "no loss");
+  const said = comparisonText({ ...results, remedies: [own] });
+  assert.match(said, new RegExp(`nothing: ${cut.length} more were cut by senders themselves`));
+});
+
 test("nothing terminated proves nothing, a load that was not sent is said", () => {
   const first = results.remedies.at(0)!;
   const idle: Results = {

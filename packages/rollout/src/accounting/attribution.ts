@@ -69,10 +69,11 @@ function whereabouts(
 function lostRequest(evidence: Evidence): Omit<LostRequest, "termination"> {
   const { record, life, candidates } = evidence;
   const { cause, sentence } = explain(evidence);
-  // No pod was chosen where there was none to choose: what the time suggests is not the pod.
-  const inferred = candidates !== undefined && cause !== "C9" ? life?.pod : undefined;
-  const pod = record.pod ?? inferred;
-  const podKnownBy = inferred === undefined ? record.podKnownBy : "time";
+  // No pod was chosen where there was none to choose, whatever the time suggests or a proxy calls its empty group.
+  const none = cause === "C9";
+  const inferred = candidates !== undefined && !none ? life?.pod : undefined;
+  const pod = none ? undefined : (record.pod ?? inferred);
+  const podKnownBy = none ? undefined : inferred === undefined ? record.podKnownBy : "time";
   return {
     id: record.id,
     at: failedAt(record),

@@ -24,13 +24,14 @@ export function terminated(lives: readonly PodLife[], countedFrom: number): PodL
 
 /**
  * Index of the termination that a lost request is charged to: its own pod's, or, for one lost at no terminating pod (no endpoint, a new
- * pod, overload), that which began last of those under way; undefined where none was.
+ * pod, overload), that which began last of those under way; undefined where none was, and for what a sender cut itself: no pod is to blame.
  */
 export function chargedTo(
   { life, lost }: Attributed,
   terminations: readonly PodLife[],
   ended: number,
 ): number | undefined {
+  if (lost.cause === "proxy") return undefined;
   const own = life ? terminations.indexOf(life) : -1;
   if (own >= 0 && lost.at + tolerance.observation >= terminations[own]!.deleted!.at) return own;
   const underWay = terminations.findLastIndex(

@@ -48,7 +48,9 @@ export interface RemedyResult {
   readonly slow: number;
   /** Terminations that ended with SIGKILL at the end of the grace period. */
   readonly killed: number;
-  /** Lost at no terminating pod and while no termination was under way; the rest of `lost` is in `each`. */
+  /**
+   * Cut by a sender itself, or lost at no terminating pod and while no termination was under way; the rest of `lost` is in `each`.
+   */
   readonly lostOutside: number;
   readonly hold: Quantiles;
   /** When the last sender had converged, over the terminations where all of them did: the shortest hold that would have lost nothing. */

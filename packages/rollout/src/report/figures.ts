@@ -1,4 +1,5 @@
 import type { Quantiles, RemedyResult } from "../model/results.ts";
+import { heldAgainstPods } from "./verdict.ts";
 
 export function whole(n: number): string {
   return n.toLocaleString("en");
@@ -17,16 +18,19 @@ export function secondsOf(quantiles: Quantiles, ...which: ("p50" | "p90" | "max"
   return which.map((name) => seconds(quantiles[name])).join("/");
 }
 
-export function lostOf({ lost, lostNew, lostPooled }: RemedyResult): string {
+/** On new + on pooled connections, as far as it is held against the pods. */
+export function lostOf(result: RemedyResult): string {
+  const { lost, lostNew, lostPooled } = heldAgainstPods(result);
   return lost === 0 ? "0" : `${whole(lostNew)}+${whole(lostPooled)}`;
 }
 
 /** Mean and interval: "49.6 [41.2, 58.1]"; where nothing was lost, the share of terminations that may: "0 (< 3.0%)". */
-export function perTerminationOf({ terminations, lost, lostPerTermination }: RemedyResult): string {
+export function perTerminationOf(result: RemedyResult): string {
+  const { terminations, lostPerTermination } = result;
   const { mean, low, high } = lostPerTermination;
   if (terminations === 0) return "-";
   // Three terminations or fewer bound nothing.
-  if (mean === 0) return lost > 0 ? "0" : high < 1 ? `0 (<${percent(high)})` : "0";
+  if (mean === 0) return heldAgainstPods(result).lost > 0 ? "0" : high < 1 ? `0 (<${percent(high)})` : "0";
   // One termination has no spread to draw from.
   return terminations === 1 ? short(mean) : `${short(mean)} [${short(low)}, ${short(high)}]`;
 }

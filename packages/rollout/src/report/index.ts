@@ -1,4 +1,4 @@
 export { htmlReport } from "./html/page.ts";
 export { comparisonText, type TextOptions } from "./table.ts";
-export { lossless, verdictOf, type Verdict } from "./verdict.ts";
+export { heldAgainstPods, lossless, verdictOf, type Verdict } from "./verdict.ts";
 export { whyOf, type Why } from "./why.ts";

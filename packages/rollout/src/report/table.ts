@@ -2,6 +2,7 @@ import { styleText } from "node:util";
 import type { RemedyResult, Results } from "../model/results.ts";
 import { lostOf, perTerminationOf, secondsOf, whole } from "./figures.ts";
 import { grid, wrap, type Cell, type Column } from "./grid.ts";
+import { reservations } from "./reservations.ts";
 import { verdictOf, type Verdict } from "./verdict.ts";
 import { advice } from "./advice.ts";
 import { whyOf } from "./why.ts";
@@ -76,24 +77,9 @@ function notes(remedies: readonly RemedyResult[], width: number): string[] {
     "pods: terminated. lost: on new + on pooled connections. lost per pod: mean and 95 % interval per termination; after 0, the share of terminations " +
       "that may yet lose something (95 %). hold: p50/p90/max until the pod stopped accepting. oracle: p50/max until the last sender " +
       "had let go of it.",
-    ...remedies
-      .filter((one) => one.skipped !== undefined)
-      .map((one) => `${one.remedy} was skipped: ${one.skipped}`),
-    ...remedies
-      .filter((one) => one.notSent > 0)
-      .map(
-        (one) =>
-          `${one.remedy}: ${whole(one.notSent)} of ${whole(one.sent + one.notSent)} scheduled requests were not sent ` +
-          `(${reasons(one)}): the load was lighter than asked for, and so may the losses be.`,
-      ),
+    ...reservations(remedies),
   ];
   return ["", ...said.flatMap((note) => wrap(note, width, "", "  "))];
-}
-
-function reasons({ notSentBecause }: RemedyResult): string {
-  return Object.entries(notSentBecause)
-    .map(([reason, times]) => `${whole(times)} ${reason}`)
-    .join(", ");
 }
 
 /** Causes shown per remedy; the rest is in the results document. */

@@ -1,16 +1,27 @@
 import type { RemedyResult } from "../model/results.ts";
 
 /**
- * What is to be said of a remedy. `overruns`: nothing was lost, but pods were killed at the end of their grace period, so that hooks did not
+ * What is to be said of a remedy. `loses`: requests that are held against its pods. `overruns`: nothing was lost, but pods were killed at the end of their grace period, so that hooks did not
  * run and whatever was open would have been cut. `untested`: nothing was terminated, which proves nothing.
  */
 export type Verdict = "no loss" | "overruns" | "loses" | "untested" | "skipped";
 
 export function verdictOf(result: RemedyResult): Verdict {
   if (result.skipped !== undefined) return "skipped";
-  if (result.lost > 0) return "loses";
+  if (heldAgainstPods(result).lost > 0) return "loses";
   if (result.terminations === 0 || result.sent === 0) return "untested";
   return result.killed > 0 ? "overruns" : "no loss";
+}
+
+/** What is held against the pods: what senders cut by themselves is not, for no remedy can keep it. */
+export function heldAgainstPods({ lostRequests }: RemedyResult): {
+  lost: number;
+  lostNew: number;
+  lostPooled: number;
+} {
+  const own = lostRequests.filter((lost) => lost.cause !== "proxy");
+  const lostPooled = own.filter((lost) => lost.mode === "pooled").length;
+  return { lost: own.length, lostNew: own.length - lostPooled, lostPooled };
 }
 
 /** The remedies that lost nothing and stopped in time, the shortest hold first. */

@@ -14,8 +14,13 @@ export const podGone: Rule = {
     if (at < gone - tolerance.observation) return undefined;
     // What was answered by nobody must have been sent to nobody; a connection attempt is over only when it fails.
     if (symptom === "timeout" && setOut(record) < gone - tolerance.observation) return undefined;
-    const past = at - gone;
-    const when = past < 1 ? "vanished at that moment" : `had been gone for ${spell(past)}`;
+    const past = setOut(record) - gone;
+    const when =
+      past >= 1
+        ? `had been gone for ${spell(past)}`
+        : past > -1
+          ? "went at that moment"
+          : `went ${spell(past)} later`;
     return `${seen(record)}: ${chose(evidence)}; ${life?.pod} ${when}`;
   },
 };

@@ -18,10 +18,12 @@ export function lossAgainstHold(remedies: readonly RemedyResult[]): string {
     10,
   );
   const y = logWithZero(
-    shown.flatMap(({ lostPerTermination: { mean, high }, lost }) => (lost > 0 ? [mean, high] : [])),
+    shown.flatMap(({ lostPerTermination: { mean, high } }) => (mean > 0 ? [mean, high] : [])),
     [height - frame.bottom - 12, frame.top],
   );
-  const best = shown.toSorted((a, b) => a.lost - b.lost || a.hold.p50 - b.hold.p50)[0]!;
+  const best = shown.toSorted(
+    (a, b) => a.lostPerTermination.mean - b.lostPerTermination.mean || a.hold.p50 - b.hold.p50,
+  )[0]!;
   return element(
     "svg",
     {
@@ -106,11 +108,11 @@ function axes(x: Scale, y: Scale): string {
 }
 
 function point(result: RemedyResult, x: Scale, y: Scale): string {
-  const { hold, lostPerTermination, lost } = result;
+  const { hold, lostPerTermination } = result;
   const at = y(lostPerTermination.mean);
   const { mean, low, high } = lostPerTermination;
   const interval =
-    lost > 0
+    mean > 0
       ? element("line", { x1: x(hold.p50), x2: x(hold.p50), y1: y(low), y2: y(high), class: "whisker" })
       : "";
   return element(
@@ -120,7 +122,7 @@ function point(result: RemedyResult, x: Scale, y: Scale): string {
     element("line", { x1: x(hold.p50), x2: x(hold.max), y1: at, y2: at, class: "whisker" }),
     element("circle", { cx: x(hold.p50), cy: at, r: 6 }),
     title(
-      `${result.remedy}: ${short(mean)} lost per termination${lost > 0 ? ` (95 %: ${short(low)} to ${short(high)})` : ""}, ` +
+      `${result.remedy}: ${short(mean)} lost per termination${mean > 0 ? ` (95 %: ${short(low)} to ${short(high)})` : ""}, ` +
         `hold ${seconds(hold.p50)} s (at most ${seconds(hold.max)} s), ${result.terminations} terminations`,
     ),
   );

@@ -1,6 +1,8 @@
 import type { Results } from "../../model/results.ts";
 import { advice } from "../advice.ts";
 import { whole } from "../figures.ts";
+import { reservations } from "../reservations.ts";
+import { heldAgainstPods } from "../verdict.ts";
 import { lossAgainstHold } from "./loss-against-hold.ts";
 import { element, escape } from "./markup.ts";
 import { remedySection } from "./remedy-section.ts";
@@ -11,7 +13,7 @@ import { summaryTable } from "./summary.ts";
 export function htmlReport(results: Results): string {
   const { remedies } = results;
   const terminations = remedies.reduce((sum, one) => sum + one.terminations, 0);
-  const lost = remedies.reduce((sum, one) => sum + one.lost, 0);
+  const lost = remedies.reduce((sum, one) => sum + heldAgainstPods(one).lost, 0);
   const heading = `${whole(lost)} requests lost in ${whole(terminations)} terminations`;
   return [
     "<!doctype html>",
@@ -29,6 +31,7 @@ export function htmlReport(results: Results): string {
     ),
     element("p", { class: "advice" }, escape(advice(remedies))),
     summaryTable(remedies),
+    ...reservations(remedies).map((one) => element("p", { class: "soft" }, escape(one))),
     element("h2", {}, "Loss against hold"),
     element(
       "p",

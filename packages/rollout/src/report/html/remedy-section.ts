@@ -66,7 +66,9 @@ function figures({ each, timeline, lostRequests, lost }: RemedyResult): string[]
     .slice(0, lost > 0 ? pictures.lossy : pictures.lossless)
     .flatMap(({ result, index }): Termination[] => {
       const life = lives.find((one) => one.pod === result.pod && one.deleted?.at === result.deletedAt);
-      return life ? [{ result, life, senders, lost: lostOf.get(index) ?? [] }] : [];
+      // What a sender cut is charged to no pod, and yet belongs in its picture.
+      const cut = lostRequests.filter((one) => one.cause === "proxy" && one.pod === result.pod);
+      return life ? [{ result, life, senders, lost: [...(lostOf.get(index) ?? []), ...cut] }] : [];
     });
   const which = lost > 0 ? "that lost most" : "held longest";
   return [

@@ -1,0 +1,27 @@
+import type { RemedyResult } from "../model/results.ts";
+import { whole } from "./figures.ts";
+
+/** What has to be known beside the figures of a comparison, a sentence each. */
+export function reservations(remedies: readonly RemedyResult[]): string[] {
+  return remedies.flatMap((one) => {
+    const said: string[] = [];
+    const cut = one.lostByCause.proxy ?? 0;
+    if (one.skipped !== undefined) said.push(`${one.remedy} was skipped: ${one.skipped}`);
+    if (cut > 0)
+      said.push(
+        `${one.remedy}: ${whole(cut)} more were cut by senders themselves, which no pod can prevent.`,
+      );
+    if (one.notSent > 0)
+      said.push(
+        `${one.remedy}: ${whole(one.notSent)} of ${whole(one.sent + one.notSent)} scheduled requests were not sent ` +
+          `(${reasons(one)}): the load was lighter than asked for, and so may the losses be.`,
+      );
+    return said;
+  });
+}
+
+function reasons({ notSentBecause }: RemedyResult): string {
+  return Object.entries(notSentBecause)
+    .map(([reason, times]) => `${whole(times)} ${reason}`)
+    .join(", ");
+}
