@@ -1,6 +1,7 @@
 import { spell } from "../../accounting/words.ts";
 import type { PodLife } from "../../accounting/pod-life.ts";
 import { convergedFrom, type SenderHistory } from "../../accounting/sender-history.ts";
+import type { Cause } from "../../model/causes.ts";
 import type { LostRequest, TerminationResult } from "../../model/results.ts";
 import { whole } from "../figures.ts";
 import { kubeletBars, kubeletMoments, type Moment } from "./kubelet-chain.ts";
@@ -61,7 +62,7 @@ export function terminationPicture({ result, life, senders, lost }: Termination)
   );
 
   function extent(): number {
-    const last = lost.reduce((most, one) => Math.max(most, one.at - origin), 0);
+    const last = lost.reduce((most, one) => Math.max(most, raceAt(one) - origin), 0);
     return Math.max(500, result.total, result.oracle ?? 0, last);
   }
 
@@ -116,9 +117,10 @@ export function terminationPicture({ result, life, senders, lost }: Termination)
 
   /** Losses that share a few pixels share a mark, which says how many they are: a black hole can lose thousands. */
   function lossMarks(own: readonly LostRequest[], index: number): string[] {
-    const groups = Map.groupBy(own, (one) => Math.round(x(one.at - origin) / 4));
+    const groups = Map.groupBy(own, (one) => Math.round(x(raceAt(one) - origin) / 4));
     return [...groups.values()].map((group) => {
-      const { at, cause, sentence } = group[0]!;
+      const { cause, sentence } = group[0]!;
+      const at = raceAt(group[0]!);
       const many = group.length > 1 ? `${whole(group.length)} lost here, the first: ` : "";
       const size = Math.min(9, 3 + Math.log2(group.length));
       return element(
@@ -129,6 +131,13 @@ export function terminationPicture({ result, life, senders, lost }: Termination)
     });
   }
 }
+
+/** When the race was lost: at the choice of the pod, which a caller may notice many seconds later, or when the connection was cut. */
+function raceAt({ at, waited, cause }: LostRequest): number {
+  return chosenWrongly.has(cause) ? at - waited : at;
+}
+
+const chosenWrongly: ReadonlySet<Cause> = new Set<Cause>(["C1", "C2", "C7", "C8", "C9"]);
 
 function axis(x: Scale, top: number, bottom: number): string {
   return element(
