@@ -24,7 +24,7 @@ for (const [index, cell] of cells.entries()) {
   played.push(playCell(cell, cell.senders >= 50 ? Math.ceil(terminations * 0.4) : terminations, seed));
   if (index % 10 === 9)
     process.stderr.write(
-      `${index + 1} of ${cells.length} cells, ${((performance.now() - started) / 1_000).toFixed(0)} s`,
+      `${index + 1} of ${cells.length} cells, ${((performance.now() - started) / 1_000).toFixed(0)} s\n`,
     );
   if (values.cache) writeFileSync(values.cache, JSON.stringify(played));
 }

@@ -21,7 +21,7 @@ export interface Cell {
 }
 
 export const gridAxes = {
-  presets: ["ebpf", "idle-kube-proxy", "busy-iptables", "ingress-nginx", "mesh", "alb", "dns"],
+  presets: ["ebpf", "idle-kube-proxy", "busy-iptables", "ingress-nginx", "alb"],
   senders: [1, 3, 10, 50, 200],
   rates: [0.01, 0.1, 1, 10, 100, 1_000],
 } as const satisfies { presets: readonly PresetName[]; senders: readonly number[]; rates: readonly number[] };

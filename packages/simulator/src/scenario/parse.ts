@@ -1,5 +1,5 @@
 import { DrainError, parseConfig, type DrainOptions } from "@lameduck/drain";
-import { LineCounter, parseDocument, type Document } from "yaml";
+import { isMap, isScalar, LineCounter, parseDocument, type Document } from "yaml";
 import type { z } from "zod";
 import { SimulatorError } from "../errors.ts";
 import type { Forwarder } from "../model/forwarder.ts";
@@ -18,8 +18,15 @@ type Path = readonly PropertyKey[];
 /** Tells the place of a path in whatever the scenario was written in. */
 type Locate = (path: Path) => string;
 
-/** Reads a scenario file, YAML or JSON. @throws {SimulatorError} with file:line:column. */
-export function parseScenario(text: string, file = "scenario"): ParsedScenario {
+/**
+ * Reads a scenario file, YAML or JSON. `adjust` may change what a sound file says, as flags do.
+ * @throws {SimulatorError} with file:line:column.
+ */
+export function parseScenario(
+  text: string,
+  file = "scenario",
+  adjust: (file: ScenarioFile) => ScenarioFile = (said) => said,
+): ParsedScenario {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const [problem] = document.errors;
@@ -28,7 +35,15 @@ export function parseScenario(text: string, file = "scenario"): ParsedScenario {
     return `${file}:${line}:${col}`;
   };
   if (problem) throw new SimulatorError("LAMEDUCK_SCENARIO_SYNTAX", at(problem.pos[0]), problem.message);
-  return checkScenario(document.toJS() ?? {}, (path) => locate(document, path, at, file));
+  const place: Locate = (path) => {
+    const key = path.at(-1);
+    const offset = typeof key === "string" ? locateKey(document, path.slice(0, -1), key) : undefined;
+    return offset === undefined ? locate(document, path, at, file) : at(offset);
+  };
+  const said: unknown = document.toJS() ?? {};
+  const sound = scenarioSchema.safeParse(said);
+  if (!sound.success) throw invalid(sound.error, place);
+  return checkScenario(adjust(said as ScenarioFile), place);
 }
 
 /** Checks a scenario given as an object, say from flags. `place` names a field by its path. */
@@ -196,7 +211,7 @@ function invalid(error: z.ZodError, place: Locate): SimulatorError {
   );
 }
 
-/** The place of the deepest node on the path that exists. */
+/** The place of the deepest thing on the path that exists. */
 function locate(document: Document, path: Path, at: (offset: number) => string, file: string): string {
   for (let depth = path.length; depth >= 0; depth--) {
     const node = depth === 0 ? document.contents : document.getIn(path.slice(0, depth), true);
@@ -204,4 +219,12 @@ function locate(document: Document, path: Path, at: (offset: number) => string, 
     if (range) return at(range[0]);
   }
   return file;
+}
+
+/** The place of a field's name. */
+function locateKey(document: Document, path: Path, key: string): number | undefined {
+  const map = path.length === 0 ? document.contents : document.getIn(path, true);
+  if (!isMap(map)) return undefined;
+  const pair = map.items.find(({ key: node }) => isScalar(node) && node.value === key);
+  return isScalar(pair?.key) ? pair.key.range?.[0] : undefined;
 }

@@ -231,8 +231,8 @@ function survivalOf({ scenario, world, oracles }: Run): { at: number; share: num
 function exampleOf(played: Run, contenders: readonly Contender[]): Simulation["example"] {
   const { example } = played;
   return {
-    convergence: example ? [...example.convergence].slice(0, 200) : [],
-    arrivals: example ? [...example.times.slice(example.first)].slice(0, 2_000) : [],
+    convergence: example ? [...example.convergence.subarray(0, 200)] : [],
+    arrivals: example ? [...example.times.subarray(example.first, example.first + 2_000)] : [],
     stops: contenders.map(({ name }, index) => ({ policy: name, at: played.outcomes[index]![0]?.hold ?? 0 })),
   };
 }

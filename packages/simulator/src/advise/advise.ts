@@ -1,0 +1,154 @@
+import type { DrainOptions } from "@lameduck/drain";
+import { meanOf } from "../model/distribution.ts";
+import { sendersOf, type Scenario } from "../model/scenario.ts";
+import { drained } from "../policies/drained.ts";
+import type { Contender } from "../policies/stopper.ts";
+import { run, type Run } from "../run.ts";
+import { interval, mean, quantile, type Interval } from "../simulate/statistics.ts";
+
+export interface Advice {
+  readonly schema: "lameduck.advice/v1";
+  readonly scenario: Scenario;
+  readonly seed: number;
+  /** Milliseconds throughout, maxSurge in pods. */
+  readonly recommended: {
+    readonly policy: "adaptive" | "fixed";
+    readonly delay?: number;
+    readonly floor: number;
+    readonly cap: number;
+    readonly reserve: number;
+    readonly grace: number;
+    readonly convergence: number;
+    readonly maxSurge: number;
+  };
+  readonly expected: Prediction;
+  /** The same for what most people do. */
+  readonly instead: readonly (Prediction & { readonly policy: string })[];
+  /** One line per number: where it comes from. */
+  readonly arithmetic: readonly string[];
+}
+
+export interface Prediction {
+  readonly lostPerTermination: Interval;
+  readonly lostPerRollout: number;
+  readonly hold: { readonly mean: number; readonly p99: number };
+  readonly rolloutTime: number;
+}
+
+export interface AdviseOptions {
+  readonly scenario: Scenario;
+  readonly seed: number;
+}
+
+const defaultFloor = 2_000;
+const defaultGrace = 30_000;
+/** Beyond this a pod in lame duck is a cost that people refuse; the advice says what is lost then. */
+const longestHold = 300_000;
+
+/** Recommends settings for a scenario, and says what they cost. */
+export function advise({ scenario, seed }: AdviseOptions): Advice {
+  // First without limits: how long would the rule hold if it could?
+  const free = { ...scenario, pod: { ...scenario.pod, grace: 2 * longestHold, reserve: 0 } };
+  const first = run(free, [], { seed });
+  const oracles = [...first.oracles].sort((a, b) => a - b);
+  const convergence = roundUp(Math.max(1_000, meanConvergence(first)), 500);
+  const senders = sendersOf(scenario);
+  const rate = scenario.traffic.perPod / 1_000;
+  const evidence = (rate * convergence) / senders;
+  // Where a sender sends less than one request while it converges, silence says nothing, and the floor must carry the hold.
+  const floor = evidence < 1 ? roundUp(quantile(oracles, 0.99), 1_000) : defaultFloor;
+  const reserve = roundUp(Math.max(5_000, 3 * meanOf(scenario.traffic.service)), 1_000);
+  const unbounded = { grace: 2 * longestHold, reserve: 0, floor, convergence } satisfies DrainOptions;
+  const holds = run(free, [drained("adaptive", unbounded)], { seed })
+    .outcomes[0]!.map(({ hold }) => hold)
+    .sort((a, b) => a - b);
+  const longest = quantile(holds, 0.99);
+  const cap = Math.min(longestHold, roundUp(Math.max(longest, floor + 1_000), 1_000));
+  const { prestop } = scenario.pod;
+  const grace = Math.max(defaultGrace, roundUp(prestop + cap + reserve, 5_000));
+  const settled = { ...scenario, pod: { ...scenario.pod, grace, reserve } };
+  const adaptive = { grace, prestop, reserve, floor, convergence } satisfies DrainOptions;
+  const contenders = [
+    drained("adaptive", adaptive),
+    drained("nothing", { grace, prestop, reserve, floor: 0, policy: "fixed", delay: 0 }),
+    drained("sleep 5", { grace, prestop, reserve, floor: 0, policy: "fixed", delay: "5s" }),
+    drained("sleep 15", { grace, prestop, reserve, floor: 0, policy: "fixed", delay: "15s" }),
+  ];
+  const played = run(settled, contenders, { seed });
+  const [expected, ...instead] = contenders.map((contender, index) =>
+    predict(contender, index, played, seed),
+  );
+  const surge = surgeFor(scenario, expected!.hold.mean);
+  return {
+    schema: "lameduck.advice/v1",
+    scenario,
+    seed,
+    recommended: {
+      policy: "adaptive",
+      floor,
+      cap: grace - prestop - reserve,
+      reserve,
+      grace,
+      convergence,
+      maxSurge: surge.pods,
+    },
+    expected: expected!,
+    instead: instead.map((prediction, index) => ({ policy: contenders[index + 1]!.name, ...prediction })),
+    arithmetic: [
+      `convergence ${s(convergence)}: mean over ${senders} senders and ${scenario.terminations} simulated terminations`,
+      evidence < 1
+        ? `floor ${s(floor)}: a sender makes ${(rate * convergence).toFixed(2)}/${senders} = ${evidence.toPrecision(2)} connections while it converges, so silence says nothing; 99 % of terminations have converged by ${s(quantile(oracles, 0.99))}`
+        : `floor ${s(floor)}: the default; a sender makes ${evidence.toPrecision(2)} connections while it converges, so silence soon tells`,
+      `reserve ${s(reserve)}: at least 5 s, three mean requests of ${s(meanOf(scenario.traffic.service))}`,
+      `grace ${s(grace)}: preStop ${s(prestop)} + 99 % of holds ${s(longest)} + reserve ${s(reserve)}, rounded up to 5 s, at least Kubernetes' ${s(defaultGrace)}`,
+      surge.why,
+    ],
+  };
+}
+
+function predict(_: Contender, index: number, played: Run, seed: number): Prediction {
+  const { scenario, world } = played;
+  const outcomes = played.outcomes[index]!;
+  const lost = outcomes.map(({ expectedLost, losses }) => expectedLost + losses.keepAlive + losses.inFlight);
+  const holds = outcomes.map(({ hold }) => hold).sort((a, b) => a - b);
+  const size = world.rollouts[0]?.pods ?? 1;
+  const ends = outcomes.slice(0, size).map(({ total }, pod) => world.deletedAt[pod]! + total);
+  return {
+    lostPerTermination: interval(lost, seed),
+    lostPerRollout: mean(lost) * scenario.replicas,
+    hold: { mean: mean(holds), p99: quantile(holds, 0.99) },
+    rolloutTime: Math.max(...ends) - (world.deletedAt[0] ?? 0),
+  };
+}
+
+/** Terminating pods do not count against maxSurge, but they take room: as many as are deleted in one hold. */
+function surgeFor(scenario: Scenario, hold: number): { pods: number; why: string } {
+  const ready = scenario.rollout.kind === "isolated" ? 5_000 : meanOf(scenario.rollout.ready);
+  if (scenario.rollout.kind === "stateful-set")
+    return {
+      pods: 0,
+      why: `maxSurge: none in a StatefulSet; a rollout takes ${scenario.replicas} x (hold ${s(hold)} + ready ${s(ready)}) = ${s(scenario.replicas * (hold + ready))}`,
+    };
+  const pods = Math.max(1, Math.ceil(scenario.replicas / 4));
+  const rounds = Math.ceil(scenario.replicas / pods);
+  const terminating = Math.min(scenario.replicas, Math.ceil((pods / ready) * hold));
+  return {
+    pods,
+    why: `maxSurge ${pods} and maxUnavailable 0: ${rounds} rounds x ready ${s(ready)} + hold ${s(hold)} = about ${s(rounds * ready + hold)}; up to ${pods} + ${terminating} pods more than replicas need room`,
+  };
+}
+
+function meanConvergence({ world, scenario }: Run): number {
+  let sum = 0;
+  for (let index = 0; index < scenario.terminations; index++)
+    sum += world.convergence(index).reduce((total, time) => total + time, 0);
+  return sum / (scenario.terminations * sendersOf(scenario));
+}
+
+function roundUp(value: number, unit: number): number {
+  return Math.ceil(value / unit) * unit;
+}
+
+function s(milliseconds: number): string {
+  return `${+(milliseconds / 1_000).toPrecision(3)}s`;
+}

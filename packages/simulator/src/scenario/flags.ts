@@ -1,0 +1,77 @@
+import { SimulatorError } from "../errors.ts";
+import type { ScenarioFile } from "./schema.ts";
+
+/** What flags may say about a scenario; each replaces what the file says. */
+export interface ScenarioFlags {
+  /** "ingress-nginx:3,idle-kube-proxy:40": presets and how many senders of each. */
+  readonly senders?: string | undefined;
+  readonly replicas?: number | undefined;
+  /** New connections per second through the whole service. */
+  readonly rate?: number | undefined;
+  readonly terminations?: number | undefined;
+  readonly grace?: string | undefined;
+  readonly prestop?: string | undefined;
+  /** poisson, bursty:3 or periodic:0.1. */
+  readonly arrivals?: string | undefined;
+  /** Clients that the pod tells apart, each behind one of the senders. */
+  readonly clients?: number | undefined;
+  /** Addresses behind which all senders hide. */
+  readonly snat?: number | undefined;
+  readonly maxSurge?: string | undefined;
+}
+
+/** @throws {SimulatorError} naming the flag. */
+export function withFlags(file: ScenarioFile, flags: ScenarioFlags): ScenarioFile {
+  const { traffic = {}, pod = {}, rollout = {} } = file;
+  const { perPod, total, ...restOfTraffic } = traffic;
+  const rates = flags.rate === undefined ? { perPod, total } : { total: flags.rate };
+  return {
+    ...file,
+    ...given({ replicas: flags.replicas, terminations: flags.terminations }),
+    ...(flags.senders === undefined ? {} : { senders: sendersOf(flags.senders) }),
+    traffic: {
+      ...restOfTraffic,
+      ...given(rates),
+      ...given({ clients: flags.clients, snat: flags.snat }),
+      ...(flags.arrivals === undefined ? {} : { arrivals: arrivalsOf(flags.arrivals) }),
+    },
+    pod: { ...pod, ...given({ grace: flags.grace, prestop: flags.prestop }) },
+    rollout: {
+      ...rollout,
+      ...(flags.maxSurge === undefined
+        ? {}
+        : { maxSurge: flags.maxSurge.endsWith("%") ? flags.maxSurge : Number(flags.maxSurge) }),
+    },
+  };
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function given<T extends object>(values: T): Defined<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
+
+function sendersOf(text: string): NonNullable<ScenarioFile["senders"]> {
+  return text.split(",").map((part) => {
+    const [preset = "", count = "1"] = part.trim().split(":");
+    if (!/^[1-9]\d{0,5}$/.test(count))
+      throw new SimulatorError(
+        "LAMEDUCK_SCENARIO_INVALID",
+        "--senders",
+        `"${part.trim()}" is not preset or preset:count`,
+      );
+    return { preset, count: Number(count) };
+  });
+}
+
+function arrivalsOf(text: string): NonNullable<NonNullable<ScenarioFile["traffic"]>["arrivals"]> {
+  if (text === "poisson") return "poisson";
+  const match = /^(bursty|periodic):(\d+(?:\.\d+)?)$/.exec(text);
+  if (!match)
+    throw new SimulatorError(
+      "LAMEDUCK_SCENARIO_INVALID",
+      "--arrivals",
+      `"${text}" is not poisson, bursty:CV or periodic:JITTER`,
+    );
+  return match[1] === "bursty" ? { bursty: Number(match[2]) } : { periodic: Number(match[2]) };
+}

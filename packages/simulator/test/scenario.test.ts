@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { SimulatorError } from "../src/errors.ts";
+import { withFlags } from "../src/scenario/flags.ts";
+import { parseScenario, scenarioFrom } from "../src/scenario/parse.ts";
+
+const mistakes: [title: string, text: string, code: string, place: string, said: RegExp][] = [
+  [
+    "an unknown key",
+    "replicas: 3\ntrafic:\n  perPod: 1\n",
+    "LAMEDUCK_SCENARIO_INVALID",
+    "s.yaml:2:",
+    /unknown key "trafic"/,
+  ],
+  [
+    "an unknown key deeper down",
+    "traffic:\n  perpod: 1\n",
+    "LAMEDUCK_SCENARIO_INVALID",
+    "s.yaml:2:",
+    /unknown key "perpod"/,
+  ],
+  ["zero replicas", "replicas: 0\n", "LAMEDUCK_SCENARIO_INVALID", "s.yaml:1:1", /replicas/],
+  ["a negative rate", "traffic:\n  perPod: -5\n", "LAMEDUCK_SCENARIO_INVALID", "s.yaml:2:3", /perPod/],
+  [
+    "an unknown preset",
+    "senders:\n  - preset: nginx\n",
+    "LAMEDUCK_UNKNOWN_PRESET",
+    "s.yaml:2:",
+    /known are .*ingress-nginx/,
+  ],
+  ["a word for a duration", "pod:\n  grace: soon\n", "LAMEDUCK_SCENARIO_INVALID", "s.yaml:2:3", /duration/],
+  [
+    "a grace period shorter than the floor",
+    "pod: { grace: 10s }\npolicy:\n  floor: 9s\n",
+    "LAMEDUCK_SCENARIO_IMPOSSIBLE",
+    "s.yaml:3:3",
+    /LAMEDUCK_FLOOR_ABOVE_CAP/,
+  ],
+  [
+    "a preStop hook as long as the grace period",
+    "pod:\n  grace: 10s\n  prestop: 10s\n",
+    "LAMEDUCK_SCENARIO_IMPOSSIBLE",
+    "s.yaml:2:3",
+    /nothing to hold/,
+  ],
+  [
+    "two rates",
+    "traffic: { perPod: 1, total: 2 }\n",
+    "LAMEDUCK_SCENARIO_IMPOSSIBLE",
+    "s.yaml:1:",
+    /perPod is given/,
+  ],
+  [
+    "a rollout that cannot begin",
+    "rollout: { maxSurge: 0, maxUnavailable: 0 }\n",
+    "LAMEDUCK_SCENARIO_IMPOSSIBLE",
+    "s.yaml:1:",
+    /no rollout could begin/,
+  ],
+  ["broken YAML", "replicas: [1\n", "LAMEDUCK_SCENARIO_SYNTAX", "s.yaml:2:", /./],
+  ["broken JSON", '{"replicas": }', "LAMEDUCK_SCENARIO_INVALID", "s.yaml:1:", /replicas/],
+  [
+    "a policy that does not exist",
+    "policy: { policy: magic }\n",
+    "LAMEDUCK_SCENARIO_IMPOSSIBLE",
+    "s.yaml:1:",
+    /LAMEDUCK_UNKNOWN_POLICY/,
+  ],
+  [
+    "a falling range",
+    "senders:\n  - name: a\n    convergence: { uniform: [5s, 1s] }\n",
+    "LAMEDUCK_SCENARIO_INVALID",
+    "s.yaml:",
+    /senders/,
+  ],
+];
+
+for (const [title, text, code, place, said] of mistakes)
+  test(`${title} is refused with its place`, () => {
+    assert.throws(
+      () => parseScenario(text, "s.yaml"),
+      (error) => {
+        assert.ok(error instanceof SimulatorError, String(error));
+        assert.equal(error.code, code, error.message);
+        assert.ok(error.place.startsWith(place), `${error.place} instead of ${place}`);
+        assert.match(error.message, said);
+        assert.ok(error.remedy.length > 0);
+        return true;
+      },
+    );
+  });
+
+test("YAML and JSON say the same", () => {
+  const yaml =
+    "replicas: 4\nsenders: [{ preset: traefik, count: 2 }]\ntraffic: { total: 100, arrivals: { bursty: 3 } }\n";
+  const json =
+    '{"replicas":4,"senders":[{"preset":"traefik","count":2}],"traffic":{"total":100,"arrivals":{"bursty":3}}}';
+  assert.deepEqual(parseScenario(yaml), parseScenario(json));
+  assert.equal(parseScenario(yaml).scenario.traffic.perPod, 25);
+});
+
+test("an empty file is a scenario of defaults", () => {
+  const { scenario, policy } = parseScenario("");
+  assert.equal(policy, undefined);
+  assert.equal(scenario.replicas, 10);
+  assert.deepEqual(scenario.rollout, {
+    kind: "deployment",
+    maxSurge: 3,
+    maxUnavailable: 2,
+    ready: { uniform: [2_000, 5_000] },
+  });
+});
+
+test("flags replace what the file says", () => {
+  const flags = {
+    senders: "alb:2,mesh",
+    rate: 90,
+    replicas: 9,
+    grace: "60s",
+    arrivals: "bursty:2",
+    maxSurge: "50%",
+  };
+  const { scenario } = scenarioFrom(withFlags({ traffic: { perPod: 7 }, pod: { prestop: "5s" } }, flags));
+  assert.deepEqual(
+    scenario.senders.map(({ name, count }) => [name, count]),
+    [
+      ["alb", 2],
+      ["mesh", 1],
+    ],
+  );
+  assert.equal(scenario.traffic.perPod, 10);
+  assert.equal(scenario.pod.grace, 60_000);
+  assert.equal(scenario.pod.prestop, 5_000);
+  assert.deepEqual(scenario.traffic.arrivals, { kind: "bursty", cv: 2 });
+  assert.throws(() => withFlags({}, { senders: "alb:0" }), { code: "LAMEDUCK_SCENARIO_INVALID" });
+  assert.throws(() => withFlags({}, { arrivals: "often" }), { code: "LAMEDUCK_SCENARIO_INVALID" });
+});
