@@ -1,3 +1,4 @@
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { KubernetesApi } from "./api.ts";
 import { bringUp } from "./bring-up.ts";
@@ -18,6 +19,7 @@ import { run } from "./host/run.ts";
 import { enterArguments, inside, isOpen, type Sandbox } from "./host/sandbox.ts";
 import { importImage, waitForContainerd } from "./images/store.ts";
 import { until } from "./host/until.ts";
+import { kubeletConfigurationFile } from "./node.ts";
 import { settle, type ClusterOptions, type Settings } from "./options.ts";
 import { readState, writeState, type ClusterState } from "./state.ts";
 import { failedLogs, tearDown } from "./teardown.ts";
@@ -99,9 +101,11 @@ export class Cluster {
     return inside(this.machine(machine), command, input);
   }
 
-  /** The same as a program and its arguments, for who wants to start it otherwise. */
+  /** The same as a program and its arguments, for who wants to start it otherwise. It ends when the program returned here is killed. */
   commandInside(machine: string, command: readonly string[]): { program: string; args: string[] } {
-    return { program: "nsenter", args: [...enterArguments(this.machine(machine)), "--", ...command] };
+    // nsenter only waits for what it has started: killed, it would leave that behind.
+    const dying = ["setpriv", "--pdeathsig", "KILL", "--", ...command];
+    return { program: "nsenter", args: [...enterArguments(this.machine(machine)), "--", ...dying] };
   }
 
   /** Path of one of the programs that come with the cluster. */
@@ -155,6 +159,18 @@ export class Cluster {
     if (name === "apiserver") await this.apiReady();
     if (name.startsWith("containerd-"))
       await waitForContainerd(this.machine(anew.plan.sandbox), this.#state.programs, anew.plan.log);
+  }
+
+  /** Restarts a kubelet with other settings; returns what puts the former ones back. */
+  async reconfigureKubelet(number: number, changes: object): Promise<() => Promise<void>> {
+    const file = kubeletConfigurationFile(this.directory, number);
+    const before = await readFile(file, "utf8");
+    const apply = async (text: string): Promise<void> => {
+      await writeFile(file, text);
+      await this.restart(`kubelet-${number}`);
+    };
+    await apply(JSON.stringify({ ...(JSON.parse(before) as object), ...changes }));
+    return () => apply(before);
   }
 
   /** Waits until the API server says that it serves. */

@@ -36,6 +36,10 @@ export interface NodePlan {
 /** The node's own /run, /var/lib and /var/log as seen from outside. */
 export const nodeRoot = (state: string, number: number): string => join(state, nodeName(number));
 
+/** The kubelet's configuration as a file that tests may change before they restart it. */
+export const kubeletConfigurationFile = (state: string, number: number): string =>
+  join(state, "etc", nodeName(number), "kubelet.json");
+
 /** Writes the node's configuration files and says how its three daemons are started. */
 export async function planNode(options: NodeOptions): Promise<NodePlan> {
   const { number, state, programs } = options;
@@ -184,6 +188,8 @@ function kubeletConfiguration({ number, credentials }: NodeOptions): object {
       "imagefs.available": "1%",
       "nodefs.inodesFree": "1%",
     },
+    // Not five minutes: a test of pressure goes on after it.
+    evictionPressureTransitionPeriod: "5s",
     // Images are imported, not pulled: collected ones would never come back.
     imageGCHighThresholdPercent: 100,
     imageGCLowThresholdPercent: 99,

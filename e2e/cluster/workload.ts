@@ -13,6 +13,7 @@ export interface ServerOptions {
   readonly gracePeriodSeconds?: number;
   readonly strategy?: object;
   readonly minReadySeconds?: number;
+  readonly livenessProbe?: object;
 }
 
 const port = 8080;
@@ -42,6 +43,9 @@ export function deployment(options: ServerOptions): KubernetesObject {
               ...(options.command === undefined ? {} : { command: options.command }),
               env: environment,
               ports: [{ name: "http", containerPort: port }],
+              // Small, but not nothing: pods without requests are never preempted.
+              resources: { requests: { cpu: "100m" } },
+              ...(options.livenessProbe === undefined ? {} : { livenessProbe: options.livenessProbe }),
               readinessProbe: { httpGet: { path: "/readyz", port: "http" }, periodSeconds: 1 },
               ...(options.lifecycle === undefined ? {} : { lifecycle: options.lifecycle }),
             },

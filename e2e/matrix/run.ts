@@ -51,7 +51,7 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
   stack.defer(() => removeApp(cluster));
   const pods = stack.use(new PodObserver(cluster, app, clock));
   const phases = stack.use(new PhaseObserver(cluster, clock));
-  await deploy(cluster, remedy, replicas);
+  await deploy(cluster, remedy, scenario, replicas);
   await until(() => Promise.resolve(pods.available === replicas), {
     what: `${replicas} pods of ${remedy.name} available`,
     timeoutMs: 120_000,
@@ -156,13 +156,19 @@ async function sourcesOf(
   });
 }
 
-async function deploy(cluster: Cluster, remedy: ClusterRemedy, replicas: number): Promise<void> {
+async function deploy(
+  cluster: Cluster,
+  remedy: ClusterRemedy,
+  scenario: Scenario,
+  replicas: number,
+): Promise<void> {
   const { environment, ...rest } = remedy.pod;
   const objects = [
     deployment({
       name: app,
       replicas,
       gracePeriodSeconds: graceSeconds,
+      ...scenario.pod,
       ...rest,
       environment: { SLOW_MS: "300", ...environment },
     }),

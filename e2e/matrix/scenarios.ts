@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { until, type Cluster } from "../cluster/index.ts";
+import { availableParallelism } from "node:os";
+import { recorderImage, until, type Cluster } from "../cluster/index.ts";
+import type { ServerOptions } from "../cluster/workload.ts";
 import type { PodObserver } from "./observe/pods.ts";
 
 export interface Stage {
@@ -12,6 +14,8 @@ export interface Stage {
 export interface Scenario {
   readonly name: string;
   readonly description: string;
+  /** What the pods need for it. */
+  readonly pod?: Partial<ServerOptions>;
   run(stage: Stage): Promise<void>;
 }
 
@@ -111,6 +115,64 @@ export const scenarios: readonly Scenario[] = [
       await stage.cluster.kubectl(["uncordon", node]);
     },
   },
+  {
+    name: "force-delete",
+    description: "a quarter of the pods deleted with grace period 0, one each second",
+    run: async (stage) => {
+      for (const pod of await someOf(stage)) {
+        await stage.cluster.kubectl(["delete", "pod", pod, "--force", "--grace-period=0"]);
+        await sleep(1_000);
+      }
+      await quiet(stage);
+    },
+  },
+  {
+    name: "preemption",
+    description: "a pod of higher priority takes the place of those on one node",
+    run: async (stage) => {
+      const { cluster } = stage;
+      await cluster.kubectl(["apply", "-f", "-"], JSON.stringify(importantPod()));
+      await cluster.kubectl(["wait", "--for=condition=Ready", "pod/important", "--timeout=100s"]);
+      await quiet(stage);
+      await cluster.kubectl(["delete", "pod/important", "priorityclass/important", "--grace-period=1"]);
+    },
+  },
+  {
+    name: "kubelet-eviction",
+    description: "a node evicts its pods by itself for want of disk (no deletion, 1 s of grace)",
+    run: async (stage) => {
+      const restore = await stage.cluster.reconfigureKubelet(2, {
+        evictionHard: { "nodefs.available": "99%" },
+      });
+      try {
+        await until(async () => (await failedPods(stage)) > 0, {
+          what: "a pod evicted by node2",
+          timeoutMs: 60_000,
+        });
+      } finally {
+        await restore();
+      }
+      await quiet(stage);
+    },
+  },
+  {
+    name: "liveness-restart",
+    description: "a quarter of the pods fail their liveness probe (no deletion: endpoints stay)",
+    pod: {
+      livenessProbe: { httpGet: { path: "/livez", port: 8080 }, periodSeconds: 1, failureThreshold: 2 },
+    },
+    run: async (stage) => {
+      const { cluster, app } = stage;
+      const sick = await someOf(stage);
+      for (const pod of sick)
+        await cluster.kubectl(["exec", pod, "--", "node", "-e", "process.kill(1, 'SIGUSR2')"]);
+      await until(async () => (await restarts(cluster, app)) >= sick.length, {
+        what: "containers restarted",
+        timeoutMs: 120_000,
+      });
+      await quiet(stage);
+    },
+  },
   during("rollout-apiserver-stopped", "rollout restart; API server stopped for 5 s", ({ cluster }) =>
     stopped(cluster, "apiserver", 5_000),
   ),
@@ -143,3 +205,52 @@ async function someOf({ cluster, app, replicas }: Stage): Promise<string[]> {
   ]);
   return names.split(" ").slice(0, Math.ceil(replicas / 4));
 }
+
+async function failedPods({ cluster, app }: Stage): Promise<number> {
+  const phases = await cluster.kubectl([
+    "get",
+    "pods",
+    "-l",
+    `app=${app}`,
+    "-o",
+    "jsonpath={.items[*].status.phase}",
+  ]);
+  return phases.split(" ").filter((phase) => phase === "Failed").length;
+}
+
+async function restarts(cluster: Cluster, app: string): Promise<number> {
+  const path = "jsonpath={.items[*].status.containerStatuses[0].restartCount}";
+  const counts = await cluster.kubectl(["get", "pods", "-l", `app=${app}`, "-o", path]);
+  return counts.split(" ").reduce((sum, count) => sum + Number(count), 0);
+}
+
+/** Asks for nearly all of a node, so that the scheduler must end what runs there. */
+const importantPod = (): object => ({
+  apiVersion: "v1",
+  kind: "List",
+  items: [
+    {
+      apiVersion: "scheduling.k8s.io/v1",
+      kind: "PriorityClass",
+      metadata: { name: "important" },
+      value: 1000,
+    },
+    {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "important" },
+      spec: {
+        priorityClassName: "important",
+        terminationGracePeriodSeconds: 1,
+        containers: [
+          {
+            name: "main",
+            image: recorderImage,
+            args: ["serve"],
+            resources: { requests: { cpu: `${availableParallelism() * 1000 - 50}m` } },
+          },
+        ],
+      },
+    },
+  ],
+});

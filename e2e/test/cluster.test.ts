@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
 import { Cluster, leftovers, stateDirectory, until, whyNot } from "../cluster/index.ts";
@@ -152,6 +153,16 @@ describe("a cluster of three nodes", { skip: reason ?? false }, () => {
     assert.equal(behind.size, 6, "node2 still has the six pods of before");
     await cluster.resume("kube-proxy-2");
     await converged("node2", address, pods);
+  });
+
+  it("leaves no command behind in a node when who started it is killed", async () => {
+    const { program, args } = cluster.commandInside("node1", ["sleep", "1234"]);
+    const child = spawn(program, args, { stdio: "ignore" });
+    const running = (): Promise<boolean> =>
+      cluster.inside("node1", ["ps", "-eo", "args"]).then((text) => /^sleep 1234$/m.test(text));
+    await until(running, { what: "the command running" });
+    child.kill("SIGKILL");
+    await until(async () => !(await running()), { what: "its end" });
   });
 
   it("names what it does not know", async () => {

@@ -13,6 +13,7 @@ const debianPrograms: Readonly<Record<string, string>> = {
   gcc: "gcc",
   openssl: "openssl",
   nsenter: "util-linux",
+  setpriv: "util-linux",
 };
 
 const searchPath = (): readonly string[] => [

@@ -7,6 +7,7 @@
  *   default   no handler at all (Node as PID 1 then ignores the signal as well)
  *   delay:N   serve N more seconds, then close
  *   lameduck  Lameduck's library, with its options in the environment (LAMEDUCK_POLICY ...)
+ * SIGUSR2 makes it look sick: /livez says 503 for the next ten seconds.
  * READY_DELAY_MS is the time before /readyz says yes. SLOW_SHARE of the requests (0) take SLOW_MS (300), as do those to /slow.
  */
 import { createServer } from "node:http";
@@ -17,6 +18,9 @@ const shutdown = process.env.SHUTDOWN ?? "close";
 const slowShare = Number(process.env.SLOW_SHARE ?? 0);
 const slowMs = Number(process.env.SLOW_MS ?? 300);
 const readyAt = Date.now() + Number(process.env.READY_DELAY_MS ?? 0);
+
+let sickUntil = 0;
+process.on("SIGUSR2", () => (sickUntil = Date.now() + 10_000));
 
 const server = createServer((request, response) => {
   const answer = (status, body) => {
@@ -29,6 +33,7 @@ const server = createServer((request, response) => {
   };
   const path = request.url?.split("?")[0];
   if (path === "/readyz") return answer(Date.now() >= readyAt ? 200 : 503, "");
+  if (path === "/livez") return answer(Date.now() >= sickUntil ? 200 : 503, "");
   if (path === "/slow" || Math.random() < slowShare) return void setTimeout(answer, slowMs, 200, `${pod}\n`);
   return answer(200, `${pod}\n`);
 });
