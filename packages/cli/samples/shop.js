@@ -1,7 +1,8 @@
 /**
  * The server that `npm start` rolls: a plain node:http server such as anyone writes. SHUTDOWN chooses what it does at SIGTERM:
  *
- *   ignore    nothing at all
+ *   exit      ends at once, as any program does without a handler, unless it is PID 1
+ *   ignore    nothing at all, as PID 1 does without a handler: serves until SIGKILL
  *   close     server.close(), as framework documentation shows
  *   unready   fail the readiness probe, wait until it has been seen to fail, then server.close()
  *   lameduck  import { lameduck } from "@lameduck/node"; lameduck(server)
@@ -9,7 +10,7 @@
 import { createServer } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 
-const shutdown = process.env.SHUTDOWN ?? "ignore";
+const shutdown = process.env.SHUTDOWN ?? "exit";
 const pod = process.env.HOSTNAME ?? "here";
 let ready = true;
 
@@ -44,6 +45,7 @@ async function stream(response) {
 
 const close = () => server.close(() => process.exit(0));
 
+if (shutdown === "exit") process.once("SIGTERM", () => process.exit(0));
 if (shutdown === "close") process.once("SIGTERM", close);
 if (shutdown === "unready")
   process.once("SIGTERM", () => {

@@ -26,7 +26,10 @@ export function report(error: unknown, stream: NodeJS.WriteStream = process.stde
     if (error.remedy) stream.write(`  ${error.remedy}\n`);
     return exitCodes.usage;
   }
-  const detail = error instanceof Error ? (process.env["LAMEDUCK_DEBUG"] ? error.stack : error.message) : String(error);
-  stream.write(`${red("internal error")} ${detail}\n  This is a defect of Lameduck. LAMEDUCK_DEBUG=1 shows where.\n`);
+  const detail =
+    error instanceof Error ? (process.env["LAMEDUCK_DEBUG"] ? error.stack : error.message) : String(error);
+  stream.write(
+    `${red("internal error")} ${detail}\n  This is a defect of Lameduck. LAMEDUCK_DEBUG=1 shows where.\n`,
+  );
   return exitCodes.internal;
 }

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { enterStage, insideStage } from "@lameduck/rollout";
+import { enterStage, insideStage, OtherPortError } from "@lameduck/rollout";
 import { conduct } from "./conduct.ts";
 import { addLabOptions, type LabOptions } from "./options.ts";
 import { labSettings } from "./settings.ts";
@@ -8,17 +8,33 @@ import { labSettings } from "./settings.ts";
 export function labCommand(exit: (code: number) => void): Command {
   const command = addLabOptions(
     new Command("lab")
-      .description("Roll servers on this machine under load, with and without remedies, and account for every lost request.")
+      .description(
+        "Roll servers on this machine under load, with and without remedies, and account for every lost request.",
+      )
       .argument("[command...]", "the server and its arguments, after --; without one, a bundled sample"),
   );
   return command.action(async (argv: string[], options: LabOptions) => {
-    const settings = labSettings(options, argv);
+    // Mistakes are told before anything is entered.
+    labSettings(options, argv);
     // What is run inside is this very command line, so that there is one way of reading it.
     const [, program = "", ...rest] = process.argv;
     exit(
       insideStage()
-        ? await conduct(settings, options)
+        ? await conductWherePodsListen(argv, options)
         : await enterStage(program, rest, { network: options.network }),
     );
   });
+}
+
+/** A program that does not take its port from PORT is met where it listens. */
+async function conductWherePodsListen(argv: readonly string[], options: LabOptions): Promise<number> {
+  try {
+    return await conduct(labSettings(options, argv), options);
+  } catch (error) {
+    const [port] = error instanceof OtherPortError ? error.ports : [];
+    if (port === undefined || options.port !== undefined || options.file !== undefined) throw error;
+    process.stderr.write(`the program listens on port ${port}: going there\n`);
+    const found = { ...options, port };
+    return conduct(labSettings(found, argv), found);
+  }
 }

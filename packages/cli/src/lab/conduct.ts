@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import {
   buildResults,
   comparisonText,
+  htmlReport,
   runLab,
   serialiseResults,
   type LabProgress,
@@ -51,7 +52,9 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
   });
   if (measured.length > 0) publish(results, options, settings);
   if (interrupt.signal.aborted) return exitCodes.interrupted;
-  return options.failOnLoss && measured.some((result) => result.lost > 0) ? exitCodes.losses : exitCodes.clean;
+  return options.failOnLoss && measured.some((result) => result.lost > 0)
+    ? exitCodes.losses
+    : exitCodes.clean;
 }
 
 function introduce({ workload, senders, load, propagation, remedies }: LabSettings, progress: Progress) {
@@ -76,7 +79,12 @@ function show(state: LabProgress, settings: LabSettings, done: number, progress:
 function described(settings: LabSettings): Record<string, unknown> {
   const { workload, senders, propagation, load, rollouts, warmUp, app } = settings;
   return {
-    workload: { kind: workload.kind, name: workload.template.name, replicas: workload.replicas, strategy: workload.strategy },
+    workload: {
+      kind: workload.kind,
+      name: workload.template.name,
+      replicas: workload.replicas,
+      strategy: workload.strategy,
+    },
     graceSeconds: app.graceSeconds,
     rollouts,
     warmUp,
@@ -89,6 +97,7 @@ function described(settings: LabSettings): Record<string, unknown> {
 function publish(results: Results, options: LabOptions, settings: LabSettings): void {
   if (options.json !== "-") process.stdout.write(`\n${comparisonText(results, { stream: process.stdout })}`);
   if (options.json !== undefined) write(options.json, serialiseResults(results), "--json");
+  if (options.html !== undefined) write(options.html, htmlReport(results), "--html");
   if (settings.app.kind === "sample" && options.json !== "-") process.stdout.write(tryOnYours());
 }
 
@@ -100,6 +109,10 @@ function write(file: string, text: string, option: string): void {
   try {
     writeFileSync(file, text);
   } catch (error) {
-    throw new CliError("LAMEDUCK_CANNOT_WRITE", option, error instanceof Error ? error.message : String(error));
+    throw new CliError(
+      "LAMEDUCK_CANNOT_WRITE",
+      option,
+      error instanceof Error ? error.message : String(error),
+    );
   }
 }

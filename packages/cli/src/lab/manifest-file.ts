@@ -11,6 +11,10 @@ function read(file: string): string {
   try {
     return readFileSync(file === "-" ? 0 : file, "utf8");
   } catch (error) {
-    throw new CliError("LAMEDUCK_BAD_OPTION", "--file", error instanceof Error ? error.message : String(error));
+    throw new CliError(
+      "LAMEDUCK_BAD_OPTION",
+      "--file",
+      error instanceof Error ? error.message : String(error),
+    );
   }
 }

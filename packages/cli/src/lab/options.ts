@@ -45,10 +45,18 @@ export function addLabOptions(command: Command): Command {
     .option("--large <share>", "share of requests to --large-path", number(0, 1), 0.01)
     .option("--large-path <path>", "a path that streams a long answer (the bundled sample has one)")
     .option("--senders <list>", `KIND:NUMBER,... of ${senderKinds.join(", ")}`, "l4:2,l7:1,client:1")
-    .option("--propagation <preset>", `how late senders learn: ${Object.keys(presets).join(", ")}, "3s", "1s..10s"`, "busy-iptables")
+    .option(
+      "--propagation <preset>",
+      `how late senders learn: ${Object.keys(presets).join(", ")}, "3s", "1s..10s"`,
+      "busy-iptables",
+    )
     .option("--port <n>", "where the command listens, told to it as PORT (default 8080)", whole(1, 65_535))
     .option("--ready-path <path>", "path of the readiness probe (default: the port accepts connections)")
-    .option("--grace <seconds>", "terminationGracePeriodSeconds (default: the manifest's, else 30)", whole(1, 3_600))
+    .option(
+      "--grace <seconds>",
+      "terminationGracePeriodSeconds (default: the manifest's, else 30)",
+      whole(1, 3_600),
+    )
     .option("--warm-up <duration>", "load that is not counted, before the first rollout", "3s")
     .option("--seed <n>", "the same seed gives the same load and the same delays", whole(0, 2 ** 32 - 1), 1)
     .addOption(

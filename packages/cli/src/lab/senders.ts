@@ -23,17 +23,29 @@ export function parseSenders(text: string): SenderSpec[] {
     .filter((part) => part !== "")
     .flatMap((part) => ofKind(part));
   if (specs.length === 0) throw new CliError("LAMEDUCK_BAD_OPTION", "--senders", "names no sender");
-  if (specs.length > most) throw new CliError("LAMEDUCK_BAD_OPTION", "--senders", `more than ${most} senders`);
+  if (specs.length > most)
+    throw new CliError("LAMEDUCK_BAD_OPTION", "--senders", `more than ${most} senders`);
   return specs;
 }
 
 function ofKind(part: string): SenderSpec[] {
   const [kind = "", number = "1", ...rest] = part.split(":");
   if (!isKind(kind) || rest.length > 0)
-    throw new CliError("LAMEDUCK_BAD_OPTION", "--senders", `"${part}" is not KIND or KIND:NUMBER with KIND one of ${senderKinds.join(", ")}`);
+    throw new CliError(
+      "LAMEDUCK_BAD_OPTION",
+      "--senders",
+      `"${part}" is not KIND or KIND:NUMBER with KIND one of ${senderKinds.join(", ")}`,
+    );
   if (!/^[1-9]\d{0,2}$/.test(number))
-    throw new CliError("LAMEDUCK_BAD_OPTION", "--senders", `"${part}": "${number}" is not a number of senders`);
-  return Array.from({ length: Number(number) }, (_, index): SenderSpec => ({ kind, name: `${names[kind]}-${index + 1}` }));
+    throw new CliError(
+      "LAMEDUCK_BAD_OPTION",
+      "--senders",
+      `"${part}": "${number}" is not a number of senders`,
+    );
+  return Array.from({ length: Number(number) }, (_, index): SenderSpec => ({
+    kind,
+    name: `${names[kind]}-${index + 1}`,
+  }));
 }
 
 function isKind(text: string): text is SenderKind {

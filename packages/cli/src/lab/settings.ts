@@ -1,4 +1,5 @@
-import { basename } from "node:path";
+import { accessSync, constants } from "node:fs";
+import { basename, dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseDuration } from "@lameduck/drain";
 import {
@@ -25,8 +26,16 @@ const longestLoad = "60m";
 export function labSettings(options: LabOptions, command: readonly string[]): LabSettings {
   if (options.file !== undefined && command.length > 0)
     throw new CliError("LAMEDUCK_BAD_OPTION", "--file", "goes without a command: the manifest has one");
+  for (const [name, file] of [
+    ["--json", options.json],
+    ["--html", options.html],
+  ] as const)
+    mustBeWritable(name, file);
   const sample = options.file === undefined && command.length === 0;
-  const workload = adjusted(options.file === undefined ? fromCommand(options, command) : readWorkload(options.file), options);
+  const workload = adjusted(
+    options.file === undefined ? fromCommand(options, command) : readWorkload(options.file),
+    options,
+  );
   const app = appOf(workload, sample);
   return {
     workload,
@@ -42,7 +51,8 @@ export function labSettings(options: LabOptions, command: readonly string[]): La
 }
 
 function fromCommand(options: LabOptions, command: readonly string[]): Workload {
-  const argv = command.length > 0 ? command : ["node", fileURLToPath(new URL("../../samples/shop.js", import.meta.url))];
+  const argv =
+    command.length > 0 ? command : ["node", fileURLToPath(new URL("../../samples/shop.js", import.meta.url))];
   const readinessPath = options.readyPath ?? (command.length > 0 ? undefined : "/ready");
   return manifestFromCommand(argv, {
     replicas: 4,
@@ -97,8 +107,24 @@ function load(options: LabOptions, sample: boolean): LoadOptions {
       ...(slowPath === undefined ? {} : { slow: slowPath }),
       ...(largePath === undefined ? {} : { large: largePath }),
     },
-    ...(sample ? { expect: { quick: { text: "hello\n" }, slow: { text: "slow\n" }, large: { bytes: 262_144 } } } : {}),
+    ...(sample
+      ? { expect: { quick: { text: "hello\n" }, slow: { text: "slow\n" }, large: { bytes: 262_144 } } }
+      : {}),
     maxDuration: longestLoad,
     maxRequests: 20_000_000,
   };
+}
+
+/** Known before minutes of measuring, not after. */
+function mustBeWritable(option: string, file: string | undefined): void {
+  if (file === undefined || file === "-") return;
+  try {
+    accessSync(dirname(resolve(file)), constants.W_OK);
+  } catch (error) {
+    throw new CliError(
+      "LAMEDUCK_CANNOT_WRITE",
+      option,
+      error instanceof Error ? error.message : String(error),
+    );
+  }
 }

@@ -40,7 +40,7 @@ export async function runRemedy(run: RemedyRun): Promise<RunRecording> {
   let stage: Stage | undefined;
   try {
     const progress = follow(run, fleet, observed);
-    progress("starting", 0);
+    void progress("starting", 0);
     const { workload } = settings;
     stage = startStage({
       clock,
@@ -85,7 +85,10 @@ export async function runRemedy(run: RemedyRun): Promise<RunRecording> {
 
 async function withAddresses(settings: LabSettings, network: Network): Promise<LabSettings["senders"]> {
   return Promise.all(
-    settings.senders.map(async (spec) => ({ ...spec, address: spec.address ?? (await network.senderAddress(spec.name)) })),
+    settings.senders.map(async (spec) => ({
+      ...spec,
+      address: spec.address ?? (await network.senderAddress(spec.name)),
+    })),
   );
 }
 
@@ -103,7 +106,14 @@ function follow({ remedy, onProgress }: RemedyRun, fleet: SenderFleet, observed:
   return async (stage, rollout, work) => {
     const tell = (): void => {
       const { finished, lost } = fleet.progress();
-      onProgress({ remedy: remedy.name, stage, rollout, sent: finished, failed: lost, terminating: observed.terminating });
+      onProgress({
+        remedy: remedy.name,
+        stage,
+        rollout,
+        sent: finished,
+        failed: lost,
+        terminating: observed.terminating,
+      });
     };
     tell();
     const timer = setInterval(tell, 250);

@@ -7,7 +7,12 @@ export const remedies: readonly Remedy[] = [
   {
     name: "nothing",
     description: "no remedy: the program as it is",
-    adjust: (app) => sample(app, "ignore"),
+    adjust: (app) => sample(app, "exit"),
+  },
+  {
+    name: "ignore",
+    description: "no handler for SIGTERM in PID 1: serves until SIGKILL",
+    adjust: (app) => onlySample(app, "ignore"),
   },
   {
     name: "close",
@@ -48,7 +53,9 @@ function sleep(seconds: number): Remedy {
     description: `preStop sleep ${seconds}, then what the program does at SIGTERM`,
     adjust: (app) =>
       seconds > app.graceSeconds
-        ? { unavailable: `the API server refuses a sleep of ${seconds} s with ${app.graceSeconds} s of grace` }
+        ? {
+            unavailable: `the API server refuses a sleep of ${seconds} s with ${app.graceSeconds} s of grace`,
+          }
         : { preStopSleepSeconds: seconds, ...sample(app, "close") },
   };
 }

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { StageError } from "../errors.ts";
@@ -87,6 +87,8 @@ export async function openNetwork(): Promise<Network> {
         scratch: mkdtempSync(join(tmpdir(), "lameduck-")),
       };
   if (text && fabric.kind === "none") endWithParent();
+  // Closing a network takes it away, and one stage may follow another.
+  mkdirSync(scratch, { recursive: true });
   return fabric.kind === "none"
     ? openLoopbackNetwork(fabric.because, scratch)
     : openNamespaceNetwork(fabric, scratch);
