@@ -52,7 +52,9 @@ const mistakes: Mistake[] = [
 
 function init(words: string, environment: Record<string, string> = {}): Running {
   const arguments_ = words.split(" ").filter((word) => word !== "");
-  return new Running(initProgram(), arguments_, { env: { PATH: process.env["PATH"], ...environment } });
+  return new Running(initProgram(), arguments_, {
+    env: { PATH: process.env["PATH"], ASAN_OPTIONS: process.env["ASAN_OPTIONS"], ...environment },
+  });
 }
 
 describe("arguments", { skip: withoutCompiler }, () => {
@@ -67,7 +69,7 @@ describe("arguments", { skip: withoutCompiler }, () => {
 
   test("the environment says all that flags do, and flags win", async () => {
     const expected = new Running(initProgram(), ["--", "sh", "-c", "exit 4"], {
-      env: { PATH: process.env["PATH"], LAMEDUCK_EXPECT: "3, 4" },
+      env: { ...process.env, LAMEDUCK_EXPECT: "3, 4" },
     });
     assert.equal((await expected.ended).code, 0);
     assert.equal((await init("--floor 1s -- true", { LAMEDUCK_FLOOR: "2s" }).ended).code, 0);

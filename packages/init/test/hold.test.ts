@@ -7,7 +7,7 @@ import { afterEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { initProgram, nativeProgram, withoutCompiler } from "./compiled.ts";
 import { Network, senderAddress } from "./network.ts";
-import { childrenOf, commandOf, endAll, Running, withoutNamespaces } from "./running.ts";
+import { commandOf, descendantsOf, endAll, Running, withoutNamespaces } from "./running.ts";
 
 afterEach(endAll);
 const skip = withoutCompiler || withoutNamespaces;
@@ -62,7 +62,7 @@ async function pod(
 
 /** unshare passes no signals on: they go to the init, its only child. */
 function terminate(running: Running, signal = "SIGTERM"): void {
-  for (const pid of descendants(running.pid)) if (isInit(pid)) process.kill(pid, signal);
+  for (const pid of descendantsOf(running.pid)) if (isInit(pid)) process.kill(pid, signal);
 }
 
 function sender(network: Network, index: number, orders: Record<string, unknown>): Running {
@@ -237,7 +237,7 @@ describe("hold", { skip }, () => {
     const server = await pod(network, ["--floor", "20s", "-v"]);
     terminate(server);
     await server.says("holding it");
-    const child = descendants(server.pid).at(-1)!;
+    const child = descendantsOf(server.pid).at(-1)!;
     process.kill(child, "SIGKILL");
     assert.equal((await server.ended).code, 137);
     assert.match(reportOf(server.stderr).because ?? "", /ended by itself/);
@@ -401,18 +401,6 @@ describe("order among containers", { skip }, () => {
     assert.match(waiting.stderr, /waited for \/no\/such\/file in vain/);
   });
 });
-
-function descendants(pid: number): number[] {
-  return childrenIds(pid).flatMap((child) => [child, ...descendants(child)]);
-}
-
-function childrenIds(pid: number): number[] {
-  try {
-    return childrenOf(pid).map((child) => child.pid);
-  } catch {
-    return [];
-  }
-}
 
 function isInit(pid: number): boolean {
   return commandOf(pid).includes("lameduck-init");

@@ -121,6 +121,15 @@ export function childrenOf(pid: number): { pid: number; state: string }[] {
     : children.split(" ").map((child) => ({ pid: Number(child), state: stateOf(Number(child)) }));
 }
 
+/** Children, their children and so on; those that are gone meanwhile have none. */
+export function descendantsOf(pid: number): number[] {
+  try {
+    return childrenOf(pid).flatMap((child) => [child.pid, ...descendantsOf(child.pid)]);
+  } catch {
+    return [];
+  }
+}
+
 export function onlyChildOf(pid: number): number {
   const [child, ...others] = childrenOf(pid);
   if (!child || others.length > 0) throw new Error(`${pid} has not one child but ${others.length + 1}`);

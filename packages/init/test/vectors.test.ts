@@ -28,7 +28,7 @@ function linesOf(vector: Pick<DecisionVector, "config">, observations: readonly 
 function lineOf(seen: Observation): string {
   switch (seen.type) {
     case "arrival":
-      return `see ${seen.kind} ${seen.at} ${seen.sender} -`;
+      return `see ${seen.kind === "request" && seen.asked ? "asked-" : ""}${seen.kind} ${seen.at} ${seen.sender} -`;
     case "rate":
       return `see rate ${seen.at} ${seen.sender} ${seen.perSecond}`;
     case "in-flight":
@@ -70,6 +70,7 @@ const observation: fc.Arbitrary<Observation> = fc.oneof(
       at,
       sender,
       kind: fc.constantFrom("connection" as const, "request" as const),
+      asked: fc.boolean(),
     }),
   },
   {

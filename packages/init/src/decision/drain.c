@@ -39,6 +39,8 @@ static void arrival(struct drain *drain, struct observation seen, double at)
 		drain->last_request = fmax(drain->last_request, at);
 		if (held)
 			drain->requests++;
+		if (held && seen.type == SEEN_ASKED_REQUEST)
+			senders_asked(&drain->senders, seen.name, at);
 	}
 	drain->last_arrival = drain->any_arrival ? fmax(drain->last_arrival, seen.at) : seen.at;
 	drain->any_arrival = true;
@@ -62,6 +64,7 @@ void drain_observe(struct drain *drain, struct observation seen)
 		return;
 	case SEEN_CONNECTION:
 	case SEEN_REQUEST:
+	case SEEN_ASKED_REQUEST:
 		arrival(drain, seen, at);
 		return;
 	case SEEN_RATE:

@@ -41,6 +41,7 @@ enum observation_type {
 	SEEN_TERMINATION,
 	SEEN_CONNECTION,
 	SEEN_REQUEST,
+	SEEN_ASKED_REQUEST, /* on a connection that was asked to close */
 	SEEN_RATE,
 	SEEN_IN_FLIGHT,
 	SEEN_ACKNOWLEDGEMENT,

@@ -164,6 +164,23 @@ void senders_arrival(struct sender_table *table, const char *name, double at)
 	crowd->last = fmax(crowd->last, at);
 }
 
+void senders_asked(struct sender_table *table, const char *name, double at)
+{
+	struct sender *sender = find(table, name);
+	if (!sender)
+		return;
+	struct asked *asked = &sender->asked;
+	if (!asked->used) {
+		*asked = (struct asked){ .used = true, .last = at };
+		return;
+	}
+	double gap = fmax(0, at - asked->last);
+	asked->gaps++;
+	asked->exposure += gap;
+	asked->longest_gap = fmax(asked->longest_gap, gap);
+	asked->last = fmax(asked->last, at);
+}
+
 void senders_rate(struct sender_table *table, const char *name, double per_millisecond, double at)
 {
 	struct sender *sender = find(table, name);
@@ -187,13 +204,21 @@ struct learnt {
 	double exposure;
 	double longest;
 	double recent_gap; /* 0 where the sender has not slowed down */
+	const struct asked *asked; /* NULL where it tells nothing */
+	double asked_silent_from;
 };
 
 static double learnt_surprise(const void *habit, double silence)
 {
 	const struct learnt *learnt = habit;
 	double habitual = learnt_habit(learnt->gaps, learnt->exposure, learnt->longest, silence).surprise;
-	return learnt->recent_gap > 0 ? fmin(habitual, recent_surprise(learnt->recent_gap, silence)) : habitual;
+	double surprise =
+		learnt->recent_gap > 0 ? fmin(habitual, recent_surprise(learnt->recent_gap, silence)) : habitual;
+	const struct asked *asked = learnt->asked;
+	if (!asked)
+		return surprise;
+	double asked_silence = fmax(0, silence - learnt->asked_silent_from);
+	return surprise + learnt_habit(asked->gaps, asked->exposure, asked->longest_gap, asked_silence).surprise;
 }
 
 static double told_surprise(const void *habit, double silence)
@@ -227,6 +252,14 @@ static void see_learnt(struct environments *environments, const struct sender_ta
 		.surprise = learnt_surprise,
 		.habit = &learnt,
 	};
+	const struct asked *asked = &sender->asked;
+	if (asked->used && asked->gaps > 0) {
+		learnt.asked = asked;
+		learnt.asked_silent_from = fmax(0, asked->last - deleted_at - last);
+		seen.rate_now += learnt_habit(asked->gaps, asked->exposure, asked->longest_gap,
+					      fmax(0, now - asked->last))
+					 .rate_now;
+	}
 	environments_see(environments, &seen, sender->gaps == 0 ? 2 : 1);
 }
 

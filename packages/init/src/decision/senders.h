@@ -6,6 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Requests that would come back on new connections, since the hold began. */
+struct asked {
+	bool used;
+	double last;
+	double gaps;
+	double exposure;
+	double longest_gap;
+};
+
 struct sender {
 	char *name;
 	double last;
@@ -15,6 +24,7 @@ struct sender {
 	double previous_longest_gap;
 	double recent_gap; /* mean of the latest gaps, the latest counting most */
 	double rate; /* per ms, where told; NAN where it is to be learnt */
+	struct asked asked;
 };
 
 /* Senders beyond the table's size, counted together; each arrival counts as a sender of its own. */
@@ -43,6 +53,7 @@ void senders_init(struct sender_table *table, size_t capacity, double watching_f
 void senders_free(struct sender_table *table);
 void senders_watching_from(struct sender_table *table, double at);
 void senders_arrival(struct sender_table *table, const char *name, double at);
+void senders_asked(struct sender_table *table, const char *name, double at);
 void senders_rate(struct sender_table *table, const char *name, double per_millisecond, double at);
 double senders_expected_loss(const struct sender_table *table, double now, double deleted, double convergence);
 
