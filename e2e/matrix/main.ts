@@ -1,35 +1,19 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { comparisonText, mergeRuns, type RemedyResult } from "@lameduck/rollout";
-import { Cluster, type ProxyMode } from "../cluster/index.ts";
+import { Cluster, ClusterError, type ProxyMode } from "../cluster/index.ts";
+import { keep, readRows, tableOf } from "./kept.ts";
 import { clusterRemedy } from "./remedies.ts";
-import { runScenario, type Lag } from "./run.ts";
 import { routes, type RouteName } from "./routes.ts";
+import { runScenario } from "./run.ts";
 import { scenarios } from "./scenarios.ts";
 
-const isRoute = (name: string): name is RouteName => name in routes;
-
-const results = join(import.meta.dirname, "results");
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
-
-/** One row of the table, kept as a file of its own: a long matrix can be run in parts. */
-interface Kept {
-  readonly scenario: string;
-  readonly route: RouteName;
-  readonly proxyMode: ProxyMode;
-  readonly proxyLag: readonly string[];
-  readonly recordedAt: string;
-  readonly result: RemedyResult;
-  readonly lags: readonly Lag[];
-  readonly reconnects: number;
-}
 
 const { values } = parseArgs({
   options: {
+    routes: { type: "string", default: "cluster-ip" },
     scenarios: { type: "string", default: "rollout" },
     remedies: { type: "string", default: "close,sleep-5,sleep-15,quiet,adaptive,init" },
-    routes: { type: "string", default: "cluster-ip" },
     times: { type: "string", default: "2" },
     replicas: { type: "string", default: "20" },
     rps: { type: "string", default: "600" },
@@ -45,12 +29,97 @@ const { values } = parseArgs({
   },
 });
 
-async function runMatrix(): Promise<void> {
-  await mkdir(results, { recursive: true });
+const isRoute = (name: string): name is RouteName => name in routes;
+
+function unknown(option: string, name: string, known: readonly string[]): ClusterError {
+  return new ClusterError(
+    "LAMEDUCK_CLUSTER_BAD_OPTION",
+    option,
+    `"${name}" is not one of ${known.join(", ")}`,
+  );
+}
+
+/** All combinations asked for; a name that nobody knows is found before anything is started. */
+function combinations() {
+  return values.routes.split(",").flatMap((route) =>
+    values.scenarios.split(",").flatMap((scenarioName) =>
+      values.remedies.split(",").map((remedyName) => {
+        const scenario = scenarios.find(({ name }) => name === scenarioName);
+        const remedy = clusterRemedy(remedyName);
+        if (!isRoute(route)) throw unknown("--routes", route, Object.keys(routes));
+        if (scenario === undefined)
+          throw unknown(
+            "--scenarios",
+            scenarioName,
+            scenarios.map(({ name }) => name),
+          );
+        if (remedy === undefined)
+          throw unknown("--remedies", remedyName, ["those of `lameduck lab`", "init", "init-wait"]);
+        return { route, scenario, remedy };
+      }),
+    ),
+  );
+}
+
+type Combination = ReturnType<typeof combinations>[number];
+
+async function runAll(cluster: Cluster, wanted: readonly Combination[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const one of wanted) {
+    try {
+      await runOne(cluster, one);
+    } catch (error) {
+      // A long matrix goes on; what failed is said again at the end.
+      say(
+        `${one.scenario.name} ${one.remedy.name} ${one.route}: ${error instanceof Error ? error.message : String(error)}`,
+      );
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+async function runOne(cluster: Cluster, { route, scenario, remedy }: Combination): Promise<void> {
+  const requestsPerSecond = Number(values.rps);
+  const { result, lags, reconnects, recording } = await runScenario(cluster, {
+    scenario,
+    remedy,
+    route,
+    times: Number(values.times),
+    replicas: Number(values.replicas),
+    requestsPerSecond,
+    say,
+  });
+  const recordedAt = new Date().toISOString();
+  const { proxyMode, proxyLag } = cluster.settings;
+  const row = {
+    scenario: scenario.name,
+    route,
+    proxyMode,
+    proxyLag,
+    requestsPerSecond,
+    recordedAt,
+    result,
+    lags,
+    reconnects,
+  };
+  const kept = await keep(row, values.append);
+  if (values["keep-recording"] !== undefined)
+    await writeFile(values["keep-recording"], JSON.stringify(recording));
+  for (const { sender, p50, max } of lags)
+    say(`  ${sender}: converged after ${p50.toFixed(0)} ms (median), ${max.toFixed(0)} ms at most`);
+  process.stdout.write(tableOf([kept]));
+}
+
+async function main(): Promise<void> {
+  if (values.table) {
+    process.stdout.write(tableOf(await readRows()));
+    return;
+  }
+  const wanted = combinations();
   if (values.attach) {
     const cluster = await Cluster.attach();
-    await runRows(cluster);
-    cluster.api.close();
+    await runAll(cluster, wanted).finally(() => cluster.api.close());
     return;
   }
   await using cluster = await Cluster.up({
@@ -58,89 +127,13 @@ async function runMatrix(): Promise<void> {
     proxyLag: values["proxy-lag"].split(","),
     proxyMode: values["proxy-mode"] as ProxyMode,
   });
-  await runRows(cluster);
+  await runAll(cluster, wanted);
 }
 
-async function runRows(cluster: Cluster): Promise<void> {
-  for (const route of values.routes.split(","))
-    for (const scenario of values.scenarios.split(","))
-      for (const remedy of values.remedies.split(",")) await runOne(cluster, route, scenario, remedy);
+try {
+  await main();
+} catch (error) {
+  if (error instanceof ClusterError) say(`${error.code} ${error.message}\n  ${error.remedy}`);
+  else say(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  process.exitCode = error instanceof ClusterError && error.code === "LAMEDUCK_CLUSTER_BAD_OPTION" ? 2 : 3;
 }
-
-async function runOne(
-  cluster: Cluster,
-  route: string,
-  scenarioName: string,
-  remedyName: string,
-): Promise<void> {
-  const scenario = scenarios.find(({ name }) => name === scenarioName);
-  const remedy = clusterRemedy(remedyName);
-  if (scenario === undefined || remedy === undefined || !isRoute(route)) {
-    say(`LAMEDUCK_MATRIX_UNKNOWN ${route} ${scenarioName} ${remedyName}: no such route, scenario or remedy`);
-    process.exitCode = 2;
-    return;
-  }
-  const { result, lags, reconnects, recording } = await runScenario(cluster, {
-    scenario,
-    remedy,
-    route,
-    times: Number(values.times),
-    replicas: Number(values.replicas),
-    requestsPerSecond: Number(values.rps),
-    say,
-  });
-  const { proxyMode, proxyLag } = cluster.settings;
-  const file = join(results, `${route}.${scenarioName}.${remedyName}.json`);
-  const before = values.append ? await readKept(file) : undefined;
-  const kept: Kept = {
-    scenario: scenarioName,
-    route,
-    proxyMode,
-    proxyLag,
-    recordedAt: new Date().toISOString(),
-    result: before === undefined ? result : mergeRuns([before.result, result], 1),
-    lags,
-    reconnects,
-  };
-  await writeFile(file, `${JSON.stringify(kept, null, 1)}\n`);
-  if (values["keep-recording"] !== undefined)
-    await writeFile(values["keep-recording"], JSON.stringify(recording));
-  for (const lag of lags)
-    say(
-      `  ${lag.sender}: converged after ${lag.p50.toFixed(0)} ms (median), ${lag.max.toFixed(0)} ms at most`,
-    );
-  printTable([kept]);
-}
-
-function printTable(rows: readonly Kept[]): void {
-  for (const [scenario, own] of Map.groupBy(rows, (row) => `${row.scenario}, through ${routes[row.route]}`)) {
-    process.stdout.write(`\n${scenario}\n`);
-    const text = comparisonText({
-      schema: "lameduck.results/v1",
-      tool: "rollout",
-      version: "0.1.0",
-      startedAt: own[0]?.recordedAt ?? "",
-      seed: 1,
-      settings: {},
-      remedies: own.map(({ result }) => result),
-    });
-    process.stdout.write(`${text}\n`);
-  }
-}
-
-async function readKept(file: string): Promise<Kept | undefined> {
-  return readFile(file, "utf8").then(
-    (text) => JSON.parse(text) as Kept,
-    () => undefined,
-  );
-}
-
-async function readAll(): Promise<Kept[]> {
-  const files = (await readdir(results)).filter((name) => name.endsWith(".json")).sort();
-  return Promise.all(
-    files.map(async (name) => JSON.parse(await readFile(join(results, name), "utf8")) as Kept),
-  );
-}
-
-if (values.table) printTable(await readAll());
-else await runMatrix();

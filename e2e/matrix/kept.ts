@@ -1,0 +1,66 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { comparisonText, mergeRuns, type RemedyResult } from "@lameduck/rollout";
+import type { ProxyMode } from "../cluster/index.ts";
+import { routes, type RouteName } from "./routes.ts";
+import type { Lag } from "./run.ts";
+
+/** One row of the table, kept as a file of its own: a long matrix can be run in parts. */
+export interface Row {
+  readonly scenario: string;
+  readonly route: RouteName;
+  readonly proxyMode: ProxyMode;
+  readonly proxyLag: readonly string[];
+  readonly requestsPerSecond: number;
+  readonly recordedAt: string;
+  readonly result: RemedyResult;
+  /** Of the last run. */
+  readonly lags: readonly Lag[];
+  readonly reconnects: number;
+}
+
+const directory = join(import.meta.dirname, "results");
+
+const fileOf = ({ route, scenario, result }: Row): string =>
+  join(directory, `${route}.${scenario}.${result.remedy}.json`);
+
+/** Writes the row; with `append`, what was measured before under the same name is part of it. */
+export async function keep(row: Row, append: boolean): Promise<Row> {
+  await mkdir(directory, { recursive: true });
+  const before = append ? await readRow(fileOf(row)) : undefined;
+  const kept = before === undefined ? row : { ...row, result: mergeRuns([before.result, row.result], 1) };
+  await writeFile(fileOf(row), `${JSON.stringify(kept, null, 1)}\n`);
+  return kept;
+}
+
+async function readRow(file: string): Promise<Row | undefined> {
+  return readFile(file, "utf8").then(
+    (text) => JSON.parse(text) as Row,
+    () => undefined,
+  );
+}
+
+export async function readRows(): Promise<Row[]> {
+  const files = await readdir(directory).catch(() => []);
+  const rows = await Promise.all(files.map((name) => readRow(join(directory, name))));
+  return rows.filter((row) => row !== undefined);
+}
+
+/** A table per scenario and route, a row per remedy, with the causes of what was lost. */
+export function tableOf(rows: readonly Row[]): string {
+  const groups = Map.groupBy(rows, (row) => `${row.scenario}, through ${routes[row.route]}`);
+  return [...groups]
+    .map(([title, own]) => {
+      const results = comparisonText({
+        schema: "lameduck.results/v1",
+        tool: "rollout",
+        version: "0.1.0",
+        startedAt: own[0]?.recordedAt ?? "",
+        seed: 1,
+        settings: {},
+        remedies: own.map(({ result }) => result),
+      });
+      return `\n${title}\n${results}`;
+    })
+    .join("\n");
+}
