@@ -73,12 +73,15 @@ export function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.Pro
   return { ...Object.fromEntries(kept), ...extra };
 }
 
+/** The servers may run under another Node than the tests, which use the syntax of the newest: TEST_NODE=/path/to/node22. */
+const nodeUnderTest = process.env["TEST_NODE"] ?? process.execPath;
+
 export async function startScript(
   args: readonly string[],
   env: Record<string, string> = {},
   ready: (child: Child) => boolean = (child) => child.ports.length > 0,
 ): Promise<Child> {
-  const child = new Child(spawn(process.execPath, [...args], { env: cleanEnvironment(env), stdio: "pipe" }));
+  const child = new Child(spawn(nodeUnderTest, [...args], { env: cleanEnvironment(env), stdio: "pipe" }));
   let gone = false;
   void child.exited.then(() => (gone = true));
   await child.until(() => ready(child) || gone);

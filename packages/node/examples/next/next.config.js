@@ -1,0 +1,1 @@
+export default { output: "standalone", distDir: "dist", outputFileTracingRoot: import.meta.dirname };
