@@ -10,16 +10,22 @@ static const double means[ENVIRONMENT_MEANS] = { 1.0 / 64, 1.0 / 16, 0.25, 1, 4 
 static const double mean_weights[ENVIRONMENT_MEANS] = { 1, 1, 1, 1, 0.04 };
 static const double step = 4;
 static const double laggards = 0.02;
+static const double kinds[ENVIRONMENT_KINDS] = { 0.7, 0.3 };
+
+static double weight_of(int index)
+{
+	return delay_weights[index / (ENVIRONMENT_MEANS * ENVIRONMENT_KINDS)] *
+	       mean_weights[index / ENVIRONMENT_KINDS % ENVIRONMENT_MEANS] * kinds[index % ENVIRONMENT_KINDS];
+}
 
 void environments_init(struct environments *environments, double convergence, double now)
 {
 	*environments = (struct environments){ .convergence = convergence, .now = now };
 	double sum = 0;
 	for (int i = 0; i < ENVIRONMENT_COUNT; i++)
-		sum += delay_weights[i / ENVIRONMENT_MEANS] * mean_weights[i % ENVIRONMENT_MEANS];
+		sum += weight_of(i);
 	for (int i = 0; i < ENVIRONMENT_COUNT; i++) {
-		double weight = delay_weights[i / ENVIRONMENT_MEANS] * mean_weights[i % ENVIRONMENT_MEANS];
-		environments->logs[i] = log(weight / sum);
+		environments->logs[i] = log(weight_of(i) / sum);
 		environments->products[i] = 1;
 	}
 }
@@ -49,10 +55,10 @@ static void powers(double into[ENVIRONMENT_MEANS + 1], double slowest)
 
 static void not_yet(struct environments *environments, double rate_now, double surprise, double begin, int first)
 {
-	for (int mean = 0; mean < ENVIRONMENT_MEANS; mean++) {
-		environments->logs[first + mean] -= surprise;
-		environments->losses[first + mean] +=
-			rate_now * (means[mean] * environments->convergence + begin - environments->now);
+	for (int i = 0; i < ENVIRONMENT_MEANS * ENVIRONMENT_KINDS; i++) {
+		double m = means[i / ENVIRONMENT_KINDS] * environments->convergence;
+		environments->logs[first + i] -= surprise;
+		environments->losses[first + i] += rate_now * (m + begin - environments->now);
 	}
 }
 
@@ -70,18 +76,18 @@ static void weigh(struct environments *environments, const struct seen *sender, 
 	powers(silent, exp(-silence / slowest));
 	powers(sending, exp(-still / slowest));
 	for (int mean = 0; mean < ENVIRONMENT_MEANS; mean++) {
+		int index = first + mean * ENVIRONMENT_KINDS;
 		double m = means[mean] * environments->convergence;
 		double slow = step * m;
 		double alive = chance * silent[mean];
-		double slow_alive = chance * silent[mean + 1];
+		double either = alive + (1 - alive) / (1 + rate * m);
+		multiply(environments, index, either, -before - still / m);
+		environments->losses[index] += alive / either * m * rate_now;
 		double usual = (1 - laggards) * sending[mean + 1] * sending[mean + 1] * sending[mean + 1];
-		double alive_part = usual * alive;
-		double laggard_part = laggards * slow_alive;
-		double gone_part =
-			usual * (1 - alive) / (1 + rate * m) + laggards * (1 - slow_alive) / (1 + rate * slow);
-		double all = alive_part + laggard_part + gone_part;
-		multiply(environments, first + mean, all, -before - still / slow);
-		environments->losses[first + mean] += (alive_part * m + laggard_part * slow) / all * rate_now;
+		double slow_alive = chance * silent[mean + 1];
+		double all = usual * either + laggards * (slow_alive + (1 - slow_alive) / (1 + rate * slow));
+		multiply(environments, index + 1, all, -before - still / slow);
+		environments->losses[index + 1] += (usual * alive * m + laggards * slow_alive * slow) / all * rate_now;
 	}
 }
 
@@ -91,7 +97,7 @@ void environments_see(struct environments *environments, const struct seen *send
 	double whole = sender->surprise(sender->habit, environments->now - sender->last);
 	for (int delay = 0; delay < ENVIRONMENT_DELAYS; delay++) {
 		double begin = delays[delay] * environments->convergence;
-		int first = delay * ENVIRONMENT_MEANS;
+		int first = delay * ENVIRONMENT_MEANS * ENVIRONMENT_KINDS;
 		if (begin < environments->now)
 			weigh(environments, sender, rate_now, whole, begin, first);
 		else
@@ -101,14 +107,15 @@ void environments_see(struct environments *environments, const struct seen *send
 
 void environments_add_crowd(struct environments *environments, double count, double rate, double silence)
 {
-	for (int i = 0; i < ENVIRONMENT_COUNT; i++) {
-		double since = environments->now - delays[i / ENVIRONMENT_MEANS] * environments->convergence;
-		double mean = means[i % ENVIRONMENT_MEANS] * environments->convergence;
+	for (int i = 0; i < ENVIRONMENT_COUNT; i += ENVIRONMENT_KINDS) {
+		double delay = delays[i / (ENVIRONMENT_MEANS * ENVIRONMENT_KINDS)];
+		double mean = means[i / ENVIRONMENT_KINDS % ENVIRONMENT_MEANS] * environments->convergence;
+		double since = environments->now - delay * environments->convergence;
 		double quiet = fmin(silence, since);
-		environments->losses[i] +=
-			since > 0 ? (1 - laggards) * expected_loss_of_crowd(count, rate, quiet, mean) +
-					    laggards * expected_loss_of_crowd(count, rate, quiet, step * mean)
-				  : rate * (mean - since);
+		double usual = since > 0 ? expected_loss_of_crowd(count, rate, quiet, mean) : rate * (mean - since);
+		double slow = since > 0 ? expected_loss_of_crowd(count, rate, quiet, step * mean) : usual;
+		environments->losses[i] += usual;
+		environments->losses[i + 1] += (1 - laggards) * usual + laggards * slow;
 	}
 }
 

@@ -4,7 +4,8 @@
 
 #define ENVIRONMENT_DELAYS 8
 #define ENVIRONMENT_MEANS 5
-#define ENVIRONMENT_COUNT (ENVIRONMENT_DELAYS * ENVIRONMENT_MEANS)
+#define ENVIRONMENT_KINDS 2 /* without laggards, with them */
+#define ENVIRONMENT_COUNT (ENVIRONMENT_DELAYS * ENVIRONMENT_MEANS * ENVIRONMENT_KINDS)
 
 /* What was seen of one sender since the deletion. */
 struct seen {

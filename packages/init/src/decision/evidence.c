@@ -10,15 +10,20 @@ struct habit known_habit(double rate, double silence)
 	return (struct habit){ .rate = bounded, .rate_now = bounded, .surprise = bounded * silence };
 }
 
+/* How much more slowly than their longest gap tells the tail of bursty gaps falls. */
+static const double burstiness = 0.2;
+
 struct habit learnt_habit(double gaps, double exposure, double longest_gap, double silence)
 {
 	double t = fmax(exposure, 1 / highest_rate);
+	double rate = fmin(gaps / t, highest_rate);
 	double predictive = gaps * log1p(silence / t);
-	double bursty = longest_gap > 0 ? (silence * (log(fmax(gaps, 1)) + 0.577)) / longest_gap : predictive;
+	double expected = log(fmax(gaps, 1)) + 0.577;
+	double bursts = pow(fmax(1, longest_gap * rate / expected), burstiness);
 	return (struct habit){
-		.rate = fmin(gaps / t, highest_rate),
+		.rate = rate,
 		.rate_now = fmin(gaps / (t + silence), highest_rate),
-		.surprise = fmin(predictive, bursty),
+		.surprise = longest_gap > 0 ? fmin(predictive, silence * expected / longest_gap / bursts) : predictive,
 	};
 }
 

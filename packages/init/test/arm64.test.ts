@@ -1,0 +1,75 @@
+/** The arm64 binary, run by qemu-user where this machine is another. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, describe, test } from "node:test";
+import { compile, librarySources, packageRoot, programSources, releaseFlags } from "../toolchain/compile.ts";
+import { findCompiler, isInstalled } from "../toolchain/compilers.ts";
+import { sanitized } from "./compiled.ts";
+import { endAll, run, Running } from "./running.ts";
+
+afterEach(endAll);
+const compiler = findCompiler("arm64");
+const emulator = process.arch === "arm64" ? [] : ["qemu-aarch64"];
+const skip = sanitized
+  ? "tested without sanitizers only"
+  : !compiler
+    ? "needs a compiler for arm64 (gcc-aarch64-linux-gnu)"
+    : emulator.every(isInstalled)
+      ? false
+      : "needs qemu-aarch64 (qemu-user)";
+
+describe("arm64", { skip }, () => {
+  const folder = mkdtempSync(join(tmpdir(), "lameduck-arm64-"));
+  const program = join(folder, "lameduck-init");
+  const vectors = join(folder, "vectors");
+  after(() => rmSync(folder, { recursive: true }));
+  before(() => {
+    const command = compiler?.command ?? "";
+    compile(command, releaseFlags, programSources(), program);
+    compile(
+      command,
+      releaseFlags,
+      [...librarySources(), join(packageRoot, "test/native/vectors.c")],
+      vectors,
+    );
+  });
+  const start = (...words: string[]): Running => {
+    const [command = "", ...rest] = [...emulator, program, ...words];
+    return new Running(command, rest);
+  };
+
+  test("exit codes and options", async () => {
+    assert.equal((await start("--", "sh", "-c", "exit 42").ended).code, 42);
+    assert.equal((await start("-e", "42", "--", "sh", "-c", "exit 42").ended).code, 0);
+    assert.equal((await start("--", "/no/such/program").ended).code, 127);
+    assert.equal((await start("--floor", "soon", "--", "true").ended).code, 2);
+  });
+
+  test("signals are passed on and translated", async () => {
+    const script = 'trap "exit 10" USR1; echo up; while :; do sleep 0.1; done';
+    const shell = start("--no-hold", "--signal", "TERM=USR1", "--", "sh", "-c", script);
+    await shell.line("up");
+    shell.kill("SIGTERM");
+    assert.equal((await shell.ended).code, 10);
+  });
+
+  test("the decision is the same", async () => {
+    const lines = "option floor 0\nsee rate -1 a 10\nsee connection 500 b -\nsee termination 0 - -\nend\n";
+    const ask = async (command: string, ...rest: string[]): Promise<string> => {
+      const asked = new Running(command, rest, { stdio: ["pipe", "pipe", "pipe"] });
+      asked.process.stdin?.end(lines);
+      return (await asked.ended).stdout;
+    };
+    const [command, ...rest] = [...emulator, vectors];
+    assert.match(await ask(command, ...rest), /^\d+ quiet$/);
+  });
+
+  test("the file is for arm64 and small enough for a ConfigMap", async () => {
+    const { stdout } = await run("od", ["-An", "-tx1", "-j18", "-N2", program]);
+    assert.equal(stdout.trim(), "b7 00");
+    const { stdout: size } = await run("stat", ["-c", "%s", program]);
+    assert.ok(Number(size) < 1_000_000, size);
+  });
+});

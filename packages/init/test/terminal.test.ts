@@ -1,0 +1,48 @@
+/** At a terminal: the program is in its foreground, keys reach it, and nothing is held. */
+import assert from "node:assert/strict";
+import { afterEach, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { isInstalled } from "../toolchain/compilers.ts";
+import { initProgram, withoutCompiler } from "./compiled.ts";
+import { commandOf, descendantsOf, endAll, Running } from "./running.ts";
+
+afterEach(endAll);
+const skip = withoutCompiler || (isInstalled("script") ? false : "needs script (util-linux, bsdutils)");
+const serverFile = fileURLToPath(new URL("server.ts", import.meta.url));
+
+/** Under a terminal of its own; what is written to stdin is typed there. */
+function atTerminal(...command: string[]): Running {
+  const quoted = command.map((word) => `'${word}'`).join(" ");
+  return new Running("script", ["-qec", quoted, "/dev/null"], { stdio: ["pipe", "pipe", "pipe"] });
+}
+
+function text(running: Running): string {
+  return running.lines.join("\n");
+}
+
+describe("terminal", { skip }, () => {
+  test("a shell has job control and its exit code is ours", async () => {
+    const shell = atTerminal(initProgram(), "--", "sh", "-c", "read line; echo got $line; exit 3");
+    shell.process.stdin?.write("hello\n");
+    const { code } = await shell.ended;
+    assert.match(text(shell), /got hello/);
+    assert.equal(code, 3);
+  });
+
+  test("Ctrl-C ends the program: 130", async () => {
+    const program = atTerminal(initProgram(), "--", "sh", "-c", "echo up; exec sleep 60");
+    await program.until(() => text(program).includes("up"));
+    program.process.stdin?.write("\x03");
+    assert.equal((await program.ended).code, 130);
+  });
+
+  test("SIGTERM is not held", async () => {
+    const server = atTerminal(initProgram(), "--floor", "20s", "--", process.execPath, serverFile, "0");
+    await server.until(() => text(server).includes("listening"));
+    const init = descendantsOf(server.pid).find((pid) => commandOf(pid) === initProgram());
+    assert.ok(init !== undefined);
+    process.kill(init, "SIGTERM");
+    assert.equal((await server.ended).code, 0);
+    assert.doesNotMatch(text(server), /held/);
+  });
+});
