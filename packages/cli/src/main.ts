@@ -1,5 +1,8 @@
 import { Command, CommanderError } from "commander";
+import { init } from "./init/command.ts";
 import { labCommand } from "./lab/command.ts";
+import { advise } from "./simulate/advise.ts";
+import { simulate } from "./simulate/simulate.ts";
 import { exitCodes, report } from "./failure.ts";
 import { version } from "./version.ts";
 
@@ -12,8 +15,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     .exitOverride()
     .configureHelp({ showGlobalOptions: false })
     .addHelpText("after", "\nExit codes: 0 clean, 1 requests lost, 2 usage, 3 internal.");
-  program.addCommand(labCommand((code) => (exitCode = code)));
-  for (const command of program.commands) command.exitOverride();
+  for (const command of [labCommand((code) => (exitCode = code)), simulate(), advise(), init()])
+    program.addCommand(command.exitOverride());
   try {
     await program.parseAsync([...argv]);
     return exitCode;

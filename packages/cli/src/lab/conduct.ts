@@ -1,4 +1,3 @@
-import { writeFileSync } from "node:fs";
 import {
   buildResults,
   comparisonText,
@@ -10,8 +9,8 @@ import {
   type RemedyResult,
   type Results,
 } from "@lameduck/rollout";
-import { CliError } from "../errors.ts";
 import { exitCodes } from "../failure.ts";
+import { writeOutput } from "../output.ts";
 import { Progress } from "../progress.ts";
 import { version } from "../version.ts";
 import { tryOnYours } from "./farewell.ts";
@@ -96,23 +95,7 @@ function described(settings: LabSettings): Record<string, unknown> {
 
 function publish(results: Results, options: LabOptions, settings: LabSettings): void {
   if (options.json !== "-") process.stdout.write(`\n${comparisonText(results, { stream: process.stdout })}`);
-  if (options.json !== undefined) write(options.json, serialiseResults(results), "--json");
-  if (options.html !== undefined) write(options.html, htmlReport(results), "--html");
+  writeOutput("--json", options.json, () => serialiseResults(results));
+  writeOutput("--html", options.html, () => htmlReport(results));
   if (settings.app.kind === "sample" && options.json !== "-") process.stdout.write(tryOnYours());
-}
-
-function write(file: string, text: string, option: string): void {
-  if (file === "-") {
-    process.stdout.write(text);
-    return;
-  }
-  try {
-    writeFileSync(file, text);
-  } catch (error) {
-    throw new CliError(
-      "LAMEDUCK_CANNOT_WRITE",
-      option,
-      error instanceof Error ? error.message : String(error),
-    );
-  }
 }

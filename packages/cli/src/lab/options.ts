@@ -1,5 +1,6 @@
-import { InvalidArgumentError, Option, type Command } from "commander";
+import { Option, type Command } from "commander";
 import { presets, remedies, senderKinds, usualRemedies } from "@lameduck/rollout";
+import { number, whole } from "../numbers.ts";
 
 /** As commander delivers them: checked one by one, not yet together. */
 export interface LabOptions {
@@ -80,21 +81,3 @@ Examples:
 The server runs as it is, in pods on this machine. Remedies of Lameduck are put around it: the library by --import for
 Node programs, lameduck-init for everything else. Nothing outside this machine is ever sent a request.
 Exit codes: 0 clean, 1 requests lost (with --fail-on-loss), 2 usage, 3 internal, 130 interrupted.`;
-
-function whole(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (!Number.isInteger(value) || text.trim() === "" || value < least || value > most)
-      throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
-    return value;
-  };
-}
-
-function number(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (!Number.isFinite(value) || text.trim() === "" || value < least || value > most)
-      throw new InvalidArgumentError(`It must be a number from ${least} to ${most}.`);
-    return value;
-  };
-}

@@ -1,7 +1,7 @@
-import { accessSync, constants } from "node:fs";
-import { basename, dirname, resolve } from "node:path";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseDuration } from "@lameduck/drain";
+import { initBinary } from "@lameduck/init";
 import {
   findRemedy,
   manifestFromCommand,
@@ -15,6 +15,7 @@ import {
   type Workload,
 } from "@lameduck/rollout";
 import { CliError } from "../errors.ts";
+import { mustBeWritable } from "../output.ts";
 import { readWorkload } from "./manifest-file.ts";
 import type { LabOptions } from "./options.ts";
 import { parseSenders } from "./senders.ts";
@@ -73,7 +74,9 @@ function appOf({ template }: Workload, sample: boolean): App {
   const program = basename(template.containers[0]?.command[0] ?? "");
   return {
     kind: sample ? "sample" : program === "node" ? "node" : "other",
+    program,
     graceSeconds: template.graceSeconds,
+    ...builtInit(),
     register: import.meta.resolve("@lameduck/node/register"),
   };
 }
@@ -115,16 +118,11 @@ function load(options: LabOptions, sample: boolean): LoadOptions {
   };
 }
 
-/** Known before minutes of measuring, not after. */
-function mustBeWritable(option: string, file: string | undefined): void {
-  if (file === undefined || file === "-") return;
+/** Remedies for software other than Node need it; everything else does not. */
+function builtInit(): { init?: string } {
   try {
-    accessSync(dirname(resolve(file)), constants.W_OK);
-  } catch (error) {
-    throw new CliError(
-      "LAMEDUCK_CANNOT_WRITE",
-      option,
-      error instanceof Error ? error.message : String(error),
-    );
+    return { init: initBinary() };
+  } catch {
+    return {};
   }
 }

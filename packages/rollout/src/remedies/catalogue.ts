@@ -69,10 +69,12 @@ function policy(name: string, description: string, settings: Readonly<Record<str
       if (app.kind === "sample") return { env: { ...env, SHUTDOWN: "lameduck" } };
       if (app.kind === "node" && app.register)
         return { env: { ...env, NODE_OPTIONS: `--import ${app.register}` } };
-      if (app.init) return { env, commandPrefix: [app.init, "--"] };
+      if (app.init) return { env, commandPrefix: [app.init, ...softStop(app.program), "--"] };
       return {
         unavailable:
-          app.kind === "node" ? "@lameduck/node is not installed" : "no lameduck-init for this machine",
+          app.kind === "node"
+            ? "@lameduck/node is not installed"
+            : "no lameduck-init: npm run build -w packages/init",
       };
     },
   };
@@ -86,4 +88,10 @@ function onlySample(app: App, shutdown: string): Adjustment | { unavailable: str
   return app.kind === "sample"
     ? sample(app, shutdown)
     : { unavailable: "a program that is not ours does at SIGTERM what it does; that is the row `nothing`" };
+}
+
+/** The signal at which software stops without cutting what it serves, where that is not SIGTERM. */
+function softStop(program: string): string[] {
+  const signal = { haproxy: "USR1", nginx: "QUIT" }[program];
+  return signal === undefined ? [] : ["--signal", `TERM=${signal}`];
 }

@@ -2,6 +2,8 @@
 export interface App {
   /** `sample`: the bundled server, which obeys SHUTDOWN. `node`: a Node program. `other`: any other software. */
   readonly kind: "sample" | "node" | "other";
+  /** The name of the program, without its folder. */
+  readonly program: string;
   readonly graceSeconds: number;
   /** The --import specifier of the zero-code library, for Node programs. */
   readonly register?: string;

@@ -1,0 +1,31 @@
+import { chmodSync, copyFileSync } from "node:fs";
+import { Command, Option } from "commander";
+import { initBinary } from "@lameduck/init";
+import { CliError } from "../errors.ts";
+
+/** `lameduck init`: the static binary, for an image or a ConfigMap. */
+export function init(): Command {
+  return new Command("init")
+    .description(
+      "Print where the lameduck-init binary is, or copy it: PID 1 and preStop hook for software that is not Node (docs/init.md).",
+    )
+    .addOption(new Option("--arch <name>", "for which processor").choices(["x64", "arm64"]))
+    .option("-o, --output <file>", "copy it there, executable")
+    .action(({ arch, output }: { arch?: "x64" | "arm64"; output?: string }) => {
+      const path = initBinary(arch);
+      if (output === undefined) {
+        process.stdout.write(`${path}\n`);
+        return;
+      }
+      try {
+        copyFileSync(path, output);
+        chmodSync(output, 0o755);
+      } catch (error) {
+        throw new CliError(
+          "LAMEDUCK_CANNOT_WRITE",
+          "--output",
+          error instanceof Error ? error.message : String(error),
+        );
+      }
+    });
+}

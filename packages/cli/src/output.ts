@@ -1,0 +1,31 @@
+import { accessSync, constants, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { CliError } from "./errors.ts";
+
+/** Writes what an option asked for; `-` is stdout. */
+export function writeOutput(option: string, file: string | undefined, text: () => string): void {
+  if (file === undefined) return;
+  if (file === "-") {
+    process.stdout.write(text());
+    return;
+  }
+  try {
+    writeFileSync(file, text());
+  } catch (error) {
+    throw new CliError("LAMEDUCK_CANNOT_WRITE", option, messageOf(error));
+  }
+}
+
+/** Known before minutes of measuring, not after. */
+export function mustBeWritable(option: string, file: string | undefined): void {
+  if (file === undefined || file === "-") return;
+  try {
+    accessSync(dirname(resolve(file)), constants.W_OK);
+  } catch (error) {
+    throw new CliError("LAMEDUCK_CANNOT_WRITE", option, messageOf(error));
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
