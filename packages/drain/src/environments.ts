@@ -1,7 +1,8 @@
 /**
  * How fast senders converge differs a thousandfold between clusters and is known to nobody, so the rule keeps many pictures of it at once:
  *
- *     after the deletion nothing happens for D; then each sender lets go after an exponential time of mean m, one in fifty after 4 m.
+ *     after the deletion nothing happens for D; then each sender lets go after an exponential time of mean m; and in half of the pictures
+ *     one sender in fifty is a laggard, of mean 4 m.
  *
  * Every sender's arrivals and silence are likely in some pictures and unlikely in others; the weights follow by Bayes' rule. So the crowd tells
  * what no single sender could: hundreds of clients that each come once a minute fall silent together, and a late withdrawal delays them all.
@@ -20,12 +21,18 @@ const step = 4;
 /** One sender in fifty lags behind the others: a lone straggler on a busy node must not be taken for gone because the rest are. */
 const laggards = 0.02;
 
-/** How many weights a prior has. */
-export const environmentCount = delays.length * means.length;
+/** How likely it is that there are such. A dimension of its own, so that it can be learnt that there are none. */
+const withoutLaggards = 0.7;
+const kinds = [withoutLaggards, 1 - withoutLaggards] as const;
+
+/** How many weights a prior has: by delay, within it by mean, within it without laggards and with them. */
+export const environmentCount = delays.length * means.length * kinds.length;
 
 /** What is believed of environments before anything has been learnt: weights that add up to 1. */
 export function unlearntPrior(): number[] {
-  const weights = delayWeights.flatMap((delay) => meanWeights.map((mean) => delay * mean));
+  const weights = delayWeights.flatMap((delay) =>
+    meanWeights.flatMap((mean) => kinds.map((kind) => delay * mean * kind)),
+  );
   const sum = weights.reduce((total, weight) => total + weight, 0);
   return weights.map((weight) => weight / sum);
 }
@@ -85,22 +92,24 @@ export class Environments {
     const whole = sender.surprise(this.#now - sender.last);
     for (let delay = 0; delay < delays.length; delay++) {
       const begin = delays[delay]! * this.#convergence;
-      const first = delay * means.length;
-      if (begin < this.#now) this.#weigh(sender, rateNow, whole, begin, delay);
+      const first = delay * means.length * kinds.length;
+      if (begin < this.#now) this.#weigh(sender, rateNow, whole, begin, delay, first);
       else this.#notYet(rateNow, whole, begin, first);
     }
   }
 
   /** Requests that cannot be told apart by sender, as a function of the time since senders began to let go and of their mean. */
   addLoss(loss: (since: number, mean: number) => number, rate: number): void {
-    for (let index = 0; index < environmentCount; index++) {
-      const since = this.#now - delays[Math.floor(index / means.length)]! * this.#convergence;
-      const mean = means[index % means.length]! * this.#convergence;
-      this.#losses[index]! +=
-        since > 0
-          ? (1 - laggards) * loss(since, mean) + laggards * loss(since, step * mean)
-          : rate * (mean - since);
-    }
+    let index = 0;
+    for (const delay of delays)
+      for (const mean of means) {
+        const since = this.#now - delay * this.#convergence;
+        const m = mean * this.#convergence;
+        const usual = since > 0 ? loss(since, m) : rate * (m - since);
+        const slow = since > 0 ? loss(since, step * m) : usual;
+        this.#losses[index++]! += usual;
+        this.#losses[index++]! += (1 - laggards) * usual + laggards * slow;
+      }
   }
 
   verdict(): Verdict {
@@ -122,9 +131,10 @@ export class Environments {
 
   /** Nobody can have let go yet: silence speaks against the picture, and everything is still to come. */
   #notYet(rateNow: number, surprise: number, begin: number, first: number): void {
-    for (let mean = 0; mean < means.length; mean++) {
-      this.#logs[first + mean]! -= surprise;
-      this.#losses[first + mean]! += rateNow * (means[mean]! * this.#convergence + begin - this.#now);
+    for (let index = 0; index < means.length * kinds.length; index++) {
+      const m = means[Math.floor(index / kinds.length)]! * this.#convergence;
+      this.#logs[first + index]! -= surprise;
+      this.#losses[first + index]! += rateNow * (m + begin - this.#now);
     }
   }
 
@@ -133,7 +143,7 @@ export class Environments {
    * For each mean m (u = 1/m) it survived y with e^(-u y), and then either still sends, S e^(-u x), or let go before its next
    * arrival, u/(r+u) (1 - S e^(-u x)), with r the rate at which S falls.
    */
-  #weigh(sender: Seen, rateNow: number, whole: number, begin: number, delay: number): void {
+  #weigh(sender: Seen, rateNow: number, whole: number, begin: number, delay: number, first: number): void {
     const still = Math.max(0, sender.last - begin);
     const silence = this.#now - begin - still;
     const before = sender.last < begin ? sender.surprise(begin - sender.last) : 0;
@@ -144,19 +154,19 @@ export class Environments {
       still === 0 ? this.#silentThroughout[delay]! : powers(this.#silent, Math.exp(-silence / this.#slowest));
     const sending = still === 0 ? this.#always : powers(this.#sending, Math.exp(-still / this.#slowest));
     for (let mean = 0; mean < means.length; mean++) {
+      const index = first + mean * kinds.length;
       const m = means[mean]! * this.#convergence;
       const slow = step * m;
       const alive = chance * silent[mean]!;
-      const slowAlive = chance * silent[mean + 1]!;
-      // Both chances are taken relative to a laggard's of having sent so long: none of them can vanish in rounding.
+      const either = alive + (1 - alive) / (1 + rate * m);
+      this.#multiply(index, either, -before - still / m);
+      this.#losses[index]! += (alive / either) * m * rateNow;
+      // Chances are taken relative to a laggard's of having sent so long: none of them can vanish in rounding.
       const usual = (1 - laggards) * sending[mean + 1]! * sending[mean + 1]! * sending[mean + 1]!;
-      const alivePart = usual * alive;
-      const laggardPart = laggards * slowAlive;
-      const gonePart =
-        (usual * (1 - alive)) / (1 + rate * m) + (laggards * (1 - slowAlive)) / (1 + rate * slow);
-      const all = alivePart + laggardPart + gonePart;
-      this.#multiply(delay * means.length + mean, all, -before - still / slow);
-      this.#losses[delay * means.length + mean]! += ((alivePart * m + laggardPart * slow) / all) * rateNow;
+      const slowAlive = chance * silent[mean + 1]!;
+      const all = usual * either + laggards * (slowAlive + (1 - slowAlive) / (1 + rate * slow));
+      this.#multiply(index + 1, all, -before - still / slow);
+      this.#losses[index + 1]! += ((usual * alive * m + laggards * slowAlive * slow) / all) * rateNow;
     }
   }
 

@@ -31,18 +31,26 @@ export function knownHabit(rate: number, silence: number): Habit {
 }
 
 /**
+ * How much more slowly than their longest gap tells the tail of bursty gaps falls: gamma gaps with a coefficient of variation of 3 have tails
+ * 1.4 times as heavy as their longest gap tells, where it is 6 times what a Poisson sender's would be (6^0.2 = 1.4).
+ */
+const burstiness = 0.2;
+
+/**
  * The habit of a sender seen to make `gaps` gaps in `exposure`: the predictive tail S = (t/(t+x))^n (Solow 1993), because a
  * rate learnt from few arrivals is uncertain; and no silence counts for more than its longest gap allows, because arrivals come
- * in bursts: of n Poisson gaps the longest is about (ln n + 0.577)/r, so (ln n + 0.577)/longest is the rate in the tail.
+ * in bursts: of n Poisson gaps the longest is about (ln n + 0.577)/r, and one b times as long speaks of bursts.
  */
 export function learntHabit(gaps: number, exposure: number, longestGap: number, silence: number): Habit {
   const t = Math.max(exposure, 1 / highestRate);
+  const rate = Math.min(gaps / t, highestRate);
   const predictive = gaps * Math.log1p(silence / t);
-  const bursty = longestGap > 0 ? (silence * (Math.log(Math.max(gaps, 1)) + 0.577)) / longestGap : predictive;
+  const expected = Math.log(Math.max(gaps, 1)) + 0.577;
+  const bursts = Math.max(1, (longestGap * rate) / expected) ** burstiness;
   return {
-    rate: Math.min(gaps / t, highestRate),
+    rate,
     rateNow: Math.min(gaps / (t + silence), highestRate),
-    surprise: Math.min(predictive, bursty),
+    surprise: longestGap > 0 ? Math.min(predictive, (silence * expected) / longestGap / bursts) : predictive,
   };
 }
 
