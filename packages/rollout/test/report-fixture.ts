@@ -1,5 +1,5 @@
 import { account, skippedRemedy } from "../src/accounting/index.ts";
-import { random } from "../src/accounting/random.ts";
+import { random } from "../src/model/random.ts";
 import type {
   PodEvent,
   RemedyResult,
@@ -24,7 +24,8 @@ const senders = ["node-1", "node-2", "ingress-1", "lb-1"];
 
 /** A rollout of a few pods under load, made up but consistent: what a sender does after its pod closed is lost. */
 export function madeUp(shape: Shape, seed = 1, pods = 8): RunRecording {
-  const draw = random(seed);
+  const source = random(seed);
+  const draw = (): number => source.next();
   const pod: PodEvent[] = [];
   const sender: SenderEvent[] = [];
   const records: RequestRecord[] = [];

@@ -42,7 +42,7 @@ test("a row per remedy, a section per remedy that ran, pictures with words for t
 });
 
 test("every lost request of a pictured termination is in a mark, with its sentence to hover over", () => {
-  const one = account(madeUp(shapes.at(2)!, 3, 1), { description: "", seed: 1 });
+  const one = account(madeUp(shapes.at(1)!, 3, 1), { description: "", seed: 1 });
   assert.ok(one.lost > 0);
   const marks = [
     ...htmlReport({ ...results, remedies: [one] }).matchAll(/class="lost"><title>(?:([\d,]+) lost here)?/g),

@@ -1,5 +1,5 @@
 import type { Quantiles } from "../model/results.ts";
-import { random } from "./random.ts";
+import { random } from "../model/random.ts";
 
 /** An estimate and its 95 % interval. */
 export interface Interval {
@@ -44,10 +44,10 @@ export function perTermination(losses: readonly number[], seed: number): Interva
   if (n === 0) return { mean: 0, low: 0, high: 0 };
   const mean = average(losses);
   if (losses.every((lost) => lost === 0)) return { mean: 0, low: 0, high: 3 / n };
-  const draw = random(seed);
+  const source = random(seed, "bootstrap");
   const means = Array.from({ length: draws }, () => {
     let sum = 0;
-    for (let i = 0; i < n; i++) sum += losses[Math.floor(draw() * n)]!;
+    for (let i = 0; i < n; i++) sum += losses[Math.floor(source.next() * n)]!;
     return sum / n;
   }).sort((a, b) => a - b);
   return { mean, low: quantile(means, 0.025), high: quantile(means, 0.975) };

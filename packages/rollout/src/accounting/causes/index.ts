@@ -2,7 +2,6 @@ import type { Cause } from "../../model/causes.ts";
 import type { Evidence } from "../evidence.ts";
 import { chose, seen } from "../phrases.ts";
 import { acceptQueue } from "./accept-queue.ts";
-import { generator } from "./generator.ts";
 import { graceOverrun } from "./grace-overrun.ts";
 import { inFlight } from "./in-flight.ts";
 import { keepAliveRace } from "./keep-alive-race.ts";
@@ -16,13 +15,12 @@ import { senderItself } from "./sender-itself.ts";
 
 /**
  * In the order in which they are asked; the first that applies is the cause. What never reached a pod comes first, for nothing can be
- * concluded about a pod from it: the generator, the sender, no endpoint. Then the pod that was not there yet, because its refusals look
+ * concluded about a pod from it: the sender itself, no endpoint (what the generator could not send, C10, is set apart before). Then the pod that was not there yet, because its refusals look
  * like those of one that has left. Then what cut a connection, the more particular first: SIGKILL is also an exit, the accept queue and
  * the keep-alive race are also cuts while closing. Then who found the door closed, or nobody at home. Overload comes last: it is what is
  * left when the pod was serving all the time.
  */
 const rules: readonly Rule[] = [
-  generator,
   senderItself,
   noEndpoint,
   notReady,
