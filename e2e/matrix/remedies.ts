@@ -36,7 +36,7 @@ export function clusterRemedy(name: string): ClusterRemedy | undefined {
   const own = ofInit.find((remedy) => remedy.name === name);
   if (own !== undefined) return own;
   const remedy = findRemedy(name);
-  const adjustment = remedy?.adjust({ kind: "sample", graceSeconds });
+  const adjustment = remedy?.adjust({ kind: "sample", program: "node", graceSeconds });
   if (remedy === undefined || adjustment === undefined || "unavailable" in adjustment) return undefined;
   const { env = {}, preStopSleepSeconds } = adjustment;
   return {

@@ -5,6 +5,7 @@ import { RuntimeEvents, type RuntimeExit } from "../../conformance/runtime-event
 interface PodObject extends KubernetesObject {
   readonly spec: { readonly nodeName?: string };
   readonly status?: {
+    readonly phase?: string;
     readonly podIP?: string;
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
     readonly containerStatuses?: readonly { readonly name: string; readonly containerID?: string }[];
@@ -30,6 +31,8 @@ export class PodObserver implements AsyncDisposable {
   readonly #app: string;
   readonly #pods = new Map<string, Known>();
   readonly #containers = new Map<string, string>();
+  /** Deleted, or failed for good. */
+  readonly #ended = new Set<string>();
   readonly #runtimes: RuntimeEvents[];
   readonly #stop = new AbortController();
   readonly #watching: Promise<void>;
@@ -76,7 +79,8 @@ export class PodObserver implements AsyncDisposable {
     return [
       { at: time, pod, type: "exited", container: "server", ...(killed ? { signal: "SIGKILL" } : { code }) },
       ...(killed ? [{ at: time, pod, type: "killed", container: "server" } as const] : []),
-      { at: time, pod, type: "gone" },
+      // A container that is only restarted leaves its pod, and the pod's endpoint, where they were.
+      ...(this.#ended.has(pod) ? [{ at: time, pod, type: "gone" } as const] : []),
     ];
   }
 
@@ -116,6 +120,7 @@ export class PodObserver implements AsyncDisposable {
       this.events.push({ at, pod: name, type: "deleted", grace: grace * 1_000, why: this.why });
       pod.deleted = true;
     }
+    if (deleting || status?.phase === "Failed") this.#ended.add(name);
     const ready = status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") ?? false;
     if (ready !== pod.ready && !(pod.deleted && !ready))
       this.events.push({ at, pod: name, type: ready ? "ready" : "unready" });

@@ -5,6 +5,7 @@
  *   exit      end at once
  *   ignore    go on serving until SIGKILL
  *   default   no handler at all (Node as PID 1 then ignores the signal as well)
+ *   unready   /readyz says 503; once a probe has seen it, close
  *   delay:N   serve N more seconds, then close
  *   lameduck  Lameduck's library, with its options in the environment (LAMEDUCK_POLICY ...)
  * SIGUSR2 makes it look sick: /livez says 503 for the next ten seconds.
@@ -19,6 +20,7 @@ const slowShare = Number(process.env.SLOW_SHARE ?? 0);
 const slowMs = Number(process.env.SLOW_MS ?? 300);
 const readyAt = Date.now() + Number(process.env.READY_DELAY_MS ?? 0);
 
+let unready = false;
 let sickUntil = 0;
 process.on("SIGUSR2", () => (sickUntil = Date.now() + 10_000));
 
@@ -32,7 +34,11 @@ const server = createServer((request, response) => {
     response.end(body);
   };
   const path = request.url?.split("?")[0];
-  if (path === "/readyz") return answer(Date.now() >= readyAt ? 200 : 503, "");
+  if (path === "/readyz") {
+    answer(Date.now() >= readyAt && !unready ? 200 : 503, "");
+    if (unready) close();
+    return;
+  }
   if (path === "/livez") return answer(Date.now() >= sickUntil ? 200 : 503, "");
   if (path === "/slow" || Math.random() < slowShare) return void setTimeout(answer, slowMs, 200, `${pod}\n`);
   return answer(200, `${pod}\n`);
@@ -42,6 +48,7 @@ server.keepAliveTimeout = 75_000;
 
 const close = () => server.close(() => process.exit(0));
 if (shutdown === "close") process.on("SIGTERM", close);
+else if (shutdown === "unready") process.on("SIGTERM", () => (unready = true));
 else if (shutdown === "exit") process.on("SIGTERM", () => process.exit(0));
 else if (shutdown === "ignore") process.on("SIGTERM", () => undefined);
 else if (shutdown.startsWith("delay:"))
