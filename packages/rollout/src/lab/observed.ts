@@ -28,6 +28,11 @@ export class Observed {
     return [...this.#deleted].filter((pod) => !this.#gone.has(pod)).length;
   }
 
+  /** Whether every one of these senders chooses every one of these pods. */
+  allChoose(senders: readonly string[], pods: readonly string[]): boolean {
+    return senders.every((sender) => pods.every((pod) => this.#chosen.get(sender)?.has(pod)));
+  }
+
   /** Whether some sender still chooses a pod that was deleted: its requests to it are still to be lost, or not. */
   get stale(): boolean {
     return [...this.#chosen.values()].some((pods) => [...pods].some((pod) => this.#deleted.has(pod)));

@@ -57,6 +57,7 @@ export async function runRemedy(run: RemedyRun): Promise<RunRecording> {
       adjustments: run.adjustment,
     });
     await orAborted(stage.ready(), either);
+    await progress("starting", 0, informed(settings, stage, observed, either));
     await fleet.begin();
     await progress("warming up", 0, delay(settings.warmUp, undefined, { signal: either }));
     const countedFrom = clock.now();
@@ -90,6 +91,25 @@ async function withAddresses(settings: LabSettings, network: Network): Promise<L
       address: spec.address ?? (await network.senderAddress(spec.name)),
     })),
   );
+}
+
+/** Health-checked senders take their time to let the first pods in. */
+async function informed(
+  { senders }: LabSettings,
+  { pods }: Stage,
+  observed: Observed,
+  signal: AbortSignal,
+): Promise<void> {
+  const end = Date.now() + longestSettling;
+  const names = senders.map(({ name }) => name);
+  while (
+    !observed.allChoose(
+      names,
+      pods.map(({ name }) => name),
+    ) &&
+    Date.now() < end
+  )
+    await delay(50, undefined, { signal });
 }
 
 /** Requests through senders that have not converged are still lost after the pods have gone: the load goes on until then. */

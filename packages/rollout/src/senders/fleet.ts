@@ -203,7 +203,9 @@ export class SenderFleet implements EndpointListener {
     const { pod } = state.endpoint;
     if (state.listed) this.#states.set(pod, state);
     else this.#states.delete(pod);
-    for (const change of this.#propagator.changes(state, at)) {
+    for (const drawn of this.#propagator.changes(state, at)) {
+      // Before the load begins nobody is late: these pods have long been there.
+      const change = this.#state.idle ? { ...drawn, at } : drawn;
       this.#generator?.tell({ type: "change", change });
       this.#hosts.learn(change);
     }

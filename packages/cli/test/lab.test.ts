@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { parseResults } from "@lameduck/rollout";
+import { run, start } from "./running.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "lameduck-cli-test-"));
+after(() => rmSync(folder, { recursive: true }));
+
+/** Small enough for a busy machine, long enough to lose something. */
+const quick = [
+  "--replicas",
+  "2",
+  "--rps",
+  "100",
+  "--warm-up",
+  "1s",
+  "--propagation",
+  "exactly 1s..2s",
+  "--grace",
+  "15",
+];
+
+test("the bundled sample: closing at SIGTERM loses requests and says why, the evidence loses none", async () => {
+  const file = join(folder, "lab.json");
+  const html = join(folder, "lab.html");
+  const { code, out, err } = await run([
+    "lab",
+    "--remedies",
+    "close,adaptive",
+    ...quick,
+    "--json",
+    file,
+    "--html",
+    html,
+  ]);
+  assert.equal(code, 0, err);
+  const { remedies, seed } = parseResults(readFileSync(file, "utf8"), file);
+  const [close, adaptive] = remedies;
+  assert.equal(seed, 1);
+  assert.ok(close && adaptive);
+  assert.deepEqual([close.terminations, adaptive.terminations], [2, 2]);
+  assert.ok(close.lost > 0, "two seconds of stale senders cannot go unnoticed");
+  assert.equal(close.lostRequests.length, close.lost);
+  assert.ok((close.lostByCause.C1 ?? 0) > 0, JSON.stringify(close.lostByCause));
+  assert.equal(adaptive.lost, 0, JSON.stringify(adaptive.lostRequests.slice(0, 5)));
+  assert.ok(adaptive.hold.max < 15_000 - 1_000, "not because the grace period was spent");
+  assert.match(out, /Shortest hold without a loss: adaptive/);
+  assert.match(out, /lab -- node server\.js/);
+  assert.match(readFileSync(html, "utf8"), /^<!doctype html>/);
+});
+
+test("a server of one's own, with a port of its own, is met where it listens and held by --import", async () => {
+  writeFileSync(
+    join(folder, "server.cjs"),
+    'require("node:http").createServer((q, r) => r.end("mine")).listen(3123);\n',
+  );
+  const { code, out, err } = await run(
+    ["lab", "--remedies", "adaptive", ...quick, "--json", "-", "--", "node", "server.cjs"],
+    { cwd: folder },
+  );
+  assert.equal(code, 0, err);
+  const [adaptive] = parseResults(out, "stdout").remedies;
+  assert.equal(adaptive?.lost, 0, JSON.stringify(adaptive?.lostRequests.slice(0, 5)));
+  assert.deepEqual(
+    adaptive?.each.map(({ killed }) => killed),
+    [false, false],
+  );
+  if (!/shared loopback/.test(err)) assert.match(err, /listens on port 3123/);
+});
+
+test("--fail-on-loss exits with 1 when something was lost", async () => {
+  const { code } = await run(["lab", "--remedies", "nothing", ...quick, "--fail-on-loss"]);
+  assert.equal(code, 1);
+});
+
+test("Ctrl-C keeps what is measured and leaves no process, namespace or file", async () => {
+  const before = leftovers();
+  const lab = start(["lab", "--remedies", "nothing,until-deadline", ...quick]);
+  await lab.said(/\[2\/2\] until-deadline: rolling/);
+  lab.child.kill("SIGINT");
+  const { code, out, err } = await lab.ended;
+  assert.equal(code, 130, err);
+  assert.match(out, /nothing/);
+  assert.match(err, /1 of 2 remedies measured/);
+  assert.deepEqual(leftovers(), before);
+});
+
+function leftovers(): string[] {
+  const processes = execFileSync("ps", ["-eo", "args="], { encoding: "utf8" })
+    .split("\n")
+    .filter((line) => line.includes("samples/shop.js"));
+  return [...processes, ...readdirSync(tmpdir()).filter((name) => /^lameduck-[A-Za-z0-9]{6}$/.test(name))];
+}

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { run } from "./running.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "lameduck-cli-test-"));
+after(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const pod = (container: string): string =>
+  `apiVersion: v1\nkind: Pod\nmetadata: { name: web }\nspec:\n  containers:\n    - ${container}\n`;
+
+const mistakes: [title: string, args: string[], says: RegExp][] = [
+  [
+    "no such command",
+    ["lab", "--", "no-such-program"],
+    /no program "no-such-program".*\[LAMEDUCK_NO_SUCH_COMMAND\]/,
+  ],
+  ["no such manifest", ["lab", "-f", join(folder, "none.yaml")], /--file: .*\[LAMEDUCK_BAD_OPTION\]/],
+  [
+    "manifest that is not YAML",
+    ["lab", "-f", file("a.yaml", "a: [\n")],
+    /a\.yaml:\d+:\d+: .*\[LAMEDUCK_MANIFEST_NOT_YAML\]/,
+  ],
+  [
+    "manifest without a container",
+    ["lab", "-f", file("b.yaml", "apiVersion: v1\nkind: Pod\nmetadata: { name: web }\nspec: {}\n")],
+    /b\.yaml:\d+:\d+: .*\[LAMEDUCK_MANIFEST_/,
+  ],
+  [
+    "manifest with an image only",
+    ["lab", "-f", file("c.yaml", pod("{ name: web, image: nginx, ports: [{ containerPort: 80 }] }"))],
+    /command/,
+  ],
+  ["manifest and command", ["lab", "-f", "x.yaml", "--", "node", "x"], /\[LAMEDUCK_BAD_OPTION\]/],
+  [
+    "unknown remedy",
+    ["lab", "--remedies", "magic"],
+    /"magic" is none of nothing.*\[LAMEDUCK_UNKNOWN_REMEDY\]/,
+  ],
+  ["unknown sender", ["lab", "--senders", "l5:1"], /"l5:1".*\[LAMEDUCK_BAD_OPTION\]/],
+  ["unknown propagation", ["lab", "--propagation", "telepathy"], /\[LAMEDUCK_UNKNOWN_PROPAGATION\]/],
+  ["negative rate", ["lab", "--rps", "-1"], /--rps/],
+  ["unknown option", ["lab", "--speed", "9"], /unknown option '--speed'/],
+  ["unknown command", ["labb"], /unknown command 'labb'/],
+  ["output into no folder", ["lab", "--json", join(folder, "none", "a.json")], /\[LAMEDUCK_CANNOT_WRITE\]/],
+  [
+    "pod that crashes",
+    ["lab", "--replicas", "1", "--", "node", "-e", 'throw new Error("no database")'],
+    /no database.*\[LAMEDUCK_POD_CRASHED\]/,
+  ],
+  ["unknown scenario file", ["simulate", join(folder, "none.yaml")], /\[LAMEDUCK_SCENARIO_UNREADABLE\]/],
+  ["unknown preset", ["simulate", "--senders", "pigeon:3"], /pigeon.*\[LAMEDUCK_/],
+  ["unknown processor", ["init", "--arch", "z80"], /z80/],
+];
+
+for (const [title, args, says] of mistakes)
+  test(`${title}: told in a line or two, exit code 2`, async () => {
+    const { code, out, err } = await run(args);
+    assert.match(err, says);
+    assert.equal(code, 2, err);
+    assert.equal(out, "");
+    assert.doesNotMatch(err, /^\s+at /m, "no stack trace");
+  });
+
+test("--help and --version exit with 0", async () => {
+  for (const args of [
+    ["--help"],
+    ["lab", "--help"],
+    ["simulate", "--help"],
+    ["advise", "--help"],
+    ["init", "--help"],
+    ["--version"],
+  ])
+    assert.equal((await run(args)).code, 0, args.join(" "));
+});

@@ -1,0 +1,52 @@
+/**
+ * Writes docs/errors.md from the catalogues in the code; `--check` only compares, and exits with 1 where they differ. A code is any
+ * `LAMEDUCK_...` key of an exported object whose name ends in "Errors".
+ */
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { resolve } from "node:path";
+
+const page = new URL("../docs/errors.md", import.meta.url);
+
+const titles: Record<string, string> = {
+  drain: "The decision (options of every policy)",
+  node: "@lameduck/node",
+  rollout: "lab: manifests, stage, load, results",
+  simulator: "simulate and advise",
+  cli: "Command line",
+  init: "lameduck-init",
+};
+
+const files = globSync("packages/*/dist/**/errors.js").sort();
+const sections = new Map<string, Map<string, string>>();
+for (const file of files) {
+  const [, name = ""] = file.split("/");
+  const exported = (await import(pathToFileURL(resolve(file)).href)) as Record<string, unknown>;
+  for (const [key, catalogue] of Object.entries(exported)) {
+    if (!key.endsWith("Errors") || typeof catalogue !== "object" || catalogue === null) continue;
+    const section = sections.get(name) ?? new Map<string, string>();
+    for (const [code, remedy] of Object.entries(catalogue)) section.set(code, String(remedy));
+    sections.set(name, section);
+  }
+}
+
+const body = Object.entries(titles)
+  .filter(([name]) => sections.has(name))
+  .map(([name, title]) => {
+    const rows = [...sections.get(name)!].map(([code, remedy]) => `- \`${code}\`: ${remedy}.`);
+    return `## ${title}\n\n${rows.join("\n")}`;
+  })
+  .join("\n\n");
+const text = `# Errors
+
+Every mistake has a stable code, the place where it was made, and a remedy. A message reads
+\`error PLACE: PROBLEM [CODE]\` and is followed by the remedy; the exit code is 2.
+
+${body}
+`;
+
+if (!process.argv.includes("--check")) writeFileSync(page, text);
+else if (readFileSync(page, "utf8") !== text) {
+  console.error("docs/errors.md is not what the catalogues say: run node scripts/errors-page.ts");
+  process.exit(1);
+}
