@@ -14,6 +14,8 @@ const checks: [what: string, command: string, ...arguments_: string[]][] = [
   ["formatting", "prettier", "--check", "--log-level", "warn", "."],
   ["types", "tsc", "-b"],
   ["types of the tests", "tsc", "-p", "tsconfig.test.json"],
+  ["types of e2e", "tsc", "-p", "e2e/tsconfig.json"],
+  ["docs/errors.md", "node", "scripts/errors-page.ts", "--check"],
   ["lint", "oxlint", "--type-aware", "--quiet"],
 ];
 
@@ -28,9 +30,9 @@ run(`${tests.length} test files`, [
   ...tests,
 ]);
 
-function run(what: string, [command, ...arguments_]: string[]): void {
+function run(what: string, [command = "", ...arguments_]: readonly string[]): void {
   console.error(`\n${what}`);
-  const { status, signal } = spawnSync(command!, arguments_, { stdio: "inherit" });
+  const { status, signal } = spawnSync(command, arguments_, { stdio: "inherit" });
   if (status === 0) return;
   console.error(`${what}: ${signal ?? `exit ${status}`}`);
   process.exit(1);

@@ -44,7 +44,7 @@ async function start(
   const word = `word-${randomUUID()}`;
   const temporary = mkdtempSync(join(tmpdir(), "lameduck-test-"));
   chmodSync(temporary, 0o777);
-  const [file = "", ...args] = [...prefix, process.execPath, program, choice, word, how];
+  const [file, ...args] = [...prefix, process.execPath, program, choice, word, how];
   const { LAMEDUCK_STAGE: _, NODE_TEST_CONTEXT: __, ...env } = process.env;
   const child = spawn(file, args, { stdio: ["ignore", "pipe", "pipe"], env: { ...env, TMPDIR: temporary } });
   let said = "";
