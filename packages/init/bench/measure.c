@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -77,12 +78,14 @@ static int forward(int count, char *argv[])
 		printf("%.1f\n", now() - begun);
 	}
 	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 	return 0;
 }
 
 static int echo(void)
 {
 	sigset_t set;
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* gone with the init, which `forward` kills */
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "process/child.h"
 #include "process/reap.h"
+#include "traffic/before.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "hold/earlier_run.h"
+#include "traffic/before.h"
 
 #include <poll.h>
 

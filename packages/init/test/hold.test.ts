@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { initProgram, nativeProgram, withoutCompiler } from "./compiled.ts";
+import { initProgram, nativeProgram, sanitized, withoutCompiler } from "./compiled.ts";
 import { Network, senderAddress } from "./network.ts";
 import { commandOf, descendantsOf, endAll, Running, withoutNamespaces } from "./running.ts";
 
@@ -241,6 +241,29 @@ describe("hold", { skip }, () => {
     process.kill(child, "SIGKILL");
     assert.equal((await server.ended).code, 137);
     assert.match(reportOf(server.stderr).because ?? "", /ended by itself/);
+  });
+
+  test("with hardly any memory to be had it holds all the same", { skip: sanitized }, async () => {
+    await using network = await Network.create();
+    // 1.5 MB of addresses: enough for the programs themselves, not for tables of connections.
+    const limit = ["prlimit", "--as=1500000"];
+    const flags = ["--log", "json", "--floor", "500ms", "--grace", "8s", "--reserve", "1s"];
+    const [command, ...rest] = network.asPod(
+      ...limit,
+      initProgram(),
+      ...flags,
+      "--",
+      nativeProgram("witness"),
+      "deaf",
+      "80",
+    );
+    const server = new Running(command, rest);
+    await server.line("ready");
+    const traffic = sender(network, 1, { every: 5, for: 1_000 });
+    traffic.process.stdin?.write("go\n");
+    server.kill("SIGTERM");
+    assert.equal((await server.ended).code, 0);
+    assert.ok(reportOf(server.stderr).hold_ms >= 500, server.stderr);
   });
 
   test("hundreds of connections a second, none lost and all counted", async () => {

@@ -19,7 +19,7 @@ struct habit learnt_habit(double gaps, double exposure, double longest_gap, doub
 	double rate = fmin(gaps / t, highest_rate);
 	double predictive = gaps * log1p(silence / t);
 	double expected = log(fmax(gaps, 1)) + 0.577;
-	double bursts = pow(fmax(1, longest_gap * rate / expected), burstiness);
+	double bursts = exp(burstiness * log(fmax(1, longest_gap * rate / expected)));
 	return (struct habit){
 		.rate = rate,
 		.rate_now = fmin(gaps / (t + silence), highest_rate),

@@ -100,7 +100,7 @@ bool hold_step(struct hold *hold, double now)
 	}
 	if (!hold->decision.stop && !traffic_possible(&hold->traffic))
 		hold_force(hold, "nothing listens", now);
-	else if (!hold->decision.stop && traffic_is_stuck(&hold->traffic, now))
+	else if (!hold->decision.stop && traffic_is_stuck(&hold->traffic))
 		hold_force(hold, "the program does not accept connections", now);
 	if (hold->ended_by)
 		hold->decision = drain_decide(&hold->drain, now);

@@ -14,7 +14,8 @@ struct connection {
 	bool held; /* opened after the hold began */
 	uint16_t generation; /* of the dump that saw it last */
 	uint32_t segments;
-	uint64_t bytes;
+	uint64_t bytes; /* received */
+	uint64_t sent;
 	double talking_since; /* ms; NAN while silent */
 };
 

@@ -6,7 +6,7 @@
 #include "../kernel/namespace.h"
 #include "../kernel/proc_tcp.h"
 #include "../kernel/sock_diag.h"
-#include "history.h"
+#include "before.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,14 +29,14 @@ static const double stuck_after = 3000;
 static const uint64_t small = 2048;
 enum { MOST_ARRIVALS_PER_DUMP = 64 };
 
-static void observe(struct traffic *traffic, enum observation_type type, double at, const char *name, double value)
+void traffic_observe(struct traffic *traffic, enum observation_type type, double at, const char *name, double value)
 {
 	drain_observe(traffic->drain, (struct observation){ .type = type, .at = at, .name = name, .value = value });
 }
 
 static void arrive(struct traffic *traffic, const char *sender, double at)
 {
-	observe(traffic, SEEN_CONNECTION, at, sender, 0);
+	traffic_observe(traffic, SEEN_CONNECTION, at, sender, 0);
 	traffic->connections_seen++;
 	traffic->last_arrival = isnan(traffic->last_arrival) ? at : fmax(traffic->last_arrival, at);
 }
@@ -51,81 +51,6 @@ static double long_wait(const struct traffic *traffic)
 {
 	const struct drain_config *config = &traffic->drain->config;
 	return pinned_after * (config->policy == POLICY_ADAPTIVE ? config->convergence : 4000);
-}
-
-struct baseline baseline_read(double now)
-{
-	struct baseline baseline = { .at = now };
-	baseline.known = read_passive_opens(&baseline.opened);
-	if (!read_data_sent(&baseline.data_sent))
-		baseline.data_sent = 0;
-	return baseline;
-}
-
-struct baseline baseline_of_namespace(double now)
-{
-	double age = namespace_age();
-	return (struct baseline){ .known = !isnan(age) && age > 0, .at = now - age * 1000 };
-}
-
-static void collect_past(void *context, const struct tcp_row *row)
-{
-	struct {
-		struct history *history;
-		const struct traffic *traffic;
-	} *collection = context;
-	if (!listens_own(&collection->traffic->listeners, row->local_port))
-		collection->history->foreign += listens_any(&collection->traffic->listeners, row->local_port);
-	else
-		history_take(collection->history, row, collection->traffic->began);
-}
-
-/* Learns senders and probers from the connections of the last minute; returns the rate of all that are none of the unknown. */
-static double learn_past(struct traffic *traffic, const struct baseline *baseline)
-{
-	static struct history history;
-	struct {
-		struct history *history;
-		const struct traffic *traffic;
-	} collection = { &history, traffic };
-	history_init(&history, traffic->began);
-	if (traffic->evidence & EVIDENCE_DIAG)
-		dump_sockets(1u << STATE_TIME_WAIT, false, collect_past, &collection);
-	else if (traffic->evidence & EVIDENCE_SOCKETS)
-		read_proc_tcp(1u << STATE_TIME_WAIT, collect_past, &collection);
-	history_sort(&history);
-	observe(traffic, SEEN_WATCHING, history.count > 0 ? history.complete_from : traffic->began, NULL, 0);
-	for (size_t i = 0; i < history.count; i++)
-		probes_note(&traffic->probes, &history.past[i].peer, history.past[i].at);
-	for (size_t i = 0; i < history.count; i++) {
-		const struct past_connection *past = &history.past[i];
-		if (probes_ignore(&traffic->probes, &past->peer) || probes_expect(&traffic->probes, &past->peer))
-			continue;
-		char name[ADDRESS_TEXT];
-		observe(traffic, SEEN_CONNECTION, past->at, address_format(&past->peer, name), 0);
-	}
-	double from = fmax(history.complete_from, baseline->known ? baseline->at : 0);
-	return ((double)history.count + history.foreign) / fmax(1, traffic->began - from);
-}
-
-/*
- * The rate at which senders came before, less what probes and the senders known by name account for in the last minute. A namespace that has sent
- * no data has answered no request, whoever connected to it.
- */
-static void learn_rate(struct traffic *traffic, const struct baseline *baseline, double known_rate)
-{
-	uint64_t data_sent;
-	double span = traffic->began - baseline->at;
-	if (!(traffic->evidence & EVIDENCE_COUNTERS) || !baseline->known || span <= 0)
-		return;
-	double rate = (double)(traffic->opened - baseline->opened) / span;
-	traffic->rate_before = rate * 1000;
-	double rest = rate - known_rate;
-	if (read_data_sent(&data_sent))
-		rest = fmin(rest, (double)(data_sent - baseline->data_sent) / span - known_rate);
-	/* Probes that left no trace, and connections just being closed, must not look like a rare sender. */
-	if (rest > 0.2 * known_rate && rest * span >= 3)
-		observe(traffic, SEEN_RATE, traffic->began, "before", rest * 1000);
 }
 
 void traffic_begin(struct traffic *traffic, const struct traffic_settings *settings, struct drain *drain,
@@ -148,8 +73,7 @@ void traffic_begin(struct traffic *traffic, const struct traffic_settings *setti
 	traffic->events = subscribe_to_destroyed();
 	if (traffic->events >= 0)
 		traffic->evidence |= EVIDENCE_EVENTS | EVIDENCE_DIAG;
-	double known_rate = learn_past(traffic, baseline);
-	learn_rate(traffic, baseline, known_rate);
+	learn_before(traffic, baseline);
 	traffic_dump(traffic, now);
 }
 
@@ -185,8 +109,10 @@ static void note_talk(struct traffic *traffic, const struct tcp_row *row, struct
 	uint64_t bytes = row->bytes_received - connection->bytes;
 	bool sent = traffic->settings->wait_for_streams && row->unacknowledged > 0;
 	traffic->bytes += (double)bytes;
+	traffic->answered = traffic->answered || row->bytes_sent > connection->sent;
 	connection->segments = row->segments_received;
 	connection->bytes = row->bytes_received;
+	connection->sent = row->bytes_sent;
 	if (segments == 0 && !sent) {
 		connection->talking_since = NAN;
 		return;
@@ -206,8 +132,10 @@ static struct connection *take_new(struct traffic *traffic, const struct tcp_row
 	connection->held = !beginning;
 	connection->segments = row->segments_received;
 	connection->bytes = row->bytes_received;
+	connection->sent = row->bytes_sent;
 	if (beginning)
 		return connection;
+	traffic->answered = traffic->answered || row->bytes_sent > 0;
 	traffic->unexplained--;
 	traffic->bytes += (double)row->bytes_received;
 	talkers_find(&traffic->talkers, &row->peer)->opened = true;
@@ -261,6 +189,7 @@ static void take_ended(void *context, const struct tcp_row *row)
 		return;
 	struct connection *known = connections_find(&traffic->connections, row);
 	bool own = listens_own(&traffic->listeners, row->local_port) && !probes_ignore(&traffic->probes, &row->peer);
+	traffic->answered = traffic->answered || (own && row->bytes_sent > (known ? known->sent : 0));
 	if (known) {
 		if (own)
 			traffic->bytes += (double)(row->bytes_received - known->bytes);
@@ -316,12 +245,12 @@ static void weigh_talker(struct traffic *traffic, struct talker *talker, double 
 	address_format(&talker->peer, name);
 	double latest = fmin(now, fmax(talker->latest, since));
 	if (!lasting && talker->opened) {
-		observe(traffic, SEEN_REQUEST, latest, name, 0);
+		traffic_observe(traffic, SEEN_REQUEST, latest, name, 0);
 	} else if (!lasting) {
 		/* It opens no connections, so what it says on old ones is all that tells whether it still chooses this pod. */
 		unsigned count = talker->segments < MOST_ARRIVALS_PER_DUMP ? talker->segments : MOST_ARRIVALS_PER_DUMP;
 		for (unsigned i = 1; i <= count; i++)
-			observe(traffic, SEEN_CONNECTION, since + (latest - since) * i / count, name, 0);
+			traffic_observe(traffic, SEEN_CONNECTION, since + (latest - since) * i / count, name, 0);
 	}
 	talker->segments = 0;
 }
@@ -339,9 +268,10 @@ static void watch_backlog(struct traffic *traffic, double now)
 	uint32_t backlog = traffic->listeners.backlog;
 	if (backlog == 0)
 		traffic->backlog_since = NAN;
-	else if (isnan(traffic->backlog_since) || backlog < traffic->last_backlog)
+	else if (isnan(traffic->backlog_since) || backlog < traffic->last_backlog || traffic->answered)
 		traffic->backlog_since = now;
 	traffic->last_backlog = backlog;
+	traffic->answered = false;
 }
 
 void traffic_dump(struct traffic *traffic, double now)
@@ -354,12 +284,12 @@ void traffic_dump(struct traffic *traffic, double now)
 	const struct traffic_settings *settings = traffic->settings;
 	if (!first)
 		listeners_read(&traffic->listeners, &settings->ports, &settings->ignored_ports);
-	watch_backlog(traffic, now);
 	if (!(traffic->evidence & EVIDENCE_DIAG) || !dump_sockets(open_states, true, take_open, traffic)) {
 		traffic->evidence &= ~(unsigned)(EVIDENCE_DIAG | EVIDENCE_EVENTS);
 		read_proc_tcp(open_states, take_open, traffic);
 	}
 	connections_sweep(&traffic->connections, traffic->generation);
+	watch_backlog(traffic, now);
 	if (first) {
 		unix_sockets_read(&traffic->unix_now, NULL, NULL, NULL);
 	} else {
@@ -377,7 +307,7 @@ void traffic_dump(struct traffic *traffic, double now)
 		traffic->unexplained = 0;
 	double in_flight = traffic->busy + traffic->listeners.backlog;
 	if (in_flight != traffic->in_flight)
-		observe(traffic, SEEN_IN_FLIGHT, now, NULL, in_flight - traffic->in_flight);
+		traffic_observe(traffic, SEEN_IN_FLIGHT, now, NULL, in_flight - traffic->in_flight);
 	traffic->in_flight = in_flight;
 	traffic->dumped = now;
 	traffic->dump_cost = clock_now() - begun;
@@ -391,7 +321,7 @@ bool traffic_possible(const struct traffic *traffic)
 	return traffic->listeners.own_count > 0 || traffic->unix_now.listener_count > 0 || awaits_datagrams();
 }
 
-bool traffic_is_stuck(const struct traffic *traffic, double now)
+bool traffic_is_stuck(const struct traffic *traffic)
 {
-	return now - traffic->backlog_since >= stuck_after;
+	return traffic->dumped - traffic->backlog_since >= stuck_after;
 }

@@ -62,7 +62,8 @@ struct traffic {
 	double busy; /* connections with work in flight, of the dump going on */
 	double in_flight; /* as told to the decision */
 	uint32_t last_backlog;
-	double backlog_since; /* ms, since when it has not shrunk; NAN while empty */
+	double backlog_since; /* ms, since when it has not shrunk and nothing was answered; NAN while empty */
+	bool answered; /* something was, since the last dump */
 
 	/* For the report. */
 	double rate_before; /* new connections per second; NAN where unknown */
@@ -72,9 +73,7 @@ struct traffic {
 	double last_arrival; /* NAN for none */
 };
 
-struct baseline baseline_read(double now);
-/* As `wait` has it, which was not there when the namespace began: counters from zero at its birth. */
-struct baseline baseline_of_namespace(double now);
+void traffic_observe(struct traffic *traffic, enum observation_type type, double at, const char *name, double value);
 
 void traffic_begin(struct traffic *traffic, const struct traffic_settings *settings, struct drain *drain,
 		   const struct baseline *baseline, double now);
@@ -87,7 +86,7 @@ void traffic_dump(struct traffic *traffic, double now);
 
 /* Anything listens, or at least waits for datagrams. */
 bool traffic_possible(const struct traffic *traffic);
-/* Connections have been waiting for accept() for 3 s and only become more: the program hangs. */
-bool traffic_is_stuck(const struct traffic *traffic, double now);
+/* Connections have been waiting for accept() for 3 s, only become more, and nothing is answered: the program hangs. */
+bool traffic_is_stuck(const struct traffic *traffic);
 
 #endif

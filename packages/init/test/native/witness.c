@@ -7,7 +7,6 @@
  *     witness status                  its own signal masks, process group, session, working directory and descriptors
  *     witness orphans N               leaves N processes to be adopted, which end at once; then waits for SIGTERM
  *     witness leftover                leaves a process that prints "leftover N" for each signal, and exits 7
- *     witness hungry                  takes what memory it can get, then waits for SIGTERM
  *     witness deaf PORT               listens and never accepts
  */
 #include <arpa/inet.h>
@@ -17,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -136,15 +134,6 @@ static void deaf(unsigned port)
 	report(signals, "", SIGTERM);
 }
 
-static void hungry(void)
-{
-	int fd = block_all();
-	for (int i = 0; i < 4096 && mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); i++)
-		;
-	say_ready();
-	report(fd, "", SIGTERM);
-}
-
 int main(int argc, char *argv[])
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -173,8 +162,6 @@ int main(int argc, char *argv[])
 		orphans(number);
 	} else if (strcmp(what, "leftover") == 0) {
 		leftover();
-	} else if (strcmp(what, "hungry") == 0) {
-		hungry();
 	} else if (strcmp(what, "deaf") == 0) {
 		deaf(number);
 	} else {

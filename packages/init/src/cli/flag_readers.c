@@ -1,0 +1,132 @@
+#include "flag_readers.h"
+
+#include "../base/text.h"
+#include "../kernel/namespace.h"
+
+#include <string.h>
+
+static bool bad(struct error *error, enum error_code code, const char *flag, const char *value, const char *what)
+{
+	error_set(error, code, flag, "\"%s\" is no %s", value, what);
+	return false;
+}
+
+bool read_version(struct settings *settings, const char *value, struct error *error)
+{
+	(void)value, (void)error;
+	settings->action = ACTION_VERSION;
+	return true;
+}
+
+bool read_help(struct settings *settings, const char *value, struct error *error)
+{
+	(void)value, (void)error;
+	settings->action = ACTION_HELP;
+	return true;
+}
+
+bool read_license(struct settings *settings, const char *value, struct error *error)
+{
+	(void)value, (void)error;
+	settings->action = ACTION_LICENSE;
+	return true;
+}
+
+bool read_verbose(struct settings *settings, const char *value, struct error *error)
+{
+	(void)value, (void)error;
+	settings->verbosity++;
+	return true;
+}
+
+bool read_expected_code(struct settings *settings, const char *value, struct error *error)
+{
+	uint64_t code;
+	if (!is_number(value, 0, 255, &code))
+		return bad(error, ERROR_BAD_NUMBER, "expect", value, "exit code from 0 to 255");
+	settings->expected_codes[code] = true;
+	return true;
+}
+
+bool read_translation(struct settings *settings, const char *value, struct error *error)
+{
+	return translation_add(&settings->translation, value) ||
+	       bad(error, ERROR_BAD_SIGNAL, "signal", value, "translation of signals");
+}
+
+bool read_rewrite(struct settings *settings, const char *value, struct error *error)
+{
+	return (strchr(value, ':') && translation_add(&settings->translation, value)) ||
+	       bad(error, ERROR_BAD_SIGNAL, "rewrite", value, "pair of signals such as 15:10");
+}
+
+bool read_stop_signal(struct settings *settings, const char *value, struct error *error)
+{
+	int signal = signal_number(value);
+	if (signal == 0)
+		return bad(error, ERROR_BAD_SIGNAL, "stop-signal", value, "signal");
+	settings->stop_signals |= mask_of(signal);
+	return true;
+}
+
+static bool add_port(struct port_list *list, const char *flag, const char *value, struct error *error)
+{
+	uint64_t port;
+	if (!is_number(value, 1, 65535, &port))
+		return bad(error, ERROR_BAD_ADDRESS, flag, value, "port");
+	if (list->count == MOST_PORTS) {
+		error_set(error, ERROR_BAD_ADDRESS, flag, "more than %d of them", MOST_PORTS);
+		return false;
+	}
+	list->ports[list->count++] = (uint16_t)port;
+	return true;
+}
+
+bool read_port(struct settings *settings, const char *value, struct error *error)
+{
+	return add_port(&settings->hold.traffic.ports, "port", value, error);
+}
+
+bool read_ignored_port(struct settings *settings, const char *value, struct error *error)
+{
+	return add_port(&settings->hold.traffic.ignored_ports, "ignore-port", value, error);
+}
+
+bool read_ignored_peer(struct settings *settings, const char *value, struct error *error)
+{
+	struct ignored_peers *ignored = &settings->hold.traffic.ignored_peers;
+	if (ignored->count == MOST_IGNORED) {
+		error_set(error, ERROR_BAD_ADDRESS, "ignore-peer", "more than %d of them", MOST_IGNORED);
+		return false;
+	}
+	struct address_range *range = &ignored->ranges[ignored->count];
+	if (strcmp(value, "gateway") == 0) {
+		range->prefix = 128;
+		ignored->count += default_gateway(&range->address);
+		return true;
+	}
+	if (!address_range_parse(value, range))
+		return bad(error, ERROR_BAD_ADDRESS, "ignore-peer", value, "address, range or \"gateway\"");
+	ignored->count++;
+	return true;
+}
+
+static bool add_path(struct path_list *list, const char *flag, const char *value, struct error *error)
+{
+	if (list->count == MOST_ORDER_FILES) {
+		error_set(error, ERROR_BAD_CHOICE, flag, "more than %d of them", MOST_ORDER_FILES);
+		return false;
+	}
+	list->paths[list->count++] = value;
+	return true;
+}
+
+bool read_wait_for(struct settings *settings, const char *value, struct error *error)
+{
+	return add_path(&settings->hold.order.wait_for, "wait-for", value, error);
+}
+
+bool read_wait_gone(struct settings *settings, const char *value, struct error *error)
+{
+	return add_path(&settings->hold.order.wait_gone, "wait-gone", value, error);
+}
