@@ -62,12 +62,14 @@ export function advise({ scenario, seed }: AdviseOptions): Advice {
   const holds = run(free, [drained("adaptive", unbounded)], { seed })
     .outcomes[0]!.map(({ hold }) => hold)
     .sort((a, b) => a - b);
-  const longest = quantile(holds, 0.99);
+  // Without evidence the rule would wait for tails that this environment does not have: a quarter more than its slowest convergence bounds it.
+  const longest = evidence < 1 ? Math.max(floor, 1.25 * quantile(oracles, 1)) : quantile(holds, 0.99);
   const cap = Math.min(longestHold, roundUp(Math.max(longest, floor + 1_000), 1_000));
   const { prestop } = scenario.pod;
   const grace = Math.max(defaultGrace, roundUp(prestop + cap + reserve, 5_000));
   const settled = { ...scenario, pod: { ...scenario.pod, grace, reserve } };
-  const adaptive = { grace, prestop, reserve, floor, convergence } satisfies DrainOptions;
+  const capped = evidence < 1 ? { cap } : {};
+  const adaptive = { grace, prestop, reserve, floor, convergence, ...capped } satisfies DrainOptions;
   const contenders = [
     drained("adaptive", adaptive),
     drained("nothing", { grace, prestop, reserve, floor: 0, policy: "fixed", delay: 0 }),
@@ -86,7 +88,7 @@ export function advise({ scenario, seed }: AdviseOptions): Advice {
     recommended: {
       policy: "adaptive",
       floor,
-      cap: grace - prestop - reserve,
+      cap: capped.cap ?? grace - prestop - reserve,
       reserve,
       grace,
       convergence,
@@ -100,7 +102,10 @@ export function advise({ scenario, seed }: AdviseOptions): Advice {
         ? `floor ${s(floor)}: a sender makes ${(rate * convergence).toFixed(2)}/${senders} = ${evidence.toPrecision(2)} connections while it converges, so silence says nothing; 99 % of terminations have converged by ${s(quantile(oracles, 0.99))}`
         : `floor ${s(floor)}: the default; a sender makes ${evidence.toPrecision(2)} connections while it converges, so silence soon tells`,
       `reserve ${s(reserve)}: at least 5 s, three mean requests of ${s(meanOf(scenario.traffic.service))}`,
-      `grace ${s(grace)}: preStop ${s(prestop)} + 99 % of holds ${s(longest)} + reserve ${s(reserve)}, rounded up to 5 s, at least Kubernetes' ${s(defaultGrace)}`,
+      evidence < 1
+        ? `cap ${s(cap)}: a quarter more than the slowest convergence simulated, ${s(quantile(oracles, 1))}`
+        : `cap ${s(grace - prestop - reserve)}: all that the grace period leaves; 99 % of holds end by ${s(longest)}`,
+      `grace ${s(grace)}: preStop ${s(prestop)} + longest hold ${s(cap)} + reserve ${s(reserve)}, rounded up to 5 s, at least Kubernetes' ${s(defaultGrace)}`,
       surge.why,
     ],
   };

@@ -55,6 +55,7 @@ export function advicePatch({ recommended: to, scenario }: Advice, container = "
       LAMEDUCK_GRACE_PERIOD: formatDuration(to.grace),
       LAMEDUCK_POLICY: to.policy,
       LAMEDUCK_FLOOR: formatDuration(to.floor),
+      LAMEDUCK_CAP: formatDuration(to.cap),
       LAMEDUCK_RESERVE: formatDuration(to.reserve),
       LAMEDUCK_CONVERGENCE: formatDuration(to.convergence),
     }).flatMap(([name, value]) => [

@@ -35,6 +35,7 @@ export interface PlayedCell extends Cell {
   readonly sleep5: Point;
   readonly sleep15: Point;
   readonly quiet5: Point;
+  readonly quiet15: Point;
   readonly knative: Point;
   readonly wStar: Point;
   readonly istio: Point;
@@ -61,6 +62,7 @@ export function playCell(cell: Cell, terminations: number, seed: number): Played
     drained("sleep 5", { ...unbounded, policy: "fixed", delay: "5s" }),
     drained("sleep 15", { ...unbounded, policy: "fixed", delay: "15s" }),
     drained("quiet 5", { ...unbounded, policy: "quiet", window: "5s" }),
+    drained("quiet 15", { ...unbounded, policy: "quiet", window: "15s" }),
     drained("knative", { ...unbounded, policy: "quiet", window: "30s" }),
     wStar(convergence, drainDefaults.lossBudget, gridGrace),
     istio(),
@@ -71,17 +73,8 @@ export function playCell(cell: Cell, terminations: number, seed: number): Played
     lost: mean(outcomes.map(({ expectedLost }) => expectedLost)),
     hold: mean(outcomes.map(({ hold }) => hold)),
   }));
-  const [adaptive, taught, sleep5, sleep15, quiet5, knative, star, exitOnZero, ...quiets] = points as [
-    Point,
-    Point,
-    Point,
-    Point,
-    Point,
-    Point,
-    Point,
-    Point,
-    ...Point[],
-  ];
+  const [adaptive, taught, sleep5, sleep15, quiet5, quiet15, knative, star, exitOnZero, ...quiets] =
+    points as [Point, Point, Point, Point, Point, Point, Point, Point, Point, ...Point[]];
   return {
     ...cell,
     oracle: mean([...played.oracles]),
@@ -91,6 +84,7 @@ export function playCell(cell: Cell, terminations: number, seed: number): Played
     sleep5,
     sleep15,
     quiet5,
+    quiet15,
     knative,
     wStar: star,
     istio: exitOnZero,

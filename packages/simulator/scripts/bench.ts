@@ -1,0 +1,66 @@
+import { Drain, parseConfig } from "@lameduck/drain";
+import { Random } from "../src/kernel/random.ts";
+import { Simulation } from "../src/kernel/simulation.ts";
+import { drained } from "../src/policies/drained.ts";
+import { run } from "../src/run.ts";
+import { scenarioFrom } from "../src/scenario/parse.ts";
+
+/** What the kernel, a large cluster and one decision cost on this machine. */
+const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+
+for (const pending of [100, 10_000]) {
+  const simulation = new Simulation();
+  const random = new Random("bench");
+  let left = 4_000_000;
+  const again = (): void => {
+    if (left-- > 0) simulation.after(random.exponential(100), again);
+  };
+  for (let index = 0; index < pending; index++) simulation.after(random.exponential(100), again);
+  const started = performance.now();
+  simulation.run();
+  const seconds = (performance.now() - started) / 1_000;
+  say(
+    `kernel, ${pending} events pending: ${(simulation.processed / seconds / 1e6).toFixed(1)} million events/s`,
+  );
+}
+
+const { scenario } = scenarioFrom({
+  name: "large",
+  replicas: 1_000,
+  terminations: 1_000,
+  senders: [{ preset: "idle-kube-proxy", count: 5_000 }],
+  traffic: { total: 20_000 },
+});
+for (const [name, contenders, terminations] of [
+  [
+    "sleep 5 and quiet 5",
+    [drained("sleep", { policy: "fixed", delay: "5s" }), drained("quiet", { policy: "quiet" })],
+    1_000,
+  ],
+  ["adaptive", [drained("adaptive", {})], 100],
+] as const) {
+  const started = performance.now();
+  const played = run({ ...scenario, terminations }, contenders, { seed: 1 });
+  const seconds = (performance.now() - started) / 1_000;
+  say(
+    `5,000 nodes, ${terminations} terminations, 20,000 req/s, ${name}: ${seconds.toFixed(1)} s, ${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MiB, ${played.arrivals} arrivals`,
+  );
+}
+
+for (const senders of [10, 200, 1_024]) {
+  const drain = new Drain(parseConfig({ floor: 0 }));
+  for (let index = 0; index < senders * 20; index++)
+    drain.observe({
+      type: "arrival",
+      at: index * (10_000 / senders),
+      sender: `s${index % senders}`,
+      kind: "connection",
+    });
+  const now = senders * 20 * (10_000 / senders);
+  drain.observe({ type: "termination", at: now });
+  drain.decide(now + 1);
+  const rounds = Math.ceil(2_000 / senders);
+  const started = performance.now();
+  for (let round = 0; round < rounds; round++) drain.decide(now + 1 + round / 10);
+  say(`one decision with ${senders} senders: ${((performance.now() - started) / rounds).toFixed(2)} ms`);
+}
