@@ -16,8 +16,8 @@
 static const uint32_t open_states = 1u << STATE_ESTABLISHED | 1u << STATE_FIN_WAIT1 | 1u << STATE_FIN_WAIT2 |
 				    1u << STATE_CLOSE_WAIT | 1u << STATE_LAST_ACK | 1u << STATE_CLOSING;
 static const double dump_interval = 1000;
-/* At 200 times its own cost between two, dumps take half a percent of a core however many connections there are. */
-static const double dump_share = 200;
+/* At 400 times its own cost between two, dumps take a quarter percent of a core however many connections there are. */
+static const double dump_share = 400;
 /* Talk on one connection, or of a sender that also opens new ones, that has gone on for so long will not end by waiting. */
 static const double lasting_talk = 3000;
 /* A sender that only uses connections it has may just not have converged: it gets 2.5 mean convergence times. */
