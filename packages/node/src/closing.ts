@@ -1,4 +1,5 @@
 import { sleep, type Clock } from "./clock.ts";
+import { emptyQueue } from "./listener.ts";
 import type { ServerWatch } from "./traffic.ts";
 
 /** How often the progress of closing is looked at. */
@@ -23,7 +24,9 @@ export class Closing {
     this.#clock = clock;
   }
 
-  stopListening(): void {
+  async stopListening(): Promise<void> {
+    const listeners = [...this.#watches].flatMap((watch) => watch.listeners);
+    await emptyQueue(listeners, () => this.#accepted());
     for (const watch of this.#watches) {
       watch.stopListening();
       watch.hint(Infinity);
@@ -68,6 +71,12 @@ export class Closing {
   #restless(quiet: number): number {
     let count = 0;
     for (const watch of this.#watches) count += watch.restless(quiet);
+    return count;
+  }
+
+  #accepted(): number {
+    let count = 0;
+    for (const watch of this.#watches) count += watch.accepted;
     return count;
   }
 

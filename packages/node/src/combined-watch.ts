@@ -1,3 +1,4 @@
+import type { Server as NetServer } from "node:net";
 import type { ServerWatch } from "./traffic.ts";
 
 /** One server that speaks several protocols: HTTP/2 with HTTP/1.1 for clients that know no better. */
@@ -6,6 +7,10 @@ export class CombinedWatch implements ServerWatch {
 
   constructor(watches: readonly ServerWatch[]) {
     this.#watches = watches;
+  }
+
+  get listeners(): readonly NetServer[] {
+    return this.#watches[0]?.listeners ?? [];
   }
 
   get listening(): boolean {

@@ -1,7 +1,8 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import { Server as NetServer, type Socket } from "node:net";
+import type { Server as NetServer, Socket } from "node:net";
 import { FreshConnections } from "./fresh.ts";
+import { closeListener } from "./listener.ts";
 import { Senders } from "./senders.ts";
 import type { ServerWatch, WatchContext } from "./traffic.ts";
 import { Upgrades } from "./upgrades.ts";
@@ -63,6 +64,10 @@ export class HttpWatch implements ServerWatch {
   readonly #opened: (socket: Socket) => void;
   readonly #closed: (this: Socket) => void;
 
+  get listeners(): readonly NetServer[] {
+    return [this.#server];
+  }
+
   get listening(): boolean {
     return this.#server.listening;
   }
@@ -104,9 +109,8 @@ export class HttpWatch implements ServerWatch {
   }
 
   stopListening(): void {
-    // The close() of net, because that of http also ends idle connections at once, and a request may be on its way on them.
     this.#stoppedAt = this.#context.now();
-    if (this.#server.listening) NetServer.prototype.close.call(this.#server);
+    closeListener(this.#server);
   }
 
   restless(quiet: number): number {

@@ -5,8 +5,9 @@ import type {
   ServerHttp2Session,
   ServerHttp2Stream,
 } from "node:http2";
-import { Server as NetServer } from "node:net";
 import type { ProbeRequest } from "./probes.ts";
+import type { Server as NetServer } from "node:net";
+import { closeListener } from "./listener.ts";
 import { Senders } from "./senders.ts";
 import type { ServerWatch, WatchContext } from "./traffic.ts";
 
@@ -49,6 +50,10 @@ export class Http2Watch implements ServerWatch {
     server.on("session", this.#opened);
   }
 
+  get listeners(): readonly NetServer[] {
+    return [this.#server];
+  }
+
   get listening(): boolean {
     return this.#server.listening;
   }
@@ -88,8 +93,7 @@ export class Http2Watch implements ServerWatch {
 
   stopListening(): void {
     this.#stopped = true;
-    // The close() of net, because that of http2 closes sessions at once.
-    if (this.#server.listening) NetServer.prototype.close.call(this.#server);
+    closeListener(this.#server);
   }
 
   restless(): number {

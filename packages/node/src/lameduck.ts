@@ -217,7 +217,7 @@ export class Lameduck {
       const { hooks: lameDuckHooks } = await this.#serveOn(report, reason, capAt);
       await this.#others.closeThemselves(signalGate(), () => this.#isListening(), capAt);
       const closingHooks = lameDuckHooks.then(() => this.#hooks.run("closing", finishBy));
-      this.#closing.stopListening();
+      await this.#closing.stopListening();
       const isBusy = (): boolean => this.#evidence.leases > 0;
       await this.#closing.drain(drain.requestQuiet, isBusy, closingHooks, finishBy);
       await this.#hooks.run("closed", endBy);

@@ -1,3 +1,4 @@
+import type { Server as NetServer } from "node:net";
 import type { Health } from "./health.ts";
 import type { IsProbe } from "./probes.ts";
 import type { IsStream } from "./streams.ts";
@@ -34,6 +35,7 @@ export interface ServerWatch {
   tick(): void;
   /** No new connections from here on. */
   stopListening(): void;
+  readonly listeners: readonly NetServer[];
   /** Whether it takes connections. */
   readonly listening: boolean;
   /** Accepted so far; two equal readings one loop turn apart say that the accept queue is empty. */
