@@ -7,7 +7,7 @@ import { policyKinds, type Policy } from "./policy.ts";
 export interface DrainOptions {
   /** Default "adaptive". */
   policy?: Policy["kind"];
-  /** Shortest hold. Time spent in preStop hooks counts towards it. Default 2 s. */
+  /** Shortest hold. Time spent in preStop hooks counts towards it. Default 1 s. */
   floor?: Duration;
   /** Longest hold. Default: grace - prestop - reserve. */
   cap?: Duration;
@@ -50,7 +50,7 @@ export interface DrainConfig {
 
 export const drainDefaults = {
   policy: "adaptive",
-  floor: 2_000,
+  floor: 1_000,
   grace: 30_000,
   prestop: 0,
   reserve: 5_000,

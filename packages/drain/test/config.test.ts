@@ -58,10 +58,10 @@ test("every code of the catalogue is provoked by a test", () => {
   assert.deepEqual([...provoked].sort(), Object.keys(drainErrors).sort());
 });
 
-test("without options: adaptive, 2 s floor, 25 s cap of Kubernetes' 30 s", () => {
+test("without options: adaptive, 1 s floor, 25 s cap of Kubernetes' 30 s", () => {
   assert.deepEqual(parseConfig(), {
     policy: { kind: "adaptive", lossBudget: 0.001, convergence: 4_000 },
-    floor: 2_000,
+    floor: 1_000,
     cap: 25_000,
     prestop: 0,
     requestQuiet: 1_000,

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readFileSync } from "node:fs";
 import { DrainError } from "@lameduck/drain";
+import { variables } from "../src/environment.ts";
 import { LameduckError, nodeErrors } from "../src/errors.ts";
 import { parseSettings, type LameduckOptions } from "../src/settings.ts";
 
@@ -25,12 +27,12 @@ test("outside Kubernetes a floor or policy asked for in code is kept", () => {
 test("in a pod the decision has its own defaults", () => {
   const { drain, deadline } = settings({}, pod);
   assert.equal(drain.policy.kind, "adaptive");
-  assert.equal(drain.floor, 2_000);
+  assert.equal(drain.floor, 1_000);
   assert.equal(deadline, 30_000);
 });
 
 test("any variable of ours means that somebody runs this as a pod", () => {
-  assert.equal(settings({}, { LAMEDUCK_GRACE_PERIOD: "10s" }).drain.floor, 2_000);
+  assert.equal(settings({}, { LAMEDUCK_GRACE_PERIOD: "10s" }).drain.floor, 1_000);
 });
 
 test("every variable reaches its option", () => {
@@ -138,6 +140,15 @@ for (const [title, options, environment, code, place] of mistakes)
       return true;
     });
   });
+
+test("the page lists every code with its remedy, and every variable", () => {
+  const page = readFileSync(new URL("../../../docs/node.md", import.meta.url), "utf8");
+  const listed = [...page.matchAll(/^\| `(LAMEDUCK_[A-Z_]+)` +\| (?!.*`)(.*?) *\|$/gm)].map(
+    ([, code, text]) => [code, text],
+  );
+  assert.deepEqual(listed, Object.entries(nodeErrors));
+  for (const name of Object.keys(variables)) assert.ok(page.includes(`\`${name}\``), name);
+});
 
 test("every code has a remedy and the house's form", () => {
   for (const [code, remedy] of Object.entries(nodeErrors)) {

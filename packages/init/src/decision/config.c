@@ -8,7 +8,7 @@
 
 const char *const policy_names[] = { "fixed", "until-deadline", "quiet", "adaptive", "acknowledged" };
 
-static const double default_floor = 2000;
+static const double default_floor = 1000;
 static const double default_grace = 30000;
 static const double default_prestop = 0;
 static const double default_reserve = 5000;

@@ -40,7 +40,7 @@ export interface AdviseOptions {
   readonly seed: number;
 }
 
-const defaultFloor = 2_000;
+const defaultFloor = 1_000;
 const defaultGrace = 30_000;
 /** Beyond this a pod in lame duck is a cost that people refuse; the advice says what is lost then. */
 const longestHold = 300_000;
