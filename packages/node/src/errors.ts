@@ -2,11 +2,9 @@
 export const nodeErrors = {
   LAMEDUCK_NOT_A_SERVER: "pass what http.createServer(), app.listen() or fastify.server give you",
   LAMEDUCK_ATTACHED_TWICE: "call lameduck() once for each server",
-  LAMEDUCK_SERVER_CLOSED: "attach before the server is closed",
   LAMEDUCK_TERMINATING: "attach servers, hooks and leases before the termination begins",
   LAMEDUCK_BAD_OPTION: "give the option the kind of value named",
   LAMEDUCK_BAD_HOOK: "name each hook once, and let it wait only for hooks of its own phase that exist",
-  LAMEDUCK_BAD_ENVIRONMENT: "correct the environment variable in the pod's manifest",
 } as const;
 
 export type LameduckErrorCode = keyof typeof nodeErrors;
