@@ -19,6 +19,8 @@ export interface RunOptions {
   readonly times: number;
   readonly replicas: number;
   readonly requestsPerSecond: number;
+  /** Share of requests on kept-alive connections; half of them unless given. */
+  readonly pooledShare?: number;
   readonly route: RouteName;
   readonly say: (line: string) => void;
 }
@@ -45,7 +47,7 @@ const warmUpMs = 3_000;
 
 /** Deploys the sample server with a remedy, runs a scenario under load, and accounts for every lost request. */
 export async function runScenario(cluster: Cluster, options: RunOptions): Promise<RunResult> {
-  const { remedy, scenario, replicas, say } = options;
+  const { remedy, scenario, replicas, say, pooledShare = 0.5 } = options;
   const clock = runClock();
   await using stack = new AsyncDisposableStack();
   stack.defer(() => removeApp(cluster));
@@ -82,8 +84,8 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
   const fleet = new Fleet(cluster, {
     clock,
     sources,
-    newPerSecond: options.requestsPerSecond / 2,
-    pooledPerSecond: options.requestsPerSecond / 2,
+    newPerSecond: options.requestsPerSecond * (1 - pooledShare),
+    pooledPerSecond: options.requestsPerSecond * pooledShare,
     slowShare,
     maxSeconds: 600,
     podAt: (address) => pods.podAt(address),
