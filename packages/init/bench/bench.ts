@@ -118,7 +118,7 @@ async function idle({
   await pause(5_000);
   const wakeUps = statusOf(running.pid, "voluntary_ctxt_switches") - before;
   const memory = statusOf(running.pid, "VmHWM");
-  running.kill("SIGKILL");
+  // The program first: once its init is gone nobody could say whose it was. The init ends with it.
   for (const child of descendantsOf(running.pid)) process.kill(child, "SIGKILL");
   await running.ended;
   return { memory, wakeUps };
