@@ -50,8 +50,9 @@ export class Cluster {
       const state = await bringUp({ directory, settings, detached, say, signal });
       return new Cluster(directory, state, await KubernetesApi.fromKubeconfig(state.kubeconfig));
     } catch (error) {
-      await tearDown(directory, { keepLogs: true });
-      say(`the logs of this attempt are in ${failedLogs(directory)}`);
+      // Whoever ends a start on purpose has nothing to look up.
+      await tearDown(directory, { keepLogs: !signal.aborted });
+      if (!signal.aborted) say(`the logs of this attempt are in ${failedLogs(directory)}`);
       throw error;
     }
   }

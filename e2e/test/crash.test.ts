@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { Cluster, leftovers, stateDirectory, whyNot } from "../cluster/index.ts";
+import { failedLogs } from "../cluster/teardown.ts";
 import { quietCluster } from "./support.ts";
 
 const reason = await whyNot();
@@ -41,5 +43,6 @@ describe("after a crash", { skip: reason ?? false }, () => {
     };
     await assert.rejects(Cluster.up({ nodes: 1, say, signal: abort.signal }), /enough/);
     assert.deepEqual(await leftovers(stateDirectory()), []);
+    await assert.rejects(access(failedLogs(stateDirectory())), { code: "ENOENT" });
   });
 });
