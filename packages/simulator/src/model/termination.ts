@@ -55,6 +55,8 @@ class Termination {
   #stoppedAt: number | undefined;
   #reason = "";
   #lastEnd = 0;
+  /** Else the end of a request cannot end the wait, and asking would only cost time. */
+  #waitingForInFlight = false;
 
   constructor(contender: Contender, scenario: Scenario, trace: Trace, random: Random) {
     this.#scenario = scenario;
@@ -141,12 +143,13 @@ class Termination {
     this.#inFlight--;
     if (this.#stoppedAt !== undefined) return;
     this.#stopper.observe({ type: "in-flight", at: this.#simulation.now, change: -1 });
-    if (this.#inFlight === 0) this.#ask();
+    if (this.#inFlight === 0 && this.#waitingForInFlight) this.#ask();
   }
 
   #ask(): void {
     if (this.#stoppedAt !== undefined) return;
     const decision = this.#stopper.decide(this.#simulation.now);
+    this.#waitingForInFlight = !decision.stop && decision.waitingFor === "in-flight";
     if (decision.stop) this.#stop(decision.reason);
     else if (decision.until < Infinity) this.#simulation.at(decision.until, () => this.#ask());
   }

@@ -78,7 +78,7 @@ export const scenarioSchema = z.strictObject({
   name: z.string().default("scenario"),
   summary: z.string().default(""),
   replicas: count.default(10),
-  terminations: count.default(300),
+  terminations: count.default(200),
   rollout: z
     .strictObject({
       kind: z.enum(["deployment", "stateful-set", "isolated"]).default("deployment"),

@@ -64,7 +64,7 @@ export function sweeps(scenario: Scenario): {
     quiet: lengths.map((window) =>
       drained(`quiet ${window / 1_000}`, { ...pod, policy: "quiet", window, floor: 0 }),
     ),
-    adaptive: [1, 0.1, 0.01, 0.001, 0.0001].map((lossBudget) =>
+    adaptive: [1, 0.1, 0.01, 0.001].map((lossBudget) =>
       drained(`adaptive, budget ${lossBudget}`, { ...pod, lossBudget, floor: 0 }),
     ),
   };

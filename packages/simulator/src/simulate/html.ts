@@ -59,7 +59,7 @@ function frontier({ frontier: { fixed, quiet, adaptive }, policies }: Simulation
     [
       curve("fixed delays", colors.fixed, fixed),
       curve("quiet windows", colors.quiet, quiet),
-      curve("adaptive, budgets 1 to 0.0001", colors.adaptive, adaptive),
+      curve("adaptive, budgets 1 to 0.001", colors.adaptive, adaptive),
       {
         name: "named policies",
         color: colors.other,

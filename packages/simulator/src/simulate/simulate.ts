@@ -78,16 +78,16 @@ export function simulate(options: SimulateOptions): Simulation {
   const convergence = meanConvergence(world);
   const named = usualContenders(scenario, options.policy, convergence);
   const swept = sweeps(scenario);
-  const contenders = [...named, ...swept.fixed, ...swept.quiet, ...swept.adaptive];
+  const contenders = [...named, ...swept.fixed, ...swept.quiet];
   const played = run(scenario, contenders, {
     seed,
     ...(options.onProgress ? { onProgress: options.onProgress } : {}),
     ...(options.signal ? { signal: options.signal } : {}),
   });
-  const points = contenders.map((contender, index): FrontierPoint => {
-    const outcomes = played.outcomes[index]!;
-    return { policy: contender.name, hold: mean(outcomes.map(holdOf)), lost: mean(outcomes.map(lostOf)) };
-  });
+  const points = pointsOf(contenders, played);
+  // One curve of the picture, and by far the dearest: fewer terminations draw it as well.
+  const few = { ...scenario, terminations: Math.min(scenario.terminations, 40) };
+  const budgets = options.signal?.aborted ? [] : pointsOf(swept.adaptive, run(few, swept.adaptive, { seed }));
   const from = named.length;
   const upTo = from + swept.fixed.length;
   return {
@@ -102,11 +102,18 @@ export function simulate(options: SimulateOptions): Simulation {
     frontier: {
       fixed: points.slice(from, upTo),
       quiet: points.slice(upTo, upTo + swept.quiet.length),
-      adaptive: points.slice(upTo + swept.quiet.length),
+      adaptive: budgets,
     },
     survival: survivalOf(played),
     example: exampleOf(played, named),
   };
+}
+
+function pointsOf(contenders: readonly Contender[], played: Run): FrontierPoint[] {
+  return contenders.map((contender, index) => {
+    const outcomes = played.outcomes[index]!;
+    return { policy: contender.name, hold: mean(outcomes.map(holdOf)), lost: mean(outcomes.map(lostOf)) };
+  });
 }
 
 /** Requests lost after a stop, their expectation where that is less noisy, and everything else as it happened. */
