@@ -43,8 +43,10 @@ export interface Scenario {
 /** Real pods, a real sender and real load while a scenario goes on. */
 export interface Running {
   readonly stage: Stage;
-  /** Begins the load; what is sent before is no part of the scenario. */
+  /** Begins the load, and with it the senders' lateness: whatever they hear before, they know at once. */
   readonly begin: () => Promise<void>;
+  /** What was to be sent before this moment is no part of the scenario. */
+  readonly countFromNow: () => void;
   /** Waits until something has happened to a pod, or a sender has done something; returns when it was. */
   readonly pod: (type: PodEvent["type"], name?: string) => Promise<number>;
   readonly sender: (type: SenderEvent["type"]) => Promise<number>;
@@ -88,12 +90,17 @@ export async function play(
   });
   context.after(() => stage.stop());
   await stage.ready();
-  await seen.until(() => seen.senderEvents.some((event) => event.type === "added"));
-  let began = Infinity;
+  await seen.until(
+    () => seen.senderEvents.filter((event) => event.type === "added").length >= stage.pods.length,
+  );
+  let countedFrom = Infinity;
   const running: Running = {
     stage,
     begin: async () => {
-      began = await fleet.begin();
+      countedFrom = await fleet.begin();
+    },
+    countFromNow: () => {
+      countedFrom = clock.now();
     },
     pod: (type, name) =>
       seen.find(seen.podEvents, (event) => event.type === type && (name ?? event.pod) === event.pod),
@@ -102,15 +109,15 @@ export async function play(
     losses: (count) => more(seen, () => lostOrUnsent(fleet), count),
   };
   await scenario.act(running);
-  const { records, scheduled, ended } = await fleet.stop();
+  const { records, ended } = await fleet.stop();
   return account(
     {
       remedy: context.name,
       records,
       podEvents: seen.podEvents,
       senderEvents: seen.senderEvents,
-      countedFrom: began,
-      scheduled,
+      countedFrom,
+      scheduled: records.filter((record) => record.intended >= countedFrom).length,
       ended,
     },
     { description: "a scenario", seed: 1 },
