@@ -14,7 +14,6 @@ const titles: Record<string, string> = {
   rollout: "lab: manifests, stage, load, results",
   simulator: "simulate and advise",
   cli: "Command line",
-  init: "lameduck-init",
 };
 
 const files = globSync("packages/*/dist/**/errors.js").sort();
@@ -43,6 +42,11 @@ Every mistake has a stable code, the place where it was made, and a remedy. A me
 \`error PLACE: PROBLEM [CODE]\` and is followed by the remedy; the exit code is 2.
 
 ${body}
+
+## lameduck-init
+
+The program's own messages have codes, too: [init.md](init.md) lists them. \`LAMEDUCK_INIT_NOT_BUILT\` is that of \`lameduck init\` where
+the binary has not been built: \`npm run build -w packages/init\`, with a C compiler.
 `;
 
 if (!process.argv.includes("--check")) writeFileSync(page, text);

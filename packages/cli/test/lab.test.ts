@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { parseResults } from "@lameduck/rollout";
-import { run, start } from "./running.ts";
+import { run, runProgram, start } from "./running.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-cli-test-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -49,7 +49,7 @@ test("the bundled sample: closing at SIGTERM loses requests and says why, the ev
   assert.equal(adaptive.lost, 0, JSON.stringify(adaptive.lostRequests.slice(0, 5)));
   assert.ok(adaptive.hold.max < 15_000 - 1_000, "not because the grace period was spent");
   assert.match(out, /Shortest hold without a loss: adaptive/);
-  assert.match(out, /lab -- node server\.js/);
+  assert.match(out, /lameduck lab -- node server\.js/);
   assert.match(readFileSync(html, "utf8"), /^<!doctype html>/);
 });
 
@@ -58,10 +58,10 @@ test("a server of one's own, with a port of its own, is met where it listens and
     join(folder, "server.cjs"),
     'require("node:http").createServer((q, r) => r.end("mine")).listen(3123);\n',
   );
-  const { code, out, err } = await run(
-    ["lab", "--remedies", "adaptive", ...quick, "--json", "-", "--", "node", "server.cjs"],
-    { cwd: folder },
-  );
+  // As the last line of `npm start` says it, from where a clone stands.
+  const own = join(folder, "server.cjs");
+  const lab = ["lameduck", "lab", "--remedies", "adaptive", ...quick, "--json", "-", "--", "node", own];
+  const { code, out, err } = await runProgram("npx", lab, { cwd: new URL("../../..", import.meta.url) });
   assert.equal(code, 0, err);
   const [adaptive] = parseResults(out, "stdout").remedies;
   assert.equal(adaptive?.lost, 0, JSON.stringify(adaptive?.lostRequests.slice(0, 5)));

@@ -16,16 +16,26 @@ export interface Running {
   readonly ended: Promise<Ended>;
 }
 
-/** Starts the command line as a user does. */
-export function start(
-  args: readonly string[],
-  options: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
-): Running {
-  const child = spawn(process.execPath, [program, ...args], {
-    ...options,
-    env: { ...process.env, ...options.env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+interface Where {
+  readonly cwd?: string | URL;
+}
+
+/** Starts the command line. */
+export function start(args: readonly string[], where?: Where): Running {
+  return startProgram(process.execPath, [program, ...args], where);
+}
+
+export function run(args: readonly string[], where?: Where): Promise<Ended> {
+  return start(args, where).ended;
+}
+
+/** Runs a program to its end. */
+export function runProgram(file: string, args: readonly string[], where?: Where): Promise<Ended> {
+  return startProgram(file, args, where).ended;
+}
+
+function startProgram(file: string, args: readonly string[], where: Where = {}): Running {
+  const child = spawn(file, args, { ...where, stdio: ["ignore", "pipe", "pipe"] });
   let out = "";
   let err = "";
   child.stdout.on("data", (bytes: Buffer) => (out += bytes));
@@ -38,11 +48,4 @@ export function start(
     }
   };
   return { child, said, ended };
-}
-
-export function run(
-  args: readonly string[],
-  options?: { cwd?: string; env?: NodeJS.ProcessEnv },
-): Promise<Ended> {
-  return start(args, options).ended;
 }

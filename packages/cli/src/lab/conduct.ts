@@ -1,6 +1,7 @@
 import {
   buildResults,
   comparisonText,
+  heldAgainstPods,
   htmlReport,
   runLab,
   serialiseResults,
@@ -51,7 +52,7 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
   });
   if (measured.length > 0) publish(results, options, settings);
   if (interrupt.signal.aborted) return exitCodes.interrupted;
-  return options.failOnLoss && measured.some((result) => result.lost > 0)
+  return options.failOnLoss && measured.some((result) => heldAgainstPods(result).lost > 0)
     ? exitCodes.losses
     : exitCodes.clean;
 }
