@@ -154,7 +154,8 @@ describe("hold", { skip }, () => {
     await server.ended;
     const report = reportOf(server.stderr);
     assert.equal(report.connections, 0, server.stderr);
-    assert.equal(report.reason, "idle");
+    // Those before the signal may have left no trace but a count, so that the end may be quiet rather than idle; but they do not go on for 20 s.
+    assert.ok(report.hold_ms < 10_000, server.stderr);
   });
 
   test("SIGINT ends the hold, a second SIGTERM does not", async () => {

@@ -23,6 +23,9 @@ import { parseSenders } from "./senders.ts";
 /** Long comparisons of many rollouts are meant; a load that never ends is not. */
 const longestLoad = "60m";
 
+/** Kubernetes' own ten minutes are too long for a person who waits in front of a terminal. */
+const longestWait = 90;
+
 /** Everything the lab needs, checked. @throws coded errors that name the option or the line of the manifest. */
 export function labSettings(options: LabOptions, command: readonly string[]): LabSettings {
   if (options.file !== undefined && command.length > 0)
@@ -66,6 +69,7 @@ function adjusted(workload: Workload, { replicas, grace }: LabOptions): Workload
   return {
     ...workload,
     replicas: replicas ?? workload.replicas,
+    progressDeadlineSeconds: Math.min(workload.progressDeadlineSeconds, longestWait),
     template: { ...workload.template, graceSeconds: grace ?? workload.template.graceSeconds },
   };
 }
