@@ -88,8 +88,8 @@ export class ProxyObserver implements Disposable {
     const rules = await this.#cluster.inside(this.#node, command).catch(() => "");
     const pattern = iptables
       ? new RegExp(`--to-destination ([0-9.]+):${this.#port}\\b`, "g")
-      : // Chains of dropped endpoints linger; only what the Service still jumps to counts.
-        new RegExp(`goto endpoint-[^\\s,}]*__([0-9.]+)/${this.#port}\\b`, "g");
+      : // As in: numgen random mod 2 map { 0 : 198.18.128.14 . 8080, 1 : 198.18.129.8 . 8080 }
+        new RegExp(`: ([0-9.]+) \\. ${this.#port}\\b`, "g");
     return new Set(Array.from(rules.matchAll(pattern), ([, address = ""]) => address));
   }
 }
