@@ -199,6 +199,12 @@ function newSender(at: number): Sender {
   };
 }
 
+/**
+ * An ingress comes back to this pod with every request meant for it, but behind a balancer of connections a client comes back to any of
+ * the pods, here to one in as many as there are. Which of the two a sender is cannot be seen, so that one in ten is counted.
+ */
+const comeBackHere = 0.1;
+
 /** Requests that would come back make a second stream of arrivals beside the new connections, silent since its own last one. */
 function withAsked(seen: Seen, asked: Asked | undefined, now: number, deletedAt: number): Seen {
   if (!asked || asked.gaps === 0) return seen;
@@ -210,7 +216,7 @@ function withAsked(seen: Seen, asked: Asked | undefined, now: number, deletedAt:
     rateNow: seen.rateNow + rateNow,
     surprise: (quiet) =>
       seen.surprise(quiet) +
-      learntHabit(gaps, exposure, longestGap, Math.max(0, quiet - silentFrom)).surprise,
+      comeBackHere * learntHabit(gaps, exposure, longestGap, Math.max(0, quiet - silentFrom)).surprise,
   };
 }
 

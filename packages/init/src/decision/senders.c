@@ -9,6 +9,9 @@
 
 static const double horizon = 120000;
 
+/* How many of those asked to leave come back to this pod: a balancer of connections has others to choose from, too. */
+static const double come_back_here = 0.1;
+
 /* Weight of the latest gap in the mean of recent ones; fewer than four are chance. */
 static const double recency = 1.0 / 8;
 static const double fewest_recent_gaps = 4;
@@ -218,7 +221,8 @@ static double learnt_surprise(const void *habit, double silence)
 	if (!asked)
 		return surprise;
 	double asked_silence = fmax(0, silence - learnt->asked_silent_from);
-	return surprise + learnt_habit(asked->gaps, asked->exposure, asked->longest_gap, asked_silence).surprise;
+	return surprise +
+	       come_back_here * learnt_habit(asked->gaps, asked->exposure, asked->longest_gap, asked_silence).surprise;
 }
 
 static double told_surprise(const void *habit, double silence)
