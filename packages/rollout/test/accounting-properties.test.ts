@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { account, mergeRuns } from "../src/accounting/index.ts";
 import type { PodEvent, RequestRecord, RunRecording, SenderEvent } from "../src/index.ts";
+import { outcomes } from "../src/model/request.ts";
 
 const meta = { description: "anything", seed: 7 };
 const pods = ["web-1", "web-2", "web-3"];
@@ -47,17 +48,7 @@ const request: fc.Arbitrary<RequestRecord> = fc
     mode: fc.constantFrom("new" as const, "pooled" as const),
     kind: fc.constantFrom("quick" as const, "slow" as const, "large" as const),
     reused: fc.boolean(),
-    outcome: fc.constantFrom<RequestRecord["outcome"]>(
-      "ok",
-      "refused",
-      "unreachable",
-      "reset-before-response",
-      "truncated",
-      "bad-status",
-      "timeout",
-      "wrong-body",
-      "not-sent",
-    ),
+    outcome: fc.constantFrom(...outcomes),
     status: fc.constantFrom(500, 502, 503, 504),
     error: fc.constantFrom("", "ECONNREFUSED", "ECONNRESET", "EMFILE", "ETIMEDOUT"),
     written: fc.boolean(),

@@ -1,18 +1,13 @@
-import type { ConnectionMode, Outcome, RequestKind, RequestRecord } from "../model/request.ts";
+import {
+  outcomes,
+  type ConnectionMode,
+  type Outcome,
+  type RequestKind,
+  type RequestRecord,
+} from "../model/request.ts";
 
 const modes: readonly ConnectionMode[] = ["new", "pooled"];
 const kinds: readonly RequestKind[] = ["quick", "slow", "large"];
-const outcomes: readonly Outcome[] = [
-  "ok",
-  "refused",
-  "unreachable",
-  "reset-before-response",
-  "truncated",
-  "bad-status",
-  "timeout",
-  "wrong-body",
-  "not-sent",
-];
 const sources: readonly (RequestRecord["podKnownBy"] | undefined)[] = [
   undefined,
   "choice",

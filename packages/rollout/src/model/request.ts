@@ -1,21 +1,24 @@
 /** What became of a request, as its client saw it. */
-export type Outcome =
-  | "ok"
+export const outcomes = [
+  "ok",
   /** The connection was refused (RST in answer to SYN). */
-  | "refused"
+  "refused",
   /** No connection within the time allowed, or no route to the host. */
-  | "unreachable"
+  "unreachable",
   /** The connection ended before the first byte of the answer. */
-  | "reset-before-response"
+  "reset-before-response",
   /** The connection ended in the middle of the answer. */
-  | "truncated"
+  "truncated",
   /** 502, 503 or 504, or any other 5xx the app did not mean. */
-  | "bad-status"
-  | "timeout"
+  "bad-status",
+  "timeout",
   /** Complete, but not what the app answers. */
-  | "wrong-body"
+  "wrong-body",
   /** The generator could not send it: no local port, no file descriptor, or out of time. */
-  | "not-sent";
+  "not-sent",
+] as const;
+
+export type Outcome = (typeof outcomes)[number];
 
 /** `new`: a connection of its own. `pooled`: a kept-alive connection of the sender's pool, where one is free. */
 export type ConnectionMode = "new" | "pooled";

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { causes, type Cause } from "../../model/causes.ts";
+import { outcomes } from "../../model/request.ts";
 import type { Results } from "../../model/results.ts";
 
 /*
@@ -12,17 +13,7 @@ const count = z.int().nonnegative();
 const duration = z.number().nonnegative();
 const time = z.number();
 
-const outcome = z.enum([
-  "ok",
-  "refused",
-  "unreachable",
-  "reset-before-response",
-  "truncated",
-  "bad-status",
-  "timeout",
-  "wrong-body",
-  "not-sent",
-]);
+const outcome = z.enum(outcomes);
 const cause = z.enum(Object.keys(causes) as [Cause, ...Cause[]]);
 const stopReason = z.enum(["delay", "floor", "quiet", "idle", "acknowledged", "cap", "forced"]);
 
