@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { comparisonText, lossless, verdictOf } from "../src/report/index.ts";
-import type { Results } from "../src/index.ts";
+import type { RemedyResult, Results } from "../src/index.ts";
 import { madeUpComparison } from "./report-fixture.ts";
 
 const results = madeUpComparison();
@@ -62,6 +62,16 @@ test("what senders cut themselves is told apart and held against no pod", () => 
   assert.equal(verdictOf(own), "no loss");
   const said = comparisonText({ ...results, remedies: [own] });
   assert.match(said, new RegExp(`nothing: ${cut.length} more were cut by senders themselves`));
+});
+
+test("losses at new pods only are not blamed on the way of stopping", () => {
+  const first = results.remedies.at(0)!;
+  const lostRequests = first.lostRequests.map((lost) => ({ ...lost, cause: "C7" as const }));
+  const early: RemedyResult = { ...first, lostRequests, lostByCause: { C7: lostRequests.length } };
+  const text = (remedy: RemedyResult): string =>
+    comparisonText({ ...results, remedies: [remedy] }, { width: 500 });
+  assert.match(text(early), /What nothing lost went to new pods .*\(C7\).* a readinessProbe does\./);
+  assert.doesNotMatch(text(first), /readinessProbe/);
 });
 
 test("nothing terminated proves nothing, a load that was not sent is said", () => {

@@ -1,6 +1,6 @@
 import type { RemedyResult } from "../model/results.ts";
 import { percent, seconds, whole } from "./figures.ts";
-import { lossless } from "./verdict.ts";
+import { heldAgainstPods, lossless } from "./verdict.ts";
 
 /** Which remedy to take, and how much that is worth. */
 export function advice(remedies: readonly RemedyResult[]): string {
@@ -8,7 +8,7 @@ export function advice(remedies: readonly RemedyResult[]): string {
   if (!best) {
     const tested = remedies.some((one) => one.skipped === undefined && one.terminations > 0);
     return tested
-      ? "No remedy lost nothing and stopped within its grace period."
+      ? `No remedy lost nothing and stopped within its grace period.${lostAtTheStartOnly(remedies)}`
       : "No pod was terminated: nothing is proved.";
   }
   const bound = best.lostPerTermination.high;
@@ -23,4 +23,18 @@ export function advice(remedies: readonly RemedyResult[]): string {
     `Shortest hold without a loss: ${best.remedy}, ${seconds(best.hold.p50)} s (median of ${whole(best.terminations)} ` +
     `termination${best.terminations === 1 ? "" : "s"}; ${proof}).${others}`
   );
+}
+
+/** Whoever sees a remedy fail should not look for a better one where the fault is at the other end of a pod's life. */
+function lostAtTheStartOnly(remedies: readonly RemedyResult[]): string {
+  const names = remedies.filter(losesAtTheStartOnly).map((one) => one.remedy);
+  return names.length === 0
+    ? ""
+    : ` What ${names.join(" and ")} lost went to new pods that counted as ready before they listened (C7): no way of stopping mends ` +
+        "that, a readinessProbe does.";
+}
+
+function losesAtTheStartOnly(result: RemedyResult): boolean {
+  const { lost } = heldAgainstPods(result);
+  return lost > 0 && result.killed === 0 && result.lostByCause.C7 === lost;
 }
