@@ -9,15 +9,13 @@ import { ClusterError } from "./errors.ts";
 import { createNodeCgroup } from "./host/cgroups.ts";
 import { connect } from "./host/network.ts";
 import { freePort } from "./host/ports.ts";
-import { cacheDirectory } from "./host/paths.ts";
-import { buildPrograms } from "./host/programs.ts";
-import { requireHost, requireProgram } from "./host/requirements.ts";
+import { requireProgram } from "./host/requirements.ts";
 import { furnishNode, openSandbox, type Sandbox } from "./host/sandbox.ts";
 import { until } from "./host/until.ts";
-import { catalogue } from "./images/catalogue.ts";
-import { giveStore, prepareStore, waitForContainerd } from "./images/store.ts";
+import { giveStore, waitForContainerd } from "./images/store.ts";
 import { nodeRoot, planNode } from "./node.ts";
 import type { Settings } from "./options.ts";
+import { prepare } from "./prepare.ts";
 import { writeState, type ClusterState } from "./state.ts";
 import { identify } from "./host/processes.ts";
 
@@ -37,10 +35,7 @@ export async function bringUp({
   say,
   signal,
 }: BringUp): Promise<ClusterState> {
-  await requireHost(say);
-  const cache = cacheDirectory();
-  const programs = await buildPrograms(cache, say);
-  const store = await prepareStore(await catalogue(programs), programs, cache, say);
+  const { programs, store } = await prepare(say);
   const runc = await requireProgram("runc");
   signal.throwIfAborted();
 

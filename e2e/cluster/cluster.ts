@@ -215,7 +215,7 @@ async function isWhole(state: ClusterState): Promise<boolean> {
 }
 
 /** A crashed run's remains are removed without asking; a cluster somebody uses is not. */
-async function refuseIfInUse(directory: string): Promise<void> {
+export async function refuseIfInUse(directory: string): Promise<void> {
   const state = await readState(directory);
   if (state === undefined || !(await isWhole(state))) return;
   if (state.owner !== undefined && !(await isAlive(state.owner))) return;

@@ -1,9 +1,10 @@
 export { KubernetesApi, type KubernetesObject, type ObjectMeta, type WatchEvent } from "./api.ts";
-export { Cluster } from "./cluster.ts";
+export { Cluster, refuseIfInUse } from "./cluster.ts";
 export type { ComponentState } from "./component.ts";
 export { ClusterError, clusterErrors, type ClusterErrorCode } from "./errors.ts";
 export { stateDirectory } from "./host/paths.ts";
-export { whyNot } from "./host/requirements.ts";
+export { findProgram, requireHost } from "./host/requirements.ts";
+export { whyNot } from "./host/why-not.ts";
 export { until, type UntilOptions } from "./host/until.ts";
 export {
   haproxyImage,
@@ -15,4 +16,5 @@ export {
 } from "./images/catalogue.ts";
 export type { ProxyMode } from "./node.ts";
 export type { ClusterOptions, Settings } from "./options.ts";
+export { prepare } from "./prepare.ts";
 export { leftovers, tearDown } from "./teardown.ts";

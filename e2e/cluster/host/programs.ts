@@ -49,7 +49,7 @@ async function builtOnce(directory: string, build: (into: string) => Promise<voi
 }
 
 /** Kubernetes reports v0.0.0-master unless its version is stamped in; feature gates and kubectl's skew check read it. */
-async function linkerFlags(module: string, go: string): Promise<string> {
+async function linkerFlags(module: Module, go: string): Promise<string> {
   if (module !== "kubernetes") return "-s -w";
   const version = (
     await run(go, ["list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes"], { cwd: join(sources, module) })
@@ -59,10 +59,32 @@ async function linkerFlags(module: string, go: string): Promise<string> {
   return `-s -w ${stamp}.gitVersion=${version} ${stamp}.gitMajor=1 ${stamp}.gitMinor=${minor}`;
 }
 
-async function buildModule(module: string, cache: string, say: (line: string) => void): Promise<string> {
+const modules = ["runtime", "kubernetes", "coredns"] as const;
+type Module = (typeof modules)[number];
+
+async function directoryOf(module: Module, cache: string): Promise<string> {
   const source = join(sources, module);
   const hash = await hashOf(join(source, "go.mod"), join(source, "go.sum"));
-  return builtOnce(join(cache, "programs", `${module}-${hash}`), async (into) => {
+  return join(cache, "programs", `${module}-${hash}`);
+}
+
+/** Whether no Go is needed any more. */
+export async function areBuilt(cache: string): Promise<boolean> {
+  for (const module of modules) if (!(await exists(await directoryOf(module, cache)))) return false;
+  return true;
+}
+
+/** Why Go cannot build our modules here, in Go's words; an older one fetches the version that go.mod names, if it may. */
+export async function goProblem(): Promise<string | undefined> {
+  const go = await findProgram("go");
+  if (go === undefined) return "no go in PATH";
+  const { status, stderr } = await attempt(go, ["env", "GOVERSION"], { cwd: join(sources, "runtime") });
+  return status === 0 ? undefined : stderr.trim();
+}
+
+async function buildModule(module: Module, cache: string, say: (line: string) => void): Promise<string> {
+  const source = join(sources, module);
+  return builtOnce(await directoryOf(module, cache), async (into) => {
     const go = await findProgram("go");
     if (go === undefined)
       throw new ClusterError("LAMEDUCK_CLUSTER_NEEDS_GO", `building ${module}`, "no go in PATH");

@@ -1,5 +1,5 @@
 import { access, constants } from "node:fs/promises";
-import { delimiter, join } from "node:path";
+import { delimiter, isAbsolute, join } from "node:path";
 import { ClusterError } from "../errors.ts";
 import { attempt, run } from "./run.ts";
 
@@ -14,6 +14,7 @@ const debianPrograms: Readonly<Record<string, string>> = {
   openssl: "openssl",
   nsenter: "util-linux",
   setpriv: "util-linux",
+  ps: "procps",
 };
 
 const searchPath = (): readonly string[] => [
@@ -46,19 +47,19 @@ export async function requireProgram(name: string): Promise<string> {
   );
 }
 
-async function missingPackages(): Promise<string[]> {
+export async function missingPackages(): Promise<string[]> {
   const missing = new Set<string>();
   for (const [program, debianPackage] of Object.entries(debianPrograms))
     if ((await findProgram(program)) === undefined) missing.add(debianPackage);
+  if (!(await hasStaticLibrary())) missing.add("libc6-dev");
   return [...missing];
 }
 
-/** Why this machine cannot run the cluster, in one line; undefined when it can. For tests that must say why they did not run. */
-export async function whyNot(): Promise<string | undefined> {
-  if (process.platform !== "linux") return "the test cluster needs Linux";
-  if (process.getuid?.() !== 0) return "the test cluster needs root";
-  if ((await findProgram("go")) === undefined) return "the test cluster needs Go 1.26 (https://go.dev/dl)";
-  return undefined;
+/** Debian's gcc only recommends it. gcc answers with a bare name when it knows no such file. */
+async function hasStaticLibrary(): Promise<boolean> {
+  const gcc = await findProgram("gcc");
+  if (gcc === undefined) return false;
+  return isAbsolute((await attempt(gcc, ["-print-file-name=libc.a"])).stdout.trim());
 }
 
 /** Checks the host; as root it installs what Debian packages can bring. */

@@ -1,0 +1,20 @@
+import { cacheDirectory } from "./host/paths.ts";
+import { buildPrograms, type Programs } from "./host/programs.ts";
+import { requireHost } from "./host/requirements.ts";
+import { catalogue } from "./images/catalogue.ts";
+import { prepareStore } from "./images/store.ts";
+
+export interface Prepared {
+  readonly programs: Programs;
+  /** The images, as every node is given them. */
+  readonly store: string;
+}
+
+/** What takes minutes the first time and nothing afterwards: Debian packages, programs, images. */
+export async function prepare(say: (line: string) => void): Promise<Prepared> {
+  await requireHost(say);
+  const cache = cacheDirectory();
+  const programs = await buildPrograms(cache, say);
+  const store = await prepareStore(await catalogue(programs), programs, cache, say);
+  return { programs, store };
+}

@@ -1,0 +1,106 @@
+/**
+ * `npm run test:cluster`: the tests that need a real Kubernetes. Builds what they need first, so that no test's time limit has to cover a build;
+ * bounds the whole; leaves nothing behind. Where the machine cannot run a cluster it says so in one line and ends with 0. Arguments
+ * narrow the tests to files whose name contains one of them: `npm run test:cluster -- rollout`.
+ */
+import { spawn } from "node:child_process";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  ClusterError,
+  leftovers,
+  prepare,
+  refuseIfInUse,
+  requireHost,
+  stateDirectory,
+  tearDown,
+  whyNot,
+} from "./cluster/index.ts";
+
+const root = join(import.meta.dirname, "..");
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+/** Several times what it takes (docs: e2e/README.md); a hanging run must not hold a CI runner for hours. */
+const limits = { buildMs: 120_000, fileMs: 10 * 60_000, allMs: 25 * 60_000 };
+
+const stop = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  process.once(signal, () => stop.abort(new Error(`ended by ${signal}`)));
+
+/** Runs one of our own programs to its end; returns whether it succeeded. */
+function node(args: readonly string[], timeoutMs: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd: root, stdio: "inherit" });
+    const end = (): void => void child.kill("SIGTERM");
+    const late = setTimeout(() => {
+      say(`test:cluster: ended after ${timeoutMs / 60_000} minutes: ${args.join(" ").slice(0, 100)}`);
+      end();
+    }, timeoutMs);
+    stop.signal.addEventListener("abort", end, { once: true });
+    child.on("error", reject).on("close", (code) => {
+      clearTimeout(late);
+      stop.signal.removeEventListener("abort", end);
+      resolve(code === 0);
+    });
+  });
+}
+
+/** The packages: as the tests import them, and as they go into the images. */
+async function build(): Promise<boolean> {
+  return (
+    (await node(["node_modules/.bin/tsc", "-b"], limits.buildMs)) &&
+    (await node(["packages/init/toolchain/build.ts"], limits.buildMs))
+  );
+}
+
+async function testFiles(wanted: readonly string[]): Promise<string[]> {
+  const directory = join(import.meta.dirname, "test");
+  return (await readdir(directory))
+    .filter((name) => name.endsWith(".test.ts"))
+    .filter((name) => wanted.length === 0 || wanted.some((part) => name.includes(part)))
+    .sort()
+    .map((name) => join(directory, name));
+}
+
+/** Ends what a test that was cut off left running; whether anything resists is told. */
+async function tidy(): Promise<boolean> {
+  await tearDown(stateDirectory());
+  const left = await leftovers(stateDirectory());
+  for (const line of left) say(`test:cluster: left behind: ${line}`);
+  return left.length === 0;
+}
+
+async function main(): Promise<number> {
+  const reason = await whyNot();
+  if (reason !== undefined) {
+    say(`test:cluster: nothing run: ${reason}`);
+    return 0;
+  }
+  await refuseIfInUse(stateDirectory());
+  const files = await testFiles(process.argv.slice(2));
+  if (files.length === 0) {
+    say(`test:cluster: no test file whose name contains ${process.argv.slice(2).join(" or ")}`);
+    return 2;
+  }
+  await requireHost(say);
+  if (!(await build())) return 1;
+  await prepare(say);
+  stop.signal.throwIfAborted();
+  // One file at a time: there is one cluster.
+  const options = ["--test", "--test-concurrency=1", `--test-timeout=${limits.fileMs}`];
+  try {
+    const passed = await node([...options, ...files], limits.allMs);
+    return (await tidy()) && passed ? 0 : 1;
+  } catch (error) {
+    await tidy();
+    throw error;
+  }
+}
+
+try {
+  process.exitCode = await main();
+  if (stop.signal.aborted) process.exitCode = 130;
+} catch (error) {
+  if (error instanceof ClusterError) say(`${error.code} ${error.message}\n  ${error.remedy}`);
+  else say(`test:cluster: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = stop.signal.aborted ? 130 : 3;
+}
