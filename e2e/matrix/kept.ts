@@ -12,6 +12,7 @@ export interface Row {
   readonly proxyMode: ProxyMode;
   readonly proxyLag: readonly string[];
   readonly requestsPerSecond: number;
+  readonly replicas: number;
   readonly recordedAt: string;
   readonly result: RemedyResult;
   /** Of the last run. */

@@ -17,6 +17,8 @@ export interface RunOptions {
   readonly scenario: Scenario;
   /** How often the scenario is run in a row; the load goes on throughout. */
   readonly times: number;
+  /** No repetition begins after so many milliseconds of load. */
+  readonly withinMs?: number;
   readonly replicas: number;
   readonly requestsPerSecond: number;
   /** Share of requests on kept-alive connections; half of them unless given. */
@@ -94,6 +96,7 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
   await sleep(warmUpMs);
   const countedFrom = clock.now();
   for (let time = 1; time <= options.times; time++) {
+    if (clock.now() - countedFrom > (options.withinMs ?? Infinity)) break;
     pods.why = scenario.name;
     await scenario.run({ cluster, pods, app, replicas });
     say(`  ${scenario.name} ${remedy.name} ${time}/${options.times}: ${fleet.sent} requests so far`);
