@@ -10,6 +10,8 @@ export interface PodIdentity {
   readonly uid: string;
   readonly template: PodTemplate;
   readonly network: PodNetwork;
+  /** For its temporary files, which are gone with it as everything is that a container wrote. */
+  readonly temporary: string;
 }
 
 /** Ours and the test runner's own; a container must not take itself for one of them. */
@@ -29,7 +31,7 @@ export function containerEnvironment(
   container: ContainerTemplate,
   image: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const env: Record<string, string> = { ...image, HOSTNAME: pod.hostname };
+  const env: Record<string, string> = { ...image, HOSTNAME: pod.hostname, TMPDIR: pod.temporary };
   for (const [name, value] of Object.entries(pod.network.env)) set(env, name, value);
   // References see what the manifest has set, not the image's variables.
   const declared: Record<string, string> = {};

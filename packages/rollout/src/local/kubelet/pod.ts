@@ -12,6 +12,9 @@ import { ListenerWatch } from "./listeners.ts";
 import { parsePhaseLine } from "./phase-line.ts";
 import { terminateContainers, type Terminable } from "./termination.ts";
 
+/** Beside the volumes, under a name that no volume can have. */
+const temporaryFiles = ".tmp";
+
 export interface PodOptions {
   /** Unique in the run. */
   readonly name: string;
@@ -232,6 +235,7 @@ export class Pod {
       uid: randomUUID(),
       template,
       network,
+      temporary: join(this.#volumes, temporaryFiles),
     };
     return {
       clock,
@@ -289,7 +293,7 @@ export class Pod {
   }
 
   #makeVolumes(): void {
-    for (const volume of this.#options.template.emptyDirs) {
+    for (const volume of [...this.#options.template.emptyDirs, temporaryFiles]) {
       const directory = join(this.#volumes, volume);
       mkdirSync(directory, { recursive: true });
       // As an emptyDir: containers may run as any user.
