@@ -66,6 +66,7 @@ export class Drain {
         return;
       case "termination":
         // A second SIGTERM changes nothing: group signals and forwarding parents deliver it twice.
+        if (this.#terminatedAt === undefined) this.#senders.heldFrom(seen);
         this.#terminatedAt ??= observation.at;
         return;
       case "arrival":

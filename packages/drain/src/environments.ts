@@ -1,3 +1,5 @@
+import { expectedLossOfCrowd } from "./evidence.ts";
+
 /**
  * How fast senders converge differs a thousandfold between clusters and is known to nobody, so the rule keeps many pictures of it at once:
  *
@@ -49,6 +51,21 @@ export interface Seen {
   readonly surprise: (silence: number) => number;
 }
 
+/** What was seen since the deletion of senders that are not told apart. */
+export interface CrowdSeen {
+  /** No fewer than there are. */
+  readonly count: number;
+  /** No less than all of them send together. */
+  readonly rate: number;
+  /** Time from the deletion to the last arrival of any; 0 if there was none. */
+  readonly last: number;
+  /** Those of them whose rates are known. */
+  readonly told: number;
+  readonly toldRate: number;
+  /** No fewer than of those have sent since the deletion. */
+  readonly late: number;
+}
+
 export interface Verdict {
   /** Requests expected to arrive after a stop now. */
   readonly expectedLoss: number;
@@ -64,6 +81,8 @@ export class Environments {
   /** Likelihoods not yet turned into logarithms, of which there are many. */
   readonly #products = new Float64Array(environmentCount).fill(1);
   readonly #losses = new Float64Array(environmentCount);
+  /** Where senders are not told apart: by how much the logarithms may be too high. */
+  #doubts: Float64Array | undefined;
   readonly #silent = new Float64Array(means.length + 1);
   readonly #sending = new Float64Array(means.length + 1);
   /** Most of a crowd has been silent since senders began to let go: by delay, what #silent is then. */
@@ -98,18 +117,56 @@ export class Environments {
     }
   }
 
-  /** Requests that cannot be told apart by sender, as a function of the time since senders began to let go and of their mean. */
-  addLoss(loss: (since: number, mean: number) => number, rate: number): void {
+  /**
+   * Senders that are not told apart: nobody knows which of them sent and which has been silent for how long. How likely a picture makes what was
+   * seen of them lies between
+   *
+   *     at most:   one of them made all late arrivals, and no silence proves anything
+   *     at least:  each late arrival is the last of a sender of its own, and all have been silent throughout, at equal rates
+   *
+   * (the logarithm of `chanceOfSilence` is convex in the rate: equal rates explain silence worst). A picture's loss is at most that of equal senders,
+   * see `expectedLossOfCrowd`, laggards being as likely among all as in the latest to have sent. The verdict is the worst that lies
+   * between: folding senders whose rates are known never makes the stop earlier. Where rates are not known, every arrival counts as a sender by
+   * itself, which is caution enough: there it is "at most".
+   */
+  seeCrowd(crowd: CrowdSeen): void {
+    if (crowd.count <= 0) return;
+    this.#doubts = new Float64Array(environmentCount);
     let index = 0;
     for (const delay of delays)
       for (const mean of means) {
-        const since = this.#now - delay * this.#convergence;
+        const begin = delay * this.#convergence;
         const m = mean * this.#convergence;
-        const usual = since > 0 ? loss(since, m) : rate * (m - since);
-        const slow = since > 0 ? loss(since, step * m) : usual;
-        this.#losses[index++]! += usual;
-        this.#losses[index++]! += (1 - laggards) * usual + laggards * slow;
+        if (begin < this.#now) this.#weighCrowd(crowd, begin, m, index);
+        else
+          for (const at of [index, index + 1]) {
+            this.#losses[at]! += crowd.rate * (m + begin - this.#now);
+            this.#doubts[at] = crowd.toldRate * this.#now;
+          }
+        index += kinds.length;
       }
+  }
+
+  #weighCrowd(crowd: CrowdSeen, begin: number, m: number, index: number): void {
+    const { count, rate, last, told, toldRate, late } = crowd;
+    const slow = step * m;
+    const since = this.#now - begin;
+    const still = Math.max(0, last - begin);
+    const others = Math.max(0, late - 1);
+    const silent = (mean: number): number =>
+      told > 0 ? told * Math.log(chanceOfSilence(since, toldRate / told, mean)) - toldRate * begin : 0;
+    const usualLoss = expectedLossOfCrowd(count, rate, since - still, m);
+    this.#losses[index]! += usualLoss;
+    this.#logs[index]! -= still / m;
+    this.#doubts![index] = others * (still / m) - silent(m);
+    // Relative to a laggard's chance of having sent so long, which cannot vanish in rounding.
+    const usual = (1 - laggards) * Math.exp(-still / m + still / slow);
+    const lagging = laggards / (usual + laggards);
+    const survived = Math.log(usual + laggards) - still / slow;
+    const slowLoss = expectedLossOfCrowd(count, rate, since - still, slow);
+    this.#losses[index + 1]! += (1 - lagging) * usualLoss + lagging * slowLoss;
+    this.#logs[index + 1]! += survived;
+    this.#doubts![index + 1] = -others * survived - silent(slow);
   }
 
   verdict(): Verdict {
@@ -126,7 +183,31 @@ export class Environments {
       weights[index]! /= sum;
       expectedLoss += weights[index]! * this.#losses[index]!;
     }
-    return { expectedLoss, weights };
+    return { expectedLoss: this.#doubts ? this.#worst(expectedLoss, this.#doubts) : expectedLoss, weights };
+  }
+
+  /**
+   * The highest mean loss that weights within the doubts allow: pictures that lose more than it count for the most they may, the others for the
+   * least. Each round raises it, and there are no more rounds than pictures; a few do.
+   */
+  #worst(expectedLoss: number, doubts: Float64Array): number {
+    let worst = expectedLoss;
+    for (let round = 0; round < environmentCount; round++) {
+      const logs = this.#logs.map((log, index) =>
+        this.#losses[index]! > worst ? log : log - doubts[index]!,
+      );
+      const highest = Math.max(...logs);
+      let sum = 0;
+      let loss = 0;
+      for (let index = 0; index < environmentCount; index++) {
+        const weight = Math.exp(logs[index]! - highest);
+        sum += weight;
+        loss += weight * this.#losses[index]!;
+      }
+      if (!(loss / sum > worst)) break;
+      worst = loss / sum;
+    }
+    return worst;
   }
 
   /** Nobody can have let go yet: silence speaks against the picture, and everything is still to come. */
@@ -179,6 +260,12 @@ export class Environments {
       this.#products[index] = 1;
     }
   }
+}
+
+/** The chance that a Poisson sender which may let go at any time, after m on average, is silent for so long. */
+function chanceOfSilence(silence: number, rate: number, m: number): number {
+  const alive = Math.exp(-rate * silence - silence / m);
+  return alive + (1 - alive) / (1 + rate * m);
 }
 
 /** From the slowest mean's exponential to those of the faster ones, by fourth powers. */

@@ -1,5 +1,5 @@
 import { Environments, type Seen, type Verdict } from "./environments.ts";
-import { expectedLossOfCrowd, knownHabit, learntHabit, recentSurprise } from "./evidence.ts";
+import { knownHabit, learntHabit, recentSurprise } from "./evidence.ts";
 
 /** Habits older than this fade: traffic of last night says little about this minute. */
 const horizon = 120_000;
@@ -31,6 +31,8 @@ interface Crowd {
   from: number;
   last: number;
   arrivals: number;
+  /** Of them, since the hold began. */
+  late: number;
   told: number;
   toldRate: number;
 }
@@ -42,6 +44,7 @@ export class SenderTable {
   #crowd: Crowd | undefined;
   #foldedSinceSweep = 0;
   #watchingFrom: number;
+  #heldFrom = Infinity;
 
   constructor(capacity: number, watchingFrom: number) {
     this.#capacity = capacity;
@@ -56,6 +59,10 @@ export class SenderTable {
     this.#watchingFrom = at;
   }
 
+  heldFrom(at: number): void {
+    this.#heldFrom = at;
+  }
+
   arrival(name: string, at: number): void {
     const sender = this.#senders.get(name);
     if (sender) meet(sender, at);
@@ -63,6 +70,7 @@ export class SenderTable {
     else {
       const crowd = this.#crowdAt(at);
       crowd.arrivals++;
+      if (at >= this.#heldFrom) crowd.late++;
       crowd.last = Math.max(crowd.last, at);
     }
   }
@@ -143,22 +151,22 @@ export class SenderTable {
   #addCrowd(environments: Environments, now: number, deletedAt: number): void {
     const crowd = this.#crowd;
     if (!crowd) return;
-    const silence = Math.max(0, now - Math.max(crowd.last, deletedAt));
     const exposure = Math.max(1, crowd.last - crowd.from);
     const arrivals = crowd.arrivals * 0.5 ** (Math.max(0, deletedAt - crowd.last) / horizon);
-    const { rate } = knownHabit(arrivals / exposure + crowd.toldRate, 0);
-    // That some of them still came is evidence of slow convergence; of their silence each member has only a part, so it proves nothing.
-    const last = Math.max(0, Math.min(crowd.last, now) - deletedAt);
-    environments.see({ rate, rateNow: 0, last, surprise: () => 0 });
-    environments.addLoss(
-      (since, mean) => expectedLossOfCrowd(arrivals + crowd.told, rate, Math.min(silence, since), mean),
-      rate,
-    );
+    environments.seeCrowd({
+      count: arrivals + crowd.told,
+      rate: knownHabit(arrivals / exposure + crowd.toldRate, 0).rate,
+      last: Math.max(0, Math.min(crowd.last, now) - deletedAt),
+      told: crowd.told,
+      toldRate: crowd.toldRate,
+      // During preStop they were not counted apart.
+      late: Math.min(crowd.told, deletedAt < this.#heldFrom ? crowd.arrivals : crowd.late),
+    });
   }
 
   #crowdAt(at: number): Crowd {
     this.#foldedSinceSweep++;
-    this.#crowd ??= { from: this.#watchingFrom, last: -Infinity, arrivals: 0, told: 0, toldRate: 0 };
+    this.#crowd ??= { from: this.#watchingFrom, last: -Infinity, arrivals: 0, late: 0, told: 0, toldRate: 0 };
     if (at - this.#crowd.from > horizon) {
       this.#crowd.from = at - (at - this.#crowd.from) / 2;
       this.#crowd.arrivals /= 2;

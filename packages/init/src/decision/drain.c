@@ -58,8 +58,10 @@ void drain_observe(struct drain *drain, struct observation seen)
 		senders_watching_from(&drain->senders, at);
 		return;
 	case SEEN_TERMINATION:
-		if (!drain->terminated)
+		if (!drain->terminated) {
 			drain->terminated_at = seen.at;
+			senders_held_from(&drain->senders, at);
+		}
 		drain->terminated = true;
 		return;
 	case SEEN_CONNECTION:

@@ -105,33 +105,92 @@ void environments_see(struct environments *environments, const struct seen *send
 	}
 }
 
-void environments_add_crowd(struct environments *environments, double count, double rate, double silence)
+/* The chance that a Poisson sender which may let go at any time, after m on average, is silent for so long. */
+static double chance_of_silence(double silence, double rate, double m)
 {
+	double alive = exp(-rate * silence - silence / m);
+	return alive + (1 - alive) / (1 + rate * m);
+}
+
+/* -ln of the chance that all those told are silent, at equal rates: the lowest it can be. */
+static double silence_of_all(const struct crowd_seen *crowd, double begin, double since, double m)
+{
+	if (crowd->told <= 0)
+		return 0;
+	double each = crowd->told_rate / crowd->told;
+	return crowd->told_rate * begin - crowd->told * log(chance_of_silence(since, each, m));
+}
+
+static void weigh_crowd(struct environments *environments, const struct crowd_seen *crowd, double begin, double m,
+			int index)
+{
+	double slow = step * m;
+	double since = environments->now - begin;
+	double still = fmax(0, crowd->last - begin);
+	double others = fmax(0, crowd->late - 1);
+	double usual_loss = expected_loss_of_crowd(crowd->count, crowd->rate, since - still, m);
+	environments->losses[index] += usual_loss;
+	environments->logs[index] -= still / m;
+	environments->doubts[index] = others * (still / m) + silence_of_all(crowd, begin, since, m);
+	double usual = (1 - laggards) * exp(-still / m + still / slow);
+	double lagging = laggards / (usual + laggards);
+	double survived = log(usual + laggards) - still / slow;
+	double slow_loss = expected_loss_of_crowd(crowd->count, crowd->rate, since - still, slow);
+	environments->losses[index + 1] += (1 - lagging) * usual_loss + lagging * slow_loss;
+	environments->logs[index + 1] += survived;
+	environments->doubts[index + 1] = -others * survived + silence_of_all(crowd, begin, since, slow);
+}
+
+void environments_see_crowd(struct environments *environments, const struct crowd_seen *crowd)
+{
+	if (crowd->count <= 0)
+		return;
+	environments->crowded = true;
 	for (int i = 0; i < ENVIRONMENT_COUNT; i += ENVIRONMENT_KINDS) {
-		double delay = delays[i / (ENVIRONMENT_MEANS * ENVIRONMENT_KINDS)];
-		double mean = means[i / ENVIRONMENT_KINDS % ENVIRONMENT_MEANS] * environments->convergence;
-		double since = environments->now - delay * environments->convergence;
-		double quiet = fmin(silence, since);
-		double usual = since > 0 ? expected_loss_of_crowd(count, rate, quiet, mean) : rate * (mean - since);
-		double slow = since > 0 ? expected_loss_of_crowd(count, rate, quiet, step * mean) : usual;
-		environments->losses[i] += usual;
-		environments->losses[i + 1] += (1 - laggards) * usual + laggards * slow;
+		double begin = delays[i / (ENVIRONMENT_MEANS * ENVIRONMENT_KINDS)] * environments->convergence;
+		double m = means[i / ENVIRONMENT_KINDS % ENVIRONMENT_MEANS] * environments->convergence;
+		if (begin < environments->now) {
+			weigh_crowd(environments, crowd, begin, m, i);
+			continue;
+		}
+		for (int kind = 0; kind < ENVIRONMENT_KINDS; kind++) {
+			environments->losses[i + kind] += crowd->rate * (m + begin - environments->now);
+			environments->doubts[i + kind] = crowd->told_rate * environments->now;
+		}
 	}
 }
 
-double environments_expected_loss(struct environments *environments)
+/* The mean loss if pictures that lose more than `bar` count for the most they may, the others for the least. */
+static double loss_above(const struct environments *environments, double bar)
 {
+	double logs[ENVIRONMENT_COUNT];
 	double highest = -INFINITY;
 	for (int i = 0; i < ENVIRONMENT_COUNT; i++) {
-		environments->logs[i] += log(environments->products[i]);
-		environments->products[i] = 1;
-		highest = fmax(highest, environments->logs[i]);
+		bool most = !environments->crowded || environments->losses[i] > bar;
+		logs[i] = environments->logs[i] - (most ? 0 : environments->doubts[i]);
+		highest = fmax(highest, logs[i]);
 	}
 	double sum = 0, loss = 0;
 	for (int i = 0; i < ENVIRONMENT_COUNT; i++) {
-		double weight = exp(environments->logs[i] - highest);
+		double weight = exp(logs[i] - highest);
 		sum += weight;
 		loss += weight * environments->losses[i];
 	}
 	return loss / sum;
+}
+
+double environments_expected_loss(struct environments *environments)
+{
+	for (int i = 0; i < ENVIRONMENT_COUNT; i++) {
+		environments->logs[i] += log(environments->products[i]);
+		environments->products[i] = 1;
+	}
+	double worst = loss_above(environments, -INFINITY);
+	for (int round = 0; environments->crowded && round < ENVIRONMENT_COUNT; round++) {
+		double raised = loss_above(environments, worst);
+		if (!(raised > worst))
+			break;
+		worst = raised;
+	}
+	return worst;
 }

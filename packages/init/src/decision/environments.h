@@ -2,6 +2,8 @@
 #ifndef LAMEDUCK_ENVIRONMENTS_H
 #define LAMEDUCK_ENVIRONMENTS_H
 
+#include <stdbool.h>
+
 #define ENVIRONMENT_DELAYS 8
 #define ENVIRONMENT_MEANS 5
 #define ENVIRONMENT_KINDS 2 /* without laggards, with them */
@@ -16,17 +18,29 @@ struct seen {
 	const void *habit;
 };
 
+/* What was seen since the deletion of senders that are not told apart. */
+struct crowd_seen {
+	double count; /* no fewer than there are */
+	double rate; /* no less than all of them send together */
+	double last; /* from the deletion to the last arrival of any; 0 if there was none */
+	double told; /* those of them whose rates are known */
+	double told_rate;
+	double late; /* no fewer than of those have sent since the deletion */
+};
+
 struct environments {
 	double convergence;
 	double now;
 	double logs[ENVIRONMENT_COUNT];
 	double products[ENVIRONMENT_COUNT];
 	double losses[ENVIRONMENT_COUNT];
+	bool crowded;
+	double doubts[ENVIRONMENT_COUNT]; /* by how much the logarithms may be too high; of a crowd alone */
 };
 
 void environments_init(struct environments *environments, double convergence, double now);
 void environments_see(struct environments *environments, const struct seen *sender, double alike);
-void environments_add_crowd(struct environments *environments, double count, double rate, double silence);
+void environments_see_crowd(struct environments *environments, const struct crowd_seen *crowd);
 double environments_expected_loss(struct environments *environments);
 
 #endif

@@ -18,7 +18,8 @@ static const double fewest_recent_gaps = 4;
 
 void senders_init(struct sender_table *table, size_t capacity, double watching_from)
 {
-	*table = (struct sender_table){ .capacity = capacity, .watching_from = watching_from };
+	*table = (struct sender_table){ .capacity = capacity, .watching_from = watching_from,
+					.held_from = INFINITY };
 }
 
 void senders_free(struct sender_table *table)
@@ -153,6 +154,11 @@ void senders_watching_from(struct sender_table *table, double at)
 	table->watching_from = at;
 }
 
+void senders_held_from(struct sender_table *table, double at)
+{
+	table->held_from = at;
+}
+
 void senders_arrival(struct sender_table *table, const char *name, double at)
 {
 	struct sender *sender = find(table, name);
@@ -164,6 +170,7 @@ void senders_arrival(struct sender_table *table, const char *name, double at)
 		return;
 	struct crowd *crowd = crowd_at(table, at);
 	crowd->arrivals++;
+	crowd->late += at >= table->held_from;
 	crowd->last = fmax(crowd->last, at);
 }
 
@@ -274,28 +281,23 @@ static void see_told(struct environments *environments, double told, double last
 	environments_see(environments, &seen, 1);
 }
 
-static double no_surprise(const void *habit, double silence)
+static void see_crowd(struct environments *environments, const struct sender_table *table, double now,
+		      double deleted_at)
 {
-	(void)habit;
-	(void)silence;
-	return 0;
-}
-
-static void see_crowd(struct environments *environments, const struct crowd *crowd, double now, double deleted_at)
-{
+	const struct crowd *crowd = &table->crowd;
 	if (!crowd->used)
 		return;
-	double silence = fmax(0, now - fmax(crowd->last, deleted_at));
 	double exposure = fmax(1, crowd->last - crowd->from);
 	double arrivals = crowd->arrivals * exp2(-fmax(0, deleted_at - crowd->last) / horizon);
-	double rate = known_habit(arrivals / exposure + crowd->told_rate, 0).rate;
-	struct seen seen = {
-		.rate = rate,
+	struct crowd_seen seen = {
+		.count = arrivals + crowd->told,
+		.rate = known_habit(arrivals / exposure + crowd->told_rate, 0).rate,
 		.last = fmax(0, fmin(crowd->last, now) - deleted_at),
-		.surprise = no_surprise,
+		.told = crowd->told,
+		.told_rate = crowd->told_rate,
+		.late = fmin(crowd->told, deleted_at < table->held_from ? crowd->arrivals : crowd->late),
 	};
-	environments_see(environments, &seen, 1);
-	environments_add_crowd(environments, arrivals + crowd->told, rate, silence);
+	environments_see_crowd(environments, &seen);
 }
 
 double senders_expected_loss(const struct sender_table *table, double now, double deleted, double convergence)
@@ -310,6 +312,6 @@ double senders_expected_loss(const struct sender_table *table, double now, doubl
 		else
 			see_told(&environments, sender->rate, fmax(0, fmin(sender->last, now) - deleted_at));
 	}
-	see_crowd(&environments, &table->crowd, now, deleted_at);
+	see_crowd(&environments, table, now, deleted_at);
 	return environments_expected_loss(&environments);
 }

@@ -33,6 +33,7 @@ struct crowd {
 	double from;
 	double last;
 	double arrivals;
+	double late; /* of them, since the hold began */
 	double told;
 	double told_rate;
 };
@@ -47,11 +48,13 @@ struct sender_table {
 	struct crowd crowd;
 	size_t folded_since_sweep;
 	double watching_from;
+	double held_from; /* INFINITY before the hold */
 };
 
 void senders_init(struct sender_table *table, size_t capacity, double watching_from);
 void senders_free(struct sender_table *table);
 void senders_watching_from(struct sender_table *table, double at);
+void senders_held_from(struct sender_table *table, double at);
 void senders_arrival(struct sender_table *table, const char *name, double at);
 void senders_asked(struct sender_table *table, const char *name, double at);
 void senders_rate(struct sender_table *table, const char *name, double per_millisecond, double at);
