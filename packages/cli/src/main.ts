@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { init } from "./init/command.ts";
 import { labCommand } from "./lab/command.ts";
+import { rolloutCommand } from "./rollout/command.ts";
 import { advise } from "./simulate/advise.ts";
 import { simulate } from "./simulate/simulate.ts";
 import { exitCodes, report } from "./failure.ts";
@@ -15,7 +16,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     .exitOverride()
     .configureHelp({ showGlobalOptions: false })
     .addHelpText("after", "\nExit codes: 0 clean, 1 requests lost, 2 usage, 3 internal.");
-  for (const command of [labCommand((code) => (exitCode = code)), simulate(), advise(), init()])
+  const exit = (code: number): number => (exitCode = code);
+  for (const command of [labCommand(exit), rolloutCommand(exit), simulate(), advise(), init()])
     program.addCommand(command.exitOverride());
   try {
     await program.parseAsync([...argv]);

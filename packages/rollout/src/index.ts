@@ -1,4 +1,5 @@
 export * from "./accounting/index.ts";
+export * from "./kubernetes/index.ts";
 export * from "./lab/index.ts";
 export * from "./local/index.ts";
 export * from "./manifest/index.ts";

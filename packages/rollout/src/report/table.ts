@@ -12,6 +12,12 @@ export interface TextOptions {
   readonly stream?: NodeJS.WriteStream;
   /** Longest line. Default: 110. */
   readonly width?: number;
+  /** Where there is nothing to choose among: what the rows are, what else has to be known, and what is proved instead of advice. */
+  readonly instead?: {
+    readonly title: string;
+    readonly notes: readonly string[];
+    readonly conclusion: string;
+  };
 }
 
 type Paint = (colour: Parameters<typeof styleText>[0], text: string) => string;
@@ -26,14 +32,14 @@ const colours = {
 
 /** The comparison for a terminal: a row per remedy, then why requests were lost, then which remedy to take. */
 export function comparisonText(results: Results, options: TextOptions = {}): string {
-  const { stream, width = 110 } = options;
+  const { stream, width = 110, instead } = options;
   const paint: Paint = (colour, text) => (stream ? styleText(colour, text, { stream }) : text);
   return [
-    ...table(results.remedies, paint, width),
-    ...notes(results.remedies, width),
+    ...table(results.remedies, paint, width, instead?.title),
+    ...notes(results.remedies, width, instead?.notes),
     ...why(results.remedies, paint, width),
     "",
-    ...wrap(advice(results.remedies), width, "", ""),
+    ...wrap(instead?.conclusion ?? advice(results.remedies), width, "", ""),
     "",
   ].join("\n");
 }
@@ -50,7 +56,7 @@ const columns: readonly Column[] = [
   { title: "verdict", align: "left" },
 ];
 
-function table(remedies: readonly RemedyResult[], paint: Paint, width: number): string[] {
+function table(remedies: readonly RemedyResult[], paint: Paint, width: number, title = "remedy"): string[] {
   const rows = remedies.map((result): Cell[] => {
     const verdict = verdictOf(result);
     const last: Cell = { text: verdict, paint: (text) => paint(colours[verdict], text) };
@@ -68,16 +74,18 @@ function table(remedies: readonly RemedyResult[], paint: Paint, width: number): 
       last,
     ];
   });
-  const [head, rule, ...body] = grid(columns, rows, width);
+  const [, ...others] = columns;
+  const [head, rule, ...body] = grid([{ title, align: "left" }, ...others], rows, width);
   return [paint("bold", head!), paint("dim", rule!), ...body];
 }
 
-function notes(remedies: readonly RemedyResult[], width: number): string[] {
+function notes(remedies: readonly RemedyResult[], width: number, more: readonly string[] = []): string[] {
   const said = [
     "pods: terminated. lost: on new + on pooled connections. lost per pod: mean and 95 % interval per termination; after 0, the share of terminations " +
       "that may yet lose something (95 %). hold: p50/p90/max until the pod stopped accepting. oracle: p50/max until the last sender " +
       "had let go of it.",
     ...reservations(remedies),
+    ...more,
   ];
   return ["", ...said.flatMap((note) => wrap(note, width, "", "  "))];
 }

@@ -1,0 +1,114 @@
+import {
+  checkRights,
+  findTarget,
+  inspect,
+  KubernetesClient,
+  openRoute,
+  RouteLoad,
+  runRollout,
+  type OpenRoute,
+  type RolloutProgress,
+  type RolloutSettings,
+} from "@lameduck/rollout";
+import { exitCodes } from "../failure.ts";
+import { Progress } from "../progress.ts";
+import { obtainConsent } from "./consent.ts";
+import type { RolloutOptions } from "./options.ts";
+import { planLines, rightsText } from "./plan.ts";
+import { publish } from "./publish.ts";
+import type { RolloutRequest } from "./settings.ts";
+
+/** Checks, asks, rolls, and shows what was seen; returns the exit code. An interrupt keeps what has been seen. */
+export async function conduct(request: RolloutRequest, options: RolloutOptions): Promise<number> {
+  const client = new KubernetesClient(request.connection);
+  const interrupt = new AbortController();
+  const onSignal = (): void => {
+    if (interrupt.signal.aborted) process.exit(exitCodes.interrupted);
+    process.stderr.write("\nending; once more ends at once and leaves things as they are\n");
+    interrupt.abort(new Error("interrupted"));
+  };
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.on(signal, onSignal);
+  const progress = new Progress();
+  try {
+    const settings = await prepare(client, request, options, progress, interrupt.signal);
+    if (settings === undefined) return exitCodes.clean;
+    const startedAt = new Date();
+    const run = await runRollout(settings, {
+      onProgress: (state) => show(state, progress),
+      say: (line) => progress.say(line),
+      signal: interrupt.signal,
+    });
+    progress.done();
+    return publish(run, { request, options, target: settings.target, startedAt });
+  } catch (error) {
+    if (!interrupt.signal.aborted) throw error;
+    progress.say("interrupted; nothing was changed");
+    return exitCodes.interrupted;
+  } finally {
+    progress.done();
+    client.close();
+    for (const signal of signals) process.off(signal, onSignal);
+  }
+}
+
+/** @returns undefined for a dry run. */
+async function prepare(
+  client: KubernetesClient,
+  request: RolloutRequest,
+  options: RolloutOptions,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<RolloutSettings | undefined> {
+  const { reference, action } = request;
+  // Who lacks a right needs to see which ones to ask for, above all.
+  if (options.dryRun) process.stdout.write(rightsText(request));
+  const { allowed, warnings } = await checkRights(client, reference, action);
+  const target = await findTarget(client, reference);
+  const routes = await Promise.all(request.routes.map((route) => openRoute(route)));
+  const notes = [...warnings, ...(await inspect(client, target, action, routes))];
+  for (const line of planLines(request, options, target, routes)) progress.say(line);
+  for (const note of notes) progress.say(`note: ${note}`);
+  if (options.dryRun) {
+    progress.say("dry run: nothing was changed, and each URL was asked once");
+    return undefined;
+  }
+  await obtainConsent(request, options.yes ?? false, signal);
+  return {
+    client,
+    target,
+    action,
+    allowed,
+    routes: routes.map(({ name }) => name),
+    load: loadOf(request, options, routes),
+    warmUp: request.warmUp,
+    settle: request.settle,
+    timeout: request.timeout,
+  };
+}
+
+function loadOf(
+  { pooledShare, duration }: RolloutRequest,
+  { rps, requestsMax, seed }: RolloutOptions,
+  routes: readonly OpenRoute[],
+): RolloutSettings["load"] {
+  if (routes.length === 0) return undefined;
+  return (clock) =>
+    RouteLoad.start({
+      clock,
+      routes,
+      rate: rps,
+      pooledShare,
+      timeout: 10_000,
+      maxDuration: duration,
+      maxRequests: requestsMax,
+      seed,
+    });
+}
+
+function show({ stage, words, sent, failed, terminating }: RolloutProgress, progress: Progress): void {
+  progress.update(
+    stage,
+    `${words === "" ? "" : `${words}; `}${sent} sent, ${failed} failed, ${terminating} terminating`,
+  );
+}

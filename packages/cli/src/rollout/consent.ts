@@ -1,0 +1,34 @@
+import { createInterface } from "node:readline/promises";
+import { KubernetesError, looksLikeProduction } from "@lameduck/rollout";
+import type { RolloutRequest } from "./settings.ts";
+
+/**
+ * Asks before anything real happens. What looks like production is confirmed by its name, so that nobody says yes by habit.
+ * @throws {KubernetesError} LAMEDUCK_NOT_CONFIRMED.
+ */
+export async function obtainConsent(
+  { connection, reference, action, routes }: RolloutRequest,
+  yes: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const harmless = action.name === "watch" && routes.length === 0;
+  const production = looksLikeProduction([connection.context, connection.cluster, reference.namespace]);
+  if (production !== undefined) process.stderr.write(`warning: "${production}" looks like production\n`);
+  if (harmless || yes) return;
+  if (!process.stdin.isTTY || !process.stderr.isTTY)
+    throw new KubernetesError("LAMEDUCK_NOT_CONFIRMED", "--yes", "nobody can be asked here");
+  const word = production ?? "yes";
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const answer = await terminal.question(
+      `Type ${production === undefined ? "yes" : `"${word}"`} to go on: `,
+      {
+        signal,
+      },
+    );
+    if (answer.trim() !== word)
+      throw new KubernetesError("LAMEDUCK_NOT_CONFIRMED", "nothing was done", `not "${word}"`);
+  } finally {
+    terminal.close();
+  }
+}

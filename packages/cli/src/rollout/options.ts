@@ -1,0 +1,89 @@
+import { Option, type Command } from "commander";
+import { number, whole } from "../numbers.ts";
+
+/** As commander delivers them: checked one by one, not yet together. */
+export interface RolloutOptions {
+  readonly namespace?: string;
+  readonly context?: string;
+  readonly kubeconfig?: string;
+  readonly restart?: boolean;
+  readonly scale?: number;
+  readonly delete?: boolean;
+  readonly evict?: boolean;
+  readonly drain?: string;
+  readonly watch?: boolean;
+  readonly pods?: number | "all";
+  readonly url?: readonly string[];
+  readonly rps: number;
+  readonly mode: "new" | "pooled" | "mixed";
+  readonly duration: string;
+  readonly requestsMax: number;
+  readonly warmUp: string;
+  readonly settle: string;
+  readonly timeout: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly seed: number;
+  readonly json?: string;
+  readonly html?: string;
+  readonly failOnLoss?: boolean;
+}
+
+export function addRolloutOptions(command: Command): Command {
+  return command
+    .option("-n, --namespace <name>", "of the target (default: the context's)")
+    .option("--context <name>", "of the kubeconfig (default: its current one)")
+    .option("--kubeconfig <file>", "default: KUBECONFIG, ~/.kube/config, or the pod's service account")
+    .optionsGroup("What happens to the pods (one of):")
+    .option("--restart", "as kubectl rollout restart")
+    .option("--scale <n>", "as kubectl scale; it stays so", whole(0, 10_000))
+    .option("--delete", "pods are deleted one after another, each when the one before is replaced")
+    .option("--evict", "the same by eviction, which PodDisruptionBudgets may delay")
+    .option("--drain <node>", "cordon it, evict the target's pods from it (no others), and uncordon it")
+    .option("--watch", "change nothing: somebody else rolls it")
+    .option("--pods <n|all>", "how many --delete and --evict take (default: 1)", podCount)
+    .optionsGroup("The load (open loop, from this machine):")
+    .option("--url <[name=]url>", "where requests go; may be given several times", collect)
+    .option("--rps <n>", "requests per second, all URLs together", number(0.1, 20_000), 50)
+    .addOption(
+      new Option("--mode <kind>", "a connection for each request, kept-alive ones, or half and half")
+        .choices(["new", "pooled", "mixed"])
+        .default("mixed"),
+    )
+    .option("--duration <time>", "the load ends by itself after this, whatever the rollout does", "15m")
+    .option("--requests-max <n>", "and after this many requests", whole(1, 20_000_000), 100_000)
+    .option("--warm-up <time>", "load that is not counted, before anything happens", "5s")
+    .option(
+      "--settle <time>",
+      "load after the last pod has gone: senders that lag lose requests still",
+      "10s",
+    )
+    .optionsGroup("The run:")
+    .option("--timeout <time>", "the rollout is given up after this; what was seen is kept", "10m")
+    .option("--dry-run", "check everything, say what would be done and which rights it takes; change nothing")
+    .option("-y, --yes", "do not ask")
+    .option("--seed <n>", "the same seed gives the same load", whole(0, 2 ** 32 - 1), 1)
+    .option("--json <file>", "the results document (docs/results.md); - is stdout")
+    .option("--html <file>", "a report to look at")
+    .option("--fail-on-loss", "exit with 1 if a request was lost")
+    .addHelpText("after", examples);
+}
+
+function collect(value: string, former: readonly string[] = []): string[] {
+  return [...former, value];
+}
+
+function podCount(text: string): number | "all" {
+  return text === "all" ? "all" : whole(1, 10_000)(text);
+}
+
+const examples = `
+Examples:
+  $ lameduck rollout deployment/web -n shop --restart --url http://shop.example/
+  $ lameduck rollout deployment/web --watch --url ingress=http://shop.example/ --url service=http://10.96.3.4/
+  $ lameduck rollout statefulset/db --evict --pods 2 --url http://db-gateway/health --rps 20
+  $ lameduck rollout deployment/web --restart --dry-run
+
+Says what it will do and send, and asks before it does (--yes for scripts). docs/rollout.md has the rest.
+Exit codes: 0 clean, 1 requests lost (with --fail-on-loss) or a rollout that did not finish, 2 usage, 3 internal,
+130 interrupted.`;

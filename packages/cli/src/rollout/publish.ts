@@ -1,0 +1,88 @@
+import {
+  buildResults,
+  comparisonText,
+  heldAgainstPods,
+  htmlReport,
+  nameOf,
+  observedFacts,
+  rolloutConclusion,
+  rolloutNotes,
+  rolloutResult,
+  serialiseResults,
+  type RolloutOutcome,
+  type RolloutRun,
+  type Target,
+} from "@lameduck/rollout";
+import { exitCodes, report } from "../failure.ts";
+import { writeOutput } from "../output.ts";
+import { version } from "../version.ts";
+import type { RolloutOptions } from "./options.ts";
+import type { RolloutRequest } from "./settings.ts";
+
+export interface Publication {
+  readonly request: RolloutRequest;
+  readonly options: RolloutOptions;
+  readonly target: Target;
+  readonly startedAt: Date;
+}
+
+/** Shows and writes what was seen, says how it ended, and returns the exit code. */
+export function publish(run: RolloutRun, { request, options, target, startedAt }: Publication): number {
+  const { seed } = options;
+  const { action, connection, reference, routes } = request;
+  const result = rolloutResult(run, { action, seed });
+  const results = buildResults({
+    tool: "rollout",
+    version: version(),
+    startedAt,
+    seed,
+    settings: {
+      target: {
+        kind: reference.kind,
+        name: reference.name,
+        namespace: reference.namespace,
+        replicas: target.replicas,
+      },
+      context: connection.context,
+      action: action.name,
+      routes: routes.map(({ name, url }) => ({ name, url: url.href })),
+      load: { rate: options.rps, mode: options.mode },
+      observed: observedFacts(run),
+    },
+    remedies: [result],
+  });
+  if (options.json !== "-")
+    process.stdout.write(
+      `\n${comparisonText(results, {
+        stream: process.stdout,
+        instead: {
+          title: "target",
+          notes: rolloutNotes(run),
+          conclusion: rolloutConclusion(result, target),
+        },
+      })}`,
+    );
+  writeOutput("--json", options.json, () => serialiseResults(results));
+  writeOutput("--html", options.html, () => htmlReport(results));
+  if (run.undone !== undefined) process.stderr.write(`${run.undone}\n`);
+  const lost = options.failOnLoss && heldAgainstPods(result).lost > 0;
+  return sayOutcome(run.outcome, target) ?? (lost ? exitCodes.losses : exitCodes.clean);
+}
+
+/** @returns the exit code of an end that was none; undefined for a rollout that finished. */
+function sayOutcome(outcome: RolloutOutcome, target: Target): number | undefined {
+  const name = nameOf(target.reference);
+  switch (outcome.kind) {
+    case "finished":
+      return undefined;
+    case "not finished":
+      process.stderr.write(`the rollout of ${name} did not finish: ${outcome.words}\n`);
+      for (const reason of outcome.waiting) process.stderr.write(`  ${reason}\n`);
+      return exitCodes.losses;
+    case "interrupted":
+      process.stderr.write(`interrupted: ${outcome.words}\n`);
+      return exitCodes.interrupted;
+    case "failed":
+      return report(outcome.error);
+  }
+}

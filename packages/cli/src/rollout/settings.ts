@@ -1,0 +1,83 @@
+import { parseDuration } from "@lameduck/drain";
+import {
+  clusterConnection,
+  drain,
+  parseRoutes,
+  parseTarget,
+  remove,
+  restart,
+  scale,
+  watch,
+  type Action,
+  type ClusterConnection,
+  type Route,
+  type TargetReference,
+} from "@lameduck/rollout";
+import { CliError } from "../errors.ts";
+import { mustBeWritable } from "../output.ts";
+import type { RolloutOptions } from "./options.ts";
+
+/** Everything that can be known without asking the cluster. Durations are milliseconds. */
+export interface RolloutRequest {
+  readonly connection: ClusterConnection;
+  readonly reference: TargetReference;
+  readonly action: Action;
+  readonly routes: readonly Route[];
+  readonly pooledShare: number;
+  readonly duration: number;
+  readonly warmUp: number;
+  readonly settle: number;
+  readonly timeout: number;
+}
+
+const pooledShares = { new: 0, pooled: 1, mixed: 0.5 } as const;
+
+/** @throws coded errors that name the option, the kubeconfig's entry or the target. */
+export function rolloutRequest(target: string, options: RolloutOptions): RolloutRequest {
+  for (const [name, file] of [
+    ["--json", options.json],
+    ["--html", options.html],
+  ] as const)
+    mustBeWritable(name, file);
+  // A mistake in the target's name is told before a kubeconfig is looked for.
+  parseTarget(target, "default");
+  const routes = parseRoutes(options.url ?? []);
+  const chosen = chosenAction(options);
+  const connection = clusterConnection({ kubeconfig: options.kubeconfig, context: options.context });
+  const reference = parseTarget(target, options.namespace ?? connection.namespace);
+  return {
+    connection,
+    reference,
+    action: chosen(reference),
+    routes,
+    pooledShare: pooledShares[options.mode],
+    duration: parseDuration(options.duration, "--duration"),
+    warmUp: parseDuration(options.warmUp, "--warm-up"),
+    settle: parseDuration(options.settle, "--settle"),
+    timeout: parseDuration(options.timeout, "--timeout"),
+  };
+}
+
+type Chosen = (reference: TargetReference) => Action;
+
+function chosenAction(options: RolloutOptions): Chosen {
+  const { pods = 1, scale: replicas, drain: node } = options;
+  const given: [name: string, action: Chosen][] = [];
+  if (options.restart) given.push(["--restart", restart]);
+  if (replicas !== undefined) given.push(["--scale", (target) => scale(target, replicas)]);
+  if (options.delete) given.push(["--delete", (target) => remove(target, { how: "delete", pods })]);
+  if (options.evict) given.push(["--evict", (target) => remove(target, { how: "evict", pods })]);
+  if (node !== undefined) given.push(["--drain", (target) => drain(target, node)]);
+  if (options.watch) given.push(["--watch", watch]);
+  const [first, second] = given;
+  if (!first)
+    throw new CliError(
+      "LAMEDUCK_BAD_OPTION",
+      "lameduck rollout",
+      "say what is to happen: --restart, --scale N, --delete, --evict, --drain NODE or --watch",
+    );
+  if (second) throw new CliError("LAMEDUCK_BAD_OPTION", second[0], `goes not together with ${first[0]}`);
+  if (options.pods !== undefined && first[0] !== "--delete" && first[0] !== "--evict")
+    throw new CliError("LAMEDUCK_BAD_OPTION", "--pods", "goes with --delete and --evict only");
+  return first[1];
+}

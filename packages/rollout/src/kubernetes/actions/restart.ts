@@ -1,0 +1,39 @@
+import type { Workload } from "../client/objects.ts";
+import { nameOf, pathOf, resourceOf, type TargetReference } from "../target/reference.ts";
+import type { Action } from "./action.ts";
+import { persist } from "./persist.ts";
+
+/** What kubectl writes, so that a restart looks the same whoever asked for it. */
+const annotation = "kubectl.kubernetes.io/restartedAt";
+
+/** The same as `kubectl rollout restart`. */
+export function restart(reference: TargetReference): Action {
+  const name = nameOf(reference);
+  const { kind, namespace } = reference;
+  return {
+    name: "restart",
+    plan: `restart ${name}: every pod is replaced`,
+    deed: `${name} was restarted`,
+    obstacle: ({ owner }) => {
+      if (kind === "pod") return "a pod cannot be restarted: name what made it, or use --delete";
+      if (owner?.object.spec.paused) return "it is paused: nothing would happen (kubectl rollout resume)";
+      if (owner?.object.spec.updateStrategy?.type === "OnDelete")
+        return "its update strategy is OnDelete: a restart replaces nothing, use --delete";
+      return undefined;
+    },
+    rules: [{ ...resourceOf(kind), verbs: ["patch"], name: reference.name }],
+    run: async ({ client, expectGeneration, signal }) => {
+      const body = {
+        spec: { template: { metadata: { annotations: { [annotation]: new Date().toISOString() } } } },
+      };
+      const path = pathOf(resourceOf(kind), namespace, reference.name);
+      const { metadata } = await persist(signal, () =>
+        client.patch<Workload>(path, body, "strategic-merge-patch", signal),
+      );
+      expectGeneration(metadata.generation ?? 0);
+    },
+    goesOn: () =>
+      `the rollout of ${name} goes on; \`kubectl rollout undo ${name} -n ${namespace}\` would be another one`,
+    wanted: ({ replicas }) => replicas,
+  };
+}

@@ -1,0 +1,23 @@
+/** What authenticates a request: a client certificate, a token, or a name and password. */
+export interface Credentials {
+  readonly cert?: string | Buffer;
+  readonly key?: string | Buffer;
+  readonly authorization?: string;
+  /** Date.now() from which they are worth nothing; Infinity unless told. */
+  readonly expires: number;
+}
+
+/** How to reach one cluster as one user. */
+export interface ClusterConnection {
+  /** Name of the context; "in-cluster" where there is no kubeconfig. */
+  readonly context: string;
+  readonly cluster: string;
+  readonly server: URL;
+  readonly namespace: string;
+  readonly ca: string | Buffer | undefined;
+  readonly insecure: boolean;
+  readonly serverName: string | undefined;
+  readonly proxy: string | undefined;
+  /** Made anew each time it is asked for: tokens are renewed in their files, plugins issue new ones. */
+  readonly credentials: () => Promise<Credentials>;
+}

@@ -1,0 +1,195 @@
+/** What is read of Kubernetes' objects; everything else in them is left alone. */
+export interface ObjectMeta {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly deletionGracePeriodSeconds?: number;
+  readonly ownerReferences?: readonly OwnerReference[];
+}
+
+export interface OwnerReference {
+  readonly kind: string;
+  readonly name: string;
+  readonly controller?: boolean;
+}
+
+export interface KubernetesObject {
+  readonly metadata: ObjectMeta;
+}
+
+export interface LabelSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: string;
+    readonly values?: readonly string[];
+  }[];
+}
+
+export interface Handler {
+  readonly exec?: { readonly command?: readonly string[] };
+  readonly httpGet?: object;
+  readonly sleep?: { readonly seconds: number };
+  readonly tcpSocket?: object;
+}
+
+export interface Container {
+  readonly name: string;
+  readonly image?: string;
+  readonly ports?: readonly { readonly containerPort: number; readonly name?: string }[];
+  readonly lifecycle?: { readonly preStop?: Handler };
+  readonly readinessProbe?: object;
+  readonly restartPolicy?: string;
+}
+
+export interface PodSpec {
+  readonly containers: readonly Container[];
+  readonly nodeName?: string;
+  readonly terminationGracePeriodSeconds?: number;
+}
+
+export interface ContainerStatus {
+  readonly name: string;
+  readonly restartCount?: number;
+  readonly state?: ContainerState;
+  readonly lastState?: ContainerState;
+}
+
+export interface ContainerState {
+  readonly waiting?: { readonly reason?: string; readonly message?: string };
+  readonly running?: { readonly startedAt?: string };
+  readonly terminated?: {
+    readonly exitCode: number;
+    readonly signal?: number;
+    readonly reason?: string;
+    readonly startedAt?: string;
+    readonly finishedAt?: string;
+  };
+}
+
+export interface Pod extends KubernetesObject {
+  readonly spec: PodSpec;
+  readonly status?: {
+    readonly phase?: string;
+    readonly podIP?: string;
+    readonly podIPs?: readonly { readonly ip: string }[];
+    readonly reason?: string;
+    readonly conditions?: readonly Condition[];
+    readonly containerStatuses?: readonly ContainerStatus[];
+  };
+}
+
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTransitionTime?: string;
+}
+
+/** Deployment, StatefulSet or DaemonSet: the fields that one or another of them has. */
+export interface Workload extends KubernetesObject {
+  readonly spec: {
+    readonly replicas?: number;
+    readonly paused?: boolean;
+    readonly selector: LabelSelector;
+    readonly strategy?: { readonly type?: string; readonly rollingUpdate?: object };
+    readonly updateStrategy?: { readonly type?: string };
+    readonly template: { readonly metadata?: Partial<ObjectMeta>; readonly spec: PodSpec };
+  };
+  readonly status?: {
+    readonly observedGeneration?: number;
+    readonly replicas?: number;
+    readonly updatedReplicas?: number;
+    readonly readyReplicas?: number;
+    readonly availableReplicas?: number;
+    readonly currentRevision?: string;
+    readonly updateRevision?: string;
+    readonly desiredNumberScheduled?: number;
+    readonly updatedNumberScheduled?: number;
+    readonly numberAvailable?: number;
+    readonly conditions?: readonly Condition[];
+  };
+}
+
+export interface Service extends KubernetesObject {
+  readonly spec: {
+    readonly selector?: Readonly<Record<string, string>>;
+    readonly clusterIP?: string;
+    readonly type?: string;
+  };
+}
+
+export interface EndpointSlice extends KubernetesObject {
+  readonly endpoints?:
+    | readonly {
+        readonly addresses: readonly string[];
+        readonly conditions?: {
+          readonly ready?: boolean;
+          readonly serving?: boolean;
+          readonly terminating?: boolean;
+        };
+        readonly targetRef?: { readonly kind?: string; readonly name?: string };
+      }[]
+    | null;
+}
+
+export interface Event extends KubernetesObject {
+  readonly involvedObject: { readonly kind?: string; readonly name?: string; readonly uid?: string };
+  readonly reason?: string;
+  readonly message?: string;
+  readonly type?: string;
+  readonly count?: number;
+  readonly lastTimestamp?: string | null;
+  readonly eventTime?: string | null;
+}
+
+export interface Node extends KubernetesObject {
+  readonly spec?: { readonly unschedulable?: boolean };
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+export interface PodDisruptionBudget extends KubernetesObject {
+  readonly spec: { readonly selector?: LabelSelector };
+  readonly status?: { readonly disruptionsAllowed?: number };
+}
+
+/** A selector as the query parameter of a list. */
+export function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
+  const expressions = matchExpressions.map(({ key, operator, values = [] }) => {
+    switch (operator) {
+      case "In":
+        return `${key} in (${values.join(",")})`;
+      case "NotIn":
+        return `${key} notin (${values.join(",")})`;
+      case "DoesNotExist":
+        return `!${key}`;
+      default:
+        return key;
+    }
+  });
+  return [...Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`), ...expressions].join(",");
+}
+
+export function selects(
+  { matchLabels = {}, matchExpressions = [] }: LabelSelector,
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  const labelled = Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
+  return (
+    labelled &&
+    matchExpressions.every(({ key, operator, values = [] }) => {
+      const value = labels[key];
+      if (operator === "Exists") return value !== undefined;
+      if (operator === "DoesNotExist") return value === undefined;
+      const listed = value !== undefined && values.includes(value);
+      return operator === "In" ? listed : !listed;
+    })
+  );
+}

@@ -1,0 +1,34 @@
+/** Every way `lameduck rollout` can be asked for wrongly, refused, or fail to reach a cluster. The same codes stand in docs/errors.md. */
+export const kubernetesErrors = {
+  LAMEDUCK_NO_KUBECONFIG: "give --kubeconfig FILE, set KUBECONFIG, or run in a pod with a service account",
+  LAMEDUCK_KUBECONFIG_INVALID: "correct the entry named; `kubectl config view` shows how kubectl reads it",
+  LAMEDUCK_NO_SUCH_CONTEXT: "choose one of the contexts listed: `kubectl config get-contexts`",
+  LAMEDUCK_CREDENTIALS_FAILED: "log in again as for kubectl, then check with `kubectl auth whoami`",
+  LAMEDUCK_API_UNREACHABLE: "check the network, the VPN and the server's address in the kubeconfig",
+  LAMEDUCK_API_REFUSED: "read the words of the API server",
+  LAMEDUCK_API_FORBIDDEN: "let somebody who may grant it; --dry-run prints the least Role as YAML",
+  LAMEDUCK_BAD_TARGET: "name it as deployment/NAME, statefulset/NAME, daemonset/NAME or pod/NAME",
+  LAMEDUCK_NO_SUCH_TARGET: "correct its name, or the namespace (-n) or the context (--context)",
+  LAMEDUCK_CANNOT_ROLL: "choose another action, or put right what is named",
+  LAMEDUCK_BAD_URL: "give a URL such as http://shop.example/ or ingress=http://shop.example/",
+  LAMEDUCK_URL_NOT_ANSWERING:
+    "give a URL that answers from this machine, or run the load in the cluster (--in-cluster)",
+  LAMEDUCK_NOT_CONFIRMED: "confirm at the terminal, or give --yes where you are sure",
+} as const;
+
+export type KubernetesErrorCode = keyof typeof kubernetesErrors;
+
+/** `code` is stable, `place` is the option, object or request, `remedy` says what to do. */
+export class KubernetesError extends Error {
+  readonly code: KubernetesErrorCode;
+  readonly place: string;
+  readonly remedy: string;
+
+  constructor(code: KubernetesErrorCode, place: string, problem: string, options?: ErrorOptions) {
+    super(`${place}: ${problem}`, options);
+    this.name = "KubernetesError";
+    this.code = code;
+    this.place = place;
+    this.remedy = kubernetesErrors[code];
+  }
+}

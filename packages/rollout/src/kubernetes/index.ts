@@ -1,0 +1,22 @@
+export * from "./actions/index.ts";
+export { ApiFailure, KubernetesClient } from "./client/client.ts";
+export type { ClusterConnection, Credentials } from "./client/connection.ts";
+export { Follower, type Change, type FollowCounts } from "./client/follower.ts";
+export { clusterConnection, type ConnectionOptions } from "./client/kubeconfig.ts";
+export { KubernetesError, kubernetesErrors, type KubernetesErrorCode } from "./errors.ts";
+export type { LoadCounts, LoadEnd, LoadSeen, LoadSource } from "./load-source.ts";
+export { rightsYaml, type Rule } from "./permissions.ts";
+export { checkRights, inspect, looksLikeProduction, neededRules, type Rights } from "./preflight.ts";
+export { observedFacts, rolloutConclusion, rolloutNotes, rolloutResult } from "./results.ts";
+export { openRoute, parseRoutes, type OpenRoute, type Route } from "./routes/route.ts";
+export { RouteLoad, type RouteLoadOptions } from "./routes/route-load.ts";
+export {
+  runRollout,
+  type RolloutHooks,
+  type RolloutOutcome,
+  type RolloutProgress,
+  type RolloutRun,
+  type RolloutSettings,
+} from "./run.ts";
+export { nameOf, parseTarget, targetKinds, type TargetReference } from "./target/reference.ts";
+export { findTarget, type Target } from "./target/target.ts";

@@ -1,0 +1,163 @@
+import { ApiFailure, type KubernetesClient } from "./client/client.ts";
+import { selects, type PodDisruptionBudget } from "./client/objects.ts";
+import { KubernetesError } from "./errors.ts";
+import type { Action } from "./actions/index.ts";
+import type { Allowed } from "./following/observation.ts";
+import { missingRights, spellRight, type Rule } from "./permissions.ts";
+import type { OpenRoute } from "./routes/route.ts";
+import { nameOf, pathOf, resourceOf, type TargetReference } from "./target/reference.ts";
+import type { Target } from "./target/target.ts";
+
+const watched = ["list", "watch"] as const;
+
+/** What reading needs; what is said to be lost without a right is what the results then lack. */
+function readingRules(reference: TargetReference): Rule[] {
+  const { kind, name } = reference;
+  const own: Rule[] =
+    kind === "pod"
+      ? [{ group: "", resource: "pods", verbs: ["get", ...watched] }]
+      : [
+          { ...resourceOf(kind), verbs: ["get", ...watched], name },
+          { group: "", resource: "pods", verbs: [...watched] },
+        ];
+  return [
+    ...own,
+    {
+      group: "",
+      resource: "services",
+      verbs: ["list"],
+      without: "EndpointSlices: when pods were withdrawn, and whether there was any endpoint",
+    },
+    {
+      group: "discovery.k8s.io",
+      resource: "endpointslices",
+      verbs: [...watched],
+      without: "when pods were withdrawn, and whether there was any endpoint",
+    },
+    { group: "", resource: "events", verbs: [...watched], without: "when SIGTERM was sent" },
+    {
+      group: "",
+      resource: "pods/log",
+      verbs: ["get"],
+      without: "what Lameduck in the pods says of its phases",
+    },
+    { group: "policy", resource: "poddisruptionbudgets", verbs: ["list"], without: "disruption budgets" },
+    {
+      group: "",
+      resource: "nodes",
+      verbs: [...watched],
+      clusterWide: true,
+      without: "nodes that fail or are cordoned meanwhile",
+    },
+  ];
+}
+
+export function neededRules(reference: TargetReference, action: Action): Rule[] {
+  return [...readingRules(reference), ...action.rules];
+}
+
+export interface Rights {
+  readonly allowed: Allowed;
+  readonly warnings: readonly string[];
+}
+
+/** @throws {KubernetesError} LAMEDUCK_API_FORBIDDEN that names every right that nothing goes without. */
+export async function checkRights(
+  client: KubernetesClient,
+  reference: TargetReference,
+  action: Action,
+): Promise<Rights> {
+  const { namespace } = reference;
+  const missing = await missingRights(client, namespace, neededRules(reference, action));
+  const needed = missing.filter(({ rule }) => rule.without === undefined);
+  if (needed.length > 0)
+    throw new KubernetesError(
+      "LAMEDUCK_API_FORBIDDEN",
+      nameOf(reference),
+      `not allowed: ${needed.map((one) => spellRight(one, namespace)).join("; ")}`,
+    );
+  const may = (resource: string): boolean => missing.every(({ rule }) => rule.resource !== resource);
+  return {
+    allowed: {
+      endpointSlices: may("endpointslices") && may("services"),
+      events: may("events"),
+      nodes: may("nodes"),
+      logs: may("pods/log"),
+    },
+    warnings: missing.map(
+      (one) => `not allowed: ${spellRight(one, namespace)}; not known therefore: ${one.rule.without}`,
+    ),
+  };
+}
+
+/** What is worth knowing before anything happens. @throws {KubernetesError} LAMEDUCK_CANNOT_ROLL. */
+export async function inspect(
+  client: KubernetesClient,
+  target: Target,
+  action: Action,
+  routes: readonly OpenRoute[],
+): Promise<string[]> {
+  const obstacle = action.obstacle(target);
+  if (obstacle !== undefined)
+    throw new KubernetesError("LAMEDUCK_CANNOT_ROLL", nameOf(target.reference), obstacle);
+  return [
+    ...aboutTarget(target, action),
+    ...(await aboutBudgets(client, target, action)),
+    ...routes.flatMap((route) => aboutRoute(route)),
+  ];
+}
+
+function aboutTarget({ owner, replicas, podSpec, services }: Target, action: Action): string[] {
+  const strategy = owner?.object.spec.strategy?.type;
+  const first = podSpec.containers[0];
+  return [
+    ...(replicas === 0 ? ["it has no pod at all: nothing will be terminated"] : []),
+    ...(replicas === 1
+      ? ["one replica: while it is replaced there may be no endpoint (C9), whatever the pod does at its end"]
+      : []),
+    ...(owner ? [] : ["nobody replaces this pod: once gone it stays away"]),
+    ...(strategy === "Recreate" && action.name === "restart"
+      ? ["strategy Recreate: all pods end before a new one begins, requests in between find no endpoint (C9)"]
+      : []),
+    ...(first && first.readinessProbe === undefined
+      ? ["no readiness probe: new pods count as ready before they listen (C7)"]
+      : []),
+    ...(services.length === 0 ? ["no Service selects its pods, or Services may not be read"] : []),
+  ];
+}
+
+async function aboutBudgets(client: KubernetesClient, target: Target, action: Action): Promise<string[]> {
+  if (action.name !== "evict" && action.name !== "drain") return [];
+  try {
+    const { items } = await client.get<{ items: PodDisruptionBudget[] }>(
+      pathOf({ group: "policy", resource: "poddisruptionbudgets" }, target.reference.namespace),
+    );
+    const own = items.filter(({ spec }) => spec.selector && selects(spec.selector, target.podLabels));
+    return own.map(({ metadata, status }) => {
+      const left = status?.disruptionsAllowed ?? 0;
+      return `PodDisruptionBudget ${metadata.name} allows ${left} disruption${left === 1 ? "" : "s"} now${left === 0 ? ": evictions wait for it" : ""}`;
+    });
+  } catch (error) {
+    if (error instanceof ApiFailure && error.status === 403) return [];
+    throw error;
+  }
+}
+
+function aboutRoute({ name, status, pod, others, address }: OpenRoute): string[] {
+  return [
+    ...(status >= 400 ? [`${name} answers ${status}: is the path right?`] : []),
+    ...(pod === undefined
+      ? [
+          `${name} does not name its pod (x-lameduck-pod): of lost requests the pod is known by the connection or the time only`,
+        ]
+      : []),
+    ...(others.length > 0
+      ? [`${name} has ${others.length + 1} addresses: the load goes to ${address} only`]
+      : []),
+  ];
+}
+
+/** Names under which people keep what must not be tried out. @returns the one that looks so. */
+export function looksLikeProduction(names: readonly string[]): string | undefined {
+  return names.find((name) => /(^|[^a-z])(prod|prd|production|live)([^a-z]|$)/i.test(name));
+}

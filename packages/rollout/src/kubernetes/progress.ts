@@ -1,0 +1,56 @@
+import type { Pod, Workload } from "./client/objects.ts";
+import type { TargetKind } from "./target/reference.ts";
+
+/** How far a workload's controller has come. */
+export interface ControllerProgress {
+  readonly done: boolean;
+  /** "3 of 4 pods updated, 2 available" */
+  readonly words: string;
+}
+
+/** As `kubectl rollout status` judges it. */
+export function controllerProgress(
+  kind: TargetKind,
+  { metadata, spec, status = {} }: Workload,
+  generation: number,
+): ControllerProgress {
+  const wanted = kind === "daemonset" ? (status.desiredNumberScheduled ?? 0) : (spec.replicas ?? 1);
+  const updated = kind === "daemonset" ? (status.updatedNumberScheduled ?? 0) : updatedOf(kind, status);
+  const available =
+    kind === "daemonset"
+      ? (status.numberAvailable ?? 0)
+      : (status.availableReplicas ?? (kind === "statefulset" ? status.readyReplicas : undefined) ?? 0);
+  const words = `${updated} of ${wanted} pods updated, ${available} available`;
+  const seen = status.observedGeneration ?? 0;
+  const current = (metadata.generation ?? 0) >= generation && seen >= (metadata.generation ?? 0);
+  if (!current) return { done: false, words: "the controller has not seen the change yet" };
+  const none = kind === "daemonset" ? wanted : (status.replicas ?? 0);
+  return { done: updated >= wanted && available >= wanted && none <= wanted, words };
+}
+
+function updatedOf(kind: TargetKind, status: NonNullable<Workload["status"]>): number {
+  // A StatefulSet that is not being rolled has its updated replicas in the current revision.
+  if (kind === "statefulset" && status.currentRevision === status.updateRevision) return status.replicas ?? 0;
+  return status.updatedReplicas ?? 0;
+}
+
+/** Why pods do not become ready, as far as they tell: "web-7d-x4 ImagePullBackOff: Back-off pulling image ..." */
+export function waitingReasons(pods: readonly Pod[]): string[] {
+  return pods.flatMap(({ metadata, status }) => {
+    const waiting = status?.containerStatuses?.flatMap(({ name, state, lastState }) => {
+      const { reason = "", message = "" } = state?.waiting ?? {};
+      if (reason === "" || reason === "ContainerCreating" || reason === "PodInitializing") return [];
+      const ended = lastState?.terminated;
+      const last = ended ? `, last exit code ${ended.exitCode}` : "";
+      return [`${name}: ${reason}${last}${message === "" ? "" : `: ${message.slice(0, 160)}`}`];
+    });
+    const unscheduled = status?.conditions?.find(
+      ({ type, status: value }) => type === "PodScheduled" && value === "False",
+    );
+    const reasons = [
+      ...(waiting ?? []),
+      ...(unscheduled ? [`${unscheduled.reason ?? "unscheduled"}: ${unscheduled.message ?? ""}`] : []),
+    ];
+    return reasons.map((reason) => `${metadata.name} ${reason}`);
+  });
+}

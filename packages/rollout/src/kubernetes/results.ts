@@ -1,0 +1,83 @@
+import { account } from "../accounting/account.ts";
+import { quantiles } from "../accounting/statistics.ts";
+import { spell } from "../accounting/words.ts";
+import type { RemedyResult } from "../model/results.ts";
+import type { Action } from "./actions/index.ts";
+import type { RolloutRun } from "./run.ts";
+import { nameOf } from "./target/reference.ts";
+import type { Target } from "./target/target.ts";
+
+/** The run as a row of the results document. */
+export function rolloutResult(
+  { recording, outcome }: RolloutRun,
+  { action, seed }: { readonly action: Action; readonly seed: number },
+): RemedyResult {
+  const ending = outcome.kind === "finished" ? "" : ` (${outcome.kind})`;
+  return account(recording, { description: `${action.deed}${ending}`, seed });
+}
+
+/** What was observed beside the requests, for the document's settings. Durations are milliseconds. */
+export function observedFacts(run: RolloutRun): Record<string, unknown> {
+  const { outcome, joined, follow, serverClock, withdrawals } = run;
+  return {
+    outcome:
+      outcome.kind === "failed" ? { kind: outcome.kind, words: outcome.error.message } : { ...outcome },
+    podsKnownBy: joined,
+    withdrawal: quantiles(withdrawals),
+    watch: follow,
+    ...(serverClock === undefined ? {} : { serverClock }),
+  };
+}
+
+/** What has to be known beside the figures, a sentence each. */
+export function rolloutNotes({
+  recording,
+  joined,
+  follow,
+  serverClock,
+  withdrawals,
+  notes,
+}: RolloutRun): string[] {
+  const said: string[] = [...notes];
+  const { header, proxy, tuple, unknown } = joined;
+  if (recording.records.length > 0)
+    said.push(
+      `How the pod of a request is known: ${header} by the app's header, ${proxy} by a proxy's, ${tuple} by the connection; ` +
+        `${unknown} by nothing but the time.`,
+    );
+  if (withdrawals.length > 0) {
+    const { p50, max } = quantiles(withdrawals);
+    said.push(
+      `EndpointSlices withdrew a pod ${spell(p50)} after its deletion (median; at most ${spell(max)}): senders are told then, and act later.`,
+    );
+  }
+  if (follow.interrupted + follow.expired > 0)
+    said.push(
+      `The watch was interrupted ${follow.interrupted} times and had expired ${follow.expired} times; it was resumed, ` +
+        "but moments of that time are known to the second only.",
+    );
+  if (serverClock && Math.abs(serverClock.milliseconds) > serverClock.within + 50)
+    said.push(
+      `The API server's clock is ${spell(serverClock.milliseconds)} ${serverClock.milliseconds > 0 ? "ahead of" : "behind"} this machine's ` +
+        `(to within ${spell(serverClock.within)}); times are told by this machine's.`,
+    );
+  return said;
+}
+
+/** What the run proves, in one or two sentences. */
+export function rolloutConclusion(result: RemedyResult, target: Target): string {
+  const name = nameOf(target.reference);
+  if (result.terminations === 0) return `No pod of ${name} was terminated: nothing is proved.`;
+  const pods = `${result.terminations} termination${result.terminations === 1 ? "" : "s"}`;
+  if (result.sent === 0)
+    return `${pods} of ${name} without any load: whether requests were lost is not known.`;
+  if (result.lost > 0)
+    return `${name} lost ${result.lost} of ${result.sent} requests in ${pods} (W_eff ${result.weff.toFixed(2)} s: lost requests per request rate through the pods).`;
+  const bound = result.lostPerTermination.high;
+  return (
+    `${name} lost none of ${result.sent} requests in ${pods}` +
+    (bound < 1
+      ? `: with 95 % confidence fewer than ${(bound * 100).toFixed(0)} % of its terminations lose anything.`
+      : ", too few to promise much.")
+  );
+}

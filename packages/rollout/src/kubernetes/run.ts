@@ -1,0 +1,314 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { runClock, type RunClock } from "../model/clock.ts";
+import type { RunRecording } from "../model/results.ts";
+import type { Action, StagePod } from "./actions/index.ts";
+import type { KubernetesClient } from "./client/client.ts";
+import type { FollowCounts } from "./client/follower.ts";
+import { Observation, type Allowed } from "./following/observation.ts";
+import { isReady } from "./following/pods.ts";
+import type { JoinCounts } from "./joining/join.ts";
+import type { LoadSeen, LoadSource } from "./load-source.ts";
+import { controllerProgress, waitingReasons } from "./progress.ts";
+import { record } from "./recording.ts";
+import type { Target } from "./target/target.ts";
+
+export interface RolloutSettings {
+  readonly client: KubernetesClient;
+  readonly target: Target;
+  readonly action: Action;
+  readonly allowed: Allowed;
+  /** Names of the routes that the load goes through. */
+  readonly routes: readonly string[];
+  /** What sends the requests; undefined to watch only. */
+  readonly load: ((clock: RunClock) => Promise<LoadSource>) | undefined;
+  /** Milliseconds: load before anything happens, that is not counted. */
+  readonly warmUp: number;
+  /** Load after the last pod has gone: senders that lag lose requests still. */
+  readonly settle: number;
+  /** The rollout is given up after this time. */
+  readonly timeout: number;
+}
+
+export interface RolloutProgress {
+  readonly stage: "warming up" | "rolling" | "watching" | "settling" | "counting";
+  readonly words: string;
+  readonly sent: number;
+  readonly failed: number;
+  readonly terminating: number;
+}
+
+export interface RolloutHooks {
+  readonly onProgress: (progress: RolloutProgress) => void;
+  readonly say: (line: string) => void;
+  /** The user has had enough: what was created is removed, and what has been seen is accounted for. */
+  readonly signal: AbortSignal;
+}
+
+/** How it ended. `words` say what was under way, and why pods wait. */
+export type RolloutOutcome =
+  | { readonly kind: "finished" }
+  | { readonly kind: "not finished"; readonly words: string; readonly waiting: readonly string[] }
+  | { readonly kind: "interrupted"; readonly words: string }
+  | { readonly kind: "failed"; readonly error: Error };
+
+export interface RolloutRun {
+  readonly outcome: RolloutOutcome;
+  readonly recording: RunRecording;
+  readonly joined: JoinCounts;
+  readonly follow: FollowCounts;
+  readonly serverClock: Observation["clock"]["offset"];
+  /** From each pod's deletion until no EndpointSlice had it ready any more, milliseconds. */
+  readonly withdrawals: readonly number[];
+  /** What the load itself leaves open, a sentence each. */
+  readonly notes: readonly string[];
+  readonly undone: string | undefined;
+}
+
+/** How often what is waited for is looked at, beside every change. */
+const look = 250;
+/** Senders may still send to pods that have gone while requests are lost; not for longer than this. */
+const longestSettling = 60_000;
+/** So long without a loss counts as settled. */
+const calm = 5_000;
+
+/** Rolls the target under load and returns everything seen, however it ended. */
+export async function runRollout(settings: RolloutSettings, hooks: RolloutHooks): Promise<RolloutRun> {
+  const run = new Run(settings, hooks);
+  return run.conduct();
+}
+
+class Run {
+  readonly #settings: RolloutSettings;
+  readonly #hooks: RolloutHooks;
+  readonly #clock = runClock();
+  readonly #failure = new AbortController();
+  readonly #signal: AbortSignal;
+  #observation: Observation | undefined;
+  #load: LoadSource | undefined;
+  #stage: RolloutProgress["stage"] = "warming up";
+  #generation = 0;
+
+  constructor(settings: RolloutSettings, hooks: RolloutHooks) {
+    this.#settings = settings;
+    this.#hooks = hooks;
+    this.#signal = AbortSignal.any([hooks.signal, this.#failure.signal]);
+  }
+
+  async conduct(): Promise<RolloutRun> {
+    const { client, target, allowed, action } = this.#settings;
+    const observation = await Observation.start({
+      client,
+      target,
+      allowed,
+      say: this.#hooks.say,
+      onFailure: (error) => this.#failure.abort(error),
+    });
+    this.#observation = observation;
+    const telling = setInterval(() => this.#tell(), look);
+    const began = this.#clock.now();
+    let countedFrom = Infinity;
+    let outcome: RolloutOutcome;
+    let undone: string | undefined;
+    try {
+      await this.#startLoad();
+      await this.#pause(this.#load ? this.#settings.warmUp : 0);
+      countedFrom = this.#clock.now();
+      outcome = await this.#roll(observation);
+      if (outcome.kind === "finished") await this.#settle();
+    } catch (error) {
+      outcome = this.#ended(error);
+    } finally {
+      undone = await this.#undo();
+    }
+    if (countedFrom === Infinity) countedFrom = this.#clock.now();
+    try {
+      this.#stage = "counting";
+      const ended = this.#clock.now();
+      const { records, missing, notes } = await this.#stopLoad(observation, began, ended);
+      const { recording, joined } = record({
+        clock: this.#clock,
+        target,
+        why: action.name,
+        observation,
+        records,
+        missing,
+        addresses: this.#load?.addresses ?? new Map(),
+        routes: this.#settings.routes,
+        countedFrom,
+        ended: Math.max(ended, countedFrom),
+      });
+      return {
+        outcome,
+        recording,
+        joined,
+        follow: observation.counts,
+        serverClock: observation.clock.offset,
+        withdrawals: withdrawals(observation),
+        notes,
+        undone,
+      };
+    } finally {
+      clearInterval(telling);
+      await this.#load?.close();
+      await observation.stop();
+    }
+  }
+
+  async #startLoad(): Promise<void> {
+    const load = await this.#settings.load?.(this.#clock);
+    if (!load) return;
+    this.#load = load;
+    load.failed.catch((error: unknown) => this.#failure.abort(error));
+    await load.begin();
+  }
+
+  async #stopLoad({ pods }: Observation, from: number, to: number): Promise<LoadSeen> {
+    if (!this.#load) return { records: [], missing: 0, notes: [] };
+    const epoch = this.#clock.fromEpoch(0);
+    return this.#load.stop({ podAt: (address, at) => pods.podAt(address, at - epoch), from, to });
+  }
+
+  async #roll(observation: Observation): Promise<RolloutOutcome> {
+    const { action, target, client, timeout } = this.#settings;
+    this.#stage = action.name === "watch" ? "watching" : "rolling";
+    const limit = AbortSignal.timeout(timeout);
+    const signal = AbortSignal.any([this.#signal, limit]);
+    const begun = this.#beginnings(observation);
+    try {
+      if (action.name === "watch") await this.#until(begun, signal);
+      await action.run({
+        client,
+        target,
+        pods: () => stagePods(observation),
+        replaced: (pods) =>
+          this.#until(() => pods.every(({ uid }) => !observation.pods.has(uid)) && this.#isQuiet(), signal),
+        expectGeneration: (generation) => (this.#generation = generation),
+        say: this.#hooks.say,
+        signal,
+      });
+      await this.#until(() => this.#isQuiet(), signal);
+      return { kind: "finished" };
+    } catch (error) {
+      if (this.#signal.aborted || !limit.aborted) throw error;
+      return {
+        kind: "not finished",
+        words: this.#words(),
+        waiting: waitingReasons(observation.pods.staying),
+      };
+    }
+  }
+
+  /** For who only watches: whether somebody has begun to roll the target. */
+  #beginnings(observation: Observation): () => boolean {
+    const generation = observation.workload?.metadata.generation ?? 0;
+    return () =>
+      observation.pods.terminating > 0 || (observation.workload?.metadata.generation ?? 0) > generation;
+  }
+
+  #isQuiet(): boolean {
+    const { pods } = this.#observation!;
+    const { action, target } = this.#settings;
+    const controller = this.#controller();
+    return pods.terminating === 0 && pods.available >= action.wanted(target) && (controller?.done ?? true);
+  }
+
+  #controller(): ReturnType<typeof controllerProgress> | undefined {
+    const { owner } = this.#settings.target;
+    const workload = this.#observation?.workload;
+    return owner && workload && controllerProgress(owner.reference.kind, workload, this.#generation);
+  }
+
+  #words(): string {
+    const terminating = this.#observation?.pods.terminating ?? 0;
+    return `${this.#controller()?.words ?? "pods not back yet"}, ${terminating} terminating`;
+  }
+
+  async #settle(): Promise<void> {
+    if (!this.#load) return;
+    this.#stage = "settling";
+    const began = Date.now();
+    let lastLoss = began;
+    let failed = this.#load.counts().failed;
+    for (;;) {
+      await this.#pause(look);
+      const now = Date.now();
+      if (this.#load.counts().failed > failed) lastLoss = now;
+      failed = this.#load.counts().failed;
+      const long = now - began;
+      if (long >= longestSettling || (long >= this.#settings.settle && now - lastLoss >= calm)) return;
+    }
+  }
+
+  /** Also after an interrupt, and while the cluster may be hard to reach: what cannot be taken back is said. */
+  async #undo(): Promise<string | undefined> {
+    const { action, client } = this.#settings;
+    try {
+      return await action.undo?.(client);
+    } catch (error) {
+      this.#hooks.say(
+        `could not be taken back: ${action.plan}: ${error instanceof Error ? error.message : String(error)}`,
+      );
+      return undefined;
+    }
+  }
+
+  #ended(error: unknown): RolloutOutcome {
+    if (this.#hooks.signal.aborted) {
+      const { action, target } = this.#settings;
+      const goesOn = this.#stage === "warming up" ? undefined : action.goesOn(target);
+      return { kind: "interrupted", words: goesOn ?? "nothing goes on in the cluster" };
+    }
+    const reason: unknown = this.#failure.signal.aborted ? this.#failure.signal.reason : error;
+    return { kind: "failed", error: reason instanceof Error ? reason : new Error(String(reason)) };
+  }
+
+  async #until(condition: () => boolean, signal: AbortSignal): Promise<void> {
+    while (!condition()) await this.#change(signal);
+  }
+
+  /** The next change of a pod or of the workload, or a moment later. */
+  async #change(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const changed = new AbortController();
+    const end = this.#observation!.pods.onChange(() => changed.abort());
+    try {
+      await delay(look, undefined, { signal: AbortSignal.any([signal, changed.signal]) });
+    } catch {
+      signal.throwIfAborted();
+    } finally {
+      end();
+    }
+  }
+
+  async #pause(milliseconds: number): Promise<void> {
+    await delay(milliseconds, undefined, { signal: this.#signal });
+  }
+
+  #tell(): void {
+    const { sent, failed } = this.#load?.counts() ?? { sent: 0, failed: 0 };
+    this.#hooks.onProgress({
+      stage: this.#stage,
+      words: this.#controller()?.words ?? "",
+      sent,
+      failed,
+      terminating: this.#observation?.pods.terminating ?? 0,
+    });
+  }
+}
+
+function stagePods({ pods }: Observation): StagePod[] {
+  return [...pods.staying]
+    .sort((a, b) => Number(isReady(b)) - Number(isReady(a)) || age(a) - age(b))
+    .map(({ metadata, spec }) => ({ name: metadata.name, uid: metadata.uid, node: spec.nodeName }));
+}
+
+function age({ metadata }: { readonly metadata: { readonly creationTimestamp?: string } }): number {
+  return Date.parse(metadata.creationTimestamp ?? "") || 0;
+}
+
+function withdrawals({ pods, endpoints }: Observation): number[] {
+  return pods.facts.flatMap(({ name, deleted }) => {
+    const withdrawn = endpoints.withdrawn.get(name);
+    return deleted === undefined || withdrawn === undefined ? [] : [Math.max(0, withdrawn - deleted.at.to)];
+  });
+}

@@ -1,0 +1,70 @@
+import { KubernetesError } from "../errors.ts";
+
+export const targetKinds = ["deployment", "statefulset", "daemonset", "pod"] as const;
+export type TargetKind = (typeof targetKinds)[number];
+
+/** What is to be rolled, as it is named on the command line. */
+export interface TargetReference {
+  readonly kind: TargetKind;
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** As kubectl abbreviates them. */
+const kinds: Readonly<Record<string, TargetKind>> = {
+  deployment: "deployment",
+  deployments: "deployment",
+  deploy: "deployment",
+  statefulset: "statefulset",
+  statefulsets: "statefulset",
+  sts: "statefulset",
+  daemonset: "daemonset",
+  daemonsets: "daemonset",
+  ds: "daemonset",
+  pod: "pod",
+  pods: "pod",
+  po: "pod",
+};
+
+/** "deployment/web" @throws {KubernetesError} LAMEDUCK_BAD_TARGET. */
+export function parseTarget(text: string, namespace: string): TargetReference {
+  const [kind = "", name = "", ...rest] = text.split("/");
+  const known = kinds[kind.toLowerCase().replace(/\..*$/, "")];
+  if (known === undefined || name === "" || rest.length > 0)
+    throw new KubernetesError(
+      "LAMEDUCK_BAD_TARGET",
+      `"${text}"`,
+      known === undefined && text.includes("/")
+        ? `"${kind}" is no kind that has pods to roll`
+        : "is not KIND/NAME",
+    );
+  if (!/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(name))
+    throw new KubernetesError("LAMEDUCK_BAD_TARGET", `"${text}"`, `"${name}" cannot be a name`);
+  return { kind: known, name, namespace };
+}
+
+/** "deployment/web" */
+export function nameOf({ kind, name }: TargetReference): string {
+  return `${kind}/${name}`;
+}
+
+const resources: Readonly<Record<TargetKind, { readonly group: string; readonly resource: string }>> = {
+  deployment: { group: "apps", resource: "deployments" },
+  statefulset: { group: "apps", resource: "statefulsets" },
+  daemonset: { group: "apps", resource: "daemonsets" },
+  pod: { group: "", resource: "pods" },
+};
+
+export function resourceOf(kind: TargetKind): { readonly group: string; readonly resource: string } {
+  return resources[kind];
+}
+
+/** The API's path of a namespace's resource, or of one object of it. */
+export function pathOf(
+  { group, resource }: { readonly group: string; readonly resource: string },
+  namespace: string,
+  name?: string,
+): string {
+  const root = group === "" ? "/api/v1" : `/apis/${group}/v1`;
+  return `${root}/namespaces/${namespace}/${resource}${name === undefined ? "" : `/${name}`}`;
+}
