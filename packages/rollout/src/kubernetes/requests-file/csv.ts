@@ -1,0 +1,70 @@
+import { BadLine } from "./bad-line.ts";
+
+/** No record of a load tool is longer; without bounds one stray quote would swallow a file of gigabytes. */
+const longestRecord = 1024 * 1024;
+const mostLines = 1_000;
+
+/** Puts records together from lines: RFC 4180, where a quoted field may hold commas, doubled quotes and line ends. */
+export class CsvRecords {
+  readonly #record: (fields: string[], line: number) => void;
+  #open = "";
+  #openedAt = 0;
+
+  constructor(record: (fields: string[], line: number) => void) {
+    this.#record = record;
+  }
+
+  line(text: string, number: number): void {
+    if (this.#open === "" && !text.includes('"')) {
+      if (text !== "") this.#record(text.split(","), number);
+      return;
+    }
+    const whole = this.#open === "" ? text : `${this.#open}\n${text}`;
+    const started = this.#open === "" ? number : this.#openedAt;
+    const fields = split(whole);
+    if (fields) {
+      this.#open = "";
+      this.#record(fields, started);
+      return;
+    }
+    if (whole.length > longestRecord || number - started > mostLines)
+      throw new BadLine(started, "a quote is opened and never closed");
+    this.#open = whole;
+    this.#openedAt = started;
+  }
+
+  end(): void {
+    if (this.#open !== "") throw new BadLine(this.#openedAt, "a quote is opened and never closed");
+  }
+}
+
+/** The fields, or undefined where a quote is still open. */
+export function split(text: string): string[] | undefined {
+  const fields: string[] = [];
+  let at = 0;
+  for (;;) {
+    if (text[at] !== '"') {
+      const comma = text.indexOf(",", at);
+      fields.push(text.slice(at, comma === -1 ? undefined : comma));
+      if (comma === -1) return fields;
+      at = comma + 1;
+      continue;
+    }
+    let field = "";
+    let from = at + 1;
+    for (;;) {
+      const quote = text.indexOf('"', from);
+      if (quote === -1) return undefined;
+      field += text.slice(from, quote);
+      at = quote + 1;
+      if (text[at] !== '"') break;
+      field += '"';
+      from = at + 1;
+    }
+    // Whatever stands between the closing quote and the comma belongs to the field, as lenient readers have it.
+    const comma = text.indexOf(",", at);
+    fields.push(field + text.slice(at, comma === -1 ? undefined : comma));
+    if (comma === -1) return fields;
+    at = comma + 1;
+  }
+}

@@ -1,0 +1,68 @@
+import { BadLine, quoted } from "../bad-line.ts";
+import { CsvRecords } from "../csv.ts";
+import { asText, readObject } from "../json.ts";
+import type { Parser, ParserContext } from "../request.ts";
+import { readDuration, readTime } from "../time.ts";
+
+/** The columns (CSV) or keys (JSON lines) of our own form; others are left alone. docs/rollout.md explains them. */
+export const plainColumns = ["time", "url", "status", "error", "latency", "pod", "connection"] as const;
+
+type Column = (typeof plainColumns)[number];
+
+/** Whether a header has what is needed: when, and what came of it. */
+export function isPlain(names: readonly string[]): boolean {
+  return names.includes("time") && (names.includes("status") || names.includes("error"));
+}
+
+export function plainCsv(context: ParserContext): Parser {
+  let columns: ReadonlyMap<string, number> | undefined;
+  const records = new CsvRecords((fields, line) => {
+    if (!columns) {
+      columns = new Map(fields.map((name, index) => [name.trim().toLowerCase(), index]));
+      return;
+    }
+    const { size } = columns;
+    if (fields.length !== size) throw new BadLine(line, `has ${fields.length} fields and not ${size}`);
+    const positions = columns;
+    read(context, line, (name) => (fields[positions.get(name) ?? -1] ?? "").trim());
+  });
+  return { line: (text, number) => records.line(text, number), end: () => records.end() };
+}
+
+export function plainJson(context: ParserContext): Parser {
+  return {
+    line: (text, line) => {
+      if (text.trim() === "") return;
+      const object = readObject(text, line);
+      read(context, line, (name) => asText(object[name]));
+    },
+    end: () => undefined,
+  };
+}
+
+function read(context: ParserContext, line: number, value: (name: Column) => string): void {
+  const time = readTime(value("time"), line, context.zone);
+  if (time.grain > 1) context.coarse(time.grain);
+  const begun = time.at + (time.grain > 1 ? time.grain / 2 : 0);
+  const status = value("status") === "" ? 0 : Number(value("status"));
+  if (!Number.isInteger(status) || status < 0 || status > 999)
+    throw new BadLine(line, `${quoted(value("status"))} is not a status`);
+  const error = value("error");
+  if (status === 0 && error === "") throw new BadLine(line, "has neither a status nor an error");
+  const latency = value("latency") === "" ? 0 : readDuration(value("latency"), line);
+  context.emit({
+    begun,
+    finished: begun + latency,
+    url: value("url") || undefined,
+    status,
+    error,
+    pod: value("pod") || undefined,
+    reused: connection(value("connection"), line),
+  });
+}
+
+function connection(text: string, line: number): boolean | undefined {
+  if (text === "") return undefined;
+  if (text === "new" || text === "reused") return text === "reused";
+  throw new BadLine(line, `${quoted(text)} is neither "new" nor "reused"`);
+}

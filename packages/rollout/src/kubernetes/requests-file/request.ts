@@ -1,0 +1,47 @@
+/** A request as a load tool tells of it, before it is a record. Times are milliseconds since 1970, fractions included. */
+export interface ToldRequest {
+  /** When the tool turned to it; equal to `finished` where the tool does not tell how long it took. */
+  readonly begun: number;
+  readonly finished: number;
+  /** When it was written to the socket, where the tool tells. */
+  readonly sent?: number | undefined;
+  readonly url?: string | undefined;
+  /** 0 or absent where no answer came. */
+  readonly status?: number | undefined;
+  /** The tool's own words for what went wrong. */
+  readonly error?: string | undefined;
+  /** The answer had begun when it failed. */
+  readonly answerBegun?: boolean | undefined;
+  /** The tool was told that this status is what the app means. */
+  readonly meant?: boolean | undefined;
+  /** Whether the connection had carried a request before; absent where the tool does not tell. */
+  readonly reused?: boolean | undefined;
+  readonly received?: number | undefined;
+  /** Named by the app's header, or by the person's own tag. */
+  readonly pod?: string | undefined;
+  /** What a proxy says it chose: a name or an address with port. */
+  readonly upstream?: string | undefined;
+  /** Address the connection led to. */
+  readonly address?: string | undefined;
+  /** The tool never sent it, although its schedule asked for it. */
+  readonly dropped?: boolean | undefined;
+}
+
+/** Reads one format line by line. */
+export interface Parser {
+  /** A line without its end. @throws {BadLine} */
+  line(text: string, number: number): void;
+  /** Nothing follows: gives out what was still being put together. */
+  end(): void;
+}
+
+export interface ParserContext {
+  readonly emit: (request: ToldRequest) => void;
+  /** Times that are known only to that many milliseconds. */
+  readonly coarse: (milliseconds: number) => void;
+  /** Zone of times that name none. */
+  readonly zone: Zone | undefined;
+}
+
+/** Milliseconds to subtract from a local time (read as if it were UTC) to have UTC. */
+export type Zone = (localAsUtc: number) => number;
