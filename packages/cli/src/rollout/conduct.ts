@@ -4,6 +4,7 @@ import {
   inspect,
   KubernetesClient,
   openRoute,
+  requestsLoad,
   RouteLoad,
   runRollout,
   type OpenRoute,
@@ -79,7 +80,6 @@ async function prepare(
     target,
     action,
     allowed,
-    routes: routes.map(({ name }) => name),
     load: loadOf(request, options, routes),
     warmUp: request.warmUp,
     settle: request.settle,
@@ -89,9 +89,18 @@ async function prepare(
 
 function loadOf(
   { pooledShare, duration }: RolloutRequest,
-  { rps, requestsMax, seed }: RolloutOptions,
+  { rps, requestsMax, seed, requests, requestsZone }: RolloutOptions,
   routes: readonly OpenRoute[],
 ): RolloutSettings["load"] {
+  if (requests)
+    return (clock) =>
+      Promise.resolve(
+        requestsLoad({
+          clock,
+          files: requests,
+          ...(requestsZone === undefined ? {} : { zone: requestsZone }),
+        }),
+      );
   if (routes.length === 0) return undefined;
   return (clock) =>
     RouteLoad.start({

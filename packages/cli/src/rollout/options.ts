@@ -18,6 +18,8 @@ export interface RolloutOptions {
   readonly mode: "new" | "pooled" | "mixed";
   readonly duration: string;
   readonly requestsMax: number;
+  readonly requests?: readonly string[];
+  readonly requestsZone?: string;
   readonly warmUp: string;
   readonly settle: string;
   readonly timeout: string;
@@ -52,6 +54,12 @@ export function addRolloutOptions(command: Command): Command {
     )
     .option("--duration <time>", "the load ends by itself after this, whatever the rollout does", "15m")
     .option("--requests-max <n>", "and after this many requests", whole(1, 20_000_000), 100_000)
+    .option(
+      "--requests <file>",
+      "instead of a load of its own: what k6 (JSON, CSV), vegeta or another tool wrote that sends meanwhile; several times",
+      collect,
+    )
+    .option("--requests-zone <zone>", "of times in there that name none: Z, +02:00, Europe/Berlin")
     .option("--warm-up <time>", "load that is not counted, before anything happens", "5s")
     .option(
       "--settle <time>",

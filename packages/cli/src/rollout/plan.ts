@@ -15,16 +15,24 @@ export function planLines(
     `target    ${reference.kind}/${reference.name}, ${target.replicas} replica${target.replicas === 1 ? "" : "s"}` +
       (target.services.length > 0 ? `, Service ${target.services.join(", ")}` : ""),
     `action    ${action.plan}`,
-    ...(routes.length === 0
-      ? ["load      none: no --url; only the pods are watched"]
-      : [
-          `load      ${options.rps} requests/s (GET), ${options.mode === "mixed" ? "half on new, half on kept-alive connections" : `on ${options.mode === "new" ? "new" : "kept-alive"} connections`}, ` +
-            `at most ${options.requestsMax.toLocaleString("en")} requests or ${options.duration}, to`,
-          ...routes.map(
-            ({ name, url, address, port }) => `          ${name}: ${url.href} (${address}:${port})`,
-          ),
-        ]),
+    ...loadLines(options, routes),
     `time      ${options.timeout} at most`,
+  ];
+}
+
+function loadLines(options: RolloutOptions, routes: readonly OpenRoute[]): string[] {
+  const { requests, rps, mode, requestsMax, duration } = options;
+  if (requests) return [`load      none of its own: read afterwards from ${requests.join(", ")}`];
+  if (routes.length === 0) return ["load      none (no --url): only the pods are watched"];
+  const connections = {
+    mixed: "half on new, half on kept-alive connections",
+    new: "on new connections",
+    pooled: "on kept-alive connections",
+  };
+  return [
+    `load      ${rps} requests/s (GET) ${connections[mode]}, ` +
+      `at most ${requestsMax.toLocaleString("en")} requests or ${duration}, to`,
+    ...routes.map(({ name, url, address, port }) => `          ${name}: ${url.href} (${address}:${port})`),
   ];
 }
 
@@ -36,7 +44,7 @@ export function rightsText({ reference, action }: RolloutRequest): string {
     `# The least rights for this command; bind them with a RoleBinding (Role) and a ClusterRoleBinding (ClusterRole).`,
     ...optional.map(
       ({ resource, verbs, without }) =>
-        `# Without ${verbs.join(", ")} on ${resource}: not known is ${without}.`,
+        `# ${verbs.join(" and ")} on ${resource} may be left out; not known is then: ${without}.`,
     ),
     rightsYaml(reference.namespace, rules),
   ].join("\n");

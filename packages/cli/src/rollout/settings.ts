@@ -42,6 +42,8 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
   // A mistake in the target's name is told before a kubeconfig is looked for.
   parseTarget(target, "default");
   const routes = parseRoutes(options.url ?? []);
+  if (routes.length > 0 && options.requests)
+    throw new CliError("LAMEDUCK_BAD_OPTION", "--requests", "goes not together with --url");
   const chosen = chosenAction(options);
   const connection = clusterConnection({ kubeconfig: options.kubeconfig, context: options.context });
   const reference = parseTarget(target, options.namespace ?? connection.namespace);

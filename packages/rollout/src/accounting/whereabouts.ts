@@ -34,7 +34,8 @@ export function lifeByTime(
   lives: readonly PodLife[],
   sender: SenderHistory | undefined,
 ): { life: PodLife; candidates: number } | undefined {
-  const at = failedAt(record);
+  // A connection that nobody answers fails long after it found nobody there.
+  const at = symptom === "unreachable" ? setOut(record) : failedAt(record);
   const fits = lives
     .filter((life) => life.began <= at && mayChoose(sender, life, setOut(record)))
     .map((life) => ({ life, distance: distance(life, symptom, at) }))

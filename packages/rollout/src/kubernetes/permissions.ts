@@ -71,8 +71,9 @@ export function spellRight({ rule, verb }: Missing, namespace: string): string {
 
 /** The least rights as manifests, ready for `kubectl apply -f -`. */
 export function rightsYaml(namespace: string, rules: readonly Rule[]): string {
-  const own = rules.filter(({ clusterWide }) => !clusterWide);
-  const wide = rules.filter(({ clusterWide }) => clusterWide);
+  const merged = mergedRules(rules);
+  const own = merged.filter(({ clusterWide }) => !clusterWide);
+  const wide = merged.filter(({ clusterWide }) => clusterWide);
   const role = (kind: "Role" | "ClusterRole", of: readonly Rule[]): string =>
     stringify({
       apiVersion: "rbac.authorization.k8s.io/v1",
@@ -89,4 +90,15 @@ export function rightsYaml(namespace: string, rules: readonly Rule[]): string {
     ...(own.length > 0 ? [role("Role", own)] : []),
     ...(wide.length > 0 ? [role("ClusterRole", wide)] : []),
   ].join("---\n");
+}
+
+/** One rule for each resource and name. */
+function mergedRules(rules: readonly Rule[]): Rule[] {
+  const same = Map.groupBy(
+    rules,
+    ({ group, resource, name, clusterWide }) => `${group} ${resource} ${name ?? ""} ${clusterWide ?? false}`,
+  );
+  return [...same.values()].flatMap(([first, ...others]) =>
+    first ? [{ ...first, verbs: [...new Set([first, ...others].flatMap(({ verbs }) => verbs))] }] : [],
+  );
 }

@@ -16,7 +16,6 @@ export interface RecordingParts {
   readonly records: readonly RequestRecord[];
   readonly missing: number;
   readonly addresses: ReadonlyMap<string, string>;
-  readonly routes: readonly string[];
   readonly countedFrom: number;
   readonly ended: number;
 }
@@ -37,6 +36,7 @@ export function record(parts: RecordingParts): { recording: RunRecording; joined
   const podEvents = facts.flatMap((pod): PodEvent[] =>
     podTimeline(pod, { spec: target.podSpec, why: parts.why, time, hints: within(pod, hints, time) }),
   );
+  const senders = [...new Set(records.map(({ sender }) => sender))];
   const counted = records.filter(({ intended }) => intended >= countedFrom);
   return {
     joined: counts,
@@ -44,7 +44,7 @@ export function record(parts: RecordingParts): { recording: RunRecording; joined
       remedy: `${target.reference.kind}/${target.reference.name}`,
       records,
       podEvents: podEvents.sort((a, b) => a.at - b.at),
-      senderEvents: parts.routes.flatMap((sender) => emptiness(sender, observation, time)),
+      senderEvents: senders.flatMap((sender) => emptiness(sender, observation, time)),
       countedFrom,
       scheduled: counted.length + parts.missing,
       ended: parts.ended,

@@ -17,8 +17,6 @@ export interface RolloutSettings {
   readonly target: Target;
   readonly action: Action;
   readonly allowed: Allowed;
-  /** Names of the routes that the load goes through. */
-  readonly routes: readonly string[];
   /** What sends the requests; undefined to watch only. */
   readonly load: ((clock: RunClock) => Promise<LoadSource>) | undefined;
   /** Milliseconds: load before anything happens, that is not counted. */
@@ -70,6 +68,8 @@ const look = 250;
 const longestSettling = 60_000;
 /** So long without a loss counts as settled. */
 const calm = 5_000;
+
+const noLoad: LoadSeen = { records: [], missing: 0, notes: [] };
 
 /** Rolls the target under load and returns everything seen, however it ended. */
 export async function runRollout(settings: RolloutSettings, hooks: RolloutHooks): Promise<RolloutRun> {
@@ -124,7 +124,13 @@ class Run {
     try {
       this.#stage = "counting";
       const ended = this.#clock.now();
-      const { records, missing, notes } = await this.#stopLoad(observation, began, ended);
+      // What was seen of the pods is worth keeping, also without the requests.
+      const { records, missing, notes } = await this.#stopLoad(observation, began, ended).catch(
+        (error: unknown) => {
+          outcome = this.#ended(error);
+          return noLoad;
+        },
+      );
       const { recording, joined } = record({
         clock: this.#clock,
         target,
@@ -133,7 +139,6 @@ class Run {
         records,
         missing,
         addresses: this.#load?.addresses ?? new Map(),
-        routes: this.#settings.routes,
         countedFrom,
         ended: Math.max(ended, countedFrom),
       });
@@ -163,7 +168,7 @@ class Run {
   }
 
   async #stopLoad({ pods }: Observation, from: number, to: number): Promise<LoadSeen> {
-    if (!this.#load) return { records: [], missing: 0, notes: [] };
+    if (!this.#load) return noLoad;
     const epoch = this.#clock.fromEpoch(0);
     return this.#load.stop({ podAt: (address, at) => pods.podAt(address, at - epoch), from, to });
   }

@@ -19,6 +19,15 @@ export interface TimelineOptions {
   readonly hints?: Hints;
 }
 
+/**
+ * A deletion is seen some milliseconds after the kubelet and others have seen it. What followed from it can have been seen before; what
+ * lies longer before did not follow from it.
+ */
+const watchDelay = 250;
+
+/** From the end of the last container until the kubelet has taken the pod's network down, milliseconds; that the pod is deleted is told only later. */
+const teardown = 300;
+
 /** SIGKILL: 128 + 9. */
 const killedCode = 137;
 
@@ -41,10 +50,9 @@ export function podTimeline(facts: PodFacts, options: TimelineOptions): PodEvent
     if (ready && index > 0 && facts.ends.some((end) => end.at.from <= when.to))
       events.push({ at: at(when), pod, type: "listener-opened", port });
   });
-  if (facts.deleted) {
-    const { grace } = facts.deleted;
-    events.push({ at: time(facts.deleted.at.to), pod, type: "deleted", grace, why: options.why });
-  }
+  const deleted = momentOfDeletion(facts, options);
+  if (facts.deleted && deleted !== undefined)
+    events.push({ at: deleted, pod, type: "deleted", grace: facts.deleted.grace, why: options.why });
   events.push(...stopping(facts, app, at));
   for (const { at: when, phase, reason, detail } of facts.phases)
     events.push({
@@ -57,11 +65,27 @@ export function podTimeline(facts: PodFacts, options: TimelineOptions): PodEvent
     });
   for (const end of facts.ends)
     if (app.some(({ name }) => name === end.container)) events.push(...ending(facts, end, options));
-  const lastEnd = events.findLast(({ type }) => type === "exited")?.at ?? -Infinity;
   // A container that failed in place leaves its pod where it was.
-  if (facts.gone && facts.deleted)
-    events.push({ at: Math.max(time(facts.gone.to), lastEnd), pod, type: "gone" });
+  if (facts.gone && deleted !== undefined)
+    events.push({ at: momentGone(events, time(facts.gone.to)), pod, type: "gone" });
   return events.sort((a, b) => a.at - b.at);
+}
+
+/** As seen by the watch, or a little before where something shows that it had been written by then. */
+function momentOfDeletion(
+  { deleted, killing, phases }: PodFacts,
+  { time, hints }: TimelineOptions,
+): number | undefined {
+  if (!deleted) return undefined;
+  const seen = time(deleted.at.to);
+  const told = [...killing.map(({ at }) => at.to), ...phases.map(({ at }) => at)];
+  const signs = [...told.map(time), ...(hints?.cuts ?? [])];
+  return Math.min(seen, ...signs.filter((at) => at >= seen - watchDelay));
+}
+
+function momentGone(events: readonly PodEvent[], told: number): number {
+  const end = events.findLast(({ type }) => type === "exited")?.at;
+  return end === undefined ? told : Math.max(end, Math.min(told, end + teardown));
 }
 
 /** Containers that serve: those with ports, where any has one. */

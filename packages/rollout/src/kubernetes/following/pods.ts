@@ -158,17 +158,15 @@ export class PodHistory {
     const started = state?.running?.startedAt;
     if (started === undefined) return;
     const moment = this.#second(started, at);
-    if (!facts.starts.some((start) => start.container === name && start.at.from === moment.from))
+    if (!facts.starts.some((start) => start.container === name && isSame(start.at.from, moment.from)))
       facts.starts.push({ container: name, at: moment });
   }
 
   #noteEnd(facts: Growing, container: string, ended: ContainerState["terminated"], at: number): void {
     if (ended?.finishedAt === undefined) return;
     const stamped = this.#clock.toLocal(Date.parse(ended.finishedAt));
-    // Known already: every later status repeats it, and the offset of the clocks moves by milliseconds.
     const known = facts.ends.some(
-      (end) =>
-        end.container === container && Math.abs(end.at.from - stamped) < 900 && end.code === ended.exitCode,
+      (end) => end.container === container && isSame(end.at.from, stamped) && end.code === ended.exitCode,
     );
     if (known) return;
     const end: ContainerEnd = {
@@ -197,6 +195,11 @@ export function isLeaving({ metadata, status }: Pod): boolean {
   return (
     metadata.deletionTimestamp !== undefined || status?.phase === "Failed" || status?.phase === "Succeeded"
   );
+}
+
+/** Every later status repeats a stamp; the offset of the clocks, which is known better and better, moves it by less than a second. */
+function isSame(one: number, other: number): boolean {
+  return Math.abs(one - other) < 900;
 }
 
 /** Both at once; where they contradict, the one that was seen. */

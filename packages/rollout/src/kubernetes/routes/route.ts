@@ -1,6 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { isIP } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { KubernetesError } from "../errors.ts";
 
 /** One way for requests into the cluster: an ingress, a Service's address, a node's port. */
@@ -23,6 +24,9 @@ export interface OpenRoute extends Route {
 }
 
 const firstAnswer = 10_000;
+/** A Service that was made just now, or is being rolled, may refuse for a moment. */
+const attempts = 3;
+const between = 1_000;
 
 /** "ingress=http://shop.example/cart" or the URL alone, which is then called by its host. @throws {KubernetesError} LAMEDUCK_BAD_URL. */
 export function parseRoutes(texts: readonly string[]): Route[] {
@@ -53,7 +57,7 @@ export async function openRoute(route: Route): Promise<OpenRoute> {
   const port = Number(route.url.port || "80");
   const addresses = await resolveHost(host, route);
   const [address = ""] = addresses;
-  const response = await ask(route, address, port);
+  const response = await askPatiently(route, address, port);
   const pod = headerOf(response, "x-lameduck-pod");
   response.resume();
   const status = response.statusCode ?? 0;
@@ -70,6 +74,16 @@ async function resolveHost(host: string, { url }: Route): Promise<string[]> {
   } catch (error) {
     throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", url.href, messageOf(error));
   }
+}
+
+async function askPatiently(route: Route, address: string, port: number): Promise<IncomingMessage> {
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await ask(route, address, port);
+    } catch (error) {
+      if (attempt === attempts) throw error;
+      await delay(between);
+    }
 }
 
 function ask({ url }: Route, address: string, port: number): Promise<IncomingMessage> {
