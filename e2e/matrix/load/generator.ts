@@ -11,7 +11,13 @@ import type { GeneratorPlan } from "./plan.ts";
 const plan = JSON.parse(process.argv[2] ?? "") as GeneratorPlan;
 const clock = runClock(BigInt(plan.origin));
 const pool = new Agent({ keepAlive: true, maxSockets: Infinity, maxFreeSockets: 256 });
-const connections = new WeakMap<Socket, { number: number; connected: number | undefined }>();
+interface Connection {
+  readonly number: number;
+  connected: number | undefined;
+  /** Who answered on it: whatever is lost on it later is lost there. */
+  pod: string | undefined;
+}
+const connections = new WeakMap<Socket, Connection>();
 const lines: string[] = [];
 let connectionCount = 0;
 let id = 0;
@@ -59,7 +65,7 @@ class Exchange {
   #onSocket(socket: Socket): void {
     this.#socket = socket;
     if (!connections.has(socket)) {
-      const state = { number: ++connectionCount, connected: undefined as number | undefined };
+      const state: Connection = { number: ++connectionCount, connected: undefined, pod: undefined };
       connections.set(socket, state);
       socket.once("connect", () => {
         state.connected = clock.now();
@@ -97,9 +103,13 @@ class Exchange {
     underWay.delete(this);
     clearTimeout(this.#timer);
     const headers = this.#response?.headers;
-    const pod = headers?.["x-lameduck-pod"];
     const connection = this.#socket === undefined ? undefined : connections.get(this.#socket);
     const upstream = headers?.["x-lameduck-upstream"];
+    const answered = headers?.["x-lameduck-pod"];
+    // Behind a proxy every request on a connection may go elsewhere.
+    if (typeof answered === "string" && upstream === undefined && connection !== undefined)
+      connection.pod = answered;
+    const pod = typeof answered === "string" ? answered : connection?.pod;
     const record: RequestRecord & { upstream?: string } = {
       id: id++,
       intended: this.#intended,
@@ -108,7 +118,7 @@ class Exchange {
       mode: this.#mode,
       kind: this.#slow ? "slow" : "quick",
       sender: plan.sender,
-      ...(typeof pod === "string" ? { pod, podKnownBy: "header" } : {}),
+      ...(pod === undefined ? {} : { pod, podKnownBy: pod === answered ? "header" : "tuple" }),
       ...(connection === undefined ? {} : { connection: connection.number }),
       reused: this.#request.reusedSocket,
       ...(connection?.connected === undefined ? {} : { connected: connection.connected }),

@@ -8,11 +8,18 @@ import type { Cluster } from "../../cluster/index.ts";
 /** Logs are removed about a second after a container's end. */
 const everyMs = 150;
 
-/** One line of the library or of the init. */
-interface Said {
+/** One line of the library. */
+interface LibrarySays {
+  readonly lameduck: "phase";
   readonly phase: Phase;
   readonly at: number;
   /** Of `closing` it is the stop reason; of the other phases words of their own. */
+  readonly reason: StopReason;
+}
+
+/** One line of the init: what it has held for ends there, and closing begins. */
+interface InitSays {
+  readonly event: "hold-ended";
   readonly reason: StopReason;
 }
 
@@ -65,20 +72,29 @@ export class PhaseObserver implements AsyncDisposable {
 
   #take(pod: string, line: string): void {
     const start = line.indexOf("{");
-    if (start < 0 || !line.includes('"lameduck":"phase"')) return;
+    if (start < 0 || !/"lameduck":"phase"|"event":"hold-ended"/.test(line)) return;
     try {
-      const { phase, at, reason, ...detail } = JSON.parse(line.slice(start)) as Said;
-      if (phase === "serving") return;
-      this.events.push({
-        at: this.#clock.fromEpoch(at),
-        pod,
-        type: "phase",
-        phase,
-        ...(phase === "closing" ? { reason } : {}),
-        detail,
-      });
+      const said = JSON.parse(line.slice(start)) as LibrarySays | InitSays;
+      if ("event" in said) this.#note(pod, "closing", Date.parse(line.slice(0, line.indexOf(" "))), said);
+      else if (said.phase !== "serving") this.#note(pod, said.phase, said.at, said);
     } catch {
       return;
     }
+  }
+
+  #note(
+    pod: string,
+    phase: Exclude<Phase, "serving">,
+    at: number,
+    { reason, ...detail }: LibrarySays | InitSays,
+  ): void {
+    this.events.push({
+      at: this.#clock.fromEpoch(at),
+      pod,
+      type: "phase",
+      phase,
+      ...(phase === "closing" ? { reason } : {}),
+      detail,
+    });
   }
 }
