@@ -1,5 +1,12 @@
 import { Option, type Command } from "commander";
-import { presets, remedies, senderKinds, usualRemedies } from "@lameduck/rollout";
+import {
+  loadProtocols,
+  presets,
+  remedies,
+  senderKinds,
+  usualRemedies,
+  type LoadProtocol,
+} from "@lameduck/rollout";
 import { number, whole } from "../numbers.ts";
 
 /** As commander delivers them: checked one by one, not yet together. */
@@ -17,7 +24,8 @@ export interface LabOptions {
   readonly slowPath?: string;
   readonly largePath?: string;
   readonly path?: string;
-  readonly senders: string;
+  readonly protocol: LoadProtocol;
+  readonly senders?: string;
   readonly propagation: string;
   readonly port?: number;
   readonly readyPath?: string;
@@ -45,7 +53,15 @@ export function addLabOptions(command: Command): Command {
     .option("--slow-path <path>", "a path that takes long to answer (the bundled sample has one)")
     .option("--large <share>", "share of requests to --large-path", number(0, 1), 0.01)
     .option("--large-path <path>", "a path that streams a long answer (the bundled sample has one)")
-    .option("--senders <list>", `KIND:NUMBER,... of ${senderKinds.join(", ")}`, "l4:2,l7:1,client:1")
+    .addOption(
+      new Option("--protocol <name>", "what the server speaks (docs/protocols.md)")
+        .choices(loadProtocols)
+        .default("http"),
+    )
+    .option(
+      "--senders <list>",
+      `KIND:NUMBER,... of ${senderKinds.join(", ")} (default: l4:2,l7:1,client:1; without l7 where it is not http)`,
+    )
     .option(
       "--propagation <preset>",
       `how late senders learn: ${Object.keys(presets).join(", ")}, "3s", "1s..10s"`,
@@ -75,6 +91,7 @@ const examples = `
 Examples:
   $ lameduck lab -- node server.js
   $ lameduck lab --compare --html report.html -- node server.js
+  $ lameduck lab --protocol grpc --path /shop.Cart/Get -- node server.js
   $ lameduck lab -f deployment.yaml --senders haproxy:1,l4:3 --propagation 1s..10s
   $ lameduck lab --remedies sleep-5,adaptive --rollouts 25 --rps 1000
 

@@ -36,6 +36,12 @@ export function labSettings(options: LabOptions, command: readonly string[]): La
   ] as const)
     mustBeWritable(name, file);
   const sample = options.file === undefined && command.length === 0;
+  if (sample && options.protocol !== "http")
+    throw new CliError(
+      "LAMEDUCK_BAD_OPTION",
+      "--protocol",
+      "goes with a server of yours: the bundled one speaks http",
+    );
   const workload = adjusted(
     options.file === undefined ? fromCommand(options, command) : readWorkload(options.file),
     options,
@@ -46,7 +52,9 @@ export function labSettings(options: LabOptions, command: readonly string[]): La
     app,
     remedies: chosenRemedies(options, sample),
     rollouts: options.rollouts,
-    senders: parseSenders(options.senders),
+    senders: parseSenders(
+      options.senders ?? (options.protocol === "http" ? "l4:2,l7:1,client:1" : "l4:3,client:1"),
+    ),
     propagation: parsePropagation(options.propagation, "--propagation"),
     load: load(options, sample),
     seed: options.seed,
@@ -105,6 +113,7 @@ function load(options: LabOptions, sample: boolean): LoadOptions {
   const slowPath = options.slowPath ?? (sample ? "/slow" : undefined);
   const largePath = options.largePath ?? (sample ? "/large" : undefined);
   return {
+    protocol: options.protocol,
     rate: options.rps,
     pooledShare: options.pooled,
     slowShare: slowPath === undefined ? 0 : options.slow,

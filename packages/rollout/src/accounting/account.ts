@@ -50,6 +50,7 @@ export function account(recording: RunRecording, meta: AccountMeta): RemedyResul
         ...(missing > 0 ? { missing } : {}),
       },
       slow: slow(counted),
+      resent: counted.filter(({ outcome, retries = 0 }) => outcome === "ok" && retries > 0).length,
       duration: Math.max(0, recording.ended - recording.countedFrom),
       each,
       lostRequests,

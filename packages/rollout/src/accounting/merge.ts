@@ -36,6 +36,9 @@ function append(former: RemedyResult, later: RemedyResult): RemedyResult {
     notSent: former.notSent + later.notSent,
     notSentBecause: sum(former.notSentBecause, later.notSentBecause),
     slow: former.slow + later.slow,
+    ...(former.resent === undefined && later.resent === undefined
+      ? {}
+      : { resent: (former.resent ?? 0) + (later.resent ?? 0) }),
     duration: former.duration + later.duration,
     each: [...former.each, ...later.each.map((one) => ({ ...one, deletedAt: one.deletedAt + by }))],
     lostRequests: [

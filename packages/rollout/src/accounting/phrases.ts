@@ -7,6 +7,8 @@ import { size, spell } from "./words.ts";
 
 /** What the client saw: "refused", "502 (ECONNREFUSED)", "cut after 312 bytes". */
 export function seen(record: RequestRecord): string {
+  if (record.kind === "session")
+    return `a lasting connection ended after ${spell(flight(record))} (${record.error ?? "in order"})`;
   switch (record.outcome) {
     case "refused":
       return "refused";
@@ -48,6 +50,7 @@ export function used({ record, life }: Evidence): string {
   const pod = life?.pod ?? record.pod ?? "a pod";
   const at = setOut(record);
   const deletion = life && deletionBefore(life, at);
+  if (record.kind === "session") return `${record.sender} had it to ${pod}`;
   const connection = record.reused ? "a kept-alive connection" : "a new connection";
   return deletion
     ? `${record.sender} sent it to ${pod} on ${connection} ${spell(at - deletion.at)} after the deletion`

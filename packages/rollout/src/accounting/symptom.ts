@@ -61,5 +61,8 @@ function statusSymptom({ status, error = "", reused }: RequestRecord): Symptom {
   if (error === "ECONNREFUSED") return "refused";
   if (resets.has(error) || error.startsWith("HPE_")) return "reset";
   if (unreachables.has(error)) return reused ? "timeout" : "unreachable";
+  // gRPC's words for it: the server would not take the call, or gave it up.
+  if (error === "UNAVAILABLE") return "unavailable";
+  if (error === "CANCELLED") return "truncated";
   return status === 502 || status === 503 || status === 504 ? "unavailable" : "wrong-answer";
 }

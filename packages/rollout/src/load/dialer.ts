@@ -1,6 +1,12 @@
-import { HttpConnection } from "./connection.ts";
+import type { Answer } from "./answer.ts";
+import type { Connection, ConnectionOptions, SessionEnd } from "./connection.ts";
+import { EventStream } from "./event-stream.ts";
 import type { Exchange } from "./exchange.ts";
-import type { ResponseReader } from "./response.ts";
+import { HttpConnection } from "./http1.ts";
+import { Http2Connection } from "./http2.ts";
+import type { LoadPlan } from "./plan.ts";
+import { protocolTraits } from "./protocols.ts";
+import { WebSocketConnection } from "./websocket.ts";
 
 /** A place to connect to; `pod` where the sender itself chose it. */
 export interface Place {
@@ -11,50 +17,96 @@ export interface Place {
 
 /** What whoever dialled does with the connection afterwards. */
 export interface Handlers {
-  readonly idle: (connection: HttpConnection) => void;
-  readonly gone: (connection: HttpConnection) => void;
-  readonly answered?: (exchange: Exchange, response: ResponseReader) => void;
+  readonly idle: (connection: Connection) => void;
+  readonly gone: (connection: Connection) => void;
+  /** The request was not processed there, and is to be sent elsewhere. */
+  readonly again: (exchange: Exchange) => void;
+  readonly answered?: (exchange: Exchange, answer: Answer) => void;
 }
 
-export type Dial = (place: Place, handlers: Handlers) => HttpConnection;
+export type Dial = (place: Place, handlers: Handlers) => Connection;
 
 /** Large enough that a burst of a streamed body takes one read. */
 const bufferSize = 64 * 1024;
 
+/** A client that is sent away by one server after another gives up; gRPC's transparent retries stop earlier, browsers' later. */
+const mostRetries = 5;
+
 /** Opens the generator's connections and numbers them. */
 export class Dialer {
   readonly #now: () => number;
-  readonly #host: string | undefined;
+  readonly #plan: Pick<LoadPlan, "protocol" | "host" | "paths">;
   readonly #buffer = Buffer.allocUnsafe(bufferSize);
   readonly #heads = new Map<string, string>();
   #connections = 0;
 
-  constructor(now: () => number, host: string | undefined) {
+  constructor(now: () => number, plan: Pick<LoadPlan, "protocol" | "host" | "paths">) {
     this.#now = now;
-    this.#host = host;
+    this.#plan = plan;
   }
 
   /** `named` requests carry their number, for a proxy's log. */
-  from(localAddress: string | undefined, named: boolean): Dial {
+  from(options: {
+    readonly localAddress: string | undefined;
+    readonly named: boolean;
+    readonly sessionEnded: (end: SessionEnd) => void;
+  }): Dial {
+    const { localAddress, named, sessionEnded } = options;
     return (place, handlers) => {
-      const host = this.#host ?? (place.address.includes(":") ? `[${place.address}]` : place.address);
-      return new HttpConnection({
-        id: ++this.#connections,
-        pod: place.pod,
-        address: place.address,
-        port: place.port,
-        localAddress,
-        buffer: this.#buffer,
-        now: this.#now,
-        head: (exchange, stays) =>
-          named
-            ? `${this.#head(exchange.path, host, stays)}x-lameduck-id: ${exchange.row}\r\n\r\n`
-            : `${this.#head(exchange.path, host, stays)}\r\n`,
-        answered: handlers.answered ?? noteHeader,
-        idle: handlers.idle,
-        gone: handlers.gone,
-      });
+      const address = place.address.includes(":") ? `[${place.address}]` : place.address;
+      return this.#open(
+        {
+          id: ++this.#connections,
+          pod: place.pod,
+          address: place.address,
+          port: place.port,
+          localAddress,
+          secure: protocolTraits[this.#plan.protocol].secure,
+          host: this.#plan.host ?? address,
+          buffer: this.#buffer,
+          now: this.#now,
+          answered: handlers.answered ?? noteHeader,
+          idle: handlers.idle,
+          gone: handlers.gone,
+          again: (exchange) => this.#again(exchange, handlers.again),
+          sessionEnded,
+        },
+        named,
+      );
     };
+  }
+
+  #open(options: ConnectionOptions, named: boolean): Connection {
+    const path = this.#plan.paths.quick;
+    switch (this.#plan.protocol) {
+      case "http":
+      case "https":
+        return new HttpConnection({
+          ...options,
+          head: (exchange, stays) =>
+            named
+              ? `${this.#head(exchange.path, options.host, stays)}x-lameduck-id: ${exchange.row}\r\n\r\n`
+              : `${this.#head(exchange.path, options.host, stays)}\r\n`,
+        });
+      case "h2":
+      case "h2c":
+        return new Http2Connection({ ...options, grpc: false });
+      case "grpc":
+        return new Http2Connection({ ...options, grpc: true });
+      case "ws":
+        return new WebSocketConnection({ ...options, path });
+      case "sse":
+        return new EventStream({ ...options, path });
+    }
+  }
+
+  #again(exchange: Exchange, send: (exchange: Exchange) => void): void {
+    if (exchange.ended) return;
+    const { record } = exchange;
+    record.retries = (record.retries ?? 0) + 1;
+    if (record.retries > mostRetries)
+      exchange.fail({ outcome: "reset-before-response", error: "SENT_AWAY" }, this.#now());
+    else send(exchange);
   }
 
   #head(path: string, host: string, stays: boolean): string {
@@ -71,8 +123,8 @@ export class Dialer {
 }
 
 /** The sender's own choice is surer than any header; a header is for those who did not choose. */
-function noteHeader(exchange: Exchange, response: ResponseReader): void {
-  if (exchange.record.pod !== undefined || response.told.pod === undefined) return;
-  exchange.record.pod = response.told.pod;
+function noteHeader(exchange: Exchange, answer: Answer): void {
+  if (exchange.record.pod !== undefined || answer.told.pod === undefined) return;
+  exchange.record.pod = answer.told.pod;
   exchange.record.podKnownBy = "header";
 }

@@ -1,3 +1,4 @@
+import type { SessionEnd } from "./connection.ts";
 import { Exchange } from "./exchange.ts";
 import type { LoadPlan } from "./plan.ts";
 import type { Progress } from "./protocol.ts";
@@ -118,6 +119,32 @@ export class LoadEngine {
       meant: this.#plan.meantStatuses,
       done: this.#done,
     });
+  }
+
+  /** A lasting connection has ended by itself: that is a record of its own, as of a request made then. */
+  note(sender: number, end: SessionEnd): void {
+    const exchange = new Exchange({
+      row: this.#table.begin(),
+      intended: end.at,
+      fired: undefined,
+      mode: "pooled",
+      kind: "session",
+      sender,
+      path: this.#plan.paths.quick,
+      expectation: undefined,
+      meant: [],
+      done: this.#done,
+    });
+    this.#due++;
+    const { record } = exchange;
+    record.pod = end.pod;
+    record.podKnownBy = end.podKnownBy;
+    record.connection = end.connection;
+    record.connected = end.connected;
+    record.sent = end.connected;
+    record.received = end.received;
+    record.endedBySender = end.endedBySender;
+    exchange.finish(end);
   }
 
   readonly #done = (exchange: Exchange): void => {

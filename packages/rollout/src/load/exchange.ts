@@ -1,7 +1,8 @@
 import type { ConnectionMode, Outcome, RequestKind } from "../model/request.ts";
+import type { Answer } from "./answer.ts";
+import { grpcStatusName } from "./grpc-status.ts";
 import type { Expectation } from "./plan.ts";
 import type { Finished } from "./records.ts";
-import type { ResponseReader } from "./response.ts";
 
 /** What ends a request other than an answer. */
 export interface Failure {
@@ -24,7 +25,7 @@ export class Exchange {
   constructor(options: {
     row: number;
     intended: number;
-    fired: number;
+    fired: number | undefined;
     mode: ConnectionMode;
     kind: RequestKind;
     sender: number;
@@ -68,6 +69,10 @@ export class Exchange {
     return this.record.mode;
   }
 
+  get kind(): RequestKind {
+    return this.record.kind;
+  }
+
   /** Bytes of body that have to be kept to check it. */
   get wanted(): number {
     const text = this.expectation?.text;
@@ -80,18 +85,32 @@ export class Exchange {
     this.#end(failure.outcome, at);
   }
 
-  answered(response: ResponseReader, at: number): void {
+  /** Ends as it was seen to end, where there was no answer to judge. */
+  finish(end: { readonly outcome: Outcome; readonly error: string | undefined; readonly at: number }): void {
+    if (this.#ended) return;
+    this.record.error = end.error;
+    this.#end(end.outcome, end.at);
+  }
+
+  answered(response: Answer, at: number): void {
     if (this.#ended) return;
     this.#end(this.#judge(response), at);
   }
 
-  #judge(response: ResponseReader): Outcome {
+  #judge(response: Answer): Outcome {
+    if (response.grpcStatus !== undefined) return this.#judgeCall(response.grpcStatus);
     if (response.status >= 500) return this.#meant.includes(response.status) ? "ok" : "bad-status";
     // What the app answers is known for its successes only: a redirect or a 404 has a body of its own.
     if (response.status >= 300 || this.expectation === undefined) return "ok";
     const { bytes, text } = this.expectation;
     if (bytes !== undefined && bytes !== response.body) return "wrong-body";
     return text === undefined || text === response.text ? "ok" : "wrong-body";
+  }
+
+  #judgeCall(status: number): Outcome {
+    if (status === 0 || this.#meant.includes(status)) return "ok";
+    this.record.error = grpcStatusName(status);
+    return "bad-status";
   }
 
   #end(outcome: Outcome, at: number): void {

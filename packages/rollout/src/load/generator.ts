@@ -8,6 +8,7 @@ import { ProxyCaller } from "../senders/proxy/caller.ts";
 import type { DecidingSpec } from "../senders/spec.ts";
 import { Dialer } from "./dialer.ts";
 import { LoadEngine } from "./engine.ts";
+import { protocolTraits } from "./protocols.ts";
 import type { FromGenerator, GeneratorSender, ToGenerator } from "./protocol.ts";
 import { lateness, RecordTable } from "./records.ts";
 import type { LoadSender, SenderContext } from "./sender.ts";
@@ -19,12 +20,14 @@ const progressPeriod = 200;
 export class Generator {
   readonly #tell: (message: FromGenerator) => void;
   readonly #senders = new Map<string, LoadSender>();
-  readonly #table = new RecordTable();
+  readonly #table: RecordTable;
   #engine: LoadEngine | undefined;
   #progress: NodeJS.Timeout | undefined;
 
-  constructor(tell: (message: FromGenerator) => void) {
+  /** `table` where records are to go elsewhere as soon as they are written. */
+  constructor(tell: (message: FromGenerator) => void, table = new RecordTable()) {
     this.#tell = tell;
+    this.#table = table;
   }
 
   receive(message: ToGenerator): void {
@@ -50,13 +53,20 @@ export class Generator {
     // performance.now() counts the same monotonic clock and costs a tenth of a BigInt.
     const offset = clock.now() - performance.now();
     const now = (): number => performance.now() + offset;
-    const dialer = new Dialer(now, plan.host);
-    for (const sender of senders) {
+    const dialer = new Dialer(now, plan);
+    const { shared, http1 } = protocolTraits[plan.protocol];
+    for (const [index, sender] of senders.entries()) {
       const local = "spec" in sender ? sender.spec.address : undefined;
       const context: SenderContext = {
         now,
         random: random(seed, "choice", sender.name),
-        dial: dialer.from(local, "proxy" in sender && sender.proxy.namesRequests),
+        dial: dialer.from({
+          localAddress: local,
+          named: "proxy" in sender && sender.proxy.namesRequests,
+          sessionEnded: (end) => this.#engine?.note(index, end),
+        }),
+        shared,
+        speaksHttp1: http1,
         tell: (deed) =>
           this.#tell({
             type: "event",

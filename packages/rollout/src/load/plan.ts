@@ -1,7 +1,8 @@
 import { parseDuration, type Duration } from "@lameduck/drain";
 
-import type { RequestKind } from "../model/request.ts";
+import type { ScheduledKind } from "../model/request.ts";
 import { LoadError } from "./errors.ts";
+import { parseProtocol, protocolTraits, type LoadProtocol } from "./protocols.ts";
 
 /** What an answer has to be, where the app is known; anything else complete is a wrong body. */
 export interface Expectation {
@@ -13,6 +14,8 @@ export interface Expectation {
 
 /** The load as a person asks for it. */
 export interface LoadOptions {
+  /** What the load speaks, default `http` (HTTP/1.1). docs/protocols.md says what is lost in each. */
+  readonly protocol?: LoadProtocol;
   /** Requests per second, all senders together. */
   readonly rate: number;
   /** Gaps between requests: `poisson` (default) or `fixed`. */
@@ -23,12 +26,12 @@ export interface LoadOptions {
   readonly slowShare?: number;
   /** Share of requests to `paths.large`, default 0. */
   readonly largeShare?: number;
-  /** Where each kind goes; `quick` is "/" unless told. */
-  readonly paths?: Readonly<Partial<Record<RequestKind, string>>>;
+  /** Where each kind goes; `quick` is "/" unless told, for gRPC the health check. */
+  readonly paths?: Readonly<Partial<Record<ScheduledKind, string>>>;
   /** Host header; default the address that is called. */
   readonly host?: string;
-  readonly expect?: Readonly<Partial<Record<RequestKind, Expectation>>>;
-  /** 5xx statuses that the app means and that are no loss. */
+  readonly expect?: Readonly<Partial<Record<ScheduledKind, Expectation>>>;
+  /** 5xx statuses, or gRPC's, that the app means and that are no loss. */
   readonly meantStatuses?: readonly number[];
   /** Time a request may take from being sent, default 10 s. */
   readonly timeout?: Duration;
@@ -42,14 +45,15 @@ export interface LoadOptions {
 
 /** The load, checked and complete. Durations are milliseconds. */
 export interface LoadPlan {
+  readonly protocol: LoadProtocol;
   readonly rate: number;
   readonly arrivals: "poisson" | "fixed";
   readonly pooledShare: number;
   readonly slowShare: number;
   readonly largeShare: number;
-  readonly paths: Readonly<Record<RequestKind, string>>;
+  readonly paths: Readonly<Record<ScheduledKind, string>>;
   readonly host: string | undefined;
-  readonly expect: Readonly<Partial<Record<RequestKind, Expectation>>>;
+  readonly expect: Readonly<Partial<Record<ScheduledKind, Expectation>>>;
   readonly meantStatuses: readonly number[];
   readonly timeout: number;
   readonly connectTimeout: number;
@@ -60,7 +64,10 @@ export interface LoadPlan {
 /** @throws {LoadError} LAMEDUCK_BAD_LOAD, {DrainError} LAMEDUCK_BAD_DURATION. */
 export function parseLoad(options: LoadOptions): LoadPlan {
   const timeout = positive(parseDuration(options.timeout ?? "10s", "load.timeout"), "load.timeout");
+  const protocol = parseProtocol(options.protocol ?? "http");
+  const quick = protocolTraits[protocol].path;
   const plan: LoadPlan = {
+    protocol,
     // Far above what one process can send: beyond it a value is a typing mistake.
     rate: within(options.rate, 0.001, 100_000, "load.rate"),
     arrivals: arrivals(options.arrivals ?? "poisson"),
@@ -68,9 +75,9 @@ export function parseLoad(options: LoadOptions): LoadPlan {
     slowShare: within(options.slowShare ?? 0, 0, 1, "load.slowShare"),
     largeShare: within(options.largeShare ?? 0, 0, 1, "load.largeShare"),
     paths: {
-      quick: path(options.paths?.quick ?? "/", "load.paths.quick"),
-      slow: path(options.paths?.slow ?? "/", "load.paths.slow"),
-      large: path(options.paths?.large ?? "/", "load.paths.large"),
+      quick: path(options.paths?.quick ?? quick, "load.paths.quick"),
+      slow: path(options.paths?.slow ?? quick, "load.paths.slow"),
+      large: path(options.paths?.large ?? quick, "load.paths.large"),
     },
     host: options.host === undefined ? undefined : headerValue(options.host, "load.host"),
     expect: options.expect ?? {},
@@ -94,6 +101,12 @@ export function parseLoad(options: LoadOptions): LoadPlan {
       "LAMEDUCK_BAD_LOAD",
       "load.slowShare",
       "slow and large requests together are more than all",
+    );
+  if (!protocolTraits[protocol].kinds && plan.slowShare + plan.largeShare > 0)
+    throw new LoadError(
+      "LAMEDUCK_BAD_LOAD",
+      plan.slowShare > 0 ? "load.slowShare" : "load.largeShare",
+      `${protocolTraits[protocol].name} has no slow or large requests`,
     );
   return plan;
 }

@@ -7,7 +7,7 @@ import {
 } from "../model/request.ts";
 
 const modes: readonly ConnectionMode[] = ["new", "pooled"];
-const kinds: readonly RequestKind[] = ["quick", "slow", "large"];
+const kinds: readonly RequestKind[] = ["quick", "slow", "large", "session"];
 const sources: readonly (RequestRecord["podKnownBy"] | undefined)[] = [
   undefined,
   "choice",

@@ -1,18 +1,4 @@
-/** Headers that tell who answered: the app, and the proxy on the way. */
-export interface Told {
-  /** x-lameduck-pod: the app (or Lameduck in it) names its pod. */
-  pod?: string;
-  /** x-lameduck-upstream: the proxy names the pod, or its address, that it chose. */
-  upstream?: string;
-  /** x-lameduck-retries. */
-  retries?: number;
-  /** x-lameduck-error: errno of the proxy's failure towards the pod. */
-  error?: string;
-  /** x-lameduck-reused: the proxy's connection to the pod had carried a request before. */
-  reused?: boolean;
-  /** x-lameduck-connected: when the proxy's connection to the pod was made, on the run's clock. */
-  connected?: number;
-}
+import type { Answer, Told } from "./answer.ts";
 
 type Stage =
   "head" | "length" | "until-close" | "chunk-size" | "chunk" | "chunk-end" | "trailer" | "done" | "invalid";
@@ -24,9 +10,11 @@ const longestHead = 64 * 1024;
  * Reads one HTTP/1.x answer at a time, in whatever pieces it comes. Small because it is the hot path of the load generator: it keeps
  * counts and a handful of headers, no body except the first bytes a caller asks for.
  */
-export class ResponseReader {
+export class ResponseReader implements Answer {
   status = 0;
   keepAlive = false;
+  /** The value of Content-Type, in lower case. */
+  type = "";
   /** The server's own announcement of how long it keeps an idle connection, milliseconds. */
   idleLimit: number | undefined;
   /** Bytes of body seen. */
@@ -34,6 +22,8 @@ export class ResponseReader {
   told: Told = {};
   /** The first bytes of the body, as text. */
   text = "";
+  /** Gets every piece of body, where somebody wants it. */
+  onBody: ((bytes: Buffer, from: number, to: number) => void) | undefined;
   #collect = 0;
   #stage: Stage = "head";
   #remaining = 0;
@@ -43,6 +33,7 @@ export class ResponseReader {
   reset(collect: number): void {
     this.status = 0;
     this.keepAlive = false;
+    this.type = "";
     this.idleLimit = undefined;
     this.body = 0;
     this.told = {};
@@ -117,6 +108,11 @@ export class ResponseReader {
               .trim()
               .toLowerCase() === "chunked";
         else if (name === "connection") this.#connection(text.slice(colon + 1, next).toLowerCase());
+        else if (name === "content-type")
+          this.type = text
+            .slice(colon + 1, next)
+            .trim()
+            .toLowerCase();
         else if (name === "keep-alive") this.#idle(text.slice(colon + 1, next));
         else if (name.startsWith("x-lameduck-")) this.#tell(name, text.slice(colon + 1, next).trim());
       }
@@ -166,6 +162,7 @@ export class ResponseReader {
 
   #take(bytes: Buffer, from: number, to: number): number {
     this.body += to - from;
+    this.onBody?.(bytes, from, to);
     const wanted = this.#collect - this.text.length;
     if (wanted > 0) this.text += bytes.toString("latin1", from, Math.min(to, from + wanted));
     return to;

@@ -1,5 +1,5 @@
 import { random, type Random } from "../model/random.ts";
-import type { ConnectionMode, RequestKind } from "../model/request.ts";
+import type { ConnectionMode, ScheduledKind } from "../model/request.ts";
 import type { LoadPlan } from "./plan.ts";
 
 /** One request of the schedule. */
@@ -7,7 +7,7 @@ export interface Slot {
   /** Milliseconds after the start of the load. */
   readonly at: number;
   readonly mode: ConnectionMode;
-  readonly kind: RequestKind;
+  readonly kind: ScheduledKind;
   /** Index of the sender. */
   readonly sender: number;
 }
@@ -62,7 +62,7 @@ export class Schedule {
     return this.#taken >= maxRequests || at > maxDuration ? Infinity : at;
   }
 
-  #kind(share: number): RequestKind {
+  #kind(share: number): ScheduledKind {
     const { slowShare, largeShare } = this.#plan;
     if (share < slowShare) return "slow";
     return share < slowShare + largeShare ? "large" : "quick";

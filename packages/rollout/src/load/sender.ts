@@ -20,6 +20,10 @@ export interface SenderContext {
   readonly now: () => number;
   readonly random: Random;
   readonly dial: Dial;
+  /** How many connections pooled requests share, of one Service and of one pod; undefined where they do not share. */
+  readonly shared: { readonly service: number; readonly pod: number } | undefined;
+  /** A plain HTTP/1.1 request is something the pods understand. */
+  readonly speaksHttp1: boolean;
   readonly tell: (deed: Deed) => void;
   /** Least time between two applications of news, milliseconds. */
   readonly spacing: number;

@@ -23,8 +23,12 @@ export type Outcome = (typeof outcomes)[number];
 /** `new`: a connection of its own. `pooled`: a kept-alive connection of the sender's pool, where one is free. */
 export type ConnectionMode = "new" | "pooled";
 
-/** `slow`: the app takes long to answer. `large`: the answer is streamed for long. */
-export type RequestKind = "quick" | "slow" | "large";
+/**
+ * `slow`: the app takes long to answer. `large`: the answer is streamed for long. `session`: not a request but the end of a WebSocket or
+ * an event stream that its client did not end; `intended` is then that end, `sent` its beginning.
+ */
+export type RequestKind = ScheduledKind | "session";
+export type ScheduledKind = "quick" | "slow" | "large";
 
 /** One request of the load. Times are milliseconds on the run's clock (see clock.ts); every scheduled request has a record. */
 export interface RequestRecord {
@@ -55,7 +59,10 @@ export interface RequestRecord {
   readonly error?: string;
   /** Bytes of the answer received. */
   readonly received: number;
-  /** Times an intermediate proxy tried again, where it tells. */
+  /**
+   * Times an intermediate proxy tried again, where it tells; or times the client itself went elsewhere because the server had said in its
+   * protocol that it would not answer (GOAWAY, REFUSED_STREAM, WebSocket close 1001, the end of an event stream).
+   */
   readonly retries?: number;
   /** Who ended the connection, where the sender itself did (l4-cut severing, a proxy's own reload). */
   readonly endedBySender?: boolean;

@@ -46,6 +46,11 @@ export interface RemedyResult {
   readonly lostPooled: number;
   /** Answered in the end, but so late that a caller with a 1 s time-out would have given up. Not among `lost`. */
   readonly slow: number;
+  /**
+   * Answered in the end, but elsewhere: a proxy tried again, or the client did because the server had sent it away in its protocol (GOAWAY,
+   * WebSocket close 1001, the end of an event stream). Not among `lost`; absent where nobody tells.
+   */
+  readonly resent?: number;
   /** Terminations that ended with SIGKILL at the end of the grace period. */
   readonly killed: number;
   /**

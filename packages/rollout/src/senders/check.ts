@@ -1,11 +1,14 @@
 import { parseDuration } from "@lameduck/drain";
 
 import { LoadError } from "../load/errors.ts";
+import { protocolTraits, type LoadProtocol } from "../load/protocols.ts";
 import { requireOwnTarget } from "../load/targets.ts";
-import { senderKinds, type HealthCheck, type SenderSpec } from "./spec.ts";
+import { isProxy, senderKinds, type HealthCheck, type SenderSpec } from "./spec.ts";
 
-/** @throws {LoadError} LAMEDUCK_BAD_SENDER, LAMEDUCK_TARGET_NOT_LOCAL, {DrainError} LAMEDUCK_BAD_DURATION. */
-export function checkSenders(senders: readonly SenderSpec[]): void {
+/**
+ * @throws {LoadError} LAMEDUCK_BAD_SENDER, LAMEDUCK_SENDER_PROTOCOL, LAMEDUCK_TARGET_NOT_LOCAL, {DrainError} LAMEDUCK_BAD_DURATION.
+ */
+export function checkSenders(senders: readonly SenderSpec[], protocol: LoadProtocol = "http"): void {
   if (senders.length === 0) throw new LoadError("LAMEDUCK_BAD_SENDER", "senders", "there is none");
   const names = new Set<string>();
   for (const spec of senders) {
@@ -24,12 +27,31 @@ export function checkSenders(senders: readonly SenderSpec[]): void {
         place,
         `"${spec.kind as string}" is none of ${senderKinds.join(", ")}`,
       );
+    checkProtocol(spec, protocol, place);
     if (spec.weight !== undefined && !(spec.weight > 0 && Number.isFinite(spec.weight)))
       throw new LoadError("LAMEDUCK_BAD_SENDER", `${place}: weight`, `${spec.weight} is not above zero`);
     if (spec.address !== undefined) requireOwnTarget(spec.address, `${place}: address`);
     if (spec.kind === "health-checked") checkHealthCheck(spec.check ?? {}, `${place}: check`);
     if ("retries" in spec) whole(spec.retries, 0, `${place}: retries`);
   }
+}
+
+/** Senders that only choose a pod carry whatever runs over TCP; proxies of the stage, and health checks by path, speak HTTP/1.1. */
+function checkProtocol(spec: SenderSpec, protocol: LoadProtocol, place: string): void {
+  if (protocol === "http") return;
+  const { name, http1 } = protocolTraits[protocol];
+  if (isProxy(spec))
+    throw new LoadError(
+      "LAMEDUCK_SENDER_PROTOCOL",
+      place,
+      `a sender of kind ${spec.kind} does not speak ${name}`,
+    );
+  if (spec.kind === "health-checked" && typeof spec.check?.path === "string" && !http1)
+    throw new LoadError(
+      "LAMEDUCK_SENDER_PROTOCOL",
+      `${place}: check.path`,
+      `its check does not speak ${name}`,
+    );
 }
 
 function checkHealthCheck(check: HealthCheck, place: string): void {

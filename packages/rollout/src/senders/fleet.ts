@@ -45,8 +45,9 @@ export interface LoadResult {
 /** Starts every sender and the generator; resolves when all of them are ready for `begin`. */
 export async function startFleet(options: FleetOptions): Promise<SenderFleet> {
   options.signal?.throwIfAborted();
-  checkSenders(options.senders);
-  const fleet = new SenderFleet(options, parseLoad(options.load));
+  const plan = parseLoad(options.load);
+  checkSenders(options.senders, plan.protocol);
+  const fleet = new SenderFleet(options, plan);
   try {
     await fleet.start();
   } catch (error) {

@@ -1,6 +1,7 @@
 export { LoadError, loadErrors, type LoadErrorCode } from "../load/errors.ts";
 export { parseLoad, type Expectation, type LoadOptions, type LoadPlan } from "../load/plan.ts";
 export type { Progress } from "../load/protocol.ts";
+export { loadProtocols, parseProtocol, protocolTraits, type LoadProtocol } from "../load/protocols.ts";
 export { isOwnTarget } from "../load/targets.ts";
 export type { Delay } from "./delay.ts";
 export { startFleet, type FleetOptions, type LoadResult, type SenderFleet } from "./fleet.ts";

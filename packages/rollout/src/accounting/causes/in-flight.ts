@@ -10,6 +10,7 @@ export const inFlight: Rule = {
   explain(evidence) {
     const { record, life } = evidence;
     const end = life && cutBy(evidence, life);
+    if (record.kind === "session") return end && `${seen(record)}: ${used(evidence)} when ${end}`;
     return (
       end &&
       `${seen(record)}: ${used(evidence)} and it was in flight for ${spell(failedAt(record) - setOut(record))} when ${end}`

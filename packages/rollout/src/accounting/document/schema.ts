@@ -112,6 +112,7 @@ const remedy = z.object({
   lostNew: count,
   lostPooled: count,
   slow: count,
+  resent: z.exactOptional(count),
   killed: count,
   lostOutside: count,
   hold: quantiles,

@@ -13,7 +13,11 @@ export class ClientSender implements LoadSender {
 
   constructor(context: SenderContext) {
     this.#context = context;
-    this.#pools = new PodPools(context.dial);
+    this.#pools = new PodPools({
+      dial: context.dial,
+      shared: context.shared?.pod,
+      again: (exchange) => this.send(exchange),
+    });
     this.#chooser = new Chooser({
       now: context.now,
       spacing: context.spacing,

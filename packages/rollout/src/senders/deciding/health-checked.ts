@@ -27,9 +27,14 @@ export class HealthCheckedSender implements LoadSender {
     const { check = {} } = spec;
     this.#context = context;
     this.#deregisters = spec.deregisters ?? false;
-    this.#pools = new PodPools(context.dial);
+    this.#pools = new PodPools({
+      dial: context.dial,
+      shared: context.shared?.pod,
+      again: (exchange) => this.send(exchange),
+    });
     this.#checks = new HealthChecks({
-      path: check.path === undefined ? "/" : check.path,
+      // Without TLS and HTTP/2 of their own, checks of other protocols ask for a connection only.
+      path: check.path === undefined ? (context.speaksHttp1 ? "/" : null) : check.path,
       interval: parseDuration(check.interval ?? "5s", "check.interval"),
       timeout: parseDuration(check.timeout ?? "2s", "check.timeout"),
       unhealthyThreshold: check.unhealthyThreshold ?? 2,

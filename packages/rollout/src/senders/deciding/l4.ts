@@ -1,9 +1,10 @@
-import type { HttpConnection } from "../../load/connection.ts";
+import type { Connection } from "../../load/connection.ts";
 import type { Exchange } from "../../load/exchange.ts";
 import type { LoadSender, SenderContext } from "../../load/sender.ts";
 import type { Endpoint } from "../../model/endpoints.ts";
 import type { Change } from "../change.ts";
 import { Chooser } from "../chooser.ts";
+import { Pool } from "./pool.ts";
 import { refuse } from "./refuse.ts";
 
 /**
@@ -13,11 +14,12 @@ import { refuse } from "./refuse.ts";
 export class L4Sender implements LoadSender {
   readonly #context: SenderContext;
   readonly #chooser: Chooser;
-  readonly #idle: HttpConnection[] = [];
-  readonly #byPod = new Map<string, Set<HttpConnection>>();
+  readonly #pool: Pool;
+  readonly #byPod = new Map<string, Set<Connection>>();
 
   constructor(context: SenderContext, options: { cuts: boolean }) {
     this.#context = context;
+    this.#pool = new Pool(context.shared?.service);
     this.#chooser = new Chooser({
       now: context.now,
       spacing: context.spacing,
@@ -28,14 +30,14 @@ export class L4Sender implements LoadSender {
   }
 
   send(exchange: Exchange): void {
-    const kept = exchange.mode === "pooled" ? this.#kept() : undefined;
+    const kept = exchange.mode === "pooled" ? this.#pool.take() : undefined;
     if (kept) {
       kept.send(exchange);
       return;
     }
     const { chosen } = this.#chooser;
     if (chosen.length === 0) refuse(exchange, this.#context.now());
-    else this.#dial(this.#context.random.pick(chosen)).send(exchange);
+    else this.#dial(this.#context.random.pick(chosen), exchange).send(exchange);
   }
 
   learn(change: Change): void {
@@ -47,24 +49,16 @@ export class L4Sender implements LoadSender {
     for (const connections of this.#byPod.values()) for (const connection of connections) connection.retire();
   }
 
-  /** The connection used last: pools that do so shrink to what they need. */
-  #kept(): HttpConnection | undefined {
-    for (let kept = this.#idle.pop(); kept; kept = this.#idle.pop()) {
-      if (kept.reusable) return kept;
-      kept.retire();
-    }
-    return undefined;
-  }
-
-  #dial(endpoint: Endpoint): HttpConnection {
+  #dial(endpoint: Endpoint, { mode }: Exchange): Connection {
     const connection = this.#context.dial(endpoint, {
-      idle: (free) => this.#idle.push(free),
+      idle: (free) => this.#pool.freed(free),
       gone: (ended) => {
         this.#byPod.get(endpoint.pod)?.delete(ended);
-        const at = this.#idle.lastIndexOf(ended);
-        if (at !== -1) this.#idle.splice(at, 1);
+        this.#pool.remove(ended);
       },
+      again: (exchange) => this.send(exchange),
     });
+    if (mode === "pooled") this.#pool.opened(connection);
     let connections = this.#byPod.get(endpoint.pod);
     if (!connections) this.#byPod.set(endpoint.pod, (connections = new Set()));
     connections.add(connection);

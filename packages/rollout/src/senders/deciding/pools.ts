@@ -1,56 +1,59 @@
-import type { HttpConnection } from "../../load/connection.ts";
+import type { Connection } from "../../load/connection.ts";
 import type { Dial } from "../../load/dialer.ts";
 import type { Exchange } from "../../load/exchange.ts";
 import type { Endpoint } from "../../model/endpoints.ts";
+import { Pool } from "./pool.ts";
 
 /** A keep-alive pool for each pod, for senders that choose the pod for each request. */
 export class PodPools {
   readonly #dial: Dial;
-  readonly #pools = new Map<string, { readonly idle: HttpConnection[]; readonly all: Set<HttpConnection> }>();
+  readonly #shared: number | undefined;
+  readonly #again: (exchange: Exchange) => void;
+  readonly #pools = new Map<string, { readonly pool: Pool; readonly all: Set<Connection> }>();
 
-  constructor(dial: Dial) {
-    this.#dial = dial;
+  /** `again` chooses anew for a request that a pod has sent away. */
+  constructor(options: {
+    readonly dial: Dial;
+    /** Connections to each pod that requests share; undefined where each is for one request at a time. */
+    readonly shared: number | undefined;
+    readonly again: (exchange: Exchange) => void;
+  }) {
+    this.#dial = options.dial;
+    this.#shared = options.shared;
+    this.#again = options.again;
   }
 
   send(exchange: Exchange, endpoint: Endpoint): void {
-    const kept = exchange.mode === "pooled" ? this.#kept(endpoint.pod) : undefined;
-    (kept ?? this.#open(endpoint)).send(exchange);
+    const kept = exchange.mode === "pooled" ? this.#pools.get(endpoint.pod)?.pool.take() : undefined;
+    (kept ?? this.#open(endpoint, exchange)).send(exchange);
   }
 
   /** Closes a pod's connections, each as soon as it is idle. */
   drop(pod: string): void {
-    const pool = this.#pools.get(pod);
-    if (!pool) return;
+    const known = this.#pools.get(pod);
+    if (!known) return;
     this.#pools.delete(pod);
-    for (const connection of pool.all) connection.retire();
+    for (const connection of known.all) connection.retire();
   }
 
   dropAll(): void {
     for (const pod of this.#pools.keys()) this.drop(pod);
   }
 
-  #kept(pod: string): HttpConnection | undefined {
-    const idle = this.#pools.get(pod)?.idle ?? [];
-    for (let kept = idle.pop(); kept; kept = idle.pop()) {
-      if (kept.reusable) return kept;
-      kept.retire();
-    }
-    return undefined;
-  }
-
-  #open(endpoint: Endpoint): HttpConnection {
-    let pool = this.#pools.get(endpoint.pod);
-    if (!pool) this.#pools.set(endpoint.pod, (pool = { idle: [], all: new Set() }));
-    const { idle, all } = pool;
+  #open(endpoint: Endpoint, { mode }: Exchange): Connection {
+    let known = this.#pools.get(endpoint.pod);
+    if (!known) this.#pools.set(endpoint.pod, (known = { pool: new Pool(this.#shared), all: new Set() }));
+    const { pool, all } = known;
     const connection = this.#dial(endpoint, {
-      idle: (free) => idle.push(free),
+      idle: (free) => pool.freed(free),
       gone: (ended) => {
         all.delete(ended);
-        const at = idle.lastIndexOf(ended);
-        if (at !== -1) idle.splice(at, 1);
+        pool.remove(ended);
       },
+      again: this.#again,
     });
     all.add(connection);
+    if (mode === "pooled") pool.opened(connection);
     return connection;
   }
 }

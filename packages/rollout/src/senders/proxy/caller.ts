@@ -1,16 +1,17 @@
-import type { HttpConnection } from "../../load/connection.ts";
+import type { Answer } from "../../load/answer.ts";
+import type { Connection } from "../../load/connection.ts";
 import type { Place } from "../../load/dialer.ts";
 import type { Exchange } from "../../load/exchange.ts";
-import type { ResponseReader } from "../../load/response.ts";
 import type { LoadSender, SenderContext } from "../../load/sender.ts";
 import type { Change } from "../change.ts";
+import { Pool } from "../deciding/pool.ts";
 
 /** The callers in front of a proxy: the proxy chooses the pod and tells in a header which one it was. */
 export class ProxyCaller implements LoadSender {
   readonly #context: SenderContext;
   readonly #place: Place;
-  readonly #idle: HttpConnection[] = [];
-  readonly #all = new Set<HttpConnection>();
+  readonly #pool = new Pool(undefined);
+  readonly #all = new Set<Connection>();
   readonly #pods = new Map<string, string>();
 
   constructor(context: SenderContext, place: Place) {
@@ -19,7 +20,7 @@ export class ProxyCaller implements LoadSender {
   }
 
   send(exchange: Exchange): void {
-    const kept = exchange.mode === "pooled" ? this.#kept() : undefined;
+    const kept = exchange.mode === "pooled" ? this.#pool.take() : undefined;
     (kept ?? this.#dial()).send(exchange);
   }
 
@@ -32,29 +33,21 @@ export class ProxyCaller implements LoadSender {
     for (const connection of this.#all) connection.retire();
   }
 
-  #kept(): HttpConnection | undefined {
-    for (let kept = this.#idle.pop(); kept; kept = this.#idle.pop()) {
-      if (kept.reusable) return kept;
-      kept.retire();
-    }
-    return undefined;
-  }
-
-  #dial(): HttpConnection {
+  #dial(): Connection {
     const connection = this.#context.dial(this.#place, {
-      idle: (free) => this.#idle.push(free),
+      idle: (free) => this.#pool.freed(free),
       gone: (ended) => {
         this.#all.delete(ended);
-        const at = this.#idle.lastIndexOf(ended);
-        if (at !== -1) this.#idle.splice(at, 1);
+        this.#pool.remove(ended);
       },
+      again: (exchange) => this.send(exchange),
       answered: (exchange, response) => this.#note(exchange, response),
     });
     this.#all.add(connection);
     return connection;
   }
 
-  #note({ record }: Exchange, { told }: ResponseReader): void {
+  #note({ record }: Exchange, { told }: Answer): void {
     const upstream = told.upstream === undefined ? undefined : this.#podOf(told.upstream);
     record.pod = told.pod ?? upstream;
     if (record.pod !== undefined) record.podKnownBy = told.pod === undefined ? "proxy" : "header";

@@ -1,0 +1,27 @@
+/** Headers that tell who answered: the app, and the proxy on the way. */
+export interface Told {
+  /** x-lameduck-pod: the app (or Lameduck in it) names its pod. */
+  pod?: string;
+  /** x-lameduck-upstream: the proxy names the pod, or its address, that it chose. */
+  upstream?: string;
+  /** x-lameduck-retries. */
+  retries?: number;
+  /** x-lameduck-error: errno of the proxy's failure towards the pod. */
+  error?: string;
+  /** x-lameduck-reused: the proxy's connection to the pod had carried a request before. */
+  reused?: boolean;
+  /** x-lameduck-connected: when the proxy's connection to the pod was made, on the run's clock. */
+  connected?: number;
+}
+
+/** A complete answer, in whatever protocol it came. */
+export interface Answer {
+  readonly status: number;
+  /** Bytes of body. */
+  readonly body: number;
+  /** The first bytes of the body, as far as they were asked for. */
+  readonly text: string;
+  readonly told: Told;
+  /** What gRPC says in its trailers, where it is gRPC. */
+  readonly grpcStatus?: number;
+}

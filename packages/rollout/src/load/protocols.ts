@@ -1,0 +1,51 @@
+import { LoadError } from "./errors.ts";
+
+/** What the load speaks to the pods. */
+export const loadProtocols = ["http", "https", "h2", "h2c", "ws", "grpc", "sse"] as const;
+
+export type LoadProtocol = (typeof loadProtocols)[number];
+
+/** What follows from a protocol, whatever the server behind it. */
+export interface ProtocolTraits {
+  readonly name: string;
+  readonly secure: boolean;
+  /**
+   * Requests that are pooled share connections, so many for a Service and so many for a single pod; undefined where a connection carries
+   * one at a time. HTTP/2 and gRPC clients have one a pod and few in all, each user has a WebSocket or an event stream of their own.
+   */
+  readonly shared: { readonly service: number; readonly pod: number } | undefined;
+  /** The server answers plain HTTP/1.1, too: a health check can ask it. */
+  readonly http1: boolean;
+  /** `slow` and `large` requests mean something. */
+  readonly kinds: boolean;
+  readonly path: string;
+}
+
+const multiplexed = { service: 8, pod: 1 };
+const perUser = { service: 48, pod: 4 };
+
+export const protocolTraits: Readonly<Record<LoadProtocol, ProtocolTraits>> = {
+  http: { name: "HTTP/1.1", secure: false, shared: undefined, http1: true, kinds: true, path: "/" },
+  https: { name: "HTTPS", secure: true, shared: undefined, http1: false, kinds: true, path: "/" },
+  h2: { name: "HTTP/2", secure: true, shared: multiplexed, http1: false, kinds: true, path: "/" },
+  h2c: { name: "HTTP/2, clear", secure: false, shared: multiplexed, http1: false, kinds: true, path: "/" },
+  ws: { name: "WebSocket", secure: false, shared: perUser, http1: true, kinds: false, path: "/" },
+  grpc: {
+    name: "gRPC",
+    secure: false,
+    shared: multiplexed,
+    http1: false,
+    kinds: true,
+    // The one method that many servers have (grpc/doc/health-checking.md); an empty message asks for the server as a whole.
+    path: "/grpc.health.v1.Health/Check",
+  },
+  sse: { name: "server-sent events", secure: false, shared: perUser, http1: true, kinds: false, path: "/" },
+};
+
+/** @throws {LoadError} LAMEDUCK_BAD_LOAD. */
+export function parseProtocol(text: string, option = "load.protocol"): LoadProtocol {
+  const protocol = loadProtocols.find((one) => one === text);
+  if (protocol === undefined)
+    throw new LoadError("LAMEDUCK_BAD_LOAD", option, `"${text}" is none of ${loadProtocols.join(", ")}`);
+  return protocol;
+}

@@ -1,0 +1,76 @@
+import { connect, isIP, type Socket } from "node:net";
+import { connect as connectTls, TLSSocket } from "node:tls";
+
+/** Where a connection goes, and how. */
+export interface SocketOptions {
+  readonly address: string;
+  readonly port: number;
+  readonly localAddress: string | undefined;
+  /** What is offered by ALPN; undefined for a clear connection. */
+  readonly alpn: string | undefined;
+  /** Told by SNI, where it is a name. */
+  readonly host: string | undefined;
+  /** Bytes are read into this and consumed before the next read; without it they come as "data". */
+  readonly onread?: { readonly buffer: Buffer; readonly read: (bytes: Buffer, length: number) => void };
+}
+
+/** What a connection had come to. */
+export interface SocketEvents {
+  /** TCP is established; TLS may be still to come. */
+  readonly connected: () => void;
+  /** Bytes can be sent. */
+  readonly ready: (socket: Socket) => void;
+}
+
+/**
+ * A bare connection, clear or over TLS. Certificates are not verified: targets are this machine's own test addresses, their certificates
+ * self-signed, and what is measured is who ends connections when.
+ */
+export function open(options: SocketOptions, events: SocketEvents): Socket {
+  const { address, port, localAddress, alpn, host, onread } = options;
+  const place = {
+    host: address,
+    port,
+    ...(localAddress === undefined ? {} : { localAddress }),
+    noDelay: true,
+    autoSelectFamily: false,
+  };
+  if (alpn === undefined) {
+    const socket = connect({
+      ...place,
+      ...(onread === undefined
+        ? {}
+        : {
+            onread: {
+              buffer: onread.buffer,
+              callback: (length: number, bytes: Uint8Array): boolean => {
+                onread.read(bytes as Buffer, length);
+                return true;
+              },
+            },
+          }),
+    });
+    socket.once("connect", () => {
+      events.connected();
+      events.ready(socket);
+    });
+    return socket;
+  }
+  const name = host?.replace(/:\d+$/, "");
+  const socket = connectTls({
+    ...place,
+    ALPNProtocols: [alpn],
+    rejectUnauthorized: false,
+    ...(name === undefined || isIP(name) ? {} : { servername: name }),
+  });
+  socket.once("connect", events.connected);
+  socket.once("secureConnect", () => events.ready(socket));
+  if (onread) socket.on("data", (bytes: Buffer) => onread.read(bytes, bytes.length));
+  return socket;
+}
+
+/** Ends it by a reset; what lies under TLS cannot be told to, and is only dropped. */
+export function cut(socket: Socket): void {
+  if (socket instanceof TLSSocket) socket.destroy();
+  else socket.resetAndDestroy();
+}
