@@ -88,7 +88,7 @@ async function prepare(
 }
 
 function loadOf(
-  { pooledShare, duration }: RolloutRequest,
+  { pooledShare, duration, requestTimeout }: RolloutRequest,
   { rps, requestsMax, seed, requests, requestsZone }: RolloutOptions,
   routes: readonly OpenRoute[],
 ): RolloutSettings["load"] {
@@ -108,7 +108,7 @@ function loadOf(
       routes,
       rate: rps,
       pooledShare,
-      timeout: 10_000,
+      timeout: requestTimeout,
       maxDuration: duration,
       maxRequests: requestsMax,
       seed,

@@ -18,6 +18,7 @@ export interface RolloutOptions {
   readonly mode: "new" | "pooled" | "mixed";
   readonly duration: string;
   readonly requestsMax: number;
+  readonly requestTimeout: string;
   readonly requests?: readonly string[];
   readonly requestsZone?: string;
   readonly warmUp: string;
@@ -54,6 +55,7 @@ export function addRolloutOptions(command: Command): Command {
     )
     .option("--duration <time>", "the load ends by itself after this, whatever the rollout does", "15m")
     .option("--requests-max <n>", "and after this many requests", whole(1, 20_000_000), 100_000)
+    .option("--request-timeout <time>", "a request without an answer for that long is lost", "10s")
     .option(
       "--requests <file>",
       "instead of a load of its own: what k6 (JSON, CSV), vegeta or another tool wrote that sends meanwhile; several times",

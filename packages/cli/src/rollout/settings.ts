@@ -24,6 +24,7 @@ export interface RolloutRequest {
   readonly action: Action;
   readonly routes: readonly Route[];
   readonly pooledShare: number;
+  readonly requestTimeout: number;
   readonly duration: number;
   readonly warmUp: number;
   readonly settle: number;
@@ -53,6 +54,7 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
     action: chosen(reference),
     routes,
     pooledShare: pooledShares[options.mode],
+    requestTimeout: parseDuration(options.requestTimeout, "--request-timeout"),
     duration: parseDuration(options.duration, "--duration"),
     warmUp: parseDuration(options.warmUp, "--warm-up"),
     settle: parseDuration(options.settle, "--settle"),

@@ -20,7 +20,8 @@ export function controllerProgress(
     kind === "daemonset"
       ? (status.numberAvailable ?? 0)
       : (status.availableReplicas ?? (kind === "statefulset" ? status.readyReplicas : undefined) ?? 0);
-  const words = `${updated} of ${wanted} pods updated, ${available} available`;
+  const old = Math.max(0, (status.replicas ?? 0) - updated);
+  const words = `${updated} of ${wanted} pods updated, ${available} available${old > 0 ? `, ${old} old` : ""}`;
   const seen = status.observedGeneration ?? 0;
   const current = (metadata.generation ?? 0) >= generation && seen >= (metadata.generation ?? 0);
   if (!current) return { done: false, words: "the controller has not seen the change yet" };
@@ -39,7 +40,7 @@ export function waitingReasons(pods: readonly Pod[]): string[] {
   return pods.flatMap(({ metadata, status }) => {
     const waiting = status?.containerStatuses?.flatMap(({ name, state, lastState }) => {
       const { reason = "", message = "" } = state?.waiting ?? {};
-      if (reason === "" || reason === "ContainerCreating" || reason === "PodInitializing") return [];
+      if (reason === "") return [];
       const ended = lastState?.terminated;
       const last = ended ? `, last exit code ${ended.exitCode}` : "";
       return [`${name}: ${reason}${last}${message === "" ? "" : `: ${message.slice(0, 160)}`}`];

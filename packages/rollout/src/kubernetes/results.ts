@@ -71,8 +71,13 @@ export function rolloutConclusion(result: RemedyResult, target: Target): string 
   const pods = `${result.terminations} termination${result.terminations === 1 ? "" : "s"}`;
   if (result.sent === 0)
     return `${pods} of ${name} without any load: whether requests were lost is not known.`;
-  if (result.lost > 0)
-    return `${name} lost ${result.lost} of ${result.sent} requests in ${pods} (W_eff ${result.weff.toFixed(2)} s: lost requests per request rate through the pods).`;
+  if (result.lost > 0) {
+    const weff =
+      result.weff > 0
+        ? ` (W_eff ${result.weff.toFixed(2)} s: lost requests per request rate through the pods)`
+        : "";
+    return `${name} lost ${result.lost} of ${result.sent} requests in ${pods}${weff}.`;
+  }
   const bound = result.lostPerTermination.high;
   return (
     `${name} lost none of ${result.sent} requests in ${pods}` +

@@ -62,6 +62,7 @@ export interface RolloutRun {
   readonly undone: string | undefined;
 }
 
+const baseline = 2_000;
 /** How often what is waited for is looked at, beside every change. */
 const look = 250;
 /** Senders may still send to pods that have gone while requests are lost; not for longer than this. */
@@ -113,6 +114,8 @@ class Run {
       await this.#startLoad();
       await this.#pause(this.#load ? this.#settings.warmUp : 0);
       countedFrom = this.#clock.now();
+      // Counted time before the first deletion gives the rate through a pod, and what is lost without any termination.
+      await this.#pause(this.#load ? baseline : 0);
       outcome = await this.#roll(observation);
       if (outcome.kind === "finished") await this.#settle();
     } catch (error) {
@@ -211,10 +214,21 @@ class Run {
   }
 
   #isQuiet(): boolean {
-    const { pods } = this.#observation!;
+    const { pods, workload } = this.#observation!;
+    const wanted = this.#wanted();
+    if (pods.terminating > 0 || pods.available < wanted) return false;
+    if (!workload) return true;
+    // Until it was told of another number of replicas, the controller is content with the old one.
+    const told = workload.spec.replicas === undefined || workload.spec.replicas === wanted;
+    return told && pods.staying.length <= wanted && (this.#controller()?.done ?? true);
+  }
+
+  /** Pods that are to be there in the end; an autoscaler may change its mind meanwhile. */
+  #wanted(): number {
     const { action, target } = this.#settings;
-    const controller = this.#controller();
-    return pods.terminating === 0 && pods.available >= action.wanted(target) && (controller?.done ?? true);
+    const { spec, status } = this.#observation?.workload ?? {};
+    if (!target.owner) return 0;
+    return action.replicas ?? spec?.replicas ?? status?.desiredNumberScheduled ?? target.replicas;
   }
 
   #controller(): ReturnType<typeof controllerProgress> | undefined {
@@ -232,7 +246,7 @@ class Run {
     if (!this.#load) return;
     this.#stage = "settling";
     const began = Date.now();
-    let lastLoss = began;
+    let lastLoss = -Infinity;
     let failed = this.#load.counts().failed;
     for (;;) {
       await this.#pause(look);
@@ -311,9 +325,12 @@ function age({ metadata }: { readonly metadata: { readonly creationTimestamp?: s
   return Date.parse(metadata.creationTimestamp ?? "") || 0;
 }
 
+/** Slices and pods are followed by watches of their own: one may be told a little before the other. */
+const watchSkew = 250;
+
 function withdrawals({ pods, endpoints }: Observation): number[] {
   return pods.facts.flatMap(({ name, deleted }) => {
-    const withdrawn = endpoints.withdrawn.get(name);
-    return deleted === undefined || withdrawn === undefined ? [] : [Math.max(0, withdrawn - deleted.at.to)];
+    const withdrawn = deleted && endpoints.withdrawnFrom(name, deleted.at.to - watchSkew);
+    return withdrawn === undefined ? [] : [Math.max(0, withdrawn - deleted!.at.to)];
   });
 }

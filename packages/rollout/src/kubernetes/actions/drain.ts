@@ -46,6 +46,5 @@ export function drain(reference: TargetReference, node: string): Action {
     },
     undo: uncordon,
     goesOn: () => "pods that were asked to go do go; their controller replaces them elsewhere",
-    wanted: ({ owner, replicas }) => (owner ? replicas : 0),
   };
 }

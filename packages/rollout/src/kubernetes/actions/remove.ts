@@ -41,7 +41,6 @@ export function remove(reference: TargetReference, { how, pods }: RemoveOptions)
       }
     },
     goesOn: () => "pods that were asked to go do go; their controller replaces them",
-    wanted: ({ owner, replicas }) => (owner ? replicas : 0),
   };
 }
 

@@ -34,6 +34,5 @@ export function restart(reference: TargetReference): Action {
     },
     goesOn: () =>
       `the rollout of ${name} goes on; \`kubectl rollout undo ${name} -n ${namespace}\` would be another one`,
-    wanted: ({ replicas }) => replicas,
   };
 }

@@ -22,6 +22,6 @@ export function scale(reference: TargetReference, replicas: number): Action {
     },
     goesOn: (target) =>
       `${name} is scaled to ${replicas}; \`kubectl scale ${name} -n ${namespace} --replicas=${target.replicas}\` puts it back`,
-    wanted: () => replicas,
+    replicas,
   };
 }

@@ -12,6 +12,5 @@ export function watch(reference: TargetReference): Action {
     rules: [],
     run: () => Promise.resolve(),
     goesOn: () => undefined,
-    wanted: ({ replicas }) => replicas,
   };
 }

@@ -6,8 +6,8 @@ export class EndpointHistory {
   readonly #slices = new Map<string, EndpointSlice>();
   /** Spans without any endpoint that a sender could choose. */
   readonly #empty: { readonly from: number; to: number | undefined }[] = [];
-  /** When a pod was withdrawn: no longer ready in any slice. */
-  readonly #withdrawn = new Map<string, number>();
+  /** When a pod was withdrawn: no longer ready in any slice. A name may come back, and go again. */
+  readonly #withdrawn: { readonly pod: string; readonly at: number }[] = [];
   readonly #listed = new Set<string>();
   #known = false;
 
@@ -15,8 +15,9 @@ export class EndpointHistory {
     return this.#empty;
   }
 
-  get withdrawn(): ReadonlyMap<string, number> {
-    return this.#withdrawn;
+  /** When a pod was withdrawn at or after a time; undefined when it was not. */
+  withdrawnFrom(pod: string, from: number): number | undefined {
+    return this.#withdrawn.find((one) => one.pod === pod && one.at >= from)?.at;
   }
 
   take({ type, object, at }: Change<EndpointSlice>): void {
@@ -39,12 +40,9 @@ export class EndpointHistory {
     for (const pod of this.#listed)
       if (!ready.has(pod)) {
         this.#listed.delete(pod);
-        this.#withdrawn.set(pod, at);
+        this.#withdrawn.push({ pod, at });
       }
-    for (const pod of ready) {
-      this.#listed.add(pod);
-      this.#withdrawn.delete(pod);
-    }
+    for (const pod of ready) this.#listed.add(pod);
     this.#noteEmptiness(usable, at);
   }
 

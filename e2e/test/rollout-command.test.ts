@@ -1,0 +1,292 @@
+import assert from "node:assert/strict";
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { parseResults, type Results } from "@lameduck/rollout";
+import { apiPort, fabricAddress } from "../cluster/addresses.ts";
+import { type Cluster, until, whyNot } from "../cluster/index.ts";
+import { deployment, service } from "../cluster/workload.ts";
+import { apply, quietCluster, rolledOut } from "./support.ts";
+
+const reason = await whyNot();
+const program = fileURLToPath(new URL("../../packages/cli/bin/lameduck.js", import.meta.url));
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  /** Resolves when stderr has said it. */
+  readonly said: (words: RegExp) => Promise<void>;
+}
+
+/** What of the results document the tests read. */
+interface Observed {
+  readonly outcome: { readonly kind: string };
+  readonly watch: { readonly interrupted: number };
+  readonly podsKnownBy: { readonly header: number; readonly tuple: number };
+}
+
+describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => {
+  let cluster: Cluster;
+  let folder: string;
+  let kubeconfig: string;
+
+  before(async () => {
+    cluster = await quietCluster({ nodes: 2 });
+    folder = await mkdtemp(join(tmpdir(), "lameduck-rollout-"));
+    kubeconfig = join(folder, "kubeconfig");
+    const config = JSON.parse(await readFile(cluster.kubeconfig, "utf8")) as KubeConfig;
+    await writeFile(kubeconfig, JSON.stringify(fromInside(config)));
+    await apply(
+      cluster,
+      deployment({ name: "plain", replicas: 2, environment: { SHUTDOWN: "close" } }),
+      service("plain"),
+      deployment({ name: "duck", replicas: 2, environment: { SHUTDOWN: "lameduck" } }),
+      service("duck"),
+      deployment({ name: "single", replicas: 1, environment: { SHUTDOWN: "close" } }),
+      service("single"),
+    );
+    for (const name of ["plain", "duck", "single"]) await rolledOut(cluster, name);
+  });
+  after(async () => {
+    await cluster[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true });
+  });
+
+  /** Starts the command on node1, where Services can be reached. */
+  const start = (args: readonly string[], config = kubeconfig): Running => {
+    const command = [process.execPath, program, "rollout", ...args, "--kubeconfig", config];
+    const inside = cluster.commandInside("node1", command);
+    const child = spawn(inside.program, inside.args, { stdio: ["ignore", "pipe", "pipe"] });
+    let out = "";
+    let err = "";
+    child.stdout.on("data", (bytes: Buffer) => (out += bytes));
+    child.stderr.on("data", (bytes: Buffer) => (err += bytes));
+    const ended = new Promise<Ended>((resolve) => child.on("close", (code) => resolve({ code, out, err })));
+    const said = async (words: RegExp): Promise<void> => {
+      await until(() => Promise.resolve(words.test(err) || child.exitCode !== null), { what: String(words) });
+    };
+    return { child, ended, said };
+  };
+  const run = (args: readonly string[], config?: string): Promise<Ended> => start(args, config).ended;
+  const address = async (name: string): Promise<string> =>
+    `http://${await cluster.kubectl(["get", "service", name, "-o", "jsonpath={.spec.clusterIP}"])}/`;
+  const load = [
+    "--rps",
+    "100",
+    "--warm-up",
+    "2s",
+    "--settle",
+    "1s",
+    "--request-timeout",
+    "3s",
+    "--yes",
+    "--fail-on-loss",
+  ];
+  const results = async (file: string): Promise<{ results: Results; observed: Observed }> => {
+    const parsed = parseResults(await readFile(file, "utf8"), file);
+    return { results: parsed, observed: parsed.settings["observed"] as Observed };
+  };
+
+  it("restarts an app that keeps serving, loses nothing, and exits with 0", async () => {
+    const file = join(folder, "duck.json");
+    const { code, out, err } = await run([
+      "deployment/duck",
+      "--restart",
+      "--url",
+      `service=${await address("duck")}`,
+      ...load,
+      "--json",
+      file,
+    ]);
+    const [result] = (await results(file)).results.remedies;
+    assert.equal(code, 0, err + out);
+    assert.deepEqual([result?.terminations, result?.lost, result?.killed], [2, 0, 0]);
+    assert.ok((result?.sent ?? 0) > 200, `${result?.sent} sent`);
+    // What the library in the pods says of itself, read from their logs.
+    assert.ok(
+      result?.each.every(({ stopReason }) => stopReason !== "exit"),
+      JSON.stringify(result?.each),
+    );
+    assert.match(out, /lost none of [0-9]+ requests in 2 terminations/);
+  });
+
+  it("says which requests an app lost that closes at SIGTERM, at which pod and why, and exits with 1", async () => {
+    const file = join(folder, "plain.json");
+    const running = start([
+      "deployment/plain",
+      "--restart",
+      "--url",
+      `service=${await address("plain")}`,
+      ...load,
+      "--json",
+      file,
+    ]);
+    // A sender that certainly lags.
+    await running.said(/^rolling/m);
+    await cluster.pause("kube-proxy-1");
+    await sleep(4_000);
+    await cluster.resume("kube-proxy-1");
+    const { code, err } = await running.ended;
+    const { results: document, observed } = await results(file);
+    const [result] = document.remedies;
+    assert.ok(result);
+    assert.equal(code, 1, err);
+    assert.equal(result.terminations, 2);
+    assert.ok(result.lostNew > 0, JSON.stringify(result.lostByCause));
+    const stale = (result.lostByCause.C1 ?? 0) + (result.lostByCause.C2 ?? 0);
+    assert.ok(stale > result.lost / 2, JSON.stringify(result.lostByCause));
+    const terminated = new Set(result.each.map(({ pod }) => pod));
+    const blamed = result.lostRequests.filter(({ pod }) => pod !== undefined && terminated.has(pod));
+    assert.ok(blamed.length > result.lost / 2, "most are joined with a pod that was terminated");
+    assert.ok(blamed.every(({ podKnownBy }) => podKnownBy !== undefined));
+    assert.ok(observed.podsKnownBy.header > 200, JSON.stringify(observed.podsKnownBy));
+  });
+
+  it("goes on when the API server is restarted in the middle", async () => {
+    const file = join(folder, "apiserver.json");
+    const args = ["deployment/duck", "--delete", "--yes", "--url", await address("duck"), ...load];
+    const running = start([...args, "--json", file]);
+    await running.said(/^rolling/m);
+    await cluster.restart("apiserver");
+    const { code, err } = await running.ended;
+    const { results: document, observed } = await results(file);
+    assert.equal(code, 0, err);
+    assert.equal(observed.outcome.kind, "finished");
+    assert.ok(observed.watch.interrupted > 0, JSON.stringify(observed.watch));
+    assert.equal(document.remedies[0]?.terminations, 1);
+  });
+
+  it("names the verb and the resource that are not allowed, and the Role it prints is enough", async () => {
+    await cluster.kubectl(["create", "serviceaccount", "roller"]);
+    const token = (await cluster.kubectl(["create", "token", "roller"])).trim();
+    const config = JSON.parse(await readFile(kubeconfig, "utf8")) as KubeConfig;
+    const weak = join(folder, "weak");
+    await writeFile(
+      weak,
+      JSON.stringify({ ...config, users: [{ name: config.users[0].name, user: { token } }] }),
+    );
+    const args = ["deployment/single", "--restart"];
+
+    const refused = await run([...args, "--yes"], weak);
+    assert.equal(refused.code, 2, refused.err);
+    assert.match(
+      refused.err,
+      /not allowed: get deployments\.apps "single" in namespace default; .*patch deployments/,
+    );
+    assert.match(refused.err, /\[LAMEDUCK_API_FORBIDDEN\]/);
+
+    const { out } = await run([...args, "--dry-run"], weak);
+    await cluster.kubectl(["apply", "-f", "-"], out);
+    const account = "--serviceaccount=default:roller";
+    await cluster.kubectl(["create", "rolebinding", "roller", "--role=lameduck-rollout", account]);
+    await cluster.kubectl([
+      "create",
+      "clusterrolebinding",
+      "roller",
+      "--clusterrole=lameduck-rollout",
+      account,
+    ]);
+    let allowed: Ended | undefined;
+    // RBAC is taken up within moments, not at once.
+    await until(
+      async () => {
+        allowed = await run([...args, "--dry-run"], weak);
+        return allowed.code === 0;
+      },
+      { what: "the Role to be enough", timeoutMs: 20_000 },
+    );
+    assert.doesNotMatch(allowed?.err ?? "", /not allowed/);
+    assert.match(allowed?.err ?? "", /one replica/);
+    const rolled = await run([...args, "--yes"], weak);
+    assert.equal(rolled.code, 0, rolled.err);
+    assert.doesNotMatch(rolled.err, /not allowed|interrupted/);
+  });
+
+  it("ends a rollout that cannot finish, and says why its pods wait", async () => {
+    const running = start(["deployment/single", "--watch", "--timeout", "6s"]);
+    await running.said(/^watching/m);
+    const server = { name: "server", image: "no.such.registry/image:1", imagePullPolicy: "Never" };
+    const patch = { spec: { template: { spec: { containers: [server] } } } };
+    await cluster.kubectl(["patch", "deployment/single", "-p", JSON.stringify(patch)]);
+    const { code, err } = await running.ended;
+    await cluster.kubectl(["rollout", "undo", "deployment/single"]);
+    assert.equal(code, 1, err);
+    assert.match(err, /did not finish: 1 of 1 pods updated, 1 available, 1 old/);
+    assert.match(err, /single-\S+ server: ErrImageNeverPull: /);
+  });
+
+  it("takes back at Ctrl-C what it did to a node, and keeps what it saw", async () => {
+    const file = join(folder, "drain.json");
+    const url = await address("duck");
+    const running = start(["deployment/duck", "--drain", "node2", "--url", url, ...load, "--json", file]);
+    await running.said(/^rolling/m);
+    const cordoned = ["get", "node", "node2", "-o", "jsonpath={.spec.unschedulable}"];
+    await until(async () => (await cluster.kubectl(cordoned)) === "true", { what: "node2 cordoned" });
+    // The command itself is the grandchild: a terminal would tell it directly.
+    await cluster.inside("node1", [
+      "pkill",
+      "-INT",
+      "-f",
+      `^${process.execPath} ${program} rollout deployment/duck --drain`,
+    ]);
+    const { code, err } = await running.ended;
+    assert.equal(code, 130, err);
+    assert.match(err, /interrupted: pods that were asked to go do go/);
+    assert.match(err, /uncordoned node2/);
+    assert.equal(await cluster.kubectl(cordoned), "");
+    assert.equal((await results(file)).observed.outcome.kind, "interrupted");
+  });
+
+  const mistakes: [title: string, args: string[], says: RegExp][] = [
+    [
+      "no such target",
+      ["deployment/wep", "--restart", "--yes"],
+      /there is .*plain.*\[LAMEDUCK_NO_SUCH_TARGET\]/,
+    ],
+    [
+      "no such node",
+      ["deployment/plain", "--drain", "node9", "--yes"],
+      /nodes "node9" not found.*\[LAMEDUCK_API_REFUSED\]/,
+    ],
+    [
+      "a URL that nobody answers",
+      ["deployment/plain", "--restart", "--yes", "--url", "http://198.18.0.1:9/"],
+      /ECONNREFUSED.*\[LAMEDUCK_URL_NOT_ANSWERING\]/,
+    ],
+    ["nobody to ask", ["deployment/plain", "--restart"], /--yes: .*\[LAMEDUCK_NOT_CONFIRMED\]/],
+    [
+      "a pod that cannot be restarted",
+      ["deployment/plain", "--scale", "2", "--yes"],
+      /\[LAMEDUCK_CANNOT_ROLL\]/,
+    ],
+  ];
+  for (const [title, args, says] of mistakes)
+    it(`${title}: told in a line or two, exit code 2`, async () => {
+      const { code, err } = await run(args);
+      assert.match(err, says);
+      assert.equal(code, 2, err);
+      assert.doesNotMatch(err, /^\s+at /m, "no stack trace");
+    });
+});
+
+interface KubeConfig {
+  readonly clusters: readonly [{ readonly name: string; readonly cluster: Readonly<Record<string, string>> }];
+  readonly users: readonly [{ readonly name: string; readonly user: object }];
+}
+
+/** The host reaches the API server by a port of its own; nodes reach it where it is. */
+function fromInside(config: KubeConfig): object {
+  const [{ name, cluster }] = config.clusters;
+  const server = `https://${fabricAddress}:${apiPort}`;
+  return { ...config, clusters: [{ name, cluster: { ...cluster, server } }] };
+}
