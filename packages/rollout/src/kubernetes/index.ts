@@ -4,6 +4,7 @@ export type { ClusterConnection, Credentials } from "./client/connection.ts";
 export { Follower, type Change, type FollowCounts } from "./client/follower.ts";
 export { clusterConnection, type ConnectionOptions } from "./client/kubeconfig.ts";
 export { KubernetesError, kubernetesErrors, type KubernetesErrorCode } from "./errors.ts";
+export * from "./in-cluster/index.ts";
 export type { LoadCounts, LoadEnd, LoadSeen, LoadSource } from "./load-source.ts";
 export { rightsYaml, type Rule } from "./permissions.ts";
 export { checkRights, inspect, looksLikeProduction, neededRules, type Rights } from "./preflight.ts";

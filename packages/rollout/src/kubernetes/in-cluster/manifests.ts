@@ -1,0 +1,104 @@
+import { planFile, programFile, programFolder, type PodPlan } from "./plan.ts";
+
+export const runLabel = "lameduck.dev/load";
+export const containerName = "load";
+
+export interface JobOptions {
+  readonly name: string;
+  readonly image: string;
+  readonly parallel: number;
+  /** Milliseconds: the longest the load can take, its last time-outs and the reading of its log included. */
+  readonly longest: number;
+  /** Milliseconds that a pod is left after SIGTERM. */
+  readonly grace: number;
+  /** Nodes that are going to be drained: load that is evicted measures nothing. */
+  readonly avoidNodes: readonly string[];
+}
+
+/** Admitted by Pod Security "restricted": no root, no capability, nothing writable. */
+export function jobManifest({ name, image, parallel, longest, grace, avoidNodes }: JobOptions): object {
+  const labels = {
+    [runLabel]: name,
+    "app.kubernetes.io/name": "lameduck-load",
+    "app.kubernetes.io/managed-by": "lameduck",
+  };
+  return {
+    apiVersion: "batch/v1",
+    kind: "Job",
+    metadata: { name, labels },
+    spec: {
+      parallelism: parallel,
+      completions: parallel,
+      completionMode: "Indexed",
+      // A pod that ends is not replaced: its successor's load would be another one.
+      backoffLimitPerIndex: 0,
+      // Should whoever started it be gone: it ends by itself, and is removed with everything that belongs to it.
+      activeDeadlineSeconds: Math.ceil(longest / 1_000),
+      ttlSecondsAfterFinished: 60,
+      template: {
+        metadata: { labels, annotations: { "cluster-autoscaler.kubernetes.io/safe-to-evict": "false" } },
+        spec: {
+          restartPolicy: "Never",
+          terminationGracePeriodSeconds: Math.ceil(grace / 1_000),
+          automountServiceAccountToken: false,
+          enableServiceLinks: false,
+          securityContext: {
+            runAsNonRoot: true,
+            runAsUser: 65532,
+            runAsGroup: 65532,
+            seccompProfile: { type: "RuntimeDefault" },
+          },
+          ...(avoidNodes.length > 0 ? { affinity: elsewhere(avoidNodes) } : {}),
+          topologySpreadConstraints: [
+            {
+              maxSkew: 1,
+              topologyKey: "kubernetes.io/hostname",
+              whenUnsatisfiable: "ScheduleAnyway",
+              labelSelector: { matchLabels: { [runLabel]: name } },
+            },
+          ],
+          containers: [
+            {
+              name: containerName,
+              image,
+              imagePullPolicy: "IfNotPresent",
+              command: ["node", `${programFolder}/${programFile}`],
+              securityContext: {
+                allowPrivilegeEscalation: false,
+                readOnlyRootFilesystem: true,
+                capabilities: { drop: ["ALL"] },
+              },
+              // Measured: 60 MB at 600 requests/s; one process cannot use more than a core and a little.
+              resources: {
+                requests: { cpu: "100m", memory: "96Mi" },
+                limits: { memory: "512Mi" },
+              },
+              volumeMounts: [{ name: "program", mountPath: programFolder, readOnly: true }],
+            },
+          ],
+          volumes: [{ name: "program", configMap: { name } }],
+        },
+      },
+    },
+  };
+}
+
+function elsewhere(nodes: readonly string[]): object {
+  const term = { matchExpressions: [{ key: "kubernetes.io/hostname", operator: "NotIn", values: nodes }] };
+  return { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } } };
+}
+
+/** Belongs to the Job: it goes with it. */
+export function programManifest(name: string, jobUid: string, program: string, plan: PodPlan): object {
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: {
+      name,
+      labels: { [runLabel]: name, "app.kubernetes.io/managed-by": "lameduck" },
+      ownerReferences: [{ apiVersion: "batch/v1", kind: "Job", name, uid: jobUid }],
+    },
+    immutable: true,
+    data: { [programFile]: program, [planFile]: JSON.stringify(plan) },
+  };
+}

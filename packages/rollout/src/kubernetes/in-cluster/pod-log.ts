@@ -1,0 +1,135 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { forgetfulness, hasStatus, isForbidden, isPassing, type Kube } from "./kube.ts";
+import { containerName } from "./manifests.ts";
+import type { PodMessage } from "./transport/line.ts";
+import { Receiver } from "./transport/receiver.ts";
+
+/** Pods say something every second: a stream that is silent for that long leads nowhere. */
+const longestSilence = 5_000;
+const firstWait = 100;
+const longestWait = 1_000;
+
+export interface PodLogOptions {
+  readonly kube: Kube;
+  /** Path of the pod's object. */
+  readonly path: string;
+  readonly take: (message: PodMessage) => void;
+}
+
+/**
+ * Follows the log of one pod to its end. The kubelet keeps the log, so that a stream that is cut (an API server that restarts, a
+ * connection that is lost) is only opened again a little before where it was; numbered lines say what is known already.
+ */
+export class PodLog {
+  readonly #options: PodLogOptions;
+  readonly #receiver: Receiver;
+  readonly #over = new AbortController();
+  readonly #ended = Promise.withResolvers<void>();
+  #complete = false;
+  #whole = false;
+  /** Streams opened after the first. */
+  reconnects = 0;
+  /** Why it cannot be read any more, though there may be more of it. */
+  failure: Error | undefined;
+  #opened: number | undefined;
+
+  constructor(options: PodLogOptions) {
+    this.#options = options;
+    this.#receiver = new Receiver((message) => {
+      options.take(message);
+      if (message.type === "end" || message.type === "failed") this.#complete = true;
+    });
+    this.#follow()
+      .catch((error: unknown) => {
+        this.failure = error instanceof Error ? error : new Error(String(error));
+      })
+      .finally(() => this.#ended.resolve());
+  }
+
+  /** Everything the pod had to say has come. */
+  get complete(): boolean {
+    return this.#complete;
+  }
+
+  /** Lines that were lost. */
+  get skipped(): number {
+    return this.#receiver.skipped;
+  }
+
+  /** Resolves when nothing more will come: the pod has said everything, or has gone. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  close(): Promise<void> {
+    this.#over.abort();
+    return this.ended;
+  }
+
+  async #follow(): Promise<void> {
+    let wait = firstWait;
+    for (let streams = 0; !this.#complete && !this.#over.signal.aborted; streams++) {
+      if (streams > 0) this.reconnects = streams;
+      const before = this.#receiver.latest;
+      try {
+        await this.#stream();
+      } catch (error) {
+        // Gone for good, and its log with it.
+        if (hasStatus(error, 404)) return;
+        if (!this.#mayPass(error)) throw error;
+      }
+      this.#receiver.cut();
+      if (this.#receiver.gap) {
+        // Asked for the whole log once: what is not in it has been rotated away.
+        if (this.#whole) this.#receiver.skip();
+        this.#whole = !this.#whole;
+      }
+      wait = this.#receiver.latest === before ? Math.min(wait * 2, longestWait) : firstWait;
+      if (!this.#complete) await delay(wait, undefined, { signal: this.#over.signal }).catch(() => undefined);
+    }
+  }
+
+  #mayPass(error: unknown): boolean {
+    // 400: its container waits to be started.
+    if (isPassing(error) || hasStatus(error, 400)) return true;
+    return isForbidden(error) && this.#opened !== undefined && Date.now() - this.#opened < forgetfulness;
+  }
+
+  async #stream(): Promise<void> {
+    const { kube, path } = this.#options;
+    const cut = new AbortController();
+    const response = await kube.stream(
+      `${path}/log?container=${containerName}&follow=true${this.#since()}`,
+      AbortSignal.any([cut.signal, this.#over.signal]),
+    );
+    let timer: NodeJS.Timeout | undefined;
+    const watch = (): void => {
+      clearTimeout(timer);
+      timer = setTimeout(() => cut.abort(), longestSilence);
+    };
+    try {
+      watch();
+      response.setEncoding("utf8");
+      for await (const text of response as AsyncIterable<string>) {
+        watch();
+        this.#opened = Date.now();
+        this.#receiver.push(text);
+        // Behind a gap there is nothing to wait for here.
+        if (this.#complete || this.#receiver.gap) return;
+      }
+    } catch {
+      // However it was cut, it is opened again.
+    } finally {
+      clearTimeout(timer);
+      response.destroy();
+    }
+  }
+
+  /** A little before the last line known: the API counts whole seconds, and the line was written before it was logged. */
+  #since(): string {
+    const { latest } = this.#receiver;
+    if (latest === undefined || this.#whole) return "";
+    const time = new Date(Math.floor(latest / 1_000) * 1_000 - 1_000).toISOString();
+    return `&sinceTime=${encodeURIComponent(time)}`;
+  }
+}
