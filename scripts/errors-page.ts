@@ -11,15 +11,17 @@ const page = new URL("../docs/errors.md", import.meta.url);
 const titles: Record<string, string> = {
   drain: "The decision (options of every policy)",
   node: "@lameduck/node",
-  rollout: "lab: manifests, stage, load, results",
+  rollout: "lab and rollout: manifests, stage, clusters, load, results",
   simulator: "simulate and advise",
   cli: "Command line",
+  e2e: "The test cluster",
 };
 
-const files = globSync("packages/*/dist/**/errors.js").sort();
+const files = [...globSync("packages/*/dist/**/errors.js").sort(), "e2e/cluster/errors.ts"];
 const sections = new Map<string, Map<string, string>>();
 for (const file of files) {
-  const [, name = ""] = file.split("/");
+  const [folder = "", below = ""] = file.split("/");
+  const name = folder === "packages" ? below : folder;
   const exported = (await import(pathToFileURL(resolve(file)).href)) as Record<string, unknown>;
   for (const [key, catalogue] of Object.entries(exported)) {
     if (!key.endsWith("Errors") || typeof catalogue !== "object" || catalogue === null) continue;
