@@ -349,6 +349,10 @@ describe("mistakes", () => {
     const half = await read(golden("vegeta.jsonl"), { window: { from: first, to: first + 475 } });
     assert.deepEqual([half.records.length, half.files[0]?.outside], [10, 10]);
     assert.match(half.notes.join(), /10 requests before or after/);
+    const around = await read(golden("vegeta.jsonl"), {
+      window: { from: first - 8_000, to: first + 20_000 },
+    });
+    assert.match(around.notes.join(), /first request came 8.0 s after.*last request came 19.\d s before/);
   });
 
   it("says when there are more requests than it can hold", async () => {

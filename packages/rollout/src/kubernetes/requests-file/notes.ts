@@ -10,6 +10,9 @@ export function notesOf(files: readonly FileRead[], unknown: ReadonlyMap<string,
   return notes;
 }
 
+/** A pause of that length between requests is not what a load looks like, milliseconds. */
+const pause = 5_000;
+
 function ofFile({
   file,
   format,
@@ -20,6 +23,8 @@ function ofFile({
   grain,
   cut,
   pods,
+  silentBefore,
+  silentAfter,
 }: FileRead): string[] {
   const notes: string[] = [];
   const note = (applies: boolean, text: string): void => {
@@ -28,6 +33,14 @@ function ofFile({
   note(outside > 0, `${outside} requests before or after the time watched are left out`);
   note(elsewhere > 0, `${elsewhere} requests to other URLs are left out`);
   note(dropped > 0, `${dropped} requests were due and never sent: the load tool had no free virtual user`);
+  note(
+    silentBefore > pause,
+    `its first request came ${seconds(silentBefore)} after the watching began: what was lost before is not known`,
+  );
+  note(
+    silentAfter > pause,
+    `its last request came ${seconds(silentAfter)} before the watching ended: the load had ended, or had not been written yet`,
+  );
   note(cut, "the last line was cut and is left out");
   note(
     grain >= 100,
@@ -45,3 +58,5 @@ function ofFile({
   );
   return notes;
 }
+
+const seconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(1)} s`;

@@ -46,7 +46,11 @@ export interface FileRead {
   readonly grain: number;
   /** The last line was cut and is left out. */
   readonly cut: boolean;
+  /** Requests whose pod is known. */
   readonly pods: number;
+  /** Milliseconds of the time watched before its first and after its last request. */
+  readonly silentBefore: number;
+  readonly silentAfter: number;
 }
 
 export interface RequestsRead {
@@ -185,7 +189,15 @@ async function readFile(
   if (format === undefined || rest.requests + rest.outside + rest.elsewhere === 0)
     throw new RequestsError("LAMEDUCK_REQUESTS_EMPTY", name, "holds no request");
   if (rest.requests === 0) throw nothingLeft(name, collection, first, last);
-  return { file: name, format, cut, ...rest };
+  const { window } = collection;
+  return {
+    file: name,
+    format,
+    cut,
+    ...rest,
+    silentBefore: window ? Math.max(0, first - window.from) : 0,
+    silentAfter: window ? Math.max(0, window.to - last) : 0,
+  };
 }
 
 /** @returns whether the line had to be left out because it was cut. */
