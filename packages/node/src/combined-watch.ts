@@ -1,7 +1,7 @@
 import type { Server as NetServer } from "node:net";
 import type { ServerWatch } from "./traffic.ts";
 
-/** One server that speaks several protocols: HTTP/2 with HTTP/1.1 for clients that know no better. */
+/** One server of several watches: TLS beneath, HTTP/2 and HTTP/1.1 for clients that know no better above. */
 export class CombinedWatch implements ServerWatch {
   readonly #watches: readonly ServerWatch[];
 

@@ -26,6 +26,8 @@ export interface LameDuckEvent extends Common {
   readonly cap: number;
   /** When SIGKILL is due, in milliseconds since 1970. */
   readonly deadline: number;
+  /** Milliseconds that the signal may have waited for a blocked event loop; deadline and cap are that much nearer. */
+  readonly late: number;
   readonly inFlight: number;
   readonly open: number;
 }

@@ -50,7 +50,8 @@ export class Hold {
     this.#wake.abort();
   }
 
-  async run(): Promise<HoldEnd> {
+  /** @param capAt when it must be over, which for a signal that came late is before the cap has passed. */
+  async run(capAt: number): Promise<HoldEnd> {
     const from = this.#clock.now();
     this.#drain.observe({ type: "termination", at: from });
     for (const watch of this.#watches) watch.hold();
@@ -62,16 +63,15 @@ export class Hold {
       if (this.#ask || now >= until) {
         this.#ask = false;
         const decision = this.#drain.decide(now);
-        if (decision.stop && (await this.#stillStops())) break;
-        if (!decision.stop) until = decision.until;
-        else until = now;
+        if (now >= capAt || (decision.stop && (await this.#stillStops()))) break;
+        until = decision.stop ? now : Math.min(decision.until, capAt);
       }
       await this.#beat(until);
     }
     const end = this.#clock.now();
     const decision = this.#drain.decide(end);
     return {
-      reason: decision.stop ? decision.reason : "quiet",
+      reason: decision.stop ? decision.reason : "cap",
       explanation: this.#drain.explain(end),
       hold: end - from,
       blind: this.#blind,

@@ -1,9 +1,9 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { Server as NetServer, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { FreshConnections } from "./fresh.ts";
-import { closeListener } from "./listener.ts";
-import { Senders } from "./senders.ts";
+import { currentResponse, endStream, isEventStream } from "./http-responses.ts";
+import { ProtocolWatch } from "./protocol-watch.ts";
 import type { ServerWatch, WatchContext } from "./traffic.ts";
 import { Upgrades } from "./upgrades.ts";
 
@@ -27,11 +27,8 @@ const patienceForHeads = 1_000;
 const requestStart = "http.server.request.start";
 
 /** HTTP/1.1 over TCP, TLS or a Unix socket. Until the hold it listens for connections only; requests cost nothing. */
-export class HttpWatch implements ServerWatch {
-  readonly #server: Server;
-  readonly #context: WatchContext;
+export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   readonly #connectionEvent: "connection" | "secureConnection";
-  readonly #senders: Senders;
   readonly #fresh: FreshConnections;
   readonly #upgrades: Upgrades;
   readonly #open = new Set<Socket>();
@@ -39,21 +36,15 @@ export class HttpWatch implements ServerWatch {
   /** Responses of which the headers are not yet known, so that they may still turn out to be streams. */
   readonly #unclassified = new Set<ServerResponse>();
   readonly #streams = new Set<ServerResponse>();
-  #inFlight = 0;
-  #holding = false;
   #hinted = 0;
-  #accepted = 0;
-  #stoppedAt = Infinity;
   /** Requests that came on a connection after we had ended it: lost. */
   #late = 0;
 
   constructor(server: Server, context: WatchContext) {
-    const { traffic, now } = context;
-    this.#server = server;
-    this.#context = context;
-    this.#senders = new Senders(now);
+    super(server, context);
+    const { traffic, isProbe, now } = context;
     this.#connectionEvent = "setSecureContext" in server ? "secureConnection" : "connection";
-    this.#fresh = new FreshConnections(server, traffic, context.isProbe, this.#senders, now);
+    this.#fresh = new FreshConnections(server, traffic, isProbe, this.senders, now);
     this.#upgrades = new Upgrades(server, now, (socket, request) => this.#upgraded(socket, request));
     const { opened, closed } = this.#socketListeners();
     this.#opened = opened;
@@ -64,30 +55,17 @@ export class HttpWatch implements ServerWatch {
   readonly #opened: (socket: Socket) => void;
   readonly #closed: (this: Socket) => void;
 
-  get listeners(): readonly NetServer[] {
-    return [this.#server];
-  }
-
-  get listening(): boolean {
-    return this.#server.listening;
-  }
-
-  get accepted(): number {
-    return this.#accepted;
-  }
-
   get open(): number {
     return this.#open.size;
   }
 
-  hold(): void {
-    this.#holding = true;
-    this.#senders.askAll();
+  override hold(): void {
+    super.hold();
     subscribe(requestStart, this.#onRequestStart);
-    const now = this.#context.now();
+    const now = this.context.now();
     for (const socket of this.#open) {
       const current = currentResponse(socket);
-      if (current && !this.#context.isProbe(current.req)) this.#begin(socket, current);
+      if (current && !this.context.isProbe(current.req)) this.#begin(socket, current);
       else if (!this.#upgrades.has(socket)) this.#activityOf(socket, now);
     }
   }
@@ -104,18 +82,13 @@ export class HttpWatch implements ServerWatch {
       this.#unclassified.delete(response);
       if (!isEventStream(response)) continue;
       this.#streams.add(response);
-      this.#changeInFlight(-1);
+      this.changeInFlight(-1);
     }
   }
 
-  stopListening(): void {
-    this.#stoppedAt = this.#context.now();
-    closeListener(this.#server);
-  }
-
   restless(quiet: number): number {
-    const now = this.#context.now();
-    const isPatient = now < this.#stoppedAt + patienceForHeads;
+    const now = this.context.now();
+    const isPatient = now < this.stoppedAt + patienceForHeads;
     let count = this.#upgrades.restless;
     for (const [socket, activity] of this.#activities)
       if (
@@ -136,9 +109,9 @@ export class HttpWatch implements ServerWatch {
   }
 
   endStreams(spread: number): void {
-    this.#upgrades.tell(spread, this.#context.random);
+    this.#upgrades.tell(spread, this.context.random);
     for (const response of this.#streams) {
-      const timer = setTimeout(endStream, this.#context.random() * spread, response);
+      const timer = setTimeout(endStream, this.context.random() * spread, response);
       response.once("close", () => clearTimeout(timer));
     }
   }
@@ -149,14 +122,14 @@ export class HttpWatch implements ServerWatch {
       if (!socket.writableEnded) connections++;
       socket.destroy();
     }
-    const cut = { requests: this.#inFlight + this.#streams.size + this.#late, connections };
+    const cut = { requests: this.inFlight + this.#streams.size + this.#late, connections };
     // Clears the timers of http, which outlive the close() of net.
-    this.#server.close();
+    this.server.close();
     return cut;
   }
 
   detach(): void {
-    this.#server.removeListener(this.#connectionEvent, this.#opened);
+    this.server.removeListener(this.#connectionEvent, this.#opened);
     this.#fresh.stop();
     this.#upgrades.stop();
     unsubscribe(requestStart, this.#onRequestStart);
@@ -177,11 +150,11 @@ export class HttpWatch implements ServerWatch {
     function opened(socket: Socket): void {
       // HTTP/2 over TLS is another watch's concern.
       if ((socket as { alpnProtocol?: unknown }).alpnProtocol === "h2") return;
-      watch.#accepted++;
+      watch.accepted++;
       watch.#open.add(socket);
       socket.on("close", closed);
       watch.#fresh.opened(socket);
-      if (watch.#holding) watch.#activityOf(socket, watch.#context.now());
+      if (watch.holding) watch.#activityOf(socket, watch.context.now());
     }
     return { opened, closed };
   }
@@ -210,14 +183,14 @@ export class HttpWatch implements ServerWatch {
       request: IncomingMessage;
       response: ServerResponse;
     };
-    if (server !== this.#server || !this.#open.has(socket)) return;
+    if (server !== this.server || !this.#open.has(socket)) return;
     const first = this.#fresh.firstRequest(socket, request);
     if (socket.writableEnded) this.#late++;
-    if (this.#context.isProbe(request)) {
+    if (this.context.isProbe(request)) {
       response.once("close", () => rest(this.#activityOf(socket, -Infinity), socket));
       return;
     }
-    if (!first) this.#context.traffic.request(this.#senders.of(socket));
+    if (!first) this.context.traffic.request(this.senders.of(socket));
     this.#begin(socket, response);
   };
 
@@ -230,10 +203,10 @@ export class HttpWatch implements ServerWatch {
       for (const earlier of unanswered) if (!earlier.headersSent) earlier.shouldKeepAlive = true;
     }
     activity.responses.add(response);
-    if (this.#context.isStream(response.req)) this.#streams.add(response);
+    if (this.context.isStream(response.req)) this.#streams.add(response);
     else {
       this.#unclassified.add(response);
-      this.#changeInFlight(1);
+      this.changeInFlight(1);
     }
     response.once("close", () => this.#ended(activity, response));
     this.#hintTo(activity, response);
@@ -242,8 +215,8 @@ export class HttpWatch implements ServerWatch {
   #ended(activity: Activity, response: ServerResponse): void {
     if (!activity.responses.delete(response)) return;
     this.#unclassified.delete(response);
-    if (!this.#streams.delete(response)) this.#changeInFlight(-1);
-    activity.idleSince = this.#context.now();
+    if (!this.#streams.delete(response)) this.changeInFlight(-1);
+    activity.idleSince = this.context.now();
     // An app that ends an answer later than its last byte makes any client look as if it pipelined: that must not last.
     if (activity.responses.size === 0) activity.pipelines = false;
     const { socket } = response.req;
@@ -269,16 +242,11 @@ export class HttpWatch implements ServerWatch {
       responses: new Set(),
       idleSince,
       bytesWhenIdle: socket.bytesRead,
-      turn: this.#context.random(),
+      turn: this.context.random(),
       pipelines: false,
     };
     this.#activities.set(socket, activity);
     return activity;
-  }
-
-  #changeInFlight(change: number): void {
-    this.#inFlight += change;
-    this.#context.traffic.inFlight(change);
   }
 }
 
@@ -292,32 +260,4 @@ function rest(activity: Activity, socket: Socket): void {
 
 function isReceiving(socket: Socket, activity: Activity): boolean {
   return socket.bytesRead > activity.bytesWhenIdle;
-}
-
-/**
- * The response a connection is busy with. `_httpMessage` is not documented, but has been there since Node 0.x and is the only
- * way to find responses begun before the hold without having watched every request.
- */
-function currentResponse(socket: Socket): ServerResponse | undefined {
-  const message = (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
-  return message && !message.writableFinished ? message : undefined;
-}
-
-/** Streams that last as long as the client likes would hold every pod to its cap. */
-function isEventStream(response: ServerResponse): boolean {
-  const type = response.getHeader("content-type");
-  if (typeof type === "string") return type.includes("text/event-stream");
-  // Headers given to writeHead() are found in the rendered text only.
-  const rendered = (response as { _header?: unknown })._header;
-  return typeof rendered === "string" && /^content-type: *text\/event-stream/im.test(rendered);
-}
-
-function endStream(response: ServerResponse): void {
-  if (response.writableEnded) return;
-  // An application that writes on after the end must not bring the process down while it stops.
-  response.on("error", () => {});
-  // A long poll that has not been answered. An answer of ours would collide with the application's own, which may still come and
-  // throws when headers have been sent; the client sees the end of the connection, and asks again elsewhere.
-  if (response.headersSent) response.end();
-  else response.destroy();
 }

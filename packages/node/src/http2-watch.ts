@@ -6,10 +6,10 @@ import type {
   ServerHttp2Stream,
 } from "node:http2";
 import type { ProbeRequest } from "./probes.ts";
-import type { Server as NetServer } from "node:net";
-import { closeListener } from "./listener.ts";
-import { Senders } from "./senders.ts";
+import { ProtocolWatch } from "./protocol-watch.ts";
 import type { ServerWatch, WatchContext } from "./traffic.ts";
+
+type AnyHttp2Server = Http2Server | Http2SecureServer;
 
 interface SessionState {
   /** Its place in the ramp, 0 to 1. */
@@ -33,44 +33,22 @@ const roundTrip = 100;
  * HTTP/2, clear or over TLS, and so gRPC. Before the hold it listens for sessions and the first stream of each. Streams begun
  * before the hold are not known, as finding them would take a listener for each; the session's own graceful close waits for them.
  */
-export class Http2Watch implements ServerWatch {
-  readonly #server: Http2Server | Http2SecureServer;
-  readonly #context: WatchContext;
-  readonly #senders: Senders;
+export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerWatch {
   readonly #sessions = new Map<ServerHttp2Session, SessionState>();
-  #holding = false;
-  #stopped = false;
-  #inFlight = 0;
-  #accepted = 0;
 
-  constructor(server: Http2Server | Http2SecureServer, context: WatchContext) {
-    this.#server = server;
-    this.#context = context;
-    this.#senders = new Senders(context.now);
+  constructor(server: AnyHttp2Server, context: WatchContext) {
+    super(server, context);
     server.on("session", this.#opened);
-  }
-
-  get listeners(): readonly NetServer[] {
-    return [this.#server];
-  }
-
-  get listening(): boolean {
-    return this.#server.listening;
-  }
-
-  get accepted(): number {
-    return this.#accepted;
   }
 
   get open(): number {
     return this.#sessions.size;
   }
 
-  hold(): void {
-    this.#holding = true;
-    this.#senders.askAll();
+  override hold(): void {
+    super.hold();
     for (const [session, state] of this.#sessions) {
-      state.idleSince = this.#context.now();
+      state.idleSince = this.context.now();
       session.prependListener("stream", this.#streamListener(session, state));
     }
   }
@@ -78,22 +56,17 @@ export class Http2Watch implements ServerWatch {
   hint(share: number): void {
     for (const [session, state] of this.#sessions) {
       if (state.askedAt < Infinity || session.closed || share <= state.turn) continue;
-      state.askedAt = this.#context.now();
+      state.askedAt = this.context.now();
       session.goaway(0, anyStream);
     }
   }
 
   tick(): void {
-    if (!this.#stopped) return;
+    if (this.stoppedAt === Infinity) return;
     // The second GOAWAY. The session ends by itself when its streams have ended, those begun before the hold included.
-    const latest = this.#context.now() - roundTrip;
+    const latest = this.context.now() - roundTrip;
     for (const [session, state] of this.#sessions)
       if (!session.closed && state.askedAt <= latest && state.idleSince <= latest) session.close();
-  }
-
-  stopListening(): void {
-    this.#stopped = true;
-    closeListener(this.#server);
   }
 
   restless(): number {
@@ -107,28 +80,28 @@ export class Http2Watch implements ServerWatch {
   endStreams(spread: number): void {
     for (const { streams } of this.#sessions.values())
       for (const [stream, isEndless] of streams)
-        if (isEndless) setTimeout(endStream, this.#context.random() * spread, stream);
+        if (isEndless) setTimeout(endStream, this.context.random() * spread, stream);
   }
 
   cut(): { requests: number; connections: number } {
-    const cut = { requests: this.#inFlight, connections: this.#sessions.size };
+    const cut = { requests: this.inFlight, connections: this.#sessions.size };
     for (const session of this.#sessions.keys()) session.destroy();
     return cut;
   }
 
   detach(): void {
-    this.#server.removeListener("session", this.#opened);
+    this.server.removeListener("session", this.#opened);
     this.#sessions.clear();
   }
 
   readonly #opened = (session: ServerHttp2Session): void => {
-    this.#accepted++;
-    const turn = this.#context.random();
+    this.accepted++;
+    const turn = this.context.random();
     const state: SessionState = {
       turn,
       counted: false,
       askedAt: Infinity,
-      idleSince: this.#context.now(),
+      idleSince: this.context.now(),
       streams: new Map(),
     };
     this.#sessions.set(session, state);
@@ -137,11 +110,11 @@ export class Http2Watch implements ServerWatch {
       this.#closed(session, state);
     });
     const timer = setTimeout(() => this.#count(session, state), patience).unref();
-    if (this.#holding) session.prependListener("stream", this.#streamListener(session, state));
+    if (this.holding) session.prependListener("stream", this.#streamListener(session, state));
     else
       session.once("stream", (_stream, headers) => {
         clearTimeout(timer);
-        if (this.#context.isProbe(requestOf(headers))) state.counted = true;
+        if (this.context.isProbe(requestOf(headers))) state.counted = true;
         else this.#count(session, state);
       });
   };
@@ -149,7 +122,7 @@ export class Http2Watch implements ServerWatch {
   #count(session: ServerHttp2Session, state: SessionState): boolean {
     if (state.counted || session.destroyed || session.socket === undefined) return false;
     state.counted = true;
-    this.#context.traffic.connection(this.#senders.of(session.socket));
+    this.context.traffic.connection(this.senders.of(session.socket));
     return true;
   }
 
@@ -160,12 +133,12 @@ export class Http2Watch implements ServerWatch {
 
   #streamListener(session: ServerHttp2Session, state: SessionState) {
     return (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void => {
-      if (this.#context.isProbe(requestOf(headers))) return;
+      if (this.context.isProbe(requestOf(headers))) return;
       if (!this.#count(session, state) && session.socket)
-        this.#context.traffic.request(this.#senders.of(session.socket));
-      const isEndless = this.#context.isStream(requestOf(headers));
+        this.context.traffic.request(this.senders.of(session.socket));
+      const isEndless = this.context.isStream(requestOf(headers));
       state.streams.set(stream, isEndless);
-      if (!isEndless) this.#changeInFlight(1);
+      if (!isEndless) this.changeInFlight(1);
       stream.once("close", () => this.#ended(state, stream));
     };
   }
@@ -174,13 +147,8 @@ export class Http2Watch implements ServerWatch {
     const isEndless = state.streams.get(stream);
     if (isEndless === undefined) return;
     state.streams.delete(stream);
-    state.idleSince = this.#context.now();
-    if (!isEndless) this.#changeInFlight(-1);
-  }
-
-  #changeInFlight(change: number): void {
-    this.#inFlight += change;
-    this.#context.traffic.inFlight(change);
+    state.idleSince = this.context.now();
+    if (!isEndless) this.changeInFlight(-1);
   }
 }
 

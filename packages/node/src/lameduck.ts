@@ -10,6 +10,7 @@ import { Hold } from "./hold.ts";
 import { Hooks, messageOf, type HookFunction, type HookOptions, type HookPhase } from "./hooks.ts";
 import { makeLog } from "./log.ts";
 import { addMetrics, type MetricsModule } from "./metrics.ts";
+import { Pulse } from "./pulse.ts";
 import { Report } from "./report.ts";
 import { watchServer, type WatchedServer } from "./servers.ts";
 import { parseSettings, type LameduckOptions, type Settings } from "./settings.ts";
@@ -42,6 +43,7 @@ export class Lameduck {
   readonly #closing: Closing;
   readonly #hooks: Hooks;
   readonly #others: OtherHandlers;
+  readonly #pulse: Pulse;
   readonly #abort = new AbortController();
   readonly #member: SignalMember;
   readonly #manner: Manner;
@@ -60,6 +62,7 @@ export class Lameduck {
     this.#closing = new Closing(this.#watches, this.#clock);
     this.#hooks = new Hooks(this.#clock, (problem) => this.#announcer.notice("hook", problem));
     this.#others = new OtherHandlers(this.#clock);
+    this.#pulse = new Pulse(this.#clock);
     this.#holds = settings.otherHandlers === "hold";
     const holds = (): boolean => this.#holds;
     this.#member = {
@@ -132,13 +135,20 @@ export class Lameduck {
   }
 
   #listenToSignals(): void {
-    if (this.#settings.signals) signalGate().join(this.#member);
+    if (!this.#settings.signals) return;
+    signalGate().join(this.#member);
+    this.#pulse.start();
+  }
+
+  #leaveSignals(): void {
+    signalGate().leave(this.#member);
+    this.#pulse.stop();
   }
 
   #giveUp(watch: ServerWatch): void {
     this.#watches.delete(watch);
     watch.detach();
-    if (this.#watches.size === 0) signalGate().leave(this.#member);
+    if (this.#watches.size === 0) this.#leaveSignals();
   }
 
   on<E extends keyof LameduckEvents>(event: E, listener: (...args: LameduckEvents[E]) => void): this {
@@ -164,7 +174,11 @@ export class Lameduck {
 
   /** What SIGTERM does. Calling it again changes nothing. */
   terminate(reason = "terminate()"): Promise<ClosedEvent> {
-    this.#closed ??= this.#run(reason);
+    return this.#begin(reason, 0);
+  }
+
+  #begin(reason: string, late: number): Promise<ClosedEvent> {
+    this.#closed ??= this.#run(reason, late);
     return this.#closed;
   }
 
@@ -181,7 +195,7 @@ export class Lameduck {
 
   /** Takes everything back, as if never called. */
   detach(): void {
-    signalGate().leave(this.#member);
+    this.#leaveSignals();
     for (const watch of this.#watches) watch.detach();
     this.#watches.clear();
   }
@@ -190,7 +204,7 @@ export class Lameduck {
     if (name === "SIGINT") return this.#interrupted();
     if (this.#closed)
       this.#announcer.notice("signal", `${name} again, during ${this.#phase}: changes nothing`);
-    else void this.terminate(name);
+    else void this.#begin(name, this.#pulse.lateness());
   }
 
   /** A developer's Ctrl-C is no deletion: nobody is still to learn of it. The second one is impatience. */
@@ -201,12 +215,14 @@ export class Lameduck {
     void this.stop("SIGINT");
   }
 
-  async #run(reason: string): Promise<ClosedEvent> {
+  async #run(reason: string, late: number): Promise<ClosedEvent> {
     const { drain, deadline } = this.#settings;
     const from = this.#clock.now();
-    const report = new Report(this.#settings, from);
-    const capAt = from + drain.cap;
-    const killAt = from + deadline;
+    // However late the signal: that senders have their floor, and what is in flight its reserve, is worth more than the guess.
+    const counted = Math.min(late, drain.cap - drain.floor);
+    const capAt = from + drain.cap - counted;
+    const killAt = from + deadline - counted;
+    const report = new Report(this.#settings, from, killAt, counted);
     const reserve = killAt - capAt;
     // The rest of the reserve belongs to the hooks, and a tenth of it to what cannot be foreseen.
     const finishBy = capAt + reserve / 2;
@@ -235,7 +251,7 @@ export class Lameduck {
   /** The lame-duck phase. @returns its hooks, which may outlast it. */
   async #serveOn(report: Report, reason: string, capAt: number): Promise<{ hooks: Promise<void> }> {
     this.#phase = "lame-duck";
-    const holding = this.#hold.run();
+    const holding = this.#hold.run(capAt);
     this.#announcer.phase(report.lameDuck(reason, this.#evidence.requestsInFlight, this.state().open));
     const hooks = this.#hooks.run("lame-duck", capAt);
     // A process that does not listen (yet, or any more) has nothing to wait for.

@@ -8,10 +8,14 @@ export class Report {
   readonly #settings: Settings;
   readonly #from: number;
   readonly #epoch: number;
+  readonly #killAt: number;
+  readonly #late: number;
 
-  constructor(settings: Settings, from: number) {
+  constructor(settings: Settings, from: number, killAt: number, late: number) {
     this.#settings = settings;
     this.#from = from;
+    this.#killAt = killAt;
+    this.#late = late;
     this.#epoch = Date.now() - from;
   }
 
@@ -24,7 +28,8 @@ export class Report {
       policy: policy.kind,
       floor,
       cap,
-      deadline: this.#timeOfDay(this.#from + this.#settings.deadline),
+      deadline: this.#timeOfDay(this.#killAt),
+      late: Math.round(this.#late),
       inFlight,
       open,
     };

@@ -5,6 +5,7 @@ import { Server as NetServer } from "node:net";
 import { CombinedWatch } from "./combined-watch.ts";
 import { LameduckError } from "./errors.ts";
 import { failHealth } from "./health.ts";
+import { Handshakes } from "./handshakes.ts";
 import { Http2Watch } from "./http2-watch.ts";
 import { HttpWatch } from "./http-watch.ts";
 import type { ServerWatch, WatchContext } from "./traffic.ts";
@@ -56,11 +57,16 @@ export function watchServer(
 }
 
 function watchFor(server: WatchedServer, context: WatchContext): ServerWatch {
-  if (!isHttp2(server)) return new HttpWatch(server, context);
+  const isSecure = "setSecureContext" in server;
+  if (!isHttp2(server)) {
+    const http = new HttpWatch(server, context);
+    return isSecure ? new CombinedWatch([http, new Handshakes(server, context)]) : http;
+  }
   const http2 = new Http2Watch(server, context);
-  if (!("setSecureContext" in server)) return http2;
+  if (!isSecure) return http2;
   // Over TLS the client chooses; without allowHTTP1 the second watch sees nothing.
-  return new CombinedWatch([http2, new HttpWatch(server as never, context)]);
+  const http = new HttpWatch(server as never, context);
+  return new CombinedWatch([http2, http, new Handshakes(server, context)]);
 }
 
 export function isWatchable(server: unknown): server is WatchedServer {

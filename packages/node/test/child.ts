@@ -92,6 +92,15 @@ export function fixture(name: string): string {
   return fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
 }
 
+/** The same with so few file descriptors that they run out. Both limits, because Node raises the soft one to the hard one. */
+export async function startStarved(descriptors: number, env: Record<string, string>): Promise<Child> {
+  const command = `ulimit -n ${descriptors}; exec "$0" "$@"`;
+  const args = ["-c", command, nodeUnderTest, fixture("server.ts")];
+  const child = new Child(spawn("sh", args, { env: cleanEnvironment(env), stdio: "pipe" }));
+  await child.until(() => child.ports.length > 0 || child.process.exitCode !== null);
+  return child;
+}
+
 /** The fixture server, in a pod's environment unless told otherwise. */
 export function startServer(wanted: object = {}, env: Record<string, string> = inPod): Promise<Child> {
   return startScript([fixture("server.ts")], { FIXTURE: JSON.stringify(wanted), ...env });

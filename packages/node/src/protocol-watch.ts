@@ -1,0 +1,44 @@
+import type { Server as NetServer } from "node:net";
+import { closeListener } from "./listener.ts";
+import { Senders } from "./senders.ts";
+import type { WatchContext } from "./traffic.ts";
+
+/** What the watches of all protocols have in common: the server, what is counted of it, and to whom that is told. */
+export abstract class ProtocolWatch<S extends NetServer> {
+  protected readonly server: S;
+  protected readonly context: WatchContext;
+  protected readonly senders: Senders;
+  protected holding = false;
+  protected stoppedAt = Infinity;
+  protected inFlight = 0;
+  accepted = 0;
+
+  constructor(server: S, context: WatchContext) {
+    this.server = server;
+    this.context = context;
+    this.senders = new Senders(context.now);
+  }
+
+  get listeners(): readonly NetServer[] {
+    return [this.server];
+  }
+
+  get listening(): boolean {
+    return this.server.listening;
+  }
+
+  hold(): void {
+    this.holding = true;
+    this.senders.askAll();
+  }
+
+  stopListening(): void {
+    this.stoppedAt = this.context.now();
+    closeListener(this.server);
+  }
+
+  protected changeInFlight(change: number): void {
+    this.inFlight += change;
+    this.context.traffic.inFlight(change);
+  }
+}
