@@ -3,17 +3,15 @@ import {
   findTarget,
   inspect,
   KubernetesClient,
-  openRoute,
-  requestsLoad,
-  RouteLoad,
+  neededRules,
   runRollout,
-  type OpenRoute,
   type RolloutProgress,
   type RolloutSettings,
 } from "@lameduck/rollout";
 import { exitCodes } from "../failure.ts";
 import { Progress } from "../progress.ts";
 import { obtainConsent } from "./consent.ts";
+import { loadOf, loadRules, openRoutes } from "./load.ts";
 import type { RolloutOptions } from "./options.ts";
 import { planLines, rightsText } from "./plan.ts";
 import { publish } from "./publish.ts";
@@ -62,13 +60,14 @@ async function prepare(
   signal: AbortSignal,
 ): Promise<RolloutSettings | undefined> {
   const { reference, action } = request;
+  const rules = neededRules(reference, action, loadRules(options));
   // Who lacks a right needs to see which ones to ask for, above all.
-  if (options.dryRun) process.stdout.write(rightsText(request));
-  const { allowed, warnings } = await checkRights(client, reference, action);
+  if (options.dryRun) process.stdout.write(rightsText(reference, rules));
+  const { allowed, warnings } = await checkRights(client, reference, rules);
   const target = await findTarget(client, reference);
-  const routes = await Promise.all(request.routes.map((route) => openRoute(route)));
-  const notes = [...warnings, ...(await inspect(client, target, action, routes))];
-  for (const line of planLines(request, options, target, routes)) progress.say(line);
+  const opened = await openRoutes(request, options);
+  const notes = [...warnings, ...(await inspect(client, target, action, opened))];
+  for (const line of planLines(request, options, target, opened)) progress.say(line);
   for (const note of notes) progress.say(`note: ${note}`);
   if (options.dryRun) {
     progress.say("dry run: nothing was changed, and each URL was asked once");
@@ -80,39 +79,11 @@ async function prepare(
     target,
     action,
     allowed,
-    load: loadOf(request, options, routes),
+    load: loadOf({ client, request, options, opened, say: (line) => progress.say(line), signal }),
     warmUp: request.warmUp,
     settle: request.settle,
     timeout: request.timeout,
   };
-}
-
-function loadOf(
-  { pooledShare, duration, requestTimeout }: RolloutRequest,
-  { rps, requestsMax, seed, requests, requestsZone }: RolloutOptions,
-  routes: readonly OpenRoute[],
-): RolloutSettings["load"] {
-  if (requests)
-    return (clock) =>
-      Promise.resolve(
-        requestsLoad({
-          clock,
-          files: requests,
-          ...(requestsZone === undefined ? {} : { zone: requestsZone }),
-        }),
-      );
-  if (routes.length === 0) return undefined;
-  return (clock) =>
-    RouteLoad.start({
-      clock,
-      routes,
-      rate: rps,
-      pooledShare,
-      timeout: requestTimeout,
-      maxDuration: duration,
-      maxRequests: requestsMax,
-      seed,
-    });
 }
 
 function show({ stage, words, sent, failed, terminating }: RolloutProgress, progress: Progress): void {

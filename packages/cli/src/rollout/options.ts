@@ -1,4 +1,5 @@
 import { Option, type Command } from "commander";
+import { defaultImage, loadProtocols, type LoadProtocol } from "@lameduck/rollout";
 import { number, whole } from "../numbers.ts";
 
 /** As commander delivers them: checked one by one, not yet together. */
@@ -14,6 +15,10 @@ export interface RolloutOptions {
   readonly watch?: boolean;
   readonly pods?: number | "all";
   readonly url?: readonly string[];
+  readonly protocol?: LoadProtocol;
+  readonly inCluster?: boolean;
+  readonly parallel?: number;
+  readonly image?: string;
   readonly rps: number;
   readonly mode: "new" | "pooled" | "mixed";
   readonly duration: string;
@@ -45,8 +50,13 @@ export function addRolloutOptions(command: Command): Command {
     .option("--drain <node>", "cordon it, evict the target's pods from it (no others), and uncordon it")
     .option("--watch", "change nothing: somebody else rolls it")
     .option("--pods <n|all>", "how many --delete and --evict take (default: 1)", podCount)
-    .optionsGroup("The load (open loop, from this machine):")
+    .optionsGroup("The load (open loop):")
     .option("--url <[name=]url>", "where requests go; may be given several times", collect)
+    .addOption(
+      new Option("--protocol <name>", "what is spoken there (default: what the URL says)").choices(
+        loadProtocols,
+      ),
+    )
     .option("--rps <n>", "requests per second, all URLs together", number(0.1, 20_000), 50)
     .addOption(
       new Option("--mode <kind>", "a connection for each request, kept-alive ones, or half and half")
@@ -56,6 +66,9 @@ export function addRolloutOptions(command: Command): Command {
     .option("--duration <time>", "the load ends by itself after this, whatever the rollout does", "15m")
     .option("--requests-max <n>", "and after this many requests", whole(1, 20_000_000), 100_000)
     .option("--request-timeout <time>", "a request without an answer for that long is lost", "10s")
+    .option("--in-cluster", "the load runs in the cluster, as a Job in the target's namespace")
+    .option("--parallel <n>", "in so many pods (default: 1)", whole(1, 100))
+    .option("--image <name>", `of these pods, with Node 22 or newer (default: ${defaultImage})`)
     .option(
       "--requests <file>",
       "instead of a load of its own: what k6 (JSON, CSV), vegeta or another tool wrote that sends meanwhile; several times",

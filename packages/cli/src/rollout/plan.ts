@@ -1,4 +1,4 @@
-import { neededRules, rightsYaml, type OpenRoute, type Target } from "@lameduck/rollout";
+import { rightsYaml, type OpenRoute, type Rule, type Target, type TargetReference } from "@lameduck/rollout";
 import type { RolloutOptions } from "./options.ts";
 import type { RolloutRequest } from "./settings.ts";
 
@@ -7,7 +7,7 @@ export function planLines(
   request: RolloutRequest,
   options: RolloutOptions,
   target: Target,
-  routes: readonly OpenRoute[],
+  opened: readonly OpenRoute[],
 ): string[] {
   const { action, connection, reference } = request;
   return [
@@ -15,13 +15,17 @@ export function planLines(
     `target    ${reference.kind}/${reference.name}, ${target.replicas} replica${target.replicas === 1 ? "" : "s"}` +
       (target.services.length > 0 ? `, Service ${target.services.join(", ")}` : ""),
     `action    ${action.plan}`,
-    ...loadLines(options, routes),
+    ...loadLines(request, options, opened),
     `time      ${options.timeout} at most`,
   ];
 }
 
-function loadLines(options: RolloutOptions, routes: readonly OpenRoute[]): string[] {
-  const { requests, rps, mode, requestsMax, duration } = options;
+function loadLines(
+  { routes, reference }: RolloutRequest,
+  options: RolloutOptions,
+  opened: readonly OpenRoute[],
+): string[] {
+  const { requests, rps, mode, requestsMax, duration, inCluster, parallel = 1 } = options;
   if (requests) return [`load      none of its own: read afterwards from ${requests.join(", ")}`];
   if (routes.length === 0) return ["load      none (no --url): only the pods are watched"];
   const connections = {
@@ -32,13 +36,17 @@ function loadLines(options: RolloutOptions, routes: readonly OpenRoute[]): strin
   return [
     `load      ${rps} requests/s (GET) ${connections[mode]}, ` +
       `at most ${requestsMax.toLocaleString("en")} requests or ${duration}, to`,
-    ...routes.map(({ name, url, address, port }) => `          ${name}: ${url.href} (${address}:${port})`),
+    ...(inCluster
+      ? [
+          ...routes.map(({ name, url }) => `          ${name}: ${url.href}`),
+          `          from a Job of ${parallel} ${parallel === 1 ? "pod" : "pods"} in namespace ${reference.namespace}, removed afterwards`,
+        ]
+      : opened.map(({ name, url, address, port }) => `          ${name}: ${url.href} (${address}:${port})`)),
   ];
 }
 
 /** The rights as manifests, with words of their own for who has to grant them. */
-export function rightsText({ reference, action }: RolloutRequest): string {
-  const rules = neededRules(reference, action);
+export function rightsText(reference: TargetReference, rules: readonly Rule[]): string {
   const optional = rules.filter(({ without }) => without !== undefined);
   return [
     `# The least rights for this command; bind them with a RoleBinding (Role) and a ClusterRoleBinding (ClusterRole).`,

@@ -1,5 +1,6 @@
 import { parseDuration } from "@lameduck/drain";
 import {
+  checkInClusterOptions,
   clusterConnection,
   drain,
   parseRoutes,
@@ -42,9 +43,14 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
     mustBeWritable(name, file);
   // A mistake in the target's name is told before a kubeconfig is looked for.
   parseTarget(target, "default");
-  const routes = parseRoutes(options.url ?? []);
+  const routes = parseRoutes(options.url ?? [], options.protocol);
   if (routes.length > 0 && options.requests)
     throw new CliError("LAMEDUCK_BAD_OPTION", "--requests", "goes not together with --url");
+  if (options.inCluster) checkInClusterOptions({ parallel: options.parallel ?? 1, routes });
+  else
+    for (const name of ["parallel", "image"] as const)
+      if (options[name] !== undefined)
+        throw new CliError("LAMEDUCK_BAD_OPTION", `--${name}`, "goes with --in-cluster only");
   const chosen = chosenAction(options);
   const connection = clusterConnection({ kubeconfig: options.kubeconfig, context: options.context });
   const reference = parseTarget(target, options.namespace ?? connection.namespace);

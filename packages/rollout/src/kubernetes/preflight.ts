@@ -52,8 +52,9 @@ function readingRules(reference: TargetReference): Rule[] {
   ];
 }
 
-export function neededRules(reference: TargetReference, action: Action): Rule[] {
-  return [...readingRules(reference), ...action.rules];
+/** Everything that reading and the action need, and `more` for a load that runs in the cluster. */
+export function neededRules(reference: TargetReference, action: Action, more: readonly Rule[] = []): Rule[] {
+  return [...readingRules(reference), ...action.rules, ...more];
 }
 
 export interface Rights {
@@ -65,10 +66,10 @@ export interface Rights {
 export async function checkRights(
   client: KubernetesClient,
   reference: TargetReference,
-  action: Action,
+  rules: readonly Rule[],
 ): Promise<Rights> {
   const { namespace } = reference;
-  const missing = await missingRights(client, namespace, neededRules(reference, action));
+  const missing = await missingRights(client, namespace, rules);
   const needed = missing.filter(({ rule }) => rule.without === undefined);
   if (needed.length > 0)
     throw new KubernetesError(
@@ -143,10 +144,11 @@ async function aboutBudgets(client: KubernetesClient, target: Target, action: Ac
   }
 }
 
-function aboutRoute({ name, status, pod, others, address }: OpenRoute): string[] {
+function aboutRoute({ name, status, pod, others, address, url }: OpenRoute): string[] {
   return [
     ...(status >= 400 ? [`${name} answers ${status}: is the path right?`] : []),
-    ...(pod === undefined
+    ...(url.protocol === "https:" ? [`${name}: its certificate is not verified`] : []),
+    ...(pod === undefined && status > 0
       ? [
           `${name} does not name its pod (x-lameduck-pod): of lost requests the pod is known by the connection or the time only`,
         ]

@@ -6,6 +6,7 @@ import type { RunClock } from "../../model/clock.ts";
 import type { RequestRecord } from "../../model/request.ts";
 import { Child } from "../../senders/child.ts";
 import type { LoadCounts, LoadSeen, LoadSource } from "../load-source.ts";
+import { protocolOf } from "./protocol.ts";
 import type { OpenRoute } from "./route.ts";
 
 export interface RouteLoadOptions {
@@ -186,12 +187,15 @@ class RouteGenerator {
   }
 }
 
-function planFor(options: RouteLoadOptions, { url }: OpenRoute): LoadPlan {
+function planFor(options: RouteLoadOptions, route: OpenRoute): LoadPlan {
+  const { url, protocol = protocolOf(url) } = route;
   const share = 1 / options.routes.length;
   return parseLoad({
+    protocol,
     rate: options.rate * share,
     pooledShare: options.pooledShare,
-    paths: { quick: `${url.pathname}${url.search}` },
+    // gRPC's own default is its health check.
+    paths: protocol === "grpc" && url.pathname === "/" ? {} : { quick: `${url.pathname}${url.search}` },
     host: url.host,
     timeout: options.timeout,
     maxDuration: options.maxDuration,

@@ -1,0 +1,76 @@
+import {
+  inClusterRules,
+  InClusterLoad,
+  openRoute,
+  requestsLoad,
+  RouteLoad,
+  type KubernetesClient,
+  type OpenRoute,
+  type RolloutSettings,
+  type Rule,
+} from "@lameduck/rollout";
+import type { RolloutOptions } from "./options.ts";
+import type { RolloutRequest } from "./settings.ts";
+
+/** What the load needs of the cluster. */
+export function loadRules({ inCluster }: RolloutOptions): readonly Rule[] {
+  return inCluster ? inClusterRules : [];
+}
+
+/** Asks each URL once; those of a load in the cluster need not be reachable from here, and are asked by its pods. */
+export function openRoutes({ routes }: RolloutRequest, { inCluster }: RolloutOptions): Promise<OpenRoute[]> {
+  return Promise.all(inCluster ? [] : routes.map((route) => openRoute(route)));
+}
+
+export interface LoadParts {
+  readonly client: KubernetesClient;
+  readonly request: RolloutRequest;
+  readonly options: RolloutOptions;
+  readonly opened: readonly OpenRoute[];
+  readonly say: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** The load as the options ask for it; undefined where there is none. */
+export function loadOf({
+  client,
+  request,
+  options,
+  opened,
+  say,
+  signal,
+}: LoadParts): RolloutSettings["load"] {
+  const { requests, requestsZone, inCluster, parallel = 1, image, drain } = options;
+  if (requests)
+    return (clock) =>
+      Promise.resolve(
+        requestsLoad({
+          clock,
+          files: requests,
+          ...(requestsZone === undefined ? {} : { zone: requestsZone }),
+        }),
+      );
+  if (request.routes.length === 0) return undefined;
+  const common = {
+    rate: options.rps,
+    pooledShare: request.pooledShare,
+    timeout: request.requestTimeout,
+    maxDuration: request.duration,
+    maxRequests: options.requestsMax,
+    seed: options.seed,
+  };
+  if (!inCluster) return (clock) => RouteLoad.start({ ...common, clock, routes: opened });
+  return (clock) =>
+    InClusterLoad.start({
+      ...common,
+      kube: client,
+      clock,
+      namespace: request.reference.namespace,
+      routes: request.routes,
+      parallel,
+      ...(image === undefined ? {} : { image }),
+      ...(drain === undefined ? {} : { avoidNodes: [drain] }),
+      say,
+      signal,
+    });
+}

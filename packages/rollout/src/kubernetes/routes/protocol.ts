@@ -1,0 +1,30 @@
+import { protocolTraits, type LoadProtocol } from "../../load/protocols.ts";
+import { KubernetesError } from "../errors.ts";
+
+/** What a URL's scheme alone says. */
+const bySchemes: Readonly<Record<string, LoadProtocol>> = { "http:": "http", "https:": "https", "ws:": "ws" };
+
+/** @throws {KubernetesError} LAMEDUCK_BAD_URL where the load cannot speak what the URL and the option ask for. */
+export function protocolOf(url: URL, wanted?: LoadProtocol): LoadProtocol {
+  const byScheme = bySchemes[url.protocol];
+  const protocol = wanted ?? byScheme;
+  if (protocol === undefined || byScheme === undefined)
+    throw new KubernetesError(
+      "LAMEDUCK_BAD_URL",
+      "--url",
+      `"${url.href}": the load speaks http, https and ws`,
+    );
+  const { secure, name } = protocolTraits[protocol];
+  if (secure !== (url.protocol === "https:"))
+    throw new KubernetesError(
+      "LAMEDUCK_BAD_URL",
+      "--url",
+      `"${url.href}": ${name} is spoken ${secure ? "over TLS (https://)" : "in clear (http://)"} here`,
+    );
+  return protocol;
+}
+
+/** The port to connect to where the URL names none. */
+export function portOf(url: URL): number {
+  return Number(url.port || (url.protocol === "https:" ? "443" : "80"));
+}
