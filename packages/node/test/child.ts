@@ -1,4 +1,4 @@
-import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { spawn, type ChildProcessWithoutNullStreams, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { parseEvents, type ClosedEvent, type ClosingEvent, type LameduckEvent } from "../src/events.ts";
@@ -92,7 +92,17 @@ export function fixture(name: string): string {
   return fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
 }
 
-/** The same with so few file descriptors that they run out. Both limits, because Node raises the soft one to the hard one. */
+/** A script that can be asked, by messages, and can collect its garbage. */
+export async function startCounted(args: readonly string[], env: Record<string, string>): Promise<Child> {
+  const stdio: StdioOptions = ["pipe", "pipe", "pipe", "ipc"];
+  const all = ["--expose-gc", ...args];
+  const process = spawn(nodeUnderTest, all, { env: cleanEnvironment(env), stdio });
+  const child = new Child(process as ChildProcessWithoutNullStreams);
+  await child.until(() => child.ports.length > 0 || child.process.exitCode !== null);
+  return child;
+}
+
+/** The fixture server with so few file descriptors that they run out. Both limits, because Node raises the soft one to the hard one. */
 export async function startStarved(descriptors: number, env: Record<string, string>): Promise<Child> {
   const command = `ulimit -n ${descriptors}; exec "$0" "$@"`;
   const args = ["-c", command, nodeUnderTest, fixture("server.ts")];
