@@ -1,6 +1,8 @@
 import type { DrainConfig } from "./config.ts";
-import { unlearntPrior, type Verdict } from "./environments.ts";
+import { firstBelow } from "./crossing.ts";
+import type { Verdict } from "./environments.ts";
 import type { Arrival, Observation } from "./observation.ts";
+import { unlearntPrior } from "./pictures.ts";
 import { SenderTable } from "./senders.ts";
 
 /** Why the hold ended. `floor`: the policy was content before the shortest hold was over. `idle`: nothing has ever arrived. */
@@ -99,8 +101,9 @@ export class Drain {
     const held = now - this.#terminatedAt;
     if (held >= cap) return { stop: true, reason: "cap" };
     const wait = this.#wait(now);
-    if (held < floor) return this.#goOn(Math.max(floor, wait ? wait.until - this.#terminatedAt : 0), "floor");
-    if (wait) return this.#goOn(wait.until - this.#terminatedAt, wait.for);
+    if (held < floor)
+      return this.#goOn(Math.max(floor, wait ? wait.until() - this.#terminatedAt : 0), "floor");
+    if (wait) return this.#goOn(wait.until() - this.#terminatedAt, wait.for);
     return { stop: true, reason: this.#reason(this.#terminatedAt + floor) };
   }
 
@@ -139,14 +142,14 @@ export class Drain {
   }
 
   /** What the policy still waits for at `now`, and until when at least; undefined once it is content. */
-  #wait(now: number): { until: number; for: Wait } | undefined {
+  #wait(now: number): Awaited | undefined {
     const { policy, requestQuiet } = this.config;
     const terminatedAt = this.#terminatedAt ?? now;
     switch (policy.kind) {
       case "fixed":
         return later(now, terminatedAt + policy.delay, "delay");
       case "until-deadline":
-        return { until: Infinity, for: "deadline" };
+        return { until: never, for: "deadline" };
       case "quiet": {
         const last = Math.max(this.#lastConnection, this.#lastRequest) + this.#blind;
         return later(now, Math.max(last, terminatedAt) + policy.window, "silence") ?? this.#waitInFlight();
@@ -155,28 +158,28 @@ export class Drain {
         return this.#waitForEvidence(now, policy) ?? this.#waitForOldConnections(now, requestQuiet);
       case "acknowledged": {
         const confirmed = policy.consumers.filter((consumer) => this.#acknowledged.has(consumer)).length;
-        if (confirmed < policy.quorum) return { until: Infinity, for: "acknowledgements" };
+        if (confirmed < policy.quorum) return { until: never, for: "acknowledgements" };
         return this.#waitForOldConnections(now, requestQuiet);
       }
     }
   }
 
-  #waitForEvidence(now: number, policy: { lossBudget: number }): { until: number; for: Wait } | undefined {
+  #waitForEvidence(now: number, policy: { lossBudget: number }): Awaited | undefined {
     const loss = this.#expectedLoss(now);
     if (loss < policy.lossBudget) return undefined;
-    return { until: this.#crossing(now, loss, policy.lossBudget), for: "silence" };
+    return { until: () => this.#crossing(now, loss, policy.lossBudget), for: "silence" };
   }
 
   /** Connections from before the hold are a second clock: they must be silent too, and nothing in flight. */
-  #waitForOldConnections(now: number, quiet: number): { until: number; for: Wait } | undefined {
+  #waitForOldConnections(now: number, quiet: number): Awaited | undefined {
     return (
       this.#waitInFlight() ??
       (this.#requests > 0 ? later(now, this.#lastRequest + this.#blind + quiet, "requests") : undefined)
     );
   }
 
-  #waitInFlight(): { until: number; for: Wait } | undefined {
-    return this.#inFlight > 0 ? { until: Infinity, for: "in-flight" } : undefined;
+  #waitInFlight(): Awaited | undefined {
+    return this.#inFlight > 0 ? { until: never, for: "in-flight" } : undefined;
   }
 
   #expectedLoss(now: number): number {
@@ -195,30 +198,10 @@ export class Drain {
     );
   }
 
-  /**
-   * The first whole millisecond of the hold at which the expected loss, falling in silence, is below the budget. In silence its logarithm is
-   * nearly straight, so interpolating finds it in a third of the steps that halving takes; every third step halves, lest a bend
-   * in it cost more.
-   */
   #crossing(now: number, lossNow: number, budget: number): number {
     const from = this.#terminatedAt ?? now;
-    const target = Math.log(budget);
-    let over = Math.floor(now - from);
-    let under = Math.ceil(this.config.cap);
-    let logOver = Math.log(lossNow);
-    let logUnder = Math.log(this.#expectedLoss(from + under));
-    if (logUnder >= target) return from + under;
-    for (let step = 1; under - over > 1; step++) {
-      const part = step % 3 === 0 ? 0.5 : (logOver - target) / (logOver - logUnder);
-      const middle = Math.min(
-        under - 1,
-        Math.max(over + 1, Math.floor(over + (Number.isFinite(part) ? part : 0.5) * (under - over))),
-      );
-      const log = Math.log(this.#expectedLoss(from + middle));
-      if (log < target) [under, logUnder] = [middle, log];
-      else [over, logOver] = [middle, log];
-    }
-    return from + under;
+    const above = (hold: number): number => Math.log(this.#expectedLoss(from + hold) / budget);
+    return from + firstBelow(now - from, Math.log(lossNow / budget), Math.ceil(this.config.cap), above);
   }
 
   #goOn(hold: number, waitingFor: Wait): Decision {
@@ -229,7 +212,7 @@ export class Drain {
     const { kind } = this.config.policy;
     if (kind === "acknowledged") return "acknowledged";
     if (kind !== "fixed" && !this.#trafficKnown) return "idle";
-    if (!this.#wait(floorAt) && this.config.floor > 0 && this.#firedBy(floorAt)) return "floor";
+    if (this.config.floor > 0 && this.#firedBy(floorAt) && !this.#wait(floorAt)) return "floor";
     return kind === "fixed" ? "delay" : "quiet";
   }
 
@@ -239,6 +222,14 @@ export class Drain {
   }
 }
 
-function later(now: number, until: number, what: Wait): { until: number; for: Wait } | undefined {
-  return now < until ? { until, for: what } : undefined;
+/** What a wait is for, and its end if nothing more is observed: worked out only where somebody asks. */
+interface Awaited {
+  readonly for: Wait;
+  readonly until: () => number;
+}
+
+const never = (): number => Infinity;
+
+function later(now: number, until: number, what: Wait): Awaited | undefined {
+  return now < until ? { until: () => until, for: what } : undefined;
 }

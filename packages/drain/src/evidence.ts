@@ -41,17 +41,37 @@ const burstiness = 0.2;
  * rate learnt from few arrivals is uncertain; and no silence counts for more than its longest gap allows, because arrivals come
  * in bursts: of n Poisson gaps the longest is about (ln n + 0.577)/r, and one b times as long speaks of bursts.
  */
+export class LearntHabit {
+  /** Mean rate until the last arrival. */
+  readonly rate: number;
+  readonly #gaps: number;
+  readonly #t: number;
+  /** -ln S per unit of silence, as far as the longest gap allows. */
+  readonly #byLongestGap: number;
+
+  constructor(gaps: number, exposure: number, longestGap: number) {
+    this.#gaps = gaps;
+    this.#t = Math.max(exposure, 1 / highestRate);
+    this.rate = Math.min(gaps / this.#t, highestRate);
+    const expected = Math.log(Math.max(gaps, 1)) + 0.577;
+    const bursts = Math.max(1, (longestGap * this.rate) / expected) ** burstiness;
+    this.#byLongestGap = longestGap > 0 ? expected / longestGap / bursts : Infinity;
+  }
+
+  surprise(silence: number): number {
+    if (silence <= 0) return 0;
+    return Math.min(this.#gaps * Math.log1p(silence / this.#t), silence * this.#byLongestGap);
+  }
+
+  rateAfter(silence: number): number {
+    return Math.min(this.#gaps / (this.#t + silence), highestRate);
+  }
+}
+
+/** The same after one silence. */
 export function learntHabit(gaps: number, exposure: number, longestGap: number, silence: number): Habit {
-  const t = Math.max(exposure, 1 / highestRate);
-  const rate = Math.min(gaps / t, highestRate);
-  const predictive = gaps * Math.log1p(silence / t);
-  const expected = Math.log(Math.max(gaps, 1)) + 0.577;
-  const bursts = Math.max(1, (longestGap * rate) / expected) ** burstiness;
-  return {
-    rate,
-    rateNow: Math.min(gaps / (t + silence), highestRate),
-    surprise: longestGap > 0 ? Math.min(predictive, (silence * expected) / longestGap / bursts) : predictive,
-  };
+  const habit = new LearntHabit(gaps, exposure, longestGap);
+  return { rate: habit.rate, rateNow: habit.rateAfter(silence), surprise: habit.surprise(silence) };
 }
 
 /** How many gaps a mean of recent gaps is worth. Fewer would be more cautious and slower: see docs/decision.md. */

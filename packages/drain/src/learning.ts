@@ -1,4 +1,4 @@
-import { environmentCount, unlearntPrior } from "./environments.ts";
+import { pictureCount, unlearntPrior } from "./pictures.ts";
 import { DrainError } from "./errors.ts";
 
 /** What terminations of one workload have taught about its environment: small, and plain JSON, to be carried from pod to pod. */
@@ -28,8 +28,8 @@ export function learn(learnt: Learnt | undefined, lesson: readonly number[]): Le
 export function priorOf(learnt: Learnt | undefined): number[] {
   if (learnt === undefined) return unlearntPrior();
   const weights: unknown = learnt?.weights;
-  if (!Array.isArray(weights) || weights.length !== environmentCount)
-    throw bad(`must have ${environmentCount} weights`);
+  if (!Array.isArray(weights) || weights.length !== pictureCount)
+    throw bad(`must have ${pictureCount} weights`);
   const prior = weights.map((weight: unknown) => {
     if (typeof weight !== "number" || !Number.isFinite(weight) || weight < 0)
       throw bad(`${String(weight)} is not a weight`);

@@ -1,5 +1,6 @@
 import { Environments, type Seen, type Verdict } from "./environments.ts";
-import { knownHabit, learntHabit, recentSurprise } from "./evidence.ts";
+import { knownHabit, LearntHabit } from "./evidence.ts";
+import { AskedSender, LearntSender, ToldSender } from "./seen.ts";
 
 /** Habits older than this fade: traffic of last night says little about this minute. */
 const horizon = 120_000;
@@ -37,6 +38,13 @@ interface Crowd {
   toldRate: number;
 }
 
+/** Senders of which the same was seen, and how many each of them stands for. */
+interface Judged {
+  readonly seen: Seen;
+  readonly count: number;
+  readonly alike: number;
+}
+
 /** New connections by sender, in bounded memory. One arrival costs O(1), a verdict O(senders). */
 export class SenderTable {
   readonly #capacity: number;
@@ -45,6 +53,8 @@ export class SenderTable {
   #foldedSinceSweep = 0;
   #watchingFrom: number;
   #heldFrom = Infinity;
+  /** What the senders come to, until the next observation. */
+  #prepared: { readonly deletedAt: number; readonly senders: readonly Judged[] } | undefined;
 
   constructor(capacity: number, watchingFrom: number) {
     this.#capacity = capacity;
@@ -56,6 +66,7 @@ export class SenderTable {
   }
 
   watchingFrom(at: number): void {
+    this.#prepared = undefined;
     this.#watchingFrom = at;
   }
 
@@ -64,6 +75,7 @@ export class SenderTable {
   }
 
   arrival(name: string, at: number): void {
+    this.#prepared = undefined;
     const sender = this.#senders.get(name);
     if (sender) meet(sender, at);
     else if (this.#hasRoom(at)) this.#senders.set(name, newSender(at));
@@ -80,6 +92,7 @@ export class SenderTable {
    * with a new connection: from now on its silence counts at this rate as well.
    */
   asked(name: string, at: number): void {
+    this.#prepared = undefined;
     const sender = this.#senders.get(name);
     if (!sender) return;
     const { asked } = sender;
@@ -94,6 +107,7 @@ export class SenderTable {
   }
 
   rate(name: string, perMillisecond: number, at: number): void {
+    this.#prepared = undefined;
     const sender = this.#senders.get(name);
     if (sender) sender.rate = perMillisecond;
     else if (this.#hasRoom(at)) this.#senders.set(name, { ...newSender(-Infinity), rate: perMillisecond });
@@ -109,43 +123,52 @@ export class SenderTable {
     // A silence that nobody watched is none.
     const deletedAt = Math.max(deleted, this.#watchingFrom);
     const environments = new Environments(convergence, prior, Math.max(0, now - deletedAt));
-    for (const sender of this.#senders.values()) {
-      const seen = this.#seen(sender, now, deletedAt);
-      // Seen once: as many arrivals are due from senders seen never as from senders seen once (Good and Turing), hence twice.
-      if (seen) environments.see(seen, sender.rate === undefined && sender.gaps === 0 ? 2 : 1);
-    }
+    for (const { seen, count, alike } of this.#judged(deletedAt)) environments.see(seen, count, alike);
     this.#addCrowd(environments, now, deletedAt);
     return environments.verdict();
   }
 
-  #seen(sender: Sender, now: number, deletedAt: number): Seen | undefined {
-    // Silence before the deletion proves nothing about routing: it is part of the sender's habit.
-    const last = Math.max(0, Math.min(sender.last, now) - deletedAt);
-    const told = sender.rate;
-    if (told !== undefined) {
-      const { rate } = knownHabit(told, 0);
-      return { rate, rateNow: rate, last, surprise: (silence) => rate * silence };
+  /** Asked for many moments between two observations, senders are prepared once. */
+  #judged(deletedAt: number): readonly Judged[] {
+    if (this.#prepared?.deletedAt !== deletedAt)
+      this.#prepared = { deletedAt, senders: [...this.#prepare(deletedAt)] };
+    return this.#prepared.senders;
+  }
+
+  *#prepare(deletedAt: number): Generator<Judged> {
+    let seenOnce = 0;
+    for (const sender of this.#senders.values()) {
+      // Of those seen once, and not since the deletion, nothing else is known: they are all alike.
+      const once = sender.rate === undefined && sender.gaps === 0;
+      if (once && !sender.asked && sender.last <= deletedAt && sender.last >= this.#watchingFrom + 1) {
+        seenOnce++;
+        continue;
+      }
+      const seen = this.#seen(sender, deletedAt);
+      if (seen) yield { seen, count: 1, alike: once ? asManyNotSeen : 1 };
     }
+    if (seenOnce === 0) return;
+    const habit = new LearntHabit(1, deletedAt - this.#watchingFrom, 0);
+    yield { seen: new LearntSender(habit, 0, undefined), count: seenOnce, alike: asManyNotSeen };
+  }
+
+  #seen(sender: Sender, deletedAt: number): Seen | undefined {
+    // Silence before the deletion proves nothing about routing: it is part of the sender's habit.
+    const last = Math.max(0, sender.last - deletedAt);
+    if (sender.rate !== undefined) return new ToldSender(sender.rate, last);
     const idleBefore = Math.max(0, deletedAt - sender.last);
+    const { gaps, asked, recentGap } = sender;
     const longest = Math.max(sender.longestGap, sender.previousLongestGap);
-    if (
-      sender.gaps > 0 &&
-      learntHabit(sender.gaps, sender.exposure, longest, idleBefore).surprise > goneSurprise
-    )
+    if (gaps > 0 && new LearntHabit(gaps, sender.exposure, longest).surprise(idleBefore) > goneSurprise)
       return undefined;
-    const gaps = Math.max(1, sender.gaps);
-    const exposure =
-      idleBefore + (sender.gaps > 0 ? sender.exposure : Math.max(1, sender.last - this.#watchingFrom));
-    const silence = Math.max(0, now - Math.max(sender.last, deletedAt));
-    const { rate } = learntHabit(gaps, exposure, longest, 0);
-    const { rateNow } = learntHabit(gaps, exposure, longest, silence);
+    const exposure = gaps > 0 ? sender.exposure : Math.max(1, sender.last - this.#watchingFrom);
+    const habit = new LearntHabit(Math.max(1, gaps), idleBefore + exposure, longest);
     // An address that several senders share goes on at a lower rate when some of them have let go.
-    const slowed = sender.gaps >= fewestRecentGaps && last > 0 && sender.recentGap * rate > 1;
-    const surprise = (quiet: number): number => {
-      const habitual = learntHabit(gaps, exposure, longest, quiet).surprise;
-      return slowed ? Math.min(habitual, recentSurprise(sender.recentGap, quiet)) : habitual;
-    };
-    return withAsked({ rate, rateNow, last, surprise }, sender.asked, now, deletedAt);
+    const slowed = gaps >= fewestRecentGaps && last > 0 && recentGap * habit.rate > 1;
+    const seen = new LearntSender(habit, last, slowed ? recentGap : undefined);
+    if (!asked || asked.gaps === 0) return seen;
+    const requests = new LearntHabit(asked.gaps, asked.exposure, asked.longestGap);
+    return new AskedSender(seen, requests, asked.last - deletedAt - last);
   }
 
   #addCrowd(environments: Environments, now: number, deletedAt: number): void {
@@ -188,6 +211,9 @@ export class SenderTable {
 /** A sender whose silence before the deletion had a chance of 1e-9 has gone for reasons of its own. */
 const goneSurprise = -Math.log(1e-9);
 
+/** As many arrivals are due from senders seen never as from senders seen once (Good and Turing): each of those stands for two. */
+const asManyNotSeen = 2;
+
 /** Until then a recent gap is chance. */
 const fewestRecentGaps = 4;
 
@@ -204,27 +230,6 @@ function newSender(at: number): Sender {
     recentGap: 0,
     rate: undefined,
     asked: undefined,
-  };
-}
-
-/**
- * An ingress comes back to this pod with every request meant for it, but behind a balancer of connections a client comes back to any of
- * the pods, here to one in as many as there are. Which of the two a sender is cannot be seen, so that one in ten is counted.
- */
-const comeBackHere = 0.1;
-
-/** Requests that would come back make a second stream of arrivals beside the new connections, silent since its own last one. */
-function withAsked(seen: Seen, asked: Asked | undefined, now: number, deletedAt: number): Seen {
-  if (!asked || asked.gaps === 0) return seen;
-  const { gaps, exposure, longestGap } = asked;
-  const silentFrom = Math.max(0, asked.last - deletedAt - seen.last);
-  const { rateNow } = learntHabit(gaps, exposure, longestGap, Math.max(0, now - asked.last));
-  return {
-    ...seen,
-    rateNow: seen.rateNow + rateNow,
-    surprise: (quiet) =>
-      seen.surprise(quiet) +
-      comeBackHere * learntHabit(gaps, exposure, longestGap, Math.max(0, quiet - silentFrom)).surprise,
   };
 }
 

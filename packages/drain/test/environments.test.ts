@@ -2,14 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseConfig } from "../src/config.ts";
 import { Drain } from "../src/drain.ts";
-import { environmentCount, Environments, unlearntPrior } from "../src/environments.ts";
+import { Environments, type Seen } from "../src/environments.ts";
 import { DrainError } from "../src/errors.ts";
 import { learn, type Learnt } from "../src/learning.ts";
+import { pictureCount, unlearntPrior } from "../src/pictures.ts";
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-function steady(rate: number): { rate: number; rateNow: number; surprise: (silence: number) => number } {
-  return { rate, rateNow: rate, surprise: (silence) => rate * silence };
+function steady(rate: number, last: number): Seen {
+  return { rate, last, rateAfter: () => rate, surprise: (silence) => rate * silence };
 }
 
 function crowdOf(count: number, options: object = {}): Drain {
@@ -38,7 +39,7 @@ function holdOf(drain: Drain): number {
 
 test("before anything is seen, what is believed is the prior", () => {
   const { weights } = new Environments(4_000, unlearntPrior(), 0).verdict();
-  assert.equal(weights.length, environmentCount);
+  assert.equal(weights.length, pictureCount);
   assert.ok(Math.abs(sum(weights) - 1) < 1e-12);
   for (const [index, weight] of unlearntPrior().entries())
     assert.ok(Math.abs(weight - (weights[index] ?? 0)) < 1e-12);
@@ -55,7 +56,7 @@ test("a delay that all senders share is recognised: loss is expected while they 
   const lossAt = (now: number, until: number): number => {
     const environments = new Environments(4_000, prior, now);
     for (let sender = 0; sender < 50; sender++)
-      environments.see({ ...steady(0.002), last: Math.min(now, until - sender * 10) });
+      environments.see(steady(0.002, Math.min(now, until - sender * 10)));
     return environments.verdict().expectedLoss;
   };
   assert.ok(lossAt(8_000, 8_000) > 50);
@@ -68,7 +69,7 @@ test("no time and no rate makes the verdict anything but a number", () => {
       for (const rate of [0, 1e-12, 1, 1e4])
         for (const last of [0, now / 3, now]) {
           const environments = new Environments(convergence, unlearntPrior(), now);
-          for (let sender = 0; sender < 5; sender++) environments.see({ ...steady(rate), last });
+          for (let sender = 0; sender < 5; sender++) environments.see(steady(rate, last));
           const { expectedLoss, weights } = environments.verdict();
           assert.ok(expectedLoss >= 0 && Number.isFinite(expectedLoss), `${expectedLoss}`);
           assert.ok(Math.abs(sum(weights) - 1) < 1e-9);

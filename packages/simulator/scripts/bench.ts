@@ -37,7 +37,7 @@ for (const [name, contenders, terminations] of [
     [drained("sleep", { policy: "fixed", delay: "5s" }), drained("quiet", { policy: "quiet" })],
     1_000,
   ],
-  ["adaptive", [drained("adaptive", {})], 100],
+  ["adaptive", [drained("adaptive", {})], 1_000],
 ] as const) {
   const started = performance.now();
   const played = run({ ...scenario, terminations }, contenders, { seed: 1 });

@@ -111,18 +111,54 @@ double drain_expected_loss(const struct drain *drain, double now)
 	return loss_at(drain, now);
 }
 
-/* The first whole millisecond of the hold at which the expected loss, falling in silence, is below the budget. */
+/* After so many, halving is sure. */
+static const int interpolations = 12;
+
+static double lowered(double moved, double before)
+{
+	double rest = 1 - moved / before;
+	return rest > 0 ? rest : 0.5;
+}
+
+/* How far the loss is above the budget, as a logarithm. */
+static double above(const struct drain *drain, double from, double hold)
+{
+	return fmax(-1e3, log(loss_at(drain, from + hold)) - log(drain->config.loss_budget));
+}
+
+/*
+ * The first whole millisecond of the hold at which the expected loss, falling in silence, is below the budget; its logarithm is nearly straight, so it is
+ * interpolated as in packages/drain/src/drain.ts.
+ */
 static double crossing(const struct drain *drain, double now)
 {
 	double from = drain->terminated ? drain->terminated_at : now;
+	double cap = ceil(drain->config.cap);
 	double over = floor(now - from);
-	double under = ceil(drain->config.cap);
-	while (under - over > 1) {
-		double middle = floor((over + under) / 2);
-		if (loss_at(drain, from + middle) < drain->config.loss_budget)
+	double above_over = above(drain, from, now - from);
+	double under = over;
+	double above_under = above_over;
+	for (double ahead = 250; above_under >= 0; ahead *= 4) {
+		if (under == cap)
+			return from + cap;
+		over = under;
+		above_over = above_under;
+		under = fmin(cap, over + ahead);
+		above_under = above(drain, from, under);
+	}
+	for (int step = 0; under - over > 1; step++) {
+		double part = step < interpolations ? above_over / (above_over - above_under) : 0.5;
+		double middle = fmin(under - 1, fmax(over + 1, ceil(over + part * (under - over))));
+		double above_middle = above(drain, from, middle);
+		if (above_middle < 0) {
+			above_over *= lowered(above_middle, above_under);
 			under = middle;
-		else
+			above_under = above_middle;
+		} else {
+			above_under *= lowered(above_middle, above_over);
 			over = middle;
+			above_over = above_middle;
+		}
 	}
 	return from + under;
 }

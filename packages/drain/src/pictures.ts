@@ -1,0 +1,38 @@
+/**
+ * How fast senders converge differs a thousandfold between clusters and is known to nobody, so the rule keeps many pictures of it at once:
+ *
+ *     after the deletion nothing happens for D; then each sender lets go after an exponential time of mean m; and in half of the pictures
+ *     one sender in fifty is a laggard, of mean 4 m.
+ *
+ * Every sender's arrivals and silence are likely in some pictures and unlikely in others; the weights follow by Bayes' rule. So the crowd tells
+ * what no single sender could: hundreds of clients that each come once a minute fall silent together, and a late withdrawal delays them all.
+ * Times and rates share one unit (here milliseconds and arrivals per millisecond).
+ */
+
+/** In mean convergence times. Some shared delay is a third as likely as none, and long ones are rare: with little traffic this is all there is to go by. */
+export const delays = [0, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8] as const;
+const delayWeights = [8, 1, 1, 1, 0.5, 0.2, 0.05, 0.01] as const;
+
+/** In mean convergence times, each four times the one before: the powers of one exponential serve all, and one's laggards are the next one's usual senders. */
+export const means = [1 / 64, 1 / 16, 1 / 4, 1, 4] as const;
+const meanWeights = [1, 1, 1, 1, 0.04] as const;
+export const step = 4;
+
+/** One sender in fifty lags behind the others: a lone straggler on a busy node must not be taken for gone because the rest are. */
+export const laggards = 0.02;
+
+/** How likely it is that there are such. A dimension of its own, so that it can be learnt that there are none. */
+const withoutLaggards = 0.7;
+export const kinds = [withoutLaggards, 1 - withoutLaggards] as const;
+
+/** How many weights a prior has: by delay, within it by mean, within it without laggards and with them. */
+export const pictureCount = delays.length * means.length * kinds.length;
+
+/** What is believed of pictures before anything has been learnt: weights that add up to 1. */
+export function unlearntPrior(): number[] {
+  const weights = delayWeights.flatMap((delay) =>
+    meanWeights.flatMap((mean) => kinds.map((kind) => delay * mean * kind)),
+  );
+  const sum = weights.reduce((total, weight) => total + weight, 0);
+  return weights.map((weight) => weight / sum);
+}

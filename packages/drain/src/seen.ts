@@ -1,0 +1,81 @@
+import type { Seen } from "./environments.ts";
+import { knownHabit, recentSurprise, type LearntHabit } from "./evidence.ts";
+
+/** A sender of a rate that was told. */
+export class ToldSender implements Seen {
+  readonly rate: number;
+  readonly last: number;
+
+  constructor(rate: number, last: number) {
+    this.rate = knownHabit(rate, 0).rate;
+    this.last = last;
+  }
+
+  surprise(silence: number): number {
+    return this.rate * silence;
+  }
+
+  rateAfter(): number {
+    return this.rate;
+  }
+}
+
+/** A sender judged by its habit; and by its latest gaps, where it has slowed down since the deletion. */
+export class LearntSender implements Seen {
+  readonly rate: number;
+  readonly last: number;
+  readonly #habit: LearntHabit;
+  readonly #recentGap: number;
+
+  /** `recentGap`: undefined where it has not slowed down. */
+  constructor(habit: LearntHabit, last: number, recentGap: number | undefined) {
+    this.rate = habit.rate;
+    this.last = last;
+    this.#habit = habit;
+    this.#recentGap = recentGap ?? 0;
+  }
+
+  surprise(silence: number): number {
+    const habitual = this.#habit.surprise(silence);
+    return this.#recentGap > 0 ? Math.min(habitual, recentSurprise(this.#recentGap, silence)) : habitual;
+  }
+
+  rateAfter(silence: number): number {
+    return this.#habit.rateAfter(silence);
+  }
+}
+
+/**
+ * An ingress comes back to this pod with every request meant for it, but behind a balancer of connections a client comes back to any of
+ * the pods, here to one in as many as there are. Which of the two a sender is cannot be seen, so that one in ten is counted.
+ */
+const comeBackHere = 0.1;
+
+/** Requests that would come back make a second stream of arrivals beside the new connections, silent since its own last one. */
+export class AskedSender implements Seen {
+  readonly rate: number;
+  readonly last: number;
+  readonly #connections: Seen;
+  readonly #requests: LearntHabit;
+  /** From the last connection to the last such request. */
+  readonly #later: number;
+
+  constructor(connections: Seen, requests: LearntHabit, later: number) {
+    this.rate = connections.rate;
+    this.last = connections.last;
+    this.#connections = connections;
+    this.#requests = requests;
+    this.#later = later;
+  }
+
+  surprise(silence: number): number {
+    const requests = this.#requests.surprise(silence - Math.max(0, this.#later));
+    return this.#connections.surprise(silence) + comeBackHere * requests;
+  }
+
+  rateAfter(silence: number): number {
+    return (
+      this.#connections.rateAfter(silence) + this.#requests.rateAfter(Math.max(0, silence - this.#later))
+    );
+  }
+}
