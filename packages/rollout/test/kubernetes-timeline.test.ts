@@ -129,6 +129,8 @@ test("answers and cut connections of the load say where in that second the end w
   assert.equal(exitWith({ cuts: [2_310, 2_311] }), 2_310);
   assert.equal(exitWith({ lastAnswer: 2_800 }), 2_900);
   assert.equal(exitWith({ cuts: [400] }), 2_500, "evidence of another second is none");
+  assert.equal(exitWith({ nobody: [400, 2_200, 2_300] }), 2_200, "its network was taken down by then");
+  assert.equal(exitWith({ nobody: [2_900] }), 2_500);
 });
 
 test("a preStop sleep is known from the pod's own specification, and SIGTERM follows it", () => {

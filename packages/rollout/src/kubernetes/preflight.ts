@@ -150,7 +150,7 @@ function aboutRoute({ name, status, pod, others, address, url }: OpenRoute): str
     ...(url.protocol === "https:" ? [`${name}: its certificate is not verified`] : []),
     ...(pod === undefined && status > 0
       ? [
-          `${name} does not name its pod (x-lameduck-pod): of lost requests the pod is known by the connection or the time only`,
+          `${name} does not name its pod in a header (x-lameduck-pod, x-pod-name): of lost requests it is known by the connection or the time only`,
         ]
       : []),
     ...(others.length > 0

@@ -33,8 +33,14 @@ export function record(parts: RecordingParts): { recording: RunRecording; joined
     addresses: parts.addresses,
   });
   const hints = hintsFrom(records);
+  const nobody = foundNobody(records);
   const podEvents = facts.flatMap((pod): PodEvent[] =>
-    podTimeline(pod, { spec: target.podSpec, why: parts.why, time, hints: within(pod, hints, time) }),
+    podTimeline(pod, {
+      spec: target.podSpec,
+      why: parts.why,
+      time,
+      hints: { ...within(pod, hints, time), nobody },
+    }),
   );
   const senders = [...new Set(records.map(({ sender }) => sender))];
   const counted = records.filter(({ intended }) => intended >= countedFrom);
@@ -62,6 +68,13 @@ function emptiness(
     { at: time(from), sender, type: "empty" as const },
     ...(to === undefined ? [] : [{ at: time(to), sender, type: "filled" as const }]),
   ]);
+}
+
+function foundNobody(records: readonly RequestRecord[]): number[] {
+  return records
+    .filter(({ outcome, pod }) => outcome === "unreachable" && pod === undefined)
+    .map(({ intended }) => intended)
+    .sort((a, b) => a - b);
 }
 
 interface Evidence {

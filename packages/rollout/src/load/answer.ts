@@ -4,6 +4,8 @@ export interface Told {
   pod?: string;
   /** x-lameduck-upstream: the proxy names the pod, or its address, that it chose. */
   upstream?: string;
+  /** x-pod-name and the like (see `claimHeaders`): worth something only where it can be compared with the names of pods. */
+  claim?: string;
   /** x-lameduck-retries. */
   retries?: number;
   /** x-lameduck-error: errno of the proxy's failure towards the pod. */
@@ -13,6 +15,17 @@ export interface Told {
   /** x-lameduck-connected: when the proxy's connection to the pod was made, on the run's clock. */
   connected?: number;
 }
+
+/** Headers in which apps and proxies call the pod by its name or address, the surest first. */
+export const claimHeaders: readonly string[] = [
+  "x-pod-name",
+  "x-pod",
+  "x-hostname",
+  "x-served-by",
+  "x-upstream-addr",
+  "x-upstream",
+  "x-backend",
+];
 
 /** A complete answer, in whatever protocol it came. */
 export interface Answer {

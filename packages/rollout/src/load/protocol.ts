@@ -7,7 +7,15 @@ import type { RecordChunk } from "./records.ts";
 /** A sender as the generator sees it: one that decides here, or the address of a proxy. */
 export type GeneratorSender = { readonly name: string; readonly weight: number; readonly spacing: number } & (
   | { readonly spec: DecidingSpec }
-  | { readonly proxy: { readonly address: string; readonly port: number; readonly namesRequests: boolean } }
+  | {
+      readonly proxy: {
+        readonly address: string;
+        readonly port: number;
+        readonly namesRequests: boolean;
+        /** What answers claim of their pod is noted: somebody compares it with the names of pods afterwards. */
+        readonly notesClaims?: boolean;
+      };
+    }
 );
 
 /** What the fleet tells the generator's process. */

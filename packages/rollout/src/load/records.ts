@@ -17,6 +17,8 @@ const sources: readonly (RequestRecord["podKnownBy"] | undefined)[] = [
   "time",
 ];
 const noRetries = 255;
+/** Columns of names are 16 bits wide; pods and errors are some hundreds, and what claims to be a pod's name may be anything. */
+const mostNames = 60_000;
 
 /** What is known of a request when it has ended; times on the run's clock. */
 export interface Finished {
@@ -104,6 +106,7 @@ export class RecordTable {
 
   #number(name: string): number {
     let number = this.#numbers.get(name);
+    if (number === undefined && this.names.length > mostNames) return 0;
     if (number === undefined) {
       number = this.names.push(name) - 1;
       this.#numbers.set(name, number);

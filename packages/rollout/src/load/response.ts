@@ -1,4 +1,4 @@
-import type { Answer, Told } from "./answer.ts";
+import { claimHeaders, type Answer, type Told } from "./answer.ts";
 
 type Stage =
   "head" | "length" | "until-close" | "chunk-size" | "chunk" | "chunk-end" | "trailer" | "done" | "invalid";
@@ -115,6 +115,8 @@ export class ResponseReader implements Answer {
             .toLowerCase();
         else if (name === "keep-alive") this.#idle(text.slice(colon + 1, next));
         else if (name.startsWith("x-lameduck-")) this.#tell(name, text.slice(colon + 1, next).trim());
+        else if (name.startsWith("x-") && claimHeaders.includes(name))
+          this.told.claim ??= text.slice(colon + 1, next).trim();
       }
       start = next + 2;
     }

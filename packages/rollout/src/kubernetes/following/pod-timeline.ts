@@ -9,6 +9,8 @@ export interface Hints {
   readonly lastAnswer?: number;
   /** When connections that certainly were the pod's were cut, in order. */
   readonly cuts?: readonly number[];
+  /** When connections, to which pod is not known, found nobody at an address: some pod's network had been taken down by then. In order. */
+  readonly nobody?: readonly number[];
 }
 
 export interface TimelineOptions {
@@ -67,7 +69,7 @@ export function podTimeline(facts: PodFacts, options: TimelineOptions): PodEvent
     if (app.some(({ name }) => name === end.container)) events.push(...ending(facts, end, options));
   // A container that failed in place leaves its pod where it was.
   if (facts.gone && deleted !== undefined)
-    events.push({ at: momentGone(events, time(facts.gone.to)), pod, type: "gone" });
+    events.push({ at: momentGone(events, time(facts.gone.to), options.hints), pod, type: "gone" });
   return events.sort((a, b) => a.at - b.at);
 }
 
@@ -83,9 +85,11 @@ function momentOfDeletion(
   return Math.min(seen, ...signs.filter((at) => at >= seen - watchDelay));
 }
 
-function momentGone(events: readonly PodEvent[], told: number): number {
+function momentGone(events: readonly PodEvent[], told: number, { nobody }: Hints = {}): number {
   const end = events.findLast(({ type }) => type === "exited")?.at;
-  return end === undefined ? told : Math.max(end, Math.min(told, end + teardown));
+  if (end === undefined) return told;
+  const latest = Math.max(end, Math.min(told, end + teardown));
+  return nobody?.find((at) => at >= end && at <= latest) ?? latest;
 }
 
 /** Containers that serve: those with ports, where any has one. */
@@ -148,5 +152,7 @@ function momentOfEnd({ at }: ContainerEnd, time: (epoch: number) => number, hint
   const from = Math.max(time(at.from), Math.min(hints.lastAnswer ?? -Infinity, time(at.to)));
   const to = time(at.to);
   const cut = hints.cuts?.find((one) => one >= from - slack && one <= to + slack);
-  return cut ?? (from + to) / 2;
+  if (cut !== undefined) return cut;
+  const nobody = hints.nobody?.find((one) => one >= from && one <= to) ?? Infinity;
+  return Math.min((from + to) / 2, nobody);
 }

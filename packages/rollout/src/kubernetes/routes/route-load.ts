@@ -1,12 +1,12 @@
 import { LoadError } from "../../load/errors.ts";
-import { parseLoad, type LoadPlan } from "../../load/plan.ts";
+import { parseLoad, type LoadOptions, type LoadPlan } from "../../load/plan.ts";
 import type { FromGenerator, Progress, ToGenerator } from "../../load/protocol.ts";
 import { readRecords, type RecordChunk } from "../../load/records.ts";
 import type { RunClock } from "../../model/clock.ts";
 import type { RequestRecord } from "../../model/request.ts";
 import { Child } from "../../senders/child.ts";
 import type { LoadCounts, LoadSeen, LoadSource } from "../load-source.ts";
-import { protocolOf } from "./protocol.ts";
+import { routePlan } from "./plan.ts";
 import type { OpenRoute } from "./route.ts";
 
 export interface RouteLoadOptions {
@@ -130,7 +130,7 @@ class RouteGenerator {
           name: route.name,
           weight: 1,
           spacing: 0,
-          proxy: { address: route.address, port: route.port, namesRequests: false },
+          proxy: { address: route.address, port: route.port, namesRequests: false, notesClaims: true },
         },
       ],
     });
@@ -188,17 +188,13 @@ class RouteGenerator {
 }
 
 function planFor(options: RouteLoadOptions, route: OpenRoute): LoadPlan {
-  const { url, protocol = protocolOf(url) } = route;
   const share = 1 / options.routes.length;
-  return parseLoad({
-    protocol,
+  const load: LoadOptions = {
     rate: options.rate * share,
     pooledShare: options.pooledShare,
-    // gRPC's own default is its health check.
-    paths: protocol === "grpc" && url.pathname === "/" ? {} : { quick: `${url.pathname}${url.search}` },
-    host: url.host,
     timeout: options.timeout,
     maxDuration: options.maxDuration,
     maxRequests: Math.max(1, Math.floor(options.maxRequests * share)),
-  });
+  };
+  return parseLoad(routePlan(load, route));
 }

@@ -3,6 +3,7 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { connect, isIP } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { claimHeaders } from "../../load/answer.ts";
 import { protocolTraits, type LoadProtocol } from "../../load/protocols.ts";
 import { KubernetesError } from "../errors.ts";
 import { portOf, protocolOf } from "./protocol.ts";
@@ -114,9 +115,10 @@ function askOnce({ url }: Route, { address, port, secure }: Place): Promise<Firs
         ...(secure ? { rejectUnauthorized: false, ...serverName(url) } : {}),
       },
       (response) => {
-        const pod = response.headers["x-lameduck-pod"];
+        const told = ["x-lameduck-pod", ...claimHeaders].map((name) => response.headers[name]);
+        const pod = told.find((value) => typeof value === "string");
         response.resume();
-        resolve({ status: response.statusCode ?? 0, pod: typeof pod === "string" ? pod : undefined });
+        resolve({ status: response.statusCode ?? 0, pod });
       },
     );
     request.on("timeout", () => request.destroy(new Error(`no answer within ${firstAnswer / 1_000} s`)));

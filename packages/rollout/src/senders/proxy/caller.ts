@@ -14,8 +14,11 @@ export class ProxyCaller implements LoadSender {
   readonly #all = new Set<Connection>();
   readonly #pods = new Map<string, string>();
 
-  constructor(context: SenderContext, place: Place) {
+  readonly #notesClaims: boolean;
+
+  constructor(context: SenderContext, place: Place & { readonly notesClaims?: boolean }) {
     this.#context = context;
+    this.#notesClaims = place.notesClaims ?? false;
     this.#place = { address: place.address, port: place.port };
   }
 
@@ -49,8 +52,11 @@ export class ProxyCaller implements LoadSender {
 
   #note({ record }: Exchange, { told }: Answer): void {
     const upstream = told.upstream === undefined ? undefined : this.#podOf(told.upstream);
-    record.pod = told.pod ?? upstream;
-    if (record.pod !== undefined) record.podKnownBy = told.pod === undefined ? "proxy" : "header";
+    const claim = this.#notesClaims && told.claim !== undefined ? this.#podOf(told.claim) : undefined;
+    record.pod = told.pod ?? upstream ?? claim;
+    if (record.pod !== undefined)
+      record.podKnownBy =
+        (told.pod ?? (upstream === undefined ? claim : undefined)) === undefined ? "proxy" : "header";
     record.retries = told.retries;
     // Where the proxy failed, its own connection to the pod is what matters, and what it tells is about that one.
     if (told.error !== undefined) {
