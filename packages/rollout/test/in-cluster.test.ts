@@ -155,7 +155,7 @@ describe("the program of a pod", () => {
     async (t) => {
       const { pod, child } = await follow(t, { cutAfter: Infinity });
       await until(() => (pod.progress?.finished ?? 0) > 300, "300 requests");
-      pod.deletionSent();
+      pod.endAsked();
       child.kill("SIGTERM");
       await pod.log.ended;
       assert.equal(pod.hello?.index, 3);
@@ -247,7 +247,7 @@ async function follow(
     routes: [{ name: "web", url: url ?? `http://127.0.0.1:${port}/` }],
     load: { rate: 200, pooledShare: 0.5, timeout: 2_000, maxDuration: 30_000, maxRequests: 5_000 },
     seed: 1,
-    linger: 30_000,
+    linger: 5_000,
   };
   const clock = runClock();
   const asked = clock.now();

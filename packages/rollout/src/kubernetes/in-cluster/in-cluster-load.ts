@@ -5,6 +5,7 @@ import { InClusterError } from "./errors.ts";
 import { LoadJob } from "./job.ts";
 import { LoadPod } from "./load-pod.ts";
 import { notesOf } from "./notes.ts";
+import { protocolOf } from "../routes/protocol.ts";
 import { checkOptions, defaultImage, type InClusterOptions } from "./options.ts";
 import { loadProgram } from "./program.ts";
 import { jobWarnings, whyNotBegun } from "./start.ts";
@@ -12,8 +13,11 @@ import { jobWarnings, whyNotBegun } from "./start.ts";
 const look = 500;
 /** An image may have to be pulled. */
 const longestStart = 180_000;
-/** Time to read the logs when the load has ended, an API server that is away included; the pods stay that long. */
-const linger = 90_000;
+/** Time to read the logs when the load has ended, an API server that is away included. */
+const longestReading = 90_000;
+/** How long a pod that somebody deletes stays for its log to be read. */
+const linger = 5_000;
+const watchPeriod = 2_000;
 /** What the pods need beyond the load itself: to start, and to stop. */
 const slack = 300_000;
 
@@ -37,7 +41,6 @@ export class InClusterLoad implements LoadSource {
     this.failed = this.#failed.promise;
     // Nobody may be waiting when it happens.
     this.failed.catch(() => undefined);
-    options.signal?.addEventListener("abort", () => this.#over.abort(), { once: true });
   }
 
   /** Makes the Job. @throws {InClusterError}, {KubernetesError}; nothing is left behind then. */
@@ -70,15 +73,15 @@ export class InClusterLoad implements LoadSource {
 
   /** Resolves when all pods send. */
   async begin(): Promise<void> {
-    const { parallel, signal } = this.#options;
+    const { parallel } = this.#options;
     const began = Date.now();
     for (;;) {
-      signal?.throwIfAborted();
+      this.#throwIfInterrupted();
       await this.#find(Date.now() - began);
       const { size } = this.#pods;
       if (size >= parallel) break;
       if (Date.now() - began > longestStart) throw await this.#notStarted(size);
-      await delay(look, undefined, { signal: this.#over.signal });
+      await this.#pause(look);
     }
     await this.#allBegun(began);
     void this.#watchPods();
@@ -121,12 +124,16 @@ export class InClusterLoad implements LoadSource {
         image: image ?? defaultImage,
         parallel,
         longest: maxDuration + slack,
-        grace: timeout + linger + 10_000,
+        grace: timeout + linger + 5_000,
         avoidNodes: avoidNodes ?? [],
       },
       program,
       {
-        routes: routes.map(({ name, url }) => ({ name, url: url.href })),
+        routes: routes.map(({ name, url, protocol }) => ({
+          name,
+          url: url.href,
+          protocol: protocolOf(url, protocol),
+        })),
         load: {
           rate: rate / parallel / routes.length,
           pooledShare,
@@ -147,7 +154,11 @@ export class InClusterLoad implements LoadSource {
       const { name, uid } = pod.metadata;
       const known = this.#pods.get(uid);
       if (known?.hello) continue;
-      const problem = known?.failed ? undefined : whyNotBegun(pod, waited);
+      const problem = whyNotBegun(pod, waited);
+      // Why it ended it may have said itself.
+      if (problem && known) await Promise.race([known.log.ended, this.#pause(look * 4)]);
+      if (known?.failed)
+        throw new InClusterError("LAMEDUCK_IN_CLUSTER_URL", known.failed.url, known.failed.problem);
       if (problem) throw problem;
       if (known) continue;
       this.#pods.set(
@@ -179,10 +190,9 @@ export class InClusterLoad implements LoadSource {
   async #allBegun(began: number): Promise<void> {
     const pods = [...this.#pods.values()];
     const all = Promise.all(pods.map((pod) => pod.begun)).then(() => true);
-    while (!(await Promise.race([all, delay(look, false, { signal: this.#over.signal })]))) {
+    while (!(await Promise.race([all, this.#pause(look)]))) {
+      this.#throwIfInterrupted();
       const waited = Date.now() - began;
-      for (const { failed } of pods)
-        if (failed) throw new InClusterError("LAMEDUCK_IN_CLUSTER_URL", failed.url, failed.problem);
       await this.#find(waited);
       if (waited > longestStart)
         throw new InClusterError(
@@ -196,7 +206,10 @@ export class InClusterLoad implements LoadSource {
   /** Load that ends before it was asked to: some of it is told in the end; without any the run is worth nothing. */
   async #watchPods(): Promise<void> {
     const pods = [...this.#pods.values()];
-    await Promise.all(pods.map((pod) => pod.log.ended));
+    const ended = Promise.all(pods.map((pod) => pod.log.ended)).then(() => true);
+    while (!(await Promise.race([ended, this.#pause(watchPeriod)])))
+      if (!this.#over.signal.aborted) await this.#finishEnded().catch(() => undefined);
+      else return;
     if (this.#stopped || this.#over.signal.aborted) return;
     const failure = pods.find(({ log }) => log.failure)?.log.failure;
     this.#failed.reject(
@@ -209,18 +222,39 @@ export class InClusterLoad implements LoadSource {
     );
   }
 
+  /** Of containers that have ended the log is read once more, and no longer. */
+  async #finishEnded(): Promise<void> {
+    for (const { metadata, status } of await this.#job.pods(this.#over.signal))
+      if (status?.containerStatuses?.[0]?.state?.terminated) this.#pods.get(metadata.uid)?.log.finish();
+  }
+
+  /** Only the beginning is given up when it is interrupted; the end is to be read to its end. */
+  #throwIfInterrupted(): void {
+    this.#options.signal?.throwIfAborted();
+    this.#over.signal.throwIfAborted();
+  }
+
+  /** @returns false; at once where all is over. */
+  async #pause(milliseconds: number): Promise<false> {
+    await delay(milliseconds, undefined, { signal: this.#over.signal }).catch(() => undefined);
+    return false;
+  }
+
   async #stop(): Promise<LoadSeen> {
-    const pods = [...this.#pods.values()];
+    // Of those that have not begun there is nothing to be read.
+    const pods = [...this.#pods.values()].filter(({ hello }) => hello !== undefined);
     try {
-      await this.#job.endJob();
       await Promise.all(
         pods.map(async (pod) => {
-          pod.deletionSent();
-          await this.#job.endPod(pod.name);
+          pod.endAsked();
+          await this.#job.expirePod(pod.name);
         }),
       );
-      const limit = delay(this.#options.timeout + linger, undefined, { signal: this.#over.signal });
-      await Promise.race([Promise.all(pods.map((pod) => pod.log.ended)), limit.catch(() => undefined)]);
+      const limit = Date.now() + this.#options.timeout + longestReading;
+      const ended = Promise.all(pods.map((pod) => pod.log.ended)).then(() => true);
+      while (!(await Promise.race([ended, this.#pause(look)])) && Date.now() < limit)
+        if (!this.#over.signal.aborted) await this.#finishEnded().catch(() => undefined);
+        else break;
     } finally {
       await this.close();
     }
@@ -243,17 +277,14 @@ export class InClusterLoad implements LoadSource {
 
   async #close(): Promise<void> {
     this.#over.abort();
-    const pods = [...this.#pods.values()];
-    await Promise.all(pods.map((pod) => pod.log.close()));
-    // All are tried, whatever becomes of one.
-    const removals = await Promise.allSettled([
-      this.#job.endJob(),
-      this.#job.removeProgram(),
-      ...pods.map((pod) => this.#job.endPod(pod.name, 1)),
-    ]);
-    const [failure] = removals.filter(({ status }) => status === "rejected");
-    if (failure)
-      this.#options.say?.(`left in namespace ${this.#options.namespace}: job, configmap ${this.name}`);
+    await Promise.all([...this.#pods.values()].map((pod) => pod.log.close()));
+    try {
+      await this.#job.remove();
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      const { namespace, say } = this.#options;
+      say?.(`job/${this.name} in namespace ${namespace} was not removed (${why}); it ends by itself`);
+    }
   }
 
   #sum(of: (pod: LoadPod) => number): number {

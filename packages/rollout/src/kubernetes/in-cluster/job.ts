@@ -37,21 +37,30 @@ export class LoadJob {
     return (await insist(list, { patience })).items;
   }
 
-  /** The Job first: it would replace the pods that are ended. */
-  async endJob(): Promise<void> {
-    if (!this.#mayExist) return;
-    await this.#remove(`${this.#jobs}/${this.name}`, { propagationPolicy: "Background" });
+  /**
+   * SIGTERM without a deletion: the pod stays when its container has ended, and its log can be read until it is removed. A second deletion
+   * with a shorter grace period would not cut the first one's (docs/kubelet.md), a deadline that has passed leaves nothing to cut.
+   */
+  async expirePod(name: string): Promise<void> {
+    await this.#gone(() =>
+      this.#kube.patch(this.podPath(name), { spec: { activeDeadlineSeconds: 1 } }, "merge-patch"),
+    );
   }
 
-  /** SIGTERM to one pod, or, with a grace period, its end. */
-  async endPod(name: string, gracePeriodSeconds?: number): Promise<void> {
-    await this.#remove(this.podPath(name), gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds });
-  }
-
-  /** The collector would remove it, too, later. */
-  async removeProgram(): Promise<void> {
+  /** Everything, whatever state it is in. All of it is tried. @throws the first failure */
+  async remove(): Promise<void> {
     if (!this.#mayExist) return;
-    await this.#remove(`${this.#configMaps}/${this.name}`, {});
+    const pods = await this.pods().catch(() => []);
+    const removals = await Promise.allSettled([
+      this.#gone(() => this.#kube.delete(`${this.#jobs}/${this.name}`, { propagationPolicy: "Background" })),
+      // The collector would remove it, too, later.
+      this.#gone(() => this.#kube.delete(`${this.#configMaps}/${this.name}`)),
+      ...pods.map(({ metadata }) =>
+        this.#gone(() => this.#kube.delete(this.podPath(metadata.name), { gracePeriodSeconds: 1 })),
+      ),
+    ]);
+    const failure = removals.find((removal) => removal.status === "rejected");
+    if (failure) throw failure.reason;
     this.#mayExist = false;
   }
 
@@ -81,11 +90,12 @@ export class LoadJob {
     );
   }
 
-  async #remove(path: string, options: object): Promise<void> {
+  /** Does something to an object that may have gone. */
+  async #gone(attempt: () => Promise<unknown>): Promise<void> {
     await insist(
       async () => {
         try {
-          await this.#kube.delete(path, options);
+          await attempt();
         } catch (error) {
           if (!hasStatus(error, 404)) throw error;
         }

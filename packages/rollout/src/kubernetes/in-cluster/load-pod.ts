@@ -33,10 +33,12 @@ export class LoadPod {
   progress: (PodMessage & { type: "progress" }) | undefined;
   end: (PodMessage & { type: "end" }) | undefined;
   failed: (PodMessage & { type: "failed" }) | undefined;
+  /** When somebody else ended it, milliseconds since 1970 by its own clock. */
+  endedEarly: number | undefined;
   readonly #options: LoadPodOptions;
   readonly #records: Map<number, Numbered["record"]>[];
   readonly #begun = Promise.withResolvers<void>();
-  #deletionSent: number | undefined;
+  #endAsked: number | undefined;
   /** Requests that came twice under the same number: never, unless the transport is broken. */
   doubled = 0;
 
@@ -50,9 +52,9 @@ export class LoadPod {
     this.log = new PodLog({ kube: options.kube, path: options.path, take: (message) => this.#take(message) });
   }
 
-  /** Its deletion is being sent: SIGTERM comes after this. */
-  deletionSent(): void {
-    this.#deletionSent ??= this.#options.clock.now();
+  /** It is being asked to end: SIGTERM comes after this. */
+  endAsked(): void {
+    this.#endAsked ??= this.#options.clock.now();
   }
 
   /** Requests that it made, or was to make, and that have no record. */
@@ -119,8 +121,9 @@ export class LoadPod {
         this.#keep(message.route, unpack(message.packed));
         break;
       case "stopping":
-        // Before a deletion of ours it was somebody else's: an eviction, a drained node.
-        if (this.#deletionSent !== undefined) this.bounds.after(this.#deletionSent - epoch, message.at);
+        // Before we asked it was somebody else: an eviction, a drained node.
+        if (this.#endAsked === undefined) this.endedEarly = message.at;
+        else this.bounds.after(this.#endAsked - epoch, message.at);
         break;
       case "end":
         this.end = message;

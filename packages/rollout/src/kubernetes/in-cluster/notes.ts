@@ -12,11 +12,15 @@ export function notesOf(pods: readonly LoadPod[], parallel: number): string[] {
     if (applies) notes.push(text);
   };
   note(pods.length !== parallel, `${pods.length} pods sent the load, ${parallel} were meant to`);
-  for (const { name, log, end, missing, doubled, bounds } of pods) {
+  for (const { name, log, end, endedEarly, missing, doubled, bounds } of pods) {
     note(!end, `pod ${name} ended without a last word: at least ${missing} of its requests are not known`);
     note(
       log.failure !== undefined,
       `the log of ${name} could not be read to its end: ${log.failure?.message ?? ""}`,
+    );
+    note(
+      endedEarly !== undefined,
+      `pod ${name} was ended by somebody else at ${new Date(endedEarly ?? 0).toISOString()}: less load since then`,
     );
     note(end?.because === "log too slow", `pod ${name} stopped early: its log was taken away too slowly`);
     note(

@@ -32,6 +32,7 @@ export class PodLog {
   /** Why it cannot be read any more, though there may be more of it. */
   failure: Error | undefined;
   #opened: number | undefined;
+  #final = false;
 
   constructor(options: PodLogOptions) {
     this.#options = options;
@@ -56,6 +57,11 @@ export class PodLog {
     return this.#receiver.skipped;
   }
 
+  /** Its container has ended: what one more look at the log does not bring will not come. */
+  finish(): void {
+    this.#final = true;
+  }
+
   /** Resolves when nothing more will come: the pod has said everything, or has gone. */
   get ended(): Promise<void> {
     return this.#ended.promise;
@@ -71,8 +77,9 @@ export class PodLog {
     for (let streams = 0; !this.#complete && !this.#over.signal.aborted; streams++) {
       if (streams > 0) this.reconnects = streams;
       const before = this.#receiver.latest;
+      const final = this.#final;
       try {
-        await this.#stream();
+        if ((await this.#stream()) && final) return;
       } catch (error) {
         // Gone for good, and its log with it.
         if (hasStatus(error, 404)) return;
@@ -95,7 +102,8 @@ export class PodLog {
     return isForbidden(error) && this.#opened !== undefined && Date.now() - this.#opened < forgetfulness;
   }
 
-  async #stream(): Promise<void> {
+  /** @returns whether it ended in order, as that of a container that has ended does. */
+  async #stream(): Promise<boolean> {
     const { kube, path } = this.#options;
     const cut = new AbortController();
     const response = await kube.stream(
@@ -115,10 +123,12 @@ export class PodLog {
         this.#opened = Date.now();
         this.#receiver.push(text);
         // Behind a gap there is nothing to wait for here.
-        if (this.#complete || this.#receiver.gap) return;
+        if (this.#complete || this.#receiver.gap) return false;
       }
+      return true;
     } catch {
       // However it was cut, it is opened again.
+      return false;
     } finally {
       clearTimeout(timer);
       response.destroy();

@@ -4,7 +4,7 @@ import type { Rule } from "../permissions.ts";
 export const inClusterRules: readonly Rule[] = [
   { group: "batch", resource: "jobs", verbs: ["create", "delete"] },
   { group: "", resource: "configmaps", verbs: ["create", "delete"] },
-  { group: "", resource: "pods", verbs: ["list", "delete"] },
+  { group: "", resource: "pods", verbs: ["list", "patch", "delete"] },
   { group: "", resource: "pods/log", verbs: ["get"] },
   {
     group: "",

@@ -27,13 +27,12 @@ await run(JSON.parse(await readFile(join(import.meta.dirname, planFile), "utf8")
 
 async function run(plan: PodPlan): Promise<void> {
   const routes: OpenRoute[] = [];
-  for (const { name, url } of plan.routes)
+  for (const { name, url, protocol } of plan.routes)
     try {
-      routes.push(await openRoute({ name, url: new URL(url) }));
+      routes.push(await openRoute({ name, url: new URL(url), protocol }));
     } catch (error) {
       output.say({ type: "failed", url, problem: error instanceof Error ? error.message : String(error) });
-      await linger(plan);
-      process.exit(1);
+      return leave(plan, 1);
     }
   const generators = routes.map(
     (route, number) =>
@@ -61,8 +60,7 @@ async function run(plan: PodPlan): Promise<void> {
   flush(generators);
   tell(generators);
   output.say({ type: "end", due: generators.map(({ progress }) => progress.due), because });
-  await linger(plan);
-  process.exit(0);
+  await leave(plan, 0);
 }
 
 function flush(generators: readonly RouteGenerator[]): void {
@@ -80,11 +78,11 @@ function tell(generators: readonly RouteGenerator[]): void {
   output.say({ type: "progress", ...sum });
 }
 
-/** Stays until it is killed: the log of a pod that has gone cannot be read any more. */
-async function linger({ linger: longest }: PodPlan): Promise<void> {
+/** Whoever follows the log may be about to open it again. */
+async function leave({ linger }: PodPlan, code: number): Promise<never> {
   await output.written();
-  const end = clock.now() + longest;
-  while (clock.now() < end) await delay(Math.min(sayPeriod, longest));
+  await delay(linger);
+  process.exit(code);
 }
 
 /** When the clock's origin was, by the wall clock, to some microseconds: read just when the wall clock ticks. */

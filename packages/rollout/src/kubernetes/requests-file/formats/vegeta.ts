@@ -4,6 +4,14 @@ import { asCount, asObject, asText, readObject, type JsonObject } from "../json.
 import type { Parser, ParserContext, ToldRequest } from "../request.ts";
 import { readTime } from "../time.ts";
 
+/** The headers that tell who answered, as Go writes their names. */
+type TellingHeader = "X-Lameduck-Pod" | "X-Lameduck-Upstream";
+
+const headerPatterns: Readonly<Record<TellingHeader, RegExp>> = {
+  "X-Lameduck-Pod": /^X-Lameduck-Pod: *([^\r\n]*)/m,
+  "X-Lameduck-Upstream": /^X-Lameduck-Upstream: *([^\r\n]*)/m,
+};
+
 /** What both of vegeta's readable forms hold. */
 interface Result {
   readonly begun: number;
@@ -15,7 +23,7 @@ interface Result {
   /** Base64. */
   readonly body: string;
   readonly url: string;
-  readonly header: (name: string) => string;
+  readonly header: (name: TellingHeader) => string;
 }
 
 /** `vegeta encode` (JSON lines, its default). */
@@ -73,7 +81,7 @@ export function vegetaCsv(context: ParserContext): Parser {
         url: text(10),
         header: (name) => {
           headers ??= Buffer.from(text(11), "base64").toString("latin1");
-          return new RegExp(`^${name}: *(.*?)\\r?$`, "im").exec(headers)?.[1] ?? "";
+          return headerPatterns[name].exec(headers)?.[1] ?? "";
         },
       }),
     );
