@@ -1,6 +1,6 @@
 /** Every mistake on the command line that is not another package's to find. The same codes stand in docs/errors.md. */
 export const cliErrors = {
-  LAMEDUCK_BAD_OPTION: "see `lameduck lab --help`",
+  LAMEDUCK_BAD_OPTION: "see the command's --help",
   LAMEDUCK_UNKNOWN_REMEDY: "see `lameduck lab --help` for the names",
   LAMEDUCK_CANNOT_WRITE: "name a file in a folder that exists and may be written to",
 } as const;

@@ -3,10 +3,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { openRoute, parseRoutes, RouteLoad, type LoadEnd } from "../src/kubernetes/index.ts";
+import { openRoute, parseRoutes, RouteLoad } from "../src/kubernetes/index.ts";
 import { runClock } from "../src/model/clock.ts";
-
-const end: LoadEnd = { podAt: () => undefined, from: 0, to: Infinity };
 
 async function serve(t: TestContext, headers: Record<string, string>): Promise<string> {
   const server = createServer((_, response) => response.writeHead(200, headers).end("hello\n"));
@@ -40,7 +38,7 @@ test("every route has its share, and every request a number and a connection of 
   await running.begin();
   const over = Date.now() + 20_000;
   while (running.counts().sent < 80 && Date.now() < over) await delay(20);
-  const { records, missing } = await running.stop(end);
+  const { records, missing } = await running.stop();
   assert.equal(records.length, 80, "no more than were allowed");
   assert.equal(missing, 0);
   assert.deepEqual(
@@ -64,7 +62,7 @@ test("what it began to send it sees to its end, and then leaves", async (t) => {
   await running.begin();
   const over = Date.now() + 20_000;
   while (running.counts().sent < 10 && Date.now() < over) await delay(10);
-  const { records } = await running.stop(end);
+  const { records } = await running.stop();
   assert.ok(records.length >= 10 && records.length < 10_000, String(records.length));
   assert.ok(records.every(({ finished, outcome }) => finished !== undefined && outcome === "ok"));
 });

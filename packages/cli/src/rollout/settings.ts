@@ -52,6 +52,13 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
       if (options[name] !== undefined)
         throw new CliError("LAMEDUCK_BAD_OPTION", `--${name}`, "goes with --in-cluster only");
   const chosen = chosenAction(options);
+  const durations = {
+    requestTimeout: parseDuration(options.requestTimeout, "--request-timeout"),
+    duration: parseDuration(options.duration, "--duration"),
+    warmUp: parseDuration(options.warmUp, "--warm-up"),
+    settle: parseDuration(options.settle, "--settle"),
+    timeout: parseDuration(options.timeout, "--timeout"),
+  };
   const connection = clusterConnection({ kubeconfig: options.kubeconfig, context: options.context });
   const reference = parseTarget(target, options.namespace ?? connection.namespace);
   return {
@@ -60,11 +67,7 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
     action: chosen(reference),
     routes,
     pooledShare: pooledShares[options.mode],
-    requestTimeout: parseDuration(options.requestTimeout, "--request-timeout"),
-    duration: parseDuration(options.duration, "--duration"),
-    warmUp: parseDuration(options.warmUp, "--warm-up"),
-    settle: parseDuration(options.settle, "--settle"),
-    timeout: parseDuration(options.timeout, "--timeout"),
+    ...durations,
   };
 }
 

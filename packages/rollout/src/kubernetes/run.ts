@@ -181,9 +181,10 @@ class Run {
     this.#stage = action.name === "watch" ? "watching" : "rolling";
     const limit = AbortSignal.timeout(timeout);
     const signal = AbortSignal.any([this.#signal, limit]);
-    const begun = this.#beginnings(observation);
+    let begun = action.name !== "watch";
     try {
-      if (action.name === "watch") await this.#until(begun, signal);
+      if (!begun) await this.#until(this.#beginnings(observation), signal);
+      begun = true;
       await action.run({
         client,
         target,

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test, type TestContext } from "node:test";
+import { run } from "./running.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "lameduck-cli-rollout-"));
+after(() => rmSync(folder, { recursive: true }));
+
+function kubeconfig(server: string, user = "{}"): string {
+  const path = join(folder, `config-${Math.random()}`);
+  const cluster = `{ name: c, cluster: { server: "${server}" } }`;
+  const context = "{ name: dev, context: { cluster: c, user: u, namespace: shop } }";
+  writeFileSync(
+    path,
+    `{ current-context: dev, clusters: [${cluster}], contexts: [${context}], users: [{ name: u, user: ${user} }] }`,
+  );
+  return path;
+}
+
+const nowhere = kubeconfig("http://127.0.0.1:1");
+const restart = ["rollout", "deployment/web", "--restart"];
+const mistakes: [title: string, args: string[], says: RegExp][] = [
+  [
+    "no kubeconfig",
+    [...restart, "--kubeconfig", join(folder, "none")],
+    /none: no such file \[LAMEDUCK_NO_KUBECONFIG\]/,
+  ],
+  [
+    "no such context",
+    [...restart, "--kubeconfig", nowhere, "--context", "prod"],
+    /no context "prod"; there is "dev" \[LAMEDUCK_NO_SUCH_CONTEXT\]/,
+  ],
+  [
+    "an API server that does not answer",
+    [...restart, "--kubeconfig", nowhere],
+    /ECONNREFUSED 127\.0\.0\.1:1 \[LAMEDUCK_API_UNREACHABLE\]/,
+  ],
+  ["no target", ["rollout", "web", "--restart"], /"web": is not KIND\/NAME \[LAMEDUCK_BAD_TARGET\]/],
+  ["nothing to do", ["rollout", "deployment/web"], /say what is to happen.*\[LAMEDUCK_BAD_OPTION\]/],
+  [
+    "two things at once",
+    [...restart, "--scale", "3"],
+    /--scale: goes not together with --restart.*\[LAMEDUCK_BAD_OPTION\]/,
+  ],
+  ["pods of a restart", [...restart, "--pods", "2"], /--pods: goes with --delete and --evict only/],
+  ["no URL", [...restart, "--url", "shop"], /"shop" is not a URL \[LAMEDUCK_BAD_URL\]/],
+  [
+    "two loads",
+    [...restart, "--url", "http://127.0.0.1/", "--requests", "k6.json"],
+    /--requests: goes not together with --url/,
+  ],
+  [
+    "pods of a load that runs here",
+    [...restart, "--parallel", "3"],
+    /--parallel: goes with --in-cluster only/,
+  ],
+  ["a load in the cluster to nowhere", [...restart, "--in-cluster"], /\[LAMEDUCK_IN_CLUSTER_BAD_OPTION\]/],
+  ["a time that is none", [...restart, "--timeout", "soon"], /--timeout.*\[LAMEDUCK_BAD_DURATION\]/],
+  ["output into no folder", [...restart, "--json", join(folder, "none", "a")], /\[LAMEDUCK_CANNOT_WRITE\]/],
+];
+
+for (const [title, args, says] of mistakes)
+  test(`${title}: told in a line or two, exit code 2`, async () => {
+    const { code, out, err } = await run(args);
+    assert.match(err, says);
+    assert.equal(code, 2, err);
+    assert.equal(out, "");
+    assert.doesNotMatch(err, /^\s+at /m, "no stack trace");
+  });
+
+async function serve(t: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+test("credentials that are refused are said to be so, with the API server's words", async (t) => {
+  const body = { kind: "Status", reason: "Unauthorized", message: "Unauthorized", code: 401 };
+  const server = await serve(t, (_, response) => response.writeHead(401).end(JSON.stringify(body)));
+  const { code, err } = await run([...restart, "--kubeconfig", kubeconfig(server, "{ token: old }")]);
+  assert.match(err, /Unauthorized \[LAMEDUCK_CREDENTIALS_FAILED\]/);
+  assert.equal(code, 2, err);
+});
+
+test("something that is no API server is told from one", async (t) => {
+  const server = await serve(t, (_, response) => response.end("<html>Welcome</html>"));
+  const { code, err } = await run([...restart, "--kubeconfig", kubeconfig(server)]);
+  assert.match(err, /is this an API server\? \[LAMEDUCK_API_REFUSED\]/);
+  assert.equal(code, 2, err);
+});
+
+test("whoever may do nothing is told every right that is missing, and prints the Role by --dry-run", async (t) => {
+  const answer = JSON.stringify({ status: { allowed: false } });
+  const server = await serve(t, (request, response) => {
+    request.resume();
+    response.writeHead(request.url?.includes("selfsubjectaccessreviews") ? 201 : 403).end(answer);
+  });
+  const config = kubeconfig(server);
+  const refused = await run([...restart, "--kubeconfig", config]);
+  assert.match(
+    refused.err,
+    /not allowed: get deployments\.apps "web" in namespace shop; .*patch deployments\.apps "web"/,
+  );
+  assert.doesNotMatch(refused.err, /endpointslices/, "what goes without is not demanded");
+  assert.equal(refused.code, 2);
+  const { code, out } = await run([...restart, "--kubeconfig", config, "--dry-run"]);
+  assert.equal(code, 2);
+  assert.match(out, /^kind: Role$/m);
+  assert.match(out, /^ {2}namespace: shop$/m);
+});
+
+test("--help exits with 0", async () => {
+  assert.equal((await run(["rollout", "--help"])).code, 0);
+});
