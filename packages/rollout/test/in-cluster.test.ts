@@ -138,7 +138,7 @@ describe("a pod's clock", () => {
     const bounds = new ClockBounds();
     bounds.after(10_000, 7_080);
     bounds.before(12_015, 9_000);
-    assert.deepEqual([bounds.correction, bounds.uncertainty], [2_920, 95]);
+    assert.deepEqual([bounds.correction, bounds.uncertainty], [2_919, 97]);
   });
 });
 

@@ -1,6 +1,9 @@
+/** Wall clocks are read in whole milliseconds. */
+const grain = 1;
+
 /**
  * How far a pod's clock is from ours, from what must have been before what: a line cannot arrive before it was written, a pod cannot
- * start before its Job was sent, and SIGTERM cannot come before the deletion that brings it. Together these are the two halves of an NTP
+ * start before its Job was sent, and SIGTERM cannot come before it was asked for. Together these are the two halves of an NTP
  * exchange, at the precision of the way through API server and kubelet (some 10 ms a line, some 100 ms a signal).
  */
 export class ClockBounds {
@@ -9,12 +12,12 @@ export class ClockBounds {
 
   /** Something that the pod timed came after something that we timed. */
   after(ours: number, theirs: number): void {
-    this.#low = Math.max(this.#low, ours - theirs);
+    this.#low = Math.max(this.#low, ours - theirs - grain);
   }
 
   /** Something that the pod timed came before something that we timed. */
   before(ours: number, theirs: number): void {
-    this.#high = Math.min(this.#high, ours - theirs);
+    this.#high = Math.min(this.#high, ours - theirs + grain);
   }
 
   /**

@@ -1,14 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { RequestRecord } from "../../model/request.ts";
 import type { LoadCounts, LoadSeen, LoadSource } from "../load-source.ts";
+import { protocolOf } from "../routes/protocol.ts";
 import { InClusterError } from "./errors.ts";
 import { LoadJob } from "./job.ts";
-import { LoadPod } from "./load-pod.ts";
-import { notesOf } from "./notes.ts";
-import { protocolOf } from "../routes/protocol.ts";
+import { LoadPods } from "./load-pods.ts";
 import { checkOptions, defaultImage, type InClusterOptions } from "./options.ts";
 import { loadProgram } from "./program.ts";
-import { jobWarnings, whyNotBegun } from "./start.ts";
+import { jobWarnings } from "./start.ts";
 
 const look = 500;
 /** An image may have to be pulled. */
@@ -26,18 +24,16 @@ export class InClusterLoad implements LoadSource {
   readonly failed: Promise<never>;
   readonly #options: InClusterOptions;
   readonly #job: LoadJob;
-  readonly #pods = new Map<string, LoadPod>();
+  readonly #pods: LoadPods;
   readonly #over = new AbortController();
   readonly #failed = Promise.withResolvers<never>();
-  readonly #epoch: number;
-  #asked = 0;
   #stopped: Promise<LoadSeen> | undefined;
   #closed: Promise<void> | undefined;
 
   private constructor(options: InClusterOptions) {
     this.#options = options;
     this.#job = new LoadJob(options.kube, options.namespace);
-    this.#epoch = options.clock.fromEpoch(0);
+    this.#pods = new LoadPods(options, this.#job);
     this.failed = this.#failed.promise;
     // Nobody may be waiting when it happens.
     this.failed.catch(() => undefined);
@@ -63,12 +59,12 @@ export class InClusterLoad implements LoadSource {
   }
 
   get addresses(): ReadonlyMap<string, string> {
-    return new Map([...this.#pods.values()].flatMap(({ hello }) => Object.entries(hello?.addresses ?? {})));
+    return this.#pods.addresses;
   }
 
   /** Streams of logs that had to be opened again. */
   get reconnects(): number {
-    return this.#sum(({ log }) => log.reconnects);
+    return this.#pods.sum(({ log }) => log.reconnects);
   }
 
   /** Resolves when all pods send. */
@@ -77,7 +73,7 @@ export class InClusterLoad implements LoadSource {
     const began = Date.now();
     for (;;) {
       this.#throwIfInterrupted();
-      await this.#find(Date.now() - began);
+      await this.#pods.find(Date.now() - began, this.#over.signal);
       const { size } = this.#pods;
       if (size >= parallel) break;
       if (Date.now() - began > longestStart) throw await this.#notStarted(size);
@@ -89,8 +85,8 @@ export class InClusterLoad implements LoadSource {
 
   counts(): LoadCounts {
     return {
-      sent: this.#sum(({ progress }) => (progress ? progress.finished - progress.notSent : 0)),
-      failed: this.#sum(({ progress }) => progress?.lost ?? 0),
+      sent: this.#pods.sum(({ progress }) => (progress ? progress.finished - progress.notSent : 0)),
+      failed: this.#pods.sum(({ progress }) => progress?.lost ?? 0),
     };
   }
 
@@ -118,7 +114,7 @@ export class InClusterLoad implements LoadSource {
       seed,
       avoidNodes,
     } = this.#options;
-    this.#asked = this.#options.clock.now();
+    this.#pods.asked();
     await this.#job.create(
       {
         image: image ?? defaultImage,
@@ -147,36 +143,6 @@ export class InClusterLoad implements LoadSource {
     );
   }
 
-  /** Looks for pods of the Job; each is followed from the moment it is there. */
-  async #find(waited: number): Promise<void> {
-    const found = await this.#job.pods(this.#over.signal);
-    for (const pod of found) {
-      const { name, uid } = pod.metadata;
-      const known = this.#pods.get(uid);
-      if (known?.hello) continue;
-      const problem = whyNotBegun(pod, waited);
-      // Why it ended it may have said itself.
-      if (problem && known) await Promise.race([known.log.ended, this.#pause(look * 4)]);
-      if (known?.failed)
-        throw new InClusterError("LAMEDUCK_IN_CLUSTER_URL", known.failed.url, known.failed.problem);
-      if (problem) throw problem;
-      if (known) continue;
-      this.#pods.set(
-        uid,
-        new LoadPod({
-          kube: this.#options.kube,
-          name,
-          uid,
-          path: this.#job.podPath(name),
-          clock: this.#options.clock,
-          epoch: this.#epoch,
-          routes: this.#options.routes.map((route) => route.name),
-          asked: this.#asked,
-        }),
-      );
-    }
-  }
-
   async #notStarted(size: number): Promise<InClusterError> {
     const { kube, namespace, parallel } = this.#options;
     const why = await jobWarnings(kube, namespace, this.name);
@@ -188,12 +154,14 @@ export class InClusterLoad implements LoadSource {
   }
 
   async #allBegun(began: number): Promise<void> {
-    const pods = [...this.#pods.values()];
+    const pods = this.#pods.all;
     const all = Promise.all(pods.map((pod) => pod.begun)).then(() => true);
     while (!(await Promise.race([all, this.#pause(look)]))) {
       this.#throwIfInterrupted();
+      const failure = pods.find(({ log }) => log.failure)?.log.failure;
+      if (failure) throw failure;
       const waited = Date.now() - began;
-      await this.#find(waited);
+      await this.#pods.find(waited, this.#over.signal);
       if (waited > longestStart)
         throw new InClusterError(
           "LAMEDUCK_IN_CLUSTER_NOT_STARTED",
@@ -205,10 +173,10 @@ export class InClusterLoad implements LoadSource {
 
   /** Load that ends before it was asked to: some of it is told in the end; without any the run is worth nothing. */
   async #watchPods(): Promise<void> {
-    const pods = [...this.#pods.values()];
+    const pods = this.#pods.all;
     const ended = Promise.all(pods.map((pod) => pod.log.ended)).then(() => true);
     while (!(await Promise.race([ended, this.#pause(watchPeriod)])))
-      if (!this.#over.signal.aborted) await this.#finishEnded().catch(() => undefined);
+      if (!this.#over.signal.aborted) await this.#pods.finishEnded(this.#over.signal).catch(() => undefined);
       else return;
     if (this.#stopped || this.#over.signal.aborted) return;
     const failure = pods.find(({ log }) => log.failure)?.log.failure;
@@ -220,12 +188,6 @@ export class InClusterLoad implements LoadSource {
           `all of its ${pods.length} pods ended before the rollout did`,
         ),
     );
-  }
-
-  /** Of containers that have ended the log is read once more, and no longer. */
-  async #finishEnded(): Promise<void> {
-    for (const { metadata, status } of await this.#job.pods(this.#over.signal))
-      if (status?.containerStatuses?.[0]?.state?.terminated) this.#pods.get(metadata.uid)?.log.finish();
   }
 
   /** Only the beginning is given up when it is interrupted; the end is to be read to its end. */
@@ -242,7 +204,7 @@ export class InClusterLoad implements LoadSource {
 
   async #stop(): Promise<LoadSeen> {
     // Of those that have not begun there is nothing to be read.
-    const pods = [...this.#pods.values()].filter(({ hello }) => hello !== undefined);
+    const pods = this.#pods.all.filter(({ hello }) => hello !== undefined);
     try {
       await Promise.all(
         pods.map(async (pod) => {
@@ -253,31 +215,18 @@ export class InClusterLoad implements LoadSource {
       const limit = Date.now() + this.#options.timeout + longestReading;
       const ended = Promise.all(pods.map((pod) => pod.log.ended)).then(() => true);
       while (!(await Promise.race([ended, this.#pause(look)])) && Date.now() < limit)
-        if (!this.#over.signal.aborted) await this.#finishEnded().catch(() => undefined);
+        if (!this.#over.signal.aborted)
+          await this.#pods.finishEnded(this.#over.signal).catch(() => undefined);
         else break;
     } finally {
       await this.close();
     }
-    return this.#seen(pods);
-  }
-
-  #seen(pods: readonly LoadPod[]): LoadSeen {
-    const records: RequestRecord[] = [];
-    let connections = 0;
-    for (const pod of pods) {
-      const own = pod.records(connections, records.length);
-      for (const record of own) {
-        records.push(record);
-        connections = Math.max(connections, record.connection ?? 0);
-      }
-    }
-    const missing = this.#sum((pod) => pod.missing);
-    return { records, missing, notes: notesOf(pods, this.#options.parallel) };
+    return this.#pods.seen(pods);
   }
 
   async #close(): Promise<void> {
     this.#over.abort();
-    await Promise.all([...this.#pods.values()].map((pod) => pod.log.close()));
+    await Promise.all(this.#pods.all.map((pod) => pod.log.close()));
     try {
       await this.#job.remove();
     } catch (error) {
@@ -285,9 +234,5 @@ export class InClusterLoad implements LoadSource {
       const { namespace, say } = this.#options;
       say?.(`job/${this.name} in namespace ${namespace} was not removed (${why}); it ends by itself`);
     }
-  }
-
-  #sum(of: (pod: LoadPod) => number): number {
-    return [...this.#pods.values()].reduce((sum, pod) => sum + of(pod), 0);
   }
 }
