@@ -1,6 +1,7 @@
 import { Generator } from "../../../load/generator.ts";
 import { parseLoad, type LoadOptions } from "../../../load/plan.ts";
 import type { FromGenerator, Progress } from "../../../load/protocol.ts";
+import { routePlan } from "../../routes/plan.ts";
 import type { OpenRoute } from "../../routes/route.ts";
 import type { Numbered } from "../transport/pack.ts";
 import { RecordStream } from "./record-stream.ts";
@@ -19,17 +20,13 @@ export class RouteGenerator {
       type: "prepare",
       origin,
       seed,
-      plan: parseLoad({
-        ...load,
-        paths: { quick: `${route.url.pathname}${route.url.search}` },
-        host: route.url.host,
-      }),
+      plan: parseLoad(routePlan(load, route)),
       senders: [
         {
           name: route.name,
           weight: 1,
           spacing: 0,
-          proxy: { address: route.address, port: route.port, namesRequests: false },
+          proxy: { address: route.address, port: route.port, namesRequests: false, notesClaims: true },
         },
       ],
     });
