@@ -201,7 +201,7 @@ class Run {
       if (this.#signal.aborted || !limit.aborted) throw error;
       return {
         kind: "not finished",
-        words: this.#words(),
+        words: begun ? this.#words() : "nobody began to roll it",
         waiting: waitingReasons(observation.pods.staying),
       };
     }
@@ -209,7 +209,7 @@ class Run {
 
   /** For who only watches: whether somebody has begun to roll the target. */
   #beginnings(observation: Observation): () => boolean {
-    const generation = observation.workload?.metadata.generation ?? 0;
+    const generation = this.#settings.target.owner?.object.metadata.generation ?? 0;
     return () =>
       observation.pods.terminating > 0 || (observation.workload?.metadata.generation ?? 0) > generation;
   }
