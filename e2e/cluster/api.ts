@@ -27,6 +27,12 @@ export interface WatchEvent<T = KubernetesObject> {
   readonly receivedAt: number;
 }
 
+/** Objects, and the version from which a watch goes on without a gap. */
+export interface Listing<T> {
+  readonly items: readonly T[];
+  readonly resourceVersion: string;
+}
+
 interface Kubeconfig {
   readonly clusters: readonly [
     { readonly cluster: { readonly server: string; readonly "certificate-authority": string } },
@@ -72,6 +78,14 @@ export class KubernetesApi {
 
   async list<T = KubernetesObject>(path: string): Promise<readonly T[]> {
     return (await this.#json<{ items: T[] }>("GET", path)).items;
+  }
+
+  async listing<T = KubernetesObject>(path: string): Promise<Listing<T>> {
+    const { items, metadata } = await this.#json<{
+      items: T[];
+      metadata: { resourceVersion: string };
+    }>("GET", path);
+    return { items, resourceVersion: metadata.resourceVersion };
   }
 
   delete(path: string, options: object = {}): Promise<unknown> {

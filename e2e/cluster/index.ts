@@ -7,6 +7,8 @@ export { findProgram, requireHost } from "./host/requirements.ts";
 export { whyNot } from "./host/why-not.ts";
 export { until, type UntilOptions } from "./host/until.ts";
 export {
+  appFiles,
+  builtInit,
   haproxyImage,
   initPath,
   nginxImage,

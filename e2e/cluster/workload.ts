@@ -14,6 +14,8 @@ export interface ServerOptions {
   readonly strategy?: object;
   readonly minReadySeconds?: number;
   readonly livenessProbe?: object;
+  readonly volumes?: readonly object[];
+  readonly volumeMounts?: readonly object[];
 }
 
 const port = 8080;
@@ -48,8 +50,10 @@ export function deployment(options: ServerOptions): KubernetesObject {
               ...(options.livenessProbe === undefined ? {} : { livenessProbe: options.livenessProbe }),
               readinessProbe: { httpGet: { path: "/readyz", port: "http" }, periodSeconds: 1 },
               ...(options.lifecycle === undefined ? {} : { lifecycle: options.lifecycle }),
+              ...(options.volumeMounts === undefined ? {} : { volumeMounts: options.volumeMounts }),
             },
           ],
+          ...(options.volumes === undefined ? {} : { volumes: options.volumes }),
         },
       },
     },

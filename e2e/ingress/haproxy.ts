@@ -1,13 +1,13 @@
 import { connect } from "node:net";
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { SenderEvent } from "@lameduck/rollout";
 import { haproxyImage } from "../cluster/index.ts";
-import { EndpointFollower, type ReadyEndpoint } from "./endpoints.ts";
+import type { ReadyEndpoint } from "./endpoints.ts";
 import {
-  endIngressPod,
-  ingressNode,
+  ingressOf,
   ingressPort,
+  prepareIngress,
   startIngressPod,
   type Ingress,
   type IngressOptions,
@@ -23,18 +23,10 @@ const name = "ingress-haproxy";
  */
 export async function startHaproxy(options: IngressOptions): Promise<Ingress> {
   const { cluster, clock, upstream } = options;
-  const outside = join(cluster.directory, ingressNode, directory);
-  await mkdir(outside, { recursive: true });
-  const clusterIp = await cluster.kubectl([
-    "get",
-    "service",
-    options.service,
-    "-o",
-    "jsonpath={.spec.clusterIP}",
-  ]);
+  const { outside, service } = await prepareIngress(options, directory);
   const servers =
     upstream === "service"
-      ? `  server service ${clusterIp}:80`
+      ? `  server service ${service}`
       : `  server-template s ${slots} 0.0.0.0:${ingressPort} disabled`;
   await writeFile(join(outside, "haproxy.cfg"), configuration(servers));
   const address = await startIngressPod(cluster, {
@@ -69,20 +61,7 @@ export async function startHaproxy(options: IngressOptions): Promise<Ingress> {
       events.push({ at: clock.now(), sender: name, type: "added", pod: endpoint.pod });
     }
   };
-  const follower =
-    upstream === "pods"
-      ? new EndpointFollower(cluster, options.service, options.throttleMs, apply)
-      : undefined;
-  return {
-    url: `http://${address}:${ingressPort}/`,
-    name,
-    events,
-    reaches,
-    [Symbol.asyncDispose]: async () => {
-      await follower?.[Symbol.asyncDispose]();
-      await endIngressPod(cluster, name);
-    },
-  };
+  return ingressOf(options, { name, address, events, reaches, apply });
 }
 
 const configuration = (servers: string): string => `global

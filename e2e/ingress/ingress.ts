@@ -1,5 +1,8 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import type { RunClock, SenderEvent } from "@lameduck/rollout";
 import type { Cluster, KubernetesObject } from "../cluster/index.ts";
+import { EndpointFollower, type ReadyEndpoint } from "./endpoints.ts";
 
 /** To which the ingress sends: the pods themselves, or the Service's address and so the node's kube-proxy ("service-upstream"). */
 export type Upstream = "pods" | "service";
@@ -9,6 +12,8 @@ export interface Ingress extends AsyncDisposable {
   /** Where clients call it. */
   readonly url: string;
   readonly name: string;
+  /** Else it sends to the Service, and knows no pods. */
+  readonly sendsToPods: boolean;
   /** When it took up and dropped pods, as far as the proxy has confirmed. */
   readonly events: readonly SenderEvent[];
   /** The pods that it sends to now. */
@@ -29,6 +34,24 @@ export const ingressPort = 8080;
 /** On the ingress's own node, so that the controller reaches configuration and sockets as files below the node's /run. */
 export const ingressNode = "node1";
 
+export interface IngressSite {
+  /** The directory that it shares with its controller, as that sees it. */
+  readonly outside: string;
+  /** The Service's own address and port. */
+  readonly service: string;
+}
+
+/** What an ingress needs before its pod can start. */
+export async function prepareIngress(
+  { cluster, service }: IngressOptions,
+  directory: string,
+): Promise<IngressSite> {
+  const outside = join(cluster.directory, ingressNode, directory);
+  await mkdir(outside, { recursive: true });
+  const address = await cluster.kubectl(["get", "service", service, "-o", "jsonpath={.spec.clusterIP}"]);
+  return { outside, service: `${address}:80` };
+}
+
 export interface IngressPod {
   readonly name: string;
   readonly image: string;
@@ -37,7 +60,7 @@ export interface IngressPod {
   readonly directory: string;
 }
 
-export function ingressPod({ name, image, args, directory }: IngressPod): KubernetesObject {
+function ingressPod({ name, image, args, directory }: IngressPod): KubernetesObject {
   return {
     apiVersion: "v1",
     kind: "Pod",
@@ -65,6 +88,31 @@ export async function startIngressPod(cluster: Cluster, pod: IngressPod): Promis
   return (await cluster.kubectl(["get", "pod", pod.name, "-o", "jsonpath={.status.podIP}"])).trim();
 }
 
-export async function endIngressPod(cluster: Cluster, name: string): Promise<void> {
-  await cluster.kubectl(["delete", "pod", name, "--ignore-not-found", "--grace-period=1"]);
+/** The ingress as its users see it, kept up to date until it is disposed of. */
+export function ingressOf(
+  options: IngressOptions,
+  own: {
+    readonly name: string;
+    readonly address: string;
+    readonly events: readonly SenderEvent[];
+    readonly reaches: ReadonlySet<string>;
+    /** Makes the proxy send to these endpoints and no others. */
+    readonly apply: (endpoints: readonly ReadyEndpoint[]) => Promise<void>;
+  },
+): Ingress {
+  const { cluster, service, upstream, throttleMs } = options;
+  const { name, address, events, reaches, apply } = own;
+  const sendsToPods = upstream === "pods";
+  const follower = sendsToPods ? new EndpointFollower(cluster, service, throttleMs, apply) : undefined;
+  return {
+    url: `http://${address}:${ingressPort}/`,
+    name,
+    sendsToPods,
+    events,
+    reaches,
+    [Symbol.asyncDispose]: async () => {
+      await follower?.[Symbol.asyncDispose]();
+      await cluster.kubectl(["delete", "pod", name, "--ignore-not-found", "--grace-period=1"]);
+    },
+  };
 }

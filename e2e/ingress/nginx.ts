@@ -1,12 +1,12 @@
-import { mkdir, rename, writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { SenderEvent } from "@lameduck/rollout";
 import { nginxImage } from "../cluster/index.ts";
-import { EndpointFollower, type ReadyEndpoint } from "./endpoints.ts";
+import type { ReadyEndpoint } from "./endpoints.ts";
 import {
-  endIngressPod,
-  ingressNode,
+  ingressOf,
   ingressPort,
+  prepareIngress,
   startIngressPod,
   type Ingress,
   type IngressOptions,
@@ -21,21 +21,13 @@ const name = "ingress-nginx";
  */
 export async function startNginx(options: IngressOptions): Promise<Ingress> {
   const { cluster, clock, upstream } = options;
-  const outside = join(cluster.directory, ingressNode, directory);
-  await mkdir(outside, { recursive: true });
-  const clusterIp = await cluster.kubectl([
-    "get",
-    "service",
-    options.service,
-    "-o",
-    "jsonpath={.spec.clusterIP}",
-  ]);
+  const { outside, service } = await prepareIngress(options, directory);
   const write = async (servers: readonly string[]): Promise<void> => {
     await writeFile(join(outside, "nginx.conf.new"), configuration(servers));
     await rename(join(outside, "nginx.conf.new"), join(outside, "nginx.conf"));
   };
   // Until the first endpoints are known everything is refused.
-  await write([upstream === "service" ? `${clusterIp}:80` : "127.0.0.1:9"]);
+  await write([upstream === "service" ? service : "127.0.0.1:9"]);
   const arguments_ = ["-c", `${directory}/nginx.conf`, "-e", "stderr"];
   const address = await startIngressPod(cluster, { name, image: nginxImage, args: arguments_, directory });
   const events: SenderEvent[] = [];
@@ -55,20 +47,7 @@ export async function startNginx(options: IngressOptions): Promise<Ingress> {
     reaches.clear();
     for (const pod of now) reaches.add(pod);
   };
-  const follower =
-    upstream === "pods"
-      ? new EndpointFollower(cluster, options.service, options.throttleMs, apply)
-      : undefined;
-  return {
-    url: `http://${address}:${ingressPort}/`,
-    name,
-    events,
-    reaches,
-    [Symbol.asyncDispose]: async () => {
-      await follower?.[Symbol.asyncDispose]();
-      await endIngressPod(cluster, name);
-    },
-  };
+  return ingressOf(options, { name, address, events, reaches, apply });
 }
 
 const configuration = (servers: readonly string[]): string => `daemon off;

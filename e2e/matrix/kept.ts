@@ -51,17 +51,24 @@ export async function readRows(): Promise<Row[]> {
 export function tableOf(rows: readonly Row[]): string {
   const groups = Map.groupBy(rows, (row) => `${row.scenario}, through ${routes[row.route]}`);
   return [...groups]
-    .map(([title, own]) => {
-      const results = comparisonText({
-        schema: "lameduck.results/v1",
-        tool: "rollout",
-        version: "0.1.0",
-        startedAt: own[0]?.recordedAt ?? "",
-        seed: 1,
-        settings: {},
-        remedies: own.map(({ result }) => result),
-      });
-      return `\n${title}\n${results}`;
-    })
+    .map(([title, own]) =>
+      tableText(
+        title,
+        own.map(({ result }) => result),
+      ),
+    )
     .join("\n");
+}
+
+export function tableText(title: string, remedies: readonly RemedyResult[]): string {
+  const results = comparisonText({
+    schema: "lameduck.results/v1",
+    tool: "rollout",
+    version: "0.1.0",
+    startedAt: new Date().toISOString(),
+    seed: 1,
+    settings: {},
+    remedies,
+  });
+  return `\n${title}\n${results}`;
 }

@@ -1,7 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { Cluster, ClusterError, type ProxyMode } from "../cluster/index.ts";
-import { keep, readRows, tableOf } from "./kept.ts";
+import { clusterConnection, defaultImage } from "@lameduck/rollout";
+import { runOnExisting } from "./existing/run.ts";
+import { keep, tableOf, tableText } from "./kept.ts";
 import { clusterRemedy } from "./remedies.ts";
 import { routes, type RouteName } from "./routes.ts";
 import { runScenario } from "./run.ts";
@@ -27,7 +29,12 @@ const { values } = parseArgs({
     attach: { type: "boolean", default: false },
     // Add to the row that is already there instead of replacing it.
     append: { type: "boolean", default: false },
-    table: { type: "boolean", default: false },
+    // On a cluster of yours instead, which a kubeconfig reaches (E2E_KUBECONFIG means the same).
+    existing: { type: "boolean", default: false },
+    kubeconfig: { type: "string" },
+    context: { type: "string" },
+    image: { type: "string", default: defaultImage },
+    clients: { type: "string", default: "3" },
   },
 });
 
@@ -116,10 +123,7 @@ async function runOne(cluster: Cluster, { route, scenario, remedy }: Combination
 }
 
 async function main(): Promise<void> {
-  if (values.table) {
-    process.stdout.write(tableOf(await readRows()));
-    return;
-  }
+  if (values.existing || process.env["E2E_KUBECONFIG"]) return runElsewhere();
   const wanted = combinations();
   if (values.attach) {
     const cluster = await Cluster.attach();
@@ -134,10 +138,36 @@ async function main(): Promise<void> {
   await runAll(cluster, wanted);
 }
 
+async function runElsewhere(): Promise<void> {
+  const connection = clusterConnection({
+    kubeconfig: values.kubeconfig ?? process.env["E2E_KUBECONFIG"],
+    context: values.context,
+  });
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => stop.abort(new Error(`ended by ${signal}`)));
+  say(`context ${connection.context}, ${connection.server.origin}`);
+  const all = await runOnExisting({
+    connection,
+    image: values.image,
+    scenarios: values.scenarios.split(","),
+    remedies: values.remedies.split(","),
+    times: Number(values.times),
+    replicas: Number(values.replicas),
+    requestsPerSecond: Number(values.rps),
+    clients: Number(values.clients),
+    say,
+    signal: stop.signal,
+  });
+  for (const { scenario, results } of all)
+    process.stdout.write(tableText(`${scenario}, through the ClusterIP, from pods`, results));
+}
+
 try {
   await main();
 } catch (error) {
-  if (error instanceof ClusterError) say(`${error.code} ${error.message}\n  ${error.remedy}`);
-  else say(error instanceof Error ? (error.stack ?? error.message) : String(error));
-  process.exitCode = error instanceof ClusterError && error.code === "LAMEDUCK_CLUSTER_BAD_OPTION" ? 2 : 3;
+  const { code, remedy, message, stack } = error as Error & { code?: string; remedy?: string };
+  if (code !== undefined && remedy !== undefined) say(`${code} ${message}\n  ${remedy}`);
+  else say(stack ?? message);
+  process.exitCode = code?.endsWith("BAD_OPTION") ? 2 : 3;
 }

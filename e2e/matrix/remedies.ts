@@ -3,7 +3,7 @@ import { initPath } from "../cluster/index.ts";
 import type { ServerOptions } from "../cluster/workload.ts";
 
 export const graceSeconds = 30;
-const server = ["/usr/local/bin/node", "/app/server.mjs"];
+const server = ["node", "/app/server.mjs"];
 
 /** What is different in the pod; the description is what stands in the table. */
 export interface ClusterRemedy {
@@ -15,25 +15,25 @@ export interface ClusterRemedy {
 /** Init as PID 1 before a server that closes at once on SIGTERM, as most software does. */
 const initEnvironment = { SHUTDOWN: "close", LAMEDUCK_GRACE_PERIOD: `${graceSeconds}s` };
 
-const ofInit: readonly ClusterRemedy[] = [
+const ofInit = (init: string): readonly ClusterRemedy[] => [
   {
     name: "init",
     description: "lameduck-init as PID 1, adaptive, before a server that closes at SIGTERM",
-    pod: { environment: initEnvironment, command: [initPath, "--log", "json", "--"], args: server },
+    pod: { environment: initEnvironment, command: [init, "--log", "json", "--"], args: server },
   },
   {
     name: "init-wait",
     description: "lameduck-init wait as preStop hook, adaptive, beside a server that closes at SIGTERM",
     pod: {
       environment: initEnvironment,
-      lifecycle: { preStop: { exec: { command: [initPath, "wait"] } } },
+      lifecycle: { preStop: { exec: { command: [init, "wait"] } } },
     },
   },
 ];
 
-/** The remedies of the lab by their names there, and those that need an image. */
-export function clusterRemedy(name: string): ClusterRemedy | undefined {
-  const own = ofInit.find((remedy) => remedy.name === name);
+/** The remedies of the lab by their names there, and those of the init, which lies where it is said to. */
+export function clusterRemedy(name: string, init = initPath): ClusterRemedy | undefined {
+  const own = ofInit(init).find((remedy) => remedy.name === name);
   if (own !== undefined) return own;
   const remedy = findRemedy(name);
   const adjustment = remedy?.adjust({ kind: "sample", program: "node", graceSeconds });

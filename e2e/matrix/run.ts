@@ -2,14 +2,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { account, runClock, type RemedyResult, type RunRecording } from "@lameduck/rollout";
 import { until, type Cluster } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";
-import { Fleet, type Source } from "./load/fleet.ts";
+import { Fleet } from "./load/fleet.ts";
 import { PhaseObserver } from "./observe/phases.ts";
 import { PodObserver } from "./observe/pods.ts";
 import { ProxyObserver } from "./observe/proxies.ts";
 import { graceSeconds, type ClusterRemedy } from "./remedies.ts";
-import { nodeAddress } from "../cluster/addresses.ts";
-import { ingressNode, type Ingress } from "../ingress/ingress.ts";
-import { startIngress, type RouteName } from "./routes.ts";
+import type { Sender } from "./observe/sender.ts";
+import { openRoute } from "./open-route.ts";
+import { headlessName, senderName, type RouteName } from "./routes.ts";
 import type { Scenario } from "./scenarios.ts";
 
 export interface RunOptions {
@@ -46,6 +46,11 @@ const app = "web";
 /** Of every kind of request so many take the app 300 ms. */
 const slowShare = 0.05;
 const warmUpMs = 3_000;
+/**
+ * All nodes share this machine's processors: with the default of a quarter surging and a quarter missing, ten pods that start at once leave none of them
+ * for those that serve, as no cluster does whose nodes have processors of their own.
+ */
+const gentle = { rollingUpdate: { maxSurge: 2, maxUnavailable: 1 } };
 
 /** Deploys the sample server with a remedy, runs a scenario under load, and accounts for every lost request. */
 export async function runScenario(cluster: Cluster, options: RunOptions): Promise<RunResult> {
@@ -55,19 +60,12 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
   stack.defer(() => removeApp(cluster));
   const pods = stack.use(new PodObserver(cluster, app, clock));
   const phases = stack.use(new PhaseObserver(cluster, clock));
-  await deploy(cluster, remedy, scenario, replicas);
+  await deploy(cluster, options);
   await until(() => Promise.resolve(pods.available === replicas), {
     what: `${replicas} pods of ${remedy.name} available`,
     timeoutMs: 120_000,
   });
-  const starting = startIngress(options.route, cluster, clock, app);
-  const ingress = starting === undefined ? undefined : stack.use(await starting);
-  // An ingress that sends to the pods itself must know them all; one that sends to the Service knows none.
-  const direct = options.route === "haproxy" || options.route === "nginx";
-  await until(() => Promise.resolve(!direct || ingress?.reaches.size === replicas), {
-    what: "the ingress to know every pod",
-  });
-  const sources = await sourcesOf(cluster, options.route, ingress);
+  const route = stack.use(await openRoute(options.route, cluster, clock, app));
   const proxies = cluster.nodeNames.map((node) =>
     stack.use(
       new ProxyObserver(cluster, {
@@ -79,13 +77,9 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
       }),
     ),
   );
-  await until(() => Promise.resolve(proxies.every(({ reaches }) => reaches.size === replicas)), {
-    what: "every kube-proxy to know every pod",
-    timeoutMs: 60_000,
-  });
   const fleet = new Fleet(cluster, {
     clock,
-    sources,
+    sources: route.sources,
     newPerSecond: options.requestsPerSecond * (1 - pooledShare),
     pooledPerSecond: options.requestsPerSecond * pooledShare,
     slowShare,
@@ -93,6 +87,16 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
     podAt: (address) => pods.podAt(address),
   });
   stack.defer(() => fleet.kill());
+  const choosing: readonly Sender[] = route.ingress?.sendsToPods
+    ? [route.ingress]
+    : fleet.clients.length > 0
+      ? fleet.clients
+      : proxies;
+  const senders = new Set([...proxies, ...choosing]);
+  await until(() => Promise.resolve([...senders].every(({ reaches }) => reaches.size === replicas)), {
+    what: "every sender to know every pod",
+    timeoutMs: 60_000,
+  });
   await sleep(warmUpMs);
   const countedFrom = clock.now();
   for (let time = 1; time <= options.times; time++) {
@@ -103,26 +107,19 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
   }
   // Senders that have not converged yet still lose requests.
   const gone = new Set(pods.timeline.filter(({ type }) => type === "gone").map(({ pod }) => pod));
-  const senders = [...proxies, ...(ingress === undefined ? [] : [ingress])];
   await until(
-    () => Promise.resolve(senders.every(({ reaches }) => [...reaches].every((pod) => !gone.has(pod)))),
-    {
-      what: "every sender to have let go of the pods that are gone",
-      timeoutMs: 60_000,
-    },
+    () => Promise.resolve([...senders].every(({ reaches }) => [...reaches].every((pod) => !gone.has(pod)))),
+    { what: "every sender to have let go of the pods that are gone", timeoutMs: 60_000 },
   );
   await sleep(1_000);
   const ended = clock.now();
   const records = await fleet.stop();
   const counted = records.filter(({ intended }) => intended >= countedFrom && intended <= ended);
-  const senderEvents = (direct && ingress !== undefined ? [ingress] : proxies).flatMap(
-    ({ events }) => events,
-  );
   const recording: RunRecording = {
     remedy: remedy.name,
     records,
     podEvents: [...pods.timeline, ...phases.events].sort((a, b) => a.at - b.at),
-    senderEvents,
+    senderEvents: choosing.flatMap(({ events }) => events),
     countedFrom,
     scheduled: counted.length,
     ended,
@@ -135,49 +132,20 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
   };
 }
 
-const senderName = (cluster: Cluster, node: string): string => {
-  const lag = cluster.settings.proxyLag[cluster.nodeNames.indexOf(node)] ?? "?";
-  return `${node} (${lag})`;
-};
-
-/** Clients on a fast, a middling and the slowest node; a single client before an ingress, which then is the sender. */
-async function sourcesOf(
-  cluster: Cluster,
-  route: RouteName,
-  ingress: Ingress | undefined,
-): Promise<Source[]> {
-  const nodes = cluster.nodeNames;
-  const last = nodes.at(-1) ?? "";
-  if (ingress !== undefined) {
-    const sender = route.endsWith("-service") ? senderName(cluster, ingressNode) : ingress.name;
-    return [{ machine: last, sender, url: ingress.url }];
-  }
-  const field = route === "node-port" ? "{.spec.ports[0].nodePort}" : "{.spec.clusterIP}";
-  const value = await cluster.kubectl(["get", "service", app, "-o", `jsonpath=${field}`]);
-  const chosen = nodes.length < 4 ? nodes : [nodes[0] ?? "", nodes.at(-2) ?? "", last];
-  return chosen.map((machine) => {
-    const address = route === "node-port" ? `${nodeAddress(nodes.indexOf(machine) + 1)}:${value}` : value;
-    return { machine, sender: senderName(cluster, machine), url: `http://${address}/` };
-  });
-}
-
-async function deploy(
-  cluster: Cluster,
-  remedy: ClusterRemedy,
-  scenario: Scenario,
-  replicas: number,
-): Promise<void> {
+async function deploy(cluster: Cluster, { remedy, scenario, replicas }: RunOptions): Promise<void> {
   const { environment, ...rest } = remedy.pod;
   const objects = [
     deployment({
       name: app,
       replicas,
       gracePeriodSeconds: graceSeconds,
+      strategy: gentle,
       ...scenario.pod,
       ...rest,
       environment: { SLOW_MS: "300", ...environment },
     }),
     service(app, { type: "NodePort" }),
+    service(headlessName(app), { headless: true, selects: app }),
   ];
   await cluster.kubectl(
     ["apply", "-f", "-"],
@@ -186,7 +154,14 @@ async function deploy(
 }
 
 async function removeApp(cluster: Cluster): Promise<void> {
-  await cluster.kubectl(["delete", "deployment,service", app, "--ignore-not-found", "--wait=false"]);
+  await cluster.kubectl([
+    "delete",
+    `deployment/${app}`,
+    `service/${app}`,
+    `service/${headlessName(app)}`,
+    "--ignore-not-found",
+    "--wait=false",
+  ]);
   await cluster.kubectl(["delete", "pods", "-l", `app=${app}`, "--grace-period=1", "--ignore-not-found"]);
 }
 

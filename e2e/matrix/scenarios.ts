@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { availableParallelism } from "node:os";
 import { recorderImage, until, type Cluster } from "../cluster/index.ts";
 import type { ServerOptions } from "../cluster/workload.ts";
+import { expireWatches } from "./faults/expire-watches.ts";
 import type { PodObserver } from "./observe/pods.ts";
 
 export interface Stage {
@@ -183,6 +184,21 @@ export const scenarios: readonly Scenario[] = [
   ),
   during("rollout-etcd-stopped", "rollout restart; etcd stopped for 3 s", ({ cluster }) =>
     stopped(cluster, "etcd", 3_000),
+  ),
+  during(
+    "rollout-etcd-slow",
+    "rollout restart; etcd stopped for 400 of every 500 ms, for 10 s",
+    async ({ cluster }) => {
+      for (let pulse = 0; pulse < 20; pulse++) {
+        await stopped(cluster, "etcd", 400);
+        await sleep(100);
+      }
+    },
+  ),
+  during(
+    "rollout-watches-expired",
+    "rollout restart; API server restarted and etcd compacted, so that every watch that goes on where it was is refused (410)",
+    ({ cluster }) => expireWatches(cluster),
   ),
   during(
     "rollout-apiserver-restarted",

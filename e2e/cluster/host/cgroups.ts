@@ -34,6 +34,7 @@ export async function createNodeCgroup(name: string): Promise<void> {
       // A cpuset of v1 is born empty, and a process cannot be put into an empty one.
       else await inheritCpuset(directory);
     }
+    await giveWeight(join(hierarchy, top));
   }
 }
 
@@ -41,6 +42,23 @@ async function delegateControllers(directory: string): Promise<void> {
   const controllers = (await readFile(join(directory, "cgroup.controllers"), "utf8")).trim().split(" ");
   const wanted = controllers.filter((controller) => controller !== "").map((controller) => `+${controller}`);
   await writeFile(join(directory, "cgroup.subtree_control"), wanted.join(" "));
+}
+
+/**
+ * A group counts as much as a single process beside it, and here all pods of all nodes are one group beside the daemons of five nodes: without
+ * a weight of their own, pods starve whenever the daemons are busy, as on no real node.
+ */
+async function giveWeight(directory: string): Promise<void> {
+  await writeIfThere(join(directory, "cpu.shares"), String(4 * 1024));
+  await writeIfThere(join(directory, "cpu.weight"), String(4 * 100));
+}
+
+async function writeIfThere(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text, { flag: "r+" });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
 }
 
 async function inheritCpuset(directory: string): Promise<void> {

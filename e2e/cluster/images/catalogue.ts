@@ -17,7 +17,7 @@ const packages = join(import.meta.dirname, "..", "..", "..", "packages");
 
 /** Where lameduck-init lies in every image, once it is built. */
 export const initPath = "/lameduck-init";
-const builtInit = join(packages, "init", "dist", `lameduck-init-${process.arch}`);
+export const builtInit = join(packages, "init", "dist", `lameduck-init-${process.arch}`);
 
 const users: Layer = {
   files: [
@@ -55,8 +55,8 @@ async function initLayer(): Promise<Layer[]> {
   return [{ files: [{ to: initPath, from: builtInit }] }];
 }
 
-/** Node, the sample server, and Lameduck's library as an installation from npm would lay it out. */
-async function node(common: readonly Layer[]): Promise<Image> {
+/** The sample server, and Lameduck's library as an installation from npm would lay it out. */
+export async function appFiles(): Promise<ImageFile[]> {
   const library: ImageFile[] = [];
   for (const name of ["drain", "node"]) {
     const installed = `/app/node_modules/@lameduck/${name}`;
@@ -65,12 +65,16 @@ async function node(common: readonly Layer[]): Promise<Image> {
     library.push({ to: `${installed}/package.json`, from: join(source, "package.json"), mode: 0o644 });
     library.push(...(await tree(join(source, "dist"), `${installed}/dist`, /\.js$/)));
   }
+  return [...(await tree(samples, "/app", /\.mjs$/)), ...library];
+}
+
+async function node(common: readonly Layer[]): Promise<Image> {
   return {
     reference: nodeImage,
     layers: [
       { files: [{ to: "/usr/local/bin/node", from: process.execPath, withLibraries: true }] },
       ...common,
-      { files: [...(await tree(samples, "/app", /\.mjs$/)), ...library] },
+      { files: await appFiles() },
     ],
     entrypoint: ["/usr/local/bin/node"],
   };

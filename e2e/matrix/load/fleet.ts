@@ -4,14 +4,20 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { RequestRecord, RunClock } from "@lameduck/rollout";
 import type { Cluster } from "../../cluster/index.ts";
-import type { GeneratorPlan } from "./plan.ts";
+import type { AddressKnown, GeneratorPlan } from "./plan.ts";
+import { ResolvingClient } from "./resolving-client.ts";
+import type { Resolution } from "./resolver.ts";
 
 export interface Source {
-  /** The node in whose network the requests begin. */
+  /** The node in whose network the requests begin, */
   readonly machine: string;
+  /** unless this leads into that of a pod. */
+  readonly enter?: readonly string[];
   readonly sender: string;
   readonly url: string;
   readonly host?: string;
+  /** It finds the pods by itself, by asking this server. */
+  readonly dnsServer?: string;
 }
 
 export interface FleetOptions {
@@ -30,10 +36,15 @@ export class Fleet {
   readonly #generators: { readonly child: ChildProcess; readonly closed: Promise<unknown> }[] = [];
   readonly #records: RequestRecord[] = [];
   readonly #podAt: (address: string) => string | undefined;
+  /** Those that find the pods by themselves. */
+  readonly clients: readonly ResolvingClient[];
 
   constructor(cluster: Cluster, options: FleetOptions) {
     this.#podAt = options.podAt;
-    for (const { machine, ...source } of options.sources) {
+    this.clients = options.sources
+      .filter(({ dnsServer }) => dnsServer !== undefined)
+      .map(({ sender }) => new ResolvingClient(sender, options.podAt));
+    for (const { machine, enter = [], ...source } of options.sources) {
       const share = 1 / options.sources.length;
       const plan: GeneratorPlan = {
         ...source,
@@ -44,28 +55,42 @@ export class Fleet {
         timeoutMs: 10_000,
         maxSeconds: options.maxSeconds,
       };
-      this.#start(cluster, machine, plan);
+      const file = join(import.meta.dirname, "generator.ts");
+      // Before everything else: a load generator that waits for a processor sends late, and takes its own waiting for the pods'.
+      const command = [...enter, "nice", "-n", "-20", process.execPath, file, JSON.stringify(plan)];
+      this.#start(cluster.commandInside(machine, command), source.sender);
     }
   }
 
-  #start(cluster: Cluster, machine: string, plan: GeneratorPlan): void {
-    const file = join(import.meta.dirname, "generator.ts");
-    const { program, args } = cluster.commandInside(machine, [process.execPath, file, JSON.stringify(plan)]);
+  #start({ program, args }: { program: string; args: readonly string[] }, sender: string): void {
     const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+    // Connections are numbered by each generator from 1.
+    const connectionsFrom = this.#generators.length * 1e6;
     const closed = once(
-      createInterface({ input: child.stdout }).on("line", (line) => this.#take(line)),
+      createInterface({ input: child.stdout }).on("line", (line) =>
+        this.#take(line, sender, connectionsFrom),
+      ),
       "close",
     );
     this.#generators.push({ child, closed });
   }
 
-  #take(line: string): void {
-    const { upstream, ...record } = JSON.parse(line) as RequestRecord & { upstream?: string };
-    const address = upstream?.split(",").at(-1)?.trim().split(":")[0];
+  #take(line: string, sender: string, connectionsFrom: number): void {
+    const said = JSON.parse(line) as (RequestRecord & AddressKnown) | { readonly resolution: Resolution };
+    if ("resolution" in said) {
+      this.clients.find((client) => client.name === sender)?.resolved(said.resolution);
+      return;
+    }
+    const { upstream, chosen, ...record } = said;
+    const address = chosen ?? upstream?.split(",").at(-1)?.trim().split(":")[0];
     const pod = record.pod === undefined && address !== undefined ? this.#podAt(address) : undefined;
-    // Unique over all generators.
-    const id = this.#records.length;
-    this.#records.push(pod === undefined ? { ...record, id } : { ...record, id, pod, podKnownBy: "proxy" });
+    this.#records.push({
+      ...record,
+      // Unique over all generators.
+      id: this.#records.length,
+      ...(record.connection === undefined ? {} : { connection: record.connection + connectionsFrom }),
+      ...(pod === undefined ? {} : { pod, podKnownBy: chosen === undefined ? "proxy" : "choice" }),
+    });
   }
 
   get sent(): number {

@@ -1,12 +1,13 @@
 /**
  * An open-loop load generator: requests are sent when a Poisson schedule says so, whatever became of those before. Writes one RequestRecord
- * per line. Ends when its input ends. Usage: generator.ts PLAN
+ * per line, and one Resolution whenever the DNS has told it other addresses. Ends when its input ends. Usage: generator.ts PLAN
  */
 import { Agent, request, type ClientRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runClock, type RequestRecord } from "@lameduck/rollout";
-import type { GeneratorPlan } from "./plan.ts";
+import type { AddressKnown, GeneratorPlan } from "./plan.ts";
+import { CachingResolver } from "./resolver.ts";
 
 const plan = JSON.parse(process.argv[2] ?? "") as GeneratorPlan;
 const clock = runClock(BigInt(plan.origin));
@@ -16,9 +17,20 @@ interface Connection {
   connected: number | undefined;
   /** Who answered on it: whatever is lost on it later is lost there. */
   pod: string | undefined;
+  /** Which of the addresses that the DNS gave was taken. */
+  chosen: string | undefined;
 }
 const connections = new WeakMap<Socket, Connection>();
 const lines: string[] = [];
+const resolver =
+  plan.dnsServer === undefined
+    ? undefined
+    : new CachingResolver({
+        server: plan.dnsServer,
+        name: new URL(plan.url).hostname,
+        now: () => clock.now(),
+        tell: (resolution) => void lines.push(JSON.stringify({ resolution })),
+      });
 let connectionCount = 0;
 let id = 0;
 const underWay = new Set<Exchange>();
@@ -49,6 +61,7 @@ class Exchange {
     underWay.add(this);
     this.#request = request(new URL(this.#slow ? "/slow" : "/", plan.url), {
       agent: mode === "pooled" ? pool : false,
+      ...(resolver === undefined ? {} : { lookup: resolver.lookup }),
       headers: {
         ...(mode === "new" ? { connection: "close" } : {}),
         ...(plan.host === undefined ? {} : { host: plan.host }),
@@ -65,8 +78,14 @@ class Exchange {
   #onSocket(socket: Socket): void {
     this.#socket = socket;
     if (!connections.has(socket)) {
-      const state: Connection = { number: ++connectionCount, connected: undefined, pod: undefined };
+      const state: Connection = {
+        number: ++connectionCount,
+        connected: undefined,
+        pod: undefined,
+        chosen: undefined,
+      };
       connections.set(socket, state);
+      if (resolver !== undefined) socket.once("lookup", (_error, address) => (state.chosen = address));
       socket.once("connect", () => {
         state.connected = clock.now();
         this.#sent = state.connected;
@@ -110,7 +129,7 @@ class Exchange {
     if (typeof answered === "string" && upstream === undefined && connection !== undefined)
       connection.pod = answered;
     const pod = typeof answered === "string" ? answered : connection?.pod;
-    const record: RequestRecord & { upstream?: string } = {
+    const record: RequestRecord & AddressKnown = {
       id: id++,
       intended: this.#intended,
       ...(this.#sent === undefined ? {} : { sent: this.#sent }),
@@ -127,6 +146,7 @@ class Exchange {
       ...(error === undefined ? {} : { error }),
       received: this.#received,
       ...(typeof upstream === "string" ? { upstream } : {}),
+      ...(connection?.chosen === undefined ? {} : { chosen: connection.chosen }),
     };
     lines.push(JSON.stringify(record));
   }

@@ -16,4 +16,14 @@ export interface GeneratorPlan {
   readonly maxSeconds: number;
   /** Host header where it differs from the URL's. */
   readonly host?: string;
+  /** Servers are found by asking this DNS server for the URL's host name; without it by the system. */
+  readonly dnsServer?: string;
+}
+
+/** What a generator knows of the pod that a request went to, beside what the pod itself says: an address. */
+export interface AddressKnown {
+  /** A proxy's header. */
+  readonly upstream?: string;
+  /** Chosen by the client itself among those that the DNS gave. */
+  readonly chosen?: string;
 }

@@ -89,7 +89,10 @@ export class PodObserver implements AsyncDisposable {
     const path = `/api/v1/namespaces/default/pods?labelSelector=app%3D${this.#app}`;
     while (!signal.aborted) {
       try {
-        for await (const { type, object, receivedAt } of this.#cluster.api.watch<PodObject>(path, signal))
+        const { items, resourceVersion } = await this.#cluster.api.listing<PodObject>(path);
+        this.#listed(items);
+        const from = `${path}&resourceVersion=${resourceVersion}`;
+        for await (const { type, object, receivedAt } of this.#cluster.api.watch<PodObject>(from, signal))
           if (type !== "ERROR" && type !== "BOOKMARK")
             this.#note(type, object, this.#clock.fromEpoch(receivedAt));
       } catch {
@@ -98,6 +101,20 @@ export class PodObserver implements AsyncDisposable {
       if (signal.aborted) return;
       this.reconnects++;
       await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  /** What has gone while nobody watched is known by its absence. */
+  #listed(items: readonly PodObject[]): void {
+    const at = this.#clock.now();
+    for (const item of items) this.#note("ADDED", item, at);
+    const there = new Set(items.map(({ metadata }) => metadata.uid));
+    for (const [uid, pod] of this.#pods) {
+      if (there.has(uid) || pod.gone) continue;
+      if (!pod.deleted) this.events.push({ at, pod: pod.name, type: "deleted", grace: 0, why: this.why });
+      pod.deleted = true;
+      pod.gone = true;
+      this.#ended.add(pod.name);
     }
   }
 

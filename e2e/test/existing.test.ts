@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { type Cluster, nodeImage, until, whyNot } from "../cluster/index.ts";
+import { attempt, type Outcome } from "../cluster/host/run.ts";
+import { quietCluster } from "./support.ts";
+
+const reason = await whyNot();
+const main = join(import.meta.dirname, "..", "matrix", "main.ts");
+
+/** Reached by nothing but a kubeconfig, the test cluster is like any other. */
+describe("the scenarios on a cluster that a kubeconfig names", { skip: reason ?? false }, () => {
+  let cluster: Cluster;
+
+  before(async () => {
+    cluster = await quietCluster({ nodes: 2 });
+  });
+  after(() => cluster[Symbol.asyncDispose]());
+
+  const matrix = (args: readonly string[], kubeconfig = cluster.kubeconfig): Promise<Outcome> =>
+    attempt(process.execPath, [main, "--image", nodeImage, ...args], {
+      environment: { E2E_KUBECONFIG: kubeconfig },
+    });
+
+  it("needs an image of Node and the API only, and removes what it made", async () => {
+    const load = ["--replicas", "3", "--rps", "60", "--times", "1", "--clients", "2"];
+    const { status, stdout, stderr } = await matrix([
+      "--scenarios",
+      "rollout,evict",
+      "--remedies",
+      "adaptive,init",
+      ...load,
+    ]);
+    assert.equal(status, 0, stderr);
+    const rows = stdout.split("\n").filter((line) => /^(adaptive|init) /.test(line));
+    const terminations = rows.map((row) => Number(row.trim().split(/ +/)[1]));
+    assert.deepEqual(terminations, [3, 3, 1, 1], stdout);
+    assert.doesNotMatch(rows.filter((row) => row.startsWith("adaptive")).join("\n"), /loses/, stdout);
+    await until(async () => !(await cluster.kubectl(["get", "namespaces"])).includes("lameduck-matrix"), {
+      what: "the namespace gone",
+      timeoutMs: 60_000,
+    });
+  });
+
+  it("refuses by name what only the test cluster can do, before it makes anything", async () => {
+    const { status, stderr } = await matrix(["--scenarios", "rollout-etcd-slow", "--remedies", "adaptive"]);
+    assert.equal(status, 2);
+    assert.match(stderr, /LAMEDUCK_CLUSTER_BAD_OPTION.*"rollout-etcd-slow" needs the test cluster/);
+    assert.doesNotMatch(await cluster.kubectl(["get", "namespaces"]), /lameduck-matrix/);
+  });
+
+  it("says in one line that a kubeconfig leads nowhere", async () => {
+    const { status, stderr } = await matrix(["--remedies", "adaptive"], "/nowhere/kubeconfig");
+    assert.equal(status, 3);
+    assert.match(stderr, /^LAMEDUCK_[A-Z_]+ .*\/nowhere\/kubeconfig/);
+    assert.doesNotMatch(stderr, /\n +at /);
+  });
+});
