@@ -96,6 +96,26 @@ describe("files that k6 wrote", () => {
       );
     });
 
+  it("counts back from the end: answered, sent, and begun while there was no connection yet", async (t) => {
+    const point = (metric: string, value: number): string =>
+      `{"metric":"${metric}","type":"Point","data":{"time":"2026-01-31T12:00:01.5+00:00","value":${value},"tags":{"status":"200","url":"http://a/"}}}\n`;
+    const text =
+      point("http_reqs", 1) +
+      point("http_req_duration", 120) +
+      point("http_req_blocked", 30) +
+      point("http_req_connecting", 29) +
+      point("http_req_sending", 1) +
+      point("http_req_waiting", 100) +
+      point("http_req_receiving", 19) +
+      point("http_req_failed", 0);
+    const { records } = await readText(t, text);
+    const end = Date.UTC(2026, 0, 31, 12, 0, 1, 500);
+    assert.deepEqual(
+      records.map(({ intended, sent, finished, mode }) => [intended, sent, finished, mode]),
+      [[end - 150, end - 120, end, "new"]],
+    );
+  });
+
   it("takes a 503 that the script expects for an answer", async (t) => {
     const text = await readFile(golden("k6.jsonl"), "utf8");
     const { records } = await readText(
