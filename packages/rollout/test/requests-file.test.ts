@@ -140,8 +140,8 @@ describe("the plain form", () => {
     assert.deepEqual(records, [
       {
         id: 0,
-        intended: noon + 500 + 50,
-        finished: noon + 562,
+        intended: noon + 500,
+        finished: noon + 512,
         mode: "pooled",
         kind: "quick",
         sender: "load",

@@ -42,7 +42,8 @@ function fromTimestamp(
   if (Number.isNaN(whole) || whole < earliest || whole >= latest)
     throw new BadLine(line, `${quoted(text)} is not a time`, "LAMEDUCK_REQUESTS_BAD_TIME");
   const local = whole + (fraction === "" ? 0 : Number(`0.${fraction}`) * 1_000);
-  const grain = 1_000 / 10 ** fraction.length;
+  // Go leaves zeros at the end of a fraction away: few digits do not mean few were known.
+  const grain = fraction === "" ? 1_000 : 0;
   if (offset !== undefined) return { at: local - offsetOf(offset), grain };
   if (zone === undefined)
     throw new BadLine(line, `${quoted(text)} names no time zone`, "LAMEDUCK_REQUESTS_NO_ZONE");
