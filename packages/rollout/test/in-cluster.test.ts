@@ -244,7 +244,7 @@ async function follow(
 ) {
   const { port } = await serve(t, (socket) => answerOk(socket, "x-lameduck-pod: web-1\r\n"));
   const plan: PodPlan = {
-    routes: [{ name: "web", url: url ?? `http://127.0.0.1:${port}/` }],
+    routes: [{ name: "web", url: url ?? `http://127.0.0.1:${port}/`, protocol: "http" }],
     load: { rate: 200, pooledShare: 0.5, timeout: 2_000, maxDuration: 30_000, maxRequests: 5_000 },
     seed: 1,
     linger: 5_000,
