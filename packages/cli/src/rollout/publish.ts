@@ -51,19 +51,20 @@ export function publish(run: RolloutRun, { request, options, target, startedAt }
     },
     remedies: [result],
   });
+  const instead = {
+    title: "target",
+    notes: rolloutNotes(run),
+    conclusion: rolloutConclusion(result, target),
+  };
   if (options.json !== "-")
     process.stdout.write(
       `\n${comparisonText(results, {
         stream: process.stdout,
-        instead: {
-          title: "target",
-          notes: rolloutNotes(run),
-          conclusion: rolloutConclusion(result, target),
-        },
+        instead,
       })}`,
     );
   writeOutput("--json", options.json, () => serialiseResults(results));
-  writeOutput("--html", options.html, () => htmlReport(results));
+  writeOutput("--html", options.html, () => htmlReport(results, instead));
   if (run.undone !== undefined) process.stderr.write(`${run.undone}\n`);
   const lost = options.failOnLoss && heldAgainstPods(result).lost > 0;
   return sayOutcome(run.outcome, target) ?? (lost ? exitCodes.losses : exitCodes.clean);

@@ -1,4 +1,5 @@
 export { htmlReport } from "./html/page.ts";
 export { comparisonText, type TextOptions } from "./table.ts";
 export { heldAgainstPods, lossless, verdictOf, type Verdict } from "./verdict.ts";
+export type { Wording } from "./wording.ts";
 export { whyOf, type Why } from "./why.ts";

@@ -6,18 +6,15 @@ import { reservations } from "./reservations.ts";
 import { verdictOf, type Verdict } from "./verdict.ts";
 import { advice } from "./advice.ts";
 import { whyOf } from "./why.ts";
+import type { Wording } from "./wording.ts";
 
 export interface TextOptions {
   /** Where it goes: colours are used if that is a terminal that shows them. Without it there are none. */
   readonly stream?: NodeJS.WriteStream;
   /** Longest line. Default: 110. */
   readonly width?: number;
-  /** Where there is nothing to choose among: what the rows are, what else has to be known, and what is proved instead of advice. */
-  readonly instead?: {
-    readonly title: string;
-    readonly notes: readonly string[];
-    readonly conclusion: string;
-  };
+  /** Default: that of a comparison of remedies. */
+  readonly instead?: Wording;
 }
 
 type Paint = (colour: Parameters<typeof styleText>[0], text: string) => string;

@@ -42,7 +42,9 @@ export interface Explanation {
 export function explain(evidence: Evidence): Explanation {
   for (const rule of rules) {
     const sentence = rule.explain(evidence);
-    if (sentence !== undefined) return { cause: rule.cause, sentence: sentence + inferred(evidence) };
+    // Where there was no endpoint no pod was chosen, whatever the time suggests.
+    const guess = rule.cause === "C9" ? "" : inferred(evidence);
+    if (sentence !== undefined) return { cause: rule.cause, sentence: sentence + guess };
   }
   const { record, life } = evidence;
   const known = life || record.pod ? chose(evidence) : `${record.sender} sent it, to which pod is not known`;

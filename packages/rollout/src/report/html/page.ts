@@ -3,6 +3,7 @@ import { advice } from "../advice.ts";
 import { whole } from "../figures.ts";
 import { reservations } from "../reservations.ts";
 import { heldAgainstPods } from "../verdict.ts";
+import type { Wording } from "../wording.ts";
 import { lossAgainstHold } from "./loss-against-hold.ts";
 import { element, escape } from "./markup.ts";
 import { remedySection } from "./remedy-section.ts";
@@ -10,11 +11,14 @@ import { style } from "./style.ts";
 import { summaryTable } from "./summary.ts";
 
 /** The report as one file: no script, no network, nothing beside it. */
-export function htmlReport(results: Results): string {
+export function htmlReport(results: Results, instead?: Wording): string {
   const { remedies } = results;
   const terminations = remedies.reduce((sum, one) => sum + one.terminations, 0);
   const lost = remedies.reduce((sum, one) => sum + heldAgainstPods(one).lost, 0);
-  const heading = `${whole(lost)} requests lost in ${whole(terminations)} terminations`;
+  const heading = `${whole(lost)} request${lost === 1 ? "" : "s"} lost in ${whole(terminations)} termination${terminations === 1 ? "" : "s"}`;
+  const rows = instead
+    ? remedies.map(({ remedy }) => remedy).join(", ")
+    : `${whole(remedies.length)} remedies`;
   return [
     "<!doctype html>",
     '<html lang="en">',
@@ -26,12 +30,14 @@ export function htmlReport(results: Results): string {
       "p",
       { class: "soft" },
       escape(
-        `${whole(remedies.length)} remedies, measured by lameduck ${results.tool} ${results.version}, ${results.startedAt.slice(0, 16).replace("T", " ")} UTC, seed ${results.seed}`,
+        `${rows}, measured by lameduck ${results.tool} ${results.version}, ${results.startedAt.slice(0, 16).replace("T", " ")} UTC, seed ${results.seed}`,
       ),
     ),
-    element("p", { class: "advice" }, escape(advice(remedies))),
+    element("p", { class: "advice" }, escape(instead?.conclusion ?? advice(remedies))),
     summaryTable(remedies),
-    ...reservations(remedies).map((one) => element("p", { class: "soft" }, escape(one))),
+    ...[...reservations(remedies), ...(instead?.notes ?? [])].map((one) =>
+      element("p", { class: "soft" }, escape(one)),
+    ),
     element("h2", {}, "Loss against hold"),
     element(
       "p",
