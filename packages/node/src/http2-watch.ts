@@ -5,15 +5,23 @@ import type {
   ServerHttp2Session,
   ServerHttp2Stream,
 } from "node:http2";
+import { askToGo } from "./goaway.ts";
 import type { ProbeRequest } from "./probes.ts";
 import { ProtocolWatch } from "./protocol-watch.ts";
 import type { ServerWatch, WatchContext } from "./traffic.ts";
 
 type AnyHttp2Server = Http2Server | Http2SecureServer;
 
+/**
+ * A session gets this long before it is asked to go, milliseconds: asked at once, a client whose load balancer has not converged would
+ * make a session, and over TLS a handshake, for each request.
+ */
+const youth = 1_000;
+
 interface SessionState {
   /** Its place in the ramp, 0 to 1. */
   readonly turn: number;
+  readonly openedAt: number;
   /** Has sent a stream that was no probe, or nothing for a while: its sender is known to choose this pod. */
   counted: boolean;
   askedAt: number;
@@ -22,8 +30,6 @@ interface SessionState {
   readonly streams: Map<ServerHttp2Stream, boolean>;
 }
 
-/** The highest stream a GOAWAY can name: go away, but whatever you have sent or are sending is still served (RFC 9113, 6.8). */
-const anyStream = 2 ** 31 - 1;
 /** A session without a stream for this long counts as an arrival all the same. */
 const patience = 500;
 /** Between the first GOAWAY and the one that names the last stream: a round trip, so that no stream is on its way any more. */
@@ -54,10 +60,14 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
   }
 
   hint(share: number): void {
+    const now = this.context.now();
+    // When the listener closes, all are asked.
+    const latest = share === Infinity ? now : now - youth;
     for (const [session, state] of this.#sessions) {
-      if (state.askedAt < Infinity || session.closed || share <= state.turn) continue;
-      state.askedAt = this.context.now();
-      session.goaway(0, anyStream);
+      if (state.askedAt < Infinity || session.closed || share <= state.turn || state.openedAt > latest)
+        continue;
+      state.askedAt = now;
+      askToGo(session);
     }
   }
 
@@ -99,6 +109,7 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
     const turn = this.context.random();
     const state: SessionState = {
       turn,
+      openedAt: this.context.now(),
       counted: false,
       askedAt: Infinity,
       idleSince: this.context.now(),
