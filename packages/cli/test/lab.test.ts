@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -90,8 +90,20 @@ test("Ctrl-C keeps what is measured and leaves no process, namespace or file", a
 });
 
 function leftovers(): string[] {
-  const processes = execFileSync("ps", ["-eo", "args="], { encoding: "utf8" })
-    .split("\n")
-    .filter((line) => line.includes("samples/shop.js"));
+  const processes = commandLines().filter((line) => line.includes("samples/shop.js"));
   return [...processes, ...readdirSync(tmpdir()).filter((name) => /^lameduck-[A-Za-z0-9]{6}$/.test(name))];
+}
+
+/** Of every process there is. A bare Linux has no ps, and macOS no /proc. */
+function commandLines(): string[] {
+  if (process.platform !== "linux")
+    return execFileSync("ps", ["-eo", "args="], { encoding: "utf8" }).split("\n");
+  return globSync("/proc/[0-9]*/cmdline").map((file) => {
+    try {
+      return readFileSync(file, "utf8").replaceAll("\0", " ");
+    } catch {
+      // It has ended meanwhile.
+      return "";
+    }
+  });
 }
