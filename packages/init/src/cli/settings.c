@@ -73,7 +73,7 @@ static bool read_hold(struct settings *settings, struct error *error)
 		error_set(error, ERROR_BAD_DURATION, "order-timeout", "\"%s\" %s", settings->order_timeout, problem);
 		return false;
 	}
-	settings->hold.trace = settings->dry_run;
+	settings->hold.trace = settings->dry_run || settings->verbosity >= 2;
 	return true;
 }
 

@@ -13,6 +13,8 @@ static const double event_interval = 10;
 /* A dump is fresh for 20 times its own cost: deciding may then take up to 5 % of a core, for moments. */
 static const double fresh_for = 20;
 static const double trace_interval = 1000;
+static const double patience_with_pools = 500;
+static const double between_requests = 10;
 
 void hold_begin(struct hold *hold, const struct hold_settings *settings, const struct speaker *speaker,
 		const struct baseline *baseline, double terminated_at, double now)
@@ -22,6 +24,7 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 	hold->began = now;
 	hold->next_glance = hold->events_from = now;
 	hold->next_trace = now + trace_interval;
+	hold->ready_since = NAN;
 	hold->ended_by = NULL;
 	hold->order_missed = false;
 	drain_init(&hold->drain, &settings->decision);
@@ -57,6 +60,22 @@ void hold_force(struct hold *hold, const char *why, double now)
 	drain_observe(&hold->drain, (struct observation){ .type = SEEN_FORCE, .at = now });
 }
 
+/*
+ * The decision allows to stop; but not while a connection is about to be named, nor, if it can be helped, in the middle of a request on
+ * one of those pools that never fall silent: the next gap between two of them is only milliseconds away.
+ */
+static void await_good_moment(struct hold *hold, double now)
+{
+	const struct traffic *traffic = &hold->traffic;
+	if (isnan(hold->ready_since))
+		hold->ready_since = now;
+	double until = traffic_settles_at(traffic);
+	if (traffic->pools_busy > 0 && now - hold->ready_since < patience_with_pools)
+		until = fmax(until, now + fmax(between_requests, traffic->dump_cost * fresh_for));
+	if (now < until)
+		hold->decision = (struct decision){ .until = until, .waiting_for = WAIT_IN_FLIGHT };
+}
+
 static void look(struct hold *hold, double now)
 {
 	struct traffic *traffic = &hold->traffic;
@@ -74,7 +93,12 @@ static void look(struct hold *hold, double now)
 	if (by_evidence && now - traffic->dumped > traffic->dump_cost * fresh_for) {
 		traffic_dump(traffic, now);
 		hold->decision = drain_decide(&hold->drain, now);
+		by_evidence = hold->decision.stop;
 	}
+	if (by_evidence)
+		await_good_moment(hold, now);
+	else if (!hold->decision.stop && hold->decision.waiting_for == WAIT_IN_FLIGHT)
+		traffic_dump_soon(traffic);
 }
 
 static bool order_allows(struct hold *hold, double now)

@@ -24,6 +24,7 @@ struct hold {
 	double next_glance;
 	double events_from; /* events are read in batches: not before then */
 	double next_trace;
+	double ready_since; /* when the decision first allowed to stop; NAN before */
 	struct decision decision;
 	const char *ended_by; /* where not the decision ended it: what did */
 	bool order_missed;

@@ -100,10 +100,43 @@ void report_end(const struct hold *hold, const char *and_then, double now)
 	say_with(hold->speaker, SAY_NOTE, fields, line);
 }
 
+/* The sender whose silence proves least: the fewest of its usual gaps have passed. */
+static const struct sender *least_proven(const struct drain *drain, double now)
+{
+	const struct sender *least = NULL;
+	double fewest = INFINITY;
+	for (size_t i = 0; i < drain->senders.count; i++) {
+		const struct sender *sender = &drain->senders.senders[i];
+		double silence = now - fmax(sender->last, drain->terminated_at);
+		double rate = isnan(sender->rate) ? fmax(1, sender->gaps) / fmax(1, sender->exposure) : sender->rate;
+		if (silence * rate < fewest) {
+			fewest = silence * rate;
+			least = sender;
+		}
+	}
+	return least;
+}
+
+static void add_least_proven(struct text *text, const struct drain *drain, double now)
+{
+	const struct sender *sender = least_proven(drain, now);
+	char silence[32];
+	if (!sender)
+		return;
+	add(text, "; least sure of %s", sender->name);
+	if (isfinite(sender->last))
+		add(text, ", silent for %s",
+		    format_duration(floor(fmax(0, now - sender->last)), silence, sizeof silence));
+	if (isnan(sender->rate))
+		add(text, ", %.0f gaps of %.0f ms before", sender->gaps, sender->exposure / fmax(1, sender->gaps));
+	else
+		add(text, ", %.3g a second before", sender->rate * 1000);
+}
+
 void report_now(const struct hold *hold, double now)
 {
 	const struct traffic *traffic = &hold->traffic;
-	char line[512], fields[512], held[32], until[32];
+	char line[768], fields[512], held[32], until[32];
 	struct text text = { line, sizeof line };
 	format_duration(floor(now - hold->began), held, sizeof held);
 	add(&text, "%s: %.0f new, %zu open, %.0f in flight, ", held, traffic->connections_seen,
@@ -115,6 +148,7 @@ void report_now(const struct hold *hold, double now)
 		add(&text, "; waiting for %s, until %s at %s", waiting_for_names[hold->decision.waiting_for],
 		    format_duration(hold->decision.until - hold->began, until, sizeof until),
 		    hold->decision.waiting_for == WAIT_IN_FLIGHT ? "the latest" : "the earliest");
+	add_least_proven(&text, &hold->drain, now);
 	add(&text, "; sees ");
 	add_evidence(&text, traffic->evidence, ", ");
 	struct text field = { fields, sizeof fields };

@@ -5,6 +5,7 @@
 #include "../kernel/proc_tcp.h"
 #include "../kernel/sock_diag.h"
 #include "history.h"
+#include "talk.h"
 
 #include <math.h>
 
@@ -37,7 +38,7 @@ static void collect_past(void *context, const struct tcp_row *row)
 		history_take(collection->history, row, collection->traffic->began);
 }
 
-/* Learns senders and probers from the connections of the last minute; returns the rate of all that are none of the unknown. */
+/* Learns senders and probers from the connections of the last minute; returns the rate of all that have a name. */
 static double learn_past(struct traffic *traffic, const struct baseline *baseline)
 {
 	static struct history history;
@@ -56,10 +57,13 @@ static double learn_past(struct traffic *traffic, const struct baseline *baselin
 		if (probes_ignore(&traffic->probes, &past->peer) || probes_expect(&traffic->probes, &past->peer))
 			continue;
 		char name[ADDRESS_TEXT];
+		note_opening(traffic, &past->peer, past->at);
 		traffic_observe(traffic, SEEN_CONNECTION, past->at, address_format(&past->peer, name), 0);
 	}
 	double from = fmax(history.complete_from, baseline->known ? baseline->at : 0);
-	return ((double)history.count + history.foreign) / fmax(1, traffic->began - from);
+	/* Those that are still open have a name, too. */
+	double open = (double)traffic->connections.count / fmax(1, traffic->began - (baseline->known ? baseline->at : 0));
+	return ((double)history.count + history.foreign) / fmax(1, traffic->began - from) + open;
 }
 
 /*
@@ -74,15 +78,38 @@ static void learn_rate(struct traffic *traffic, const struct baseline *baseline,
 		return;
 	double rate = (double)(traffic->opened - baseline->opened) / span;
 	traffic->rate_before = rate * 1000;
-	double rest = rate - known_rate;
 	if (read_data_sent(&data_sent))
-		rest = fmin(rest, (double)(data_sent - baseline->data_sent) / span - known_rate);
-	/* Probes that left no trace, and connections just being closed, must not look like a rare sender. */
-	if (rest > 0.2 * known_rate && rest * span >= 3)
-		traffic_observe(traffic, SEEN_RATE, traffic->began, "before", rest * 1000);
+		rate = fmin(rate, (double)(data_sent - baseline->data_sent) / span);
+	traffic->before = (struct before){
+		.pending = true,
+		.unnamed = (rate - known_rate) * span,
+		.named = known_rate * span,
+		.span = span,
+	};
 }
 
 void learn_before(struct traffic *traffic, const struct baseline *baseline)
 {
 	learn_rate(traffic, baseline, learn_past(traffic, baseline));
+	tell_before(traffic, traffic->began);
+}
+
+/* How often ignored peers come without leaving a name shows only when their connections are seen to end. */
+static double watched_for(const struct traffic *traffic)
+{
+	return traffic->settings->ignored_peers.count > 0 ? fmin(1000, traffic->drain->config.floor) : 0;
+}
+
+void tell_before(struct traffic *traffic, double now)
+{
+	struct before *before = &traffic->before;
+	double watched = now - traffic->began;
+	if (!before->pending || watched < watched_for(traffic))
+		return;
+	before->pending = false;
+	double ignored = watched > 0 ? traffic->ignored / watched * before->span : 0;
+	double rest = before->unnamed - fmin(before->unnamed, ignored);
+	/* Probes that left no trace, and connections just being closed, must not look like a rare sender. */
+	if (rest > 0.2 * before->named && rest >= 3)
+		traffic_observe(traffic, SEEN_RATE, now, "before", rest / before->span * 1000);
 }

@@ -74,6 +74,7 @@ struct connection *connections_add(struct connections *connections, const struct
 	*slot = (struct connection){ .peer = row->peer,
 				     .peer_port = row->peer_port,
 				     .local_port = row->local_port,
+				     .undecided_since = NAN,
 				     .talking_since = NAN };
 	connections->used++;
 	connections->count++;
@@ -86,11 +87,14 @@ void connections_remove(struct connections *connections, struct connection *conn
 	connections->count--;
 }
 
+/* An event tells the end of a connection, at times a moment after the dump that no longer finds it. */
+enum { KEPT_FOR = 2 };
+
 void connections_sweep(struct connections *connections, uint16_t generation)
 {
 	for (size_t i = 0; i < connections->size; i++) {
 		struct connection *slot = &connections->slots[i];
-		if (slot->peer_port != 0 && !slot->removed && slot->generation != generation)
+		if (slot->peer_port != 0 && !slot->removed && (uint16_t)(generation - slot->generation) >= KEPT_FOR)
 			connections_remove(connections, slot);
 	}
 }

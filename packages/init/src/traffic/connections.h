@@ -11,11 +11,11 @@ struct connection {
 	uint16_t peer_port; /* 0: free slot */
 	uint16_t local_port;
 	bool removed;
-	bool held; /* opened after the hold began */
 	uint16_t generation; /* of the dump that saw it last */
 	uint32_t segments;
 	uint64_t bytes; /* received */
 	uint64_t sent;
+	double undecided_since; /* ms, when it came, while it may yet turn out to be a probe; NAN once that is known */
 	double talking_since; /* ms; NAN while silent */
 };
 
@@ -30,7 +30,7 @@ struct connection *connections_find(const struct connections *connections, const
 /* A new entry for `row`, or NULL when memory is short. */
 struct connection *connections_add(struct connections *connections, const struct tcp_row *row);
 void connections_remove(struct connections *connections, struct connection *connection);
-/* Removes all that the dump `generation` did not see. */
+/* Removes all that neither the dump `generation` nor the one before it saw. */
 void connections_sweep(struct connections *connections, uint16_t generation);
 void connections_free(struct connections *connections);
 

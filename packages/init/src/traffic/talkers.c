@@ -5,7 +5,13 @@
 
 static struct talker fresh(const struct address *peer)
 {
-	return (struct talker){ .peer = *peer, .used = true, .latest = -INFINITY, .talking_since = NAN };
+	return (struct talker){ .peer = *peer,
+				.used = true,
+				.first_opened = INFINITY,
+				.last_opened = -INFINITY,
+				.latest = -INFINITY,
+				.talking_since = NAN,
+				.lasting_since = NAN };
 }
 
 void talkers_init(struct talkers *talkers)

@@ -9,10 +9,14 @@ enum { MOST_TALKERS = 512 };
 struct talker {
 	struct address peer;
 	bool used;
-	bool opened; /* has opened a connection since the hold began: those tell better whether it still comes */
-	uint32_t segments; /* with payload, since the last dump */
-	double latest;	   /* ms, of the latest of them */
+	unsigned opened; /* connections, those of the last minute before the hold among them where they left a trace */
+	double first_opened; /* ms */
+	double last_opened;
+	double longest_gap; /* between two of them */
+	uint32_t segments;  /* with payload, since the last dump */
+	double latest;	    /* ms, of the latest of them */
 	double talking_since; /* ms; NAN while silent */
+	double lasting_since; /* ms, since when its talk is known not to end by waiting; NAN before */
 };
 
 struct talkers {

@@ -29,6 +29,14 @@ struct baseline {
 	uint64_t data_sent;
 };
 
+/* What came before the hold and left no name: told to the decision once it is known how much of it ignored peers explain. */
+struct before {
+	bool pending;
+	double unnamed; /* connections */
+	double named;
+	double span; /* ms */
+};
+
 enum evidence {
 	EVIDENCE_COUNTERS = 1,	/* PassiveOpens of this namespace */
 	EVIDENCE_SOCKETS = 2,	/* connections, by sock_diag or procfs */
@@ -52,7 +60,11 @@ struct traffic {
 
 	uint64_t opened; /* PassiveOpens as last read */
 	double last_opened;
-	double unexplained; /* of them, neither named by an event nor by a dump */
+	double undecided_until; /* ms: what connections are that were open for less than a moment is not known before */
+	double unnamed; /* of them, neither named by an event nor by a dump so far */
+	bool missed_events;
+	struct before before;
+	double ignored; /* connections of ignored peers that have ended since the hold began */
 	uint16_t generation;
 	double dumped; /* when */
 	double next_dump;
@@ -60,6 +72,7 @@ struct traffic {
 	uint64_t ended; /* events read */
 	size_t open; /* connections of our own, at the last dump */
 	double busy; /* connections with work in flight, of the dump going on */
+	unsigned pools_busy; /* of the last dump: those on connections of pools that never fall silent, which the decision is not told of */
 	double in_flight; /* as told to the decision */
 	uint32_t last_backlog;
 	double backlog_since; /* ms, since when it has not shrunk and nothing was answered; NAN while empty */
@@ -79,10 +92,19 @@ void traffic_begin(struct traffic *traffic, const struct traffic_settings *setti
 		   const struct baseline *baseline, double now);
 void traffic_end(struct traffic *traffic);
 
+/* One more connection of a sender known by address; `at` in ms. */
+void traffic_arrive_from(struct traffic *traffic, const struct address *peer, double at);
+void traffic_arrive(struct traffic *traffic, const char *sender, double at);
+
 /* Cheap (about 30 us): counters and events. */
 void traffic_glance(struct traffic *traffic, double now);
 /* Dear (1 us a connection): everything that is open. */
 void traffic_dump(struct traffic *traffic, double now);
+
+/* When all connections that were counted have been named as far as they ever will be: nothing is decided before. */
+double traffic_settles_at(const struct traffic *traffic);
+/* Dumps again soon, at most 1 % of a core: a request seen in flight is usually answered within milliseconds. */
+void traffic_dump_soon(struct traffic *traffic);
 
 /* Anything listens, or at least waits for datagrams. */
 bool traffic_possible(const struct traffic *traffic);

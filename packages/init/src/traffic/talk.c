@@ -1,0 +1,146 @@
+#include "talk.h"
+
+#include "../base/clock.h"
+
+#include <math.h>
+
+/* Talk on one connection, or of a sender that also opens new ones, that has gone on for so long will not end by waiting. */
+static const double lasting_talk = 3000;
+/* A sender that only uses connections it has may just not have converged: it gets 2.5 mean convergence times. */
+static const double pinned_after = 2.5;
+/*
+ * A proxy or a client that has converged talks no longer than one answer takes. Who talks on half a second after the steady stream of its
+ * new connections has stopped is a pool behind kube-proxy, whose connections outlive every change of routing.
+ */
+static const double outlived = 500;
+/* The stream has stopped for sure when ten of the usual gaps have passed (e^-10 by chance), or three of the longest. */
+static const double sure_gaps = 10;
+static const double sure_longest_gaps = 3;
+/* What makes it steady. A proxy that fills its pool opens many at once, and then none for long while it still chooses this pod. */
+static const unsigned steady_count = 10;
+static const double steady_time = 1000;
+static const double steady_gap = 500;
+/* An answer that takes longer is a long poll or a stream. */
+static const double longest_request = 10000;
+/* ms: a peer acknowledges an answer 40 ms after it came, if it has nothing to say. */
+static const uint32_t delayed_acknowledgement = 50;
+enum { MOST_ARRIVALS_PER_DUMP = 64 };
+
+static double long_wait(const struct traffic *traffic)
+{
+	const struct drain_config *config = &traffic->drain->config;
+	return pinned_after * (config->policy == POLICY_ADAPTIVE ? config->convergence : 4000);
+}
+
+void note_opening(struct traffic *traffic, const struct address *peer, double at)
+{
+	struct talker *talker = talkers_find(&traffic->talkers, peer);
+	talker->opened++;
+	if (at > talker->last_opened && talker->opened > 1)
+		talker->longest_gap = fmax(talker->longest_gap, at - talker->last_opened);
+	talker->first_opened = fmin(talker->first_opened, at);
+	talker->last_opened = fmax(talker->last_opened, at);
+}
+
+void note_talk(struct traffic *traffic, const struct tcp_row *row, struct connection *connection)
+{
+	uint32_t segments = row->segments_received - connection->segments;
+	uint64_t bytes = row->bytes_received - connection->bytes;
+	bool sent = traffic->settings->wait_for_streams && row->unacknowledged > 0;
+	traffic->bytes += (double)bytes;
+	traffic->answered = traffic->answered || row->bytes_sent > connection->sent;
+	connection->segments = row->segments_received;
+	connection->bytes = row->bytes_received;
+	connection->sent = row->bytes_sent;
+	if (segments == 0 && !sent) {
+		connection->talking_since = NAN;
+		return;
+	}
+	if (isnan(connection->talking_since))
+		connection->talking_since = traffic->dumped;
+	struct talker *talker = talkers_find(&traffic->talkers, &row->peer);
+	talker->segments += segments + sent;
+	talker->latest = fmax(talker->latest, clock_now() - row->since_received);
+}
+
+bool has_work(struct traffic *traffic, const struct tcp_row *row, const struct connection *connection, double now)
+{
+	if (row->state != STATE_ESTABLISHED && row->state != STATE_CLOSE_WAIT)
+		return false;
+	/* The end of the peer's data counts as a byte. */
+	bool unread = row->unread > (row->state == STATE_CLOSE_WAIT);
+	if (!row->has_info)
+		return unread || row->unsent > 0;
+	bool unanswered = row->bytes_received > 1 && (row->since_received < row->since_sent || row->bytes_sent == 0);
+	bool leaving = row->unsent > 0 || (row->unacknowledged > 0 && row->since_sent > delayed_acknowledgement);
+	if (!unread && !unanswered && !leaving)
+		return false;
+	if (traffic->settings->wait_for_streams)
+		return true;
+	return row->since_received < longest_request && !(now - connection->talking_since >= lasting_talk);
+}
+
+bool of_lasting_pool(struct traffic *traffic, const struct tcp_row *row)
+{
+	return !isnan(talkers_find(&traffic->talkers, &row->peer)->lasting_since);
+}
+
+static bool opens_steadily(const struct talker *talker)
+{
+	return talker->opened >= steady_count && talker->last_opened - talker->first_opened >= steady_time &&
+	       talker->longest_gap <= steady_gap;
+}
+
+static bool has_stopped_opening(const struct traffic *traffic, const struct talker *talker, double now)
+{
+	double usual = (talker->last_opened - talker->first_opened) / (talker->opened - 1);
+	double silence = now - fmax(talker->last_opened, traffic->began);
+	return silence >= fmax(outlived, fmin(sure_gaps * usual, sure_longest_gaps * talker->longest_gap));
+}
+
+static bool will_last(const struct traffic *traffic, const struct talker *talker, double now)
+{
+	double talking = now - talker->talking_since;
+	if (traffic->settings->wait_for_streams)
+		return false;
+	if (!opens_steadily(talker))
+		return talking >= long_wait(traffic);
+	return talking >= lasting_talk || has_stopped_opening(traffic, talker, now);
+}
+
+static void weigh(struct traffic *traffic, struct talker *talker, double now)
+{
+	if (talker->segments == 0) {
+		talker->talking_since = NAN;
+		return;
+	}
+	double since = traffic->dumped;
+	if (isnan(talker->talking_since))
+		talker->talking_since = since;
+	unsigned count = talker->segments < MOST_ARRIVALS_PER_DUMP ? talker->segments : MOST_ARRIVALS_PER_DUMP;
+	talker->segments = 0;
+	if (will_last(traffic, talker, now)) {
+		if (isnan(talker->lasting_since))
+			talker->lasting_since = now;
+		return;
+	}
+	talker->lasting_since = NAN;
+	char name[ADDRESS_TEXT];
+	address_format(&talker->peer, name);
+	double latest = fmin(now, fmax(talker->latest, since));
+	if (opens_steadily(talker)) {
+		traffic_observe(traffic, SEEN_REQUEST, latest, name, 0);
+		return;
+	}
+	/* Its new connections tell too little, so what it says on old ones is what tells whether it still chooses this pod. */
+	for (unsigned i = 1; i <= count; i++)
+		traffic_observe(traffic, SEEN_CONNECTION, since + (latest - since) * i / count, name, 0);
+}
+
+void weigh_talkers(struct traffic *traffic, double now)
+{
+	for (size_t i = 0; i < MOST_TALKERS; i++)
+		if (traffic->talkers.slots[i].used)
+			weigh(traffic, &traffic->talkers.slots[i], now);
+	weigh(traffic, &traffic->talkers.others, now);
+}
