@@ -1,0 +1,83 @@
+/** What ends a hold besides silence, and what is sent then. */
+import assert from "node:assert/strict";
+import { afterEach, describe, test } from "node:test";
+import { initProgram, nativeProgram, withoutCompiler } from "./compiled.ts";
+import { Network } from "./network.ts";
+import { pod, reportOf, sender, terminate } from "./pod.ts";
+import { Running, descendantsOf, endAll, withoutNamespaces } from "./running.ts";
+
+afterEach(endAll);
+const skip = withoutCompiler || withoutNamespaces;
+
+describe("ending", { skip }, () => {
+  test("traffic without end is served until the cap, not longer", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--grace", "4s", "--reserve", "1s"]);
+    const endless = sender(network, 1, { for: 60_000 });
+    endless.process.stdin?.write("go\n");
+    terminate(server);
+    await server.ended;
+    const report = reportOf(server.stderr);
+    assert.equal(report.reason, "cap");
+    assert.ok(report.hold_ms >= 3_000 && report.hold_ms < 4_000, `${report.hold_ms} ms`);
+  });
+
+  test("SIGINT ends the hold, a second SIGTERM does not", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "20s", "-v"]);
+    terminate(server);
+    await server.says("holding it");
+    terminate(server);
+    await server.says("came again; it changes nothing");
+    terminate(server, "SIGINT");
+    assert.equal((await server.ended).code, 0);
+    const report = reportOf(server.stderr);
+    assert.equal(report.reason, "forced");
+    assert.equal(report.because, "SIGINT");
+  });
+
+  test("--signal TERM=USR1: held as SIGTERM, sent as SIGUSR1", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "200ms", "--signal", "TERM=USR1"]);
+    terminate(server);
+    assert.equal((await server.ended).code, 10);
+    assert.match(server.stderr, /sending SIGUSR1/);
+  });
+
+  test("--stop-signal QUIT: images that set STOPSIGNAL hold on that one", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "200ms", "--stop-signal", "QUIT", "--signal", "QUIT=TERM"]);
+    terminate(server, "SIGQUIT");
+    assert.equal((await server.ended).code, 0);
+    assert.equal(reportOf(server.stderr).reason, "idle");
+  });
+
+  test("a program that listens on nothing is told at once", async () => {
+    await using network = await Network.create();
+    const [command, ...rest] = network.asPod(
+      initProgram(),
+      "--log",
+      "json",
+      "--",
+      nativeProgram("witness"),
+      "signals",
+      "15",
+    );
+    const worker = new Running(command, rest);
+    await worker.line("ready");
+    worker.kill("SIGTERM");
+    assert.equal((await worker.ended).code, 0);
+    assert.equal(reportOf(worker.stderr).because, "nothing listens");
+  });
+
+  test("when the program ends by itself the hold ends, and its code is ours", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "20s", "-v"]);
+    terminate(server);
+    await server.says("holding it");
+    const child = descendantsOf(server.pid).at(-1)!;
+    process.kill(child, "SIGKILL");
+    assert.equal((await server.ended).code, 137);
+    assert.match(reportOf(server.stderr).because ?? "", /ended by itself/);
+  });
+});

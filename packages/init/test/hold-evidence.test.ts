@@ -1,0 +1,169 @@
+/** What counts as traffic: real connections from senders in network namespaces. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, test } from "node:test";
+import { initProgram, nativeProgram, sanitized, withoutCompiler } from "./compiled.ts";
+import { Network } from "./network.ts";
+import { pod, reportOf, resultOf, sender, serverFile, terminate } from "./pod.ts";
+import { Running, endAll, withoutNamespaces } from "./running.ts";
+
+afterEach(endAll);
+const skip = withoutCompiler || withoutNamespaces;
+
+describe("evidence", { skip }, () => {
+  test("connections that go on after SIGTERM are all served; it stops soon after the last sender", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, []);
+    const senders = [1, 2, 3].map((index) =>
+      sender(network, index, { every: 20, for: 1_500 + index * 1_000 }),
+    );
+    for (const each of senders) each.process.stdin?.write("go\n");
+    terminate(server);
+    for (const each of senders) assert.equal((await resultOf(each)).lost, 0);
+    assert.equal((await server.ended).code, 0);
+    const report = reportOf(server.stderr);
+    assert.equal(report.reason, "quiet");
+    assert.deepEqual(report.evidence, ["counters", "sockets", "tcp-info", "events"]);
+    // 50 requests a second from each, for 2.5, 3.5 and 4.5 s; those of the first moments may have come before SIGTERM.
+    assert.ok(report.connections > 400 && report.connections <= 525, `${report.connections} connections`);
+    const tail = report.hold_ms - (report.last_arrival_ms ?? 0);
+    assert.ok(tail > 100 && tail < 6_000, `stopped ${tail} ms after the last arrival`);
+  });
+
+  test("no traffic, no wait beyond the floor", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "300ms"]);
+    terminate(server);
+    await server.ended;
+    const report = reportOf(server.stderr);
+    assert.equal(report.reason, "idle");
+    assert.ok(report.hold_ms >= 300 && report.hold_ms < 2_000, `${report.hold_ms} ms`);
+  });
+
+  test("a request that is being worked on is waited for", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "0", "--convergence", "100ms"]);
+    const slow = sender(network, 1, { every: 10_000, for: 100, delay: 3_000 });
+    slow.process.stdin?.write("go\n");
+    await server.line("working");
+    terminate(server);
+    assert.equal((await resultOf(slow)).lost, 0);
+    await server.ended;
+    assert.ok(reportOf(server.stderr).hold_ms > 1_500, server.stderr);
+  });
+
+  test("a pool without new connections is traffic too; when it falls silent the hold ends", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "500ms"]);
+    const pooled = sender(network, 1, { every: 10, for: 4_000, pooled: true });
+    pooled.process.stdin?.write("go\n");
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    terminate(server);
+    assert.equal((await resultOf(pooled)).lost, 0);
+    await server.ended;
+    const report = reportOf(server.stderr);
+    assert.ok(report.hold_ms > 2_500, server.stderr);
+    assert.ok(report.connections < 15, "they were open before");
+  });
+
+  test("a pool that never falls silent is not waited for once its sender opens no connections any more", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "1s"]);
+    // As behind one node: clients that connect anew, and clients that keep what they have, whatever the routing is.
+    const fresh = sender(network, 1, { every: 20, for: 3_000 });
+    const pool = sender(network, 1, { every: 25, for: 30_000, pooled: true });
+    for (const each of [fresh, pool]) each.process.stdin?.write("go\n");
+    await server.line("served");
+    terminate(server);
+    assert.equal((await resultOf(fresh)).lost, 0);
+    await server.ended;
+    const report = reportOf(server.stderr);
+    assert.equal(report.reason, "quiet");
+    const tail = report.hold_ms - (report.last_arrival_ms ?? 0);
+    assert.ok(tail < 8_000, `stopped ${tail} ms after the last new connection`);
+  });
+
+  test("a proxy that opens a connection now and then is judged by all that it says", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "1s"]);
+    const proxy = sender(network, 1, { every: 10, for: 4_000, pooled: true });
+    const rare = sender(network, 1, { every: 1_500, for: 2_000 });
+    for (const each of [proxy, rare]) each.process.stdin?.write("go\n");
+    await server.line("served");
+    terminate(server);
+    for (const each of [proxy, rare]) assert.equal((await resultOf(each)).lost, 0);
+    await server.ended;
+    const report = reportOf(server.stderr);
+    // Two connections in two seconds would have to be waited for until the cap; a hundred requests a second that have ended would not.
+    assert.equal(report.reason, "quiet", server.stderr);
+    assert.ok(report.hold_ms < 15_000, server.stderr);
+  });
+
+  test("hundreds of connections a second, none lost and all counted", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "1s"]);
+    const senders = [1, 2, 3].map((index) => sender(network, index, { every: 8, for: 4_000 }));
+    for (const each of senders) each.process.stdin?.write("go\n");
+    terminate(server);
+    let sent = 0;
+    for (const each of senders) {
+      const result = await resultOf(each);
+      assert.equal(result.lost, 0);
+      sent += result.sent;
+    }
+    await server.ended;
+    const { connections } = reportOf(server.stderr);
+    assert.ok(connections > sent * 0.9 && connections <= sent, `${connections} of ${sent}`);
+  });
+
+  test("a listener on a socket file counts as one", async () => {
+    await using network = await Network.create();
+    const folder = mkdtempSync("/tmp/lameduck-unix-");
+    try {
+      const [command, ...rest] = network.asPod(
+        initProgram(),
+        "--log",
+        "json",
+        "--floor",
+        "700ms",
+        "--",
+        process.execPath,
+        serverFile,
+        join(folder, "socket"),
+      );
+      const server = new Running(command, rest);
+      await server.line("listening");
+      server.kill("SIGTERM");
+      await server.ended;
+      const report = reportOf(server.stderr);
+      assert.equal(report.reason, "idle");
+      assert.ok(report.hold_ms >= 700);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test("with hardly any memory to be had it holds all the same", { skip: sanitized }, async () => {
+    await using network = await Network.create();
+    // 1.5 MB of addresses: enough for the programs themselves, not for tables of connections.
+    const limit = ["prlimit", "--as=1500000"];
+    const flags = ["--log", "json", "--floor", "500ms", "--grace", "8s", "--reserve", "1s"];
+    const [command, ...rest] = network.asPod(
+      ...limit,
+      initProgram(),
+      ...flags,
+      "--",
+      nativeProgram("witness"),
+      "deaf",
+      "80",
+    );
+    const server = new Running(command, rest);
+    await server.line("ready");
+    const traffic = sender(network, 1, { every: 5, for: 1_000 });
+    traffic.process.stdin?.write("go\n");
+    server.kill("SIGTERM");
+    assert.equal((await server.ended).code, 0);
+    assert.ok(reportOf(server.stderr).hold_ms >= 500, server.stderr);
+  });
+});

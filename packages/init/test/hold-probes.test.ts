@@ -1,0 +1,26 @@
+/** What is no traffic, though it connects. */
+import assert from "node:assert/strict";
+import { afterEach, describe, test } from "node:test";
+import { withoutCompiler } from "./compiled.ts";
+import { Network, senderAddress } from "./network.ts";
+import { pod, reportOf, sender, terminate } from "./pod.ts";
+import { endAll, withoutNamespaces } from "./running.ts";
+
+afterEach(endAll);
+const skip = withoutCompiler || withoutNamespaces;
+
+describe("probes", { skip }, () => {
+  test("probes from an address that was named are no traffic", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "1s", "--ignore-peer", `${senderAddress(1)}/32`]);
+    const prober = sender(network, 1, { every: 200, for: 20_000 });
+    prober.process.stdin?.write("go\n");
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    terminate(server);
+    await server.ended;
+    const report = reportOf(server.stderr);
+    assert.equal(report.connections, 0, server.stderr);
+    assert.equal(report.reason, "idle", server.stderr);
+    assert.ok(report.hold_ms < 10_000, server.stderr);
+  });
+});

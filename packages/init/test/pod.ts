@@ -1,0 +1,76 @@
+/** A pod under lameduck-init and its senders, as the tests of the hold have them. */
+import assert from "node:assert/strict";
+import { fileURLToPath } from "node:url";
+import { initProgram } from "./compiled.ts";
+import type { Network } from "./network.ts";
+import { senderAddress } from "./network.ts";
+import { commandOf, descendantsOf, Running } from "./running.ts";
+
+export const serverFile = fileURLToPath(new URL("server.ts", import.meta.url));
+const senderFile = fileURLToPath(new URL("sender.ts", import.meta.url));
+const restricted =
+  "setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs";
+
+export interface HoldReport {
+  readonly reason: string;
+  readonly because?: string;
+  readonly hold_ms: number;
+  readonly connections: number;
+  readonly requests: number;
+  readonly bytes: number;
+  readonly in_flight: number;
+  readonly probes: number;
+  readonly last_arrival_ms?: number;
+  readonly evidence: readonly string[];
+}
+
+export function reportOf(stderr: string): HoldReport {
+  const line = stderr.split("\n").find((each) => each.includes('"event":"hold-ended"'));
+  assert.ok(line, `no report of a hold in: ${stderr}`);
+  return JSON.parse(line) as HoldReport;
+}
+
+/** The init with a server under it, as the restricted user of a pod and as PID 1 of its own process namespace. */
+export async function pod(
+  network: Network,
+  flags: readonly string[],
+  ...serverArguments: string[]
+): Promise<Running> {
+  const isolate = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"];
+  const server = [process.execPath, serverFile, ...(serverArguments.length > 0 ? serverArguments : ["80"])];
+  // Port 80 needs a capability unless the namespace says otherwise, as container runtimes do.
+  network.inPod("sysctl", "-q", "net.ipv4.ip_unprivileged_port_start=0");
+  const [command, ...rest] = network.asPod(
+    ...isolate,
+    ...restricted.split(" "),
+    initProgram(),
+    "--log",
+    "json",
+    ...flags,
+    "--",
+    ...server,
+  );
+  const running = new Running(command, rest);
+  await running.line("listening");
+  return running;
+}
+
+/** unshare passes no signals on: they go to the init, its only child. */
+export function terminate(running: Running, signal = "SIGTERM"): void {
+  for (const pid of descendantsOf(running.pid)) if (isInit(pid)) process.kill(pid, signal);
+}
+
+export function sender(network: Network, index: number, orders: Record<string, unknown>): Running {
+  const all = { from: senderAddress(index), to: `${network.pod}:80`, every: 20, for: 1_000, ...orders };
+  const [command, ...rest] = network.asSender(process.execPath, senderFile, JSON.stringify(all));
+  return new Running(command, rest, { stdio: ["pipe", "pipe", "inherit"] });
+}
+
+export async function resultOf(running: Running): Promise<{ sent: number; lost: number }> {
+  await running.until(() => running.lines.some((line) => line.startsWith("done ")), "the sender is done");
+  return JSON.parse(running.lines.at(-1)!.slice(5)) as { sent: number; lost: number };
+}
+
+function isInit(pid: number): boolean {
+  return commandOf(pid).includes("lameduck-init");
+}

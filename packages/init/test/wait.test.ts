@@ -1,0 +1,93 @@
+/** `lameduck-init wait`: the same decision from beside the program. */
+import assert from "node:assert/strict";
+import { afterEach, before, describe, test } from "node:test";
+import { initProgram, nativeProgram, withoutCompiler } from "./compiled.ts";
+import { Network } from "./network.ts";
+import { reportOf, resultOf, sender, serverFile, type HoldReport } from "./pod.ts";
+import { Running, endAll, withoutNamespaces } from "./running.ts";
+
+afterEach(endAll);
+const skip = withoutCompiler || withoutNamespaces;
+
+describe("wait", { skip }, () => {
+  // Compiling takes longer than the traffic of a test.
+  before(() => void initProgram());
+
+  async function plainServer(network: Network): Promise<Running> {
+    const [command, ...rest] = network.asPod(process.execPath, serverFile, "80");
+    const server = new Running(command, rest);
+    await server.line("listening");
+    return server;
+  }
+
+  function hook(network: Network, ...flags: string[]): Running {
+    const [command, ...rest] = network.asPod(
+      "unshare",
+      "--mount",
+      "sh",
+      "-c",
+      'mount -t tmpfs none /dev/shm && exec "$0" "$@"',
+      initProgram(),
+      "wait",
+      "--log",
+      "json",
+      ...flags,
+    );
+    return new Running(command, rest);
+  }
+
+  test("returns when traffic has gone, with the server untouched", async () => {
+    await using network = await Network.create();
+    await plainServer(network);
+    const traffic = sender(network, 1, { every: 20, for: 3_000 });
+    traffic.process.stdin?.write("go\n");
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const waiting = hook(network);
+    assert.equal((await waiting.ended).code, 0);
+    assert.equal((await resultOf(traffic)).lost, 0);
+    const report = reportOf(waiting.stderr);
+    assert.equal(report.reason, "quiet");
+    assert.ok(report.hold_ms > 2_000, waiting.stderr);
+  });
+
+  test("ends at once where nothing listens: the app is dead", async () => {
+    await using network = await Network.create();
+    const waiting = hook(network);
+    assert.equal((await waiting.ended).code, 0);
+    const report = reportOf(waiting.stderr);
+    assert.equal(report.because, "nothing listens");
+    assert.ok(report.hold_ms < 1_000);
+  });
+
+  test("ends soon where the app accepts nothing any more: it hangs", async () => {
+    await using network = await Network.create();
+    const [command, ...rest] = network.asPod(nativeProgram("witness"), "deaf", "80");
+    const deaf = new Running(command, rest);
+    await deaf.line("ready");
+    const probing = sender(network, 1, { every: 300, for: 1_500 });
+    probing.process.stdin?.write("go\n");
+    const waiting = hook(network, "--grace", "60s");
+    assert.equal((await waiting.ended).code, 0);
+    const report = reportOf(waiting.stderr);
+    assert.match(report.because ?? "", /does not accept/);
+    assert.ok(report.hold_ms < 15_000, waiting.stderr);
+  });
+
+  test("a hook that is run again has only what the first run left", async () => {
+    await using network = await Network.create();
+    await plainServer(network);
+    const both = `mount -t tmpfs none /dev/shm; "$0" "$@"; "$0" "$@"`;
+    const flags = ["wait", "--log", "json", "--policy", "fixed", "--delay", "1s", "--floor", "1s"];
+    const [command, ...rest] = network.asPod("unshare", "--mount", "sh", "-c", both, initProgram(), ...flags);
+    const begun = performance.now();
+    const twice = new Running(command, rest);
+    assert.equal((await twice.ended).code, 0);
+    const [first, second] = twice.stderr
+      .split("\n")
+      .filter((line) => line.includes("hold-ended"))
+      .map((line) => JSON.parse(line) as HoldReport);
+    assert.ok(first!.hold_ms >= 1_000, twice.stderr);
+    assert.ok(second!.hold_ms < 900, twice.stderr);
+    assert.ok(performance.now() - begun < 5_000);
+  });
+});
