@@ -62,6 +62,16 @@ describe("files that vegeta wrote", () => {
     );
   });
 
+  it("believes a header such as x-pod-name, after the surer ones", async (t) => {
+    const text = await readFile(golden("vegeta.jsonl"), "utf8");
+    const { records } = await readText(
+      t,
+      text.replaceAll('"Connection"', '"X-Pod-Name":["web-9"],"Connection"'),
+    );
+    const pods = Object.groupBy(records, ({ pod }) => pod ?? "none");
+    assert.deepEqual([pods["web-1"]?.length, pods["web-2"]?.length, pods["web-9"]?.length], [2, 2, 2]);
+  });
+
   it("names the command for its binary form", async () => {
     await assert.rejects(read(golden("vegeta.bin")), {
       code: "LAMEDUCK_REQUESTS_UNKNOWN_FORMAT",

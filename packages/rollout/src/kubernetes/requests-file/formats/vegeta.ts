@@ -1,16 +1,9 @@
+import { claimHeaders } from "../../../load/answer.ts";
 import { BadLine, quoted } from "../bad-line.ts";
 import { CsvRecords } from "../csv.ts";
-import { asCount, asObject, asText, readObject, type JsonObject } from "../json.ts";
+import { asCount, asObject, asText, readObject } from "../json.ts";
 import type { Parser, ParserContext, ToldRequest } from "../request.ts";
 import { readTime } from "../time.ts";
-
-/** The headers that tell who answered, as Go writes their names. */
-type TellingHeader = "X-Lameduck-Pod" | "X-Lameduck-Upstream";
-
-const headerPatterns: Readonly<Record<TellingHeader, RegExp>> = {
-  "X-Lameduck-Pod": /^X-Lameduck-Pod: *([^\r\n]*)/m,
-  "X-Lameduck-Upstream": /^X-Lameduck-Upstream: *([^\r\n]*)/m,
-};
 
 /** What both of vegeta's readable forms hold. */
 interface Result {
@@ -23,7 +16,8 @@ interface Result {
   /** Base64. */
   readonly body: string;
   readonly url: string;
-  readonly header: (name: TellingHeader) => string;
+  /** The answer's headers; names in any case. */
+  readonly headers: Iterable<readonly [name: string, value: string]>;
 }
 
 /** `vegeta encode` (JSON lines, its default). */
@@ -32,7 +26,6 @@ export function vegetaJson(context: ParserContext): Parser {
     line: (text, line) => {
       if (text.trim() === "") return;
       const result = readObject(text, line);
-      const headers = asObject(result["headers"]);
       context.emit(
         told({
           begun: readTime(asText(result["timestamp"]), line, context.zone).at,
@@ -42,17 +35,14 @@ export function vegetaJson(context: ParserContext): Parser {
           error: asText(result["error"]),
           body: asText(result["body"]),
           url: asText(result["url"]),
-          header: (name) => headerOf(headers, name),
+          headers: Object.entries(asObject(result["headers"])).map(
+            ([name, values]) => [name, Array.isArray(values) ? asText(values[0]) : ""] as const,
+          ),
         }),
       );
     },
     end: () => undefined,
   };
-}
-
-function headerOf(headers: JsonObject, name: string): string {
-  const values = headers[name];
-  return Array.isArray(values) ? asText(values[0]) : "";
 }
 
 /**
@@ -69,7 +59,6 @@ export function vegetaCsv(context: ParserContext): Parser {
         throw new BadLine(line, `${quoted(text(index))} in column ${index + 1} is not a ${name}`);
       return Number(text(index));
     };
-    let headers: string | undefined;
     context.emit(
       told({
         begun: readTime(text(0), line, context.zone).at,
@@ -79,17 +68,36 @@ export function vegetaCsv(context: ParserContext): Parser {
         error: text(5),
         body: text(6),
         url: text(10),
-        header: (name) => {
-          headers ??= Buffer.from(text(11), "base64").toString("latin1");
-          return headerPatterns[name].exec(headers)?.[1] ?? "";
-        },
+        headers: headerLines(text(11)),
       }),
     );
   });
   return { line: (text, number) => records.line(text, number), end: () => records.end() };
 }
 
-function told({ begun, latency, code, bytesIn, error, body, url, header }: Result): ToldRequest {
+function headerLines(base64: string): (readonly [string, string])[] {
+  return Buffer.from(base64, "base64")
+    .toString("latin1")
+    .split("\r\n")
+    .map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()] as const);
+}
+
+/** Surest first: the app's own word, the proxy's, what somebody calls the pod. */
+function answeredBy(headers: Result["headers"]): Pick<ToldRequest, "pod" | "upstream"> {
+  const named = new Map<string, string>();
+  for (const [name, value] of headers)
+    if (name.startsWith("X-") || name.startsWith("x-")) named.set(name.toLowerCase(), value);
+  const pod = named.get("x-lameduck-pod");
+  const upstream = named.get("x-lameduck-upstream");
+  if (pod) return { pod };
+  if (upstream) return { upstream };
+  const claim = claimHeaders
+    .map((name) => named.get(name))
+    .find((value) => value !== undefined && value !== "");
+  return claim === undefined ? {} : { pod: claim };
+}
+
+function told({ begun, latency, code, bytesIn, error, body, url, headers }: Result): ToldRequest {
   // Go's client puts method and URL before what failed up to the answer's head; what failed in the body stands alone.
   const inBody = code === 0 && error !== "" && !/^[A-Za-z]+ "/.test(error);
   return {
@@ -100,7 +108,6 @@ function told({ begun, latency, code, bytesIn, error, body, url, header }: Resul
     error,
     answerBegun: inBody,
     received: bytesIn > 0 ? bytesIn : Math.floor((body.replace(/=+$/, "").length * 3) / 4),
-    pod: header("X-Lameduck-Pod") || undefined,
-    upstream: header("X-Lameduck-Upstream") || undefined,
+    ...answeredBy(headers),
   };
 }
