@@ -35,13 +35,16 @@ export function supports(library: string, protocol: Protocol): boolean {
   return protocol !== "grpc" || callers.has(library);
 }
 
-/** In the order of interest: ours, then the others at their best, then as shipped. */
+/** Those in which libraries differ by more than how they end connections come first. */
+const order: readonly Protocol[] = ["http", "ws", "h2c", "sse", "grpc", "https", "h2"];
+
+/** In the order of interest: ours, then the others at their best, then as shipped; protocol by protocol. */
 export function allCells(): Cell[] {
   const cells = (libraries: readonly string[], configuration: Configuration): Cell[] =>
-    libraries.flatMap((library) =>
-      protocols
-        .filter((protocol) => supports(library, protocol))
-        .map((protocol) => ({ protocol, library, configuration })),
+    order.flatMap((protocol) =>
+      libraries
+        .filter((library) => supports(library, protocol))
+        .map((library) => ({ protocol, library, configuration })),
     );
   return [...cells([ours], "default"), ...cells(peers, "best"), ...cells(peers, "default")];
 }

@@ -59,8 +59,10 @@ async function measureAll(cells: readonly Cell[]): Promise<void> {
     rollouts: Number(values.rollouts),
     rps: Number(values.rps),
   };
+  let interrupted = false;
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => (interrupted = true));
   for (const cell of cells.filter((one) => !kept.some((known) => same(one, known)))) {
-    if (performance.now() > until) return;
+    if (performance.now() > until || interrupted) return;
     const { protocol, library, configuration } = cell;
     try {
       const { lost, sent, hold } = await keep(cell, scale, await measure(cell, scale, say));

@@ -62,8 +62,11 @@ function run(words: readonly string[]): Promise<void> {
       // In a pod there always is one, and libraries look for it.
       env: { ...process.env, KUBERNETES_SERVICE_HOST: "198.18.0.1" },
     });
+    const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
+    process.on("SIGTERM", pass).on("SIGINT", pass);
     child.on("error", reject);
     child.on("exit", (code, signal) => {
+      process.off("SIGTERM", pass).off("SIGINT", pass);
       if (code === 0) fulfil();
       else reject(new Error(`the lab ended with ${signal ?? code}`));
     });
