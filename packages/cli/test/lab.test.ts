@@ -72,6 +72,22 @@ test("a server of one's own, with a port of its own, is met where it listens and
   if (!/shared loopback/.test(err)) assert.match(err, /listens on port 3123/);
 });
 
+test("a server that speaks HTTP/2 is loaded over HTTP/2: bare it loses streams, held by --import none", async () => {
+  const server = join(folder, "h2c.cjs");
+  writeFileSync(
+    server,
+    'require("node:http2").createServer((q, r) => r.end("mine")).listen(process.env.PORT, process.env.HOST);\n',
+  );
+  const own = ["--json", "-", "--", "node", server];
+  const { code, out, err } = await run(["lab", "--protocol", "h2c", ...quick, ...own]);
+  assert.equal(code, 0, err);
+  const { remedies, settings } = parseResults(out, "stdout");
+  const [nothing, adaptive] = remedies;
+  assert.deepEqual((settings["load"] as { protocol: string }).protocol, "h2c");
+  assert.ok(nothing && nothing.lost > 0 && nothing.sent > 100);
+  assert.equal(adaptive?.lost, 0, JSON.stringify(adaptive?.lostRequests.slice(0, 5)));
+});
+
 test("--fail-on-loss exits with 1 when something was lost", async () => {
   const { code } = await run(["lab", "--remedies", "nothing", ...quick, "--fail-on-loss"]);
   assert.equal(code, 1);

@@ -46,6 +46,22 @@ const mistakes: [title: string, args: string[], says: RegExp][] = [
     /"magic" is none of nothing.*\[LAMEDUCK_UNKNOWN_REMEDY\]/,
   ],
   ["unknown sender", ["lab", "--senders", "l5:1"], /"l5:1".*\[LAMEDUCK_BAD_OPTION\]/],
+  ["unknown protocol", ["lab", "--protocol", "spdy"], /--protocol.*spdy/],
+  [
+    "protocol that the sample does not speak",
+    ["lab", "--protocol", "h2"],
+    /--protocol: .*\[LAMEDUCK_BAD_OPTION\]/,
+  ],
+  [
+    "proxy that does not speak the protocol",
+    ["lab", "--protocol", "ws", "--senders", "l4:1,l7:1", "--", "node", "server.js"],
+    /"ingress-1": .*l7 does not speak WebSocket.*\[LAMEDUCK_SENDER_PROTOCOL\]/,
+  ],
+  [
+    "slow messages",
+    ["lab", "--protocol", "ws", "--slow-path", "/slow", "--", "node", "server.js"],
+    /slowShare: WebSocket.*\[LAMEDUCK_BAD_LOAD\]/,
+  ],
   ["unknown propagation", ["lab", "--propagation", "telepathy"], /\[LAMEDUCK_UNKNOWN_PROPAGATION\]/],
   ["negative rate", ["lab", "--rps", "-1"], /--rps/],
   ["unknown option", ["lab", "--speed", "9"], /unknown option '--speed'/],
