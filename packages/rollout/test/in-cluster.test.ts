@@ -168,6 +168,11 @@ describe("the program of a pod", () => {
           ({ outcome, sender, connection = 0 }) => outcome === "ok" && sender === "web" && connection > 100,
         ),
       );
+      const now = clock.now() + 10;
+      assert.ok(
+        records.every(({ intended, finished = 0 }) => intended > asked && finished < now),
+        "on the run's clock",
+      );
       assert.equal(child.exitCode, null, "it lingers");
       // The same machine, the same clock: what is corrected would be wrong.
       assert.equal(pod.bounds.correction, 0);
@@ -269,7 +274,7 @@ async function follow(
     await pod.log.close();
     await exited;
   });
-  return { pod, child, cuts };
+  return { pod, child, cuts, clock, asked };
 }
 
 describe("starting", () => {

@@ -1,6 +1,7 @@
 /** Every way a file of another tool's requests can be unfit for the account. The same codes stand in docs/errors.md. */
 export const requestsErrors = {
-  LAMEDUCK_REQUESTS_UNREADABLE: "name a file that exists and may be read, or - for stdin",
+  LAMEDUCK_REQUESTS_UNREADABLE:
+    "name a file that exists and may be read; a pipe would hold up the tool that writes it",
   LAMEDUCK_REQUESTS_UNKNOWN_FORMAT:
     "give what `k6 run --out json=FILE` or `--out csv=FILE` or `vegeta encode` wrote, or the plain form of docs/rollout.md",
   LAMEDUCK_REQUESTS_BAD_LINE:

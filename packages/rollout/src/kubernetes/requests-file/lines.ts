@@ -15,7 +15,7 @@ export interface Lines {
 const longestLine = 64 * 1024 * 1024;
 const chunkSize = 1024 * 1024;
 
-/** Reads a file, or stdin for "-", of any size; unpacks gzip and understands the UTF-16 that PowerShell writes. */
+/** Reads a file of any size; unpacks gzip and understands the UTF-16 that PowerShell writes. */
 export async function* readLines(file: string, signal?: AbortSignal): AsyncGenerator<Lines> {
   try {
     yield* split(decoded(await unpacked(bytesOf(file, signal), file), file), file);
@@ -34,7 +34,7 @@ function wordsOf(error: unknown): string {
 }
 
 function bytesOf(file: string, signal: AbortSignal | undefined): AsyncIterator<Buffer> {
-  const stream = file === "-" ? process.stdin : createReadStream(file, { highWaterMark: chunkSize, signal });
+  const stream = createReadStream(file, { highWaterMark: chunkSize, signal });
   return (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
 }
 

@@ -151,7 +151,6 @@ async function readFile(
 ): Promise<FileRead> {
   collection.counts = noCounts();
   const { counts } = collection;
-  const name = file === "-" ? "stdin" : file;
   let format: RequestsFormat | undefined;
   let parser: Parser | undefined;
   let cut = false;
@@ -172,7 +171,7 @@ async function readFile(
       number = first;
       for (const text of lines) {
         if (!parser && text.trim() !== "") {
-          format = formatOf(text, `${name}:${number}`);
+          format = formatOf(text, `${file}:${number}`);
           parser = formats[format](context);
         }
         cut = feed(parser, text, number, unfinished);
@@ -182,16 +181,16 @@ async function readFile(
     parser?.end();
   } catch (error) {
     throw error instanceof BadLine
-      ? new RequestsError(error.code, `${name}:${error.line}`, error.message)
+      ? new RequestsError(error.code, `${file}:${error.line}`, error.message)
       : error;
   }
   const { first, last, ...rest } = counts;
   if (format === undefined || rest.requests + rest.outside + rest.elsewhere === 0)
-    throw new RequestsError("LAMEDUCK_REQUESTS_EMPTY", name, "holds no request");
-  if (rest.requests === 0) throw nothingLeft(name, collection, first, last);
+    throw new RequestsError("LAMEDUCK_REQUESTS_EMPTY", file, "holds no request");
+  if (rest.requests === 0) throw nothingLeft(file, collection, first, last);
   const { window } = collection;
   return {
-    file: name,
+    file,
     format,
     cut,
     ...rest,
@@ -218,12 +217,12 @@ function formatOf(text: string, place: string): RequestsFormat {
   throw new RequestsError("LAMEDUCK_REQUESTS_UNKNOWN_FORMAT", place, found.unreadable);
 }
 
-function nothingLeft(name: string, collection: Collection, first: number, last: number): RequestsError {
+function nothingLeft(file: string, collection: Collection, first: number, last: number): RequestsError {
   const { counts, window } = collection;
   if (counts.outside === 0 || !window)
     return new RequestsError(
       "LAMEDUCK_REQUESTS_EMPTY",
-      name,
+      file,
       "holds no request to the URLs that are watched",
     );
   const iso = (at: number): string => new Date(at).toISOString();
@@ -231,7 +230,7 @@ function nothingLeft(name: string, collection: Collection, first: number, last: 
   const minutes = Math.round(apart / 60_000);
   return new RequestsError(
     "LAMEDUCK_REQUESTS_OTHER_TIME",
-    name,
+    file,
     `its requests are from ${iso(first)} to ${iso(last)}, the rollout was watched from ${iso(window.from)} to ${iso(window.to)}` +
       (minutes >= 1 ? `: ${Math.floor(minutes / 60)} h ${minutes % 60} min apart` : ""),
   );
