@@ -153,7 +153,7 @@ describe("the program of a pod", () => {
     "sends the load, tells every request, and stays for its log to be read",
     { timeout: 60_000 },
     async (t) => {
-      const { pod, child } = await follow(t, { cutAfter: Infinity });
+      const { pod, child, clock, asked } = await follow(t, { cutAfter: Infinity });
       await until(() => (pod.progress?.finished ?? 0) > 300, "300 requests");
       pod.endAsked();
       child.kill("SIGTERM");
