@@ -6,9 +6,9 @@ import { InClusterError } from "./errors.ts";
 /** A ConfigMap holds 1 MiB. */
 const most = 500_000;
 
-/** The program of the load's pods as one file: the one that was bundled for publishing, else, in a clone, bundled now. */
+/** The program of the load's pods as one file: bundled from these very modules in a clone, where the bundler is, else the published one. */
 export async function loadProgram(): Promise<string> {
-  const text = (await prebuilt()) ?? (await bundled());
+  const text = (await bundled().catch(() => undefined)) ?? (await published());
   if (text.length <= most) return text;
   throw new InClusterError(
     "LAMEDUCK_IN_CLUSTER_NO_PROGRAM",
@@ -17,26 +17,20 @@ export async function loadProgram(): Promise<string> {
   );
 }
 
-async function prebuilt(): Promise<string | undefined> {
-  try {
-    return await readFile(new URL("./load-pod.mjs", import.meta.url), "utf8");
-  } catch {
-    return undefined;
-  }
-}
-
+/** Not the published file first: one from an earlier build would speak to other modules than it was made of. */
 async function bundled(): Promise<string> {
   const input = fileURLToPath(new URL(`./pod/main${extname(import.meta.url)}`, import.meta.url));
+  const { rolldown } = await import("rolldown");
+  await using bundle = await rolldown({ input, platform: "node", logLevel: "silent" });
+  const { output } = await bundle.generate({ format: "esm", minify: true, codeSplitting: false });
+  return output[0].code;
+}
+
+async function published(): Promise<string> {
+  const file = new URL("./load-pod.mjs", import.meta.url);
   try {
-    const { rolldown } = await import("rolldown");
-    await using bundle = await rolldown({ input, platform: "node", logLevel: "silent" });
-    const { output } = await bundle.generate({ format: "esm", minify: true, codeSplitting: false });
-    return output[0].code;
-  } catch (error) {
-    throw new InClusterError(
-      "LAMEDUCK_IN_CLUSTER_NO_PROGRAM",
-      input,
-      error instanceof Error ? error.message : String(error),
-    );
+    return await readFile(file, "utf8");
+  } catch {
+    throw new InClusterError("LAMEDUCK_IN_CLUSTER_NO_PROGRAM", fileURLToPath(file), "there is no such file");
   }
 }
