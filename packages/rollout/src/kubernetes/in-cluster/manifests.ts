@@ -68,9 +68,9 @@ export function jobManifest({ name, image, parallel, longest, grace, avoidNodes 
                 readOnlyRootFilesystem: true,
                 capabilities: { drop: ["ALL"] },
               },
-              // Measured: 60 MB at 600 requests/s; one process cannot use more than a core and a little.
+              // Measured: 85 MB and 8 % of a core at 300 requests/s, 156 MB and 20 % at 2,000/s.
               resources: {
-                requests: { cpu: "100m", memory: "96Mi" },
+                requests: { cpu: "100m", memory: "128Mi" },
                 limits: { memory: "512Mi" },
               },
               volumeMounts: [{ name: "program", mountPath: programFolder, readOnly: true }],
