@@ -16,6 +16,7 @@ const notice = Buffer.from([0, 0, 8, 7, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0
  * stream that has come, and clients know that those they sent after it were not processed and may be sent elsewhere.
  */
 export function askToGo(session: ServerHttp2Session): void {
+  if (session.destroyed) return;
   if (session.encrypted === true) session.goaway();
   // A session's socket refuses to be written to; a method that returns the socket itself gives one that does not.
   else session.socket?.setMaxListeners(session.socket.getMaxListeners()).write(notice);
