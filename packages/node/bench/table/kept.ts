@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { format, resolveConfig } from "prettier";
 import type { RemedyResult } from "@lameduck/rollout";
 import type { Cell } from "./cells.ts";
 import type { Scale } from "./measure.ts";
@@ -64,7 +65,9 @@ export async function keep(cell: Cell, scale: Scale, result: RemedyResult): Prom
     examples: [...examples].map(([kind, sentence]) => `${kind}: ${sentence}`),
   };
   await mkdir(folder, { recursive: true });
-  await writeFile(fileOf(cell), `${JSON.stringify(kept, undefined, 1)}\n`);
+  const file = fileOf(cell);
+  const options = await resolveConfig(file);
+  await writeFile(file, await format(JSON.stringify(kept), { ...options, parser: "json" }));
   return kept;
 }
 
