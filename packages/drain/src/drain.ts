@@ -98,13 +98,19 @@ export class Drain {
     if (this.#terminatedAt === undefined) return { stop: false, until: Infinity, waitingFor: "termination" };
     if (this.#forced) return { stop: true, reason: "forced" };
     const { floor, cap } = this.config;
-    const held = now - this.#terminatedAt;
-    if (held >= cap) return { stop: true, reason: "cap" };
+    // Sums, not differences: what `until` said must be over when it comes, on a clock with fractions too.
+    const floorAt = this.#terminatedAt + floor;
+    const capAt = this.#terminatedAt + cap;
+    if (now >= capAt) return { stop: true, reason: "cap" };
     const wait = this.#wait(now);
-    if (held < floor)
-      return this.#goOn(Math.max(floor, wait ? wait.until() - this.#terminatedAt : 0), "floor");
-    if (wait) return this.#goOn(wait.until() - this.#terminatedAt, wait.for);
-    return { stop: true, reason: this.#reason(this.#terminatedAt + floor) };
+    const goOn = (until: number, waitingFor: Wait): Decision => ({
+      stop: false,
+      until: Math.min(until, capAt),
+      waitingFor,
+    });
+    if (now < floorAt) return goOn(Math.max(floorAt, wait ? wait.until() : floorAt), "floor");
+    if (wait) return goOn(wait.until(), wait.for);
+    return { stop: true, reason: this.#reason(floorAt) };
   }
 
   explain(now: number): Explanation {
@@ -202,10 +208,6 @@ export class Drain {
     const from = this.#terminatedAt ?? now;
     const above = (hold: number): number => Math.log(this.#expectedLoss(from + hold) / budget);
     return from + firstBelow(now - from, Math.log(lossNow / budget), Math.ceil(this.config.cap), above);
-  }
-
-  #goOn(hold: number, waitingFor: Wait): Decision {
-    return { stop: false, until: (this.#terminatedAt ?? 0) + Math.min(hold, this.config.cap), waitingFor };
   }
 
   #reason(floorAt: number): StopReason {

@@ -166,6 +166,24 @@ test("clients that have gone make room for those that are here", () => {
   assert.deepEqual(decision, { stop: true, reason: "quiet" });
 });
 
+test("a wait is over when it said it would be, on a clock with fractions too", () => {
+  const time = fc.double({ min: 0, max: 1e6, noNaN: true });
+  fc.assert(
+    fc.property(anyPolicy, fc.double({ min: 0, max: 20_000, noNaN: true }), time, (policy, floor, at) => {
+      const drain = new Drain(parseConfig({ ...policy, floor }));
+      drain.observe({ type: "termination", at });
+      let now = at;
+      for (let asked = 0; ; asked++) {
+        const decision = drain.decide(now);
+        if (decision.stop) break;
+        assert.ok(asked < 3, "asked again and again");
+        now = decision.until;
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
 test("asking does not change the answer", () => {
   const asked = new Drain(parseConfig());
   const left = new Drain(parseConfig());

@@ -206,10 +206,9 @@ static struct wait wait_of_policy(const struct drain *drain, double now)
 	return content;
 }
 
-static struct decision go_on(const struct drain *drain, double hold, enum waiting_for what)
+static struct decision go_on(double until, double cap_at, enum waiting_for what)
 {
-	double until = drain->terminated_at + fmin(hold, drain->config.cap);
-	return (struct decision){ .stop = false, .until = until, .waiting_for = what };
+	return (struct decision){ .stop = false, .until = fmin(until, cap_at), .waiting_for = what };
 }
 
 static struct decision stop(enum stop_reason reason)
@@ -236,15 +235,15 @@ struct decision drain_decide(const struct drain *drain, double now)
 		return (struct decision){ .stop = false, .until = INFINITY, .waiting_for = WAIT_TERMINATION };
 	if (drain->forced)
 		return stop(STOP_FORCED);
-	double held = now - drain->terminated_at;
-	if (held >= drain->config.cap)
+	/* Sums, not differences: what `until` said must be over when it comes, on a clock with fractions too. */
+	double floor_at = drain->terminated_at + drain->config.floor;
+	double cap_at = drain->terminated_at + drain->config.cap;
+	if (now >= cap_at)
 		return stop(STOP_CAP);
 	struct wait wait = wait_of_policy(drain, now);
-	if (held < drain->config.floor) {
-		double rest = wait.waits ? wait.until - drain->terminated_at : 0;
-		return go_on(drain, fmax(drain->config.floor, rest), WAIT_FLOOR);
-	}
+	if (now < floor_at)
+		return go_on(wait.waits ? fmax(floor_at, wait.until) : floor_at, cap_at, WAIT_FLOOR);
 	if (wait.waits)
-		return go_on(drain, wait.until - drain->terminated_at, wait.what);
-	return stop(reason_after(drain, drain->terminated_at + drain->config.floor));
+		return go_on(wait.until, cap_at, wait.what);
+	return stop(reason_after(drain, floor_at));
 }
