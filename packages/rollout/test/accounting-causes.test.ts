@@ -221,6 +221,17 @@ test("C7: listening and not ready, or ready and not able to answer yet", () => {
   assert.match(lost.sentence, /answered its first request only \d+ ms later/);
 });
 
+test("not C7: no request of the run tells its pod, so that a pod without answers is nothing special", () => {
+  const unnamed = (record: RequestRecord): RequestRecord => {
+    const { pod: _, podKnownBy: __, ...rest } = record;
+    return rest;
+  };
+  const exits = podLife("web-1", { created: 0, opened: 500, ready: 1_000, deleted: 10_000, exited: 10_020 });
+  const lost = unnamed(refused(9_990));
+  const records = [...traffic(2_000, 9_900).map(unnamed), lost];
+  assert.notEqual(only(lost, { podEvents: exits, records }).cause, "C7");
+});
+
 test("not C7: a pod that answered before is overloaded (C8), one that was deleted has left (C1)", () => {
   const records = [
     ...traffic(9_600, 9_900, { pod: "web-2" }),

@@ -34,6 +34,7 @@ export function runFacts(
     return firstFrom(begun, at) - firstFrom(over, at);
   };
   return {
+    tellsPods: recordsOf.size > 0,
     firstAnswer: (life) => traffic(life).firstAnswer,
     cutAccepted: (life, at) => traffic(life).records.some((record) => acceptedAndCut(record, at)),
     inFlight,
