@@ -124,7 +124,7 @@ describe("load from inside the cluster", { skip: reason ?? false }, () => {
   });
 
   it("names what keeps its pods from starting, and leaves nothing", async () => {
-    const load = await InClusterLoad.start(options({ image: "127.0.0.1:1/no-such-image:1" }));
+    const load = await InClusterLoad.start(options({ image: "lameduck.test/No:Such:Image" }));
     await assert.rejects(load.begin(), { code: "LAMEDUCK_IN_CLUSTER_NOT_STARTED", message: /Image/ });
     await load.close();
     await nothingLeft();
