@@ -262,8 +262,10 @@ int run_init(const struct settings *settings, const struct speaker *speaker)
 		say(speaker, SAY_ERROR, "cannot run %s: %s", settings->command[0], strerror(exec_error));
 	if (settings->personality == PERSONALITY_DUMB_INIT && chdir("/") != 0)
 		say(speaker, SAY_DETAIL, "cannot leave the working directory: %s", strerror(errno));
-	if (!settings->no_hold)
+	if (!settings->no_hold) {
 		init.baseline = baseline_read(clock_now());
+		hold_warn(&settings->hold, speaker);
+	}
 	if (settings->dry_run && !exec_error)
 		hold_from_now(&init);
 	while (!init.ended)

@@ -27,6 +27,7 @@ int run_wait(const struct settings *settings, const struct speaker *speaker)
 	double begun = clock_now();
 	/* The kubelet may run a hook again: what is left of the first run's time is all there is. */
 	double earlier = settings->dry_run ? begun : earlier_run_began(begun);
+	hold_warn(&settings->hold, speaker);
 	struct baseline baseline = baseline_of_namespace(begun);
 	hold_begin(&hold, &settings->hold, speaker, &baseline, earlier, begun);
 	for (;;) {

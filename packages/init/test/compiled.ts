@@ -48,6 +48,16 @@ export function initProgram(): string {
   return build("lameduck-init", programSources);
 }
 
+/** A helper of test/native that stands by itself; built with the system's compiler, as musl brings no kernel headers. */
+export function helperProgram(name: string): string {
+  const known = built.get(name);
+  if (known !== undefined) return known;
+  const output = join(buildFolder(), name);
+  compile("cc", ["-O2"], [join(packageRoot, "test/native", `${name}.c`)], output);
+  built.set(name, output);
+  return output;
+}
+
 /** A harness of test/native, linked with everything but main. */
 export function nativeProgram(name: string): string {
   return build(name, () => [...librarySources(), join(packageRoot, "test/native", `${name}.c`)]);

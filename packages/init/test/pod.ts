@@ -31,7 +31,17 @@ export function reportOf(stderr: string): HoldReport {
 }
 
 /** The init with a server under it, as the restricted user of a pod and as PID 1 of its own process namespace. */
-export async function pod(
+export function pod(
+  network: Network,
+  flags: readonly string[],
+  ...serverArguments: string[]
+): Promise<Running> {
+  return podBehind([], network, flags, ...serverArguments);
+}
+
+/** The same, with a command put before it that changes what it can see; still as root, in its own mount namespace. */
+export async function podBehind(
+  before: readonly string[],
   network: Network,
   flags: readonly string[],
   ...serverArguments: string[]
@@ -42,6 +52,7 @@ export async function pod(
   network.inPod("sysctl", "-q", "net.ipv4.ip_unprivileged_port_start=0");
   const [command, ...rest] = network.asPod(
     ...isolate,
+    ...before,
     ...restricted.split(" "),
     initProgram(),
     "--log",
@@ -72,5 +83,5 @@ export async function resultOf(running: Running): Promise<{ sent: number; lost: 
 }
 
 function isInit(pid: number): boolean {
-  return commandOf(pid).includes("lameduck-init");
+  return commandOf(pid).endsWith("/lameduck-init");
 }

@@ -7,6 +7,7 @@
  */
 import { Agent, request, type RequestOptions } from "node:http";
 import { once } from "node:events";
+import { connect } from "node:net";
 
 interface Orders {
   readonly from: string;
@@ -15,6 +16,8 @@ interface Orders {
   readonly every: number;
   readonly for: number;
   readonly pooled?: boolean;
+  /** Lets the server close first, as kubelets do. */
+  readonly patient?: boolean;
   /** ms that the server shall take for each. */
   readonly delay?: number;
 }
@@ -51,6 +54,7 @@ const timer = setInterval(
 );
 
 async function send(): Promise<void> {
+  if (orders.patient) return sendPatiently();
   await new Promise<void>((resolve) => {
     const call = request(options, (response) => response.resume().on("end", resolve));
     call.on("error", () => {
@@ -58,6 +62,19 @@ async function send(): Promise<void> {
       resolve();
     });
     call.end();
+  });
+}
+
+function sendPatiently(): Promise<void> {
+  return new Promise((resolve) => {
+    const to = { host, port: Number(port), localAddress: orders.from, allowHalfOpen: true };
+    const socket = connect(to, () =>
+      socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+    );
+    socket.on("end", () => socket.end());
+    socket.on("error", () => lost++);
+    socket.on("close", () => resolve());
+    socket.resume();
   });
 }
 

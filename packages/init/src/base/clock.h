@@ -3,5 +3,7 @@
 
 /* Milliseconds of a clock that never jumps. */
 double clock_now(void);
+/* ms of processor time that this program has used. */
+double clock_used(void);
 
 #endif

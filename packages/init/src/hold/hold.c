@@ -1,8 +1,10 @@
 #include "hold.h"
 
+#include "../kernel/namespace.h"
 #include "report.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +17,27 @@ static const double fresh_for = 20;
 static const double trace_interval = 1000;
 static const double patience_with_pools = 500;
 static const double between_requests = 10;
+
+/* Set in every container of Kubernetes: elsewhere the host's network is nothing to be told of before it matters. */
+static bool in_kubernetes(void)
+{
+	return getenv("KUBERNETES_SERVICE_HOST") != NULL;
+}
+
+static void warn_of_host_network(const struct hold_settings *settings, const struct speaker *speaker)
+{
+	if (is_host_network() && settings->traffic.ports.count == 0)
+		say(speaker, SAY_WARNING,
+		    "this is the host's network, where sockets and counters are those of the whole node: name our ports with "
+		    "--port; without it only listeners of processes that can be seen from here are watched, and where there "
+		    "are none only the floor is held");
+}
+
+void hold_warn(const struct hold_settings *settings, const struct speaker *speaker)
+{
+	if (in_kubernetes())
+		warn_of_host_network(settings, speaker);
+}
 
 void hold_begin(struct hold *hold, const struct hold_settings *settings, const struct speaker *speaker,
 		const struct baseline *baseline, double terminated_at, double now)
@@ -32,10 +55,8 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 	drain_observe(&hold->drain, (struct observation){ .type = SEEN_TERMINATION, .at = terminated_at });
 	hold->decision = drain_decide(&hold->drain, now);
 	hold->order_events = order_watch(&settings->order);
-	if (hold->traffic.host_network && settings->traffic.ports.count == 0)
-		say(speaker, SAY_WARNING,
-		    "this is the host's network: name our ports with --port, as counters and sockets of the whole node "
-		    "are seen here");
+	if (!in_kubernetes())
+		warn_of_host_network(settings, speaker);
 }
 
 void hold_descriptors(const struct hold *hold, double now, int descriptors[HOLD_DESCRIPTORS])

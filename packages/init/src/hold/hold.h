@@ -32,6 +32,9 @@ struct hold {
 
 enum { HOLD_DESCRIPTORS = 2 };
 
+/* At the start of the program: what will make holds worse than they could be. */
+void hold_warn(const struct hold_settings *settings, const struct speaker *speaker);
+
 /* `terminated_at`: when the termination began, from where the decision counts; `now`, or earlier where a hook is run again. */
 void hold_begin(struct hold *hold, const struct hold_settings *settings, const struct speaker *speaker,
 		const struct baseline *baseline, double terminated_at, double now);

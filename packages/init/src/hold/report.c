@@ -72,9 +72,10 @@ static void fields_of_end(const struct hold *hold, char *buffer, size_t size, do
 		add(&text, ",\"last_arrival_ms\":%.0f", traffic->last_arrival - hold->began);
 	if (!isnan(traffic->rate_before))
 		add(&text, ",\"rate_before\":%.3g", traffic->rate_before);
-	add(&text, ",\"evidence\":[\"");
+	const char *quote = traffic->evidence ? "\"" : "";
+	add(&text, ",\"evidence\":[%s", quote);
 	add_evidence(&text, traffic->evidence, "\",\"");
-	add(&text, "\"]");
+	add(&text, "%s]", quote);
 }
 
 void report_end(const struct hold *hold, const char *and_then, double now)
@@ -95,7 +96,7 @@ void report_end(const struct hold *hold, const char *and_then, double now)
 		    format_duration(floor(now - traffic->last_arrival), duration, sizeof duration));
 	add(&text, ", %.0f in flight, %zu open; %s", traffic->in_flight, traffic->open, and_then);
 	if (!traffic->evidence)
-		add(&text, " (no evidence: neither /proc/net nor sock_diag can be read, so only the floor was held)");
+		add(&text, " (no evidence: neither /proc/net nor sock_diag tells of our ports, so only the floor was held)");
 	fields_of_end(hold, fields, sizeof fields, now);
 	say_with(hold->speaker, SAY_NOTE, fields, line);
 }

@@ -51,6 +51,7 @@ static void find_own_by_process(struct listeners *listeners, const struct port_l
 	if (find_owned_sockets(inodes, listeners->count, owned))
 		for (size_t i = 0; i < listeners->count; i++)
 			found += owned[i];
+	listeners->attributed = found > 0;
 	for (size_t i = 0; i < listeners->count; i++)
 		if ((found == 0 || owned[i]) && !port_listed(ignored, listeners->all[i].port))
 			set(listeners->own_ports, listeners->all[i].port);

@@ -25,6 +25,7 @@ struct listeners {
 	size_t count;
 	size_t own_count;
 	uint32_t backlog; /* of our own */
+	bool attributed; /* own_ports are known by the processes that hold them */
 	uint64_t inode_sum; /* tells whether another look at who owns them is due */
 	uint8_t own_ports[65536 / 8];
 	uint8_t any_ports[65536 / 8];

@@ -20,6 +20,7 @@ static const uint32_t open_states = 1u << STATE_ESTABLISHED | 1u << STATE_FIN_WA
 static const double dump_interval = 1000;
 /* At 400 times its own cost between two, dumps take a quarter percent of a core however many connections there are. */
 static const double dump_share = 400;
+static const double blind_interval = 2000;
 /* While a request is in flight: ms, and times the cost of a dump. */
 static const double soon = 100;
 static const double stuck_after = 3000;
@@ -28,6 +29,7 @@ static const uint64_t small = 2048;
 /* ms that an empty probe takes at most on a busy machine, and one that the program answers. */
 static const double moment = 250;
 static const double longest_probe = 1000;
+static const double time_wait = 60000;
 
 void traffic_observe(struct traffic *traffic, enum observation_type type, double at, const char *name, double value)
 {
@@ -60,9 +62,15 @@ void traffic_begin(struct traffic *traffic, const struct traffic_settings *setti
 	traffic->undecided_until = -INFINITY;
 	traffic->probes.ignored = settings->ignored_peers;
 	traffic->host_network = is_host_network();
+	traffic->events = -1;
 	talkers_init(&traffic->talkers);
 	if (listeners_read(&traffic->listeners, &settings->ports, &settings->ignored_ports))
 		traffic->evidence |= EVIDENCE_SOCKETS;
+	if (traffic->host_network && settings->ports.count == 0 && !traffic->listeners.attributed) {
+		/* The sockets of a whole node: what is ours among them nobody can tell. */
+		traffic->evidence = 0;
+		return;
+	}
 	traffic->events = subscribe_to_destroyed();
 	if (traffic->events >= 0)
 		traffic->evidence |= EVIDENCE_EVENTS | EVIDENCE_DIAG;
@@ -96,7 +104,11 @@ static void decide(struct traffic *traffic, const struct tcp_row *row, struct co
 			traffic->undecided_until = fmax(traffic->undecided_until, until);
 		return;
 	}
-	traffic_arrive_from(traffic, &row->peer, connection->undecided_since);
+	/* Without events dumps name a few by chance, who would look like senders that hardly ever come. */
+	if (traffic->evidence & EVIDENCE_EVENTS)
+		traffic_arrive_from(traffic, &row->peer, connection->undecided_since);
+	else
+		traffic_arrive(traffic, "unknown", connection->undecided_since);
 	connection->undecided_since = NAN;
 }
 
@@ -162,30 +174,25 @@ static void take_open(void *context, const struct tcp_row *row)
 }
 
 /* A connection from its beginning to its end. */
-static void take_whole(struct traffic *traffic, const struct tcp_row *row, double at)
+static void take_whole(struct traffic *traffic, const struct tcp_row *row, double at, double ended_at)
 {
 	/* The end of the peer's data counts as a byte: one that sent nothing asked for nothing. */
 	bool empty = row->has_info && row->bytes_received <= 1;
-	bool regular = row->bytes_received < small && probes_note(&traffic->probes, &row->peer, clock_now());
+	bool regular = row->bytes_received < small && probes_note(&traffic->probes, &row->peer, ended_at);
 	if (empty || regular)
 		traffic->probes_seen++;
 	else
 		traffic_arrive_from(traffic, &row->peer, at);
 }
 
-/* A connection that has ended: the only trace of one that was opened and closed between two dumps. */
-static void take_ended(void *context, const struct tcp_row *row)
+static void take_end(struct traffic *traffic, const struct tcp_row *row, double ended_at)
 {
-	struct traffic *traffic = context;
-	traffic->ended++;
-	if (!listens_any(&traffic->listeners, row->local_port))
-		return;
 	struct connection *known = connections_find(&traffic->connections, row);
 	bool own = listens_own(&traffic->listeners, row->local_port) && !probes_ignore(&traffic->probes, &row->peer);
 	bool decided = known && isnan(known->undecided_since);
-	double at = known ? known->undecided_since : clock_now();
+	double at = known ? known->undecided_since : ended_at;
 	traffic->answered = traffic->answered || (own && row->bytes_sent > (known ? known->sent : 0));
-	if (own)
+	if (own && row->has_info)
 		traffic->bytes += (double)(row->bytes_received - (known ? known->bytes : 0));
 	if (known)
 		connections_remove(&traffic->connections, known);
@@ -193,9 +200,31 @@ static void take_ended(void *context, const struct tcp_row *row)
 	else if (row->peer_port != 0)
 		traffic->unnamed--;
 	if (own && !decided && row->peer_port != 0)
-		take_whole(traffic, row, at);
+		take_whole(traffic, row, at, ended_at);
 	else if (!known)
 		traffic->ignored += probes_ignore(&traffic->probes, &row->peer);
+}
+
+/* A connection that has ended: the only trace of one that was opened and closed between two dumps. */
+static void take_ended(void *context, const struct tcp_row *row)
+{
+	struct traffic *traffic = context;
+	traffic->ended++;
+	if (listens_any(&traffic->listeners, row->local_port))
+		take_end(traffic, row, clock_now());
+}
+
+/* Where no event tells it, the end of a connection that our side closed still shows for a minute. */
+static void take_without_events(void *context, const struct tcp_row *row)
+{
+	struct traffic *traffic = context;
+	if (row->state != STATE_TIME_WAIT) {
+		take_open(context, row);
+		return;
+	}
+	double at = clock_now() - (time_wait - row->expires);
+	if (traffic->generation > 1 && at > traffic->dumped && listens_any(&traffic->listeners, row->local_port))
+		take_end(traffic, row, at);
 }
 
 static void read_events(struct traffic *traffic)
@@ -204,12 +233,29 @@ static void read_events(struct traffic *traffic)
 		traffic->missed_events = true;
 }
 
+static void unix_arrived(void *context, const char *path)
+{
+	struct traffic *traffic = context;
+	char name[UNIX_PATH + 8];
+	snprintf(name, sizeof name, "unix:%s", path);
+	traffic_arrive(traffic, name, clock_now());
+}
+
+/* By sampling, as often as it is cheap: a connection that is over within a glance is not seen. */
+static void look_at_unix_sockets(struct traffic *traffic)
+{
+	traffic->unix_before = traffic->unix_now;
+	unix_sockets_read(&traffic->unix_now, &traffic->unix_before, unix_arrived, traffic);
+}
+
 void traffic_glance(struct traffic *traffic, double now)
 {
 	uint64_t opened;
 	tell_before(traffic, now);
 	/* Events first: a connection that comes and goes between the two reads is then named a moment later, not never. */
 	read_events(traffic);
+	if (traffic->unix_now.listener_count > 0)
+		look_at_unix_sockets(traffic);
 	if (!(traffic->evidence & EVIDENCE_COUNTERS) || !read_passive_opens(&opened))
 		return;
 	if (opened != traffic->opened) {
@@ -217,14 +263,6 @@ void traffic_glance(struct traffic *traffic, double now)
 		traffic->last_opened = now;
 		traffic->opened = opened;
 	}
-}
-
-static void unix_arrived(void *context, const char *path)
-{
-	struct traffic *traffic = context;
-	char name[UNIX_PATH + 8];
-	snprintf(name, sizeof name, "unix:%s", path);
-	traffic_arrive(traffic, name, traffic->dumped);
 }
 
 static void watch_backlog(struct traffic *traffic, double now)
@@ -238,29 +276,33 @@ static void watch_backlog(struct traffic *traffic, double now)
 	traffic->answered = false;
 }
 
-void traffic_dump(struct traffic *traffic, double now)
+static void look_at_sockets(struct traffic *traffic, double now)
 {
-	double begun = clock_now();
-	bool first = traffic->generation == 0;
-	traffic->generation++;
+	const struct traffic_settings *settings = traffic->settings;
 	traffic->busy = 0;
 	traffic->pools_busy = 0;
 	traffic->open = 0;
-	const struct traffic_settings *settings = traffic->settings;
-	if (!first)
+	if (traffic->generation > 1)
 		listeners_read(&traffic->listeners, &settings->ports, &settings->ignored_ports);
 	if (!(traffic->evidence & EVIDENCE_DIAG) || !dump_sockets(open_states, true, take_open, traffic)) {
 		traffic->evidence &= ~(unsigned)(EVIDENCE_DIAG | EVIDENCE_EVENTS);
-		read_proc_tcp(open_states, take_open, traffic);
+		read_proc_tcp(open_states | 1u << STATE_TIME_WAIT, take_without_events, traffic);
 	}
 	connections_sweep(&traffic->connections, traffic->generation);
 	watch_backlog(traffic, now);
-	if (first) {
+}
+
+void traffic_dump(struct traffic *traffic, double now)
+{
+	double begun = clock_used();
+	bool first = traffic->generation == 0;
+	traffic->generation++;
+	if (traffic->evidence & EVIDENCE_SOCKETS)
+		look_at_sockets(traffic, now);
+	if (first)
 		unix_sockets_read(&traffic->unix_now, NULL, NULL, NULL);
-	} else {
-		traffic->unix_before = traffic->unix_now;
-		unix_sockets_read(&traffic->unix_now, &traffic->unix_before, unix_arrived, traffic);
-	}
+	else
+		look_at_unix_sockets(traffic);
 	weigh_talkers(traffic, now);
 	read_events(traffic);
 	weigh_unnamed(traffic, now);
@@ -269,8 +311,13 @@ void traffic_dump(struct traffic *traffic, double now)
 		traffic_observe(traffic, SEEN_IN_FLIGHT, now, NULL, in_flight - traffic->in_flight);
 	traffic->in_flight = in_flight;
 	traffic->dumped = now;
-	traffic->dump_cost = clock_now() - begun;
-	traffic->next_dump = now + fmax(dump_interval, dump_share * traffic->dump_cost);
+	/* Not the time that has passed: a busy machine would make dumps rare. */
+	traffic->dump_cost = clock_used() - begun;
+	double pause = dump_share * traffic->dump_cost;
+	/* Where dumps are all that names anybody they may take up to 2 % of a core. */
+	if (!(traffic->evidence & EVIDENCE_EVENTS))
+		pause = fmin(pause, blind_interval);
+	traffic->next_dump = now + fmax(dump_interval, pause);
 }
 
 void traffic_dump_soon(struct traffic *traffic)

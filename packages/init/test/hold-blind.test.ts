@@ -1,0 +1,169 @@
+/** What is left where less can be seen: no sock_diag, no /proc, a read-only root, the host's network, sockets that are files. */
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, test } from "node:test";
+import { helperProgram, initProgram, nativeProgram, sanitized, withoutCompiler } from "./compiled.ts";
+import { Network, senderAddress } from "./network.ts";
+import { pod, podBehind, reportOf, resultOf, sender, serverFile, terminate } from "./pod.ts";
+import { endAll, Running, withoutNamespaces } from "./running.ts";
+
+afterEach(endAll);
+const skip = withoutCompiler || withoutNamespaces;
+
+/** Runs `script` in the container's own mount namespace, and then what follows. */
+const after = (script: string): string[] => ["sh", "-c", `${script} && exec "$@"`, "after"];
+
+describe("where less can be seen", { skip }, () => {
+  test("uid 65534, no capability, no new privileges, a read-only root: everything is seen all the same", async () => {
+    await using network = await Network.create();
+    const readOnly = after("mount -o remount,bind,ro / && ! touch /lameduck-was-here 2>/dev/null");
+    const server = await podBehind(readOnly, network, []);
+    const traffic = sender(network, 1, { every: 20, for: 2_500 });
+    traffic.process.stdin?.write("go\n");
+    terminate(server);
+    assert.equal((await resultOf(traffic)).lost, 0);
+    assert.equal((await server.ended).code, 0);
+    const report = reportOf(server.stderr);
+    assert.equal(report.reason, "quiet");
+    assert.deepEqual(report.evidence, ["counters", "sockets", "tcp-info", "events"]);
+  });
+
+  test("without sock_diag: counters and /proc/net/tcp", async () => {
+    await using network = await Network.create();
+    const server = await podBehind([helperProgram("without_netlink")], network, []);
+    const traffic = sender(network, 1, { every: 20, for: 3_000 });
+    traffic.process.stdin?.write("go\n");
+    terminate(server);
+    assert.equal((await resultOf(traffic)).lost, 0);
+    await server.ended;
+    const report = reportOf(server.stderr);
+    assert.deepEqual(report.evidence, ["counters", "sockets"]);
+    assert.equal(report.reason, "quiet");
+    assert.ok(report.connections > 50, server.stderr);
+  });
+
+  test("without sock_diag probes are told apart, too", async () => {
+    await using network = await Network.create();
+    const flags = ["--floor", "1s", "--ignore-peer", `${senderAddress(1)}/32`];
+    const server = await podBehind([helperProgram("without_netlink")], network, flags);
+    const prober = sender(network, 1, { every: 200, for: 30_000, patient: true });
+    prober.process.stdin?.write("go\n");
+    await server.line("served");
+    terminate(server);
+    await server.ended;
+    const report = reportOf(server.stderr);
+    assert.notEqual(report.reason, "cap", server.stderr);
+    assert.ok(report.hold_ms < 15_000, server.stderr);
+  });
+
+  // A program built with the sanitizers reads /proc/self/maps before it begins.
+  test("where nothing can be read: the floor, and one line that says so", { skip: sanitized }, async () => {
+    await using network = await Network.create();
+    const blind = [helperProgram("without_netlink"), ...after("mount -t tmpfs none /proc")];
+    const server = await podBehind(blind, network, ["--floor", "700ms"]);
+    const traffic = sender(network, 1, { every: 50, for: 300 });
+    traffic.process.stdin?.write("go\n");
+    assert.equal((await resultOf(traffic)).lost, 0);
+    // No /proc to find the init by: its parent is asked for, which has but one child.
+    terminate(server);
+    assert.equal((await server.ended).code, 0);
+    const report = reportOf(server.stderr);
+    assert.deepEqual(report.evidence, []);
+    assert.ok(report.hold_ms >= 700 && report.hold_ms < 5_000, server.stderr);
+    const lines = server.stderr.split("\n").filter((line) => line.includes("only the floor was held"));
+    assert.equal(lines.length, 1, server.stderr);
+  });
+
+  test("/proc that hides the processes of others (hidepid) hides nothing that is needed", async () => {
+    await using network = await Network.create();
+    const server = await podBehind(after("mount -o remount,hidepid=2 /proc"), network, ["--floor", "300ms"]);
+    terminate(server);
+    await server.ended;
+    const report = reportOf(server.stderr);
+    assert.deepEqual(report.evidence, ["counters", "sockets", "tcp-info", "events"]);
+    assert.equal(report.reason, "idle");
+  });
+
+  test("connections to a socket file are traffic", async () => {
+    await using network = await Network.create();
+    const folder = mkdtempSync("/tmp/lameduck-unix-");
+    try {
+      const path = join(folder, "socket");
+      const [command, ...rest] = network.asPod(
+        ...[initProgram(), "--log", "json", "--floor", "300ms", "--", process.execPath, serverFile, path],
+      );
+      const server = new Running(command, rest);
+      await server.line("listening");
+      const program = `
+        const { connect } = require("node:net");
+        const timer = setInterval(() => connect(process.argv[1]).on("error", () => process.exit(1)), 100);
+        setTimeout(() => process.exit(0), 3000);
+        console.log("connecting");`;
+      // In the pod's own network namespace, where the sockets of both ends then are.
+      const [clientCommand, ...clientRest] = network.asPod(process.execPath, "-e", program, path);
+      const client = new Running(clientCommand, clientRest);
+      await client.line("connecting");
+      server.kill("SIGTERM");
+      assert.equal((await client.ended).code, 0, "no connection was refused");
+      await server.ended;
+      const report = reportOf(server.stderr);
+      assert.equal(report.reason, "quiet");
+      assert.ok(report.connections > 5 && report.hold_ms > 2_000, server.stderr);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+const notOfHost = existsSync("/proc/sys/net/core/netdev_budget") ? false : "this is no host's network";
+
+describe("host network", { skip: withoutCompiler || notOfHost }, () => {
+  async function hostServer(...flags: string[]): Promise<Running> {
+    const all = ["--log", "json", "--floor", "300ms", ...flags, "--", process.execPath, serverFile, "0"];
+    const server = new Running(initProgram(), all, {
+      env: { ...process.env, KUBERNETES_SERVICE_HOST: "198.18.0.9" },
+    });
+    await server.line("listening");
+    return server;
+  }
+
+  test("in Kubernetes without --port it says at the start what is missing; listeners of its own processes are watched", async () => {
+    const server = await hostServer();
+    assert.match(server.stderr, /"level":"warning".*the host's network.*--port/);
+    server.kill("SIGTERM");
+    assert.equal((await server.ended).code, 0);
+    // The counters of a node say nothing about one pod.
+    assert.deepEqual(reportOf(server.stderr).evidence, ["sockets", "tcp-info", "events"]);
+  });
+
+  test("with --port there is nothing to say", async () => {
+    const server = await hostServer("--port", "1");
+    server.kill("SIGTERM");
+    await server.ended;
+    assert.doesNotMatch(server.stderr, /the host's network/);
+  });
+
+  test("where none of the node's listeners is seen to be ours only the floor is held", async () => {
+    const flags = ["--log", "json", "--floor", "400ms", "--", nativeProgram("witness"), "signals", "15"];
+    // In a process namespace of its own only the program itself is seen, as in a container.
+    const isolated = ["--pid", "--fork", "--mount-proc", "--kill-child", initProgram(), ...flags];
+    const worker = new Running("unshare", isolated);
+    await worker.line("ready");
+    terminate(worker);
+    await worker.ended;
+    const report = reportOf(worker.stderr);
+    assert.deepEqual(report.evidence, []);
+    assert.ok(report.hold_ms >= 400, worker.stderr);
+  });
+});
+
+describe("pods of their own network", { skip }, () => {
+  test("no word of the host's network", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "100ms"]);
+    terminate(server);
+    await server.ended;
+    assert.doesNotMatch(server.stderr, /the host's network/);
+  });
+});
