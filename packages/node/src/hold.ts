@@ -11,6 +11,8 @@ export interface HoldEnd {
   /** Milliseconds. */
   readonly hold: number;
   readonly blind: number;
+  /** What it says of the environment, for `learn`; undefined where nothing was seen. */
+  readonly lesson: readonly number[] | undefined;
 }
 
 /** The time between SIGTERM and the decision that it is safe to stop: serving, watching, and after a while asking clients to leave. */
@@ -75,6 +77,7 @@ export class Hold {
       explanation: this.#drain.explain(end),
       hold: end - from,
       blind: this.#blind,
+      lesson: this.#drain.lesson(end),
     };
   }
 

@@ -41,4 +41,11 @@ export { probeAgents, type IsProbe, type ProbeOptions, type ProbeRequest } from 
 export type { WatchedServer } from "./servers.ts";
 export type { IsStream, StreamOptions } from "./streams.ts";
 export type { LameduckOptions } from "./settings.ts";
-export { DrainError, type DrainErrorCode, type DrainOptions, type StopReason } from "@lameduck/drain";
+export {
+  DrainError,
+  learn,
+  type DrainErrorCode,
+  type DrainOptions,
+  type Learnt,
+  type StopReason,
+} from "@lameduck/drain";

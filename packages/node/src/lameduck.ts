@@ -50,6 +50,7 @@ export class Lameduck {
   #phase: Phase = "serving";
   #holds: boolean;
   #interrupts = 0;
+  #lesson: readonly number[] | undefined;
   #closed: Promise<ClosedEvent> | undefined;
 
   constructor(servers: readonly unknown[], options: LameduckOptions = {}, manner: Manner = "named") {
@@ -172,6 +173,14 @@ export class Lameduck {
     this.#evidence.acknowledge(consumer);
   }
 
+  /**
+   * From the end of the hold on: what it said of the environment, to be added by `learn()` to what is passed to the next pods as
+   * `learnt`. Undefined before, and where nothing was seen.
+   */
+  lesson(): readonly number[] | undefined {
+    return this.#lesson;
+  }
+
   /** What SIGTERM does. Calling it again changes nothing. */
   terminate(reason = "terminate()"): Promise<ClosedEvent> {
     return this.#begin(reason, 0);
@@ -259,6 +268,7 @@ export class Lameduck {
     if (!this.#isListening() && open + leases === 0) this.#hold.force();
     const end = await holding;
     this.#phase = "closing";
+    this.#lesson = end.lesson;
     this.#holds = false;
     this.#announcer.phase(report.closing(this.#clock.now(), end, this.state().open));
     this.#abort.abort(new Error(`lameduck: closing (${end.reason})`));

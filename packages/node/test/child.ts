@@ -76,6 +76,9 @@ export function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.Pro
 /** The servers may run under another Node than the tests, which use the syntax of the newest: TEST_NODE=/path/to/node22. */
 const nodeUnderTest = process.env["TEST_NODE"] ?? process.execPath;
 
+/** A process may be long in starting where others want the machine as well. */
+const startUp = 90_000;
+
 export async function startScript(
   args: readonly string[],
   env: Record<string, string> = {},
@@ -84,7 +87,7 @@ export async function startScript(
   const child = new Child(spawn(nodeUnderTest, [...args], { env: cleanEnvironment(env), stdio: "pipe" }));
   let gone = false;
   void child.exited.then(() => (gone = true));
-  await child.until(() => ready(child) || gone);
+  await child.until(() => ready(child) || gone, startUp);
   return child;
 }
 
@@ -98,7 +101,7 @@ export async function startCounted(args: readonly string[], env: Record<string, 
   const all = ["--expose-gc", ...args];
   const process = spawn(nodeUnderTest, all, { env: cleanEnvironment(env), stdio });
   const child = new Child(process as ChildProcessWithoutNullStreams);
-  await child.until(() => child.ports.length > 0 || child.process.exitCode !== null);
+  await child.until(() => child.ports.length > 0 || child.process.exitCode !== null, startUp);
   return child;
 }
 
@@ -107,7 +110,7 @@ export async function startStarved(descriptors: number, env: Record<string, stri
   const command = `ulimit -n ${descriptors}; exec "$0" "$@"`;
   const args = ["-c", command, nodeUnderTest, fixture("server.ts")];
   const child = new Child(spawn("sh", args, { env: cleanEnvironment(env), stdio: "pipe" }));
-  await child.until(() => child.ports.length > 0 || child.process.exitCode !== null);
+  await child.until(() => child.ports.length > 0 || child.process.exitCode !== null, startUp);
   return child;
 }
 

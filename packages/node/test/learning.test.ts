@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { lameduck, learn, type Learnt } from "../src/index.ts";
+import { ask } from "./ask.ts";
+import { inPod } from "./child.ts";
+
+/** One termination of a pod that was asked `times` times before. @returns how long it held, and what it taught. */
+async function terminate(
+  times: number,
+  learnt?: Learnt,
+): Promise<{ hold: number; learnt: Learnt | undefined }> {
+  const server = createServer((_request, response) => response.end("ok\n"));
+  const environment = { ...inPod, LAMEDUCK_FLOOR: "0s", LAMEDUCK_CONVERGENCE: "400ms" };
+  const quiet = { log: false, exit: false, signals: false, environment } as const;
+  const duck = lameduck(server, { ...quiet, ...(learnt ? { learnt } : {}) });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  for (let count = 0; count < times; count++) await ask(port);
+  assert.equal(duck.lesson(), undefined, "nothing is taught before the hold is over");
+  let hold = NaN;
+  duck.on("closing", (event) => {
+    if (event.phase === "closing") hold = event.hold;
+  });
+  await duck.terminate();
+  const lesson = duck.lesson();
+  return { hold, learnt: lesson && learn(learnt, lesson) };
+}
+
+test("what quick terminations teach shortens the hold of a pod that was asked once", async () => {
+  let learnt: Learnt | undefined;
+  // Busy pods whose senders were gone at once; their lessons add up.
+  for (let count = 0; count < 8; count++) ({ learnt } = await terminate(300, learnt));
+  assert.equal(learnt?.terminations, 8);
+  const before = await terminate(1);
+  const after = await terminate(1, learnt);
+  assert.ok(after.hold < 0.9 * before.hold, `${before.hold} ms before, ${after.hold} ms after`);
+});
+
+test("a termination without traffic teaches nothing", async () => {
+  assert.equal((await terminate(0)).learnt, undefined);
+});
