@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { gridCells } from "../src/grid/cells.ts";
+import { gridAxes, gridCells, heldOutAxes } from "../src/grid/cells.ts";
 import { playCell, type PlayedCell } from "../src/grid/play.ts";
 import { renderGrid } from "../src/grid/table.ts";
 
@@ -16,6 +16,7 @@ const { values } = parseArgs({
     output: { type: "string", default: new URL("../../../docs/grid.md", import.meta.url).pathname },
     cache: { type: "string" },
     caches: { type: "string" },
+    "held-out": { type: "boolean", default: false },
   },
 });
 const terminations = Number(values.terminations);
@@ -31,7 +32,7 @@ if (values.caches !== undefined) {
   writeFileSync(values.output, renderGrid(values.caches.split(",").flatMap(cached), terminations, seed));
 } else {
   const played = values.cache === undefined ? [] : cached(values.cache);
-  const cells = [...gridCells()].filter(
+  const cells = [...gridCells(values["held-out"] ? heldOutAxes : gridAxes)].filter(
     (cell) => !values.only || values.only.split(",").includes(cell.preset),
   );
   const started = performance.now();

@@ -20,7 +20,7 @@ export function equalSenders(
     endpoints: { ...defaultEndpoints, latency: 0, cacheLag: 0 },
     senders: [{ name: "senders", count, forwarder, share: 1 }],
     traffic: { perPod, arrivals: { kind: "poisson" }, identity: { kind: "sender" }, service: 0 },
-    pod: { watched: 120_000, grace: 120_000, prestop: 0, reserve: 0 },
+    pod: { watched: 120_000, reaction: 0, grace: 120_000, prestop: 0, reserve: 0 },
     ...change,
   };
 }

@@ -42,10 +42,14 @@ export interface PlayedCell extends Cell {
   /** The shortest fixed delay that, tuned to this very cell in hindsight, loses no more than the margin. */
   readonly bestFixed: Point;
   readonly bestQuiet: Point;
+  /** Every delay and every window of the ladder, for a choice over many cells. */
+  readonly fixed: readonly Point[];
+  readonly quiet: readonly Point[];
 }
 
 const lessons = 25;
-const windows = [
+/** Delays and quiet windows, ms. */
+export const ladder = [
   20, 50, 100, 200, 300, 500, 700, 1_000, 1_500, 2_000, 3_000, 5_000, 8_000, 12_000, 20_000, 30_000, 60_000,
 ];
 const unbounded = { grace: gridGrace, reserve: 0, floor: 0 } satisfies DrainOptions;
@@ -66,7 +70,7 @@ export function playCell(cell: Cell, terminations: number, seed: number): Played
     drained("knative", { ...unbounded, policy: "quiet", window: "30s" }),
     wStar(convergence, drainDefaults.lossBudget, gridGrace),
     istio(),
-    ...windows.map((window) => drained(`quiet ${window}`, { ...unbounded, policy: "quiet", window })),
+    ...ladder.map((window) => drained(`quiet ${window}`, { ...unbounded, policy: "quiet", window })),
   ];
   const played = run(scenario, contenders, { seed });
   const points = played.outcomes.map((outcomes) => ({
@@ -89,6 +93,8 @@ export function playCell(cell: Cell, terminations: number, seed: number): Played
     wStar: star,
     istio: exitOnZero,
     bestFixed: bestFixed(played, cell),
+    fixed: ladder.map((delay) => ({ lost: lostAfter(played, cell, delay), hold: delay })),
+    quiet: quiets,
     bestQuiet: quiets
       .filter(({ lost }) => lost <= gridMargins.loss)
       .reduce((best, point) => (point.hold < best.hold ? point : best), { lost: 0, hold: Infinity }),
@@ -97,21 +103,22 @@ export function playCell(cell: Cell, terminations: number, seed: number): Played
 
 /** For Poisson arrivals the loss of a fixed delay is known exactly from the convergence times: bisection finds the shortest. */
 function bestFixed(played: Run, cell: Cell): Point {
-  const each = cell.rate / 1_000 / cell.senders;
-  const times = Array.from({ length: played.scenario.terminations }, (_, index) =>
-    played.world.convergence(index),
-  );
-  const lostAfter = (delay: number): number =>
-    mean(times.map((all) => each * all.reduce((sum, time) => sum + Math.max(0, time - delay), 0)));
-  if (lostAfter(0) <= gridMargins.loss) return { lost: lostAfter(0), hold: 0 };
+  if (lostAfter(played, cell, 0) <= gridMargins.loss) return { lost: lostAfter(played, cell, 0), hold: 0 };
   let low = 0;
   let high = gridGrace;
   for (let step = 0; step < 30; step++) {
     const middle = (low + high) / 2;
-    if (lostAfter(middle) <= gridMargins.loss) high = middle;
+    if (lostAfter(played, cell, middle) <= gridMargins.loss) high = middle;
     else low = middle;
   }
-  return { lost: lostAfter(high), hold: high };
+  return { lost: lostAfter(played, cell, high), hold: high };
+}
+
+function lostAfter({ scenario, world }: Run, { rate, senders }: Cell, delay: number): number {
+  let sum = 0;
+  for (let index = 0; index < scenario.terminations; index++)
+    for (const time of world.convergence(index)) sum += Math.max(0, time - delay);
+  return ((rate / 1_000 / senders) * sum) / scenario.terminations;
 }
 
 function meanConvergence(played: Run, senders: number): number {

@@ -26,6 +26,8 @@ export type RolloutModel =
       readonly maxUnavailable: number;
       /** From a pod's creation to its readiness. */
       readonly ready: Distribution;
+      /** From the endpoint's being listed, with an address and not yet ready, to its readiness: a change of its own, which proxies sync. */
+      readonly listedBefore: Distribution;
     }
   | { readonly kind: "stateful-set"; readonly ready: Distribution };
 
@@ -60,10 +62,15 @@ export interface PooledTraffic {
 export interface PodModel {
   /** Longest history that the policy is shown. */
   readonly watched: number;
+  /** From the deletion until the kubelet begins: the grace period runs from there. */
+  readonly reaction: Distribution;
   readonly grace: number;
   readonly prestop: number;
   readonly reserve: number;
 }
+
+/** Of 14 deletions recorded on Kubernetes 1.36 (e2e/conformance/recordings): 24 to 142 ms until the first hook or signal, half of them below 50. */
+export const usualReaction: Distribution = { lognormal: [50, 120] };
 
 export const defaultEndpoints: EndpointsModel = {
   latency: { lognormal: [15, 40] },

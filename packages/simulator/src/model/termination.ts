@@ -49,6 +49,10 @@ class Termination {
   readonly #hintsAfter: number;
   readonly #losses: Losses = { stale: 0, gone: 0, keepAlive: 0, inFlight: 0 };
   readonly #withDurations: boolean;
+  /** SIGTERM: the kubelet has learnt of the deletion and run the hooks. */
+  readonly #signalAt: number;
+  /** SIGKILL: the grace period begins when the kubelet does. */
+  readonly #deadline: number;
   #next: number;
   #inFlight = 0;
   #connections: number;
@@ -65,6 +69,9 @@ class Termination {
     this.#next = trace.first;
     this.#hintsAfter = contender.hintsAfter ?? Infinity;
     this.#withDurations = scenario.traffic.service !== 0;
+    const reaction = draw(scenario.pod.reaction, random);
+    this.#signalAt = reaction + scenario.pod.prestop;
+    this.#deadline = reaction + scenario.pod.grace;
     this.#connections = (scenario.traffic.pooled?.connections ?? 0) * trace.rates.length;
     let rate = 0;
     let oracle = 0;
@@ -79,20 +86,19 @@ class Termination {
   }
 
   play(): Outcome {
-    const { pod } = this.#scenario;
     this.#scheduleArrival();
     this.#schedulePooledRequest();
-    this.#simulation.at(pod.prestop, () => {
-      this.#stopper.observe({ type: "termination", at: pod.prestop });
+    this.#simulation.at(this.#signalAt, () => {
+      this.#stopper.observe({ type: "termination", at: this.#signalAt });
       this.#ask();
     });
-    this.#simulation.at(pod.grace, () => this.#stop("killed"));
+    this.#simulation.at(this.#deadline, () => this.#stop("killed"));
     while (this.#stoppedAt === undefined) this.#simulation.run(this.#simulation.now + 60_000);
     this.#simulation.run();
     const hold = this.#stoppedAt;
-    const killed = this.#lastEnd > pod.grace || hold >= pod.grace;
+    const killed = this.#lastEnd > this.#deadline || hold >= this.#deadline;
     const losses = this.#losses;
-    const total = killed ? pod.grace : Math.max(hold, this.#lastEnd);
+    const total = killed ? this.#deadline : Math.max(hold, this.#lastEnd);
     return {
       hold,
       reason: this.#reason,
@@ -130,12 +136,12 @@ class Termination {
 
   #begin(): void {
     if (!this.#withDurations) return;
-    const { pod, traffic } = this.#scenario;
+    const { traffic } = this.#scenario;
     const end = this.#simulation.now + draw(traffic.service, this.#random);
     this.#lastEnd = Math.max(this.#lastEnd, end);
     this.#inFlight++;
     this.#stopper.observe({ type: "in-flight", at: this.#simulation.now, change: 1 });
-    if (end > pod.grace) this.#losses.inFlight++;
+    if (end > this.#deadline) this.#losses.inFlight++;
     this.#simulation.at(end, () => this.#end());
   }
 
@@ -191,7 +197,7 @@ class Termination {
   }
 
   #goneAt(): number {
-    return Math.min(this.#scenario.pod.grace, Math.max(this.#stoppedAt ?? Infinity, this.#lastEnd));
+    return Math.min(this.#deadline, Math.max(this.#stoppedAt ?? Infinity, this.#lastEnd));
   }
 
   #expectedLost(hold: number): number {

@@ -116,7 +116,12 @@ function playRollout(scenario: Scenario, random: Random, pods: number): PlayedRo
 function playDeployment(
   simulation: Simulation,
   random: Random,
-  rollout: { maxSurge: number; maxUnavailable: number; ready: Distribution },
+  rollout: {
+    maxSurge: number;
+    maxUnavailable: number;
+    ready: Distribution;
+    listedBefore: Distribution;
+  },
   scenario: Scenario,
   pods: number,
   controller: EndpointSliceController,
@@ -129,7 +134,10 @@ function playDeployment(
   const reconcile = (): void => {
     while (created < replicas && created + (replicas - deleted) < replicas + rollout.maxSurge) {
       created++;
-      simulation.after(draw(rollout.ready, random), becomeReady);
+      const ready = draw(rollout.ready, random);
+      // Listing wakes the proxies before readiness does: the period that a withdrawal waits for has begun by then.
+      simulation.after(Math.max(0, ready - draw(rollout.listedBefore, random)), () => controller.change(-1));
+      simulation.after(ready, becomeReady);
     }
     while (deleted < pods && ready + (replicas - deleted) > replicas - rollout.maxUnavailable)
       remove(deleted++);

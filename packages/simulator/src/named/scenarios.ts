@@ -54,7 +54,7 @@ export const namedScenarios = {
         },
       ],
       traffic: { perPod: 100, service: 0 },
-      pod: { grace: "30s", reserve: 0, watched: "1s" },
+      pod: { reaction: 0, grace: "30s", reserve: 0, watched: "1s" },
     },
   },
   "alb-grace-above-prestop": {
@@ -80,7 +80,7 @@ export const namedScenarios = {
         },
       ],
       traffic: { perPod: 100, service: 0 },
-      pod: { grace: "50s", reserve: "5s", watched: "1s" },
+      pod: { reaction: 0, grace: "50s", reserve: "5s", watched: "1s" },
     },
   },
   "gke-neg": {
@@ -97,6 +97,7 @@ export const namedScenarios = {
       endpoints: { latency: 0, cacheLag: 0 },
       senders: [{ name: "neg", convergence: { uniform: [0, "1.92s"] } }],
       traffic: { total: 100, service: 0 },
+      pod: { reaction: 0 },
     },
   },
   "haproxy-reload": {
@@ -113,7 +114,7 @@ export const namedScenarios = {
       endpoints: { latency: 0, cacheLag: 0 },
       senders: [{ name: "clients", convergence: "12ms" }],
       traffic: { perPod: 1_000, service: 0 },
-      pod: { watched: "1s" },
+      pod: { reaction: 0, watched: "1s" },
     },
   },
 } as const satisfies Record<string, NamedScenario>;

@@ -99,7 +99,13 @@ function compile(file: CheckedScenario, senders: readonly SenderGroup[], place: 
       service: traffic.service,
       ...(pooled ? { pooled } : {}),
     },
-    pod: { watched: pod.watched, grace: pod.grace, prestop: pod.prestop, reserve },
+    pod: {
+      watched: pod.watched,
+      reaction: pod.reaction,
+      grace: pod.grace,
+      prestop: pod.prestop,
+      reserve,
+    },
   };
 }
 
@@ -120,7 +126,13 @@ function rolloutOf({ rollout, replicas }: CheckedScenario, place: Locate): Rollo
       place(["rollout", "maxSurge"]),
       `maxSurge and maxUnavailable both come to 0 of ${replicas} pods: no rollout could begin`,
     );
-  return { kind: "deployment", maxSurge, maxUnavailable, ready: rollout.ready };
+  return {
+    kind: "deployment",
+    maxSurge,
+    maxUnavailable,
+    ready: rollout.ready,
+    listedBefore: rollout.listedBefore,
+  };
 }
 
 function podsOf(share: number | string, replicas: number, round: (value: number) => number): number {

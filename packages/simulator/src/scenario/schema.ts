@@ -2,6 +2,7 @@ import { parseDuration } from "@lameduck/drain";
 import { z } from "zod";
 import type { Distribution } from "../model/distribution.ts";
 import { presets } from "../model/presets.ts";
+import { usualReaction } from "../model/scenario.ts";
 
 /** What a scenario file may say. Durations are "5s", "300ms" or milliseconds; every object refuses unknown keys. */
 const duration = z
@@ -85,6 +86,7 @@ export const scenarioSchema = z.strictObject({
       maxSurge: share.default("25%"),
       maxUnavailable: share.default("25%"),
       ready: distribution.default({ uniform: [2_000, 5_000] }),
+      listedBefore: distribution.default({ uniform: [300, 2_000] }),
     })
     .prefault({}),
   endpoints: z
@@ -130,6 +132,7 @@ export const scenarioSchema = z.strictObject({
       prestop: duration.default(0),
       reserve: duration.optional(),
       watched: duration.default(120_000),
+      reaction: distribution.default(usualReaction),
     })
     .prefault({}),
   /** Your own settings, as for @lameduck/node: played beside the usual remedies. */

@@ -1,0 +1,20 @@
+import { parseArgs } from "node:util";
+import { compareCluster } from "./compare/cluster.ts";
+import { compareLab } from "./compare/lab.ts";
+import { tableOf, type Compared } from "./compare/table.ts";
+
+/**
+ * Reality beside the model at the same parameters: runs of the lab's local stage, made now (some five minutes), and the recorded ones of a real
+ * cluster. Prints tables; exits with 1 if anything disagrees. --only lab or --only cluster does one of them.
+ */
+const { values } = parseArgs({ options: { only: { type: "string" } } });
+const say = (line: string): boolean => process.stderr.write(`${line}\n`);
+const print = (title: string, rows: readonly Compared[]): boolean => {
+  process.stdout.write(`### ${title}\n\n${tableOf(rows)}\n\n`);
+  return rows.every(({ agrees }) => agrees.lost && agrees.hold && agrees.oracle);
+};
+const agree = [
+  values.only === "cluster" || print("The lab's local stage", [...compareLab(say)]),
+  values.only === "lab" || print("A real cluster, as recorded", [...compareCluster(say)]),
+];
+process.exitCode = agree.every(Boolean) ? 0 : 1;
