@@ -9,7 +9,7 @@ import { LoadEngine } from "../src/load/engine.ts";
 import type { Exchange } from "../src/load/exchange.ts";
 import { parseLoad } from "../src/load/plan.ts";
 import { lateness, RecordTable } from "../src/load/records.ts";
-import type { LoadSender } from "../src/load/sender.ts";
+import type { LoadSender, SenderContext } from "../src/load/sender.ts";
 import { random } from "../src/model/random.ts";
 import { L4Sender } from "../src/senders/deciding/l4.ts";
 import { summary } from "./summary.ts";
@@ -74,11 +74,17 @@ class UndiciSender implements LoadSender {
 }
 
 function ours(): LoadSender {
-  const dialer = new Dialer(now, undefined);
-  const sender = new L4Sender(
-    { now, random: random(1), dial: dialer.from(undefined, false), tell: () => undefined, spacing: 0 },
-    { cuts: false },
-  );
+  const dialer = new Dialer(now, parseLoad({ rate: 1 }));
+  const context: SenderContext = {
+    now,
+    random: random(1),
+    dial: dialer.from({ localAddress: undefined, named: false, sessionEnded: () => undefined }),
+    shared: undefined,
+    speaksHttp1: true,
+    tell: () => undefined,
+    spacing: 0,
+  };
+  const sender = new L4Sender(context, { cuts: false });
   const endpoint = { pod: "target", address: "127.0.0.1", port };
   sender.learn({
     sender: "bench",

@@ -75,7 +75,7 @@ test("frames of a server are the same in whatever pieces they come", () => {
   assert.equal(closeCode(Buffer.from([0x03, 0xe9])), 1001);
   assert.equal(closeCode(Buffer.alloc(0)), 1005);
   const frame = clientFrame(1, Buffer.from("hello"));
-  const unmasked = [...frame.subarray(6)].map((byte, index) => byte ^ frame[2 + (index & 3)]);
+  const unmasked = [...frame.subarray(6)].map((byte, index) => byte ^ frame.readUInt8(2 + (index & 3)));
   assert.equal(String.fromCharCode(...unmasked), "hello");
 });
 
