@@ -90,8 +90,14 @@ describe("where less can be seen", { skip }, () => {
     const folder = mkdtempSync("/tmp/lameduck-unix-");
     try {
       const path = join(folder, "socket");
+      const flags = ["--log", "json", "--floor", "300ms"];
       const [command, ...rest] = network.asPod(
-        ...[initProgram(), "--log", "json", "--floor", "300ms", "--", process.execPath, serverFile, path],
+        initProgram(),
+        ...flags,
+        "--",
+        process.execPath,
+        serverFile,
+        path,
       );
       const server = new Running(command, rest);
       await server.line("listening");

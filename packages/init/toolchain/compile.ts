@@ -12,7 +12,7 @@ const warnings = ["-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"];
  * pad to pages of 4 KiB.
  */
 export const releaseFlags: readonly string[] = (
-  "-Os -flto -static -fno-pie -no-pie -s -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections " +
+  "-Os -flto -fno-caller-saves -static -fno-pie -no-pie -s -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections " +
   "-Wl,--gc-sections -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,-z,common-page-size=64 -Wl,--build-id=none"
 ).split(" ");
 

@@ -1,0 +1,150 @@
+#include "rows.h"
+
+#include "../base/clock.h"
+#include "talk.h"
+
+#include <math.h>
+
+/* A probe's request is a line and a few headers. */
+static const uint64_t small = 2048;
+/* ms that an empty probe takes at most on a busy machine, and one that the program answers. */
+static const double moment = 250;
+static const double longest_probe = 1000;
+static const double time_wait = 60000;
+
+/*
+ * A probe is over in a moment, and most come without a byte: what a dump meets in the middle is told from traffic when it has ended, has
+ * brought data, or has stayed. A prober's own may take as long as the kubelet's usual time-out.
+ */
+static void decide(struct traffic *traffic, const struct tcp_row *row, struct connection *connection, double now)
+{
+	bool prober = probes_expect(&traffic->probes, &row->peer);
+	bool may_be_probe = prober ? row->bytes_received < small : row->bytes_received == 0;
+	double until = connection->undecided_since + (prober ? longest_probe : moment);
+	if (may_be_probe && now < until && traffic->evidence & EVIDENCE_EVENTS) {
+		if (!prober)
+			traffic->undecided_until = fmax(traffic->undecided_until, until);
+		return;
+	}
+	/* Without events dumps name a few by chance, who would look like senders that hardly ever come. */
+	if (traffic->evidence & EVIDENCE_EVENTS)
+		traffic_arrive_from(traffic, &row->peer, connection->undecided_since);
+	else
+		traffic_arrive(traffic, "unknown", connection->undecided_since);
+	connection->undecided_since = NAN;
+}
+
+static struct connection *take_new(struct traffic *traffic, const struct tcp_row *row, bool beginning)
+{
+	struct connection *connection = connections_add(&traffic->connections, row);
+	if (!connection)
+		return NULL;
+	connection->segments = row->segments_received;
+	connection->bytes = row->bytes_received;
+	connection->sent = row->bytes_sent;
+	if (beginning)
+		return connection;
+	traffic->answered = traffic->answered || row->bytes_sent > 0;
+	traffic->unnamed--;
+	traffic->bytes += (double)row->bytes_received;
+	connection->undecided_since = traffic->last_opened;
+	return connection;
+}
+
+/* A connection that is none of ours: known only so that the counters' increments are explained. */
+static void take_foreign(struct traffic *traffic, const struct tcp_row *row, bool beginning)
+{
+	struct connection *connection = connections_find(&traffic->connections, row);
+	if (!connection) {
+		connection = connections_add(&traffic->connections, row);
+		if (!beginning)
+			traffic->unnamed--;
+	}
+	if (connection)
+		connection->generation = traffic->generation;
+}
+
+static void take_own(struct traffic *traffic, const struct tcp_row *row, bool beginning)
+{
+	struct connection *connection = connections_find(&traffic->connections, row);
+	if (connection)
+		note_talk(traffic, row, connection);
+	else
+		connection = take_new(traffic, row, beginning);
+	traffic->open++;
+	if (!connection)
+		return;
+	connection->generation = traffic->generation;
+	if (!isnan(connection->undecided_since))
+		decide(traffic, row, connection, clock_now());
+	if (!has_work(traffic, row, connection, clock_now()))
+		return;
+	if (of_lasting_pool(traffic, row))
+		traffic->pools_busy++;
+	else
+		traffic->busy++;
+}
+
+void take_open(void *context, const struct tcp_row *row)
+{
+	struct traffic *traffic = context;
+	bool beginning = traffic->generation == 1;
+	if (listens_own(&traffic->listeners, row->local_port) && !probes_ignore(&traffic->probes, &row->peer))
+		take_own(traffic, row, beginning);
+	else if (listens_any(&traffic->listeners, row->local_port))
+		take_foreign(traffic, row, beginning);
+}
+
+/* A connection from its beginning to its end. */
+static void take_whole(struct traffic *traffic, const struct tcp_row *row, double at, double ended_at)
+{
+	/* The end of the peer's data counts as a byte: one that sent nothing asked for nothing. */
+	bool empty = row->has_info && row->bytes_received <= 1;
+	bool regular = row->bytes_received < small && probes_note(&traffic->probes, &row->peer, ended_at);
+	if (empty || regular)
+		traffic->probes_seen++;
+	else
+		traffic_arrive_from(traffic, &row->peer, at);
+}
+
+static void take_end(struct traffic *traffic, const struct tcp_row *row, double ended_at)
+{
+	struct connection *known = connections_find(&traffic->connections, row);
+	bool own = listens_own(&traffic->listeners, row->local_port) && !probes_ignore(&traffic->probes, &row->peer);
+	bool decided = known && isnan(known->undecided_since);
+	double at = known ? known->undecided_since : ended_at;
+	traffic->answered = traffic->answered || (own && row->bytes_sent > (known ? known->sent : 0));
+	if (own && row->has_info)
+		traffic->bytes += (double)(row->bytes_received - (known ? known->bytes : 0));
+	if (known)
+		connections_remove(&traffic->connections, known);
+	/* Without a peer's port it is not a connection but a listener that was closed. */
+	else if (row->peer_port != 0)
+		traffic->unnamed--;
+	if (own && !decided && row->peer_port != 0)
+		take_whole(traffic, row, at, ended_at);
+	else if (!known)
+		traffic->ignored += probes_ignore(&traffic->probes, &row->peer);
+}
+
+/* A connection that has ended: the only trace of one that was opened and closed between two dumps. */
+void take_ended(void *context, const struct tcp_row *row)
+{
+	struct traffic *traffic = context;
+	traffic->ended++;
+	if (listens_any(&traffic->listeners, row->local_port))
+		take_end(traffic, row, clock_now());
+}
+
+/* Where no event tells it, the end of a connection that our side closed still shows for a minute. */
+void take_without_events(void *context, const struct tcp_row *row)
+{
+	struct traffic *traffic = context;
+	if (row->state != STATE_TIME_WAIT) {
+		take_open(context, row);
+		return;
+	}
+	double at = clock_now() - (time_wait - row->expires);
+	if (traffic->generation > 1 && at > traffic->dumped && listens_any(&traffic->listeners, row->local_port))
+		take_end(traffic, row, at);
+}
