@@ -34,6 +34,10 @@ export class FreshConnections {
   }
 
   opened(socket: Socket): void {
+    // Where connections are too many to ask each for its sender, waiting for its first request would cost as much again. A probe
+    // among them is taken for traffic: one in hundreds.
+    const standIn = this.#senders.standIn();
+    if (standIn !== undefined) return this.#traffic.connection(standIn);
     this.#waiting.set(socket, this.#now());
     if (!this.#armed) {
       this.#armed = true;

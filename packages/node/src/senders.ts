@@ -28,16 +28,23 @@ export class Senders {
 
   of(socket: Socket): string {
     if (this.#askAll) return senderOf(socket.remoteAddress);
+    const known = this.standIn();
+    if (known !== undefined) return known;
+    const sender = senderOf(socket.remoteAddress);
+    this.#asked.push(sender);
+    return sender;
+  }
+
+  /** The sender to be named for a connection that is one too many to be looked at; undefined as long as it is not. */
+  standIn(): string | undefined {
+    if (this.#askAll) return undefined;
     const now = this.#now();
     if (now >= this.#second + 1_000) {
       this.#second = now;
       this.#next = 0;
       this.#asked.length = 0;
     }
-    if (this.#asked.length >= askedPerSecond) return this.#asked[this.#next++ % askedPerSecond]!;
-    const sender = senderOf(socket.remoteAddress);
-    this.#asked.push(sender);
-    return sender;
+    return this.#asked.length < askedPerSecond ? undefined : this.#asked[this.#next++ % askedPerSecond];
   }
 }
 

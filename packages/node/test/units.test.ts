@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import { test } from "node:test";
 import { parseEvent, parseEvents } from "../src/events.ts";
+import { FreshConnections } from "../src/fresh.ts";
 import { inOrder } from "../src/hooks.ts";
 import { lameduck, LameduckError } from "../src/index.ts";
 import { makeLog } from "../src/log.ts";
@@ -86,12 +87,43 @@ test("of too many connections a share is asked, and the rest spread alike", () =
       ["b", 8_000],
     ],
   );
+  assert.ok(["a", "b"].includes(senders.standIn() ?? ""));
   now = 1_000;
+  assert.equal(senders.standIn(), undefined, "each second some are asked");
   connection("c");
   assert.equal(counts.get("c"), 1);
   senders.askAll();
   for (let count = 0; count < 1_000; count++) connection("d");
   assert.equal(counts.get("d"), 1_000);
+});
+
+test("of too many new connections not even the first request is waited for, until the hold", () => {
+  const server = createServer();
+  const arrivals: string[] = [];
+  const traffic = { connection: (sender: string) => arrivals.push(sender), request() {}, inFlight() {} };
+  const senders = new Senders(() => 0);
+  const fresh = new FreshConnections(
+    server,
+    traffic,
+    () => false,
+    senders,
+    () => 0,
+  );
+  const socket = (remoteAddress: string): Socket => ({ remoteAddress }) as Socket;
+  const open = (address: string, asks: boolean): boolean => {
+    const opened = socket(address);
+    fresh.opened(opened);
+    return asks && fresh.firstRequest(opened, {} as never);
+  };
+  for (let count = 0; count < 500; count++) assert.ok(open("a", true));
+  for (let count = 0; count < 500; count++) open("b", false);
+  assert.deepEqual(new Set(arrivals), new Set(["a"]));
+  assert.equal(arrivals.length, 1_000);
+  senders.askAll();
+  assert.ok(open("c", true));
+  assert.equal(arrivals.at(-1), "c");
+  fresh.stop();
+  assert.equal(server.listenerCount("request"), 0);
 });
 
 test("hooks: dependencies first, circles and strangers named", () => {
