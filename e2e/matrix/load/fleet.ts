@@ -31,9 +31,16 @@ export interface FleetOptions {
   readonly podAt: (address: string) => string | undefined;
 }
 
+/** What a generator writes. */
+type Said = { readonly sent: number } | { readonly resolution: Resolution } | (RequestRecord & AddressKnown);
+
 /** The load of a run: one generator per source, in that node's network namespace, sharing the rates. */
 export class Fleet {
-  readonly #generators: { readonly child: ChildProcess; readonly closed: Promise<unknown> }[] = [];
+  readonly #generators: {
+    readonly child: ChildProcess;
+    readonly closed: Promise<unknown>;
+    sent: number;
+  }[] = [];
   readonly #records: RequestRecord[] = [];
   readonly #podAt: (address: string) => string | undefined;
   /** Those that find the pods by themselves. */
@@ -56,45 +63,46 @@ export class Fleet {
         maxSeconds: options.maxSeconds,
       };
       const file = join(import.meta.dirname, "generator.ts");
-      // Before everything else: a load generator that waits for a processor sends late, and takes its own waiting for the pods'.
+      // Before everything else, here and in priority.ts: a load generator that waits for a processor sends late, and takes its own waiting for the pods'.
       const command = [...enter, "nice", "-n", "-20", process.execPath, file, JSON.stringify(plan)];
       this.#start(cluster.commandInside(machine, command), source.sender);
     }
   }
 
   #start({ program, args }: { program: string; args: readonly string[] }, sender: string): void {
-    const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
-    // Connections are numbered by each generator from 1.
-    const connectionsFrom = this.#generators.length * 1e6;
+    const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"], detached: true });
+    const number = this.#generators.length;
     const closed = once(
-      createInterface({ input: child.stdout }).on("line", (line) =>
-        this.#take(line, sender, connectionsFrom),
-      ),
+      createInterface({ input: child.stdout }).on("line", (line) => this.#take(line, sender, number)),
       "close",
     );
-    this.#generators.push({ child, closed });
+    this.#generators.push({ child, closed, sent: 0 });
   }
 
-  #take(line: string, sender: string, connectionsFrom: number): void {
-    const said = JSON.parse(line) as (RequestRecord & AddressKnown) | { readonly resolution: Resolution };
-    if ("resolution" in said) {
+  #take(line: string, sender: string, number: number): void {
+    const said = JSON.parse(line) as Said;
+    const generator = this.#generators[number];
+    if ("sent" in said && !("mode" in said)) {
+      if (generator !== undefined) generator.sent = said.sent;
+    } else if ("resolution" in said)
       this.clients.find((client) => client.name === sender)?.resolved(said.resolution);
-      return;
-    }
-    const { upstream, chosen, ...record } = said;
+    else this.#keep(said, number);
+  }
+
+  #keep({ upstream, chosen, ...record }: RequestRecord & AddressKnown, number: number): void {
     const address = chosen ?? upstream?.split(",").at(-1)?.trim().split(":")[0];
     const pod = record.pod === undefined && address !== undefined ? this.#podAt(address) : undefined;
     this.#records.push({
       ...record,
-      // Unique over all generators.
+      // Unique over all generators, as are connections: each generator numbers its own from 1.
       id: this.#records.length,
-      ...(record.connection === undefined ? {} : { connection: record.connection + connectionsFrom }),
+      ...(record.connection === undefined ? {} : { connection: record.connection + number * 1e6 }),
       ...(pod === undefined ? {} : { pod, podKnownBy: chosen === undefined ? "proxy" : "choice" }),
     });
   }
 
   get sent(): number {
-    return this.#records.length;
+    return this.#generators.reduce((sum, { sent }) => sum + sent, 0);
   }
 
   /** Ends the load, waits for what is under way, and returns every request. */

@@ -1,17 +1,23 @@
 /**
- * An open-loop load generator: requests are sent when a Poisson schedule says so, whatever became of those before. Writes one RequestRecord
- * per line, and one Resolution whenever the DNS has told it other addresses. Ends when its input ends. Usage: generator.ts PLAN
+ * An open-loop load generator: requests are sent when a Poisson schedule says so, whatever became of those before. Ends when its input ends, and then writes
+ * one RequestRecord per line: a pipe that nobody empties blocks, and who is blocked sends late and uses connections that were closed meanwhile. Until then it writes
+ * how many there are, and a Resolution whenever the DNS has told it other addresses. Usage: generator.ts PLAN
  */
 import { Agent, request, type ClientRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runClock, type RequestRecord } from "@lameduck/rollout";
 import type { AddressKnown, GeneratorPlan } from "./plan.ts";
+import { preferOwnSession } from "./priority.ts";
 import { CachingResolver } from "./resolver.ts";
 
+preferOwnSession();
 const plan = JSON.parse(process.argv[2] ?? "") as GeneratorPlan;
 const clock = runClock(BigInt(plan.origin));
+const url = new URL(plan.url);
 const pool = new Agent({ keepAlive: true, maxSockets: Infinity, maxFreeSockets: 256 });
+/** A connection for each request; `agent: false` would make an agent for each as well. */
+const fresh = new Agent({ keepAlive: false, maxSockets: Infinity });
 interface Connection {
   readonly number: number;
   connected: number | undefined;
@@ -21,15 +27,16 @@ interface Connection {
   chosen: string | undefined;
 }
 const connections = new WeakMap<Socket, Connection>();
-const lines: string[] = [];
+const records: (RequestRecord & AddressKnown)[] = [];
+const say = (what: object): void => void process.stdout.write(`${JSON.stringify(what)}\n`);
 const resolver =
   plan.dnsServer === undefined
     ? undefined
     : new CachingResolver({
         server: plan.dnsServer,
-        name: new URL(plan.url).hostname,
+        name: url.hostname,
         now: () => clock.now(),
-        tell: (resolution) => void lines.push(JSON.stringify({ resolution })),
+        tell: (resolution) => say({ resolution }),
       });
 let connectionCount = 0;
 let id = 0;
@@ -59,8 +66,11 @@ class Exchange {
     this.#intended = intended;
     this.#mode = mode;
     underWay.add(this);
-    this.#request = request(new URL(this.#slow ? "/slow" : "/", plan.url), {
-      agent: mode === "pooled" ? pool : false,
+    this.#request = request({
+      hostname: url.hostname,
+      port: url.port,
+      path: this.#slow ? "/slow" : "/",
+      agent: mode === "pooled" ? pool : fresh,
       ...(resolver === undefined ? {} : { lookup: resolver.lookup }),
       headers: {
         ...(mode === "new" ? { connection: "close" } : {}),
@@ -129,7 +139,7 @@ class Exchange {
     if (typeof answered === "string" && upstream === undefined && connection !== undefined)
       connection.pod = answered;
     const pod = typeof answered === "string" ? answered : connection?.pod;
-    const record: RequestRecord & AddressKnown = {
+    records.push({
       id: id++,
       intended: this.#intended,
       ...(this.#sent === undefined ? {} : { sent: this.#sent }),
@@ -147,13 +157,8 @@ class Exchange {
       received: this.#received,
       ...(typeof upstream === "string" ? { upstream } : {}),
       ...(connection?.chosen === undefined ? {} : { chosen: connection.chosen }),
-    };
-    lines.push(JSON.stringify(record));
+    });
   }
-}
-
-function flush(): void {
-  if (lines.length > 0) process.stdout.write(`${lines.splice(0).join("\n")}\n`);
 }
 
 const fire = (mode: RequestRecord["mode"], at: number): Exchange => new Exchange(mode, at);
@@ -163,7 +168,7 @@ process.stdin.on("end", () => stop.abort()).resume();
 
 const rate = plan.newPerSecond + plan.pooledPerSecond;
 const end = clock.now() + plan.maxSeconds * 1_000;
-const flushing = setInterval(flush, 500);
+const telling = setInterval(() => say({ sent: records.length }), 1_000);
 let due = clock.now();
 while (!stop.signal.aborted && due < end) {
   // Those that are due are sent at once, late ones too: the schedule does not wait for anybody.
@@ -175,7 +180,13 @@ while (!stop.signal.aborted && due < end) {
   await sleep(Math.max(0, Math.min(20, due - clock.now())));
 }
 while (underWay.size > 0) await sleep(20);
-clearInterval(flushing);
-flush();
+clearInterval(telling);
+for (let from = 0; from < records.length; from += 1_000)
+  process.stdout.write(
+    records
+      .slice(from, from + 1_000)
+      .map((record) => `${JSON.stringify(record)}\n`)
+      .join(""),
+  );
 pool.destroy();
 process.exitCode = 0;
