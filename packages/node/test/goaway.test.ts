@@ -4,12 +4,13 @@ import { connect, constants, type ClientHttp2Session } from "node:http2";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { fixture, inPod, startScript } from "./child.ts";
+import { Balancer } from "./network.ts";
 
-/** A stream that has not ended after this long never will, milliseconds. */
-const patience = 15_000;
-
-/** Sends streams until it is asked to go. Resolves with how they ended: by their reset code, or not at all. */
-async function busyUntilAsked(session: ClientHttp2Session): Promise<Record<string, number>> {
+/** Sends streams until it is asked to go. Resolves with how they ended: by their reset code, or only with the hold. */
+async function busyUntilAsked(
+  session: ClientHttp2Session,
+  holdEnds: Promise<string>,
+): Promise<Record<string, number>> {
   const ends: Promise<number | string>[] = [];
   await once(session, "connect");
   while (!session.closed) {
@@ -19,9 +20,9 @@ async function busyUntilAsked(session: ClientHttp2Session): Promise<Record<strin
     const end = new Promise<number>((resolve) => {
       stream.on("close", () => resolve(stream.rstCode ?? 0));
     });
-    ends.push(Promise.race([end, pause(patience, "never", { ref: false })]));
+    ends.push(Promise.race([end, holdEnds]));
     // On a busy machine answers fall behind; more and more of them would measure the machine.
-    if (ends.length % 10 === 0) await end;
+    if (ends.length % 30 === 0) await Promise.race([end, holdEnds]);
     else await pause(1);
   }
   const counts: Record<string, number> = {};
@@ -33,20 +34,27 @@ for (const [protocol, scheme] of [
   ["h2c", "http"],
   ["h2", "https"],
 ] as const)
-  test(`${protocol}: streams that are on their way when the client is asked to go are answered or sent back`, async () => {
+  test(`${protocol}: streams that are on their way when the client is asked to go are answered or sent back`, async (t) => {
     await using child = await startScript([fixture("protocols.ts")], {
       ...inPod,
       PROTOCOL: protocol,
       LAMEDUCK_POLICY: "fixed",
-      LAMEDUCK_DELAY: "3s",
+      LAMEDUCK_DELAY: "4s",
       LAMEDUCK_FLOOR: "400ms",
     });
+    // Some milliseconds away: whenever a client is asked to go, it has streams on their way.
+    const balancer = await new Balancer(child.port).listen();
     const sessions = Array.from({ length: 10 }, () =>
-      connect(`${scheme}://127.0.0.1:${child.port}`, { rejectUnauthorized: false }),
+      connect(`${scheme}://127.0.0.1:${balancer.port}`, { rejectUnauthorized: false }),
     );
+    t.after(async () => {
+      for (const session of sessions) session.destroy();
+      await balancer.close();
+    });
+    const holdEnds = child.until("closing").then(() => "with the hold");
     const work = sessions.map((session) => {
       session.on("error", () => undefined);
-      return busyUntilAsked(session);
+      return busyUntilAsked(session, holdEnds);
     });
     await Promise.all(sessions.map((session) => once(session, "remoteSettings")));
     child.kill();
@@ -57,5 +65,4 @@ for (const [protocol, scheme] of [
     }
     assert.equal((await child.exited).code, 0);
     assert.equal(child.event("closed")?.reason, "done");
-    for (const session of sessions) session.destroy();
   });
