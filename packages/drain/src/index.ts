@@ -12,5 +12,6 @@ export {
   type Habit,
 } from "./evidence.ts";
 export type * from "./observation.ts";
+export { believedPictures, type Picture } from "./pictures.ts";
 export { policyKinds, type Policy } from "./policy.ts";
 export { expandVector, runVector, type DecisionVector, type VectorOutcome } from "./vectors.ts";

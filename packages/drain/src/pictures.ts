@@ -11,11 +11,11 @@
 
 /** In mean convergence times. Some shared delay is a third as likely as none, and long ones are rare: with little traffic this is all there is to go by. */
 export const delays = [0, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8] as const;
-const delayWeights = [8, 1, 1, 1, 0.5, 0.2, 0.05, 0.01] as const;
+const delayWeights = [8, 1, 1, 1, 0.5, 0.2, 0.02, 0.003] as const;
 
 /** In mean convergence times, each four times the one before: the powers of one exponential serve all, and one's laggards are the next one's usual senders. */
 export const means = [1 / 64, 1 / 16, 1 / 4, 1, 4] as const;
-const meanWeights = [1, 1, 1, 1, 0.04] as const;
+const meanWeights = [1, 1, 1, 0.5, 0.01] as const;
 export const step = 4;
 
 /** One sender in fifty lags behind the others: a lone straggler on a busy node must not be taken for gone because the rest are. */
@@ -35,4 +35,31 @@ export function unlearntPrior(): number[] {
   );
   const sum = weights.reduce((total, weight) => total + weight, 0);
   return weights.map((weight) => weight / sum);
+}
+
+/** One picture of how senders converge, and how likely it is before anything is seen. */
+export interface Picture {
+  /** In mean convergence times (`convergence` of the settings). */
+  readonly delay: number;
+  readonly mean: number;
+  /** Share of senders that take `laggardMean` instead. */
+  readonly laggards: number;
+  readonly laggardMean: number;
+  readonly weight: number;
+}
+
+/** What `adaptive` believes before it has seen or learnt anything, in the order of what it learns. */
+export function believedPictures(): Picture[] {
+  const prior = unlearntPrior();
+  return delays.flatMap((delay, d) =>
+    means.flatMap((mean, m) =>
+      kinds.map((_, kind) => ({
+        delay,
+        mean,
+        laggards: kind * laggards,
+        laggardMean: step * mean,
+        weight: prior[(d * means.length + m) * kinds.length + kind]!,
+      })),
+    ),
+  );
 }

@@ -5,9 +5,9 @@
 #include <math.h>
 
 static const double delays[ENVIRONMENT_DELAYS] = { 0, 0.125, 0.25, 0.5, 1, 2, 4, 8 };
-static const double delay_weights[ENVIRONMENT_DELAYS] = { 8, 1, 1, 1, 0.5, 0.2, 0.05, 0.01 };
+static const double delay_weights[ENVIRONMENT_DELAYS] = { 8, 1, 1, 1, 0.5, 0.2, 0.02, 0.003 };
 static const double means[ENVIRONMENT_MEANS] = { 1.0 / 64, 1.0 / 16, 0.25, 1, 4 };
-static const double mean_weights[ENVIRONMENT_MEANS] = { 1, 1, 1, 1, 0.04 };
+static const double mean_weights[ENVIRONMENT_MEANS] = { 1, 1, 1, 0.5, 0.01 };
 static const double step = 4;
 static const double laggards = 0.02;
 static const double kinds[ENVIRONMENT_KINDS] = { 0.7, 0.3 };

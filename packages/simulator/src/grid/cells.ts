@@ -39,7 +39,7 @@ export const gridAxes: Axes = {
 
 /** What they were not: other senders, other traffic, other numbers and, by another seed, other arrivals. */
 export const heldOutAxes: Axes = {
-  presets: ["traefik", "mesh", "lagging-kube-proxy"],
+  presets: ["skipper", "kube-proxy-5s", "kube-proxy-10s"],
   traffic: ["poisson", "tiny", "burstier", "periodic"],
   senders: [2, 20, 100],
   rates: [0.05, 0.5, 5, 50, 500],

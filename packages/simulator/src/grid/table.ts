@@ -1,4 +1,4 @@
-import { gridAxes, gridTraffic, type GridTraffic } from "./cells.ts";
+import { gridAxes } from "./cells.ts";
 import { gridMargins, type PlayedCell, type Point } from "./play.ts";
 import { judge, reasonOf } from "./verdict.ts";
 
@@ -23,7 +23,7 @@ export function renderGrid(played: readonly PlayedCell[], terminations: number, 
     "",
     "Made by `npm run grid -w packages/simulator`; the rule is explained in [decision.md](decision.md).",
     "",
-    `${played.length} cells: ${gridAxes.presets.join(", ")} x ${gridAxes.senders.join(", ")} senders x ${gridAxes.rates.join(", ")} new connections a second to the pod x ${Object.keys(gridTraffic).join(", ")}. ${terminations} terminations each (${Math.ceil(terminations * 0.4)} with 50 and more senders), seed ${seed}, floor 0, no cap, so that only the rule is seen. \`bursty\`: gaps with a coefficient of variation of 3. \`tiny\`: 300 clients, each behind one of the senders. \`snat\`: all senders behind one address.`,
+    `${played.length} cells: ${gridAxes.presets.join(", ")} x ${gridAxes.senders.join(", ")} senders x ${gridAxes.rates.join(", ")} new connections a second to the pod x ${gridAxes.traffic.join(", ")}. ${terminations} terminations each (${Math.ceil(terminations * 0.4)} with 50 and more senders), seed ${seed}, floor 0, no cap, so that only the rule is seen. \`bursty\`: gaps with a coefficient of variation of 3. \`tiny\`: 300 clients, each behind one of the senders. \`snat\`: all senders behind one address.`,
     "",
     "Fixed before the first run were the budget, the margins and the opponents below. The rule's own constants (priors, bursts, laggards) were tuned while looking at cells of this grid, so none of it is held-out evidence:",
     "",
@@ -62,7 +62,6 @@ function onePolicyForAll(played: readonly PlayedCell[]): string[] {
     ["**adaptive**", ({ adaptive }) => adaptive],
     ["**adaptive, learnt**", ({ learnt }) => learnt],
   ];
-  const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   return [
     "One setting for the whole grid, mean over its cells:",
     "",
@@ -78,7 +77,6 @@ function onePolicyForAll(played: readonly PlayedCell[]): string[] {
 
 /** The mean over the grid weighs pods that see a request an hour like busy ones; by rate it says more. */
 function byRate(played: readonly PlayedCell[]): string[] {
-  const mean = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
   const both = (points: Point[]): string =>
     `${figure(mean(points.map(({ lost }) => lost)))} / ${(mean(points.map(({ hold }) => hold)) / 1_000).toFixed(1)}`;
   return [
@@ -100,7 +98,7 @@ function byTraffic(judged: Judged): string[] {
   return [
     "| traffic | cells | lose less than 0.01 | on the frontier | learnt: lose less | learnt: on the frontier |",
     "|---|---|---|---|---|---|",
-    ...(Object.keys(gridTraffic) as GridTraffic[]).map((traffic) => {
+    ...gridAxes.traffic.map((traffic) => {
       const these = judged.filter(({ cell }) => cell.traffic === traffic);
       const count = (test: (one: Judged[number]) => boolean): number => these.filter(test).length;
       return `| ${traffic} | ${these.length} | ${count(({ verdict }) => verdict.withinBudget.adaptive)} | ${count(({ verdict }) => verdict.onFrontier.adaptive)} | ${count(({ verdict }) => verdict.withinBudget.learnt)} | ${count(({ verdict }) => verdict.onFrontier.learnt)} |`;
@@ -180,11 +178,15 @@ function point({ lost, hold }: Point): string {
   return `${figure(lost)} / ${s(hold)}`;
 }
 
-function figure(value: number): string {
+export function figure(value: number): string {
   if (value === 0) return "0";
   return value < 0.001 ? "<0.001" : String(+value.toPrecision(2));
 }
 
 function s(milliseconds: number): string {
   return milliseconds === Infinity ? "-" : (milliseconds / 1_000).toFixed(milliseconds < 10_000 ? 2 : 1);
+}
+
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

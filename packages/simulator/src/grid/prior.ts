@@ -1,0 +1,119 @@
+import { believedPictures, drainDefaults, type DrainOptions, type Picture } from "@lameduck/drain";
+import { defaultEndpoints, type Scenario } from "../model/scenario.ts";
+import { drained } from "../policies/drained.ts";
+import { run } from "../run.ts";
+import type { Point } from "./play.ts";
+
+/** Senders and rates (per pod and second) that every picture is played with. */
+export const priorAxes = { senders: [3, 20], rates: [0.1, 1, 10, 100] } as const;
+
+export interface PriorResult {
+  readonly rate: number;
+  readonly adaptive: Point;
+  /** The fixed delay that loses as much, by the same belief. */
+  readonly fixed: Point;
+  /** The shortest quiet window of the ladder that loses no more. */
+  readonly quiet: (Point & { readonly window: number }) | undefined;
+}
+
+const windows = [1, 2, 3, 5, 8, 12, 20, 30, 45, 60, 90, 120, 180, 240].map((s) => s * 1_000);
+const grace = 3_600_000;
+const unbounded = { grace, reserve: 0, floor: 0 } satisfies DrainOptions;
+
+/**
+ * All opponents know what the rule knows: that the environment is one of its pictures, and how likely each is. Each picture is played with every
+ * policy and counts by its weight; of the opponents those settings are taken that lose as much as the rule.
+ */
+export function playPrior(terminations: number, seed: number, rate: number): PriorResult {
+  const policies = [
+    drained("adaptive", unbounded),
+    ...windows.map((window) => drained(`quiet ${window}`, { ...unbounded, policy: "quiet", window })),
+  ];
+  const sums = policies.map(() => ({ lost: 0, hold: 0 }));
+  const pictures = believedPictures();
+  for (const picture of pictures)
+    for (const senders of priorAxes.senders) {
+      const { outcomes } = run(scenarioOf(picture, senders, rate, terminations), policies, { seed });
+      for (const [index, played] of outcomes.entries())
+        for (const { expectedLost, hold } of played) {
+          const weight = picture.weight / priorAxes.senders.length / played.length;
+          sums[index]!.lost += weight * expectedLost;
+          sums[index]!.hold += weight * hold;
+        }
+    }
+  const [adaptive, ...quiets] = sums as [Point, ...Point[]];
+  const index = quiets.findIndex(({ lost }) => lost <= adaptive.lost);
+  return {
+    rate,
+    adaptive,
+    fixed: fixedFor(adaptive.lost, rate, pictures),
+    quiet: index < 0 ? undefined : { ...quiets[index]!, window: windows[index]! },
+  };
+}
+
+function scenarioOf(picture: Picture, senders: number, rate: number, terminations: number): Scenario {
+  const { convergence } = drainDefaults;
+  const usual = { exponential: picture.mean * convergence };
+  const late = { exponential: picture.laggardMean * convergence };
+  const delay =
+    picture.laggards === 0
+      ? usual
+      : ({
+          mixture: [
+            [1 - picture.laggards, usual],
+            [picture.laggards, late],
+          ],
+        } as const);
+  return {
+    name: "picture",
+    summary: "",
+    replicas: 1,
+    terminations,
+    rollout: { kind: "isolated" },
+    endpoints: { ...defaultEndpoints, latency: picture.delay * convergence, cacheLag: 0 },
+    senders: [{ name: "sender", count: senders, forwarder: { kind: "delay", delay }, share: 1 }],
+    traffic: { perPod: rate, arrivals: { kind: "poisson" }, identity: { kind: "sender" }, service: 0 },
+    pod: { watched: 120_000, reaction: 0, grace, prestop: 0, reserve: 0 },
+  };
+}
+
+/** Exact: what is still to come after a delay, by the belief. */
+function fixedFor(lost: number, rate: number, pictures: readonly Picture[]): Point {
+  const { convergence } = drainDefaults;
+  const after = (hold: number): number =>
+    (rate / 1_000) *
+    pictures.reduce((sum, { delay, mean, laggards, laggardMean, weight }) => {
+      const since = hold - delay * convergence;
+      const tail = (m: number): number => (since < 0 ? m - since : m * Math.exp(-since / m));
+      return (
+        sum +
+        weight * ((1 - laggards) * tail(mean * convergence) + laggards * tail(laggardMean * convergence))
+      );
+    }, 0);
+  let low = 0;
+  let high = grace;
+  for (let step = 0; step < 40; step++) {
+    const middle = (low + high) / 2;
+    if (after(middle) <= lost) high = middle;
+    else low = middle;
+  }
+  return { lost: after(high), hold: high };
+}
+
+export function renderPrior(results: readonly PriorResult[], terminations: number): string {
+  const point = ({ lost, hold }: Point): string =>
+    `${lost < 1e-6 ? "0" : lost.toPrecision(2)} / ${(hold / 1_000).toFixed(1)}`;
+  return [
+    "## At equal knowledge",
+    "",
+    `Opponents that know what the rule knows: that the environment is one of its 80 pictures, and how likely each is. ${priorAxes.senders.join(" and ")} senders, Poisson, ${terminations} terminations in each picture, each counted by its weight; the fixed delay that loses as much, exactly, and the shortest of ${windows.length} quiet windows that loses no more. Loss / hold in s, by \`npm run grid -w packages/simulator -- --prior\`:`,
+    "",
+    "| rate/s | adaptive | fixed | quiet |",
+    "|---|---|---|---|",
+    ...results.map(
+      ({ rate, adaptive, fixed, quiet }) =>
+        `| ${rate} | ${point(adaptive)} | ${point(fixed)} | ${quiet ? `${point(quiet)} (${quiet.window / 1_000} s)` : "none up to 240 s"} |`,
+    ),
+    "",
+  ].join("\n");
+}
