@@ -24,9 +24,12 @@ interface Entry {
  */
 export class ApiServer implements AsyncDisposable {
   readonly requests: URL[] = [];
+  /** Everything is forbidden, as by a server that does not know its roles yet. */
+  forbids = false;
   readonly #items = new Map<string, Item>();
   readonly #log: Entry[] = [];
   readonly #watches = new Set<{ response: ServerResponse; bookmarks: boolean }>();
+  readonly #sending = new WeakMap<ServerResponse, Promise<void>>();
   readonly #sockets = new Set<Socket>();
   #version = 100;
   #compacted = 100;
@@ -60,9 +63,15 @@ export class ApiServer implements AsyncDisposable {
     this.#write("DELETED", { metadata: { name, uid } });
   }
 
+  /** Something happens in the cluster that is not of this collection. */
+  elsewhere(): void {
+    this.#version++;
+  }
+
   bookmark(): void {
     const object = { kind: "Pod", apiVersion: "v1", metadata: { resourceVersion: String(this.#version) } };
-    for (const { response, bookmarks } of this.#watches) if (bookmarks) send(response, "BOOKMARK", object);
+    for (const { response, bookmarks } of this.#watches)
+      if (bookmarks) this.#send(response, "BOOKMARK", object);
   }
 
   /** History is forgotten; whoever comes back with an older version must list anew. */
@@ -84,8 +93,8 @@ export class ApiServer implements AsyncDisposable {
     const open = [...this.#watches];
     this.#watches.clear();
     for (const { response } of open) {
-      send(response, "ERROR", object);
-      response.end();
+      this.#send(response, "ERROR", object);
+      this.#end(response);
     }
   }
 
@@ -116,14 +125,17 @@ export class ApiServer implements AsyncDisposable {
     if (type === "DELETED") this.#items.delete(item.metadata.uid);
     else this.#items.set(item.metadata.uid, object);
     this.#log.push({ version, type, object });
-    for (const { response } of this.#watches) send(response, type, object);
+    for (const { response } of this.#watches) this.#send(response, type, object);
   }
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
     const url = new URL(request.url ?? "/", this.url);
     this.requests.push(url);
     response.setHeader("content-type", "application/json");
-    if (url.searchParams.get("watch") === "true") this.#watch(url, response);
+    if (this.forbids) {
+      const status = { kind: "Status", reason: "Forbidden", message: "pods is forbidden", code: 403 };
+      response.writeHead(403).end(JSON.stringify(status));
+    } else if (url.searchParams.get("watch") === "true") this.#watch(url, response);
     else this.#list(url, response);
   }
 
@@ -136,17 +148,37 @@ export class ApiServer implements AsyncDisposable {
     response.end(JSON.stringify({ kind: "PodList", metadata, items: all.slice(from, from + limit) }));
   }
 
+  /** Each line in two pieces, as a network cuts it, and one after the other. */
+  #send(response: ServerResponse, type: string, object: object): void {
+    const line = `${JSON.stringify({ type, object })}\n`;
+    const before = this.#sending.get(response) ?? Promise.resolve();
+    const pieces = [line.slice(0, 20), line.slice(20)];
+    const sent = pieces.reduce(
+      (former, piece) =>
+        former.then(async () => {
+          response.write(piece);
+          await new Promise((resolve) => setTimeout(resolve, 2));
+        }),
+      before,
+    );
+    this.#sending.set(response, sent);
+  }
+
+  #end(response: ServerResponse): void {
+    void (this.#sending.get(response) ?? Promise.resolve()).then(() => response.end());
+  }
+
   #watch(url: URL, response: ServerResponse): void {
     const from = Number(url.searchParams.get("resourceVersion"));
     response.writeHead(200);
     response.flushHeaders();
     if (from < this.#compacted) {
       const message = `too old resource version: ${from} (${this.#compacted})`;
-      send(response, "ERROR", { kind: "Status", message, reason: "Expired", code: 410 });
-      response.end();
+      this.#send(response, "ERROR", { kind: "Status", message, reason: "Expired", code: 410 });
+      this.#end(response);
       return;
     }
-    for (const { version, type, object } of this.#log) if (version > from) send(response, type, object);
+    for (const { version, type, object } of this.#log) if (version > from) this.#send(response, type, object);
     const bookmarks = url.searchParams.get("allowWatchBookmarks") === "true";
     const watch = { response, bookmarks };
     this.#watches.add(watch);
@@ -157,13 +189,6 @@ export class ApiServer implements AsyncDisposable {
       this.#watches.delete(watch);
     });
   }
-}
-
-function send(response: ServerResponse, type: string, object: object): void {
-  // Cut in the middle, as a busy network cuts it.
-  const line = `${JSON.stringify({ type, object })}\n`;
-  response.write(line.slice(0, 20));
-  response.write(line.slice(20));
 }
 
 export function connectionTo(server: string): ClusterConnection {

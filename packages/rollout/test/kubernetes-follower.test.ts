@@ -19,7 +19,7 @@ interface Following {
 
 const path = "/api/v1/namespaces/shop/pods";
 
-async function follow(api: ApiServer, renewal = 30): Promise<Following & AsyncDisposable> {
+async function follow(api: ApiServer, renewal = 30, refusal = 30_000): Promise<Following & AsyncDisposable> {
   const client = api.client();
   const changes: Change<Thing>[] = [];
   const failures: Error[] = [];
@@ -29,6 +29,7 @@ async function follow(api: ApiServer, renewal = 30): Promise<Following & AsyncDi
     onChange: (change) => changes.push(change),
     onFailure: (error) => failures.push(error),
     renewal,
+    refusal,
   });
   await follower.start();
   return {
@@ -84,6 +85,7 @@ test("goes on from a bookmark when the connection is cut, without a new list and
   await until(() => api.watching === 1, "a watch");
   api.put("b");
   await until(() => following.changes.length === 2, "b");
+  api.elsewhere();
   api.bookmark();
   await until(() => following.follower.counts.bookmarks === 1, "the bookmark");
   // Everything before the bookmark may be forgotten now.
@@ -112,7 +114,11 @@ test("lists anew after 410, and tells only what is different, with the time sinc
   const [found] = following.changes.slice(2);
   const { expired, lists, interrupted } = following.follower.counts;
   assert.deepEqual([expired, lists, interrupted], [1, 1, 0]);
-  assert.ok((found?.since ?? Infinity) <= before + 50, "from the last word of the watch");
+  assert.ok((found?.since ?? Infinity) <= before, "from the last word of the watch");
+  await until(() => api.watching === 1, "a watch again");
+  api.expire();
+  await until(() => following.follower.counts.lists === 2, "another list");
+  assert.equal(following.changes.length, 4, "what is gone is not told twice");
 });
 
 test("comes back when the API server has been restarted", async () => {
@@ -123,7 +129,7 @@ test("comes back when the API server has been restarted", async () => {
   await api.stop();
   api.put("b");
   await delay(300);
-  assert.deepEqual(following.failures, []);
+  assert.equal(following.failures.length, 0);
   await api.listen();
   await until(() => following.changes.length === 2, "b");
   assert.deepEqual(following.told(), ["there a", "there b"]);
@@ -138,4 +144,24 @@ test("renews a watch whose time is over, which is no interruption", async () => 
   api.put("a");
   await until(() => following.changes.length === 1, "a");
   assert.deepEqual(following.follower.counts, { interrupted: 0, expired: 0, lists: 0, bookmarks: 0 });
+});
+
+test("bears an API server that forbids everything when it has just started, and believes it when it goes on", async () => {
+  await using api = await ApiServer.start();
+  api.put("a");
+  await using following = await follow(api, 30, 400);
+  await until(() => api.watching === 1, "a watch");
+  api.forbids = true;
+  api.cut();
+  const before = api.requests.length;
+  await until(() => api.requests.length > before, "a refusal");
+  api.put("b");
+  api.forbids = false;
+  await until(() => following.changes.length === 2, "b");
+  assert.equal(following.failures.length, 0);
+  await until(() => api.watching === 1, "a watch again");
+  api.forbids = true;
+  api.cut();
+  await until(() => following.failures.length === 1, "the failure");
+  assert.match(following.failures[0]?.message ?? "", /pods is forbidden/);
 });

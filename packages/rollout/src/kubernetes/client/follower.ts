@@ -40,6 +40,8 @@ const renewal = 30;
 const pageSize = 500;
 const firstPause = 100;
 const longestPause = 2_000;
+/** Milliseconds of nothing but refusals after which they are believed. */
+const longestRefusal = 30_000;
 
 export interface FollowerOptions<T> {
   /** "/api/v1/namespaces/shop/pods" */
@@ -51,6 +53,8 @@ export interface FollowerOptions<T> {
   readonly onFailure: (error: Error) => void;
   /** Seconds; default 30. */
   readonly renewal?: number;
+  /** Milliseconds for which a refusal (403, 404) is taken for one that passes; default 30,000. */
+  readonly refusal?: number;
 }
 
 /**
@@ -65,6 +69,7 @@ export class Follower<T extends KubernetesObject> {
   #counts = { interrupted: 0, expired: 0, lists: 0, bookmarks: 0 };
   #version = "";
   #lastHeard = Date.now();
+  #refusedFrom: number | undefined;
   #following: Promise<void> = Promise.resolve();
 
   constructor(client: KubernetesClient, options: FollowerOptions<T>) {
@@ -101,10 +106,11 @@ export class Follower<T extends KubernetesObject> {
         if (from === "") await this.#list();
         await this.#watch();
         pause = firstPause;
+        this.#refusedFrom = undefined;
       } catch (error) {
         if (signal.aborted) return;
-        if (error instanceof ApiFailure && (error.status === 403 || error.status === 404)) {
-          this.#options.onFailure(error);
+        if (this.#isRefusedForGood(error)) {
+          this.#options.onFailure(error as ApiFailure);
           return;
         }
         if (isExpired(error)) {
@@ -116,6 +122,17 @@ export class Follower<T extends KubernetesObject> {
         pause = Math.min(pause * 2, longestPause);
       }
     }
+  }
+
+  /** An API server that has just started forbids everything until it knows its roles: only what lasts is meant. */
+  #isRefusedForGood(error: unknown): boolean {
+    const refused = error instanceof ApiFailure && (error.status === 403 || error.status === 404);
+    if (!refused) {
+      this.#refusedFrom = undefined;
+      return false;
+    }
+    this.#refusedFrom ??= Date.now();
+    return Date.now() - this.#refusedFrom > (this.#options.refusal ?? longestRefusal);
   }
 
   async #list(): Promise<void> {
@@ -173,10 +190,10 @@ export class Follower<T extends KubernetesObject> {
       let rest = "";
       response.setEncoding("utf8");
       for await (const chunk of response as AsyncIterable<string>) {
-        this.#lastHeard = Date.now();
+        const at = Date.now();
         const lines = (rest + chunk).split("\n");
         rest = lines.pop() ?? "";
-        for (const line of lines) if (line !== "") this.#take(JSON.parse(line) as WatchLine<T>);
+        for (const line of lines) if (line !== "") this.#take(JSON.parse(line) as WatchLine<T>, at);
       }
       this.#lastHeard = Date.now();
     } finally {
@@ -184,9 +201,10 @@ export class Follower<T extends KubernetesObject> {
     }
   }
 
-  #take({ type, object }: WatchLine<T>): void {
+  #take({ type, object }: WatchLine<T>, at: number): void {
     if (type === "ERROR")
       throw new ApiFailure(this.#options.path, object.code ?? 500, "", object.message ?? "");
+    this.#lastHeard = at;
     this.#version = object.metadata.resourceVersion ?? this.#version;
     if (type === "BOOKMARK") {
       this.#counts.bookmarks++;
@@ -194,7 +212,6 @@ export class Follower<T extends KubernetesObject> {
     }
     if (type === "DELETED") this.#known.delete(object.metadata.uid);
     else this.#known.set(object.metadata.uid, object);
-    const at = this.#lastHeard;
     this.#options.onChange({
       type: type === "DELETED" ? "gone" : "there",
       object,
