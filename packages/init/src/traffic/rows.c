@@ -7,30 +7,30 @@
 
 /* A probe's request is a line and a few headers. */
 static const uint64_t small = 2048;
-/* ms that an empty probe takes at most on a busy machine, and one that the program answers. */
-static const double moment = 250;
+/* ms that a probe takes at most: a kubelet's usual time-out. Nothing is decided in the first moment of what may be one. */
 static const double longest_probe = 1000;
+static const double moment = 250;
 static const double time_wait = 60000;
 
 /*
- * A probe is over in a moment, and most come without a byte: what a dump meets in the middle is told from traffic when it has ended, has
- * brought data, or has stayed. A prober's own may take as long as the kubelet's usual time-out.
+ * A probe is soon over, and most come without a byte: what a dump meets in the middle is told from traffic when it has ended, has brought
+ * data, or has stayed.
  */
 static void decide(struct traffic *traffic, const struct tcp_row *row, struct connection *connection, double now)
 {
 	bool prober = probes_expect(&traffic->probes, &row->peer);
 	bool may_be_probe = prober ? row->bytes_received < small : row->bytes_received == 0;
-	double until = connection->undecided_since + (prober ? longest_probe : moment);
-	if (may_be_probe && now < until && traffic->evidence & EVIDENCE_EVENTS) {
+	double since = connection->undecided_since;
+	if (may_be_probe && now < since + longest_probe && traffic->evidence & EVIDENCE_EVENTS) {
 		if (!prober)
-			traffic->undecided_until = fmax(traffic->undecided_until, until);
+			traffic->undecided_until = fmax(traffic->undecided_until, since + moment);
 		return;
 	}
 	/* Without events dumps name a few by chance, who would look like senders that hardly ever come. */
 	if (traffic->evidence & EVIDENCE_EVENTS)
-		traffic_arrive_from(traffic, &row->peer, connection->undecided_since);
+		traffic_arrive_from(traffic, &row->peer, since);
 	else
-		traffic_arrive(traffic, "unknown", connection->undecided_since);
+		traffic_arrive(traffic, "unknown", since);
 	connection->undecided_since = NAN;
 }
 
