@@ -8,6 +8,7 @@ import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runClock, type RequestRecord } from "@lameduck/rollout";
 import type { AddressKnown, GeneratorPlan } from "./plan.ts";
+import { destinationOf } from "./conntrack.ts";
 import { preferOwnSession } from "./priority.ts";
 import { CachingResolver } from "./resolver.ts";
 
@@ -25,6 +26,8 @@ interface Connection {
   pod: string | undefined;
   /** Which of the addresses that the DNS gave was taken. */
   chosen: string | undefined;
+  /** Ours; known as soon as it is being connected. */
+  localPort: number | undefined;
 }
 const connections = new WeakMap<Socket, Connection>();
 const records: (RequestRecord & AddressKnown)[] = [];
@@ -41,6 +44,7 @@ const resolver =
 let connectionCount = 0;
 let id = 0;
 const underWay = new Set<Exchange>();
+const lookingUp = new Set<Promise<void>>();
 
 /** What a Node error code means in the words of the model. */
 function outcomeOf(code: string, connected: boolean, receiving: boolean): RequestRecord["outcome"] {
@@ -93,7 +97,12 @@ class Exchange {
         connected: undefined,
         pod: undefined,
         chosen: undefined,
+        localPort: undefined,
       };
+      setImmediate(() => {
+        const address = socket.address();
+        if ("port" in address) state.localPort = address.port;
+      });
       connections.set(socket, state);
       if (resolver !== undefined) socket.once("lookup", (_error, address) => (state.chosen = address));
       socket.once("connect", () => {
@@ -139,7 +148,7 @@ class Exchange {
     if (typeof answered === "string" && upstream === undefined && connection !== undefined)
       connection.pod = answered;
     const pod = typeof answered === "string" ? answered : connection?.pod;
-    records.push({
+    const record: RequestRecord & AddressKnown = {
       id: id++,
       intended: this.#intended,
       ...(this.#sent === undefined ? {} : { sent: this.#sent }),
@@ -157,7 +166,15 @@ class Exchange {
       received: this.#received,
       ...(typeof upstream === "string" ? { upstream } : {}),
       ...(connection?.chosen === undefined ? {} : { chosen: connection.chosen }),
-    });
+    };
+    if (outcome === "ok" || pod !== undefined || connection?.localPort === undefined) records.push(record);
+    else lookingUp.add(this.#lookUp(record, connection.localPort));
+  }
+
+  /** Lost, and no pod has answered: the kernel knows where it was sent. */
+  async #lookUp(record: RequestRecord & AddressKnown, port: number): Promise<void> {
+    const address = await destinationOf(port);
+    records.push(address === undefined ? record : { ...record, chosen: address });
   }
 }
 
@@ -180,6 +197,7 @@ while (!stop.signal.aborted && due < end) {
   await sleep(Math.max(0, Math.min(20, due - clock.now())));
 }
 while (underWay.size > 0) await sleep(20);
+await Promise.all(lookingUp);
 clearInterval(telling);
 for (let from = 0; from < records.length; from += 1_000)
   process.stdout.write(

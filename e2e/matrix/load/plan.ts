@@ -24,6 +24,6 @@ export interface GeneratorPlan {
 export interface AddressKnown {
   /** A proxy's header. */
   readonly upstream?: string;
-  /** Chosen by the client itself among those that the DNS gave. */
+  /** Chosen by the client itself among those that the DNS gave, or by its node's kube-proxy, as the kernel remembers. */
   readonly chosen?: string;
 }
