@@ -21,6 +21,20 @@ const margin = { top: 28, right: 16, bottom: 40, left: 64 };
 
 export function plot(series: readonly Series[], options: PlotOptions): string {
   const { width = 640, height = 360 } = options;
+  return `<figure><figcaption>${escape(options.title)}</figcaption><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escape(options.title)}">${inside(series, options, width, height)}</svg>${legend(series)}</figure>`;
+}
+
+/** A file by itself, for a page of Markdown. */
+export function pagePlot(series: readonly Series[], options: PlotOptions): string {
+  const { width = 640, height = 360 } = options;
+  const names = series.map(
+    ({ name, color }, index) =>
+      `<text x="${margin.left + 16 + index * 110}" y="18" fill="${color}">${escape(name)}</text>`,
+  );
+  return `<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" font-size="11" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escape(options.title)}"><style>.grid{stroke:#ddd}</style><rect width="${width}" height="${height}" fill="#fff"/>${names.join("")}${inside(series, options, width, height)}</svg>\n`;
+}
+
+function inside(series: readonly Series[], options: PlotOptions, width: number, height: number): string {
   const all = series.flatMap(({ points }) => points);
   const right = Math.max(1e-9, ...all.map(([x]) => x)) * 1.04;
   const highest = Math.max(1e-9, ...all.map(([, y]) => y));
@@ -36,7 +50,7 @@ export function plot(series: readonly Series[], options: PlotOptions): string {
     return margin.top + (1 - share) * inner.height;
   };
   const body = series.map((one) => drawn(one, px, py)).join("");
-  return `<figure><figcaption>${escape(options.title)}</figcaption><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escape(options.title)}">${axes(options, right, least, highest, px, py, width, height)}${body}</svg>${legend(series)}</figure>`;
+  return axes(options, right, least, highest, px, py, width, height) + body;
 }
 
 function drawn(series: Series, px: (x: number) => number, py: (y: number) => number): string {

@@ -1,0 +1,88 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { pagePlot, type Series } from "../src/simulate/svg.ts";
+
+/** Draws docs/decision-hold.svg and decision-loss.svg from the tables of docs/grid.md, so that pictures and page cannot differ. */
+const docs = new URL("../../../docs/", import.meta.url);
+const inCluster = new Set(["ebpf", "idle-kube-proxy", "busy-iptables", "ingress-nginx"]);
+/** As much as a grace period of 30 s leaves. */
+const cap = 25;
+const colors: Record<string, string> = {
+  adaptive: "#0a7d4b",
+  learnt: "#66b894",
+  "sleep 15": "#b98a2e",
+  "quiet 5": "#4467a8",
+  knative: "#8fb0e0",
+  oracle: "#111",
+};
+
+interface Row {
+  readonly rate: number;
+  readonly points: Readonly<Record<string, { readonly lost: number; readonly hold: number }>>;
+}
+
+/** The rows of "All cells", whose columns are named in their heads. */
+function rowsOf(page: string): Row[] {
+  const rows: Row[] = [];
+  let names: string[] = [];
+  let preset = "";
+  for (const line of page.slice(page.indexOf("## All cells")).split("\n")) {
+    if (line.startsWith("### ")) preset = line.slice(4).trim();
+    if (!line.startsWith("|") || !inCluster.has(preset)) continue;
+    const cells = line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim());
+    if (cells[0] === "traffic") names = cells;
+    else if (!cells[0]?.startsWith("-"))
+      rows.push({ rate: Number(cells[2]), points: pointsOf(names, cells) });
+  }
+  return rows;
+}
+
+function pointsOf(names: readonly string[], cells: readonly string[]): Row["points"] {
+  const points: Record<string, { lost: number; hold: number }> = {};
+  for (const [index, name] of names.entries()) {
+    const [lost = "", hold] = (cells[index] ?? "").split(" / ");
+    if (hold !== undefined)
+      points[name] = { lost: lost.startsWith("<") ? 0.0005 : Number(lost), hold: Number(hold) };
+    else if (name === "oracle") points[name] = { lost: 0, hold: Number(lost) };
+  }
+  return points;
+}
+
+function seriesOf(rows: readonly Row[], names: readonly string[], value: "hold" | "lost"): Series[] {
+  const rates = [...new Set(rows.map(({ rate }) => rate))].sort((a, b) => a - b);
+  return names.map((name) => ({
+    name,
+    color: colors[name] ?? "#888",
+    line: true,
+    points: rates.map((rate, index) => {
+      const values = rows
+        .filter((row) => row.rate === rate)
+        .map(({ points }) =>
+          value === "hold" ? Math.min(cap, points[name]?.hold ?? 0) : (points[name]?.lost ?? 0),
+        );
+      return [index, values.reduce((sum, each) => sum + each, 0) / values.length] as const;
+    }),
+  }));
+}
+
+const rows = rowsOf(readFileSync(new URL("grid.md", docs), "utf8"));
+const x = "new connections/s to the pod: 0.01, 0.1, 1, 10, 100, 1000 (0 to 5)";
+writeFileSync(
+  new URL("decision-hold.svg", docs),
+  pagePlot(seriesOf(rows, ["quiet 5", "knative", "adaptive", "learnt", "oracle"], "hold"), {
+    title: "mean hold, at most 25 s",
+    x,
+    y: "mean hold, s",
+  }),
+);
+writeFileSync(
+  new URL("decision-loss.svg", docs),
+  pagePlot(seriesOf(rows, ["sleep 15", "quiet 5", "adaptive", "learnt"], "lost"), {
+    title: "mean loss per termination",
+    x,
+    y: "mean loss",
+    logY: true,
+  }),
+);
