@@ -1,0 +1,129 @@
+import { causes, type Quantiles } from "@lameduck/rollout";
+import { routes } from "../routes.ts";
+import { scenarios } from "../scenarios.ts";
+import type { RecordedRow } from "./recorded.ts";
+
+/** From the least to the most that is done; others follow by name. */
+const order = [
+  "nothing",
+  "close",
+  "sleep-2",
+  "sleep-5",
+  "sleep-15",
+  "quiet",
+  "adaptive",
+  "init",
+  "init-wait",
+];
+
+const titles = [
+  "remedy",
+  "load",
+  "terminations",
+  "lost",
+  "lost per termination, 95 %",
+  "hold p50 / p90 / max",
+  "oracle p50 / max",
+  "why",
+];
+
+/** The tables of docs/cluster.md: rollouts by route, then everything else that happens to pods. */
+export function markdown(rows: readonly RecordedRow[]): string {
+  const rollouts = rows.filter(({ scenario }) => scenario === "rollout");
+  const byRoute = Object.entries(routes).flatMap(([route, description]) => {
+    const own = rollouts.filter((row) => row.route === route);
+    return own.length === 0
+      ? []
+      : [`Rollouts through ${description}:`, table(titles, own.sort(byRemedy).map(cells))];
+  });
+  const others = scenarios.flatMap(({ name, description }) =>
+    rows
+      .filter(({ scenario }) => scenario === name && name !== "rollout")
+      .sort(byRemedy)
+      .map((row) => [description, row.route, ...cells(row)]),
+  );
+  return [
+    ...byRoute,
+    ...(others.length === 0
+      ? []
+      : ["Everything else that happens to pods:", table(["scenario", "route", ...titles], others)]),
+    measured(rows),
+  ].join("\n\n");
+}
+
+const byRemedy = (a: RecordedRow, b: RecordedRow): number =>
+  rank(a) - rank(b) || (a.remedy < b.remedy ? -1 : 1);
+const rank = ({ remedy }: RecordedRow): number =>
+  order.includes(remedy) ? order.indexOf(remedy) : order.length;
+
+function cells(row: RecordedRow): string[] {
+  return [
+    `\`${row.remedy}\``,
+    `${row.requestsPerSecond}/s to ${row.replicas} pods`,
+    row.terminations === 0 ? "none (no deletion)" : String(row.terminations),
+    lost(row),
+    perTermination(row),
+    seconds(row.hold, "p50", "p90", "max"),
+    seconds(row.oracle, "p50", "max"),
+    why(row),
+  ];
+}
+
+function lost({ lostNew, lostPooled }: RecordedRow): string {
+  return lostNew + lostPooled === 0 ? "**0**" : `${lostNew} new, ${lostPooled} pooled`;
+}
+
+/** After a zero the rule of three bounds the share of terminations that lose anything; else the bootstrap bounds the mean. */
+function perTermination({ terminations, lostNew, lostPooled, lostPerTermination }: RecordedRow): string {
+  const { mean, low, high } = lostPerTermination;
+  if (terminations === 0) return "";
+  if (lostNew + lostPooled === 0)
+    return high < 1 ? `0 (fewer than ${(100 * high).toFixed(high < 0.1 ? 1 : 0)} % lose any)` : "0";
+  return terminations === 1 ? short(mean) : `${short(mean)} (${short(low)} to ${short(high)})`;
+}
+
+const short = (value: number): string => value.toFixed(value < 10 ? 2 : 0);
+
+function seconds(quantiles: Quantiles, ...which: ("p50" | "p90" | "max")[]): string {
+  if (quantiles.count === 0) return "";
+  return `${which.map((name) => (quantiles[name] / 1_000).toFixed(1)).join(" / ")} s`;
+}
+
+function why({ lostByCause, killed }: RecordedRow): string {
+  const reasons = Object.entries(lostByCause)
+    .filter(([, count]) => count > 0)
+    .sort(([, a], [, b]) => b - a)
+    .map(([cause, count]) => `${causes[cause as keyof typeof causes]} ${count}`);
+  return [...reasons, ...(killed > 0 ? [`${killed} pods killed`] : [])].join("; ");
+}
+
+/** How long kube-proxies and ingresses really took, the longest seen in any row. */
+function measured(rows: readonly RecordedRow[]): string {
+  const most = new Map<string, { p50: number; max: number }>();
+  for (const { sender, p50, max, count } of rows
+    .filter(({ scenario }) => scenario === "rollout")
+    .flatMap(({ lags }) => lags)) {
+    const known = most.get(sender) ?? { p50: 0, max: 0 };
+    if (count > 0) most.set(sender, { p50: Math.max(known.p50, p50), max: Math.max(known.max, max) });
+  }
+  const senders = [...most].sort(([a], [b]) => (a < b ? -1 : 1));
+  return [
+    "Lag of the senders in these rollouts, from the deletion until no new connection could reach the pod:",
+    table(
+      ["sender", "largest median", "maximum"],
+      senders.map(([sender, { p50, max }]) => [
+        sender,
+        `${(p50 / 1_000).toFixed(1)} s`,
+        `${(max / 1_000).toFixed(1)} s`,
+      ]),
+    ),
+  ].join("\n\n");
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  // A column in which nobody has anything to say is left out.
+  const used = head.map((_, column) => rows.some((row) => row[column] !== ""));
+  const line = (row: readonly string[]): string =>
+    `| ${row.filter((_, column) => used[column]).join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
