@@ -108,7 +108,7 @@ test("an empty file is a scenario of defaults", () => {
     maxSurge: 3,
     maxUnavailable: 2,
     ready: { uniform: [2_000, 5_000] },
-    listedBefore: { uniform: [300, 2_000] },
+    listedBefore: 0,
   });
 });
 

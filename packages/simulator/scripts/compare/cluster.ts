@@ -34,7 +34,9 @@ function comparison(recorded: Recorded): Compared {
   const { scenario } = scenarioFrom({
     name: kind,
     replicas: rollout ? recorded.replicas : 2,
-    rollout: rollout ? { maxSurge: 2, maxUnavailable: 1 } : { kind: "isolated" },
+    rollout: rollout
+      ? { maxSurge: 2, maxUnavailable: 1, listedBefore: { uniform: [300, 2_000] } }
+      : { kind: "isolated" },
     senders: minSyncPeriods.map((minSyncPeriod, index) => ({
       name: `node${index + 1}`,
       // A pod deleted alone meets a proxy at any time of its period: other pods' changes have just been synced, or not.

@@ -136,7 +136,8 @@ function playDeployment(
       created++;
       const ready = draw(rollout.ready, random);
       // Listing wakes the proxies before readiness does: the period that a withdrawal waits for has begun by then.
-      simulation.after(Math.max(0, ready - draw(rollout.listedBefore, random)), () => controller.change(-1));
+      const listed = draw(rollout.listedBefore, random);
+      if (listed > 0) simulation.after(Math.max(0, ready - listed), () => controller.change(-1));
       simulation.after(ready, becomeReady);
     }
     while (deleted < pods && ready + (replicas - deleted) > replicas - rollout.maxUnavailable)
