@@ -7,11 +7,10 @@ const run = promisify(execFile);
  * To which address the node's kube-proxy sent the connection from a local port: the source of the answers that the kernel expects. The entry outlives a
  * connection that failed. Undefined where the kernel keeps none, or only one that leads to the address that was called.
  */
-export async function destinationOf(localPort: number): Promise<string | undefined> {
+export async function destinationOf(localPort: number, called: string): Promise<string | undefined> {
   try {
-    const { stdout } = await run("conntrack", ["-L", "-p", "tcp", "--orig-port-src", String(localPort)], {
-      timeout: 5_000,
-    });
+    const which = ["--orig-port-src", String(localPort), "--orig-dst", called];
+    const { stdout } = await run("conntrack", ["-L", "-p", "tcp", ...which], { timeout: 5_000 });
     return destinationIn(stdout);
   } catch {
     return undefined;

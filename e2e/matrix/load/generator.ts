@@ -45,6 +45,8 @@ let connectionCount = 0;
 let id = 0;
 const underWay = new Set<Exchange>();
 const lookingUp = new Set<Promise<void>>();
+/** A program each: who loses thousands of requests is not asked after every one of them. */
+const mostLookups = 50;
 
 /** What a Node error code means in the words of the model. */
 function outcomeOf(code: string, connected: boolean, receiving: boolean): RequestRecord["outcome"] {
@@ -167,13 +169,15 @@ class Exchange {
       ...(typeof upstream === "string" ? { upstream } : {}),
       ...(connection?.chosen === undefined ? {} : { chosen: connection.chosen }),
     };
-    if (outcome === "ok" || pod !== undefined || connection?.localPort === undefined) records.push(record);
-    else lookingUp.add(this.#lookUp(record, connection.localPort));
+    const port = connection?.localPort;
+    if (outcome === "ok" || pod !== undefined || port === undefined || lookingUp.size >= mostLookups)
+      records.push(record);
+    else lookingUp.add(this.#lookUp(record, port));
   }
 
   /** Lost, and no pod has answered: the kernel knows where it was sent. */
   async #lookUp(record: RequestRecord & AddressKnown, port: number): Promise<void> {
-    const address = await destinationOf(port);
+    const address = await destinationOf(port, url.hostname);
     records.push(address === undefined ? record : { ...record, chosen: address });
   }
 }
