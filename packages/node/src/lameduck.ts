@@ -181,12 +181,11 @@ export class Lameduck {
     return this.#lesson;
   }
 
-  /** What SIGTERM does. Calling it again changes nothing. */
-  terminate(reason = "terminate()"): Promise<ClosedEvent> {
-    return this.#begin(reason, 0);
-  }
-
-  #begin(reason: string, late: number): Promise<ClosedEvent> {
+  /**
+   * What SIGTERM does. Calling it again changes nothing.
+   * @param late how long ago the signal was sent, in milliseconds: the deadline is counted from then.
+   */
+  terminate(reason = "terminate()", late = 0): Promise<ClosedEvent> {
     this.#closed ??= this.#run(reason, late);
     return this.#closed;
   }
@@ -213,7 +212,7 @@ export class Lameduck {
     if (name === "SIGINT") return this.#interrupted();
     if (this.#closed)
       this.#announcer.notice("signal", `${name} again, during ${this.#phase}: changes nothing`);
-    else void this.#begin(name, this.#pulse.lateness());
+    else void this.terminate(name, this.#pulse.lateness());
   }
 
   /** A developer's Ctrl-C is no deletion: nobody is still to learn of it. The second one is impatience. */

@@ -74,7 +74,7 @@ export function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.Pro
 }
 
 /** The servers may run under another Node than the tests, which use the syntax of the newest: TEST_NODE=/path/to/node22. */
-const nodeUnderTest = process.env["TEST_NODE"] ?? process.execPath;
+export const nodeUnderTest = process.env["TEST_NODE"] ?? process.execPath;
 
 /** A process may be long in starting where others want the machine as well. */
 const startUp = 90_000;

@@ -1,11 +1,23 @@
 import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { lameduck } from "../src/index.ts";
 import { ask, askTls } from "./ask.ts";
-import { fixture, inPod, startScript, startServer, startStarved, until, type Child } from "./child.ts";
+import {
+  Child,
+  cleanEnvironment,
+  fixture,
+  inPod,
+  nodeUnderTest,
+  startScript,
+  startServer,
+  startStarved,
+  until,
+} from "./child.ts";
 import { RawClient, RudeHttp2Client } from "./raw.ts";
 
 const register = fileURLToPath(new URL("../src/register.ts", import.meta.url));
@@ -22,10 +34,11 @@ async function endsInTime(child: Child): Promise<void> {
 }
 
 test("SIGTERM during start-up: what begins to listen meanwhile is closed with the rest", async () => {
-  const env = { ...inPod, DELAY: "300" };
+  const env = { ...inPod, LATE: "yes" };
   await using child = await startScript([fixture("early.ts")], env, ({ stdout }) => stdout.includes("ready"));
   child.kill();
   assert.equal((await child.exited).code, 0);
+  assert.match(child.stdout, /listening late/);
   assert.equal(child.event("closing")?.reason, "forced");
   assert.equal(child.event("closed")?.reason, "done");
 });
@@ -35,6 +48,24 @@ test("SIGTERM before anything listens, without code: the process ends as it woul
   await using child = await startScript(args, inPod, ({ stdout }) => stdout.includes("ready"));
   child.kill();
   assert.equal((await child.exited).signal, "SIGTERM");
+});
+
+test("SIGTERM during start-up, without code, to process 1: it is remembered until there is a server", async (t) => {
+  const unshare = ["--pid", "--fork", "--kill-child"];
+  if (spawnSync("unshare", [...unshare, "true"]).status !== 0)
+    return t.diagnostic("left out: no leave to make a process namespace");
+  const args = [...unshare, nodeUnderTest, "--import", register, fixture("late.mjs")];
+  await using child = new Child(spawn("unshare", args, { env: cleanEnvironment(brief), stdio: "pipe" }));
+  await child.until(() => child.stdout.includes("ready as process 1\n"));
+  const { pid } = child.process;
+  const inner = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"));
+  process.kill(inner, "SIGTERM");
+  assert.equal((await child.exited).code, 0);
+  const [first] = child.events;
+  assert.ok(first?.lameduck === "phase" && first.phase === "lame-duck");
+  assert.equal(first.reason, "SIGTERM");
+  assert.ok(first.late > 0, "the deadline is counted from the signal");
+  assert.equal(child.event("closed")?.reason, "done");
 });
 
 test("SIGTERM five times at once, and again while closing, is one termination", async () => {
