@@ -94,6 +94,8 @@ export class Http2Connection implements Connection {
         exchange.fail({ outcome: "wrong-body", error: "NO_H2" }, this.#options.now());
       this.#waiting.clear();
       socket.destroy();
+      // Its close comes later, and nothing must be sent on it until then.
+      this.#leave();
       return;
     }
     const session = connect(`${this.#options.secure ? "https" : "http"}://${this.#options.host}`, {
