@@ -112,7 +112,7 @@ export function renderPrior(results: readonly PriorResult[], terminations: numbe
     "|---|---|---|---|",
     ...results.map(
       ({ rate, adaptive, fixed, quiet }) =>
-        `| ${rate} | ${point(adaptive)} | ${point(fixed)} | ${quiet ? `${point(quiet)} (${quiet.window / 1_000} s)` : "none up to 240 s"} |`,
+        `| ${rate} | ${point(adaptive)} | ${fixed.hold < grace / 2 ? point(fixed) : "none"} | ${quiet ? `${point(quiet)} (${quiet.window / 1_000} s)` : "none up to 240 s"} |`,
     ),
     "",
   ].join("\n");
