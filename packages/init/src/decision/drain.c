@@ -1,4 +1,5 @@
 #include "drain.h"
+#include "logarithm.h"
 
 #include <math.h>
 #include <string.h>
@@ -123,7 +124,7 @@ static double lowered(double moved, double before)
 /* How far the loss is above the budget, as a logarithm. */
 static double above(const struct drain *drain, double from, double hold)
 {
-	return fmax(-1e3, log(loss_at(drain, from + hold)) - log(drain->config.loss_budget));
+	return fmax(-1e3, logarithm(loss_at(drain, from + hold)) - logarithm(drain->config.loss_budget));
 }
 
 /*

@@ -1,6 +1,7 @@
 #include "environments.h"
 
 #include "evidence.h"
+#include "logarithm.h"
 
 #include <math.h>
 
@@ -25,20 +26,20 @@ void environments_init(struct environments *environments, double convergence, do
 	for (int i = 0; i < ENVIRONMENT_COUNT; i++)
 		sum += weight_of(i);
 	for (int i = 0; i < ENVIRONMENT_COUNT; i++) {
-		environments->logs[i] = log(weight_of(i) / sum);
+		environments->logs[i] = logarithm(weight_of(i) / sum);
 		environments->products[i] = 1;
 	}
 }
 
-static void multiply(struct environments *environments, int index, double likelihood, double logarithm)
+static void multiply(struct environments *environments, int index, double likelihood, double log_likelihood)
 {
-	environments->logs[index] += logarithm;
+	environments->logs[index] += log_likelihood;
 	double product = environments->products[index] * likelihood;
 	if (product > 1e-200) {
 		environments->products[index] = product;
 		return;
 	}
-	environments->logs[index] += log(environments->products[index]) + log(likelihood);
+	environments->logs[index] += logarithm(environments->products[index]) + logarithm(likelihood);
 	environments->products[index] = 1;
 }
 
@@ -118,7 +119,7 @@ static double silence_of_all(const struct crowd_seen *crowd, double begin, doubl
 	if (crowd->told <= 0)
 		return 0;
 	double each = crowd->told_rate / crowd->told;
-	return crowd->told_rate * begin - crowd->told * log(chance_of_silence(since, each, m));
+	return crowd->told_rate * begin - crowd->told * logarithm(chance_of_silence(since, each, m));
 }
 
 static void weigh_crowd(struct environments *environments, const struct crowd_seen *crowd, double begin, double m,
@@ -134,7 +135,7 @@ static void weigh_crowd(struct environments *environments, const struct crowd_se
 	environments->doubts[index] = others * (still / m) + silence_of_all(crowd, begin, since, m);
 	double usual = (1 - laggards) * exp(-still / m + still / slow);
 	double lagging = laggards / (usual + laggards);
-	double survived = log(usual + laggards) - still / slow;
+	double survived = logarithm(usual + laggards) - still / slow;
 	double slow_loss = expected_loss_of_crowd(crowd->count, crowd->rate, since - still, slow);
 	environments->losses[index + 1] += (1 - lagging) * usual_loss + lagging * slow_loss;
 	environments->logs[index + 1] += survived;
@@ -182,7 +183,7 @@ static double loss_above(const struct environments *environments, double bar)
 double environments_expected_loss(struct environments *environments)
 {
 	for (int i = 0; i < ENVIRONMENT_COUNT; i++) {
-		environments->logs[i] += log(environments->products[i]);
+		environments->logs[i] += logarithm(environments->products[i]);
 		environments->products[i] = 1;
 	}
 	double worst = loss_above(environments, -INFINITY);

@@ -288,7 +288,7 @@ static void see_crowd(struct environments *environments, const struct sender_tab
 	if (!crowd->used)
 		return;
 	double exposure = fmax(1, crowd->last - crowd->from);
-	double arrivals = crowd->arrivals * exp2(-fmax(0, deleted_at - crowd->last) / horizon);
+	double arrivals = crowd->arrivals * exp(-M_LN2 * fmax(0, deleted_at - crowd->last) / horizon);
 	struct crowd_seen seen = {
 		.count = arrivals + crowd->told,
 		.rate = known_habit(arrivals / exposure + crowd->told_rate, 0).rate,
