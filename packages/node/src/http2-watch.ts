@@ -34,6 +34,8 @@ interface SessionState {
 const patience = 500;
 /** Between the first GOAWAY and the one that names the last stream: a round trip, so that no stream is on its way any more. */
 const roundTrip = 100;
+/** Whoever still begins streams so long after the first GOAWAY does not heed it. */
+const longestRoundTrip = 1_000;
 
 /**
  * HTTP/2, clear or over TLS, and so gRPC. Before the hold it listens for sessions and the first stream of each. Streams begun
@@ -74,9 +76,13 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
   tick(): void {
     if (this.stoppedAt === Infinity) return;
     // The second GOAWAY. The session ends by itself when its streams have ended, those begun before the hold included.
-    const latest = this.context.now() - roundTrip;
-    for (const [session, state] of this.#sessions)
-      if (!session.closed && state.askedAt <= latest && state.idleSince <= latest) session.close();
+    const now = this.context.now();
+    for (const [session, { askedAt, idleSince }] of this.#sessions)
+      if (
+        !session.closed &&
+        (Math.max(askedAt, idleSince) <= now - roundTrip || askedAt <= now - longestRoundTrip)
+      )
+        session.close();
   }
 
   restless(): number {
