@@ -6,7 +6,7 @@ import { afterEach, describe, test } from "node:test";
 import { initProgram, nativeProgram, sanitized, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
 import { pod, reportOf, resultOf, sender, serverFile, terminate } from "./pod.ts";
-import { Running, endAll, withoutNamespaces } from "./running.ts";
+import { Running, commandOf, descendantsOf, endAll, eventually, withoutNamespaces } from "./running.ts";
 
 afterEach(endAll);
 const skip = withoutCompiler || withoutNamespaces;
@@ -51,6 +51,28 @@ describe("evidence", { skip }, () => {
     assert.equal((await resultOf(slow)).lost, 0);
     await server.ended;
     assert.ok(reportOf(server.stderr).hold_ms > 1_500, server.stderr);
+  });
+
+  test("connections turned away for a full accept queue are waited for: their clients try again in a second", async () => {
+    await using network = await Network.create();
+    const server = await pod(
+      network,
+      ["--floor", "0", "--policy", "quiet", "--window", "200ms"],
+      "80",
+      "0",
+      "1",
+    );
+    const [program] = descendantsOf(server.pid).filter((pid) => commandOf(pid) === process.execPath);
+    assert.ok(program);
+    process.kill(program, "SIGSTOP");
+    const crowd = [1, 2, 3].map((index) => sender(network, index, { every: 50, for: 50 }));
+    for (const each of crowd) each.process.stdin?.write("go\n");
+    await eventually(() => network.overflows() > 0, "the accept queue is full");
+    terminate(server);
+    process.kill(program, "SIGCONT");
+    for (const each of crowd) assert.equal((await resultOf(each)).lost, 0);
+    await server.ended;
+    assert.ok(reportOf(server.stderr).hold_ms > 1_000, server.stderr);
   });
 
   test("a pool without new connections is traffic too; when it falls silent the hold ends", async () => {

@@ -2,7 +2,7 @@
  * Network namespaces of the tests' own: one for the pod, one for its senders, a cable between them and no way out. Each sender
  * has its own address of 198.18.0.0/15, as nodes and ingress proxies have.
  */
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { Running } from "./running.ts";
 
 const podAddress = "198.18.0.1";
@@ -47,6 +47,16 @@ export class Network implements AsyncDisposable {
 
   inPod(...command: string[]): void {
     must(...this.asPod(...command));
+  }
+
+  /** Handshakes that the pod's kernel turned away because an accept queue was full. */
+  overflows(): number {
+    const [command, ...rest] = this.asPod("cat", "/proc/net/netstat");
+    const [names, values] = execFileSync(command, rest, { encoding: "utf8" })
+      .split("\n")
+      .filter((line) => line.startsWith("TcpExt:"))
+      .map((line) => line.split(" "));
+    return Number(values?.[names?.indexOf("ListenOverflows") ?? -1]);
   }
 
   #inSenders(...command: string[]): void {

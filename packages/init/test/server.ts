@@ -2,11 +2,11 @@
  * A server that ends at once when told SIGTERM, as software without a graceful stop does, and says how it was and when it has served 20
  * requests: run as a process.
  *
- *     node server.ts PORT|PATH [ANSWER-AFTER-MS]
+ *     node server.ts PORT|PATH [ANSWER-AFTER-MS [BACKLOG]]
  */
 import { createServer } from "node:http";
 
-const [where = "0", delay = "0"] = process.argv.slice(2);
+const [where = "0", delay = "0", backlog = "511"] = process.argv.slice(2);
 let served = 0;
 const server = createServer((request, response) => {
   if (++served === 20) console.log("served");
@@ -17,4 +17,5 @@ const server = createServer((request, response) => {
 server.keepAliveTimeout = 60_000;
 process.on("SIGTERM", () => process.exit(0));
 process.on("SIGUSR1", () => process.exit(10));
-server.listen(/^\d+$/.test(where) ? Number(where) : { path: where }, () => console.log("listening"));
+const place = /^\d+$/.test(where) ? { port: Number(where) } : { path: where };
+server.listen({ ...place, backlog: Number(backlog) }, () => console.log("listening"));

@@ -58,9 +58,18 @@ bool read_passive_opens(uint64_t *value)
 	return read_file("/proc/net/snmp", text, sizeof text) > 0 && parse_counter(text, "Tcp:", "PassiveOpens", value);
 }
 
-bool read_data_sent(uint64_t *value)
+static bool read_extended(const char *name, uint64_t *value)
 {
 	char text[16384];
-	return read_file("/proc/net/netstat", text, sizeof text) > 0 &&
-	       parse_counter(text, "TcpExt:", "TCPOrigDataSent", value);
+	return read_file("/proc/net/netstat", text, sizeof text) > 0 && parse_counter(text, "TcpExt:", name, value);
+}
+
+bool read_listen_overflows(uint64_t *value)
+{
+	return read_extended("ListenOverflows", value);
+}
+
+bool read_data_sent(uint64_t *value)
+{
+	return read_extended("TCPOrigDataSent", value);
 }

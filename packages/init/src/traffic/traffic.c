@@ -25,6 +25,8 @@ static const double blind_interval = 2000;
 /* While a request is in flight: ms, and times the cost of a dump. */
 static const double soon = 100;
 static const double stuck_after = 3000;
+/* A SYN that was dropped is sent again after 1 s (RFC 6298), which timers of the kernel make a little longer. */
+static const double first_retry = 1200;
 
 void traffic_observe(struct traffic *traffic, enum observation_type type, double at, const char *name, double value)
 {
@@ -106,6 +108,16 @@ static void look_at_unix_sockets(struct traffic *traffic)
 	unix_sockets_read(&traffic->unix_now, &traffic->unix_before, unix_arrived, traffic);
 }
 
+/* Those of before the hold may have been turned away just now: whoever had such clients may have one that is on its way back. */
+static void look_for_the_turned_away(struct traffic *traffic, double now)
+{
+	uint64_t overflowed;
+	if (!read_listen_overflows(&overflowed) || overflowed == traffic->overflowed)
+		return;
+	traffic->overflowed = overflowed;
+	traffic->retries_until = now + first_retry;
+}
+
 void traffic_glance(struct traffic *traffic, double now)
 {
 	uint64_t opened;
@@ -116,6 +128,7 @@ void traffic_glance(struct traffic *traffic, double now)
 		look_at_unix_sockets(traffic);
 	if (!(traffic->evidence & EVIDENCE_COUNTERS) || !read_passive_opens(&opened))
 		return;
+	look_for_the_turned_away(traffic, now);
 	if (opened != traffic->opened) {
 		traffic->unnamed += (double)(opened - traffic->opened);
 		traffic->last_opened = now;

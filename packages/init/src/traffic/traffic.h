@@ -60,6 +60,8 @@ struct traffic {
 
 	uint64_t opened; /* PassiveOpens as last read */
 	double last_opened;
+	uint64_t overflowed; /* ListenOverflows as last read */
+	double retries_until; /* ms: clients that were turned away come back before */
 	double undecided_until; /* ms: what connections are that were open for less than a moment is not known before */
 	double unnamed; /* of them, neither named by an event nor by a dump so far */
 	bool missed_events;
@@ -101,7 +103,10 @@ void traffic_glance(struct traffic *traffic, double now);
 /* Dear (1 us a connection): everything that is open. */
 void traffic_dump(struct traffic *traffic, double now);
 
-/* When all connections that were counted have been named as far as they ever will be: nothing is decided before. */
+/*
+ * When all connections that were counted have been named as far as they ever will be, and those turned away have had the time to come
+ * back: nothing is decided before.
+ */
 double traffic_settles_at(const struct traffic *traffic);
 /* Dumps again soon, at most 1 % of a core: a request seen in flight is usually answered within milliseconds. */
 void traffic_dump_soon(struct traffic *traffic);

@@ -11,7 +11,8 @@ enum { MOST_ARRIVALS = 64 };
 
 double traffic_settles_at(const struct traffic *traffic)
 {
-	return fmax(traffic->undecided_until, traffic->unnamed > 0 ? traffic->last_opened + settling : -INFINITY);
+	double named = traffic->unnamed > 0 ? traffic->last_opened + settling : -INFINITY;
+	return fmax(fmax(traffic->undecided_until, traffic->retries_until), named);
 }
 
 void weigh_unnamed(struct traffic *traffic, double now)
