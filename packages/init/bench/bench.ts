@@ -3,7 +3,7 @@
  * on one machine: only the ratios travel. Rounds alternate between the programs, so that a slow minute hits all of them.
  */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { compile, packageRoot } from "../toolchain/compile.ts";
@@ -16,6 +16,8 @@ const rounds = Number(process.argv[2] ?? 5);
 const perRound = 60;
 const folder = mkdtempSync(join(tmpdir(), "lameduck-bench-"));
 const measure = join(folder, "measure");
+const asDumbInit = join(folder, "dumb-init");
+symlinkSync(initBinary(), asDumbInit);
 
 interface Contender {
   readonly name: string;
@@ -26,7 +28,10 @@ const contenders: Contender[] = [
   { name: "lameduck-init", command: [initBinary(), "--"] },
   { name: "tini", command: ["tini", "-s", "--"] },
   { name: "tini-static", command: ["tini-static", "-s", "--"] },
+  { name: "dumb-init -c", command: ["dumb-init", "-c", "--"] },
+  // These two give the program a session, which on machines with sched_autogroup halves the time until it runs: like with like.
   { name: "dumb-init", command: ["dumb-init", "--"] },
+  { name: "lameduck-init as dumb-init", command: [asDumbInit, "--"] },
   { name: "catatonit", command: ["catatonit", "--"] },
 ].filter(({ command }) => isInstalled(command[0] ?? "") || command[0]?.startsWith("/"));
 
@@ -36,11 +41,11 @@ try {
   const forwards = await alternate("forward", `${measure} echo`, contenders);
   print("start + true + reap, us", startups, "bare");
   print("signal to the program and back, us", forwards, "tini");
-  say("\nprogram        file, bytes   VmHWM, kB   wake-ups in 5 s");
+  say("\nprogram                    file, bytes   VmHWM, kB   wake-ups in 5 s");
   for (const contender of contenders) {
     const { memory, wakeUps } = await idle(contender);
     const size = statSync(realpathSync(pathOf(contender.command[0] ?? ""))).size;
-    say(`${contender.name.padEnd(15)}${column(size, 11)}${column(memory, 12)}${column(wakeUps, 18)}`);
+    say(`${contender.name.padEnd(27)}${column(size, 11)}${column(memory, 12)}${column(wakeUps, 18)}`);
   }
   if (withoutNamespaces) say(`\nno hold with 10,000 connections: ${withoutNamespaces}`);
   else {
