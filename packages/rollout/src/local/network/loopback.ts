@@ -74,7 +74,11 @@ class LoopbackNetwork implements Network {
         port,
         this.#hosts && (port >= 1024 || process.getuid?.() === 0) ? port : await freePort(address),
       );
-    return new LoopbackPod(address, ports, this.#reaper, (port) => this.#sockets.listening(port, address));
+    return new LoopbackPod(address, ports, this.#reaper, {
+      listening: (port) => this.#sockets.listening(port, address),
+      // Where all pods have one address nobody could say whose port it is.
+      ports: () => (this.#hosts ? this.#sockets.ports(address) : []),
+    });
   }
 
   async close(): Promise<void> {
@@ -85,24 +89,25 @@ class LoopbackNetwork implements Network {
   }
 }
 
+/** What can be seen of one pod's listeners. */
+interface Listeners {
+  readonly listening: (port: number) => Listening;
+  readonly ports: () => readonly number[];
+}
+
 class LoopbackPod implements PodNetwork {
   readonly address: string;
   readonly ownProcesses = false;
   readonly env: Readonly<Record<string, string>>;
   readonly #ports: ReadonlyMap<number, number>;
   readonly #reaper: Reaper;
-  readonly #listening: (port: number) => Listening;
+  readonly #listeners: Listeners;
 
-  constructor(
-    address: string,
-    ports: ReadonlyMap<number, number>,
-    reaper: Reaper,
-    listening: (port: number) => Listening,
-  ) {
+  constructor(address: string, ports: ReadonlyMap<number, number>, reaper: Reaper, listeners: Listeners) {
     this.address = address;
     this.#ports = ports;
     this.#reaper = reaper;
-    this.#listening = listening;
+    this.#listeners = listeners;
     const [first] = ports.values();
     this.env = {
       HOST: address,
@@ -129,11 +134,11 @@ class LoopbackPod implements PodNetwork {
   }
 
   listeningPorts(): readonly number[] {
-    return [];
+    return this.#listeners.ports();
   }
 
   listening(port: number): Listening {
-    return this.#listening(this.localPort(port));
+    return this.#listeners.listening(this.localPort(port));
   }
 
   watch(pid: number): { done(): void } {

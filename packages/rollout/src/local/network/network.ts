@@ -42,7 +42,7 @@ export interface PodNetwork {
   beside(pid: number, command: Launch): Launch;
   /** Whether somebody listens on the port, at this moment. */
   listening(port: number): Listening;
-  /** Every port the pod listens on; nothing where pods share one address. */
+  /** Every port the pod listens on; nothing where all pods have one address (macOS). */
   listeningPorts(): readonly number[];
   /** Names a process group that is to be killed if the stage dies, where it would not die with its namespace. */
   watch(pid: number): { done(): void };

@@ -35,12 +35,12 @@ export class SocketTable {
     }
   }
 
-  /** Every port somebody listens on. */
-  ports(): number[] {
+  /** Every port somebody listens on, at that IPv4 address if one is given. */
+  ports(address?: string): number[] {
     const ports = new Set<number>();
     for (const file of this.#files)
       this.#find(file, (local) => {
-        ports.add(portOf(local));
+        if (address === undefined || isAt(local, address)) ports.add(portOf(local));
         return false;
       });
     return [...ports].sort((a, b) => a - b);
@@ -71,7 +71,11 @@ export class SocketTable {
 function matches(local: string, port: number, address: string | undefined): boolean {
   const [host = ""] = local.split(":");
   if (portOf(local) !== port) return false;
-  return address === undefined || /^0+$/.test(host) || host.endsWith(littleEndian(address));
+  return address === undefined || /^0+$/.test(host) || isAt(local, address);
+}
+
+function isAt(local: string, address: string): boolean {
+  return local.slice(0, local.indexOf(":")).endsWith(littleEndian(address));
 }
 
 function portOf(local: string): number {
