@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { enterStage, insideStage, parsePropagation, runLab, type LabSettings } from "@lameduck/rollout";
 import { cells, launchers, workloadOf, type Cell } from "./rollouts/cells.ts";
-import { keep, read, type Kept } from "./rollouts/kept.ts";
+import { isWhole, keep, read, type Kept } from "./rollouts/kept.ts";
 import { tableOf, writeToDocs } from "./rollouts/table.ts";
 
 const { values, positionals } = parseArgs({
@@ -60,7 +60,12 @@ async function measureAll(): Promise<void> {
   for (const cell of wanted) {
     const before = values.again ? undefined : read(cell);
     if (before && !values.append) process.stderr.write(`${nameOf(cell)}: measured ${before.recordedAt}\n`);
-    else report(keep(await measure(cell), before));
+    else if (before && !isWhole(before)) {
+      process.stderr.write(
+        `${nameOf(cell)}: too much was lost for all of it to be kept: measure it --again\n`,
+      );
+      process.exitCode = 2;
+    } else report(keep(await measure(cell), before));
   }
 }
 

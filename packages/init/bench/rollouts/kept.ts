@@ -24,9 +24,18 @@ export function read(cell: Cell): Kept | undefined {
   }
 }
 
+/** Of thousands of lost requests the first tell what the others do; all of them would be megabytes. */
+const examples = 50;
+
+/** Only what has all its lost requests can be added to. */
+export function isWhole({ result }: Kept): boolean {
+  return result.lost === result.lostRequests.length;
+}
+
 /** Adds to what was measured before; pictures of the past are not kept. */
 export function keep(kept: Kept, before: Kept | undefined): Kept {
-  const { timeline: _, ...result } = before ? mergeRuns([before.result, kept.result], 1) : kept.result;
+  const { timeline: _, ...whole } = before ? mergeRuns([before.result, kept.result], 1) : kept.result;
+  const result = { ...whole, lostRequests: whole.lostRequests.slice(0, examples) };
   const file = fileOf(kept.cell);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${JSON.stringify({ ...kept, result }, null, 2)}\n`);
