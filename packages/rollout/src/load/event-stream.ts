@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { carry, type Connection, type ConnectionOptions } from "./connection.ts";
 import { EventReader } from "./event-reader.ts";
 import type { Exchange } from "./exchange.ts";
-import { classify } from "./failures.ts";
+import { classify, gaveUp } from "./failures.ts";
 import { ResponseReader } from "./response.ts";
 import { cut, open } from "./socket.ts";
 
@@ -41,14 +41,8 @@ export class EventStream implements Connection {
     this.#reader.onBody = (bytes, from, to) => this.#events.push(bytes, from, to);
     this.#reader.reset(0);
     this.#socket = open(
-      {
-        address: options.address,
-        port: options.port,
-        localAddress: options.localAddress,
-        alpn: undefined,
-        host: options.host,
-        onread: { buffer: options.buffer, read: (bytes, length) => this.#read(bytes, length) },
-      },
+      options,
+      { onread: { buffer: options.buffer, read: (bytes, length) => this.#read(bytes, length) } },
       {
         connected: () => {
           this.#connected = options.now();
@@ -155,12 +149,7 @@ export class EventStream implements Connection {
 
   #giveUp(exchange: Exchange): void {
     if (!this.#waiting.delete(exchange)) return;
-    exchange.fail(
-      this.#connected === undefined
-        ? { outcome: "unreachable", error: "ETIMEDOUT" }
-        : { outcome: "timeout", error: "ETIMEDOUT" },
-      this.#options.now(),
-    );
+    exchange.fail(gaveUp(this.#connected), this.#options.now());
     // A stream that no event comes on is of no use to those who come later, either.
     if (this.#waiting.size === 0) this.#end();
   }

@@ -12,6 +12,11 @@ const ownFaults = new Set([
   "EPERM",
 ]);
 
+/** What it means to a request that nobody answered in time, by when its connection was there. */
+export function gaveUp(connected: number | undefined): Failure {
+  return { outcome: connected === undefined ? "unreachable" : "timeout", error: "ETIMEDOUT" };
+}
+
 /** What a connection that ended with `code` means to its request, by how far that had come. */
 export function classify(
   code: string,

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 
 import { carry, type Connection, type ConnectionOptions } from "./connection.ts";
 import type { Exchange } from "./exchange.ts";
-import { classify } from "./failures.ts";
+import { classify, gaveUp } from "./failures.ts";
 import { ResponseReader } from "./response.ts";
 import { cut, open } from "./socket.ts";
 
@@ -45,12 +45,9 @@ export class HttpConnection implements Connection {
     this.pod = options.pod;
     this.#options = options;
     this.#socket = open(
+      options,
       {
-        address: options.address,
-        port: options.port,
-        localAddress: options.localAddress,
         alpn: options.secure ? "http/1.1" : undefined,
-        host: options.host,
         onread: { buffer: options.buffer, read: (bytes, length) => this.#read(bytes, length) },
       },
       {
@@ -143,12 +140,7 @@ export class HttpConnection implements Connection {
     const exchange = this.#exchange;
     if (!exchange) return;
     this.#end(exchange);
-    exchange.fail(
-      this.#connected === undefined
-        ? { outcome: "unreachable", error: "ETIMEDOUT" }
-        : { outcome: "timeout", error: "ETIMEDOUT" },
-      this.#options.now(),
-    );
+    exchange.fail(gaveUp(this.#connected), this.#options.now());
     this.#close();
   }
 

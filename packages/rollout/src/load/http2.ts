@@ -5,7 +5,7 @@ import { TLSSocket } from "node:tls";
 import { Call } from "./call.ts";
 import { carry, type Connection, type ConnectionOptions } from "./connection.ts";
 import type { Exchange } from "./exchange.ts";
-import { classify } from "./failures.ts";
+import { classify, gaveUp } from "./failures.ts";
 import { GrpcCall } from "./grpc.ts";
 import { cut, open } from "./socket.ts";
 
@@ -39,13 +39,8 @@ export class Http2Connection implements Connection {
     this.pod = options.pod;
     this.#options = options;
     this.#socket = open(
-      {
-        address: options.address,
-        port: options.port,
-        localAddress: options.localAddress,
-        alpn: options.secure ? "h2" : undefined,
-        host: options.host,
-      },
+      options,
+      { alpn: options.secure ? "h2" : undefined },
       {
         connected: () => {
           this.#connected = options.now();
@@ -138,7 +133,7 @@ export class Http2Connection implements Connection {
     );
     if (call.message !== undefined) stream.end(call.message);
     exchange.giveUp = () => {
-      exchange.fail({ outcome: "timeout", error: "ETIMEDOUT" }, now());
+      exchange.fail(gaveUp(this.#connected), now());
       stream.close(constants.NGHTTP2_CANCEL);
     };
     call.follow(stream);
@@ -180,12 +175,7 @@ export class Http2Connection implements Connection {
 
   #giveUpWaiting(exchange: Exchange): void {
     if (!this.#waiting.delete(exchange)) return;
-    exchange.fail(
-      this.#connected === undefined
-        ? { outcome: "unreachable", error: "ETIMEDOUT" }
-        : { outcome: "timeout", error: "ETIMEDOUT" },
-      this.#options.now(),
-    );
+    exchange.fail(gaveUp(this.#connected), this.#options.now());
     if (this.#waiting.size > 0) return;
     this.#socket.destroy();
     this.#leave();

@@ -1,15 +1,19 @@
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls, TLSSocket } from "node:tls";
 
-/** Where a connection goes, and how. */
-export interface SocketOptions {
+/** Where a connection goes, and from where. */
+export interface SocketPlace {
   readonly address: string;
   readonly port: number;
   readonly localAddress: string | undefined;
-  /** What is offered by ALPN; undefined for a clear connection. */
-  readonly alpn: string | undefined;
   /** Told by SNI, where it is a name. */
   readonly host: string | undefined;
+}
+
+/** How it goes there. */
+export interface SocketManner {
+  /** What is offered by ALPN; without it the connection is clear. */
+  readonly alpn?: string | undefined;
   /** Bytes are read into this and consumed before the next read; without it they come as "data". */
   readonly onread?: { readonly buffer: Buffer; readonly read: (bytes: Buffer, length: number) => void };
 }
@@ -26,8 +30,11 @@ export interface SocketEvents {
  * A bare connection, clear or over TLS. Certificates are not verified: targets are this machine's own test addresses, their certificates
  * self-signed, and what is measured is who ends connections when.
  */
-export function open(options: SocketOptions, events: SocketEvents): Socket {
-  const { address, port, localAddress, alpn, host, onread } = options;
+export function open(
+  { address, port, localAddress, host }: SocketPlace,
+  { alpn, onread }: SocketManner,
+  events: SocketEvents,
+): Socket {
   const place = {
     host: address,
     port,

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 
 import { carry, type Connection, type ConnectionOptions } from "./connection.ts";
 import type { Exchange, Failure } from "./exchange.ts";
-import { classify } from "./failures.ts";
+import { classify, gaveUp } from "./failures.ts";
 import { cut, open } from "./socket.ts";
 import { clientFrame, closeCode, FrameReader, opcodes, type Frame } from "./websocket-frames.ts";
 
@@ -47,14 +47,8 @@ export class WebSocketConnection implements Connection {
     this.#options = options;
     this.#path = options.path;
     this.#socket = open(
-      {
-        address: options.address,
-        port: options.port,
-        localAddress: options.localAddress,
-        alpn: undefined,
-        host: options.host,
-        onread: { buffer: options.buffer, read: (bytes, length) => this.#read(bytes, length) },
-      },
+      options,
+      { onread: { buffer: options.buffer, read: (bytes, length) => this.#read(bytes, length) } },
       {
         connected: () => {
           this.#connected = options.now();
@@ -195,12 +189,7 @@ export class WebSocketConnection implements Connection {
 
   #giveUp(exchange: Exchange): void {
     if (!this.#unanswered.delete(String(exchange.row))) return;
-    exchange.fail(
-      this.#connected === undefined
-        ? { outcome: "unreachable", error: "ETIMEDOUT" }
-        : { outcome: "timeout", error: "ETIMEDOUT" },
-      this.#options.now(),
-    );
+    exchange.fail(gaveUp(this.#connected), this.#options.now());
     if (this.#state === "connecting" || this.#state === "upgrading") this.#end();
     else this.#closeIfDone();
   }
