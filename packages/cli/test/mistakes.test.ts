@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { run } from "./running.ts";
+import { testThatEachIsTold, type Mistake } from "./told.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-cli-test-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -17,7 +18,7 @@ function file(name: string, text: string): string {
 const pod = (container: string): string =>
   `apiVersion: v1\nkind: Pod\nmetadata: { name: web }\nspec:\n  containers:\n    - ${container}\n`;
 
-const mistakes: [title: string, args: string[], says: RegExp][] = [
+const mistakes: Mistake[] = [
   [
     "no such command",
     ["lab", "--", "no-such-program"],
@@ -77,14 +78,7 @@ const mistakes: [title: string, args: string[], says: RegExp][] = [
   ["unknown processor", ["init", "--arch", "z80"], /z80/],
 ];
 
-for (const [title, args, says] of mistakes)
-  test(`${title}: told in a line or two, exit code 2`, async () => {
-    const { code, out, err } = await run(args);
-    assert.match(err, says);
-    assert.equal(code, 2, err);
-    assert.equal(out, "");
-    assert.doesNotMatch(err, /^\s+at /m, "no stack trace");
-  });
+testThatEachIsTold(mistakes);
 
 test("--help and --version exit with 0", async () => {
   for (const args of [

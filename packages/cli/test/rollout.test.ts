@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
 import { run } from "./running.ts";
+import { testThatEachIsTold, type Mistake } from "./told.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-cli-rollout-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -23,7 +24,7 @@ function kubeconfig(server: string, user = "{}"): string {
 
 const nowhere = kubeconfig("http://127.0.0.1:1");
 const restart = ["rollout", "deployment/web", "--restart"];
-const mistakes: [title: string, args: string[], says: RegExp][] = [
+const mistakes: Mistake[] = [
   [
     "no kubeconfig",
     [...restart, "--kubeconfig", join(folder, "none")],
@@ -63,14 +64,7 @@ const mistakes: [title: string, args: string[], says: RegExp][] = [
   ["output into no folder", [...restart, "--json", join(folder, "none", "a")], /\[LAMEDUCK_CANNOT_WRITE\]/],
 ];
 
-for (const [title, args, says] of mistakes)
-  test(`${title}: told in a line or two, exit code 2`, async () => {
-    const { code, out, err } = await run(args);
-    assert.match(err, says);
-    assert.equal(code, 2, err);
-    assert.equal(out, "");
-    assert.doesNotMatch(err, /^\s+at /m, "no stack trace");
-  });
+testThatEachIsTold(mistakes);
 
 async function serve(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener);
