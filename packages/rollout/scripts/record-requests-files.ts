@@ -1,6 +1,6 @@
 /**
  * Records what vegeta and k6 write about a server that answers, refuses, resets, cuts, stalls and is unavailable, on loopback: the golden
- * inputs of test/requests-file.test.ts. Usage: node scripts/record-requests-files.ts VEGETA K6 (paths of the two programs).
+ * inputs of test/requests-file-tools.test.ts. Usage: node scripts/record-requests-files.ts VEGETA K6 (paths of the two programs).
  */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
