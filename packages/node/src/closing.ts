@@ -1,4 +1,5 @@
 import { sleep, type Clock } from "./clock.ts";
+import { fillQueues } from "./full-queue.ts";
 import { emptyQueue } from "./listener.ts";
 import type { ServerWatch } from "./traffic.ts";
 
@@ -27,6 +28,7 @@ export class Closing {
   async stopListening(): Promise<void> {
     const listeners = [...this.#watches].flatMap((watch) => watch.listeners);
     await emptyQueue(listeners, () => this.#accepted());
+    using _ = await fillQueues(listeners);
     for (const watch of this.#watches) {
       watch.stopListening();
       watch.hint(Infinity);

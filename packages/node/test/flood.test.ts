@@ -22,9 +22,9 @@ function post(port: number): Promise<Outcome> {
 
 /**
  * The worst end: twenty callers that connect as fast as they can, and a hold that ends by the clock. What is refused may be tried
- * again elsewhere; what is reset may not. A plain close() resets 16 of the 20 each time, an emptied queue one in 90 (measured).
+ * again elsewhere; what is reset may not. A plain close() resets 16 of the 20 each time, one whose queue was emptied first 4 in 18.
  */
-test("a listener that closes under a flood of connections resets next to none", async () => {
+test("a listener that closes under a flood of connections resets none", async () => {
   const env = {
     ...inPod,
     LAMEDUCK_POLICY: "fixed",
@@ -47,5 +47,5 @@ test("a listener that closes under a flood of connections resets next to none", 
   }
   assert.equal(counts.refused, 120);
   assert.ok(counts.answered > 120);
-  assert.ok(counts.reset <= 24, `${counts.reset} reset`);
+  assert.equal(counts.reset, 0);
 });
