@@ -1,14 +1,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { runClock, type RunClock } from "../model/clock.ts";
 import type { RunRecording } from "../model/results.ts";
-import type { Action, StagePod } from "./actions/index.ts";
+import type { Action } from "./actions/index.ts";
 import type { KubernetesClient } from "./client/client.ts";
 import type { FollowCounts } from "./client/follower.ts";
 import { Observation, type Allowed } from "./following/observation.ts";
-import { isReady } from "./following/pods.ts";
 import type { JoinCounts } from "./joining/join.ts";
 import type { LoadSeen, LoadSource } from "./load-source.ts";
-import { controllerProgress, waitingReasons } from "./progress.ts";
+import { Completion } from "./completion.ts";
+import { messageOf } from "./errors.ts";
+import { waitingReasons } from "./progress.ts";
+import { stagePods, withdrawals } from "./seen.ts";
 import { record } from "./recording.ts";
 import type { Target } from "./target/target.ts";
 
@@ -85,9 +87,9 @@ class Run {
   readonly #failure = new AbortController();
   readonly #signal: AbortSignal;
   #observation: Observation | undefined;
+  #completion: Completion | undefined;
   #load: LoadSource | undefined;
   #stage: RolloutProgress["stage"] = "warming up";
-  #generation = 0;
 
   constructor(settings: RolloutSettings, hooks: RolloutHooks) {
     this.#settings = settings;
@@ -105,6 +107,8 @@ class Run {
       onFailure: (error) => this.#failure.abort(error),
     });
     this.#observation = observation;
+    const completion = new Completion(target, action, observation);
+    this.#completion = completion;
     const telling = setInterval(() => this.#tell(), look);
     const began = this.#clock.now();
     let countedFrom = Infinity;
@@ -116,7 +120,7 @@ class Run {
       countedFrom = this.#clock.now();
       // Counted time before the first deletion gives the rate through a pod, and what is lost without any termination.
       await this.#pause(this.#load ? baseline : 0);
-      outcome = await this.#roll(observation);
+      outcome = await this.#roll(observation, completion);
       if (outcome.kind === "finished") await this.#settle();
     } catch (error) {
       outcome = this.#ended(error);
@@ -176,71 +180,38 @@ class Run {
     return this.#load.stop({ podAt: (address, at) => pods.podAt(address, at - epoch), from, to });
   }
 
-  async #roll(observation: Observation): Promise<RolloutOutcome> {
+  async #roll(observation: Observation, completion: Completion): Promise<RolloutOutcome> {
     const { action, target, client, timeout } = this.#settings;
     this.#stage = action.name === "watch" ? "watching" : "rolling";
     const limit = AbortSignal.timeout(timeout);
     const signal = AbortSignal.any([this.#signal, limit]);
     let begun = action.name !== "watch";
     try {
-      if (!begun) await this.#until(this.#beginnings(observation), signal);
+      if (!begun) await completion.begun(signal);
       begun = true;
       await action.run({
         client,
         target,
         pods: () => stagePods(observation),
         replaced: (pods) =>
-          this.#until(() => pods.every(({ uid }) => !observation.pods.has(uid)) && this.#isQuiet(), signal),
-        expectGeneration: (generation) => (this.#generation = generation),
+          completion.until(
+            () => pods.every(({ uid }) => !observation.pods.has(uid)) && completion.isComplete(),
+            signal,
+          ),
+        expectGeneration: (generation) => completion.expect(generation),
         say: this.#hooks.say,
         signal,
       });
-      await this.#until(() => this.#isQuiet(), signal);
+      await completion.until(() => completion.isComplete(), signal);
       return { kind: "finished" };
     } catch (error) {
       if (this.#signal.aborted || !limit.aborted) throw error;
       return {
         kind: "not finished",
-        words: begun ? this.#words() : "nobody began to roll it",
+        words: begun ? completion.words() : "nobody began to roll it",
         waiting: waitingReasons(observation.pods.staying),
       };
     }
-  }
-
-  /** For who only watches: whether somebody has begun to roll the target. */
-  #beginnings(observation: Observation): () => boolean {
-    const generation = this.#settings.target.owner?.object.metadata.generation ?? 0;
-    return () =>
-      observation.pods.terminating > 0 || (observation.workload?.metadata.generation ?? 0) > generation;
-  }
-
-  #isQuiet(): boolean {
-    const { pods, workload } = this.#observation!;
-    const wanted = this.#wanted();
-    if (pods.terminating > 0 || pods.available < wanted) return false;
-    if (!workload) return true;
-    // Until it was told of another number of replicas, the controller is content with the old one.
-    const told = workload.spec.replicas === undefined || workload.spec.replicas === wanted;
-    return told && pods.staying.length <= wanted && (this.#controller()?.done ?? true);
-  }
-
-  /** Pods that are to be there in the end; an autoscaler may change its mind meanwhile. */
-  #wanted(): number {
-    const { action, target } = this.#settings;
-    const { spec, status } = this.#observation?.workload ?? {};
-    if (!target.owner) return 0;
-    return action.replicas ?? spec?.replicas ?? status?.desiredNumberScheduled ?? target.replicas;
-  }
-
-  #controller(): ReturnType<typeof controllerProgress> | undefined {
-    const { owner } = this.#settings.target;
-    const workload = this.#observation?.workload;
-    return owner && workload && controllerProgress(owner.reference.kind, workload, this.#generation);
-  }
-
-  #words(): string {
-    const terminating = this.#observation?.pods.terminating ?? 0;
-    return `${this.#controller()?.words ?? "pods not back yet"}, ${terminating} terminating`;
   }
 
   async #settle(): Promise<void> {
@@ -265,9 +236,7 @@ class Run {
     try {
       return await action.undo?.(client);
     } catch (error) {
-      this.#hooks.say(
-        `could not be taken back: ${action.plan}: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      this.#hooks.say(`could not be taken back: ${action.plan}: ${messageOf(error)}`);
       return undefined;
     }
   }
@@ -282,24 +251,6 @@ class Run {
     return { kind: "failed", error: reason instanceof Error ? reason : new Error(String(reason)) };
   }
 
-  async #until(condition: () => boolean, signal: AbortSignal): Promise<void> {
-    while (!condition()) await this.#change(signal);
-  }
-
-  /** The next change of a pod or of the workload, or a moment later. */
-  async #change(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const changed = new AbortController();
-    const end = this.#observation!.pods.onChange(() => changed.abort());
-    try {
-      await delay(look, undefined, { signal: AbortSignal.any([signal, changed.signal]) });
-    } catch {
-      signal.throwIfAborted();
-    } finally {
-      end();
-    }
-  }
-
   async #pause(milliseconds: number): Promise<void> {
     await delay(milliseconds, undefined, { signal: this.#signal });
   }
@@ -308,30 +259,10 @@ class Run {
     const { sent, failed } = this.#load?.counts() ?? { sent: 0, failed: 0 };
     this.#hooks.onProgress({
       stage: this.#stage,
-      words: this.#controller()?.words ?? "",
+      words: this.#completion?.progress()?.words ?? "",
       sent,
       failed,
       terminating: this.#observation?.pods.terminating ?? 0,
     });
   }
-}
-
-function stagePods({ pods }: Observation): StagePod[] {
-  return [...pods.staying]
-    .sort((a, b) => Number(isReady(b)) - Number(isReady(a)) || age(a) - age(b))
-    .map(({ metadata, spec }) => ({ name: metadata.name, uid: metadata.uid, node: spec.nodeName }));
-}
-
-function age({ metadata }: { readonly metadata: { readonly creationTimestamp?: string } }): number {
-  return Date.parse(metadata.creationTimestamp ?? "") || 0;
-}
-
-/** Slices and pods are followed by watches of their own: one may be told a little before the other. */
-const watchSkew = 250;
-
-function withdrawals({ pods, endpoints }: Observation): number[] {
-  return pods.facts.flatMap(({ name, deleted }) => {
-    const withdrawn = deleted && endpoints.withdrawnFrom(name, deleted.at.to - watchSkew);
-    return withdrawn === undefined ? [] : [Math.max(0, withdrawn - deleted!.at.to)];
-  });
 }

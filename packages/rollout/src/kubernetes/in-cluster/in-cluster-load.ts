@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { LoadCounts, LoadSeen, LoadSource } from "../load-source.ts";
 import { protocolOf } from "../routes/protocol.ts";
+import { messageOf } from "../errors.ts";
 import { InClusterError } from "./errors.ts";
 import { LoadJob } from "./job.ts";
 import { LoadPods } from "./load-pods.ts";
@@ -230,7 +231,7 @@ export class InClusterLoad implements LoadSource {
     try {
       await this.#job.remove();
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       const { namespace, say } = this.#options;
       say?.(`job/${this.name} in namespace ${namespace} was not removed (${why}); it ends by itself`);
     }
