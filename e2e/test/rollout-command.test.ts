@@ -10,6 +10,7 @@ import { parseResults, type Results } from "@lameduck/rollout";
 import { apiPort, fabricAddress } from "../cluster/addresses.ts";
 import { type Cluster, until, whyNot } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";
+import { expireWatches } from "../matrix/faults/expire-watches.ts";
 import { apply, quietCluster, rolledOut } from "./support.ts";
 
 const reason = await whyNot();
@@ -31,7 +32,7 @@ interface Running {
 /** What of the results document the tests read. */
 interface Observed {
   readonly outcome: { readonly kind: string };
-  readonly watch: { readonly interrupted: number };
+  readonly watch: { readonly interrupted: number; readonly expired: number };
   readonly podsKnownBy: { readonly header: number; readonly tuple: number };
 }
 
@@ -152,18 +153,40 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
     assert.ok(observed.podsKnownBy.header > 200, JSON.stringify(observed.podsKnownBy));
   });
 
-  it("goes on when the API server is restarted in the middle", async () => {
-    const file = join(folder, "apiserver.json");
-    const args = ["deployment/duck", "--delete", "--yes", "--url", await address("duck"), ...load];
-    const running = start([...args, "--json", file]);
-    await running.said(/^rolling/m);
-    await cluster.restart("apiserver");
-    const { code, err } = await running.ended;
-    const { results: document, observed } = await results(file);
-    assert.equal(code, 0, err);
-    assert.equal(observed.outcome.kind, "finished");
-    assert.ok(observed.watch.interrupted > 0, JSON.stringify(observed.watch));
-    assert.equal(document.remedies[0]?.terminations, 1);
+  const faults: [title: string, fault: () => Promise<void>, told: "interrupted" | "expired"][] = [
+    ["the API server is restarted", () => cluster.restart("apiserver"), "interrupted"],
+    ["its watches have expired (410)", () => expireWatches(cluster), "expired"],
+  ];
+  for (const [title, fault, told] of faults)
+    it(`goes on when ${title} in the middle`, async () => {
+      const file = join(folder, `${told}.json`);
+      const args = ["deployment/duck", "--delete", "--yes", "--url", await address("duck"), ...load];
+      const running = start([...args, "--json", file]);
+      await running.said(/^rolling/m);
+      await fault();
+      const { code, err } = await running.ended;
+      const { results: document, observed } = await results(file);
+      assert.equal(code, 0, err);
+      assert.equal(observed.outcome.kind, "finished");
+      assert.ok(observed.watch[told] > 0, JSON.stringify(observed.watch));
+      assert.equal(document.remedies[0]?.terminations, 1);
+    });
+
+  it("asks at a terminal, and does nothing without a yes", async () => {
+    const pods = ["get", "pods", "-l", "app=single", "-o", "jsonpath={.items[*].metadata.name}"];
+    const before = await cluster.kubectl(pods);
+    const command = `${process.execPath} ${program} rollout deployment/single --delete --kubeconfig ${kubeconfig}`;
+    const inside = cluster.commandInside("node1", ["script", "-qec", command, "/dev/null"]);
+    const terminal = spawn(inside.program, inside.args, { stdio: ["pipe", "pipe", "inherit"] });
+    let shown = "";
+    terminal.stdout.on("data", (bytes: Buffer) => (shown += bytes));
+    const ended = new Promise((resolve) => terminal.on("close", resolve));
+    await until(() => Promise.resolve(/Type yes to go on: /.test(shown)), { what: "the question" });
+    terminal.stdin.write("n\n");
+    await ended;
+    assert.equal(terminal.exitCode, 2, shown);
+    assert.match(shown, /LAMEDUCK_NOT_CONFIRMED/);
+    assert.equal(await cluster.kubectl(pods), before);
   });
 
   it("names the verb and the resource that are not allowed, and the Role it prints is enough", async () => {

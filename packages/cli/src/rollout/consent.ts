@@ -20,12 +20,8 @@ export async function obtainConsent(
   const word = production ?? "yes";
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answer = await terminal.question(
-      `Type ${production === undefined ? "yes" : `"${word}"`} to go on: `,
-      {
-        signal,
-      },
-    );
+    const question = `Type ${production === undefined ? word : `"${word}"`} to go on: `;
+    const answer = await terminal.question(question, { signal });
     if (answer.trim() !== word)
       throw new KubernetesError("LAMEDUCK_NOT_CONFIRMED", "nothing was done", `not "${word}"`);
   } finally {
