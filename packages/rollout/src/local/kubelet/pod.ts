@@ -99,7 +99,11 @@ export class Pod {
 
   /** Ports it listens on instead of the one that senders go to. */
   get otherPorts(): readonly number[] {
-    return this.listening === "closed" ? (this.#network?.listeningPorts() ?? []) : [];
+    const network = this.#network;
+    if (!network || this.listening !== "closed") return [];
+    const ports = network.listeningPorts();
+    // Two looks, and it may have begun to listen between them.
+    return ports.includes(network.localPort(this.#options.template.port)) ? [] : ports;
   }
 
   get endpoint(): Endpoint | undefined {
