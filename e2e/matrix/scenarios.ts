@@ -24,7 +24,7 @@ const restart = ({ cluster, app }: Stage): Promise<string> =>
   cluster.kubectl(["rollout", "restart", `deployment/${app}`]);
 
 /** All replicas available and no termination under way. A fault in between may make it long; a hold takes up to the grace period. */
-async function quiet({ pods, replicas }: Stage): Promise<void> {
+export async function quiet({ pods, replicas }: Stage): Promise<void> {
   await until(() => Promise.resolve(pods.available === replicas && pods.terminating === 0), {
     what: `${replicas} pods available and none terminating`,
     timeoutMs: 170_000,

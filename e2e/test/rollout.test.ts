@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Cluster, findProgram, until, whyNot } from "../cluster/index.ts";
+import { type Cluster, findProgram, whyNot } from "../cluster/index.ts";
 import { clusterRemedy } from "../matrix/remedies.ts";
 import { runScenario, type RunResult } from "../matrix/run.ts";
 import type { RouteName } from "../matrix/routes.ts";
-import { scenarios, type Scenario } from "../matrix/scenarios.ts";
-import { quietCluster } from "./support.ts";
+import { quiet, scenarios, type Scenario } from "../matrix/scenarios.ts";
+import { podNames, quietCluster } from "./support.ts";
 
 const reason = await whyNot();
 const replicas = 4;
@@ -15,23 +15,14 @@ const replicas = 4;
 const deletedBehindProxy: Scenario = {
   name: "delete-behind-stopped-proxy",
   description: "a pod deleted while the kube-proxy of a client's node is stopped",
-  run: async ({ cluster, pods, app }) => {
+  run: async (stage) => {
+    const { cluster, app } = stage;
     await cluster.pause("kube-proxy-1");
-    const names = await cluster.kubectl([
-      "get",
-      "pods",
-      "-l",
-      `app=${app}`,
-      "-o",
-      "jsonpath={.items[*].metadata.name}",
-    ]);
-    await cluster.kubectl(["delete", "pod", names.split(" ")[0] ?? "", "--wait=false"]);
+    const [victim = ""] = await podNames(cluster, app);
+    await cluster.kubectl(["delete", "pod", victim, "--wait=false"]);
     await sleep(6_000);
     await cluster.resume("kube-proxy-1");
-    await until(() => Promise.resolve(pods.available === replicas && pods.terminating === 0), {
-      what: "the pod replaced and gone",
-      timeoutMs: 90_000,
-    });
+    await quiet(stage);
   },
 };
 
