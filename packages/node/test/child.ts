@@ -73,9 +73,6 @@ export function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.Pro
   return { ...Object.fromEntries(kept), ...extra };
 }
 
-/** The servers may run under another Node than the tests, which use the syntax of the newest: TEST_NODE=/path/to/node22. */
-export const nodeUnderTest = process.env["TEST_NODE"] ?? process.execPath;
-
 /** A process may be long in starting where others want the machine as well. */
 const startUp = 90_000;
 
@@ -84,7 +81,7 @@ export async function startScript(
   env: Record<string, string> = {},
   ready: (child: Child) => boolean = (child) => child.ports.length > 0,
 ): Promise<Child> {
-  const child = new Child(spawn(nodeUnderTest, [...args], { env: cleanEnvironment(env), stdio: "pipe" }));
+  const child = new Child(spawn(process.execPath, [...args], { env: cleanEnvironment(env), stdio: "pipe" }));
   let gone = false;
   void child.exited.then(() => (gone = true));
   await child.until(() => ready(child) || gone, startUp);
@@ -99,8 +96,8 @@ export function fixture(name: string): string {
 export async function startCounted(args: readonly string[], env: Record<string, string>): Promise<Child> {
   const stdio: StdioOptions = ["pipe", "pipe", "pipe", "ipc"];
   const all = ["--expose-gc", ...args];
-  const process = spawn(nodeUnderTest, all, { env: cleanEnvironment(env), stdio });
-  const child = new Child(process as ChildProcessWithoutNullStreams);
+  const counted = spawn(process.execPath, all, { env: cleanEnvironment(env), stdio });
+  const child = new Child(counted as ChildProcessWithoutNullStreams);
   await child.until(() => child.ports.length > 0 || child.process.exitCode !== null, startUp);
   return child;
 }
@@ -108,7 +105,7 @@ export async function startCounted(args: readonly string[], env: Record<string, 
 /** The fixture server with so few file descriptors that they run out. Both limits, because Node raises the soft one to the hard one. */
 export async function startStarved(descriptors: number, env: Record<string, string>): Promise<Child> {
   const command = `ulimit -n ${descriptors}; exec "$0" "$@"`;
-  const args = ["-c", command, nodeUnderTest, fixture("server.ts")];
+  const args = ["-c", command, process.execPath, fixture("server.ts")];
   const child = new Child(spawn("sh", args, { env: cleanEnvironment(env), stdio: "pipe" }));
   await child.until(() => child.ports.length > 0 || child.process.exitCode !== null, startUp);
   return child;

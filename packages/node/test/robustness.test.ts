@@ -12,7 +12,6 @@ import {
   cleanEnvironment,
   fixture,
   inPod,
-  nodeUnderTest,
   startScript,
   startServer,
   startStarved,
@@ -54,7 +53,7 @@ test("SIGTERM during start-up, without code, to process 1: it is remembered unti
   const unshare = ["--pid", "--fork", "--kill-child"];
   if (spawnSync("unshare", [...unshare, "true"]).status !== 0)
     return t.diagnostic("left out: no leave to make a process namespace");
-  const args = [...unshare, nodeUnderTest, "--import", register, fixture("late.mjs")];
+  const args = [...unshare, process.execPath, "--import", register, fixture("late.mjs")];
   await using child = new Child(spawn("unshare", args, { env: cleanEnvironment(brief), stdio: "pipe" }));
   await child.until(() => child.stdout.includes("ready as process 1\n"));
   const { pid } = child.process;
