@@ -17,8 +17,8 @@ export class Evidence implements Traffic {
     this.drain.observe({ type: "watching", at: clock.now() });
   }
 
-  connection(sender: string): void {
-    this.drain.observe({ type: "arrival", at: this.#clock.now(), sender, kind: "connection" });
+  connection(sender: string, at = this.#clock.now()): void {
+    this.drain.observe({ type: "arrival", at, sender, kind: "connection" });
   }
 
   request(sender: string): void {

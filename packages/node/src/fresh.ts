@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
-import type { Senders } from "./senders.ts";
+import { senderOf } from "./senders.ts";
 import type { Traffic } from "./traffic.ts";
 import type { IsProbe } from "./probes.ts";
 
@@ -8,37 +8,48 @@ import type { IsProbe } from "./probes.ts";
 const patience = 500;
 /** Between two looks at them, so that many connections do not mean many timers. */
 const leastPause = 50;
+/**
+ * So many connections are looked at in each stretch of `patience`, 500 a second; the others are only counted, and the count
+ * is spread over the senders of those, so that the rates come out right on average. A probe among them is taken for traffic.
+ */
+const mostAsked = 250;
 
 /**
  * Connections that have not yet shown whether they carry traffic or only probes: their first request decides. A listener for
- * requests is in place only while there are such connections and a moment longer, so that where connections are pooled a request
- * costs nothing, and where they are not, coming and going of the listener does not cost more than the listener.
+ * requests is in place only while there are such connections, so that where connections are pooled a request costs nothing.
  */
 export class FreshConnections {
   readonly #server: Server;
   readonly #traffic: Traffic;
   readonly #isProbe: IsProbe;
-  readonly #senders: Senders;
   readonly #now: () => number;
   readonly #waiting = new Map<Socket, number>();
+  /** Senders of the connections looked at in this stretch; one that is the sender of several is there as often. */
+  readonly #senders: string[] = [];
+  #asked = 0;
+  #mostAsked = mostAsked;
+  /** Beyond those, and since when. */
+  #more = 0;
+  #moreFrom = 0;
   #timer: NodeJS.Timeout | undefined;
   /** A listener of our own removed by somebody's removeAllListeners() is missed only by the next sweep. */
   #armed = false;
 
-  constructor(server: Server, traffic: Traffic, isProbe: IsProbe, senders: Senders, now: () => number) {
+  constructor(server: Server, traffic: Traffic, isProbe: IsProbe, now: () => number) {
     this.#server = server;
     this.#traffic = traffic;
     this.#isProbe = isProbe;
-    this.#senders = senders;
     this.#now = now;
   }
 
   opened(socket: Socket): void {
-    // Where connections are too many to ask each for its sender, waiting for its first request would cost as much again. A probe
-    // among them is taken for traffic: one in hundreds.
-    const standIn = this.#senders.standIn();
-    if (standIn !== undefined) return this.#traffic.connection(standIn);
-    this.#waiting.set(socket, this.#now());
+    if (this.#asked >= this.#mostAsked) {
+      this.#more++;
+      return;
+    }
+    const now = this.#now();
+    if (++this.#asked === this.#mostAsked) this.#moreFrom = now;
+    this.#waiting.set(socket, now);
     if (!this.#armed) {
       this.#armed = true;
       this.#server.prependListener("request", this.#onRequest);
@@ -51,10 +62,16 @@ export class FreshConnections {
     this.#waiting.delete(socket);
   }
 
+  /** From the hold on each is looked at. */
+  askAll(): void {
+    this.#tellMore(this.#now());
+    this.#mostAsked = Infinity;
+  }
+
   /** @returns true when this is the connection's first request, which is hereby accounted for. */
   firstRequest(socket: Socket, request: IncomingMessage): boolean {
     if (!this.#waiting.delete(socket)) return false;
-    if (!this.#isProbe(request)) this.#traffic.connection(this.#senders.of(socket));
+    if (!this.#isProbe(request)) this.#arrival(socket);
     return true;
   }
 
@@ -67,22 +84,44 @@ export class FreshConnections {
 
   readonly #onRequest = (request: IncomingMessage): void => {
     this.firstRequest(request.socket, request);
+    // Many come and go in a stretch, and a listener that comes and goes with each would cost more than one that stays.
+    if (this.#asked >= this.#mostAsked && this.#waiting.size === 0) this.#disarm();
   };
 
   readonly #sweep = (): void => {
     this.#timer = undefined;
     const now = this.#now();
+    this.#tellMore(now);
     for (const [socket, openedAt] of this.#waiting) {
       const left = openedAt + patience - now;
-      if (left > 0) {
+      if (left > 0 && !socket.destroyed) {
         this.#timer = setTimeout(this.#sweep, Math.max(left, leastPause)).unref();
         return;
       }
       this.#waiting.delete(socket);
-      this.#traffic.connection(this.#senders.of(socket));
+      if (!socket.destroyed) this.#arrival(socket);
     }
     this.#disarm();
   };
+
+  #arrival(socket: Socket): void {
+    const sender = senderOf(socket.remoteAddress);
+    if (this.#mostAsked < Infinity) this.#senders.push(sender);
+    this.#traffic.connection(sender);
+  }
+
+  /** As if each had come from one of those looked at, at equal distances. Begins another stretch. */
+  #tellMore(now: number): void {
+    const gap = (now - this.#moreFrom) / this.#more;
+    for (let index = 0; index < this.#more; index++) {
+      const sender = this.#senders[index % this.#senders.length];
+      // None when all of those looked at were probes: then so were these.
+      if (sender !== undefined) this.#traffic.connection(sender, this.#moreFrom + gap * (index + 1));
+    }
+    this.#asked = 0;
+    this.#more = 0;
+    this.#senders.length = 0;
+  }
 
   #disarm(): void {
     if (!this.#armed) return;

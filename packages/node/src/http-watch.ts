@@ -3,7 +3,9 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { FreshConnections } from "./fresh.ts";
 import { currentResponse, endStream, isEventStream } from "./http-responses.ts";
+import { OpenSockets } from "./open-sockets.ts";
 import { ProtocolWatch } from "./protocol-watch.ts";
+import { senderOf } from "./senders.ts";
 import type { ServerWatch, WatchContext } from "./traffic.ts";
 import { Upgrades } from "./upgrades.ts";
 
@@ -26,12 +28,12 @@ const patienceForHeads = 1_000;
 
 const requestStart = "http.server.request.start";
 
-/** HTTP/1.1 over TCP, TLS or a Unix socket. Until the hold it listens for connections only; requests cost nothing. */
+/** HTTP/1.1 over TCP, TLS or a Unix socket. Until the hold it counts connections and looks at some; requests cost nothing. */
 export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   readonly #connectionEvent: "connection" | "secureConnection";
   readonly #fresh: FreshConnections;
   readonly #upgrades: Upgrades;
-  readonly #open = new Set<Socket>();
+  readonly #open: OpenSockets;
   readonly #activities = new Map<Socket, Activity>();
   /** Responses of which the headers are not yet known, so that they may still turn out to be streams. */
   readonly #unclassified = new Set<ServerResponse>();
@@ -43,17 +45,13 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   constructor(server: Server, context: WatchContext) {
     super(server, context);
     const { traffic, isProbe, now } = context;
-    this.#connectionEvent = "setSecureContext" in server ? "secureConnection" : "connection";
-    this.#fresh = new FreshConnections(server, traffic, isProbe, this.senders, now);
+    const isSecure = "setSecureContext" in server;
+    this.#connectionEvent = isSecure ? "secureConnection" : "connection";
+    this.#fresh = new FreshConnections(server, traffic, isProbe, now);
     this.#upgrades = new Upgrades(server, now, (socket, request) => this.#upgraded(socket, request));
-    const { opened, closed } = this.#socketListeners();
-    this.#opened = opened;
-    this.#closed = closed;
-    server.on(this.#connectionEvent, opened);
+    this.#open = new OpenSockets(server, isSecure, (socket) => this.#closed(socket));
+    server.on(this.#connectionEvent, this.#opened);
   }
-
-  readonly #opened: (socket: Socket) => void;
-  readonly #closed: (this: Socket) => void;
 
   get open(): number {
     return this.#open.size;
@@ -61,6 +59,8 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
 
   override hold(): void {
     super.hold();
+    this.#fresh.askAll();
+    this.#open.findAll();
     subscribe(requestStart, this.#onRequestStart);
     const now = this.context.now();
     for (const socket of this.#open) {
@@ -133,36 +133,27 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     this.#fresh.stop();
     this.#upgrades.stop();
     unsubscribe(requestStart, this.#onRequestStart);
-    for (const socket of this.#open) socket.removeListener("close", this.#closed);
-    this.#open.clear();
+    this.#open.stop();
     this.#activities.clear();
     this.#unclassified.clear();
     this.#streams.clear();
   }
 
-  /** One function for all sockets, told apart by `this`: a closure for each would be most of the memory per connection. */
-  #socketListeners(): { opened: (socket: Socket) => void; closed: (this: Socket) => void } {
-    // oxlint-disable-next-line typescript/no-this-alias -- `this` of the listener is the socket
-    const watch = this;
-    function closed(this: Socket): void {
-      watch.#socketClosed(this);
-    }
-    function opened(socket: Socket): void {
-      // HTTP/2 over TLS is another watch's concern.
-      if ((socket as { alpnProtocol?: unknown }).alpnProtocol === "h2") return;
-      watch.accepted++;
-      watch.#open.add(socket);
-      socket.on("close", closed);
-      watch.#fresh.opened(socket);
-      if (watch.holding) watch.#activityOf(socket, watch.context.now());
-    }
-    return { opened, closed };
-  }
+  readonly #opened = (socket: Socket): void => {
+    // HTTP/2 over TLS is another watch's concern.
+    if (
+      this.#connectionEvent === "secureConnection" &&
+      (socket as { alpnProtocol?: unknown }).alpnProtocol === "h2"
+    )
+      return;
+    this.accepted++;
+    this.#open.opened(socket);
+    this.#fresh.opened(socket);
+    if (this.holding) this.#activityOf(socket, this.context.now());
+  };
 
-  #socketClosed(socket: Socket): void {
-    this.#open.delete(socket);
+  #closed(socket: Socket): void {
     this.#fresh.closed(socket);
-    this.#upgrades.closed(socket);
     const activity = this.#activities.get(socket);
     if (!activity) return;
     this.#activities.delete(socket);
@@ -190,7 +181,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
       response.once("close", () => rest(this.#activityOf(socket, -Infinity), socket));
       return;
     }
-    if (!first) this.context.traffic.request(this.senders.of(socket));
+    if (!first) this.context.traffic.request(senderOf(socket.remoteAddress));
     this.#begin(socket, response);
   };
 

@@ -1,13 +1,11 @@
 import type { Server as NetServer } from "node:net";
 import { closeListener } from "./listener.ts";
-import { Senders } from "./senders.ts";
 import type { WatchContext } from "./traffic.ts";
 
 /** What the watches of all protocols have in common: the server, what is counted of it, and to whom that is told. */
 export abstract class ProtocolWatch<S extends NetServer> {
   protected readonly server: S;
   protected readonly context: WatchContext;
-  protected readonly senders: Senders;
   protected holding = false;
   protected stoppedAt = Infinity;
   protected inFlight = 0;
@@ -16,7 +14,6 @@ export abstract class ProtocolWatch<S extends NetServer> {
   constructor(server: S, context: WatchContext) {
     this.server = server;
     this.context = context;
-    this.senders = new Senders(context.now);
   }
 
   get listeners(): readonly NetServer[] {
@@ -29,7 +26,6 @@ export abstract class ProtocolWatch<S extends NetServer> {
 
   hold(): void {
     this.holding = true;
-    this.senders.askAll();
   }
 
   stopListening(): void {

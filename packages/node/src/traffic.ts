@@ -5,8 +5,8 @@ import type { IsStream } from "./streams.ts";
 
 /** Where the watched servers report what they see. */
 export interface Traffic {
-  /** A new connection that carries traffic: its sender still chooses this pod. */
-  connection(sender: string): void;
+  /** A new connection that carries traffic: its sender still chooses this pod. `at`, on the watch's clock, where it is told later. */
+  connection(sender: string, at?: number): void;
   /** A request on a connection opened earlier. */
   request(sender: string): void;
   /** Requests begun (positive) or finished (negative). */

@@ -11,6 +11,7 @@ interface Upgraded {
   /** Bytes sent when it asked for the upgrade: not more means that the upgrade has not been answered. */
   readonly sent: number;
   toldAt: number;
+  readonly closed: () => void;
 }
 
 /**
@@ -37,10 +38,6 @@ export class Upgrades {
     return this.#sockets.has(socket);
   }
 
-  closed(socket: Socket): void {
-    this.#sockets.delete(socket);
-  }
-
   /** Those that are still to be told, or have yet to answer. */
   get restless(): number {
     const latest = this.#now() - answerWithin;
@@ -62,6 +59,7 @@ export class Upgrades {
     this.#server.removeListener("newListener", this.#onNewListener);
     this.#server.removeListener("removeListener", this.#onRemoveListener);
     this.#server.removeListener("upgrade", this.#onUpgrade);
+    for (const [socket, { closed }] of this.#sockets) socket.removeListener("close", closed);
     this.#sockets.clear();
   }
 
@@ -72,7 +70,9 @@ export class Upgrades {
 
   readonly #onUpgrade = (request: IncomingMessage, socket: Socket): void => {
     const isWebSocket = request.headers.upgrade?.toLowerCase() === "websocket";
-    this.#sockets.set(socket, { isWebSocket, sent: socket.bytesWritten, toldAt: Infinity });
+    const closed = (): void => void this.#sockets.delete(socket);
+    this.#sockets.set(socket, { isWebSocket, sent: socket.bytesWritten, toldAt: Infinity, closed });
+    socket.once("close", closed);
     this.#seen(socket, request);
   };
 

@@ -213,7 +213,7 @@ test("a handler of others that exits ends the story with a closed event, too", a
 });
 
 test("an uncaught error during the termination costs neither requests nor hooks", async () => {
-  const env = { ...inPod, LAMEDUCK_FLOOR: "300ms", LAMEDUCK_GRACE_PERIOD: "4s" };
+  const env = { ...inPod, LAMEDUCK_FLOOR: "300ms", LAMEDUCK_GRACE_PERIOD: "8s" };
   await using child = await startServer({ hooks: [["closed", "flush", 1]] }, env);
   const answer = ask(child.port, "/?wait=1000");
   child.kill();

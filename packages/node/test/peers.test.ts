@@ -193,3 +193,17 @@ test("peers.md names tests that exist, and nothing else", () => {
     }
   }
 });
+
+test("connections made before it was attached are ended like the others, and counted", async () => {
+  const server = createServer(ok);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  using client = new RawClient((server.address() as AddressInfo).port);
+  await client.get("/").until(() => client.answers === 1);
+  const duck = lameduck(server, { log: false, exit: false, signals: false, environment: {} });
+  assert.equal(duck.state().open, 1);
+  const closed = await duck.stop();
+  assert.deepEqual([closed.reason, closed.cut], ["done", { requests: 0, connections: 0 }]);
+  await client.until(() => client.ended);
+  assert.equal(client.error, undefined, "by end of stream, not by a reset");
+});

@@ -8,7 +8,7 @@ import { inOrder } from "../src/hooks.ts";
 import { lameduck, LameduckError } from "../src/index.ts";
 import { makeLog } from "../src/log.ts";
 import { parseProbes } from "../src/probes.ts";
-import { Senders, senderOf } from "../src/senders.ts";
+import { senderOf } from "../src/senders.ts";
 
 test("the lines of other programs are no events", () => {
   assert.equal(parseEvent("listening"), undefined);
@@ -63,65 +63,79 @@ test("IPv4 peers of an IPv6 listener are the same senders", () => {
   assert.equal(senderOf(undefined), "unix");
 });
 
-test("of too many connections a share is asked, and the rest spread alike", () => {
+/** What a server sees of new connections, and what is made of it. `next` opens one, which asks at once. */
+function freshConnections() {
+  const server = createServer();
+  const arrivals: { sender: string; at: number | undefined }[] = [];
   let now = 0;
   let asked = 0;
-  const senders = new Senders(() => now);
-  const counts = new Map<string, number>();
-  const connection = (address: string): void => {
+  const traffic = {
+    connection: (sender: string, at?: number) => void arrivals.push({ sender, at }),
+    request() {},
+    inFlight() {},
+  };
+  const isProbe = ({ url }: { url?: string | undefined }): boolean => url === "/probe";
+  const fresh = new FreshConnections(server, traffic, isProbe, () => now);
+  const next = (address: string, url = "/"): void => {
     const socket = {
       get remoteAddress() {
         asked++;
         return address;
       },
-    };
-    const sender = senders.of(socket as Socket);
-    counts.set(sender, (counts.get(sender) ?? 0) + 1);
+    } as Socket;
+    fresh.opened(socket);
+    fresh.firstRequest(socket, { url } as never);
   };
-  for (let count = 0; count < 10_000; count++) connection(count % 5 === 0 ? "a" : "b");
-  assert.equal(asked, 500);
-  assert.deepEqual(
-    [...counts],
-    [
-      ["a", 2_000],
-      ["b", 8_000],
-    ],
-  );
-  assert.ok(["a", "b"].includes(senders.standIn() ?? ""));
-  now = 1_000;
-  assert.equal(senders.standIn(), undefined, "each second some are asked");
-  connection("c");
-  assert.equal(counts.get("c"), 1);
-  senders.askAll();
-  for (let count = 0; count < 1_000; count++) connection("d");
-  assert.equal(counts.get("d"), 1_000);
+  const of = (sender: string): number => arrivals.filter((arrival) => arrival.sender === sender).length;
+  return {
+    server,
+    fresh,
+    arrivals,
+    next,
+    of,
+    pass: (milliseconds: number) => (now += milliseconds),
+    asked: () => asked,
+  };
+}
+
+test("of too many connections a share is looked at, and the others spread alike over their senders and the time", () => {
+  const { fresh, arrivals, next, of, pass, asked } = freshConnections();
+  for (let count = 0; count < 5_000; count++) next(count % 5 === 0 ? "a" : "b");
+  assert.equal(asked(), 250);
+  assert.equal(arrivals.length, 250, "the others are only counted");
+  pass(475);
+  fresh.askAll();
+  assert.deepEqual([of("a"), of("b")], [1_000, 4_000]);
+  const times = arrivals.slice(250).map(({ at = NaN }) => at);
+  assert.deepEqual([times[0], times.at(-1)], [0.1, 475]);
+  assert.ok(times.every((at, index) => index === 0 || at > times[index - 1]!));
+  for (let count = 0; count < 1_000; count++) next("c");
+  assert.equal(of("c"), 1_000, "in the hold each is looked at");
+  assert.equal(asked(), 1_250);
+  fresh.stop();
 });
 
-test("of too many new connections not even the first request is waited for, until the hold", () => {
-  const server = createServer();
-  const arrivals: string[] = [];
-  const traffic = { connection: (sender: string) => arrivals.push(sender), request() {}, inFlight() {} };
-  const senders = new Senders(() => 0);
-  const fresh = new FreshConnections(
-    server,
-    traffic,
-    () => false,
-    senders,
-    () => 0,
-  );
-  const socket = (remoteAddress: string): Socket => ({ remoteAddress }) as Socket;
-  const open = (address: string, asks: boolean): boolean => {
-    const opened = socket(address);
-    fresh.opened(opened);
-    return asks && fresh.firstRequest(opened, {} as never);
-  };
-  for (let count = 0; count < 500; count++) assert.ok(open("a", true));
-  for (let count = 0; count < 500; count++) open("b", false);
-  assert.deepEqual(new Set(arrivals), new Set(["a"]));
-  assert.equal(arrivals.length, 1_000);
-  senders.askAll();
-  assert.ok(open("c", true));
-  assert.equal(arrivals.at(-1), "c");
+test("too many connections of probes alone are no traffic", () => {
+  const { fresh, arrivals, next } = freshConnections();
+  for (let count = 0; count < 1_000; count++) next("kubelet", "/probe");
+  fresh.askAll();
+  assert.deepEqual(arrivals, []);
+  fresh.stop();
+});
+
+test("a stretch of many connections is followed by another, and the listener for requests goes", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { server, fresh, next, of, pass } = freshConnections();
+  const socket = { remoteAddress: "mute" } as Socket;
+  fresh.opened(socket);
+  assert.equal(server.listenerCount("request"), 1);
+  for (let count = 0; count < 999; count++) next("a");
+  pass(500);
+  t.mock.timers.tick(500);
+  assert.deepEqual([of("a"), of("mute")], [999, 1], "one that has sent nothing yet is an arrival, too");
+  assert.equal(server.listenerCount("request"), 0);
+  next("b");
+  assert.equal(of("b"), 1, "again some are looked at");
   fresh.stop();
   assert.equal(server.listenerCount("request"), 0);
 });
