@@ -1,0 +1,45 @@
+/**
+ * What is published beside the ES modules of dist, made of them; part of `npm pack`:
+ *
+ *     npm run bundle -w packages/node
+ *
+ * - dist/cjs: the same entries for require(), with their declarations, and `@lameduck/drain` inside. Node itself could require the ES modules,
+ *   but TypeScript before 5.8, or told `node16` or `node18`, does not believe it (TS1479), nor do tools with a loader of their own (Jest).
+ * - dist/lameduck-register.cjs: one file, to be mounted from a ConfigMap.
+ */
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { rolldown, type OutputOptions } from "rolldown";
+
+const own = fileURLToPath(new URL("..", import.meta.url));
+const dist = join(own, "dist");
+const cjs = join(dist, "cjs");
+
+async function bundle(input: Record<string, string> | string, output: OutputOptions): Promise<void> {
+  const made = await rolldown({ input, cwd: own, platform: "node" });
+  await made.write({ format: "cjs", ...output });
+  await made.close();
+}
+
+/** As they are but for the package that is inside. */
+function copyDeclarations(from: string, to: string): void {
+  for (const name of globSync("*.d.ts", { cwd: from })) {
+    const text = readFileSync(join(from, name), "utf8")
+      .replaceAll('"@lameduck/drain"', '"./drain/index.ts"')
+      .replace(/^\/\/# sourceMappingURL=.*\n?/m, "");
+    writeFileSync(join(to, name), text);
+  }
+}
+
+rmSync(cjs, { recursive: true, force: true });
+mkdirSync(join(cjs, "drain"), { recursive: true });
+// Next to type: module, files named .js would be taken for ES modules, and declarations for those of ES modules.
+writeFileSync(join(cjs, "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
+const entries = Object.fromEntries(
+  ["index", "events", "register"].map((name) => [name, join(dist, `${name}.js`)]),
+);
+await bundle(entries, { dir: cjs, entryFileNames: "[name].js", chunkFileNames: "shared-[name].js" });
+copyDeclarations(dist, cjs);
+copyDeclarations(join(own, "../drain/dist"), join(cjs, "drain"));
+await bundle(join(dist, "register.js"), { file: join(dist, "lameduck-register.cjs"), minify: true });
