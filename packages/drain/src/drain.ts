@@ -136,13 +136,13 @@ export class Drain {
     const held = this.#terminatedAt !== undefined;
     this.#trafficKnown = true;
     if (kind === "connection") {
-      this.#senders?.arrival(sender, seen);
+      this.#senders?.arrival(sender, seen, at);
       this.#lastConnection = Math.max(this.#lastConnection, seen);
       if (held) this.#connections++;
     } else {
       this.#lastRequest = Math.max(this.#lastRequest, seen);
       if (held) this.#requests++;
-      if (held && asked) this.#senders?.asked(sender, seen);
+      if (held && asked) this.#senders?.asked(sender, seen, at);
     }
     this.#lastArrival = Math.max(this.#lastArrival ?? -Infinity, at);
   }

@@ -47,9 +47,10 @@ export class LearntSender implements Seen {
 
 /**
  * An ingress comes back to this pod with every request meant for it, but behind a balancer of connections a client comes back to any of
- * the pods, here to one in as many as there are. Which of the two a sender is cannot be seen, so that one in ten is counted.
+ * the pods, here to one in as many as there are, and once for each connection. Which of the two a sender is cannot be seen, so that one in
+ * twenty is counted: as proof of silence, and as loss.
  */
-const comeBackHere = 0.1;
+const comeBackHere = 0.05;
 
 /** Requests that would come back make a second stream of arrivals beside the new connections, silent since its own last one. */
 export class AskedSender implements Seen {
@@ -74,8 +75,7 @@ export class AskedSender implements Seen {
   }
 
   rateAfter(silence: number): number {
-    return (
-      this.#connections.rateAfter(silence) + this.#requests.rateAfter(Math.max(0, silence - this.#later))
-    );
+    const requests = this.#requests.rateAfter(Math.max(0, silence - this.#later));
+    return this.#connections.rateAfter(silence) + comeBackHere * requests;
   }
 }

@@ -7,6 +7,8 @@ const horizon = 120_000;
 
 interface Sender {
   last: number;
+  /** The same by the clock that goes on while nothing can be seen. */
+  lastAt: number;
   /** Gaps between arrivals, and their sum; halved together at the horizon. */
   gaps: number;
   exposure: number;
@@ -22,6 +24,7 @@ interface Sender {
 
 interface Asked {
   last: number;
+  lastAt: number;
   gaps: number;
   exposure: number;
   longestGap: number;
@@ -45,7 +48,12 @@ interface Judged {
   readonly alike: number;
 }
 
-/** New connections by sender, in bounded memory. One arrival costs O(1), a verdict O(senders). */
+/**
+ * New connections by sender, in bounded memory. One arrival costs O(1), a verdict O(senders).
+ *
+ * Times come from a clock that stands still while nothing can be seen: no silence in that time counts. But what arrives meanwhile waits and
+ * is seen afterwards, so that gaps, from which rates are learnt, are measured by the clock that goes on (`at`).
+ */
 export class SenderTable {
   readonly #capacity: number;
   readonly #senders = new Map<string, Sender>();
@@ -74,16 +82,16 @@ export class SenderTable {
     this.#heldFrom = at;
   }
 
-  arrival(name: string, at: number): void {
+  arrival(name: string, seen: number, at: number): void {
     this.#prepared = undefined;
     const sender = this.#senders.get(name);
-    if (sender) meet(sender, at);
-    else if (this.#hasRoom(at)) this.#senders.set(name, newSender(at));
+    if (sender) meet(sender, seen, at);
+    else if (this.#hasRoom(seen)) this.#senders.set(name, newSender(seen, at));
     else {
-      const crowd = this.#crowdAt(at);
+      const crowd = this.#crowdAt(seen);
       crowd.arrivals++;
-      if (at >= this.#heldFrom) crowd.late++;
-      crowd.last = Math.max(crowd.last, at);
+      if (seen >= this.#heldFrom) crowd.late++;
+      crowd.last = Math.max(crowd.last, seen);
     }
   }
 
@@ -91,18 +99,19 @@ export class SenderTable {
    * A request on a connection that is asked to close says nothing of routing by itself. But its sender, if it has not converged, comes back
    * with a new connection: from now on its silence counts at this rate as well.
    */
-  asked(name: string, at: number): void {
+  asked(name: string, seen: number, at: number): void {
     this.#prepared = undefined;
     const sender = this.#senders.get(name);
     if (!sender) return;
     const { asked } = sender;
-    if (!asked) sender.asked = { last: at, gaps: 0, exposure: 0, longestGap: 0 };
+    if (!asked) sender.asked = { last: seen, lastAt: at, gaps: 0, exposure: 0, longestGap: 0 };
     else {
-      const gap = Math.max(0, at - asked.last);
+      const gap = Math.max(0, at - asked.lastAt);
       asked.gaps++;
       asked.exposure += gap;
       asked.longestGap = Math.max(asked.longestGap, gap);
-      asked.last = Math.max(asked.last, at);
+      asked.last = Math.max(asked.last, seen);
+      asked.lastAt = Math.max(asked.lastAt, at);
     }
   }
 
@@ -110,7 +119,8 @@ export class SenderTable {
     this.#prepared = undefined;
     const sender = this.#senders.get(name);
     if (sender) sender.rate = perMillisecond;
-    else if (this.#hasRoom(at)) this.#senders.set(name, { ...newSender(-Infinity), rate: perMillisecond });
+    else if (this.#hasRoom(at))
+      this.#senders.set(name, { ...newSender(-Infinity, -Infinity), rate: perMillisecond });
     else {
       const crowd = this.#crowdAt(at);
       crowd.told++;
@@ -220,9 +230,10 @@ const fewestRecentGaps = 4;
 /** Weight of the latest gap in the mean of recent ones: some 15 of them count. */
 const recency = 1 / 8;
 
-function newSender(at: number): Sender {
+function newSender(seen: number, at: number): Sender {
   return {
-    last: at,
+    last: seen,
+    lastAt: at,
     gaps: 0,
     exposure: 0,
     longestGap: 0,
@@ -233,9 +244,9 @@ function newSender(at: number): Sender {
   };
 }
 
-function meet(sender: Sender, at: number): void {
-  if (Number.isFinite(sender.last)) {
-    const gap = Math.max(0, at - sender.last);
+function meet(sender: Sender, seen: number, at: number): void {
+  if (Number.isFinite(sender.lastAt)) {
+    const gap = Math.max(0, at - sender.lastAt);
     sender.gaps++;
     sender.exposure += gap;
     sender.longestGap = Math.max(sender.longestGap, gap);
@@ -247,5 +258,6 @@ function meet(sender: Sender, at: number): void {
       sender.longestGap = 0;
     }
   }
-  sender.last = Math.max(sender.last, at);
+  sender.last = Math.max(sender.last, seen);
+  sender.lastAt = Math.max(sender.lastAt, at);
 }

@@ -32,7 +32,7 @@ static void arrival(struct drain *drain, struct observation seen, double at)
 	bool held = drain->terminated;
 	drain->traffic_known = true;
 	if (seen.type == SEEN_CONNECTION) {
-		senders_arrival(&drain->senders, seen.name, at);
+		senders_arrival(&drain->senders, seen.name, (struct moment){ at, seen.at });
 		drain->last_connection = fmax(drain->last_connection, at);
 		if (held)
 			drain->connections++;
@@ -41,7 +41,7 @@ static void arrival(struct drain *drain, struct observation seen, double at)
 		if (held)
 			drain->requests++;
 		if (held && seen.type == SEEN_ASKED_REQUEST)
-			senders_asked(&drain->senders, seen.name, at);
+			senders_asked(&drain->senders, seen.name, (struct moment){ at, seen.at });
 	}
 	drain->last_arrival = drain->any_arrival ? fmax(drain->last_arrival, seen.at) : seen.at;
 	drain->any_arrival = true;

@@ -10,7 +10,7 @@
 static const double horizon = 120000;
 
 /* How many of those asked to leave come back to this pod: a balancer of connections has others to choose from, too. */
-static const double come_back_here = 0.1;
+static const double come_back_here = 0.05;
 
 /* Weight of the latest gap in the mean of recent ones; fewer than four are chance. */
 static const double recency = 1.0 / 8;
@@ -86,22 +86,22 @@ static bool grow(struct sender_table *table)
 }
 
 /* False when memory is short: the caller then counts the arrival with the crowd. */
-static bool add(struct sender_table *table, const char *name, double at, double rate)
+static bool add(struct sender_table *table, const char *name, struct moment when, double rate)
 {
 	if (table->count == table->allocated && !grow(table))
 		return false;
 	char *copy = strdup(name);
 	if (!copy)
 		return false;
-	table->senders[table->count] = (struct sender){ .name = copy, .last = at, .rate = rate };
+	table->senders[table->count] = (struct sender){ .name = copy, .last = when.seen, .last_at = when.at, .rate = rate };
 	enter(table, table->count++);
 	return true;
 }
 
-static void meet(struct sender *sender, double at)
+static void meet(struct sender *sender, struct moment when)
 {
-	if (isfinite(sender->last)) {
-		double gap = fmax(0, at - sender->last);
+	if (isfinite(sender->last_at)) {
+		double gap = fmax(0, when.at - sender->last_at);
 		sender->gaps++;
 		sender->exposure += gap;
 		sender->longest_gap = fmax(sender->longest_gap, gap);
@@ -113,7 +113,8 @@ static void meet(struct sender *sender, double at)
 			sender->longest_gap = 0;
 		}
 	}
-	sender->last = fmax(sender->last, at);
+	sender->last = fmax(sender->last, when.seen);
+	sender->last_at = fmax(sender->last_at, when.at);
 }
 
 static struct crowd *crowd_at(struct sender_table *table, double at)
@@ -159,36 +160,37 @@ void senders_held_from(struct sender_table *table, double at)
 	table->held_from = at;
 }
 
-void senders_arrival(struct sender_table *table, const char *name, double at)
+void senders_arrival(struct sender_table *table, const char *name, struct moment when)
 {
 	struct sender *sender = find(table, name);
 	if (sender) {
-		meet(sender, at);
+		meet(sender, when);
 		return;
 	}
-	if (has_room(table, at) && add(table, name, at, NAN))
+	if (has_room(table, when.seen) && add(table, name, when, NAN))
 		return;
-	struct crowd *crowd = crowd_at(table, at);
+	struct crowd *crowd = crowd_at(table, when.seen);
 	crowd->arrivals++;
-	crowd->late += at >= table->held_from;
-	crowd->last = fmax(crowd->last, at);
+	crowd->late += when.seen >= table->held_from;
+	crowd->last = fmax(crowd->last, when.seen);
 }
 
-void senders_asked(struct sender_table *table, const char *name, double at)
+void senders_asked(struct sender_table *table, const char *name, struct moment when)
 {
 	struct sender *sender = find(table, name);
 	if (!sender)
 		return;
 	struct asked *asked = &sender->asked;
 	if (!asked->used) {
-		*asked = (struct asked){ .used = true, .last = at };
+		*asked = (struct asked){ .used = true, .last = when.seen, .last_at = when.at };
 		return;
 	}
-	double gap = fmax(0, at - asked->last);
+	double gap = fmax(0, when.at - asked->last_at);
 	asked->gaps++;
 	asked->exposure += gap;
 	asked->longest_gap = fmax(asked->longest_gap, gap);
-	asked->last = fmax(asked->last, at);
+	asked->last = fmax(asked->last, when.seen);
+	asked->last_at = fmax(asked->last_at, when.at);
 }
 
 void senders_rate(struct sender_table *table, const char *name, double per_millisecond, double at)
@@ -198,7 +200,8 @@ void senders_rate(struct sender_table *table, const char *name, double per_milli
 		sender->rate = per_millisecond;
 		return;
 	}
-	if (has_room(table, at) && add(table, name, -INFINITY, per_millisecond))
+	struct moment never = { .seen = -INFINITY, .at = -INFINITY };
+	if (has_room(table, at) && add(table, name, never, per_millisecond))
 		return;
 	struct crowd *crowd = crowd_at(table, at);
 	crowd->told++;
@@ -267,7 +270,7 @@ static void see_learnt(struct environments *environments, const struct sender_ta
 	if (asked->used && asked->gaps > 0) {
 		learnt.asked = asked;
 		learnt.asked_silent_from = fmax(0, asked->last - deleted_at - last);
-		seen.rate_now += learnt_habit(asked->gaps, asked->exposure, asked->longest_gap,
+		seen.rate_now += come_back_here * learnt_habit(asked->gaps, asked->exposure, asked->longest_gap,
 					      fmax(0, now - asked->last))
 					 .rate_now;
 	}

@@ -6,10 +6,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * A time by a clock that stands still while nothing can be seen, and by one that goes on: no silence in the time between them counts, but what
+ * arrives meanwhile waits and is seen afterwards, so that gaps are measured by the latter.
+ */
+struct moment {
+	double seen;
+	double at;
+};
+
 /* Requests that would come back on new connections, since the hold began. */
 struct asked {
 	bool used;
 	double last;
+	double last_at;
 	double gaps;
 	double exposure;
 	double longest_gap;
@@ -18,6 +28,7 @@ struct asked {
 struct sender {
 	char *name;
 	double last;
+	double last_at;
 	double gaps;
 	double exposure;
 	double longest_gap;
@@ -55,8 +66,8 @@ void senders_init(struct sender_table *table, size_t capacity, double watching_f
 void senders_free(struct sender_table *table);
 void senders_watching_from(struct sender_table *table, double at);
 void senders_held_from(struct sender_table *table, double at);
-void senders_arrival(struct sender_table *table, const char *name, double at);
-void senders_asked(struct sender_table *table, const char *name, double at);
+void senders_arrival(struct sender_table *table, const char *name, struct moment when);
+void senders_asked(struct sender_table *table, const char *name, struct moment when);
 void senders_rate(struct sender_table *table, const char *name, double per_millisecond, double at);
 double senders_expected_loss(const struct sender_table *table, double now, double deleted, double convergence);
 
