@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { compareCluster } from "./compare/cluster.ts";
 import { compareLab } from "./compare/lab.ts";
+import { compareRollouts } from "./compare/rollouts.ts";
 import { tableOf, type Compared } from "./compare/table.ts";
 
 /**
@@ -15,6 +16,7 @@ const print = (title: string, rows: readonly Compared[]): boolean => {
 };
 const agree = [
   values.only === "cluster" || print("The lab's local stage", [...compareLab(say)]),
-  values.only === "lab" || print("A real cluster, as recorded", [...compareCluster(say)]),
+  values.only === "lab" || print("Rollouts of a real cluster", [...compareRollouts(say)]),
+  values.only === "lab" || print("What else was recorded on one", [...compareCluster(say)]),
 ];
 process.exitCode = agree.every(Boolean) ? 0 : 1;

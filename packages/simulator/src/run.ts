@@ -1,5 +1,7 @@
 import { Random } from "./kernel/random.ts";
-import { senderRates, type Scenario } from "./model/scenario.ts";
+import { draw } from "./model/distribution.ts";
+import { startForwarder } from "./model/forwarder.ts";
+import { senderRates, sendersOf, type Scenario } from "./model/scenario.ts";
 import { terminate, type Outcome } from "./model/termination.ts";
 import { drawTrace, type Trace } from "./model/traffic.ts";
 import { simulateWorld, type World } from "./model/world.ts";
@@ -46,13 +48,36 @@ export function run(scenario: Scenario, contenders: readonly Contender[], option
 }
 
 export function traceOf(scenario: Scenario, world: World, seed: number, termination: number): Trace {
+  const rates = senderRates(scenario);
+  const convergence = world.convergence(termination);
+  const arrivals = new Random(seed, "arrivals", termination);
+  const { age } = scenario.pod;
+  if (age === undefined)
+    return drawTrace(scenario.traffic, rates, convergence, historyOf(scenario), arrivals);
+  const random = new Random(seed, "age", termination);
+  const ready = -draw(age, random);
+  const joined = joinedAt(scenario, ready, random);
+  // Who has not taken the pod up when it is deleted never does.
+  for (let sender = 0; sender < joined.length; sender++)
+    if (joined[sender]! >= 0) [joined[sender], convergence[sender]] = [Infinity, 0];
   return drawTrace(
     scenario.traffic,
-    senderRates(scenario),
-    world.convergence(termination),
-    historyOf(scenario),
-    new Random(seed, "arrivals", termination),
+    rates,
+    convergence,
+    Math.min(historyOf(scenario), -ready),
+    arrivals,
+    joined,
   );
+}
+
+/** Senders learn of a pod's beginning as they learn of its end. */
+function joinedAt(scenario: Scenario, ready: number, random: Random): Float64Array {
+  const joined = new Float64Array(sendersOf(scenario));
+  let index = 0;
+  for (const { count, forwarder } of scenario.senders)
+    for (let member = 0; member < count; member++)
+      joined[index++] = startForwarder(forwarder, random).learn(ready);
+  return joined;
 }
 
 /** A habit is as well known after 200 arrivals as it needs to be: longer histories only cost time. */

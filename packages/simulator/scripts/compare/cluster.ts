@@ -28,19 +28,24 @@ export function* compareCluster(say: (line: string) => void): Generator<Compared
   }
 }
 
+/** The load came from the first and the last two of five nodes, and from each of three (e2e/matrix/open-route.ts). */
+function sendersAmong(minSyncPeriods: readonly string[]): readonly string[] {
+  return minSyncPeriods.length < 4
+    ? minSyncPeriods
+    : [...minSyncPeriods.slice(0, 1), ...minSyncPeriods.slice(-2)];
+}
+
 function comparison(recorded: Recorded): Compared {
   const { scenario: kind, proxyMode, minSyncPeriods, terminations, ratePerPod } = recorded;
   const rollout = kind.startsWith("rollout");
   const { scenario } = scenarioFrom({
     name: kind,
     replicas: rollout ? recorded.replicas : 2,
-    rollout: rollout
-      ? { maxSurge: 2, maxUnavailable: 1, listedBefore: { uniform: [300, 2_000] } }
-      : { kind: "isolated" },
-    senders: minSyncPeriods.map((minSyncPeriod, index) => ({
-      name: `node${index + 1}`,
-      // A pod deleted alone meets a proxy at any time of its period: other pods' changes have just been synced, or not.
-      kubeProxy: { minSyncPeriod, busy: !rollout },
+    rollout: rollout ? { maxSurge: 2, maxUnavailable: 1 } : { kind: "isolated" },
+    senders: sendersAmong(minSyncPeriods).map((minSyncPeriod, index) => ({
+      name: `sender ${index + 1}`,
+      // A change meets a proxy at any time of its period: other pods' changes have just been synced, or not.
+      kubeProxy: { minSyncPeriod, busy: true },
     })),
     // Half of the requests come on kept-alive connections; one in twenty takes 300 ms.
     traffic: {
@@ -63,6 +68,14 @@ function comparison(recorded: Recorded): Compared {
       hold: recorded.hold.p50,
       oracle: recorded.oracle.p50,
     },
-    predict(scenario, drained("adaptive", {}), terminations, median),
+    predict(
+      scenario,
+      drained("adaptive", {}),
+      {
+        rollouts: rollout ? terminations / recorded.replicas : terminations,
+        perRollout: rollout ? recorded.replicas : 1,
+      },
+      median,
+    ),
   );
 }

@@ -74,7 +74,10 @@ function compareRemedy(propagation: string, result: RemedyResult): Compared {
       hold: mean(result.each.map(({ hold }) => hold)),
       oracle: mean(result.each.flatMap(({ oracle }) => oracle ?? [])),
     },
-    predict(scenario, remedies[name](), result.terminations),
+    predict(scenario, remedies[name](), {
+      rollouts: result.terminations / shape.replicas,
+      perRollout: shape.replicas,
+    }),
   );
 }
 

@@ -1,3 +1,4 @@
+import { Random } from "../../src/kernel/random.ts";
 import type { Scenario } from "../../src/model/scenario.ts";
 import type { Contender } from "../../src/policies/stopper.ts";
 import { run } from "../../src/run.ts";
@@ -15,40 +16,55 @@ export interface Prediction {
   readonly oracle: Range;
 }
 
-/** So many runs like the measured one are played. */
-const runs = 200;
+export type Middle = (values: readonly number[]) => number;
+
+/** So many rollouts are played; their Monte Carlo error is small beside that of the few that were measured. */
+const leastRollouts = 200;
+const draws = 1_000;
 
 /**
- * A measurement of n terminations is one draw: the model plays the same run many times, and 95 of 100 means of n lie in the range. That holds for
- * terminations that depend on one another (a rollout's share one controller) and for losses that are rare, where an interval from the
- * measured values themselves would not.
+ * A measurement is one draw of some rollouts. The terminations of a rollout depend on one another (they share one controller and the periods of
+ * the proxies), so the rollout is the unit: the model plays many, as many as were measured are drawn from them again and again, and 95 of 100 such
+ * draws lie in the range. That holds for rare losses too, where an interval from the measured values themselves would not.
  */
-export function predict(scenario: Scenario, contender: Contender, perRun: number, middle = mean): Prediction {
-  const played = run({ ...scenario, terminations: perRun * runs }, [contender], { seed: 1 });
+export function predict(
+  scenario: Scenario,
+  contender: Contender,
+  measured: { readonly rollouts: number; readonly perRollout: number },
+  middle: Middle = mean,
+): Prediction {
+  const { rollouts, perRollout } = measured;
+  const played = run({ ...scenario, terminations: perRollout * leastRollouts }, [contender], { seed: 1 });
   const outcomes = played.outcomes[0] ?? [];
-  const oracles = [...played.oracles];
+  const range = (values: readonly number[], of: Middle): Range => rangeOf(values, perRollout, rollouts, of);
   return {
-    lost: rangeOf(
+    lost: range(
       outcomes.map(({ lost }) => lost),
-      perRun,
       mean,
     ),
-    hold: rangeOf(
+    hold: range(
       outcomes.map(({ hold }) => hold),
-      perRun,
       middle,
     ),
-    oracle: rangeOf(oracles, perRun, middle),
+    oracle: range([...played.oracles], middle),
   };
 }
 
-export function rangeOf(values: readonly number[], perRun: number, middle: typeof mean): Range {
-  const means: number[] = [];
-  for (let first = 0; first + perRun <= values.length; first += perRun)
-    means.push(middle(values.slice(first, first + perRun)));
-  means.sort((a, b) => a - b);
-  const at = (share: number): number => means[Math.round(share * (means.length - 1))] ?? 0;
-  return { low: at(0.025), mean: mean(means), high: at(0.975) };
+export function rangeOf(
+  values: readonly number[],
+  perRollout: number,
+  rollouts: number,
+  middle: Middle,
+): Range {
+  const played = Array.from({ length: Math.floor(values.length / perRollout) }, (_, index) =>
+    values.slice(index * perRollout, (index + 1) * perRollout),
+  );
+  const random = new Random("predict", rollouts);
+  const middles = Array.from({ length: draws }, () =>
+    middle(Array.from({ length: rollouts }, () => played[random.below(played.length)] ?? []).flat()),
+  ).sort((a, b) => a - b);
+  const at = (share: number): number => middles[Math.round(share * (middles.length - 1))] ?? 0;
+  return { low: at(0.025), mean: mean(middles), high: at(0.975) };
 }
 
 export function mean(values: readonly number[]): number {
@@ -56,6 +72,6 @@ export function mean(values: readonly number[]): number {
 }
 
 export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
+  const sorted = values.toSorted((a, b) => a - b);
   return ((sorted[(sorted.length - 1) >> 1] ?? 0) + (sorted[sorted.length >> 1] ?? 0)) / 2;
 }

@@ -41,6 +41,13 @@ export class Random {
     return -Math.log(this.uniform()) * mean;
   }
 
+  /** How many events there are where `mean` are expected. */
+  poisson(mean: number): number {
+    let count = 0;
+    for (let left = mean - this.exponential(1); left > 0; left -= this.exponential(1)) count++;
+    return count;
+  }
+
   /** Standard normal, by Box and Muller. */
   normal(): number {
     const spare = this.#spareNormal;

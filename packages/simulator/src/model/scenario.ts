@@ -1,6 +1,7 @@
 import type { Distribution } from "./distribution.ts";
 import type { EndpointsModel } from "./endpoints.ts";
 import type { Forwarder } from "./forwarder.ts";
+import type { StallsModel } from "./stalls.ts";
 import type { Arrivals, Identity } from "./traffic.ts";
 
 /** Everything the model needs to know, checked. Durations in milliseconds. */
@@ -62,6 +63,10 @@ export interface PooledTraffic {
 export interface PodModel {
   /** Longest history that the policy is shown. */
   readonly watched: number;
+  /** How long before its deletion it became ready. Senders take it up as late as they let go of it; none: long ago. */
+  readonly age?: Distribution;
+  /** Where it does not always get a processor. */
+  readonly stalls?: StallsModel;
   /** From the deletion until the kubelet begins: the grace period runs from there. */
   readonly reaction: Distribution;
   readonly grace: number;

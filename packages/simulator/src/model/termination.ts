@@ -3,7 +3,8 @@ import { Simulation } from "../kernel/simulation.ts";
 import type { Contender, Stopper } from "../policies/stopper.ts";
 import { draw } from "./distribution.ts";
 import type { Scenario } from "./scenario.ts";
-import type { Trace } from "./traffic.ts";
+import { Stalls } from "./stalls.ts";
+import { expectedAfter, type Trace } from "./traffic.ts";
 
 /** Why requests were lost; the words of Lameduck's causes. */
 export interface Losses {
@@ -29,6 +30,9 @@ export interface Outcome {
   readonly total: number;
 }
 
+/** @lameduck/node looks up this often while it holds, and notices when it is late by as much. */
+const beat = 20;
+
 /** Plays one termination under one policy. Arrivals and durations are the same for every policy. */
 export function terminate(
   contender: Contender,
@@ -37,7 +41,14 @@ export function terminate(
   seed: number,
   termination: number,
 ): Outcome {
-  return new Termination(contender, scenario, trace, new Random(seed, "requests", termination)).play();
+  const { stalls } = scenario.pod;
+  return new Termination(
+    contender,
+    scenario,
+    trace,
+    new Random(seed, "requests", termination),
+    stalls && new Stalls(stalls, -trace.history, new Random(seed, "stalls", termination)),
+  ).play();
 }
 
 class Termination {
@@ -46,6 +57,7 @@ class Termination {
   readonly #trace: Trace;
   readonly #random: Random;
   readonly #stopper: Stopper;
+  readonly #stalls: Stalls | undefined;
   readonly #hintsAfter: number;
   readonly #losses: Losses = { stale: 0, gone: 0, keepAlive: 0, inFlight: 0 };
   readonly #withDurations: boolean;
@@ -62,7 +74,14 @@ class Termination {
   /** Else the end of a request cannot end the wait, and asking would only cost time. */
   #waitingForInFlight = false;
 
-  constructor(contender: Contender, scenario: Scenario, trace: Trace, random: Random) {
+  constructor(
+    contender: Contender,
+    scenario: Scenario,
+    trace: Trace,
+    random: Random,
+    stalls: Stalls | undefined,
+  ) {
+    this.#stalls = stalls;
     this.#scenario = scenario;
     this.#trace = trace;
     this.#random = random;
@@ -70,7 +89,7 @@ class Termination {
     this.#hintsAfter = contender.hintsAfter ?? Infinity;
     this.#withDurations = scenario.traffic.service !== 0;
     const reaction = draw(scenario.pod.reaction, random);
-    this.#signalAt = reaction + scenario.pod.prestop;
+    this.#signalAt = this.#seen(reaction + scenario.pod.prestop);
     this.#deadline = reaction + scenario.pod.grace;
     this.#connections = (scenario.traffic.pooled?.connections ?? 0) * trace.rates.length;
     let rate = 0;
@@ -82,7 +101,8 @@ class Termination {
     this.#stopper = contender.start({ oracle, senders: trace.rates.length, rate });
     this.#stopper.observe({ type: "watching", at: -trace.history });
     if (contender.learns)
-      for (let index = 0; index < trace.first; index++) this.#tellArrival(index, trace.times[index]!);
+      for (let index = 0; index < trace.first; index++)
+        this.#tellArrival(index, this.#seen(trace.times[index]!));
   }
 
   play(): Outcome {
@@ -90,6 +110,7 @@ class Termination {
     this.#schedulePooledRequest();
     this.#simulation.at(this.#signalAt, () => {
       this.#stopper.observe({ type: "termination", at: this.#signalAt });
+      this.#scheduleStall(this.#signalAt);
       this.#ask();
     });
     this.#simulation.at(this.#deadline, () => this.#stop("killed"));
@@ -104,10 +125,26 @@ class Termination {
       reason: this.#reason,
       losses,
       lost: losses.stale + losses.gone + losses.keepAlive + losses.inFlight,
-      expectedLost: this.#expectedLost(hold),
+      expectedLost: expectedAfter(this.#trace, hold),
       killed,
       total,
     };
+  }
+
+  /** When the pod sees what happens at `at`. */
+  #seen(at: number): number {
+    return this.#stalls ? this.#stalls.seen(at) : at;
+  }
+
+  /** As the library measures it: a beat that was due ended late. Told before what came meanwhile is seen, for timers come first. */
+  #scheduleStall(after: number): void {
+    const stall = this.#stalls?.next(after);
+    if (!stall || this.#stoppedAt !== undefined) return;
+    this.#simulation.at(stall.to, () => {
+      const due = stall.from + this.#random.uniform() * beat;
+      if (stall.to - due > beat) this.#stopper.observe({ type: "blind", at: stall.to, from: due });
+      this.#scheduleStall(stall.to);
+    });
   }
 
   #tellArrival(index: number, at: number): void {
@@ -126,18 +163,26 @@ class Termination {
 
   #arrive(index: number): void {
     const at = this.#simulation.now;
-    if (this.#stoppedAt === undefined) {
-      this.#tellArrival(index, at);
-      this.#begin();
-    } else if (at < this.#goneAt()) this.#losses.stale++;
+    if (this.#stoppedAt === undefined)
+      this.#whenSeen(() => {
+        this.#tellArrival(index, this.#simulation.now);
+        this.#begin();
+      });
+    else if (at < this.#goneAt()) this.#losses.stale++;
     else this.#losses.gone++;
     this.#scheduleArrival();
+  }
+
+  #whenSeen(happen: () => void): void {
+    const at = this.#seen(this.#simulation.now);
+    if (at > this.#simulation.now) this.#simulation.at(at, happen);
+    else happen();
   }
 
   #begin(): void {
     if (!this.#withDurations) return;
     const { traffic } = this.#scenario;
-    const end = this.#simulation.now + draw(traffic.service, this.#random);
+    const end = this.#seen(this.#simulation.now + draw(traffic.service, this.#random));
     this.#lastEnd = Math.max(this.#lastEnd, end);
     this.#inFlight++;
     this.#stopper.observe({ type: "in-flight", at: this.#simulation.now, change: 1 });
@@ -149,7 +194,7 @@ class Termination {
     this.#inFlight--;
     if (this.#stoppedAt !== undefined) return;
     this.#stopper.observe({ type: "in-flight", at: this.#simulation.now, change: -1 });
-    if (this.#inFlight === 0 && this.#waitingForInFlight) this.#ask();
+    if (this.#inFlight === 0 && this.#waitingForInFlight) this.#simulation.after(0, () => this.#ask());
   }
 
   #ask(): void {
@@ -157,7 +202,14 @@ class Termination {
     const decision = this.#stopper.decide(this.#simulation.now);
     this.#waitingForInFlight = !decision.stop && decision.waitingFor === "in-flight";
     if (decision.stop) this.#stop(decision.reason);
-    else if (decision.until < Infinity) this.#simulation.at(decision.until, () => this.#ask());
+    else if (decision.until < Infinity) this.#simulation.at(decision.until, () => this.#askOnceSeen());
+  }
+
+  /** After a stall what came meanwhile is seen first: the library's loop turns before it stops. */
+  #askOnceSeen(): void {
+    const at = this.#seen(this.#simulation.now);
+    if (at === this.#simulation.now) this.#ask();
+    else this.#simulation.at(at, () => this.#simulation.at(at, () => this.#ask()));
   }
 
   #stop(reason: string): void {
@@ -168,7 +220,7 @@ class Termination {
     // What is on its way on idle connections when they are closed: requests per millisecond x one-way delay, thinned to those left.
     if (pooled && this.#connections > 0) {
       const left = this.#connections / (pooled.connections * this.#trace.rates.length);
-      this.#losses.keepAlive += poissonCount((pooled.perPod / 1_000) * pooled.oneWay * left, this.#random);
+      this.#losses.keepAlive += this.#random.poisson((pooled.perPod / 1_000) * pooled.oneWay * left);
     }
     this.#connections = 0;
   }
@@ -185,36 +237,26 @@ class Termination {
   #pooledRequest(): void {
     if (this.#stoppedAt !== undefined || this.#connections <= 0) return;
     const sender = this.#random.below(this.#trace.rates.length);
-    this.#stopper.observe({
-      type: "arrival",
-      at: this.#simulation.now,
-      sender: senderName(sender),
-      kind: "request",
+    const asked = this.#simulation.now >= this.#hintsAfter;
+    this.#whenSeen(() => {
+      this.#stopper.observe({
+        type: "arrival",
+        at: this.#simulation.now,
+        sender: senderName(sender),
+        kind: "request",
+        ...(asked ? { asked } : {}),
+      });
+      this.#begin();
     });
-    this.#begin();
-    if (this.#simulation.now >= this.#hintsAfter) this.#connections--;
+    if (asked) this.#connections--;
     this.#schedulePooledRequest();
   }
 
   #goneAt(): number {
     return Math.min(this.#deadline, Math.max(this.#stoppedAt ?? Infinity, this.#lastEnd));
   }
-
-  #expectedLost(hold: number): number {
-    let lost = 0;
-    const { rates, convergence } = this.#trace;
-    for (let sender = 0; sender < rates.length; sender++)
-      lost += rates[sender]! * Math.max(0, convergence[sender]! - hold);
-    return lost;
-  }
 }
 
 function senderName(identity: number): string {
   return `s${identity}`;
-}
-
-function poissonCount(mean: number, random: Random): number {
-  let count = 0;
-  for (let left = mean - random.exponential(1); left > 0; left -= random.exponential(1)) count++;
-  return count;
 }

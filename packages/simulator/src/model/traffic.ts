@@ -37,18 +37,23 @@ export interface TrafficShape {
   readonly identity: Identity;
 }
 
-/** Draws the arrivals of one termination: those before it, from which habits are learnt, and those by senders that still use the pod. */
+/**
+ * Draws the arrivals of one termination: those before it, from which habits are learnt, and those by senders that still use the pod.
+ * `joined`: when each sender took the pod up, where that was not long ago.
+ */
 export function drawTrace(
   shape: TrafficShape,
   rates: Float64Array,
   convergence: Float64Array,
   history: number,
   random: Random,
+  joined?: Float64Array,
 ): Trace {
-  const drawn =
+  const always =
     shape.arrivals.kind === "poisson"
       ? poisson(rates, convergence, history, random)
       : renewal(shape.arrivals, rates, convergence, history, random);
+  const drawn = joined ? since(joined, always) : always;
   const identities = new Int32Array(drawn.times.length);
   for (let index = 0; index < identities.length; index++)
     identities[index] = identityOf(shape.identity, drawn.senders[index]!, rates.length, random);
@@ -60,6 +65,15 @@ export function drawTrace(
 interface Drawn {
   readonly times: Float64Array;
   readonly senders: Int32Array;
+}
+
+/** Without what senders would have sent before they took the pod up. */
+function since(joined: Float64Array, { times, senders }: Drawn): Drawn {
+  const isSent = (index: number): boolean => times[index]! >= joined[senders[index]!]!;
+  return {
+    times: times.filter((_, index) => isSent(index)),
+    senders: senders.filter((_, index) => isSent(index)),
+  };
 }
 
 /** One process for all senders, thinned: cost follows the arrivals, not the senders. */
@@ -117,6 +131,14 @@ function renewal(
     times: Float64Array.from(found, ({ at }) => at),
     senders: Int32Array.from(found, ({ sender }) => sender),
   };
+}
+
+/** New connections that the senders would still make after `at`, on average over their arrivals. */
+export function expectedAfter({ rates, convergence }: Trace, at: number): number {
+  let expected = 0;
+  for (let sender = 0; sender < rates.length; sender++)
+    expected += rates[sender]! * Math.max(0, convergence[sender]! - at);
+  return expected;
 }
 
 function identityOf(identity: Identity, sender: number, senders: number, random: Random): number {

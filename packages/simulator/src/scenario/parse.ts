@@ -101,6 +101,8 @@ function compile(file: CheckedScenario, senders: readonly SenderGroup[], place: 
     },
     pod: {
       watched: pod.watched,
+      ...(pod.age === undefined ? {} : { age: pod.age }),
+      ...(pod.stalls === undefined ? {} : { stalls: pod.stalls }),
       reaction: pod.reaction,
       grace: pod.grace,
       prestop: pod.prestop,

@@ -133,6 +133,9 @@ export const scenarioSchema = z.strictObject({
       prestop: duration.default(0),
       reserve: duration.optional(),
       watched: duration.default(120_000),
+      age: distribution.optional(),
+      /** Without a processor for this part of the time, for so long each time. */
+      stalls: z.strictObject({ share: distribution, length: distribution }).optional(),
       reaction: distribution.default(usualReaction),
     })
     .prefault({}),
