@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { comparisonText, mergeRuns, type RemedyResult } from "@lameduck/rollout";
 import type { ProxyMode } from "../cluster/index.ts";
 import { routes, type RouteName } from "./routes.ts";
-import type { Lag } from "./run.ts";
+import type { Lag, Rolling } from "./run.ts";
 
 /** One row of the table, kept as a file of its own: a long matrix can be run in parts. */
 export interface Row {
@@ -13,6 +13,7 @@ export interface Row {
   readonly proxyLag: readonly string[];
   readonly requestsPerSecond: number;
   readonly replicas: number;
+  readonly rolling: Rolling;
   readonly recordedAt: string;
   readonly result: RemedyResult;
   /** Of the last run. */

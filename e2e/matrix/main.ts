@@ -1,6 +1,7 @@
+import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { Cluster, ClusterError, type ProxyMode } from "../cluster/index.ts";
+import { builtInit, Cluster, ClusterError, type ProxyMode } from "../cluster/index.ts";
 import { clusterConnection, defaultImage } from "@lameduck/rollout";
 import { runOnExisting } from "./existing/run.ts";
 import { keep, tableOf, tableText } from "./kept.ts";
@@ -21,6 +22,9 @@ const { values } = parseArgs({
     minutes: { type: "string", default: "60" },
     replicas: { type: "string", default: "20" },
     rps: { type: "string", default: "600" },
+    // How many pods a rollout starts and ends at a time: numbers or percentages, Kubernetes' own default unless given.
+    surge: { type: "string", default: "25%" },
+    unavailable: { type: "string", default: "25%" },
     nodes: { type: "string", default: "5" },
     "proxy-lag": { type: "string", default: "1s,1s,2s,5s,10s" },
     "proxy-mode": { type: "string", default: "iptables" },
@@ -64,6 +68,8 @@ function combinations() {
           );
         if (remedy === undefined)
           throw unknown("--remedies", remedyName, ["those of `lameduck lab`", "init", "init-wait"]);
+        if (remedyName.startsWith("init") && !existsSync(builtInit))
+          throw new ClusterError("LAMEDUCK_CLUSTER_NOT_BUILT", remedyName, `${builtInit} is not there`);
         return { route, scenario, remedy };
       }),
     ),
@@ -90,6 +96,7 @@ async function runAll(cluster: Cluster, wanted: readonly Combination[]): Promise
 
 async function runOne(cluster: Cluster, { route, scenario, remedy }: Combination): Promise<void> {
   const requestsPerSecond = Number(values.rps);
+  const rolling = { surge: values.surge, unavailable: values.unavailable };
   const { result, lags, reconnects, recording } = await runScenario(cluster, {
     scenario,
     remedy,
@@ -98,6 +105,7 @@ async function runOne(cluster: Cluster, { route, scenario, remedy }: Combination
     withinMs: Number(values.minutes) * 60_000,
     replicas: Number(values.replicas),
     requestsPerSecond,
+    rolling,
     say,
   });
   const recordedAt = new Date().toISOString();
@@ -109,6 +117,7 @@ async function runOne(cluster: Cluster, { route, scenario, remedy }: Combination
     proxyLag,
     requestsPerSecond,
     replicas: Number(values.replicas),
+    rolling,
     recordedAt,
     result,
     lags,

@@ -12,6 +12,12 @@ import { openRoute } from "./open-route.ts";
 import { headlessName, senderName, type RouteName } from "./routes.ts";
 import type { Scenario } from "./scenarios.ts";
 
+/** maxSurge and maxUnavailable of the Deployment, as numbers or percentages. */
+export interface Rolling {
+  readonly surge: string;
+  readonly unavailable: string;
+}
+
 export interface RunOptions {
   readonly remedy: ClusterRemedy;
   readonly scenario: Scenario;
@@ -21,6 +27,7 @@ export interface RunOptions {
   readonly withinMs?: number;
   readonly replicas: number;
   readonly requestsPerSecond: number;
+  readonly rolling?: Rolling;
   /** Share of requests on kept-alive connections; half of them unless given. */
   readonly pooledShare?: number;
   readonly route: RouteName;
@@ -132,13 +139,14 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
   };
 }
 
-async function deploy(cluster: Cluster, { remedy, scenario, replicas }: RunOptions): Promise<void> {
+async function deploy(cluster: Cluster, { remedy, scenario, replicas, rolling }: RunOptions): Promise<void> {
   const { environment, ...rest } = remedy.pod;
   const objects = [
     deployment({
       name: app,
       replicas,
       gracePeriodSeconds: graceSeconds,
+      ...(rolling === undefined ? {} : { strategy: strategyOf(rolling) }),
       ...scenario.pod,
       ...rest,
       environment: { SLOW_MS: "300", ...environment },
@@ -150,6 +158,11 @@ async function deploy(cluster: Cluster, { remedy, scenario, replicas }: RunOptio
     ["apply", "-f", "-"],
     JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }),
   );
+}
+
+function strategyOf({ surge, unavailable }: Rolling): object {
+  const count = (text: string): string | number => (text.endsWith("%") ? text : Number(text));
+  return { rollingUpdate: { maxSurge: count(surge), maxUnavailable: count(unavailable) } };
 }
 
 async function removeApp(cluster: Cluster): Promise<void> {

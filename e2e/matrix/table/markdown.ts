@@ -59,7 +59,7 @@ const rank = ({ remedy }: RecordedRow): number =>
 function cells(row: RecordedRow): string[] {
   return [
     `\`${row.remedy}\``,
-    `${row.requestsPerSecond}/s to ${row.replicas} pods`,
+    load(row),
     row.terminations === 0 ? "none (no deletion)" : String(row.terminations),
     lost(row),
     perTermination(row),
@@ -68,6 +68,14 @@ function cells(row: RecordedRow): string[] {
     why(row),
   ];
 }
+
+/** How many pods are started and ended at a time is said where it is not what Kubernetes does by itself. */
+function load({ requestsPerSecond, replicas, rolling = olderRolling }: RecordedRow): string {
+  const usual = rolling.surge === "25%" && rolling.unavailable === "25%";
+  return `${requestsPerSecond}/s to ${replicas} pods${usual ? "" : `, ${rolling.surge} + ${rolling.unavailable} at a time`}`;
+}
+
+const olderRolling = { surge: "2", unavailable: "1" };
 
 function lost({ lostNew, lostPooled }: RecordedRow): string {
   return lostNew + lostPooled === 0 ? "**0**" : `${lostNew} new, ${lostPooled} pooled`;

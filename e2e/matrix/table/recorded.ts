@@ -13,6 +13,8 @@ export interface RecordedRow {
   readonly proxyLag: Row["proxyLag"];
   readonly requestsPerSecond: number;
   readonly replicas: number;
+  /** Unknown of older rows: two more and one less at a time. */
+  readonly rolling?: Row["rolling"];
   readonly recordedAt: string;
   readonly sent: number;
   readonly terminations: number;
@@ -57,6 +59,7 @@ function condense(row: Row): RecordedRow {
     proxyLag: row.proxyLag,
     requestsPerSecond: row.requestsPerSecond,
     replicas: row.replicas,
+    rolling: row.rolling,
     recordedAt: row.recordedAt,
     sent: result.sent,
     terminations: result.terminations,
