@@ -3,7 +3,12 @@ import { join } from "node:path";
 import { format, resolveConfig } from "prettier";
 import type { RemedyResult } from "@lameduck/rollout";
 import type { Cell } from "./cells.ts";
-import type { Scale } from "./measure.ts";
+import type { Scale as MeasuredScale } from "./turns.ts";
+
+export interface Scale extends MeasuredScale {
+  /** How often every pod was replaced. */
+  readonly rollouts: number;
+}
 
 /** What is kept of a cell: the figures, and a sentence for each kind of loss. The requests themselves would be megabytes. */
 export interface KeptCell extends Cell, Scale {

@@ -4,24 +4,25 @@
  *     npm run table -w packages/node -- [--protocols h2,ws] [--libraries lameduck,terminus] [--configurations best]
  *
  * measures every cell asked for that is not there yet (`--again`: those too) and keeps each in results/, so that it can be run in parts:
- * `--for 4m` begins no cell after that time. `--print` prints the table of what is kept, `--write` puts it into docs/protocols.md.
+ * `--for 4m` begins no cell after that time, and Ctrl-C keeps those that are done. The cells of a protocol are measured in turn (turns.ts):
+ * 15 to 30 s each, 15 s more for the first. `--print` prints the table of what is kept, `--write` puts it into docs/protocols.md.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { parseDuration } from "@lameduck/drain";
+import { enterStage, insideStage } from "@lameduck/rollout";
 import { format, resolveConfig } from "prettier";
 import { allCells, type Cell } from "./cells.ts";
 import { keep, readKept } from "./kept.ts";
-import { measure } from "./measure.ts";
 import { intoPage, tableOf } from "./print.ts";
+import { measureInTurn } from "./turns.ts";
 
 const { values } = parseArgs({
   options: {
     protocols: { type: "string" },
     libraries: { type: "string" },
     configurations: { type: "string" },
-    replicas: { type: "string", default: "25" },
-    rollouts: { type: "string", default: "2" },
+    replicas: { type: "string", default: "50" },
     rps: { type: "string", default: "1000" },
     for: { type: "string", default: "24h" },
     again: { type: "boolean", default: false },
@@ -51,32 +52,37 @@ function wanted(): Cell[] {
 const same = (a: Cell, b: Cell): boolean =>
   a.protocol === b.protocol && a.library === b.library && a.configuration === b.configuration;
 
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 async function measureAll(cells: readonly Cell[]): Promise<void> {
   const until = performance.now() + parseDuration(values.for, "--for");
-  const kept = values.again ? [] : await readKept();
-  const scale = {
-    replicas: Number(values.replicas),
-    rollouts: Number(values.rollouts),
-    rps: Number(values.rps),
-  };
-  let interrupted = false;
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => (interrupted = true));
-  for (const cell of cells.filter((one) => !kept.some((known) => same(one, known)))) {
-    if (performance.now() > until || interrupted) return;
-    const { protocol, library, configuration } = cell;
-    try {
-      const { lost, sent, hold } = await keep(cell, scale, await measure(cell, scale, say));
-      say(
-        `${protocol} ${library} ${configuration}: ${lost} of ${sent} lost, held ${(hold.p50 / 1_000).toFixed(1)} s`,
-      );
-    } catch (error) {
-      // The others go on; this one stays "not measured".
-      say(
-        `${protocol} ${library} ${configuration}: ${error instanceof Error ? error.message : String(error)}`,
-      );
-      process.exitCode = 3;
+  const scale = { replicas: Number(values.replicas), rps: Number(values.rps) };
+  const interrupt = new AbortController();
+  for (const signal of ["SIGTERM", "SIGINT"] as const)
+    process.on(signal, () => interrupt.abort(new Error("interrupted")));
+  for (const [protocol, own] of Map.groupBy(cells, (cell) => cell.protocol)) {
+    const isOver = (): boolean => performance.now() > until || interrupt.signal.aborted;
+    if (isOver()) return;
+    const { signal } = interrupt;
+    const { turns, failure } = await measureInTurn({
+      protocol,
+      cells: own,
+      scale,
+      until: isOver,
+      say,
+      signal,
+    });
+    for (const { cell, result } of turns) {
+      const { lost, sent, hold } = await keep(cell, { ...scale, rollouts: 1 }, result);
+      const held = (hold.p50 / 1_000).toFixed(1);
+      say(`${protocol} ${cell.library} ${cell.configuration}: ${lost} of ${sent} lost, held ${held} s`);
     }
+    if (failure === undefined || interrupt.signal.aborted) continue;
+    // The other protocols go on; what is left of this one stays "not measured".
+    say(`${protocol} ${own[turns.length]?.library ?? ""}: ${messageOf(failure)}`);
+    process.exitCode = 3;
   }
+  if (interrupt.signal.aborted) process.exitCode = 130;
 }
 
 async function write(table: string): Promise<void> {
@@ -88,11 +94,20 @@ async function write(table: string): Promise<void> {
 
 try {
   const cells = wanted();
-  if (!values.print && !values.write) await measureAll(cells);
-  const table = tableOf(await readKept());
-  if (values.write) await write(table);
-  else process.stdout.write(`${table}\n`);
+  const kept = values.again ? [] : await readKept();
+  const left = cells.filter((one) => !kept.some((known) => same(one, known)));
+  if (values.print || values.write || left.length === 0) {
+    const table = tableOf(await readKept());
+    if (values.write) await write(table);
+    else process.stdout.write(`${table}\n`);
+  } else if (insideStage()) await measureAll(left);
+  else {
+    const from = performance.now();
+    process.exitCode = await enterStage(import.meta.filename, process.argv.slice(2));
+    say(`${left.length} cells asked for, ${((performance.now() - from) / 1_000).toFixed(0)} s`);
+    process.stdout.write(`${tableOf(await readKept())}\n`);
+  }
 } catch (error) {
-  say(error instanceof Error ? error.message : String(error));
+  say(messageOf(error));
   process.exitCode = 2;
 }

@@ -4,8 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createSecureServer, createServer as createH2c } from "node:http2";
 import { createServer as createHttps } from "node:https";
 import type { Server as NetServer } from "node:net";
-import { Server as GrpcServer, ServerCredentials, type ServiceDefinition } from "@grpc/grpc-js";
-import { WebSocketServer } from "ws";
+import type { ServiceDefinition } from "@grpc/grpc-js";
 
 /** What libraries are attached to. */
 export interface Target {
@@ -49,7 +48,9 @@ function http(server: NetServer): Target {
   };
 }
 
-function webSocket(): Target {
+// Loaded where they are served only: fifty pods that start together have two cores.
+async function webSocket(): Promise<Target> {
+  const { WebSocketServer } = await import("ws");
   const server = createServer(answer);
   new WebSocketServer({ server }).on("connection", (socket) => {
     socket.on("error", () => undefined);
@@ -74,8 +75,9 @@ const service: ServiceDefinition = {
   Stream: method("Stream", true),
 };
 
-function grpc(): Target {
-  const server = new GrpcServer();
+async function grpc(): Promise<Target> {
+  const { Server, ServerCredentials } = await import("@grpc/grpc-js");
+  const server = new Server();
   server.addService(service, {
     Unary: (_call: unknown, done: (error: null, answer: Buffer) => void) => done(null, Buffer.from("hello")),
     Slow: (_call: unknown, done: (error: null, answer: Buffer) => void) =>
@@ -108,6 +110,6 @@ export const servers = {
   ws: webSocket,
   grpc,
   sse: () => http(createServer(events)),
-} as const satisfies Record<string, () => Target>;
+} as const satisfies Record<string, () => Target | Promise<Target>>;
 
 export type Protocol = keyof typeof servers;
