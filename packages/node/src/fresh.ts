@@ -105,7 +105,7 @@ export class FreshConnections {
   };
 
   #arrival(socket: Socket): void {
-    const sender = senderOf(socket.remoteAddress);
+    const sender = senderOf(socket);
     if (this.#mostAsked < Infinity) this.#senders.push(sender);
     this.#traffic.connection(sender);
   }

@@ -5,7 +5,7 @@ import { FreshConnections } from "./fresh.ts";
 import { currentResponse, endStream, isEventStream } from "./http-responses.ts";
 import { OpenSockets } from "./open-sockets.ts";
 import { ProtocolWatch } from "./protocol-watch.ts";
-import { senderOf } from "./senders.ts";
+import { addressOf } from "./senders.ts";
 import type { ServerWatch, WatchContext } from "./traffic.ts";
 import { Upgrades } from "./upgrades.ts";
 
@@ -181,7 +181,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
       response.once("close", () => rest(this.#activityOf(socket, -Infinity), socket));
       return;
     }
-    if (!first) this.context.traffic.request(senderOf(socket.remoteAddress));
+    if (!first) this.context.traffic.request(addressOf(socket.remoteAddress));
     this.#begin(socket, response);
   };
 

@@ -8,7 +8,7 @@ import type {
 import { askToGo } from "./goaway.ts";
 import type { ProbeRequest } from "./probes.ts";
 import { ProtocolWatch } from "./protocol-watch.ts";
-import { senderOf } from "./senders.ts";
+import { addressOf } from "./senders.ts";
 import type { ServerWatch, WatchContext } from "./traffic.ts";
 
 type AnyHttp2Server = Http2Server | Http2SecureServer;
@@ -140,7 +140,7 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
   #count(session: ServerHttp2Session, state: SessionState): boolean {
     if (state.counted || session.destroyed || session.socket === undefined) return false;
     state.counted = true;
-    this.context.traffic.connection(senderOf(session.socket.remoteAddress));
+    this.context.traffic.connection(addressOf(session.socket.remoteAddress));
     return true;
   }
 
@@ -153,7 +153,7 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
     return (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void => {
       if (this.context.isProbe(requestOf(headers))) return;
       if (!this.#count(session, state) && session.socket)
-        this.context.traffic.request(senderOf(session.socket.remoteAddress));
+        this.context.traffic.request(addressOf(session.socket.remoteAddress));
       const isEndless = this.context.isStream(requestOf(headers));
       state.streams.set(stream, isEndless);
       if (!isEndless) this.changeInFlight(1);

@@ -5,6 +5,8 @@ export interface ProbeRequest {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Names and values in turn, where there are such: cheaper to look into, as Node makes `headers` only when they are asked for. */
+  readonly rawHeaders?: readonly string[];
 }
 
 export type IsProbe = (request: ProbeRequest) => boolean;
@@ -57,9 +59,18 @@ export function parseProbes(options: ProbeOptions = {}, morePaths: readonly stri
   const known = new Set([...paths, ...morePaths]);
   const agents = [...probeAgents, ...userAgents];
   return (request) =>
-    isAgent(request.headers["user-agent"], agents) ||
-    isPath(request.url, known) ||
-    (match?.(request) ?? false);
+    isAgent(userAgentOf(request), agents) || isPath(request.url, known) || (match?.(request) ?? false);
+}
+
+const userAgent = "user-agent";
+
+function userAgentOf({ headers, rawHeaders }: ProbeRequest): string | string[] | undefined {
+  if (!rawHeaders) return headers[userAgent];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!;
+    if (name.length === userAgent.length && name.toLowerCase() === userAgent) return rawHeaders[index + 1];
+  }
+  return undefined;
 }
 
 function isAgent(header: string | string[] | undefined, agents: readonly (string | RegExp)[]): boolean {

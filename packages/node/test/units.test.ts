@@ -8,7 +8,7 @@ import { inOrder } from "../src/hooks.ts";
 import { lameduck, LameduckError } from "../src/index.ts";
 import { makeLog } from "../src/log.ts";
 import { parseProbes } from "../src/probes.ts";
-import { senderOf } from "../src/senders.ts";
+import { addressOf } from "../src/senders.ts";
 
 test("the lines of other programs are no events", () => {
   assert.equal(parseEvent("listening"), undefined);
@@ -54,13 +54,16 @@ test("probes are told by agent, path and predicate", () => {
   assert.ok(of("/ready?verbose=1", "curl"));
   assert.ok(of("/x"));
   assert.ok(of("/grpc.health.v1.Health/Check", "grpc-go"));
+  const raw = (...rawHeaders: string[]) => isProbe({ url: "/", headers: {}, rawHeaders });
+  assert.ok(raw("Host", "kube-probe/", "USER-Agent", "kube-probe/1.36"));
+  assert.ok(!raw("Host", "x", "X-User-Agt", "kube-probe/1.36"));
   assert.ok(!of("/readyish", "curl"));
   assert.ok(!of("/ready/", "Mozilla Prometheus/3"));
 });
 
 test("IPv4 peers of an IPv6 listener are the same senders", () => {
-  assert.equal(senderOf("::ffff:198.18.0.7"), "198.18.0.7");
-  assert.equal(senderOf(undefined), "unix");
+  assert.equal(addressOf("::ffff:198.18.0.7"), "198.18.0.7");
+  assert.equal(addressOf(undefined), "unix");
 });
 
 /** What a server sees of new connections, and what is made of it. `next` opens one, which asks at once. */
