@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Random } from "../src/kernel/random.ts";
 import { Simulation } from "../src/kernel/simulation.ts";
 import { EndpointSliceController } from "../src/model/endpoints.ts";
-import { startForwarder } from "../src/model/forwarder.ts";
+import { applyInOrder, startForwarder } from "../src/model/forwarder.ts";
 import { presets } from "../src/model/presets.ts";
 import { defaultEndpoints } from "../src/model/scenario.ts";
 import { simulateWorld } from "../src/model/world.ts";
@@ -35,6 +35,33 @@ test("a busy kube-proxy meets a change at any time of its period", () => {
     5_000 + 40 + 110 + 50,
     "uniform over the period, its sync and what it takes to see a change",
   );
+});
+
+test("news in the order of the facts: a slow change comes with the next, and applications keep their distance", () => {
+  const told = Array.from({ length: 200 }, (_, index) => index * 50);
+  const slowNow = { kind: "ordered", delay: { uniform: [0, 1_000] }, spacing: 300 } as const;
+  const applied = applyInOrder(slowNow, told, new Random("ordered"));
+  for (const [index, at] of applied.entries()) {
+    const next = applied[index + 1] ?? Infinity;
+    assert.ok(at >= (told[index] ?? Infinity), "not before it was told");
+    assert.ok(next === at || next >= at + 300, `${at}, then ${next}`);
+  }
+  assert.deepEqual(applyInOrder({ ...slowNow, delay: 10, spacing: 0 }, [5, 7], new Random("x")), [15, 17]);
+});
+
+test("where the controller's delays are drawn, one late change does not hold up another", () => {
+  const plain = equalSenders(1, 1, { kind: "delay", delay: 0 }, { replicas: 20, terminations: 400 });
+  const drawn = { mixture: [[0.9, 10] as const, [0.1, 5_000] as const] };
+  const { scenario } = scenarioFrom({ replicas: 20, terminations: 400 });
+  const world = simulateWorld(
+    { ...plain, rollout: scenario.rollout, endpoints: { ...plain.endpoints, drawn } },
+    1,
+  );
+  const late = Array.from({ length: 400 }, (_, index) =>
+    Number(Math.max(...world.convergence(index)) > 1_000),
+  );
+  assertMean(late, 0.1, "share of late withdrawals");
+  assert.equal(world.conflicts, 0);
 });
 
 test("every preset's mean convergence is near what its source says", () => {

@@ -1,10 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { RemedyResult, Results } from "@lameduck/rollout";
+import { presets, type Delay, type RemedyResult, type Results } from "@lameduck/rollout";
+import type { Distribution } from "../../src/model/distribution.ts";
+import type { Scenario } from "../../src/model/scenario.ts";
 import { drained } from "../../src/policies/drained.ts";
 import { scenarioFrom } from "../../src/scenario/parse.ts";
+import { lostToTerminations } from "./digest.ts";
 import { mean, predict } from "./predict.ts";
 import { compared, type Compared } from "./table.ts";
 
@@ -18,21 +21,27 @@ const remedies = {
 } as const;
 const program = new URL("../../../cli/bin/lameduck.js", import.meta.url).pathname;
 
-/** Runs each propagation with each remedy in the lab's local stage, and the same in the model. */
-export function* compareLab(say: (line: string) => void): Generator<Compared> {
-  const folder = mkdtempSync(join(tmpdir(), "lameduck-compare-"));
+/** Runs each propagation with each remedy in the lab's local stage, and the same in the model. Results that lie in `folder` are used again. */
+export function* compareLab(
+  say: (line: string) => void,
+  { only, folder }: { only?: string | undefined; folder?: string | undefined } = {},
+): Generator<Compared> {
+  const own = folder === undefined ? mkdtempSync(join(tmpdir(), "lameduck-compare-")) : undefined;
   try {
     for (const propagation of propagations) {
+      if (only !== undefined && only !== propagation) continue;
+      const file = join(own ?? folder ?? "", `${propagation}.json`);
       say(`lab: ${propagation}`);
-      const results = runLab(propagation, join(folder, "results.json"));
+      if (!existsSync(file)) runLab(propagation, file);
+      const results = JSON.parse(readFileSync(file, "utf8")) as Results;
       for (const result of results.remedies) yield compareRemedy(propagation, result);
     }
   } finally {
-    rmSync(folder, { recursive: true });
+    if (own !== undefined) rmSync(own, { recursive: true });
   }
 }
 
-function runLab(propagation: string, file: string): Results {
+function runLab(propagation: string, file: string): void {
   const options = {
     senders: `l4:${shape.senders}`,
     pooled: 0,
@@ -48,29 +57,30 @@ function runLab(propagation: string, file: string): Results {
   const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const { status, stderr } = spawnSync(process.execPath, [program, "lab", ...flags], { encoding: "utf8" });
   if (status !== 0) throw new Error(`the lab ended with ${status}: ${stderr}`);
-  return JSON.parse(readFileSync(file, "utf8")) as Results;
 }
 
-function compareRemedy(propagation: string, result: RemedyResult): Compared {
+function compareRemedy(propagation: (typeof propagations)[number], result: RemedyResult): Compared {
   const name = result.remedy as keyof typeof remedies;
-  const { scenario } = scenarioFrom({
+  const { scenario: usual } = scenarioFrom({
     name: `${propagation}, ${name}`,
     replicas: shape.replicas,
     rollout: { ready: { quantiles: quantilesOf(spans(result, "created", "ready")) } },
-    senders: [{ preset: propagation, count: shape.senders }],
+    senders: [{ name: propagation, convergence: 0, count: shape.senders }],
     traffic: { perPod: mean(result.each.flatMap(({ rate }) => rate ?? [])), service: 0 },
     pod: {
       prestop: name === "sleep-2" ? "2s" : 0,
       watched: Math.max(1_000, mean(spans(result, "ready", "deleted"))),
       // As this lab's kubelet is.
       reaction: mean(spans(result, "deleted", name === "sleep-2" ? "pre-stop-begun" : "signalled")),
+      ...stallsOf(result),
     },
   });
+  const scenario = propagatedAsInLab(usual, propagation);
   return compared(
     `${propagation}, ${name}`,
     {
       terminations: result.terminations,
-      lost: mean(result.each.map(({ lost }) => lost)),
+      lost: mean(result.each.map(({ lostByCause }) => lostToTerminations(lostByCause))),
       hold: mean(result.each.map(({ hold }) => hold)),
       oracle: mean(result.each.flatMap(({ oracle }) => oracle ?? [])),
     },
@@ -80,6 +90,76 @@ function compareRemedy(propagation: string, result: RemedyResult): Compared {
     }),
   );
 }
+
+/** The lab draws what the model plays: senders that learn by the lab's own numbers, and in the order of the facts. */
+function propagatedAsInLab(scenario: Scenario, propagation: (typeof propagations)[number]): Scenario {
+  const { shared, own, spacing } = presets[propagation];
+  return {
+    ...scenario,
+    endpoints: { ...scenario.endpoints, drawn: distributionOf(shared) },
+    senders: scenario.senders.map((group) => ({
+      ...group,
+      forwarder: { kind: "ordered", delay: distributionOf(own), spacing },
+    })),
+  };
+}
+
+function distributionOf(delay: Delay): Distribution {
+  switch (delay.kind) {
+    case "fixed":
+      return delay.after;
+    case "uniform":
+      return { uniform: [delay.from, delay.to] };
+    case "lognormal":
+      return {
+        lognormal: [
+          delay.median,
+          delay.median * (delay.at / delay.median) ** (1.281552 / normal(delay.share)),
+        ],
+      };
+    case "measured":
+      return { quantiles: delay.points };
+    case "back-off":
+      return backOff(delay);
+    case "sum":
+      return { sum: delay.parts.map(distributionOf) };
+  }
+}
+
+/** Upper quantiles of the standard normal distribution. */
+function normal(share: number): number {
+  return share === 0.99 ? 2.326348 : 1.281552;
+}
+
+function backOff({ likelihood, first, again, most }: Delay & { kind: "back-off" }): Distribution {
+  // After so many retries in a row: first, 3 x first, 7 x first ...
+  const times = Array.from({ length: most }, (_, retry) => first * (2 ** (retry + 1) - 1));
+  const reached = times.map((_, retry) => likelihood * again ** retry);
+  return {
+    mixture: [
+      [1 - likelihood, 0],
+      ...times.map((time, retry): [number, number] => [
+        (reached[retry] ?? 0) - (reached[retry + 1] ?? 0),
+        time,
+      ]),
+    ],
+  };
+}
+
+/** What its pods said of their own event loops. */
+function stallsOf({ timeline }: RemedyResult): Pick<Scenario["pod"], "stalls"> {
+  const shares = (timeline?.pods ?? []).flatMap((event) => {
+    if (event.type !== "phase" || event.phase !== "closing") return [];
+    const { blind, elapsed } = (event.detail ?? {}) as { blind?: number; elapsed?: number };
+    return blind !== undefined && elapsed ? [blind / elapsed] : [];
+  });
+  return shares.length === 0
+    ? {}
+    : { stalls: { share: { quantiles: quantilesOf(shares) }, length: { exponential: usualStall } } };
+}
+
+/** As measured on the cluster of this machine, whose pods wait for the same processors. */
+const usualStall = 125;
 
 /** How long it took the pods from one event to another. */
 function spans({ timeline }: RemedyResult, from: string, to: string): number[] {

@@ -1,6 +1,6 @@
-import { gridAxes } from "./cells.ts";
+import { gridAxes, type Cell } from "./cells.ts";
 import { gridMargins, type PlayedCell, type Point } from "./play.ts";
-import { judge, reasonOf } from "./verdict.ts";
+import { judge, lossReasonOf, reasonOf } from "./verdict.ts";
 
 const reasons: Record<string, string> = {
   "nothing to see":
@@ -12,6 +12,18 @@ const reasons: Record<string, string> = {
     "Several senders behind one address: the rule must follow the falling rate to its last gap. Mended by addresses that tell senders apart.",
   "margin of caution":
     "The rule allows for an address being shared and for laggards, which is what keeps it safe elsewhere; the tuned rule knows that there are none.",
+};
+
+/** Of cells that lose more than the margin: what makes them, and what would mend them. */
+const lossReasons: Record<string, string> = {
+  "next to no traffic":
+    "A pod sees about one arrival in the two minutes before its deletion, most pods none: nothing is known of who sends, and the rule lets go when the little that the default belief expects is over. What is lost is at most a request in ten terminations. Mended by a floor as long as the environment converges, which is what `advise` sets where silence cannot speak; by nothing that is learnt from arrivals.",
+  lulls:
+    "A bursty sender makes a dozen arrivals in the two minutes that were watched, in two or three bursts: if the deletion falls into a lull, it looks as if it had gone for reasons of its own, or was never seen, and the next burst comes to a closed pod, all of it. What earlier terminations teach is of convergence, not of bursts. Mended to a fifth by pods that have been watched for ten minutes, and altogether by a floor as long as the environment converges (5 s; 25 s behind alb).",
+  "hidden senders that lag":
+    "Several senders behind one address: when most have let go, the falling rate must be followed to the one that lags, whose own habit was never seen. Mended by addresses that tell senders apart (`externalTrafficPolicy: Local`, a proxy's own address), for most also by `learnt`.",
+  "slower than believed":
+    "Convergence of 15 s on average, or with a tail of 23 s, against a default belief of 4 s, and too few arrivals to correct it. Mended by `learnt` in every cell, or by `convergence` where it is known.",
 };
 
 export function renderGrid(played: readonly PlayedCell[], terminations: number, seed: number): string {
@@ -128,6 +140,7 @@ function failures(judged: Judged): string[] {
           ),
         ]),
     "",
+    ...lossGroups(over.map(({ cell }) => ({ cell, adaptive: cell.adaptive.lost, learnt: cell.learnt.lost }))),
     "Farther from the oracle than the bound:",
     "",
     ...(far.length === 0
@@ -142,6 +155,22 @@ function failures(judged: Judged): string[] {
     ...[...groups].map(
       ([reason, cells]) => `- **${reason}**, ${cells.length} cells. ${reasons[reason] ?? ""}`,
     ),
+    "",
+  ];
+}
+
+export function lossGroups(
+  over: readonly { readonly cell: Cell; readonly adaptive: number; readonly learnt: number }[],
+): string[] {
+  const groups = Map.groupBy(over, ({ cell, learnt }) => lossReasonOf(cell, learnt));
+  return [
+    "Why, and what mends them:",
+    "",
+    ...[...groups].map(([reason, cells]) => {
+      const worst = Math.max(...cells.map(({ adaptive }) => adaptive));
+      const mended = cells.filter(({ learnt }) => learnt <= gridMargins.loss).length;
+      return `- **${reason}**, ${cells.length} cells, ${figure(worst)} at most, ${mended} of them mended by \`learnt\`. ${lossReasons[reason] ?? ""}`;
+    }),
     "",
   ];
 }

@@ -1,3 +1,4 @@
+import type { Cell } from "./cells.ts";
 import { gridMargins, type PlayedCell, type Point } from "./play.ts";
 
 export interface CellVerdict {
@@ -51,4 +52,15 @@ export function reasonOf(cell: PlayedCell): string {
   if (cell.traffic === "bursty") return "bursts";
   if (cell.traffic === "tiny" || each < 3) return "small senders";
   return "margin of caution";
+}
+
+/** Arrivals in the two minutes that a pod watches before its termination. */
+const watchedSeconds = 120;
+
+/** Why a cell loses more than the margin, in the words of the page. */
+export function lossReasonOf({ rate, traffic, senders }: Cell, learntLost: number): string {
+  if (rate * watchedSeconds < 3) return "next to no traffic";
+  if (traffic === "bursty") return "lulls";
+  if (traffic === "snat" && senders > 1 && rate >= 1) return "hidden senders that lag";
+  return learntLost <= gridMargins.loss ? "slower than believed" : "other";
 }

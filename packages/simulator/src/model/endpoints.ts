@@ -13,6 +13,8 @@ export interface EndpointsModel {
   /** First back-off, doubled at each failure in a row (defaultSyncBackOff). */
   readonly backOff: number;
   readonly longestBackOff: number;
+  /** Instead of all that: a time drawn for each change by itself, alike for all senders. As in the lab. */
+  readonly drawn?: Distribution;
 }
 
 /**
@@ -47,6 +49,10 @@ export class EndpointSliceController {
   }
 
   change(subject: number): void {
+    if (this.#model.drawn !== undefined) {
+      this.#published([subject], this.#simulation.now + draw(this.#model.drawn, this.#random));
+      return;
+    }
     this.#waiting.push(subject);
     this.#simulation.after(this.#model.batch, () => this.#enqueue());
   }

@@ -2,7 +2,7 @@ import type { Random } from "../kernel/random.ts";
 import { draw, type Distribution } from "./distribution.ts";
 
 /** What stands between an endpoint's withdrawal and the moment a sender stops using it. */
-export type Forwarder = Delay | Periodic | Poll;
+export type Forwarder = Delay | Periodic | Poll | Ordered;
 
 /** A time drawn anew for each change. */
 export interface Delay {
@@ -35,6 +35,29 @@ export interface Poll {
   readonly work: Distribution;
 }
 
+/**
+ * A time of its own for each change, but news in the order of the facts: who applies a change knows all that went before it, so that a
+ * slow one comes with the next. As the senders of the lab learn.
+ */
+export interface Ordered {
+  readonly kind: "ordered";
+  readonly delay: Distribution;
+  /** Least time between two applications. */
+  readonly spacing: number;
+}
+
+/** When an ordered sender applies changes that are told, in the order of the facts, at these times. */
+export function applyInOrder({ delay, spacing }: Ordered, told: readonly number[], random: Random): number[] {
+  const due = told.map((at) => at + draw(delay, random));
+  for (let index = due.length - 2; index >= 0; index--) due[index] = Math.min(due[index]!, due[index + 1]!);
+  let applied = -Infinity;
+  return due.map((at) => {
+    // What is due when the sender may apply again is applied together.
+    if (at > applied) applied = Math.max(at, applied + spacing);
+    return applied;
+  });
+}
+
 /** One sender's knowledge of endpoints. Changes must be told in order of time. */
 export interface ForwarderState {
   /** A change is published at `at`. @returns when this sender acts on it. */
@@ -44,6 +67,7 @@ export interface ForwarderState {
 export function startForwarder(forwarder: Forwarder, random: Random): ForwarderState {
   switch (forwarder.kind) {
     case "delay":
+    case "ordered":
       return { learn: (at) => at + draw(forwarder.delay, random) };
     case "periodic":
       return new PeriodicState(forwarder, random);

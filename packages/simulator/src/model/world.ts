@@ -2,7 +2,7 @@ import { Random } from "../kernel/random.ts";
 import { Simulation } from "../kernel/simulation.ts";
 import { draw, type Distribution } from "./distribution.ts";
 import { EndpointSliceController } from "./endpoints.ts";
-import { startForwarder, type ForwarderState } from "./forwarder.ts";
+import { applyInOrder, startForwarder, type Forwarder } from "./forwarder.ts";
 import { sendersOf, type Scenario } from "./scenario.ts";
 
 /** What happened to endpoints: for each termination when it began and when each sender let go. */
@@ -39,10 +39,14 @@ export function simulateWorld(scenario: Scenario, seed: number): World {
     let index = 0;
     for (const group of scenario.senders)
       for (let member = 0; member < group.count; member++, index++) {
-        const state = startForwarder(group.forwarder, new Random(seed, "sender", done, index));
-        learnAll(state, played, (pod, appliedAt) => {
-          convergence[done + pod]![index] = Math.max(0, appliedAt - played.deletedAt[pod]!);
-        });
+        learnAll(
+          group.forwarder,
+          new Random(seed, "sender", done, index),
+          played.publications,
+          (pod, appliedAt) => {
+            convergence[done + pod]![index] = Math.max(0, appliedAt - played.deletedAt[pod]!);
+          },
+        );
       }
     rollouts.push({ pods, lastDeletion: Math.max(...played.deletedAt) });
     conflicts += played.conflicts;
@@ -71,11 +75,19 @@ interface PlayedRollout {
 }
 
 function learnAll(
-  state: ForwarderState,
-  played: PlayedRollout,
+  forwarder: Forwarder,
+  random: Random,
+  publications: readonly Publication[],
   applied: (pod: number, at: number) => void,
 ): void {
-  for (const { at, withdrawn } of played.publications) {
+  if (forwarder.kind === "ordered") {
+    const told = publications.map(({ at }) => at);
+    for (const [index, at] of applyInOrder(forwarder, told, random).entries())
+      for (const pod of publications[index]!.withdrawn) applied(pod, at);
+    return;
+  }
+  const state = startForwarder(forwarder, random);
+  for (const { at, withdrawn } of publications) {
     const appliedAt = state.learn(at);
     for (const pod of withdrawn) applied(pod, appliedAt);
   }
