@@ -53,6 +53,8 @@ const app = "web";
 /** Of every kind of request so many take the app 300 ms. */
 const slowShare = 0.05;
 const warmUpMs = 3_000;
+/** The load ends by itself then, whatever becomes of the run: five times what 300 terminations take. */
+const longestLoadSeconds = 3_000;
 
 /** Deploys the sample server with a remedy, runs a scenario under load, and accounts for every lost request. */
 export async function runScenario(cluster: Cluster, options: RunOptions): Promise<RunResult> {
@@ -93,7 +95,7 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
     newPerSecond: options.requestsPerSecond * (1 - pooledShare),
     pooledPerSecond: options.requestsPerSecond * pooledShare,
     slowShare,
-    maxSeconds: 600,
+    maxSeconds: longestLoadSeconds,
     podAt: (address) => pods.podAt(address),
   });
   stack.defer(() => fleet.kill());
