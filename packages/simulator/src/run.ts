@@ -52,22 +52,19 @@ export function traceOf(scenario: Scenario, world: World, seed: number, terminat
   const convergence = world.convergence(termination);
   const arrivals = new Random(seed, "arrivals", termination);
   const { age } = scenario.pod;
+  const spread = scenario.traffic.spread === "known" ? { load: world.load(termination) } : {};
   if (age === undefined)
-    return drawTrace(scenario.traffic, rates, convergence, historyOf(scenario), arrivals);
+    return drawTrace(scenario.traffic, rates, convergence, historyOf(scenario), arrivals, spread);
   const random = new Random(seed, "age", termination);
   const ready = -draw(age, random);
   const joined = joinedAt(scenario, ready, random);
   // Who has not taken the pod up when it is deleted never does.
   for (let sender = 0; sender < joined.length; sender++)
     if (joined[sender]! >= 0) [joined[sender], convergence[sender]] = [Infinity, 0];
-  return drawTrace(
-    scenario.traffic,
-    rates,
-    convergence,
-    Math.min(historyOf(scenario), -ready),
-    arrivals,
+  return drawTrace(scenario.traffic, rates, convergence, Math.min(historyOf(scenario), -ready), arrivals, {
+    ...spread,
     joined,
-  );
+  });
 }
 
 /** Senders learn of a pod's beginning as they learn of its end. */

@@ -138,6 +138,28 @@ test("a rollout deletes every pod once, and never more at a time than it may", (
     assert.ok((times[index] ?? 0) >= 5_000 * (Math.floor(index / 2) + 1), `pod ${index} at ${times[index]}`);
 });
 
+test("the fewer pods a sender knows, the more of its traffic comes to each", () => {
+  for (const arrivals of ["poisson", { periodic: 0.5 }] as const) {
+    const { scenario } = scenarioFrom({
+      replicas: 4,
+      terminations: 400,
+      rollout: { maxSurge: 0, maxUnavailable: 2, ready: "10s" },
+      endpoints: { latency: 0, cacheLag: 0 },
+      senders: [{ name: "slow", convergence: "5s" }],
+      traffic: { perPod: 20, service: 0, spread: "known", arrivals },
+      pod: { reaction: 0 },
+    });
+    const played = run(scenario, [drained("nothing", { policy: "fixed", delay: 0, floor: 0 })], { seed: 8 });
+    const lost = outcomesOf(played).map((outcome) => outcome.lost);
+    // The first two of a rollout go while four are known, the others while two are: those that replace the first are taken up 5 s later.
+    const lostBy = (first: boolean): number[] => lost.filter((_, index) => index % 4 < 2 === first);
+    assertMean(lostBy(true), 20 * 5, "known as one of four");
+    // But for the moment until the Deployment's controller sees that they are ready.
+    const late = meanOfAll(lostBy(false));
+    assert.ok(Math.abs(late - 2 * 20 * 5) < 4, `known as one of two: ${late}`);
+  }
+});
+
 test("a world and its arrivals are the same for the same seed, and for every policy", () => {
   const scenario = equalSenders(5, 20, exponential(1_000), { terminations: 30 });
   const sleep = drained("sleep", { policy: "fixed", delay: "1s", floor: 0 });

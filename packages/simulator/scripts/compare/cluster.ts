@@ -50,6 +50,7 @@ function comparison(recorded: Recorded): Compared {
     // Half of the requests come on kept-alive connections; one in twenty takes 300 ms.
     traffic: {
       perPod: ratePerPod / 2,
+      spread: "known",
       service: {
         mixture: [
           [0.95, { lognormal: [5, 20] }],

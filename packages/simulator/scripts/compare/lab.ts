@@ -66,7 +66,7 @@ function compareRemedy(propagation: (typeof propagations)[number], result: Remed
     replicas: shape.replicas,
     rollout: { ready: { quantiles: quantilesOf(spans(result, "created", "ready")) } },
     senders: [{ name: propagation, convergence: 0, count: shape.senders }],
-    traffic: { perPod: mean(result.each.flatMap(({ rate }) => rate ?? [])), service: 0 },
+    traffic: { perPod: shape.rps / shape.replicas, spread: "known", service: 0 },
     pod: {
       prestop: name === "sleep-2" ? "2s" : 0,
       watched: Math.max(1_000, mean(spans(result, "ready", "deleted"))),

@@ -85,6 +85,7 @@ function scenarioOf(digest: Digest, prestop: number): Scenario {
     })),
     traffic: {
       perPod: newPerPod.reduce((sum, rate) => sum + rate, 0),
+      spread: "known",
       // One in twenty takes 300 ms.
       service: {
         mixture: [

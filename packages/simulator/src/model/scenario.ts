@@ -43,6 +43,8 @@ export interface SenderGroup {
 export interface TrafficModel {
   /** New connections per second to one pod. */
   readonly perPod: number;
+  /** `even`: each pod always gets its part. `known`: a rollout of a Deployment changes how many pods share it. */
+  readonly spread?: "even" | "known";
   readonly arrivals: Arrivals;
   readonly identity: Identity;
   /** How long a request takes. */

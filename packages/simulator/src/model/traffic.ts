@@ -23,7 +23,7 @@ export interface Trace {
   readonly history: number;
   /** Convergence time of each sender. */
   readonly convergence: Float64Array;
-  /** Arrivals per millisecond of each sender. */
+  /** Arrivals per millisecond of each sender, since the deletion. */
   readonly rates: Float64Array;
   readonly times: Float64Array;
   readonly senders: Int32Array;
@@ -39,7 +39,7 @@ export interface TrafficShape {
 
 /**
  * Draws the arrivals of one termination: those before it, from which habits are learnt, and those by senders that still use the pod.
- * `joined`: when each sender took the pod up, where that was not long ago.
+ * `load`: how many times its rate each sender has since the deletion. `joined`: when it took the pod up, where that was not long ago.
  */
 export function drawTrace(
   shape: TrafficShape,
@@ -47,24 +47,37 @@ export function drawTrace(
   convergence: Float64Array,
   history: number,
   random: Random,
-  joined?: Float64Array,
+  { load, joined }: { readonly load?: Float64Array; readonly joined?: Float64Array | undefined } = {},
 ): Trace {
+  const after = load ? rates.map((rate, sender) => rate * load[sender]!) : rates;
   const always =
     shape.arrivals.kind === "poisson"
-      ? poisson(rates, convergence, history, random)
-      : renewal(shape.arrivals, rates, convergence, history, random);
+      ? load
+        ? concat(
+            poisson(rates, new Float64Array(rates.length), history, random),
+            poisson(after, convergence, 0, random),
+          )
+        : poisson(rates, convergence, history, random)
+      : renewal(shape.arrivals, rates, convergence, history, random, load);
   const drawn = joined ? since(joined, always) : always;
   const identities = new Int32Array(drawn.times.length);
   for (let index = 0; index < identities.length; index++)
     identities[index] = identityOf(shape.identity, drawn.senders[index]!, rates.length, random);
   let first = 0;
   while (first < drawn.times.length && drawn.times[first]! <= 0) first++;
-  return { history, convergence, rates, ...drawn, identities, first };
+  return { history, convergence, rates: after, ...drawn, identities, first };
 }
 
 interface Drawn {
   readonly times: Float64Array;
   readonly senders: Int32Array;
+}
+
+function concat(one: Drawn, other: Drawn): Drawn {
+  return {
+    times: Float64Array.from([...one.times, ...other.times]),
+    senders: Int32Array.from([...one.senders, ...other.senders]),
+  };
 }
 
 /** Without what senders would have sent before they took the pod up. */
@@ -105,24 +118,28 @@ function renewal(
   convergence: Float64Array,
   history: number,
   random: Random,
+  load?: Float64Array,
 ): Drawn {
   const found: { at: number; sender: number }[] = [];
   for (let sender = 0; sender < rates.length; sender++) {
     const rate = rates[sender]!;
     if (rate <= 0) continue;
     const mean = 1 / rate;
-    const end = Math.max(0, convergence[sender]!);
+    // After the deletion the same gaps pass so many times as fast.
+    const times = load?.[sender] ?? 1;
+    const end = Math.max(0, convergence[sender]!) * times;
+    const told = (at: number): number => (at > 0 ? at / times : at);
     if (arrivals.kind === "bursty") {
       const shape = 1 / arrivals.cv ** 2;
       const start = -history - mean * 3 * arrivals.cv ** 2;
       for (let at = start; at < end; at += (random.gamma(shape) / shape) * mean)
-        if (at >= -history) found.push({ at, sender });
+        if (at >= -history) found.push({ at: told(at), sender });
     } else {
       const phase = random.uniform() * mean;
       for (let beat = Math.ceil(-history / mean); ; beat++) {
         const at = beat * mean + phase + (random.uniform() - 0.5) * arrivals.jitter * mean;
         if (at >= end) break;
-        if (at >= -history) found.push({ at, sender });
+        if (at >= -history) found.push({ at: told(at), sender });
       }
     }
   }

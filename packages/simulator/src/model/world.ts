@@ -11,6 +11,8 @@ export interface World {
   readonly deletedAt: Float64Array;
   /** Convergence times since each deletion. */
   convergence(termination: number): Float64Array;
+  /** How many times its usual part of each sender's traffic the pod got from its deletion until that one let go. */
+  load(termination: number): Float64Array;
   /** Each rollout's begin, and the time at which its last pod was deleted. */
   readonly rollouts: readonly { readonly pods: number; readonly lastDeletion: number }[];
   readonly conflicts: number;
@@ -25,6 +27,7 @@ export function simulateWorld(scenario: Scenario, seed: number): World {
   const senders = sendersOf(scenario);
   const deletedAt = new Float64Array(scenario.terminations);
   const convergence: Float32Array[] = [];
+  const load: Float32Array[] = [];
   const rollouts: { pods: number; lastDeletion: number }[] = [];
   let conflicts = 0;
   let events = 0;
@@ -35,18 +38,19 @@ export function simulateWorld(scenario: Scenario, seed: number): World {
     for (let pod = 0; pod < pods; pod++) {
       deletedAt[done + pod] = played.deletedAt[pod]!;
       convergence.push(new Float32Array(senders));
+      load.push(new Float32Array(senders).fill(1));
     }
     let index = 0;
     for (const group of scenario.senders)
       for (let member = 0; member < group.count; member++, index++) {
-        learnAll(
-          group.forwarder,
-          new Random(seed, "sender", done, index),
-          played.publications,
-          (pod, appliedAt) => {
-            convergence[done + pod]![index] = Math.max(0, appliedAt - played.deletedAt[pod]!);
-          },
-        );
+        const random = new Random(seed, "sender", done, index);
+        const applied = applyAll(group.forwarder, random, played.publications);
+        for (const [change, { withdrawn }] of played.publications.entries())
+          for (const pod of withdrawn)
+            convergence[done + pod]![index] = Math.max(0, applied[change]! - played.deletedAt[pod]!);
+        if (scenario.traffic.spread === "known" && scenario.rollout.kind === "deployment")
+          for (const [pod, times] of [...loads(scenario.replicas, played, applied)].entries())
+            load[done + pod]![index] = times;
       }
     rollouts.push({ pods, lastDeletion: Math.max(...played.deletedAt) });
     conflicts += played.conflicts;
@@ -55,16 +59,22 @@ export function simulateWorld(scenario: Scenario, seed: number): World {
   return {
     deletedAt,
     convergence: (termination) => Float64Array.from(convergence[termination]!),
+    load: (termination) => Float64Array.from(load[termination]!),
     rollouts,
     conflicts,
     events,
   };
 }
 
-/** Changes as published: a pod's number is its withdrawal, -1 anything else. */
+/** What is told to the controller: a pod's number is its withdrawal. */
+const becameReady = -1;
+/** With an address, and not yet ready. */
+const wasListed = -2;
+
 interface Publication {
   readonly at: number;
   readonly withdrawn: readonly number[];
+  readonly joined: number;
 }
 
 interface PlayedRollout {
@@ -74,22 +84,46 @@ interface PlayedRollout {
   readonly events: number;
 }
 
-function learnAll(
+/** @returns when a sender applies each publication. */
+function applyAll(
   forwarder: Forwarder,
   random: Random,
   publications: readonly Publication[],
-  applied: (pod: number, at: number) => void,
-): void {
-  if (forwarder.kind === "ordered") {
-    const told = publications.map(({ at }) => at);
-    for (const [index, at] of applyInOrder(forwarder, told, random).entries())
-      for (const pod of publications[index]!.withdrawn) applied(pod, at);
-    return;
-  }
+): readonly number[] {
+  const told = publications.map(({ at }) => at);
+  if (forwarder.kind === "ordered") return applyInOrder(forwarder, told, random);
   const state = startForwarder(forwarder, random);
-  for (const { at, withdrawn } of publications) {
-    const appliedAt = state.learn(at);
-    for (const pod of withdrawn) applied(pod, appliedAt);
+  return told.map((at) => state.learn(at));
+}
+
+/** A sender spreads its traffic over the pods that it knows: the fewer are ready, the more comes to those that it has not let go of. */
+function* loads(
+  replicas: number,
+  { publications, deletedAt }: PlayedRollout,
+  applied: readonly number[],
+): Generator<number> {
+  const changes = publications
+    .map(({ joined, withdrawn }, index) => ({
+      at: applied[index]!,
+      by: joined - withdrawn.length,
+      withdrawn,
+    }))
+    .sort((a, b) => a.at - b.at);
+  const letGoAt = new Map(changes.flatMap(({ at, withdrawn }) => withdrawn.map((pod) => [pod, at])));
+  for (const [pod, from] of deletedAt.entries()) {
+    const to = letGoAt.get(pod) ?? from;
+    let known = replicas;
+    let since = from;
+    let times = 0;
+    for (const { at, by } of changes) {
+      if (at >= to) break;
+      if (at > since) {
+        times += ((at - since) * replicas) / Math.max(1, known);
+        since = at;
+      }
+      known += by;
+    }
+    yield to > from ? (times + ((to - since) * replicas) / Math.max(1, known)) / (to - from) : 1;
   }
 }
 
@@ -98,7 +132,11 @@ function playRollout(scenario: Scenario, random: Random, pods: number): PlayedRo
   const publications: Publication[] = [];
   const deletedAt = Array.from({ length: pods }, () => Infinity);
   const controller = new EndpointSliceController(simulation, random, scenario.endpoints, (changes, at) =>
-    publications.push({ at, withdrawn: changes.filter((pod) => pod >= 0) }),
+    publications.push({
+      at,
+      withdrawn: changes.filter((pod) => pod >= 0),
+      joined: changes.filter((pod) => pod === becameReady).length,
+    }),
   );
   const remove = (pod: number): void => {
     deletedAt[pod] = simulation.now;
@@ -107,7 +145,7 @@ function playRollout(scenario: Scenario, random: Random, pods: number): PlayedRo
   const { rollout } = scenario;
   switch (rollout.kind) {
     case "isolated":
-      controller.change(-1);
+      controller.change(becameReady);
       simulation.at(replacedBefore + random.uniform() * 80, remove, 0);
       break;
     case "deployment":
@@ -149,7 +187,7 @@ function playDeployment(
       const ready = draw(rollout.ready, random);
       // Listing wakes the proxies before readiness does: the period that a withdrawal waits for has begun by then.
       const listed = draw(rollout.listedBefore, random);
-      if (listed > 0) simulation.after(Math.max(0, ready - listed), () => controller.change(-1));
+      if (listed > 0) simulation.after(Math.max(0, ready - listed), () => controller.change(wasListed));
       simulation.after(ready, becomeReady);
     }
     while (deleted < pods && ready + (replicas - deleted) > replicas - rollout.maxUnavailable)
@@ -158,7 +196,7 @@ function playDeployment(
   // The Deployment controller sees a pod's readiness some 10 to 50 ms later; the deletions that follow let it create more at once.
   const becomeReady = (): void => {
     ready++;
-    controller.change(-1);
+    controller.change(becameReady);
     simulation.after(10 + 40 * random.uniform(), () => {
       reconcile();
       reconcile();
@@ -186,6 +224,6 @@ function playStatefulSet(
   for (let pod = 0; pod < pods; pod++) {
     simulation.at(at, remove, pod);
     at += apart + draw(ready, random);
-    simulation.at(at, () => controller.change(-1));
+    simulation.at(at, () => controller.change(becameReady));
   }
 }

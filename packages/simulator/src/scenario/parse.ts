@@ -94,6 +94,7 @@ function compile(file: CheckedScenario, senders: readonly SenderGroup[], place: 
     senders,
     traffic: {
       perPod: traffic.perPod ?? (traffic.total === undefined ? 50 : traffic.total / replicas),
+      spread: traffic.spread,
       arrivals: arrivalsOf(traffic.arrivals),
       identity: identityOf(traffic),
       service: traffic.service,

@@ -108,6 +108,7 @@ export const scenarioSchema = z.strictObject({
       perPod: rate.optional(),
       /** ... or to all of them. */
       total: rate.optional(),
+      spread: z.enum(["even", "known"]).default("even"),
       arrivals: z
         .union(
           [
