@@ -5,7 +5,8 @@
  *
  * measures every cell asked for that is not there yet (`--again`: those too) and keeps each in results/, so that it can be run in parts:
  * `--for 4m` begins no cell after that time, and Ctrl-C keeps those that are done. The cells of a protocol are measured in turn (turns.ts):
- * 15 to 30 s each, 15 s more for the first. `--print` prints the table of what is kept, `--write` puts it into docs/protocols.md.
+ * 15 to 35 s each, 10 s more for the first. `--try` keeps nothing, for other numbers of `--replicas` and `--rps`. `--print` prints the table
+ * of what is kept, `--write` puts it into docs/protocols.md.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
@@ -26,6 +27,7 @@ const { values } = parseArgs({
     rps: { type: "string", default: "1000" },
     for: { type: "string", default: "24h" },
     again: { type: "boolean", default: false },
+    try: { type: "boolean", default: false },
     print: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
   },
@@ -73,7 +75,8 @@ async function measureAll(cells: readonly Cell[]): Promise<void> {
       signal,
     });
     for (const { cell, result } of turns) {
-      const { lost, sent, hold } = await keep(cell, { ...scale, rollouts: 1 }, result);
+      if (!values.try) await keep(cell, { ...scale, rollouts: 1 }, result);
+      const { lost, sent, hold } = result;
       const held = (hold.p50 / 1_000).toFixed(1);
       say(`${protocol} ${cell.library} ${cell.configuration}: ${lost} of ${sent} lost, held ${held} s`);
     }
@@ -94,7 +97,7 @@ async function write(table: string): Promise<void> {
 
 try {
   const cells = wanted();
-  const kept = values.again ? [] : await readKept();
+  const kept = values.again || values.try ? [] : await readKept();
   const left = cells.filter((one) => !kept.some((known) => same(one, known)));
   if (values.print || values.write || left.length === 0) {
     const table = tableOf(await readKept());
@@ -105,7 +108,7 @@ try {
     const from = performance.now();
     process.exitCode = await enterStage(import.meta.filename, process.argv.slice(2));
     say(`${left.length} cells asked for, ${((performance.now() - from) / 1_000).toFixed(0)} s`);
-    process.stdout.write(`${tableOf(await readKept())}\n`);
+    if (!values.try) process.stdout.write(`${tableOf(await readKept())}\n`);
   }
 } catch (error) {
   say(messageOf(error));
