@@ -9,9 +9,13 @@ export class EventQueue {
   #times = new Float64Array(1024);
   #orders = new Float64Array(1024);
   #slots = new Int32Array(1024);
-  #actions: (Action | undefined)[] = [];
-  #subjects: number[] = [];
-  #free: number[] = [];
+  /** An action stays until its slot is used again: to wipe it costs a twentieth of all. */
+  readonly #actions: Action[] = [];
+  #subjects = new Float64Array(1024);
+  /** Slots that were used and are free again; beyond #used none has been. */
+  #free = new Int32Array(1024);
+  #freed = 0;
+  #used = 0;
   #size = 0;
   #scheduled = 0;
 
@@ -26,7 +30,7 @@ export class EventQueue {
 
   push(time: number, action: Action, subject: number): void {
     if (this.#size === this.#times.length) this.#grow();
-    const slot = this.#free.pop() ?? this.#actions.length;
+    const slot = this.#freed > 0 ? this.#free[--this.#freed]! : this.#used++;
     this.#actions[slot] = action;
     this.#subjects[slot] = subject;
     this.#rise(this.#size++, time, this.#scheduled++, slot);
@@ -37,8 +41,7 @@ export class EventQueue {
     const slot = this.#slots[0]!;
     const action = this.#actions[slot]!;
     const subject = this.#subjects[slot]!;
-    this.#actions[slot] = undefined;
-    this.#free.push(slot);
+    this.#free[this.#freed++] = slot;
     const last = --this.#size;
     if (last > 0) this.#sink(this.#times[last]!, this.#orders[last]!, this.#slots[last]!);
     action(subject);
@@ -74,14 +77,15 @@ export class EventQueue {
       if (first >= size) break;
       const end = Math.min(first + 4, size);
       let least = first;
-      for (let child = first + 1; child < end; child++)
-        if (
-          times[child]! < times[least]! ||
-          (times[child] === times[least] && orders[child]! < orders[least]!)
-        )
-          least = child;
-      if (times[least]! > time || (times[least] === time && orders[least]! > order)) break;
-      times[index] = times[least]!;
+      let earliest = times[first]!;
+      for (let child = first + 1; child < end; child++) {
+        const at = times[child]!;
+        if (at > earliest || (at === earliest && orders[child]! > orders[least]!)) continue;
+        least = child;
+        earliest = at;
+      }
+      if (earliest > time || (earliest === time && orders[least]! > order)) break;
+      times[index] = earliest;
       orders[index] = orders[least]!;
       slots[index] = slots[least]!;
       index = least;
@@ -99,6 +103,12 @@ export class EventQueue {
     times.set(this.#times);
     orders.set(this.#orders);
     slots.set(this.#slots);
+    const subjects = new Float64Array(capacity);
+    subjects.set(this.#subjects);
+    const free = new Int32Array(capacity);
+    free.set(this.#free);
+    this.#subjects = subjects;
+    this.#free = free;
     this.#times = times;
     this.#orders = orders;
     this.#slots = slots;
