@@ -7,10 +7,17 @@ import { nativeProgram, withoutCompiler } from "./compiled.ts";
 const skip = withoutCompiler;
 const node = "198.18.0.2";
 
-/** How many of the connections, in order of time, were taken for probes. */
-function taken(connections: readonly { peer: string; at: number }[]): boolean[] {
+interface Connection {
+  readonly peer: string;
+  readonly at: number;
+  /** Bytes that it brought; unknown where only that it was is known. */
+  readonly size?: number;
+}
+
+/** Which of the connections, in order of time, were taken for probes. */
+function taken(connections: readonly Connection[]): boolean[] {
   const sorted = [...connections].sort((a, b) => a.at - b.at);
-  const input = sorted.map(({ peer, at }) => `${peer} ${at}\n`).join("");
+  const input = sorted.map(({ peer, at, size = -1 }) => `${peer} ${at} ${size}\n`).join("");
   const { stdout, status } = spawnSync(nativeProgram("probes"), { input, encoding: "utf8" });
   assert.equal(status, 0);
   return stdout
@@ -49,15 +56,40 @@ test("readiness and liveness probes of one kubelet, at two phases", { skip }, ()
 
 test("random traffic is not, whatever its rate", { skip }, () => {
   for (const [seed, mean] of [50, 200, 1_000, 3_000, 10_000].entries()) {
-    const random = chance(seed + 1);
-    let at = 0;
-    const connections = Array.from({ length: 60 }, () => ({
-      peer: node,
-      at: (at += -Math.log(1 - random.next().value) * mean),
-    }));
-    const share = taken(connections).filter(Boolean).length / connections.length;
-    assert.ok(share < 0.2, `${share} of them at one each ${mean} ms`);
+    for (const size of [undefined, 87]) {
+      const connections = poisson(mean, seed + 1, size);
+      const share = taken(connections).filter(Boolean).length / connections.length;
+      assert.ok(share < 0.2, `${share} of them at one each ${mean} ms`);
+    }
   }
+});
+
+/** Traffic at random, 60 connections. */
+function poisson(mean: number, seed: number, size?: number): Connection[] {
+  const random = chance(seed);
+  let at = 0;
+  return Array.from({ length: 60 }, () => ({
+    peer: node,
+    at: (at += -Math.log(1 - random.next().value) * mean),
+    ...(size === undefined ? {} : { size }),
+  }));
+}
+
+test("probes of which half have left no trace are known from what is left", { skip }, () => {
+  const random = chance(3);
+  const left = every(1_000, 40, 0, 20).filter(() => random.next().value < 0.5);
+  const seen = every(1_000, 3, 40_000, 20).map((probe) => ({ ...probe, size: 131 }));
+  assert.deepEqual(taken([...left, ...seen]).slice(-3), [true, true, true]);
+});
+
+test("probes are known by their size where the node sends traffic from the same address", { skip }, () => {
+  const traffic = poisson(200, 5, 87);
+  const probes = every(1_000, 11, 50, 20).map((probe) => ({ ...probe, size: 131 }));
+  const sorted = [...traffic, ...probes].sort((a, b) => a.at - b.at);
+  const answers = taken(sorted);
+  const probesTaken = answers.filter((_, index) => sorted[index]?.size === 131);
+  assert.deepEqual(probesTaken.slice(5), [true, true, true, true, true, true]);
+  assert.ok(answers.every((answer, index) => !answer || sorted[index]?.size === 131));
 });
 
 test("traffic from an address that also probes stays traffic", { skip }, () => {

@@ -51,7 +51,7 @@ static double learn_past(struct traffic *traffic, const struct baseline *baselin
 	history_sort(&history);
 	traffic_observe(traffic, SEEN_WATCHING, history.count > 0 ? history.complete_from : traffic->began, NULL, 0);
 	for (size_t i = 0; i < history.count; i++)
-		probes_note(&traffic->probes, &history.past[i].peer, history.past[i].at);
+		probes_note(&traffic->probes, &history.past[i].peer, SIZE_UNKNOWN, history.past[i].at);
 	for (size_t i = 0; i < history.count; i++) {
 		const struct past_connection *past = &history.past[i];
 		if (probes_ignore(&traffic->probes, &past->peer) || probes_expect(&traffic->probes, &past->peer))

@@ -5,10 +5,13 @@
 /* The kubelet's shortest period is 1 s; traffic as regular as that, and as slow, is a probe whoever sends it. */
 static const double shortest_period = 900;
 static const double longest_period = 65000;
+static const double a_while = 5000;
 /* Repetitions that make a rule: four by chance are rarer than 1 in 100. */
 enum { ENOUGH = 4 };
 /* Startup, readiness and liveness probe of one kubelet; more than that in one period is traffic, however regular it may look. */
 enum { MOST_PER_PERIOD = 3 };
+/* Probes in a row that may have left no trace. */
+enum { MOST_LOST = 3 };
 
 bool probes_ignore(const struct probes *probes, const struct address *peer)
 {
@@ -42,21 +45,43 @@ static bool too_busy_for_a_prober(const struct prober *prober)
 	return in_one_period(prober, shortest_period) > MOST_PER_PERIOD;
 }
 
-static struct prober *prober_of(struct probes *probes, const struct address *peer)
+static struct prober *find(struct probes *probes, const struct address *peer, uint64_t size)
 {
-	struct prober *room = NULL;
+	for (size_t i = 0; i < probes->count; i++)
+		if (probes->probers[i].size == size && address_equal(&probes->probers[i].peer, peer))
+			return &probes->probers[i];
+	return NULL;
+}
+
+/* Room is made by who comes too often for a prober, else by who came once and not again for a while: as large a request as no other. */
+static struct prober *room(struct probes *probes, double now)
+{
+	if (probes->count < MOST_PROBERS)
+		return &probes->probers[probes->count++];
+	struct prober *single = NULL;
 	for (size_t i = 0; i < probes->count; i++) {
 		struct prober *prober = &probes->probers[i];
-		if (address_equal(&prober->peer, peer))
+		if (too_busy_for_a_prober(prober))
 			return prober;
-		if (!room && too_busy_for_a_prober(prober))
-			room = prober;
+		if (prober->size != SIZE_UNKNOWN && prober->count == 1 && now - prober->times[0] > a_while)
+			single = prober;
 	}
-	if (probes->count < MOST_PROBERS)
-		room = &probes->probers[probes->count++];
-	if (room)
-		*room = (struct prober){ .peer = *peer };
-	return room;
+	return single;
+}
+
+/* Who is regular without regard to sizes is a prober whatever it asks for. */
+static struct prober *prober_of(struct probes *probes, const struct address *peer, uint64_t size, double at)
+{
+	struct prober *any = find(probes, peer, SIZE_UNKNOWN);
+	if (any && (any->period > 0 || size == SIZE_UNKNOWN))
+		return any;
+	struct prober *prober = find(probes, peer, size);
+	if (prober)
+		return prober;
+	prober = room(probes, at);
+	if (prober)
+		*prober = (struct prober){ .peer = *peer, .size = size };
+	return prober;
 }
 
 /* A busy node probes, or a busy pod answers, some 50 ms late at times. */
@@ -65,12 +90,21 @@ static double tolerance_of(double period)
 	return 50 + period * 0.05;
 }
 
-/* Whether a connection was seen one period before `at`. */
-static bool has_predecessor(const struct prober *prober, double at, double period)
+/* Whether a connection was seen `before` ago, give or take what a period is late at times. */
+static bool has_predecessor(const struct prober *prober, double at, double before, double period)
 {
 	double tolerance = tolerance_of(period);
 	for (size_t age = 0; age < kept(prober); age++)
-		if (fabs(at - time_of(prober, age) - period) <= tolerance)
+		if (fabs(at - time_of(prober, age) - before) <= tolerance)
+			return true;
+	return false;
+}
+
+/* Of connections that have ended before anybody looked only those that our side closed have left a trace: some probes in between have not. */
+static bool may_have_lost_predecessor(const struct prober *prober, double at, double period)
+{
+	for (int periods = 2; prober->size == SIZE_UNKNOWN && periods <= MOST_LOST + 1; periods++)
+		if (has_predecessor(prober, at, periods * period, period))
 			return true;
 	return false;
 }
@@ -90,10 +124,10 @@ static bool fits(const struct prober *prober, double period)
 		double at = time_of(prober, age);
 		if (at - first < period - tolerance_of(period))
 			continue;
-		if (has_predecessor(prober, at, period))
+		if (has_predecessor(prober, at, period, period))
 			repeated++;
 		else
-			missed++;
+			missed += !may_have_lost_predecessor(prober, at, period);
 	}
 	/* One in five may be late: the first probe of a cold server is. */
 	return repeated >= ENOUGH && missed * 4 <= repeated;
@@ -118,12 +152,12 @@ static void learn(struct prober *prober)
 	}
 }
 
-bool probes_note(struct probes *probes, const struct address *peer, double at)
+bool probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at)
 {
-	struct prober *prober = prober_of(probes, peer);
+	struct prober *prober = prober_of(probes, peer, size, at);
 	if (!prober)
 		return false;
-	bool expected = prober->period > 0 && has_predecessor(prober, at, prober->period);
+	bool expected = prober->period > 0 && has_predecessor(prober, at, prober->period, prober->period);
 	prober->times[prober->count++ % MOST_TIMES] = at;
 	if (expected)
 		return true;
@@ -140,7 +174,7 @@ bool probes_note(struct probes *probes, const struct address *peer, double at)
 bool probes_expect(const struct probes *probes, const struct address *peer)
 {
 	for (size_t i = 0; i < probes->count; i++)
-		if (address_equal(&probes->probers[i].peer, peer))
-			return probes->probers[i].period > 0;
+		if (probes->probers[i].period > 0 && address_equal(&probes->probers[i].peer, peer))
+			return true;
 	return false;
 }

@@ -11,8 +11,16 @@ struct ignored_peers {
 	size_t count;
 };
 
+/* Of connections of which only that they were is known. */
+#define SIZE_UNKNOWN UINT64_MAX
+
+/*
+ * Connections from one address that asked for as much. A kubelet's requests are all as long as one another and as no one else's: where a node
+ * also sends traffic from the address that it probes from, that tells them apart.
+ */
 struct prober {
 	struct address peer;
+	uint64_t size;
 	double times[MOST_TIMES]; /* of its latest connections, a ring */
 	size_t count;		  /* of all connections noted */
 	double period;		  /* ms; 0 while no regularity is known */
@@ -26,8 +34,8 @@ struct probes {
 
 bool probes_ignore(const struct probes *probes, const struct address *peer);
 
-/* Notes a small connection from `peer` and tells whether it came just one learnt period after another. */
-bool probes_note(struct probes *probes, const struct address *peer, double at);
+/* Notes a small connection from `peer`, with the bytes that it brought, and tells whether it came just one learnt period after another. */
+bool probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at);
 
 /* Whether `peer` is known to be a prober. */
 bool probes_expect(const struct probes *probes, const struct address *peer);

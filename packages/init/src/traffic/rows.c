@@ -100,7 +100,8 @@ static void take_whole(struct traffic *traffic, const struct tcp_row *row, doubl
 {
 	/* The end of the peer's data counts as a byte: one that sent nothing asked for nothing. */
 	bool empty = row->has_info && row->bytes_received <= 1;
-	bool regular = row->bytes_received < small && probes_note(&traffic->probes, &row->peer, ended_at);
+	uint64_t size = row->has_info ? row->bytes_received : SIZE_UNKNOWN;
+	bool regular = row->bytes_received < small && probes_note(&traffic->probes, &row->peer, size, ended_at);
 	if (empty || regular)
 		traffic->probes_seen++;
 	else
