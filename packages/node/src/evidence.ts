@@ -21,8 +21,8 @@ export class Evidence implements Traffic {
     this.drain.observe({ type: "arrival", at, sender, kind: "connection" });
   }
 
-  request(sender: string): void {
-    this.drain.observe({ type: "arrival", at: this.#clock.now(), sender, kind: "request", asked: true });
+  request(sender: string, asked: boolean): void {
+    this.drain.observe({ type: "arrival", at: this.#clock.now(), sender, kind: "request", asked });
   }
 
   inFlight(change: number): void {

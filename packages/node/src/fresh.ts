@@ -32,6 +32,7 @@ export class FreshConnections {
   #more = 0;
   #moreFrom = 0;
   #timer: NodeJS.Timeout | undefined;
+  #reading: NodeJS.Immediate | undefined;
   /** A listener of our own removed by somebody's removeAllListeners() is missed only by the next sweep. */
   #armed = false;
 
@@ -79,6 +80,7 @@ export class FreshConnections {
     this.#waiting.clear();
     this.#disarm();
     clearTimeout(this.#timer);
+    clearImmediate(this.#reading);
     this.#timer = undefined;
   }
 
@@ -88,7 +90,12 @@ export class FreshConnections {
     if (this.#asked >= this.#mostAsked && this.#waiting.size === 0) this.#disarm();
   };
 
+  /** A timer that was late because the loop was blocked comes before the sockets are read: what they hold may be a probe's request. */
   readonly #sweep = (): void => {
+    this.#reading = setImmediate(this.#look);
+  };
+
+  readonly #look = (): void => {
     this.#timer = undefined;
     const now = this.#now();
     this.#tellMore(now);

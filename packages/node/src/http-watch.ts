@@ -181,8 +181,8 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
       response.once("close", () => rest(this.#activityOf(socket, -Infinity), socket));
       return;
     }
-    if (!first) this.context.traffic.request(addressOf(socket.remoteAddress));
     this.#begin(socket, response);
+    if (!first) this.context.traffic.request(addressOf(socket.remoteAddress), !response.shouldKeepAlive);
   };
 
   #begin(socket: Socket, response: ServerResponse): void {

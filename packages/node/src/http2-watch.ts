@@ -153,7 +153,7 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
     return (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void => {
       if (this.context.isProbe(requestOf(headers))) return;
       if (!this.#count(session, state) && session.socket)
-        this.context.traffic.request(addressOf(session.socket.remoteAddress));
+        this.context.traffic.request(addressOf(session.socket.remoteAddress), state.askedAt < Infinity);
       const isEndless = this.context.isStream(requestOf(headers));
       state.streams.set(stream, isEndless);
       if (!isEndless) this.changeInFlight(1);

@@ -7,8 +7,8 @@ import type { IsStream } from "./streams.ts";
 export interface Traffic {
   /** A new connection that carries traffic: its sender still chooses this pod. `at`, on the watch's clock, where it is told later. */
   connection(sender: string, at?: number): void;
-  /** A request on a connection opened earlier. */
-  request(sender: string): void;
+  /** A request on a connection opened earlier; `asked` where its answer asks the client to leave, so that it would come back on a new one. */
+  request(sender: string, asked: boolean): void;
   /** Requests begun (positive) or finished (negative). */
   inFlight(change: number): void;
 }
