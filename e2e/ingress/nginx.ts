@@ -4,6 +4,7 @@ import type { SenderEvent } from "@lameduck/rollout";
 import { nginxImage } from "../cluster/index.ts";
 import type { ReadyEndpoint } from "./endpoints.ts";
 import {
+  ingressNode,
   ingressOf,
   ingressPort,
   prepareIngress,
@@ -11,6 +12,7 @@ import {
   type Ingress,
   type IngressOptions,
 } from "./ingress.ts";
+import { WorkerEnds } from "./worker-ends.ts";
 
 const directory = "/run/ingress-nginx";
 const name = "ingress-nginx";
@@ -32,27 +34,34 @@ export async function startNginx(options: IngressOptions): Promise<Ingress> {
   const address = await startIngressPod(cluster, { name, image: nginxImage, args: arguments_, directory });
   const events: SenderEvent[] = [];
   const reaches = new Set<string>();
+  const workers = await WorkerEnds.of({ cluster, node: ingressNode, pod: name }, clock, (at, until) =>
+    events.push({ at, sender: name, type: "reloaded", until }),
+  );
   const apply = async (endpoints: readonly ReadyEndpoint[]): Promise<void> => {
     await write(
       endpoints.length === 0 ? ["127.0.0.1:9"] : endpoints.map((one) => `${one.address}:${one.port}`),
     );
-    // Between this and the answer, workers of before close the connections of clients, idle or not: nginx's own losses.
-    events.push({ at: clock.now(), sender: name, type: "reloaded" });
     await cluster.kubectl(["exec", name, "--", "/usr/sbin/nginx", ...arguments_, "-s", "reload"]);
     const at = clock.now();
     const now = new Set(endpoints.map(({ pod }) => pod));
     for (const pod of now) if (!reaches.has(pod)) events.push({ at, sender: name, type: "added", pod });
     for (const pod of reaches) if (!now.has(pod)) events.push({ at, sender: name, type: "converged", pod });
-    events.push({ at, sender: name, type: "reloaded" });
     reaches.clear();
     for (const pod of now) reaches.add(pod);
   };
-  return ingressOf(options, { name, address, events, reaches, apply });
+  const ingress = ingressOf(options, { name, address, events, reaches, apply });
+  return {
+    ...ingress,
+    [Symbol.asyncDispose]: async () => {
+      workers[Symbol.dispose]();
+      await ingress[Symbol.asyncDispose]();
+    },
+  };
 }
 
 const configuration = (servers: readonly string[]): string => `daemon off;
 pid ${directory}/nginx.pid;
-error_log stderr warn;
+error_log stderr notice;
 worker_processes 1;
 events { worker_connections 4096; }
 http {

@@ -9,7 +9,7 @@ export interface SenderHistory {
   /** Spans in which it had no endpoint at all. */
   readonly empty: readonly { readonly from: number; readonly to: number }[];
   readonly severed: readonly Extract<SenderEvent, { type: "severed" }>[];
-  readonly reloads: readonly number[];
+  readonly reloads: readonly { readonly from: number; readonly to: number }[];
 }
 
 export function senderHistories(events: readonly SenderEvent[]): Map<string, SenderHistory> {
@@ -33,7 +33,9 @@ function history(sender: string, events: readonly SenderEvent[]): SenderHistory 
     choices,
     empty: emptySpans(events),
     severed: events.filter((event) => event.type === "severed"),
-    reloads: events.filter((event) => event.type === "reloaded").map((event) => event.at),
+    reloads: events
+      .filter((event) => event.type === "reloaded")
+      .map(({ at, until = at }) => ({ from: at, to: until })),
   };
 }
 

@@ -45,6 +45,6 @@ export type SenderEvent = { readonly at: number; readonly sender: string } &
     /** It was left without a single endpoint, or has one again. */
     | { readonly type: "empty" }
     | { readonly type: "filled" }
-    /** It reloaded itself; connections may have been cut by that. */
-    | { readonly type: "reloaded" }
+    /** It reloaded itself; connections may have been cut by that, where known until when. */
+    | { readonly type: "reloaded"; readonly until?: number }
   );

@@ -1,8 +1,11 @@
 import { failedAt, near } from "../evidence.ts";
 import { ago, seen, used } from "../phrases.ts";
 import { listenerAt, type PodLife } from "../pod-life.ts";
+import { tolerance } from "../tolerance.ts";
 import { count } from "../words.ts";
 import type { Rule } from "./rule.ts";
+
+const slack = tolerance.observation;
 
 export const senderItself: Rule = {
   cause: "proxy",
@@ -15,11 +18,11 @@ export const senderItself: Rule = {
         ? `${seen(record)}: ${record.sender} severed ${count(severed.connections, "connection")} to ${severed.pod} as it let go of it`
         : `${seen(record)}: ${record.sender} itself ended the connection`;
     }
-    const reload = sender?.reloads.findLast((reload) => near(at, reload));
+    const reload = sender?.reloads.findLast(({ from, to }) => at >= from - slack && at <= to + slack);
     // A reload is to blame only where nothing happened to the pod meanwhile.
     if (reload === undefined || (life && wasClosing(life, at))) return undefined;
     if (symptom !== "reset" && symptom !== "truncated") return undefined;
-    return `${seen(record)}: ${used(evidence)}; ${record.sender} reloaded itself ${ago(record, reload)}`;
+    return `${seen(record)}: ${used(evidence)}; ${record.sender} reloaded itself ${ago(record, reload.from)}`;
   },
 };
 

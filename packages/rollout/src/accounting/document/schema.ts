@@ -64,7 +64,7 @@ const senderEvent = z.intersection(
     z.object({ type: z.literal("severed"), pod: z.string(), connections: count }),
     z.object({ type: z.literal("empty") }),
     z.object({ type: z.literal("filled") }),
-    z.object({ type: z.literal("reloaded") }),
+    z.object({ type: z.literal("reloaded"), until: z.exactOptional(time) }),
   ]),
 );
 
