@@ -23,4 +23,16 @@ describe("probes", { skip }, () => {
     assert.equal(report.reason, "idle", server.stderr);
     assert.ok(report.hold_ms < 10_000, server.stderr);
   });
+
+  test("a prober that begins with the hold is forgotten once it is known for one", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "1s"]);
+    const prober = sender(network, 1, { every: 1_000, for: 40_000, patient: true });
+    prober.process.stdin?.write("go\n");
+    terminate(server);
+    await server.ended;
+    const report = reportOf(server.stderr);
+    assert.equal(report.reason, "quiet", server.stderr);
+    assert.ok(report.hold_ms < 15_000, server.stderr);
+  });
 });

@@ -175,6 +175,16 @@ void senders_arrival(struct sender_table *table, const char *name, struct moment
 	crowd->last = fmax(crowd->last, when.seen);
 }
 
+void senders_forget(struct sender_table *table, const char *name)
+{
+	struct sender *sender = find(table, name);
+	if (!sender)
+		return;
+	free(sender->name);
+	*sender = table->senders[--table->count];
+	reindex(table);
+}
+
 void senders_asked(struct sender_table *table, const char *name, struct moment when)
 {
 	struct sender *sender = find(table, name);

@@ -67,6 +67,8 @@ void senders_free(struct sender_table *table);
 void senders_watching_from(struct sender_table *table, double at);
 void senders_held_from(struct sender_table *table, double at);
 void senders_arrival(struct sender_table *table, const char *name, struct moment when);
+/* As if it had never come: what came was no traffic. */
+void senders_forget(struct sender_table *table, const char *name);
 void senders_asked(struct sender_table *table, const char *name, struct moment when);
 void senders_rate(struct sender_table *table, const char *name, double per_millisecond, double at);
 double senders_expected_loss(const struct sender_table *table, double now, double deleted, double convergence);

@@ -178,3 +178,16 @@ bool probes_expect(const struct probes *probes, const struct address *peer)
 			return true;
 	return false;
 }
+
+size_t probes_alike(const struct probes *probes, const struct address *peer)
+{
+	size_t noted = 0, sizes = 0;
+	for (size_t i = 0; i < probes->count; i++) {
+		const struct prober *prober = &probes->probers[i];
+		if (!address_equal(&prober->peer, peer))
+			continue;
+		noted += prober->count;
+		sizes += prober->size != SIZE_UNKNOWN;
+	}
+	return sizes > 1 ? 0 : noted;
+}

@@ -37,6 +37,9 @@ bool probes_ignore(const struct probes *probes, const struct address *peer);
 /* Notes a small connection from `peer`, with the bytes that it brought, and tells whether it came just one learnt period after another. */
 bool probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at);
 
+/* How many connections of `peer` were noted; none where some brought other numbers of bytes than the rest. */
+size_t probes_alike(const struct probes *probes, const struct address *peer);
+
 /* Whether `peer` is known to be a prober. */
 bool probes_expect(const struct probes *probes, const struct address *peer);
 

@@ -95,13 +95,25 @@ void take_open(void *context, const struct tcp_row *row)
 		take_foreign(traffic, row, beginning);
 }
 
+/* Who has turned out to be a prober, and nothing else, was counted as a sender until then. */
+static void forget_sender(struct traffic *traffic, const struct address *peer)
+{
+	if (probes_alike(&traffic->probes, peer) < talkers_find(&traffic->talkers, peer)->opened)
+		return;
+	char name[ADDRESS_TEXT];
+	senders_forget(&traffic->drain->senders, address_format(peer, name));
+}
+
 /* A connection from its beginning to its end. */
 static void take_whole(struct traffic *traffic, const struct tcp_row *row, double at, double ended_at)
 {
 	/* The end of the peer's data counts as a byte: one that sent nothing asked for nothing. */
 	bool empty = row->has_info && row->bytes_received <= 1;
 	uint64_t size = row->has_info ? row->bytes_received : SIZE_UNKNOWN;
+	bool known = probes_expect(&traffic->probes, &row->peer);
 	bool regular = row->bytes_received < small && probes_note(&traffic->probes, &row->peer, size, ended_at);
+	if (regular && !known)
+		forget_sender(traffic, &row->peer);
 	if (empty || regular)
 		traffic->probes_seen++;
 	else

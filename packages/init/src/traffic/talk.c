@@ -16,10 +16,14 @@ static const double outlived = 500;
 /* The stream has stopped for sure when ten of the usual gaps have passed (e^-10 by chance), or three of the longest. */
 static const double sure_gaps = 10;
 static const double sure_longest_gaps = 3;
-/* What makes it steady. A proxy that fills its pool opens many at once, and then none for long while it still chooses this pod. */
+/*
+ * What makes it steady. A proxy that fills its pool opens many at once, and then none for long while it still chooses this pod: the squares of its
+ * gaps come to many times the square of their mean, those of gaps at random to twice as much.
+ */
 static const unsigned steady_count = 10;
 static const double steady_time = 1000;
-static const double steady_gap = 500;
+static const double steady_mean_gap = 500;
+static const double steady_squares = 4;
 /* An answer that takes longer is a long poll or a stream. */
 static const double longest_request = 10000;
 /* ms: a peer acknowledges an answer 40 ms after it came, if it has nothing to say. */
@@ -36,10 +40,14 @@ void note_opening(struct traffic *traffic, const struct address *peer, double at
 {
 	struct talker *talker = talkers_find(&traffic->talkers, peer);
 	talker->opened++;
-	if (at > talker->last_opened && talker->opened > 1)
-		talker->longest_gap = fmax(talker->longest_gap, at - talker->last_opened);
+	if (at > talker->last_opened && talker->opened > 1) {
+		double gap = at - talker->last_opened;
+		talker->longest_gap = fmax(talker->longest_gap, gap);
+		talker->squares += gap * gap;
+	}
 	talker->first_opened = fmin(talker->first_opened, at);
 	talker->last_opened = fmax(talker->last_opened, at);
+	talker->talking_since = NAN;
 }
 
 void note_talk(struct traffic *traffic, const struct tcp_row *row, struct connection *connection)
@@ -85,15 +93,22 @@ bool of_lasting_pool(struct traffic *traffic, const struct tcp_row *row)
 	return !isnan(talkers_find(&traffic->talkers, &row->peer)->lasting_since);
 }
 
+static double mean_gap(const struct talker *talker)
+{
+	return (talker->last_opened - talker->first_opened) / (talker->opened - 1);
+}
+
 static bool opens_steadily(const struct talker *talker)
 {
-	return talker->opened >= steady_count && talker->last_opened - talker->first_opened >= steady_time &&
-	       talker->longest_gap <= steady_gap;
+	if (talker->opened < steady_count || talker->last_opened - talker->first_opened < steady_time)
+		return false;
+	double mean = mean_gap(talker);
+	return mean <= steady_mean_gap && talker->squares <= steady_squares * mean * mean * (talker->opened - 1);
 }
 
 static bool has_stopped_opening(const struct traffic *traffic, const struct talker *talker, double now)
 {
-	double usual = (talker->last_opened - talker->first_opened) / (talker->opened - 1);
+	double usual = mean_gap(talker);
 	double silence = now - fmax(talker->last_opened, traffic->began);
 	return silence >= fmax(outlived, fmin(sure_gaps * usual, sure_longest_gaps * talker->longest_gap));
 }
@@ -111,7 +126,9 @@ static bool will_last(const struct traffic *traffic, const struct talker *talker
 static void weigh(struct traffic *traffic, struct talker *talker, double now)
 {
 	if (talker->segments == 0) {
-		talker->talking_since = NAN;
+		/* A pool rests at times. Who only uses connections that there are gets its time once, however often it pauses. */
+		if (opens_steadily(talker))
+			talker->talking_since = NAN;
 		return;
 	}
 	double since = traffic->dumped;

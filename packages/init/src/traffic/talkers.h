@@ -13,6 +13,7 @@ struct talker {
 	double first_opened; /* ms */
 	double last_opened;
 	double longest_gap; /* between two of them */
+	double squares; /* of the gaps between openings, summed */
 	uint32_t segments;  /* with payload, since the last dump */
 	double latest;	    /* ms, of the latest of them */
 	double talking_since; /* ms; NAN while silent */
