@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { connect, type AddressInfo, type Server as NetServer, type Socket } from "node:net";
 import { nextTurn } from "./clock.ts";
 
@@ -15,8 +16,7 @@ export async function fillQueues(servers: readonly NetServer[]): Promise<Disposa
   for (let attempt = 1; ; attempt++) {
     const calls = servers.filter(hasQueueOfItsOwn).map(call);
     await connecting();
-    if (calls.every(isEstablished) || attempt === mostAttempts)
-      return { [Symbol.dispose]: () => endAll(calls) };
+    if (calls.every(isInQueue) || attempt === mostAttempts) return { [Symbol.dispose]: () => endAll(calls) };
     endAll(calls);
     await nextTurn();
   }
@@ -37,10 +37,57 @@ function call(server: NetServer): Socket {
 /** net connects to an address in the next tick, which comes before anything is accepted. Over loopback the kernel needs no more time. */
 const connecting = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
 
+/**
+ * Whether both ends are connected. For the caller's end the other's answer is enough: where a client's last packet came just before the caller's own, it is
+ * the client that is in the queue, and the other end of the call goes on waiting for that packet. Where the kernel does not tell of other ends
+ * (there is /proc/net on Linux only) the caller's must do.
+ */
+function isInQueue(socket: Socket): boolean {
+  if (!isEstablished(socket)) return false;
+  const { localPort = 0, remotePort = 0, remoteFamily } = namesOf(socket);
+  try {
+    const sockets = readFileSync(remoteFamily === "IPv6" ? "/proc/net/tcp6" : "/proc/net/tcp", "latin1");
+    return new RegExp(`:${inHex(remotePort)} [0-9A-F]+:${inHex(localPort)} ${established} `).test(sockets);
+  } catch {
+    return true;
+  }
+}
+
+/** TCP_ESTABLISHED, as /proc/net/tcp says it. */
+const established = "01";
+
+const inHex = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0");
+
+interface Names {
+  readonly localPort?: number;
+  readonly remotePort?: number;
+  readonly remoteFamily?: string;
+}
+
+interface Name {
+  port?: number;
+  family?: string;
+}
+
+interface Handle {
+  getpeername?: (name: Name) => number;
+  getsockname?: (name: Name) => number;
+}
+
 /** What the kernel knows already and Node only says in the loop's next turn. */
+const handleOf = (socket: Socket): Handle | null | undefined =>
+  (socket as { _handle?: Handle | null })._handle;
+
 function isEstablished(socket: Socket): boolean {
-  const { _handle: handle } = socket as { _handle?: { getpeername?: (name: object) => number } | null };
-  return handle?.getpeername?.({}) === 0;
+  return handleOf(socket)?.getpeername?.({}) === 0;
+}
+
+function namesOf(socket: Socket): Names {
+  const local: Name = {};
+  const remote: Name = {};
+  handleOf(socket)?.getsockname?.(local);
+  handleOf(socket)?.getpeername?.(remote);
+  return { localPort: local.port ?? 0, remotePort: remote.port ?? 0, remoteFamily: remote.family ?? "" };
 }
 
 function endAll(calls: readonly Socket[]): void {
