@@ -38,14 +38,16 @@ export class Prober<Run extends Probed> {
     const { clock, probe } = this.#options;
     const period = probe.periodSeconds * 1_000;
     let next = clock.now();
+    let inTurn = true;
     while (!this.#stopped.signal.aborted) {
       await this.#ask();
-      // A probe out of turn moves no tick.
-      if (clock.now() >= next) next += period;
+      // A probe out of turn moves no tick. A timer may fire a millisecond early: the clock alone would not tell it from one out of turn.
+      if (inTurn || clock.now() >= next) next += period;
       // Like Go's ticker: one tick is remembered while a probe runs long, more are dropped.
       while (next + period <= clock.now()) next += period;
       await clock.sleep(next - clock.now(), this.#waiting.signal);
-      if (this.#waiting.signal.aborted) this.#waiting = new AbortController();
+      inTurn = !this.#waiting.signal.aborted;
+      if (!inTurn) this.#waiting = new AbortController();
     }
   }
 
