@@ -186,8 +186,8 @@ async function probed(
   answers: readonly boolean[],
   thresholds: { success: number; failure: number },
   delay = 0,
+  clock = new VirtualClock(),
 ) {
-  const clock = new VirtualClock();
   const results: string[] = [];
   const asked: number[] = [];
   const run = { startedAt: 500 };
@@ -221,6 +221,19 @@ test("a probe's ticks count from the pod's beginning, and thresholds are counted
   });
   assert.deepEqual(asked.slice(0, 3), [2_000, 4_000, 6_000], "the container started at 0.5 s");
   assert.deepEqual(results, ["6000 true", "12000 false"]);
+});
+
+/** As timers of Node do at times. */
+class HastyClock extends VirtualClock {
+  override sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+    return super.sleep(milliseconds > 1 ? milliseconds - 1 : milliseconds, signal);
+  }
+}
+
+test("a timer that fires a millisecond early makes no second probe", async () => {
+  const clock = new HastyClock();
+  const { asked } = await probed([true, true, true, true], { success: 1, failure: 3 }, 0, clock);
+  assert.deepEqual(asked, [1_999, 3_999, 5_999, 7_999]);
 });
 
 test("a probe waits for its initial delay, counted in whole seconds from the container's start", async () => {
