@@ -15,6 +15,7 @@ export {
   nodeImage,
   pythonImage,
   recorderImage,
+  requireInit,
 } from "./images/catalogue.ts";
 export type { ProxyMode } from "./node.ts";
 export type { ClusterOptions, Settings } from "./options.ts";

@@ -1,7 +1,6 @@
-import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { builtInit, Cluster, ClusterError, type ProxyMode } from "../cluster/index.ts";
+import { Cluster, ClusterError, requireInit, type ProxyMode } from "../cluster/index.ts";
 import { clusterConnection, defaultImage } from "@lameduck/rollout";
 import { runOnExisting } from "./existing/run.ts";
 import { keep, tableOf, tableText } from "./kept.ts";
@@ -68,8 +67,6 @@ function combinations() {
           );
         if (remedy === undefined)
           throw unknown("--remedies", remedyName, ["those of `lameduck lab`", "init", "init-wait"]);
-        if (remedyName.startsWith("init") && !existsSync(builtInit))
-          throw new ClusterError("LAMEDUCK_CLUSTER_NOT_BUILT", remedyName, `${builtInit} is not there`);
         return { route, scenario, remedy };
       }),
     ),
@@ -134,6 +131,7 @@ async function runOne(cluster: Cluster, { route, scenario, remedy }: Combination
 async function main(): Promise<void> {
   if (values.existing || process.env["E2E_KUBECONFIG"]) return runElsewhere();
   const wanted = combinations();
+  if (wanted.some(({ remedy }) => remedy.name.startsWith("init"))) await requireInit();
   if (values.attach) {
     const cluster = await Cluster.attach();
     await runAll(cluster, wanted).finally(() => cluster.api.close());

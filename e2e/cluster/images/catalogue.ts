@@ -1,5 +1,6 @@
 import { access, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { ClusterError } from "../errors.ts";
 import type { Programs } from "../host/programs.ts";
 import { findProgram } from "../host/requirements.ts";
 import { run } from "../host/run.ts";
@@ -49,6 +50,12 @@ const scratch = (reference: string, to: string, from: string): Image => ({
   layers: [{ files: [{ to, from }] }],
   entrypoint: [to],
 });
+
+/** Images are made without the init where it has not been built: who cannot do without asks first. @throws {ClusterError} */
+export async function requireInit(): Promise<void> {
+  if (!(await exists(builtInit)))
+    throw new ClusterError("LAMEDUCK_CLUSTER_NOT_BUILT", builtInit, "no such file");
+}
 
 async function initLayer(): Promise<Layer[]> {
   if (!(await exists(builtInit))) return [];

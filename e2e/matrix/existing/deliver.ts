@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { appFiles, builtInit, ClusterError } from "../../cluster/index.ts";
+import { appFiles, builtInit, requireInit } from "../../cluster/index.ts";
 
 /** Where the init lies in the pods. */
 export const deliveredInit = "/lameduck/lameduck-init";
@@ -17,9 +17,8 @@ export async function delivery(): Promise<{
   const contents = await Promise.all(
     files.map(async ({ from }, index) => [`file${index}`, await textOf(from)] as const),
   );
-  const init = await readFile(builtInit).catch(() => {
-    throw new ClusterError("LAMEDUCK_CLUSTER_NOT_BUILT", builtInit, "no such file");
-  });
+  await requireInit();
+  const init = await readFile(builtInit);
   return {
     configMap: {
       apiVersion: "v1",

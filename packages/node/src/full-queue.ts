@@ -43,11 +43,15 @@ const connecting = (): Promise<void> => new Promise((resolve) => process.nextTic
  * (there is /proc/net on Linux only) the caller's must do.
  */
 function isInQueue(socket: Socket): boolean {
-  if (!isEstablished(socket)) return false;
-  const { localPort = 0, remotePort = 0, remoteFamily } = namesOf(socket);
+  const { _handle: handle } = socket as { _handle?: Handle | null };
+  const local: Name = {};
+  const remote: Name = {};
+  // What the kernel knows already and Node only says in the loop's next turn.
+  if (handle?.getpeername?.(remote) !== 0) return false;
+  handle.getsockname?.(local);
   try {
-    const sockets = readFileSync(remoteFamily === "IPv6" ? "/proc/net/tcp6" : "/proc/net/tcp", "latin1");
-    return new RegExp(`:${inHex(remotePort)} [0-9A-F]+:${inHex(localPort)} ${established} `).test(sockets);
+    const sockets = readFileSync(remote.family === "IPv6" ? "/proc/net/tcp6" : "/proc/net/tcp", "latin1");
+    return new RegExp(`:${inHex(remote)} [0-9A-F]+:${inHex(local)} ${established} `).test(sockets);
   } catch {
     return true;
   }
@@ -56,13 +60,7 @@ function isInQueue(socket: Socket): boolean {
 /** TCP_ESTABLISHED, as /proc/net/tcp says it. */
 const established = "01";
 
-const inHex = (port: number): string => port.toString(16).toUpperCase().padStart(4, "0");
-
-interface Names {
-  readonly localPort?: number;
-  readonly remotePort?: number;
-  readonly remoteFamily?: string;
-}
+const inHex = ({ port = 0 }: Name): string => port.toString(16).toUpperCase().padStart(4, "0");
 
 interface Name {
   port?: number;
@@ -72,22 +70,6 @@ interface Name {
 interface Handle {
   getpeername?: (name: Name) => number;
   getsockname?: (name: Name) => number;
-}
-
-/** What the kernel knows already and Node only says in the loop's next turn. */
-const handleOf = (socket: Socket): Handle | null | undefined =>
-  (socket as { _handle?: Handle | null })._handle;
-
-function isEstablished(socket: Socket): boolean {
-  return handleOf(socket)?.getpeername?.({}) === 0;
-}
-
-function namesOf(socket: Socket): Names {
-  const local: Name = {};
-  const remote: Name = {};
-  handleOf(socket)?.getsockname?.(local);
-  handleOf(socket)?.getpeername?.(remote);
-  return { localPort: local.port ?? 0, remotePort: remote.port ?? 0, remoteFamily: remote.family ?? "" };
 }
 
 function endAll(calls: readonly Socket[]): void {

@@ -9,10 +9,14 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   account,
+  informed,
   manifestFromCommand,
+  Observed,
   openNetwork,
+  orAborted,
   parsePropagation,
   runClock,
+  settled,
   startFleet,
   startStage,
   type LoadOptions,
@@ -22,7 +26,6 @@ import {
 } from "@lameduck/rollout";
 import { bestDelay, type Cell } from "./cells.ts";
 import type { Protocol } from "./servers.ts";
-import { Sights } from "./sights.ts";
 
 export interface Scale {
   readonly replicas: number;
@@ -50,10 +53,6 @@ const seed = 1;
 /** With a quarter of fifty pods at once, two cores are so busy with starting them that nine tenths of the answers over HTTP/2 are late. */
 const fewAtOnce = { kind: "rolling", maxSurge: 5, maxUnavailable: 0 } as const;
 const warmUp = 3_000;
-/** Senders that never let go of a pod, or never find one, are not waited for longer than this. */
-const longestSettling = 60_000;
-/** Longer than any request takes, so that none is counted in the wrong cell. */
-const breath = 500;
 
 const senders: readonly Omit<SenderSpec & { kind: "l4" | "client" }, "address">[] = [
   { kind: "l4", name: "node-1" },
@@ -101,7 +100,7 @@ export async function measureInTurn(options: TurnOptions): Promise<{ turns: Turn
   const file = join(folder, "attached.json");
   mkdirSync(compiled, { recursive: true });
   const clock = runClock();
-  const sights = new Sights();
+  const observed = new Observed();
   const died = new AbortController();
   const either = AbortSignal.any([signal, died.signal]);
   const fleet = await startFleet({
@@ -112,7 +111,7 @@ export async function measureInTurn(options: TurnOptions): Promise<{ turns: Turn
     propagation: parsePropagation("1s..10s", "propagation"),
     load: { protocol, rate: scale.rps, maxDuration: "60m", maxRequests: 4_000_000, ...mixes[protocol] },
     seed,
-    onEvent: (event) => sights.sender(event),
+    onEvent: (event) => observed.sender(event),
     onFailure: (error) => died.abort(error),
   });
   let stage: Stage | undefined;
@@ -128,12 +127,12 @@ export async function measureInTurn(options: TurnOptions): Promise<{ turns: Turn
       strategy: fewAtOnce,
       progressDeadlineSeconds: 90,
       listener: fleet,
-      onEvent: (event) => sights.pod(event),
+      onEvent: (event) => observed.pod(event),
       network,
       env: { ...process.env, KUBERNETES_SERVICE_HOST: "198.18.0.1", NODE_COMPILE_CACHE: compiled },
     });
     await orAborted(stage.ready(), either);
-    await known(sights, stage, either);
+    await informed(senders, stage, observed, either);
     await fleet.begin();
     await sleep(warmUp, undefined, { signal: either });
     let from = clock.now();
@@ -141,8 +140,9 @@ export async function measureInTurn(options: TurnOptions): Promise<{ turns: Turn
       if (options.until()) break;
       attach(file, cells[index + 1] ?? cell);
       await orAborted(stage.rollout(), either);
-      await settled(sights, either);
-      await known(sights, stage, either);
+      await settled(observed, either);
+      // The next rollout ends pods that every sender has chosen for a while, as they are when nobody hurries.
+      await informed(senders, stage, observed, either);
       const to = clock.now();
       done.push({ cell, from, to });
       say(`${protocol} ${cell.library} ${cell.configuration}: ${((to - from) / 1_000).toFixed(1)} s`);
@@ -160,8 +160,8 @@ export async function measureInTurn(options: TurnOptions): Promise<{ turns: Turn
       const recording = {
         remedy: cell.library,
         records: own,
-        podEvents: sights.podEvents.filter(({ at }) => at < to),
-        senderEvents: sights.senderEvents.filter(({ at }) => at < to),
+        podEvents: observed.podEvents.filter(({ at }) => at < to),
+        senderEvents: observed.senderEvents.filter(({ at }) => at < to),
         countedFrom: from,
         scheduled: own.filter(({ intended }) => intended >= from).length,
         ended: to,
@@ -181,28 +181,4 @@ export async function measureInTurn(options: TurnOptions): Promise<{ turns: Turn
 function attach(file: string, { library, configuration }: Cell): void {
   const attached: Attached = { library, ...(configuration === "best" ? { delay: bestDelay } : {}) };
   writeFileSync(file, JSON.stringify(attached));
-}
-
-/** Requests through senders that have not converged are still lost after the pods have gone. */
-async function settled(sights: Sights, signal: AbortSignal): Promise<void> {
-  const end = Date.now() + longestSettling;
-  while (sights.stale && Date.now() < end) await sleep(50, undefined, { signal });
-  await sleep(breath, undefined, { signal });
-}
-
-/** The next rollout ends pods that every sender has chosen for a while, as they are when nobody hurries. */
-async function known(sights: Sights, { pods }: Stage, signal: AbortSignal): Promise<void> {
-  const end = Date.now() + longestSettling;
-  const names = pods.filter((one) => !one.terminating).map(({ name }) => name);
-  const all = senders.map(({ name }) => name);
-  while (!sights.allChoose(all, names) && Date.now() < end) await sleep(50, undefined, { signal });
-}
-
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((fulfil, reject) => {
-    const aborted = (): void => reject(signal.reason as Error);
-    if (signal.aborted) return aborted();
-    signal.addEventListener("abort", aborted, { once: true });
-    void work.then(fulfil, reject).finally(() => signal.removeEventListener("abort", aborted));
-  });
 }

@@ -7,9 +7,14 @@ export interface SenderHistory {
   /** Times at which it began and ceased to choose a pod, in order. */
   readonly choices: ReadonlyMap<string, readonly { readonly at: number; readonly chosen: boolean }[]>;
   /** Spans in which it had no endpoint at all. */
-  readonly empty: readonly { readonly from: number; readonly to: number }[];
+  readonly empty: readonly Span[];
   readonly severed: readonly Extract<SenderEvent, { type: "severed" }>[];
-  readonly reloads: readonly { readonly from: number; readonly to: number }[];
+  readonly reloads: readonly Span[];
+}
+
+interface Span {
+  readonly from: number;
+  readonly to: number;
 }
 
 export function senderHistories(events: readonly SenderEvent[]): Map<string, SenderHistory> {
@@ -40,9 +45,9 @@ function history(sender: string, events: readonly SenderEvent[]): SenderHistory 
 }
 
 /** As the sender told, or, where it tells nothing of the kind, as its choices say. */
-function emptySpans(events: readonly SenderEvent[]): { from: number; to: number }[] {
+function emptySpans(events: readonly SenderEvent[]): Span[] {
   const told = events.some((event) => event.type === "empty");
-  const spans: { from: number; to: number }[] = [];
+  const spans: Span[] = [];
   const chosen = new Set<string>();
   let from: number | undefined;
   for (const event of events) {
@@ -77,5 +82,14 @@ export function choiceAt(history: SenderHistory, pod: string, at: number) {
 }
 
 export function emptyAt(history: SenderHistory, at: number, slack: number) {
-  return history.empty.find((span) => at >= span.from - slack && at <= span.to + slack);
+  return history.empty.find((span) => isWithin(span, at, slack));
+}
+
+/** The last of its reloads that a time belongs to. */
+export function reloadAt(history: SenderHistory, at: number, slack: number) {
+  return history.reloads.findLast((span) => isWithin(span, at, slack));
+}
+
+function isWithin({ from, to }: Span, at: number, slack: number): boolean {
+  return at >= from - slack && at <= to + slack;
 }

@@ -5,7 +5,7 @@ import { controllerProgress } from "./progress.ts";
 import type { Target } from "./target/target.ts";
 
 /** How often what is waited for is looked at, beside every change. */
-const look = 250;
+export const look = 250;
 
 /** Whether a rollout is over, by what is seen of its pods and of the controller that replaces them. */
 export class Completion {

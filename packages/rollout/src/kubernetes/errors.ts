@@ -32,7 +32,3 @@ export class KubernetesError extends Error {
     this.remedy = kubernetesErrors[code];
   }
 }
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

@@ -7,8 +7,8 @@ import type { FollowCounts } from "./client/follower.ts";
 import { Observation, type Allowed } from "./following/observation.ts";
 import type { JoinCounts } from "./joining/join.ts";
 import type { LoadSeen, LoadSource } from "./load-source.ts";
-import { Completion } from "./completion.ts";
-import { messageOf } from "./errors.ts";
+import { Completion, look } from "./completion.ts";
+import { messageOf } from "../message-of.ts";
 import { waitingReasons } from "./progress.ts";
 import { stagePods, withdrawals } from "./seen.ts";
 import { record } from "./recording.ts";
@@ -65,8 +65,6 @@ export interface RolloutRun {
 }
 
 const baseline = 2_000;
-/** How often what is waited for is looked at, beside every change. */
-const look = 250;
 /** Senders may still send to pods that have gone while requests are lost; not for longer than this. */
 const longestSettling = 60_000;
 /** So long without a loss counts as settled. */

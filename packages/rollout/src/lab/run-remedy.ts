@@ -6,6 +6,7 @@ import type { Adjustment, Remedy } from "../remedies/index.ts";
 import { startFleet, type SenderFleet } from "../senders/index.ts";
 import { Observed } from "./observed.ts";
 import type { LabProgress, LabSettings } from "./settings.ts";
+import { informed, orAborted, settled } from "./waiting.ts";
 
 export interface RemedyRun {
   readonly settings: LabSettings;
@@ -16,9 +17,6 @@ export interface RemedyRun {
   readonly onProgress: (progress: LabProgress) => void;
   readonly signal: AbortSignal;
 }
-
-/** Senders that never let go of a pod are not waited for longer than this. */
-const longestSettling = 60_000;
 
 /** Rolls the workload under one remedy, from an empty stage to an empty stage, and returns everything seen. */
 export async function runRemedy(run: RemedyRun): Promise<RunRecording> {
@@ -57,7 +55,7 @@ export async function runRemedy(run: RemedyRun): Promise<RunRecording> {
       adjustments: run.adjustment,
     });
     await orAborted(stage.ready(), either);
-    await progress("starting", 0, informed(settings, stage, observed, either));
+    await progress("starting", 0, informed(settings.senders, stage, observed, either));
     await fleet.begin();
     await progress("warming up", 0, delay(settings.warmUp, undefined, { signal: either }));
     const countedFrom = clock.now();
@@ -93,32 +91,6 @@ async function withAddresses(settings: LabSettings, network: Network): Promise<L
   );
 }
 
-/** Health-checked senders take their time to let the first pods in. */
-async function informed(
-  { senders }: LabSettings,
-  { pods }: Stage,
-  observed: Observed,
-  signal: AbortSignal,
-): Promise<void> {
-  const end = Date.now() + longestSettling;
-  const names = senders.map(({ name }) => name);
-  while (
-    !observed.allChoose(
-      names,
-      pods.map(({ name }) => name),
-    ) &&
-    Date.now() < end
-  )
-    await delay(50, undefined, { signal });
-}
-
-/** Requests through senders that have not converged are still lost after the pods have gone: the load goes on until then. */
-async function settled(observed: Observed, signal: AbortSignal): Promise<void> {
-  const end = Date.now() + longestSettling;
-  while (observed.stale && Date.now() < end) await delay(50, undefined, { signal });
-  await delay(500, undefined, { signal });
-}
-
 type Follow = <T = void>(stage: LabProgress["stage"], rollout: number, work?: Promise<T>) => Promise<T>;
 
 /** Reports several times a second while `work` goes on. */
@@ -143,14 +115,4 @@ function follow({ remedy, onProgress }: RemedyRun, fleet: SenderFleet, observed:
       clearInterval(timer);
     }
   };
-}
-
-/** A stage that is stopped never reports progress again: whoever waits for it must hear of the abort. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const aborted = (): void => reject(signal.reason);
-    if (signal.aborted) return aborted();
-    signal.addEventListener("abort", aborted, { once: true });
-    void work.then(resolve, reject).finally(() => signal.removeEventListener("abort", aborted));
-  });
 }

@@ -1,11 +1,10 @@
 import { failedAt, near } from "../evidence.ts";
 import { ago, seen, used } from "../phrases.ts";
 import { listenerAt, type PodLife } from "../pod-life.ts";
+import { reloadAt } from "../sender-history.ts";
 import { tolerance } from "../tolerance.ts";
 import { count } from "../words.ts";
 import type { Rule } from "./rule.ts";
-
-const slack = tolerance.observation;
 
 export const senderItself: Rule = {
   cause: "proxy",
@@ -18,7 +17,7 @@ export const senderItself: Rule = {
         ? `${seen(record)}: ${record.sender} severed ${count(severed.connections, "connection")} to ${severed.pod} as it let go of it`
         : `${seen(record)}: ${record.sender} itself ended the connection`;
     }
-    const reload = sender?.reloads.findLast(({ from, to }) => at >= from - slack && at <= to + slack);
+    const reload = sender && reloadAt(sender, at, tolerance.observation);
     // A reload is to blame only where nothing happened to the pod meanwhile.
     if (reload === undefined || (life && wasClosing(life, at))) return undefined;
     if (symptom !== "reset" && symptom !== "truncated") return undefined;

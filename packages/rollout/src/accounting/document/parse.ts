@@ -1,6 +1,7 @@
 import type { Results } from "../../model/results.ts";
 import { ResultsError } from "./errors.ts";
 import { resultsSchema, resultsVersion } from "./schema.ts";
+import { messageOf } from "../../message-of.ts";
 
 /**
  * Reads a results document back.
@@ -35,11 +36,7 @@ function parseJson(text: string, source: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new ResultsError(
-      "LAMEDUCK_RESULTS_NOT_JSON",
-      source,
-      error instanceof Error ? error.message : String(error),
-    );
+    throw new ResultsError("LAMEDUCK_RESULTS_NOT_JSON", source, messageOf(error));
   }
 }
 

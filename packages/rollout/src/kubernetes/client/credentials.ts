@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
-import { KubernetesError, messageOf } from "../errors.ts";
+import { messageOf } from "../../message-of.ts";
+import { KubernetesError } from "../errors.ts";
 import type { Credentials } from "./connection.ts";
 import { runExecPlugin, type ExecPlugin } from "./exec-plugin.ts";
 import type { Cluster, From, User } from "./kubeconfig-file.ts";

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
-import { KubernetesError, messageOf } from "../errors.ts";
+import { messageOf } from "../../message-of.ts";
+import { KubernetesError } from "../errors.ts";
 
 const named = <T extends z.ZodType>(name: string, value: T) =>
   z.array(z.object({ name: z.string(), [name]: value })).nullish();

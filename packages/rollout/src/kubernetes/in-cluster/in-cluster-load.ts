@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { LoadCounts, LoadSeen, LoadSource } from "../load-source.ts";
 import { protocolOf } from "../routes/protocol.ts";
-import { messageOf } from "../errors.ts";
+import { messageOf } from "../../message-of.ts";
 import { InClusterError } from "./errors.ts";
 import { LoadJob } from "./job.ts";
 import { LoadPods } from "./load-pods.ts";

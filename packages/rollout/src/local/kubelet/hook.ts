@@ -4,6 +4,7 @@ import type { PodNetwork } from "../network/network.ts";
 import type { ContainerProcess } from "../runtime/process.ts";
 import { get } from "./http.ts";
 import type { HookResult } from "./termination.ts";
+import { messageOf } from "../../message-of.ts";
 
 const userAgent = "kube-lifecycle/1.36";
 
@@ -43,6 +44,6 @@ export async function runHook(handler: Handler, target: HookTarget): Promise<Hoo
         return { ok: false, detail: "tcpSocket is accepted by the API and fails at run time" };
     }
   } catch (error) {
-    return { ok: false, detail: error instanceof Error ? error.message : String(error) };
+    return { ok: false, detail: messageOf(error) };
   }
 }

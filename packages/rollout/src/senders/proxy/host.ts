@@ -11,6 +11,7 @@ import { startL7 } from "./l7.ts";
 import { startNginx } from "./nginx.ts";
 import type { FromHost, ToHost } from "./protocol.ts";
 import type { Proxy, ProxyContext } from "./proxy.ts";
+import { messageOf } from "../../message-of.ts";
 
 /** Cares for one proxy: starts it, brings it the news when their time has come, and ends it. */
 export class ProxyHost {
@@ -86,7 +87,7 @@ export class ProxyHost {
       await work();
     } catch (error) {
       const code = error instanceof LoadError ? error.code : "LAMEDUCK_SENDER_FAILED";
-      this.#fail(code, error instanceof Error ? error.message : String(error));
+      this.#fail(code, messageOf(error));
     }
   }
 

@@ -7,6 +7,7 @@ import { openRoute, type OpenRoute } from "../../routes/route.ts";
 import { planFile, type PodPlan } from "../plan.ts";
 import { Output } from "./output.ts";
 import { RouteGenerator } from "./route-generator.ts";
+import { messageOf } from "../../../message-of.ts";
 
 /** How often records leave, milliseconds: the fewer lines the better they pack, the more the fresher the figures. */
 const flushPeriod = 250;
@@ -31,7 +32,7 @@ async function run(plan: PodPlan): Promise<void> {
     try {
       routes.push(await openRoute({ name, url: new URL(url), protocol }));
     } catch (error) {
-      output.say({ type: "failed", url, problem: error instanceof Error ? error.message : String(error) });
+      output.say({ type: "failed", url, problem: messageOf(error) });
       return leave(plan, 1);
     }
   const generators = routes.map(
