@@ -74,6 +74,9 @@ export class Drain {
       case "arrival":
         this.#arrival(observation, seen);
         return;
+      case "asked":
+        this.#senders.asked(observation.sender, observation.requests, observation.at);
+        return;
       case "rate":
         this.#trafficKnown ||= observation.perSecond > 0;
         this.#senders.rate(observation.sender, observation.perSecond / 1_000, seen);
@@ -142,7 +145,7 @@ export class Drain {
     } else {
       this.#lastRequest = Math.max(this.#lastRequest, seen);
       if (held) this.#requests++;
-      if (held && asked) this.#senders?.asked(sender, seen, at);
+      if (held && !asked) this.#senders?.request(sender, seen, at);
     }
     this.#lastArrival = Math.max(this.#lastArrival ?? -Infinity, at);
   }

@@ -18,6 +18,20 @@ export interface Verdict {
   readonly expectedLoss: number;
   /** What is believed of environments after all that was seen; adds up to 1. */
   readonly weights: number[];
+  /** Logarithm of how likely all that was seen was. */
+  readonly evidence: number;
+}
+
+/** The verdict where one of two readings of what was seen is right, `first` with the chance `share` before anything was seen. */
+export function either(first: Verdict, share: number, second: Verdict): Verdict {
+  const odds = (share / (1 - share)) * Math.exp(Math.min(700, first.evidence - second.evidence));
+  const part = odds / (1 + odds);
+  const mean = (one: number, other: number): number => part * one + (1 - part) * other;
+  return {
+    expectedLoss: mean(first.expectedLoss, second.expectedLoss),
+    weights: first.weights.map((weight, index) => mean(weight, second.weights[index]!)),
+    evidence: second.evidence + Math.log((1 - share) * (1 + odds)),
+  };
 }
 
 /** Sums over senders; what is alike for all pictures of a delay is kept by delay. */
@@ -107,6 +121,7 @@ export class Environments {
     return {
       expectedLoss: this.#doubts ? worstLoss(this.#logs, this.#losses, this.#doubts) : expectedLoss,
       weights,
+      evidence: highest + Math.log(sum),
     };
   }
 

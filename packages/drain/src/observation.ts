@@ -3,7 +3,7 @@
  * Probes (kubelet, load-balancer health checks, scrapes) are never arrivals: leave them out.
  */
 export type Observation =
-  Watching | Termination | Arrival | Rate | InFlight | Acknowledgement | Blind | Force;
+  Watching | Termination | Arrival | Asked | Rate | InFlight | Acknowledgement | Blind | Force;
 
 /** Arrivals are complete from here on. Without it, that is the time of the first observation. */
 export interface Watching {
@@ -26,11 +26,20 @@ export interface Arrival {
   readonly at: number;
   readonly sender: string;
   readonly kind: "connection" | "request";
-  /**
-   * Of a request: that its connection is or will be asked to close (`Connection: close`, GOAWAY), so that a sender which has not
-   * converged comes back with a new one. Its silence then proves as much as that of new connections, at the rate of its requests.
-   */
+  /** Of a request: its connection has been asked to close before. */
   readonly asked?: boolean;
+}
+
+/**
+ * A connection of this sender is asked to close (`Connection: close`, GOAWAY). The requests that it has made since the hold began will be missing
+ * from now on, and that silence proves nothing.
+ */
+export interface Asked {
+  readonly type: "asked";
+  readonly at: number;
+  readonly sender: string;
+  /** So many, arrivals of the kind "request" all. */
+  readonly requests: number;
 }
 
 /** The rate of a sender's new connections, where it is known rather than to be learnt. */

@@ -46,14 +46,10 @@ export class LearntSender implements Seen {
 }
 
 /**
- * An ingress comes back to this pod with every request meant for it, but behind a balancer of connections a client comes back to any of
- * the pods, here to one in as many as there are, and once for each connection. Which of the two a sender is cannot be seen, so that one in
- * twenty is counted: as proof of silence, and as loss.
+ * Requests on connections of before make a second stream of arrivals beside the new connections, silent since its own last one: where requests come
+ * steadily, both fall silent because the sender, who chooses for each of them, has let go.
  */
-const comeBackHere = 0.05;
-
-/** Requests that would come back make a second stream of arrivals beside the new connections, silent since its own last one. */
-export class AskedSender implements Seen {
+export class PooledSender implements Seen {
   readonly rate: number;
   readonly last: number;
   readonly #connections: Seen;
@@ -66,16 +62,15 @@ export class AskedSender implements Seen {
     this.last = connections.last;
     this.#connections = connections;
     this.#requests = requests;
-    this.#later = later;
+    this.#later = Math.max(0, later);
   }
 
   surprise(silence: number): number {
-    const requests = this.#requests.surprise(silence - Math.max(0, this.#later));
-    return this.#connections.surprise(silence) + comeBackHere * requests;
+    return this.#connections.surprise(silence) + this.#requests.surprise(silence - this.#later);
   }
 
   rateAfter(silence: number): number {
     const requests = this.#requests.rateAfter(Math.max(0, silence - this.#later));
-    return this.#connections.rateAfter(silence) + comeBackHere * requests;
+    return this.#connections.rateAfter(silence) + requests;
   }
 }

@@ -1,6 +1,7 @@
-import { Environments, type Seen, type Verdict } from "./environments.ts";
+import { either, Environments, type Seen, type Verdict } from "./environments.ts";
 import { knownHabit, LearntHabit } from "./evidence.ts";
-import { AskedSender, LearntSender, ToldSender } from "./seen.ts";
+import { Pool } from "./pool.ts";
+import { LearntSender, PooledSender, ToldSender } from "./seen.ts";
 
 /** Habits older than this fade: traffic of last night says little about this minute. */
 const horizon = 120_000;
@@ -18,16 +19,8 @@ interface Sender {
   recentGap: number;
   /** Per millisecond, where told. */
   rate: number | undefined;
-  /** Requests that would come back on new connections, since the hold began. */
-  asked: Asked | undefined;
-}
-
-interface Asked {
-  last: number;
-  lastAt: number;
-  gaps: number;
-  exposure: number;
-  longestGap: number;
+  /** Its connections of before the hold; undefined until one is used. */
+  pool: Pool | undefined;
 }
 
 /** Senders beyond the table's size, counted together. Each arrival counts as a sender of its own: the cautious reading. */
@@ -44,6 +37,8 @@ interface Crowd {
 /** Senders of which the same was seen, and how many each of them stands for. */
 interface Judged {
   readonly seen: Seen;
+  /** The same if requests on connections of before come and go by themselves, so that their silence says nothing. */
+  readonly atRest: Seen;
   readonly count: number;
   readonly alike: number;
 }
@@ -95,24 +90,17 @@ export class SenderTable {
     }
   }
 
-  /**
-   * A request on a connection that is asked to close says nothing of routing by itself. But its sender, if it has not converged, comes back
-   * with a new connection: from now on its silence counts at this rate as well.
-   */
-  asked(name: string, seen: number, at: number): void {
+  /** A request, since the hold began, on a connection of before that has not been asked to close. */
+  request(name: string, seen: number, at: number): void {
     this.#prepared = undefined;
     const sender = this.#senders.get(name);
-    if (!sender) return;
-    const { asked } = sender;
-    if (!asked) sender.asked = { last: seen, lastAt: at, gaps: 0, exposure: 0, longestGap: 0 };
-    else {
-      const gap = Math.max(0, at - asked.lastAt);
-      asked.gaps++;
-      asked.exposure += gap;
-      asked.longestGap = Math.max(asked.longestGap, gap);
-      asked.last = Math.max(asked.last, seen);
-      asked.lastAt = Math.max(asked.lastAt, at);
-    }
+    if (sender) (sender.pool ??= new Pool()).request(seen, at);
+  }
+
+  /** A connection that made so many of those requests is asked to close. */
+  asked(name: string, requests: number, at: number): void {
+    this.#prepared = undefined;
+    this.#senders.get(name)?.pool?.asked(requests, at);
   }
 
   rate(name: string, perMillisecond: number, at: number): void {
@@ -132,10 +120,16 @@ export class SenderTable {
   weigh(now: number, deleted: number, convergence: number, prior: readonly number[]): Verdict {
     // A silence that nobody watched is none.
     const deletedAt = Math.max(deleted, this.#watchingFrom);
-    const environments = new Environments(convergence, prior, Math.max(0, now - deletedAt));
-    for (const { seen, count, alike } of this.#judged(deletedAt)) environments.see(seen, count, alike);
-    this.#addCrowd(environments, now, deletedAt);
-    return environments.verdict();
+    const judged = this.#judged(deletedAt);
+    const verdict = (reading: "seen" | "atRest"): Verdict => {
+      const environments = new Environments(convergence, prior, Math.max(0, now - deletedAt));
+      for (const sender of judged) environments.see(sender[reading], sender.count, sender.alike);
+      this.#addCrowd(environments, now, deletedAt);
+      return environments.verdict();
+    };
+    const steady = verdict("seen");
+    const arePooled = judged.some(({ seen, atRest }) => seen !== atRest);
+    return arePooled ? either(verdict("atRest"), resting, steady) : steady;
   }
 
   /** Asked for many moments between two observations, senders are prepared once. */
@@ -150,35 +144,35 @@ export class SenderTable {
     for (const sender of this.#senders.values()) {
       // Of those seen once, and not since the deletion, nothing else is known: they are all alike.
       const once = sender.rate === undefined && sender.gaps === 0;
-      if (once && !sender.asked && sender.last <= deletedAt && sender.last >= this.#watchingFrom + 1) {
+      if (once && !sender.pool && sender.last <= deletedAt && sender.last >= this.#watchingFrom + 1) {
         seenOnce++;
         continue;
       }
       const seen = this.#seen(sender, deletedAt);
-      if (seen) yield { seen, count: 1, alike: once ? asManyNotSeen : 1 };
+      if (seen) yield { ...seen, count: 1, alike: once ? asManyNotSeen : 1 };
     }
     if (seenOnce === 0) return;
     const habit = new LearntHabit(1, deletedAt - this.#watchingFrom, 0);
-    yield { seen: new LearntSender(habit, 0, undefined), count: seenOnce, alike: asManyNotSeen };
+    yield { ...alike(new LearntSender(habit, 0, undefined)), count: seenOnce, alike: asManyNotSeen };
   }
 
-  #seen(sender: Sender, deletedAt: number): Seen | undefined {
+  #seen(sender: Sender, deletedAt: number): Pick<Judged, "seen" | "atRest"> | undefined {
     // Silence before the deletion proves nothing about routing: it is part of the sender's habit.
     const last = Math.max(0, sender.last - deletedAt);
-    if (sender.rate !== undefined) return new ToldSender(sender.rate, last);
+    if (sender.rate !== undefined) return alike(new ToldSender(sender.rate, last));
     const idleBefore = Math.max(0, deletedAt - sender.last);
-    const { gaps, asked, recentGap } = sender;
+    const { gaps, pool, recentGap } = sender;
     const longest = Math.max(sender.longestGap, sender.previousLongestGap);
     if (gaps > 0 && new LearntHabit(gaps, sender.exposure, longest).surprise(idleBefore) > goneSurprise)
       return undefined;
     const exposure = gaps > 0 ? sender.exposure : Math.max(1, sender.last - this.#watchingFrom);
-    const habit = new LearntHabit(Math.max(1, gaps), idleBefore + exposure, longest);
+    const habit = pool?.returning ?? new LearntHabit(Math.max(1, gaps), idleBefore + exposure, longest);
     // An address that several senders share goes on at a lower rate when some of them have let go.
     const slowed = gaps >= fewestRecentGaps && last > 0 && recentGap * habit.rate > 1;
-    const seen = new LearntSender(habit, last, slowed ? recentGap : undefined);
-    if (!asked || asked.gaps === 0) return seen;
-    const requests = new LearntHabit(asked.gaps, asked.exposure, asked.longestGap);
-    return new AskedSender(seen, requests, asked.last - deletedAt - last);
+    const atRest = new LearntSender(habit, last, slowed ? recentGap : undefined);
+    const requests = pool?.habit;
+    if (!pool || !requests) return alike(atRest);
+    return { seen: new PooledSender(atRest, requests, pool.last - deletedAt - last), atRest };
   }
 
   #addCrowd(environments: Environments, now: number, deletedAt: number): void {
@@ -221,6 +215,9 @@ export class SenderTable {
 /** A sender whose silence before the deletion had a chance of 1e-9 has gone for reasons of its own. */
 const goneSurprise = -Math.log(1e-9);
 
+/** The chance that this workload's clients rest at times, so that many requests and then none are nothing strange. */
+const resting = 0.01;
+
 /** As many arrivals are due from senders seen never as from senders seen once (Good and Turing): each of those stands for two. */
 const asManyNotSeen = 2;
 
@@ -229,6 +226,10 @@ const fewestRecentGaps = 4;
 
 /** Weight of the latest gap in the mean of recent ones: some 15 of them count. */
 const recency = 1 / 8;
+
+function alike(seen: Seen): Pick<Judged, "seen" | "atRest"> {
+  return { seen, atRest: seen };
+}
 
 function newSender(seen: number, at: number): Sender {
   return {
@@ -240,11 +241,12 @@ function newSender(seen: number, at: number): Sender {
     previousLongestGap: 0,
     recentGap: 0,
     rate: undefined,
-    asked: undefined,
+    pool: undefined,
   };
 }
 
 function meet(sender: Sender, seen: number, at: number): void {
+  sender.pool?.connection(at);
   if (Number.isFinite(sender.lastAt)) {
     const gap = Math.max(0, at - sender.lastAt);
     sender.gaps++;

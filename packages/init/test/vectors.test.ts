@@ -29,6 +29,8 @@ function lineOf(seen: Observation): string {
   switch (seen.type) {
     case "arrival":
       return `see ${seen.kind === "request" && seen.asked ? "asked-" : ""}${seen.kind} ${seen.at} ${seen.sender} -`;
+    case "asked":
+      return `see asked ${seen.at} ${seen.sender} ${seen.requests}`;
     case "rate":
       return `see rate ${seen.at} ${seen.sender} ${seen.perSecond}`;
     case "in-flight":
@@ -71,6 +73,15 @@ const observation: fc.Arbitrary<Observation> = fc.oneof(
       sender,
       kind: fc.constantFrom("connection" as const, "request" as const),
       asked: fc.boolean(),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant("asked" as const),
+      at,
+      sender,
+      requests: fc.integer({ min: 0, max: 5 }),
     }),
   },
   {

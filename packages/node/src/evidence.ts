@@ -25,6 +25,10 @@ export class Evidence implements Traffic {
     this.drain.observe({ type: "arrival", at: this.#clock.now(), sender, kind: "request", asked });
   }
 
+  asked(sender: string, requests: number): void {
+    if (requests > 0) this.drain.observe({ type: "asked", at: this.#clock.now(), sender, requests });
+  }
+
   inFlight(change: number): void {
     this.#inFlight += change;
     this.drain.observe({ type: "in-flight", at: this.#clock.now(), change });

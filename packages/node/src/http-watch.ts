@@ -21,6 +21,10 @@ interface Activity {
   readonly turn: number;
   /** Was seen to pipeline: `Connection: close` would leave the requests behind unanswered. */
   pipelines: boolean;
+  /** Requests since the hold began, but for the connection's first. */
+  requests: number;
+  /** Its client has been asked to leave. */
+  asked: boolean;
 }
 
 /** How long half a request head is waited for once the listener is closed: senders that are alive send a head at once. */
@@ -181,9 +185,15 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
       response.once("close", () => rest(this.#activityOf(socket, -Infinity), socket));
       return;
     }
+    if (!first) this.#again(this.#activityOf(socket, -Infinity), socket);
     this.#begin(socket, response);
-    if (!first) this.context.traffic.request(addressOf(socket.remoteAddress), !response.shouldKeepAlive);
   };
+
+  /** A request that is not its connection's first. */
+  #again(activity: Activity, socket: Socket): void {
+    activity.requests++;
+    this.context.traffic.request(addressOf(socket.remoteAddress), activity.asked);
+  }
 
   #begin(socket: Socket, response: ServerResponse): void {
     const activity = this.#activityOf(socket, -Infinity);
@@ -224,6 +234,9 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     if (this.#hinted <= activity.turn || response.headersSent) return;
     if (activity.pipelines && (this.#hinted < Infinity || activity.responses.size > 1)) return;
     response.shouldKeepAlive = false;
+    if (activity.asked) return;
+    activity.asked = true;
+    this.context.traffic.asked(addressOf(response.req.socket.remoteAddress), activity.requests);
   }
 
   #activityOf(socket: Socket, idleSince: number): Activity {
@@ -235,6 +248,8 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
       bytesWhenIdle: socket.bytesRead,
       turn: this.context.random(),
       pipelines: false,
+      requests: 0,
+      asked: false,
     };
     this.#activities.set(socket, activity);
     return activity;

@@ -27,6 +27,8 @@ interface SessionState {
   counted: boolean;
   askedAt: number;
   idleSince: number;
+  /** Streams since the hold began, but for the session's first. */
+  requests: number;
   /** Those seen since the hold began, and whether it is one that lasts as long as the client likes. */
   readonly streams: Map<ServerHttp2Stream, boolean>;
 }
@@ -70,6 +72,7 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
       if (state.askedAt < Infinity || session.closed || share <= state.turn || state.openedAt > latest)
         continue;
       state.askedAt = now;
+      if (session.socket) this.context.traffic.asked(addressOf(session.socket.remoteAddress), state.requests);
       askToGo(session);
     }
   }
@@ -120,6 +123,7 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
       counted: false,
       askedAt: Infinity,
       idleSince: this.context.now(),
+      requests: 0,
       streams: new Map(),
     };
     this.#sessions.set(session, state);
@@ -152,8 +156,10 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
   #streamListener(session: ServerHttp2Session, state: SessionState) {
     return (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void => {
       if (this.context.isProbe(requestOf(headers))) return;
-      if (!this.#count(session, state) && session.socket)
+      if (!this.#count(session, state) && session.socket) {
+        state.requests++;
         this.context.traffic.request(addressOf(session.socket.remoteAddress), state.askedAt < Infinity);
+      }
       const isEndless = this.context.isStream(requestOf(headers));
       state.streams.set(stream, isEndless);
       if (!isEndless) this.changeInFlight(1);

@@ -7,8 +7,10 @@ import type { IsStream } from "./streams.ts";
 export interface Traffic {
   /** A new connection that carries traffic: its sender still chooses this pod. `at`, on the watch's clock, where it is told later. */
   connection(sender: string, at?: number): void;
-  /** A request on a connection opened earlier; `asked` where its answer asks the client to leave, so that it would come back on a new one. */
+  /** A request on a connection opened earlier; `asked` where its client has been asked to leave before. */
   request(sender: string, asked: boolean): void;
+  /** The client of a connection that has told of so many requests is asked to leave. */
+  asked(sender: string, requests: number): void;
   /** Requests begun (positive) or finished (negative). */
   inFlight(change: number): void;
 }

@@ -75,6 +75,7 @@ function freshConnections() {
   const traffic = {
     connection: (sender: string, at?: number) => void arrivals.push({ sender, at }),
     request() {},
+    asked() {},
     inFlight() {},
   };
   const isProbe = ({ url }: { url?: string | undefined }): boolean => url === "/probe";

@@ -40,8 +40,8 @@ static void arrival(struct drain *drain, struct observation seen, double at)
 		drain->last_request = fmax(drain->last_request, at);
 		if (held)
 			drain->requests++;
-		if (held && seen.type == SEEN_ASKED_REQUEST)
-			senders_asked(&drain->senders, seen.name, (struct moment){ at, seen.at });
+		if (held && seen.type == SEEN_REQUEST)
+			senders_request(&drain->senders, seen.name, (struct moment){ at, seen.at });
 	}
 	drain->last_arrival = drain->any_arrival ? fmax(drain->last_arrival, seen.at) : seen.at;
 	drain->any_arrival = true;
@@ -69,6 +69,9 @@ void drain_observe(struct drain *drain, struct observation seen)
 	case SEEN_REQUEST:
 	case SEEN_ASKED_REQUEST:
 		arrival(drain, seen, at);
+		return;
+	case SEEN_ASKED:
+		senders_asked(&drain->senders, seen.name, seen.value, seen.at);
 		return;
 	case SEEN_RATE:
 		drain->traffic_known = drain->traffic_known || seen.value > 0;

@@ -41,7 +41,8 @@ enum observation_type {
 	SEEN_TERMINATION,
 	SEEN_CONNECTION,
 	SEEN_REQUEST,
-	SEEN_ASKED_REQUEST, /* on a connection that was asked to close */
+	SEEN_ASKED_REQUEST, /* on a connection that was asked to close before */
+	SEEN_ASKED, /* a connection, to close */
 	SEEN_RATE,
 	SEEN_IN_FLIGHT,
 	SEEN_ACKNOWLEDGEMENT,
@@ -53,7 +54,7 @@ struct observation {
 	enum observation_type type;
 	double at;
 	const char *name;  /* sender, or consumer */
-	double value;      /* rate per second, change in flight, or begin of blindness */
+	double value;      /* requests of a connection that is asked, rate per second, change in flight, or begin of blindness */
 };
 
 struct drain {

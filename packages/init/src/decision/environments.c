@@ -180,7 +180,18 @@ static double loss_above(const struct environments *environments, double bar)
 	return loss / sum;
 }
 
-double environments_expected_loss(struct environments *environments)
+static double evidence_of(const struct environments *environments)
+{
+	double highest = -INFINITY;
+	for (int i = 0; i < ENVIRONMENT_COUNT; i++)
+		highest = fmax(highest, environments->logs[i]);
+	double sum = 0;
+	for (int i = 0; i < ENVIRONMENT_COUNT; i++)
+		sum += exp(environments->logs[i] - highest);
+	return highest + logarithm(sum);
+}
+
+struct verdict environments_verdict(struct environments *environments)
 {
 	for (int i = 0; i < ENVIRONMENT_COUNT; i++) {
 		environments->logs[i] += logarithm(environments->products[i]);
@@ -193,5 +204,12 @@ double environments_expected_loss(struct environments *environments)
 			break;
 		worst = raised;
 	}
-	return worst;
+	return (struct verdict){ worst, evidence_of(environments) };
+}
+
+double loss_of_either(struct verdict first, double share, struct verdict second)
+{
+	double odds = share / (1 - share) * exp(fmin(700, first.evidence - second.evidence));
+	double part = odds / (1 + odds);
+	return part * first.expected_loss + (1 - part) * second.expected_loss;
 }

@@ -9,8 +9,8 @@
 
 static const double horizon = 120000;
 
-/* How many of those asked to leave come back to this pod: a balancer of connections has others to choose from, too. */
-static const double come_back_here = 0.05;
+/* The chance that this workload's clients rest at times, so that many requests and then none are nothing strange. */
+static const double resting = 0.01;
 
 /* Weight of the latest gap in the mean of recent ones; fewer than four are chance. */
 static const double recency = 1.0 / 8;
@@ -100,6 +100,7 @@ static bool add(struct sender_table *table, const char *name, struct moment when
 
 static void meet(struct sender *sender, struct moment when)
 {
+	pool_connection(&sender->pool, when.at);
 	if (isfinite(sender->last_at)) {
 		double gap = fmax(0, when.at - sender->last_at);
 		sender->gaps++;
@@ -185,22 +186,18 @@ void senders_forget(struct sender_table *table, const char *name)
 	reindex(table);
 }
 
-void senders_asked(struct sender_table *table, const char *name, struct moment when)
+void senders_request(struct sender_table *table, const char *name, struct moment when)
 {
 	struct sender *sender = find(table, name);
-	if (!sender)
-		return;
-	struct asked *asked = &sender->asked;
-	if (!asked->used) {
-		*asked = (struct asked){ .used = true, .last = when.seen, .last_at = when.at };
-		return;
-	}
-	double gap = fmax(0, when.at - asked->last_at);
-	asked->gaps++;
-	asked->exposure += gap;
-	asked->longest_gap = fmax(asked->longest_gap, gap);
-	asked->last = fmax(asked->last, when.seen);
-	asked->last_at = fmax(asked->last_at, when.at);
+	if (sender)
+		pool_request(&sender->pool, when);
+}
+
+void senders_asked(struct sender_table *table, const char *name, double requests, double at)
+{
+	struct sender *sender = find(table, name);
+	if (sender && sender->pool.requests > 0)
+		pool_asked(&sender->pool, requests, at);
 }
 
 void senders_rate(struct sender_table *table, const char *name, double per_millisecond, double at)
@@ -223,26 +220,35 @@ static const double gone_surprise = 20.72326583694641;
 
 /* What a sender's silence is judged by. */
 struct learnt {
-	double gaps;
-	double exposure;
-	double longest;
+	struct gaps connections;
 	double recent_gap; /* 0 where the sender has not slowed down */
-	const struct asked *asked; /* NULL where it tells nothing */
-	double asked_silent_from;
+	bool pooled;
+	struct gaps requests; /* where pooled */
+	double requests_later; /* from the last connection to the last request */
 };
+
+static struct habit after(const struct gaps *gaps, double silence)
+{
+	return learnt_habit(gaps->count, gaps->exposure, gaps->longest, silence);
+}
 
 static double learnt_surprise(const void *habit, double silence)
 {
 	const struct learnt *learnt = habit;
-	double habitual = learnt_habit(learnt->gaps, learnt->exposure, learnt->longest, silence).surprise;
-	double surprise =
-		learnt->recent_gap > 0 ? fmin(habitual, recent_surprise(learnt->recent_gap, silence)) : habitual;
-	const struct asked *asked = learnt->asked;
-	if (!asked)
-		return surprise;
-	double asked_silence = fmax(0, silence - learnt->asked_silent_from);
-	return surprise +
-	       come_back_here * learnt_habit(asked->gaps, asked->exposure, asked->longest_gap, asked_silence).surprise;
+	double surprise = after(&learnt->connections, silence).surprise;
+	if (learnt->recent_gap > 0)
+		surprise = fmin(surprise, recent_surprise(learnt->recent_gap, silence));
+	if (learnt->pooled)
+		surprise += after(&learnt->requests, fmax(0, silence - learnt->requests_later)).surprise;
+	return surprise;
+}
+
+static double learnt_rate(const struct learnt *learnt, double silence)
+{
+	double rate = after(&learnt->connections, silence).rate_now;
+	if (learnt->pooled)
+		rate += after(&learnt->requests, fmax(0, silence - learnt->requests_later)).rate_now;
+	return rate;
 }
 
 static double told_surprise(const void *habit, double silence)
@@ -250,41 +256,39 @@ static double told_surprise(const void *habit, double silence)
 	return *(const double *)habit * silence;
 }
 
-static void see_learnt(struct environments *environments, const struct sender_table *table,
-		       const struct sender *sender, double now, double deleted_at)
+/* `at_rest`: the reading in which requests come and go by themselves. Returns whether it makes a difference. */
+static bool see_learnt(struct environments *environments, const struct sender_table *table,
+		       const struct sender *sender, double now, double deleted_at, bool at_rest)
 {
 	double idle_before = fmax(0, deleted_at - sender->last);
 	double longest = fmax(sender->longest_gap, sender->previous_longest_gap);
 	if (sender->gaps > 0 &&
 	    learnt_habit(sender->gaps, sender->exposure, longest, idle_before).surprise > gone_surprise)
-		return;
-	struct learnt learnt = {
-		.gaps = fmax(1, sender->gaps),
-		.exposure = idle_before +
-			    (sender->gaps > 0 ? sender->exposure : fmax(1, sender->last - table->watching_from)),
-		.longest = longest,
-	};
-	double silence = fmax(0, now - fmax(sender->last, deleted_at));
-	double rate = learnt_habit(learnt.gaps, learnt.exposure, longest, 0).rate;
+		return false;
 	double last = fmax(0, fmin(sender->last, now) - deleted_at);
+	struct learnt learnt = { .pooled = false };
+	if (!pool_returning(&sender->pool, &learnt.connections))
+		learnt.connections = (struct gaps){
+			.count = fmax(1, sender->gaps),
+			.exposure = idle_before + (sender->gaps > 0 ? sender->exposure
+								    : fmax(1, sender->last - table->watching_from)),
+			.longest = longest,
+		};
+	double rate = after(&learnt.connections, 0).rate;
 	if (sender->gaps >= fewest_recent_gaps && last > 0 && sender->recent_gap * rate > 1)
 		learnt.recent_gap = sender->recent_gap;
+	bool pooled = pool_habit(&sender->pool, &learnt.requests);
+	learnt.pooled = pooled && !at_rest;
+	learnt.requests_later = fmax(0, sender->pool.last - deleted_at - last);
 	struct seen seen = {
 		.rate = rate,
-		.rate_now = learnt_habit(learnt.gaps, learnt.exposure, longest, silence).rate_now,
+		.rate_now = learnt_rate(&learnt, fmax(0, now - fmax(sender->last, deleted_at))),
 		.last = last,
 		.surprise = learnt_surprise,
 		.habit = &learnt,
 	};
-	const struct asked *asked = &sender->asked;
-	if (asked->used && asked->gaps > 0) {
-		learnt.asked = asked;
-		learnt.asked_silent_from = fmax(0, asked->last - deleted_at - last);
-		seen.rate_now += come_back_here * learnt_habit(asked->gaps, asked->exposure, asked->longest_gap,
-					      fmax(0, now - asked->last))
-					 .rate_now;
-	}
 	environments_see(environments, &seen, sender->gaps == 0 ? 2 : 1);
+	return pooled;
 }
 
 static void see_told(struct environments *environments, double told, double last)
@@ -313,18 +317,40 @@ static void see_crowd(struct environments *environments, const struct sender_tab
 	environments_see_crowd(environments, &seen);
 }
 
-double senders_expected_loss(const struct sender_table *table, double now, double deleted, double convergence)
+struct reading {
+	double now;
+	double deleted_at;
+	double convergence;
+	bool at_rest;
+	bool pooled; /* whether at_rest makes a difference */
+};
+
+static struct verdict read_senders(const struct sender_table *table, struct reading *reading)
 {
-	double deleted_at = fmax(deleted, table->watching_from);
+	double now = reading->now, deleted_at = reading->deleted_at;
 	struct environments environments;
-	environments_init(&environments, convergence, fmax(0, now - deleted_at));
+	environments_init(&environments, reading->convergence, fmax(0, now - deleted_at));
 	for (size_t i = 0; i < table->count; i++) {
 		const struct sender *sender = &table->senders[i];
-		if (isnan(sender->rate))
-			see_learnt(&environments, table, sender, now, deleted_at);
-		else
+		if (!isnan(sender->rate))
 			see_told(&environments, sender->rate, fmax(0, fmin(sender->last, now) - deleted_at));
+		else if (see_learnt(&environments, table, sender, now, deleted_at, reading->at_rest))
+			reading->pooled = true;
 	}
 	see_crowd(&environments, table, now, deleted_at);
-	return environments_expected_loss(&environments);
+	return environments_verdict(&environments);
+}
+
+double senders_expected_loss(const struct sender_table *table, double now, double deleted, double convergence)
+{
+	struct reading reading = {
+		.now = now,
+		.deleted_at = fmax(deleted, table->watching_from),
+		.convergence = convergence,
+	};
+	struct verdict steady = read_senders(table, &reading);
+	if (!reading.pooled)
+		return steady.expected_loss;
+	reading.at_rest = true;
+	return loss_of_either(read_senders(table, &reading), resting, steady);
 }

@@ -2,28 +2,11 @@
 #ifndef LAMEDUCK_SENDERS_H
 #define LAMEDUCK_SENDERS_H
 
+#include "pool.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/*
- * A time by a clock that stands still while nothing can be seen, and by one that goes on: no silence in the time between them counts, but what
- * arrives meanwhile waits and is seen afterwards, so that gaps are measured by the latter.
- */
-struct moment {
-	double seen;
-	double at;
-};
-
-/* Requests that would come back on new connections, since the hold began. */
-struct asked {
-	bool used;
-	double last;
-	double last_at;
-	double gaps;
-	double exposure;
-	double longest_gap;
-};
 
 struct sender {
 	char *name;
@@ -35,7 +18,7 @@ struct sender {
 	double previous_longest_gap;
 	double recent_gap; /* mean of the latest gaps, the latest counting most */
 	double rate; /* per ms, where told; NAN where it is to be learnt */
-	struct asked asked;
+	struct pool pool;
 };
 
 /* Senders beyond the table's size, counted together; each arrival counts as a sender of its own. */
@@ -69,7 +52,10 @@ void senders_held_from(struct sender_table *table, double at);
 void senders_arrival(struct sender_table *table, const char *name, struct moment when);
 /* As if it had never come: what came was no traffic. */
 void senders_forget(struct sender_table *table, const char *name);
-void senders_asked(struct sender_table *table, const char *name, struct moment when);
+/* A request, since the hold began, on a connection of before that has not been asked to close. */
+void senders_request(struct sender_table *table, const char *name, struct moment when);
+/* A connection that made so many of those requests is asked to close. */
+void senders_asked(struct sender_table *table, const char *name, double requests, double at);
 void senders_rate(struct sender_table *table, const char *name, double per_millisecond, double at);
 double senders_expected_loss(const struct sender_table *table, double now, double deleted, double convergence);
 

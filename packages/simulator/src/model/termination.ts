@@ -68,6 +68,8 @@ class Termination {
   #next: number;
   #inFlight = 0;
   #connections: number;
+  /** By sender: the connections of before, and the requests made on them since the hold began. */
+  readonly #pools: { connections: number; requests: number }[];
   #stoppedAt: number | undefined;
   #reason = "";
   #lastEnd = 0;
@@ -91,7 +93,9 @@ class Termination {
     const reaction = draw(scenario.pod.reaction, random);
     this.#signalAt = this.#seen(reaction + scenario.pod.prestop);
     this.#deadline = reaction + scenario.pod.grace;
-    this.#connections = (scenario.traffic.pooled?.connections ?? 0) * trace.rates.length;
+    const connections = scenario.traffic.pooled?.connections ?? 0;
+    this.#connections = connections * trace.rates.length;
+    this.#pools = Array.from(trace.rates, () => ({ connections, requests: 0 }));
     let rate = 0;
     let oracle = 0;
     for (let sender = 0; sender < trace.rates.length; sender++) {
@@ -238,18 +242,24 @@ class Termination {
     if (this.#stoppedAt !== undefined || this.#connections <= 0) return;
     const sender = this.#random.below(this.#trace.rates.length);
     const asked = this.#simulation.now >= this.#hintsAfter;
+    if (this.#simulation.now >= this.#signalAt) this.#pools[sender]!.requests++;
+    const requests = asked ? this.#askedConnection(sender) : 0;
     this.#whenSeen(() => {
-      this.#stopper.observe({
-        type: "arrival",
-        at: this.#simulation.now,
-        sender: senderName(sender),
-        kind: "request",
-        ...(asked ? { asked } : {}),
-      });
+      const seen = { at: this.#simulation.now, sender: senderName(sender) };
+      this.#stopper.observe({ type: "arrival", ...seen, kind: "request" });
+      if (asked) this.#stopper.observe({ type: "asked", ...seen, requests });
       this.#begin();
     });
-    if (asked) this.#connections--;
     this.#schedulePooledRequest();
+  }
+
+  /** One of a sender's connections goes. @returns the requests that it has made: its share of them all. */
+  #askedConnection(sender: number): number {
+    this.#connections--;
+    const pool = this.#pools[sender]!;
+    const made = pool.requests / Math.max(1, pool.connections--);
+    pool.requests -= made;
+    return made;
   }
 
   #goneAt(): number {

@@ -1,0 +1,81 @@
+import { LearntHabit } from "./evidence.ts";
+
+/**
+ * A balancer of connections brings those that were asked to leave back to any of the pods: here about once for each of them if there are but two
+ * pods, and seldom where there are more. Half as many again, and some by chance, come only from one that sends every request here.
+ */
+const mostCameBack = 1.5;
+const byChance = 5;
+
+/** Requests so close together are one: a page's, not the habit of a sender that goes on. */
+const together = 50;
+
+/**
+ * What a sender did since the hold began on connections of before, and after some of them were asked to close.
+ *
+ * A sender that chooses a pod for each request (an ingress) falls silent on all of them when it lets go of the pod; one that chooses for each
+ * connection (kube-proxy) never does, until they are asked to close. Which it is cannot be seen. But as long as a connection is not asked, its silence
+ * is unlikely unless it is the former and has let go.
+ */
+export class Pool {
+  /** Of the last request on a connection that was not asked, by the clock that stands still while nothing can be seen. */
+  last = 0;
+  #requests = 0;
+  /** When the latest of those that count as one began, and how many such there were but for the first. */
+  #burstAt = 0;
+  #gaps = 0;
+  #exposure = 0;
+  #longestGap = 0;
+  /** Of those requests, how many came on connections that have since been asked: their silence is our doing. */
+  #left = 0;
+  #asked = 0;
+  /** New connections since the first was asked; and their gaps since the latest was, for until then others are still used. */
+  #cameBack = 0;
+  #back = { last: 0, gaps: 0, exposure: 0, longestGap: 0 };
+
+  request(seen: number, at: number): void {
+    const first = this.#requests === 0;
+    this.#requests++;
+    this.last = first ? seen : Math.max(this.last, seen);
+    if (first) this.#burstAt = at;
+    const gap = at - this.#burstAt;
+    if (gap < together) return;
+    this.#gaps++;
+    this.#exposure += gap;
+    this.#longestGap = Math.max(this.#longestGap, gap);
+    this.#burstAt = at;
+  }
+
+  /** A connection that made so many of the requests is asked to close. */
+  asked(requests: number, at: number): void {
+    this.#back = { last: at, gaps: 0, exposure: 0, longestGap: 0 };
+    this.#asked++;
+    this.#left += requests;
+  }
+
+  /** The sender made a new connection. */
+  connection(at: number): void {
+    if (this.#asked === 0) return;
+    const back = this.#back;
+    const gap = Math.max(0, at - back.last);
+    this.#cameBack++;
+    back.gaps++;
+    back.exposure += gap;
+    back.longestGap = Math.max(back.longestGap, gap);
+    back.last = Math.max(back.last, at);
+  }
+
+  /** Of requests on connections that were not asked; undefined where too few are left to have one. */
+  get habit(): LearntHabit | undefined {
+    const kept = 1 - this.#left / this.#requests;
+    const gaps = this.#gaps * kept;
+    return gaps >= 1 ? new LearntHabit(gaps, this.#exposure, this.#longestGap / kept) : undefined;
+  }
+
+  /** Of new connections in the place of requests; undefined where they are no more than a balancer of connections brings. */
+  get returning(): LearntHabit | undefined {
+    const { gaps, exposure, longestGap } = this.#back;
+    if (gaps < byChance || this.#cameBack < mostCameBack * this.#asked + byChance) return undefined;
+    return new LearntHabit(gaps, exposure, longestGap);
+  }
+}
