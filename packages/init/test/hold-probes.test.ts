@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import { withoutCompiler } from "./compiled.ts";
 import { Network, senderAddress } from "./network.ts";
-import { pod, reportOf, sender, terminate } from "./pod.ts";
+import { pod, reportOf, resultOf, sender, terminate } from "./pod.ts";
 import { endAll, withoutNamespaces } from "./running.ts";
 
 afterEach(endAll);
@@ -34,5 +34,20 @@ describe("probes", { skip }, () => {
     const report = reportOf(server.stderr);
     assert.equal(report.reason, "quiet", server.stderr);
     assert.ok(report.hold_ms < 15_000, server.stderr);
+  });
+
+  test("of a node that sends traffic and probes from one address only the traffic counts", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "1s"]);
+    const traffic = sender(network, 1, { every: 300, for: 5_000 });
+    const prober = sender(network, 1, { every: 1_000, for: 40_000, patient: true });
+    for (const each of [traffic, prober]) each.process.stdin?.write("go\n");
+    terminate(server);
+    assert.equal((await resultOf(traffic)).lost, 0);
+    await server.ended;
+    const report = reportOf(server.stderr);
+    assert.equal(report.reason, "quiet", server.stderr);
+    // Were the probes traffic, the node would seem to come once a second for as long as it probes.
+    assert.ok(report.hold_ms < 16_000, server.stderr);
   });
 });

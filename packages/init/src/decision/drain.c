@@ -47,6 +47,16 @@ static void arrival(struct drain *drain, struct observation seen, double at)
 	drain->any_arrival = true;
 }
 
+void drain_forget(struct drain *drain, const char *sender)
+{
+	senders_forget(&drain->senders, sender);
+}
+
+void drain_recall(struct drain *drain, const char *sender, double at)
+{
+	senders_arrival(&drain->senders, sender, (struct moment){ at - drain->blind, at });
+}
+
 void drain_observe(struct drain *drain, struct observation seen)
 {
 	double at = seen.at - drain->blind;
@@ -67,7 +77,7 @@ void drain_observe(struct drain *drain, struct observation seen)
 		return;
 	case SEEN_CONNECTION:
 	case SEEN_REQUEST:
-	case SEEN_ASKED_REQUEST:
+	case SEEN_OTHER_REQUEST:
 		arrival(drain, seen, at);
 		return;
 	case SEEN_ASKED:

@@ -41,7 +41,7 @@ enum observation_type {
 	SEEN_TERMINATION,
 	SEEN_CONNECTION,
 	SEEN_REQUEST,
-	SEEN_ASKED_REQUEST, /* on a connection that was asked to close before */
+	SEEN_OTHER_REQUEST, /* one of which the silence proves nothing: its connection was asked to close before */
 	SEEN_ASKED, /* a connection, to close */
 	SEEN_RATE,
 	SEEN_IN_FLIGHT,
@@ -79,6 +79,9 @@ struct drain {
 void drain_init(struct drain *drain, const struct drain_config *config);
 void drain_free(struct drain *drain);
 void drain_observe(struct drain *drain, struct observation seen);
+/* A sender that was told of is none, and what it did is told again, so far as it was traffic. */
+void drain_forget(struct drain *drain, const char *sender);
+void drain_recall(struct drain *drain, const char *sender, double at);
 struct decision drain_decide(const struct drain *drain, double now);
 double drain_expected_loss(const struct drain *drain, double now);
 

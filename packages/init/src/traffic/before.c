@@ -57,6 +57,7 @@ static double learn_past(struct traffic *traffic, const struct baseline *baselin
 		if (probes_ignore(&traffic->probes, &past->peer) || probes_expect(&traffic->probes, &past->peer))
 			continue;
 		char name[ADDRESS_TEXT];
+		arrivals_keep(&traffic->arrivals, &past->peer, SIZE_UNKNOWN, past->at);
 		note_opening(traffic, &past->peer, past->at);
 		traffic_observe(traffic, SEEN_CONNECTION, past->at, address_format(&past->peer, name), 0);
 	}

@@ -45,10 +45,18 @@ static bool too_busy_for_a_prober(const struct prober *prober)
 	return in_one_period(prober, shortest_period) > MOST_PER_PERIOD;
 }
 
+/* The end of the peer's data counts as a byte where it came before ours. */
+static bool same_size(uint64_t one, uint64_t other)
+{
+	if (one == SIZE_UNKNOWN || other == SIZE_UNKNOWN)
+		return one == other;
+	return one > other ? one - other <= 1 : other - one <= 1;
+}
+
 static struct prober *find(struct probes *probes, const struct address *peer, uint64_t size)
 {
 	for (size_t i = 0; i < probes->count; i++)
-		if (probes->probers[i].size == size && address_equal(&probes->probers[i].peer, peer))
+		if (same_size(probes->probers[i].size, size) && address_equal(&probes->probers[i].peer, peer))
 			return &probes->probers[i];
 	return NULL;
 }
@@ -147,28 +155,57 @@ static void learn(struct prober *prober)
 		if (period >= shortest_period && in_one_period(prober, period) <= MOST_PER_PERIOD &&
 		    fits(prober, period)) {
 			prober->period = period;
+			prober->per_period = in_one_period(prober, period);
 			return;
 		}
 	}
 }
 
-bool probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at)
+/*
+ * A busy kubelet is a third of a period late at times, and in time again with the next probe. Where all ask for just as much, that they are no more
+ * than before is enough.
+ */
+static bool as_many_as_before(const struct prober *prober)
+{
+	enum { PERIODS = 4 };
+	return prober->size != SIZE_UNKNOWN &&
+	       in_one_period(prober, PERIODS * prober->period) <= PERIODS * prober->per_period + 1;
+}
+
+enum noted probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at)
 {
 	struct prober *prober = prober_of(probes, peer, size, at);
 	if (!prober)
-		return false;
+		return NO_PROBE;
 	bool expected = prober->period > 0 && has_predecessor(prober, at, prober->period, prober->period);
 	prober->times[prober->count++ % MOST_TIMES] = at;
-	if (expected)
-		return true;
-	/* Traffic from an address that also probes is traffic; when it becomes frequent, nothing from there is a probe for sure. */
-	if (prober->period > 0) {
-		if (!fits(prober, prober->period))
-			prober->period = 0;
-		return false;
+	if (prober->period == 0) {
+		learn(prober);
+		return prober->period > 0 ? FIRST_KNOWN_PROBE : NO_PROBE;
 	}
-	learn(prober);
-	return prober->period > 0;
+	if (expected || as_many_as_before(prober))
+		return A_PROBE;
+	/* Traffic from an address that also probes is traffic; when it becomes frequent, nothing from there is a probe for sure. */
+	if (!fits(prober, prober->period))
+		prober->period = 0;
+	return NO_PROBE;
+}
+
+bool probes_explain(const struct probes *probes, const struct address *peer, uint64_t size, double at)
+{
+	for (size_t i = 0; i < probes->count; i++) {
+		const struct prober *prober = &probes->probers[i];
+		if (prober->period == 0 || !address_equal(&prober->peer, peer))
+			continue;
+		if (size != SIZE_UNKNOWN && same_size(prober->size, size))
+			return true;
+		/* How large it was nobody knows: it came as many periods before one of the others. */
+		double periods = (time_of(prober, 0) - at) / prober->period;
+		double off = fabs(periods - round(periods)) * prober->period;
+		if (size == SIZE_UNKNOWN && off <= tolerance_of(prober->period))
+			return true;
+	}
+	return false;
 }
 
 bool probes_expect(const struct probes *probes, const struct address *peer)
@@ -177,17 +214,4 @@ bool probes_expect(const struct probes *probes, const struct address *peer)
 		if (probes->probers[i].period > 0 && address_equal(&probes->probers[i].peer, peer))
 			return true;
 	return false;
-}
-
-size_t probes_alike(const struct probes *probes, const struct address *peer)
-{
-	size_t noted = 0, sizes = 0;
-	for (size_t i = 0; i < probes->count; i++) {
-		const struct prober *prober = &probes->probers[i];
-		if (!address_equal(&prober->peer, peer))
-			continue;
-		noted += prober->count;
-		sizes += prober->size != SIZE_UNKNOWN;
-	}
-	return sizes > 1 ? 0 : noted;
 }

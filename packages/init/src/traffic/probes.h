@@ -24,6 +24,7 @@ struct prober {
 	double times[MOST_TIMES]; /* of its latest connections, a ring */
 	size_t count;		  /* of all connections noted */
 	double period;		  /* ms; 0 while no regularity is known */
+	size_t per_period;	  /* probes, when it was learnt */
 };
 
 struct probes {
@@ -34,11 +35,17 @@ struct probes {
 
 bool probes_ignore(const struct probes *probes, const struct address *peer);
 
-/* Notes a small connection from `peer`, with the bytes that it brought, and tells whether it came just one learnt period after another. */
-bool probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at);
+enum noted {
+	NO_PROBE,
+	A_PROBE,
+	FIRST_KNOWN_PROBE, /* those of before, which were taken for traffic, were probes too */
+};
 
-/* How many connections of `peer` were noted; none where some brought other numbers of bytes than the rest. */
-size_t probes_alike(const struct probes *probes, const struct address *peer);
+/* Notes a small connection from `peer`, with the bytes that it brought, and tells what it is. */
+enum noted probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at);
+
+/* Whether a connection of before is one of those that have turned out to be probes with a latest one of `size` at `at`. */
+bool probes_explain(const struct probes *probes, const struct address *peer, uint64_t size, double at);
 
 /* Whether `peer` is known to be a prober. */
 bool probes_expect(const struct probes *probes, const struct address *peer);

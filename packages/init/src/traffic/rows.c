@@ -12,6 +12,21 @@ static const double longest_probe = 1000;
 static const double moment = 250;
 static const double time_wait = 60000;
 
+static uint64_t size_of(const struct tcp_row *row)
+{
+	return row->has_info ? row->bytes_received : SIZE_UNKNOWN;
+}
+
+static bool is_probe(struct traffic *traffic, const struct tcp_row *row, double at)
+{
+	if (row->bytes_received >= small)
+		return false;
+	enum noted noted = probes_note(&traffic->probes, &row->peer, size_of(row), at);
+	if (noted == FIRST_KNOWN_PROBE)
+		take_back_probes(traffic, &row->peer);
+	return noted != NO_PROBE;
+}
+
 /*
  * A probe is soon over, and most come without a byte: what a dump meets in the middle is told from traffic when it has ended, has brought
  * data, or has stayed.
@@ -27,10 +42,12 @@ static void decide(struct traffic *traffic, const struct tcp_row *row, struct co
 		return;
 	}
 	/* Without events dumps name a few by chance, who would look like senders that hardly ever come. */
-	if (traffic->evidence & EVIDENCE_EVENTS)
-		traffic_arrive_from(traffic, &row->peer, since);
-	else
+	if (!(traffic->evidence & EVIDENCE_EVENTS))
 		traffic_arrive(traffic, "unknown", since);
+	else if (is_probe(traffic, row, since))
+		traffic->probes_seen++;
+	else
+		traffic_arrive_from(traffic, &row->peer, size_of(row), since);
 	connection->undecided_since = NAN;
 }
 
@@ -95,29 +112,15 @@ void take_open(void *context, const struct tcp_row *row)
 		take_foreign(traffic, row, beginning);
 }
 
-/* Who has turned out to be a prober, and nothing else, was counted as a sender until then. */
-static void forget_sender(struct traffic *traffic, const struct address *peer)
-{
-	if (probes_alike(&traffic->probes, peer) < talkers_find(&traffic->talkers, peer)->opened)
-		return;
-	char name[ADDRESS_TEXT];
-	senders_forget(&traffic->drain->senders, address_format(peer, name));
-}
-
 /* A connection from its beginning to its end. */
 static void take_whole(struct traffic *traffic, const struct tcp_row *row, double at, double ended_at)
 {
 	/* The end of the peer's data counts as a byte: one that sent nothing asked for nothing. */
 	bool empty = row->has_info && row->bytes_received <= 1;
-	uint64_t size = row->has_info ? row->bytes_received : SIZE_UNKNOWN;
-	bool known = probes_expect(&traffic->probes, &row->peer);
-	bool regular = row->bytes_received < small && probes_note(&traffic->probes, &row->peer, size, ended_at);
-	if (regular && !known)
-		forget_sender(traffic, &row->peer);
-	if (empty || regular)
+	if (is_probe(traffic, row, ended_at) || empty)
 		traffic->probes_seen++;
 	else
-		traffic_arrive_from(traffic, &row->peer, at);
+		traffic_arrive_from(traffic, &row->peer, size_of(row), at);
 }
 
 static void take_end(struct traffic *traffic, const struct tcp_row *row, double ended_at)

@@ -24,6 +24,8 @@ static const unsigned steady_count = 10;
 static const double steady_time = 1000;
 static const double steady_mean_gap = 500;
 static const double steady_squares = 4;
+/* Rarer ones do as well where there are no more than four requests on old connections to one: a proxy with a pool opens far fewer. */
+static const double most_said_to_one_opened = 4;
 /* An answer that takes longer is a long poll or a stream. */
 static const double longest_request = 10000;
 /* ms: a peer acknowledges an answer 40 ms after it came, if it has nothing to say. */
@@ -50,6 +52,15 @@ void note_opening(struct traffic *traffic, const struct address *peer, double at
 	talker->talking_since = NAN;
 }
 
+void forget_openings(struct traffic *traffic, const struct address *peer)
+{
+	struct talker *talker = talkers_find(&traffic->talkers, peer);
+	talker->opened = 0;
+	talker->longest_gap = talker->squares = 0;
+	talker->first_opened = INFINITY;
+	talker->last_opened = -INFINITY;
+}
+
 void note_talk(struct traffic *traffic, const struct tcp_row *row, struct connection *connection)
 {
 	uint32_t segments = row->segments_received - connection->segments;
@@ -68,6 +79,7 @@ void note_talk(struct traffic *traffic, const struct tcp_row *row, struct connec
 		connection->talking_since = traffic->dumped;
 	struct talker *talker = talkers_find(&traffic->talkers, &row->peer);
 	talker->segments += segments + sent;
+	talker->said += segments + sent;
 	talker->latest = fmax(talker->latest, clock_now() - row->since_received);
 }
 
@@ -98,12 +110,14 @@ static double mean_gap(const struct talker *talker)
 	return (talker->last_opened - talker->first_opened) / (talker->opened - 1);
 }
 
-static bool opens_steadily(const struct talker *talker)
+static bool opens_steadily(const struct traffic *traffic, const struct talker *talker, double now)
 {
 	if (talker->opened < steady_count || talker->last_opened - talker->first_opened < steady_time)
 		return false;
 	double mean = mean_gap(talker);
-	return mean <= steady_mean_gap && talker->squares <= steady_squares * mean * mean * (talker->opened - 1);
+	double said = talker->said * mean / fmax(1, now - traffic->began);
+	bool often = mean <= steady_mean_gap || said <= most_said_to_one_opened;
+	return often && talker->squares <= steady_squares * mean * mean * (talker->opened - 1);
 }
 
 static bool has_stopped_opening(const struct traffic *traffic, const struct talker *talker, double now)
@@ -118,7 +132,7 @@ static bool will_last(const struct traffic *traffic, const struct talker *talker
 	double talking = now - talker->talking_since;
 	if (traffic->settings->wait_for_streams)
 		return false;
-	if (!opens_steadily(talker))
+	if (!opens_steadily(traffic, talker, now))
 		return talking >= long_wait(traffic);
 	return talking >= lasting_talk || has_stopped_opening(traffic, talker, now);
 }
@@ -127,7 +141,7 @@ static void weigh(struct traffic *traffic, struct talker *talker, double now)
 {
 	if (talker->segments == 0) {
 		/* A pool rests at times. Who only uses connections that there are gets its time once, however often it pauses. */
-		if (opens_steadily(talker))
+		if (opens_steadily(traffic, talker, now))
 			talker->talking_since = NAN;
 		return;
 	}
@@ -145,8 +159,9 @@ static void weigh(struct traffic *traffic, struct talker *talker, double now)
 	char name[ADDRESS_TEXT];
 	address_format(&talker->peer, name);
 	double latest = fmin(now, fmax(talker->latest, since));
-	if (opens_steadily(talker)) {
-		traffic_observe(traffic, SEEN_REQUEST, latest, name, 0);
+	if (opens_steadily(traffic, talker, now)) {
+		/* That they are told of only for a while would look as if they fell silent. */
+		traffic_observe(traffic, SEEN_OTHER_REQUEST, latest, name, 0);
 		return;
 	}
 	/* Its new connections tell too little, so what it says on old ones is what tells whether it still chooses this pod. */

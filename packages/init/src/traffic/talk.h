@@ -8,6 +8,7 @@
 void note_talk(struct traffic *traffic, const struct tcp_row *row, struct connection *connection);
 
 void note_opening(struct traffic *traffic, const struct address *peer, double at);
+void forget_openings(struct traffic *traffic, const struct address *peer);
 
 /* A request that nobody has read, or that was read and not answered, or an answer that has not left. */
 bool has_work(struct traffic *traffic, const struct tcp_row *row, const struct connection *connection, double now);

@@ -15,6 +15,7 @@ struct talker {
 	double longest_gap; /* between two of them */
 	double squares; /* of the gaps between openings, summed */
 	uint32_t segments;  /* with payload, since the last dump */
+	double said; /* such segments since the hold began */
 	double latest;	    /* ms, of the latest of them */
 	double talking_since; /* ms; NAN while silent */
 	double lasting_since; /* ms, since when its talk is known not to end by waiting; NAN before */

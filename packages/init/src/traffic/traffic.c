@@ -40,9 +40,10 @@ void traffic_arrive(struct traffic *traffic, const char *sender, double at)
 	traffic->last_arrival = isnan(traffic->last_arrival) ? at : fmax(traffic->last_arrival, at);
 }
 
-void traffic_arrive_from(struct traffic *traffic, const struct address *peer, double at)
+void traffic_arrive_from(struct traffic *traffic, const struct address *peer, uint64_t size, double at)
 {
 	char name[ADDRESS_TEXT];
+	arrivals_keep(&traffic->arrivals, peer, size, at);
 	note_opening(traffic, peer, at);
 	traffic_arrive(traffic, address_format(peer, name), at);
 }

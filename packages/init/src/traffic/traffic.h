@@ -8,6 +8,7 @@
 #define LAMEDUCK_TRAFFIC_H
 
 #include "../decision/drain.h"
+#include "arrivals.h"
 #include "connections.h"
 #include "listeners.h"
 #include "probes.h"
@@ -55,6 +56,7 @@ struct traffic {
 	struct listeners listeners;
 	struct connections connections;
 	struct probes probes;
+	struct arrivals arrivals;
 	struct talkers talkers;
 	struct unix_sockets unix_now, unix_before;
 
@@ -95,7 +97,7 @@ void traffic_begin(struct traffic *traffic, const struct traffic_settings *setti
 void traffic_end(struct traffic *traffic);
 
 /* One more connection of a sender known by address; `at` in ms. */
-void traffic_arrive_from(struct traffic *traffic, const struct address *peer, double at);
+void traffic_arrive_from(struct traffic *traffic, const struct address *peer, uint64_t size, double at);
 void traffic_arrive(struct traffic *traffic, const char *sender, double at);
 
 /* Cheap (about 30 us): counters and events. */

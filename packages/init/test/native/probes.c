@@ -13,7 +13,7 @@ int main(void)
 		if (!address_range_parse(peer, &range))
 			return 2;
 		uint64_t bytes = size[0] == '-' ? SIZE_UNKNOWN : strtoull(size, NULL, 10);
-		printf("%d\n", probes_note(&probes, &range.address, bytes, strtod(at, NULL)));
+		printf("%d\n", probes_note(&probes, &range.address, bytes, strtod(at, NULL)) != NO_PROBE);
 	}
 	return 0;
 }

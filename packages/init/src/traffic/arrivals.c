@@ -1,0 +1,29 @@
+#include "arrivals.h"
+
+#include "talk.h"
+#include "traffic.h"
+
+void arrivals_keep(struct arrivals *arrivals, const struct address *peer, uint64_t size, double at)
+{
+	arrivals->kept[arrivals->count++ % MOST_KEPT_ARRIVALS] =
+		(struct kept_arrival){ .peer = *peer, .at = at, .size = size };
+}
+
+void take_back_probes(struct traffic *traffic, const struct address *peer)
+{
+	const struct arrivals *arrivals = &traffic->arrivals;
+	char name[ADDRESS_TEXT];
+	address_format(peer, name);
+	drain_forget(traffic->drain, name);
+	forget_openings(traffic, peer);
+	size_t kept = arrivals->count < MOST_KEPT_ARRIVALS ? arrivals->count : MOST_KEPT_ARRIVALS;
+	for (size_t age = kept; age-- > 0;) {
+		const struct kept_arrival *arrival =
+			&arrivals->kept[(arrivals->count - 1 - age) % MOST_KEPT_ARRIVALS];
+		if (!address_equal(&arrival->peer, peer) ||
+		    probes_explain(&traffic->probes, peer, arrival->size, arrival->at))
+			continue;
+		note_opening(traffic, peer, arrival->at);
+		drain_recall(traffic->drain, name, arrival->at);
+	}
+}

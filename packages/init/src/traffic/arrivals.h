@@ -1,0 +1,29 @@
+/* The latest connections that were taken for traffic, so that those that turn out to be probes can be taken back. */
+#ifndef LAMEDUCK_ARRIVALS_H
+#define LAMEDUCK_ARRIVALS_H
+
+#include "../kernel/address.h"
+
+#include <stddef.h>
+
+enum { MOST_KEPT_ARRIVALS = 1024 };
+
+struct kept_arrival {
+	struct address peer;
+	double at; /* ms */
+	uint64_t size; /* bytes that it brought, or SIZE_UNKNOWN */
+};
+
+struct arrivals {
+	struct kept_arrival kept[MOST_KEPT_ARRIVALS]; /* a ring */
+	size_t count; /* of all ever kept */
+};
+
+struct traffic;
+
+void arrivals_keep(struct arrivals *arrivals, const struct address *peer, uint64_t size, double at);
+
+/* Some of what `peer` opened has turned out to be probes: it is judged anew by the others. */
+void take_back_probes(struct traffic *traffic, const struct address *peer);
+
+#endif
