@@ -1,5 +1,12 @@
+/**
+ * Rollouts and faults on a real cluster under load, by route, scenario and remedy:
+ *
+ *     npm run matrix -- --routes cluster-ip,haproxy --scenarios rollout --remedies adaptive,init --times 15
+ *
+ * brings a cluster up and takes it down again; --attach uses the one of `npm run cluster:up`, --existing one of yours. Each row is kept in
+ * matrix/results; `npm run matrix:table` makes the tables of docs/cluster.md from them.
+ */
 import { writeFile } from "node:fs/promises";
-import { parseArgs } from "node:util";
 import { Cluster, ClusterError, requireInit, type ProxyMode } from "../cluster/index.ts";
 import { clusterConnection, defaultImage } from "@lameduck/rollout";
 import { runOnExisting } from "./existing/run.ts";
@@ -8,10 +15,11 @@ import { clusterRemedy } from "./remedies.ts";
 import { routes, type RouteName } from "./routes.ts";
 import { runScenario } from "./run.ts";
 import { scenarios } from "./scenarios.ts";
+import { commandLine } from "../../scripts/command-line.ts";
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-const { values } = parseArgs({
+const { values } = commandLine(import.meta.url, {
   options: {
     routes: { type: "string", default: "cluster-ip" },
     scenarios: { type: "string", default: "rollout" },

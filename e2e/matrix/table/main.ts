@@ -4,15 +4,15 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { readRows } from "../kept.ts";
 import { inPage } from "./page.ts";
 import { markdown } from "./markdown.ts";
 import { readRecorded, record } from "./recorded.ts";
+import { commandLine } from "../../../scripts/command-line.ts";
 
 const page = join(import.meta.dirname, "..", "..", "..", "docs", "cluster.md");
 
-const { values } = parseArgs({
+const { values } = commandLine(import.meta.url, {
   options: {
     record: { type: "boolean", default: false },
     write: { type: "boolean", default: false },

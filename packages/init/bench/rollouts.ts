@@ -8,13 +8,13 @@
  *     --rps 1000       --replicas 4        --table   only print        --write    put the table into docs/init.md
  */
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { enterStage, insideStage, parsePropagation, runLab, type LabSettings } from "@lameduck/rollout";
 import { cells, launchers, workloadOf, type Cell } from "./rollouts/cells.ts";
 import { isWhole, keep, read, type Kept } from "./rollouts/kept.ts";
 import { tableOf, writeToDocs } from "./rollouts/table.ts";
+import { commandLine } from "../../../scripts/command-line.ts";
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = commandLine(import.meta.url, {
   allowPositionals: true,
   options: {
     rollouts: { type: "string", default: "13" },

@@ -1,6 +1,5 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { parseArgs } from "node:util";
 
 import { Client } from "undici";
 
@@ -13,13 +12,14 @@ import type { LoadSender, SenderContext } from "../src/load/sender.ts";
 import { random } from "../src/model/random.ts";
 import { L4Sender } from "../src/senders/deciding/l4.ts";
 import { summary } from "./summary.ts";
+import { commandLine } from "../../../scripts/command-line.ts";
 
 /**
  * Which client the generator should use: bare sockets (ours) against undici's Client, one connection each, the same engine, schedule and
  * server: `node packages/rollout/bench/clients.ts --rates 5000,10000,15000 --seconds 5 --runs 3`. Prints min / median / max of the lateness'
  * 99th percentile and of the CPU time a request takes, for pooled connections and for one connection a request.
  */
-const { values } = parseArgs({
+const { values } = commandLine(import.meta.url, {
   options: {
     rates: { type: "string", default: "5000,10000,15000" },
     fresh: { type: "string", default: "2000,3000" },

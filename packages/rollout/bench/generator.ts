@@ -1,16 +1,16 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { parseArgs } from "node:util";
 
 import { runClock } from "../src/model/clock.ts";
 import { presets, startFleet, type SenderSpec } from "../src/senders/index.ts";
 import { summary } from "./summary.ts";
+import { commandLine } from "../../../scripts/command-line.ts";
 
 /**
  * How fast one generator is, alone against the cheapest server: `node packages/rollout/bench/generator.ts --rate 15000 --seconds 8 --runs 3
  * --pooled 1 --kind l4`. Prints one line a run, then min / median / max.
  */
-const { values } = parseArgs({
+const { values } = commandLine(import.meta.url, {
   options: {
     rate: { type: "string", default: "15000" },
     seconds: { type: "string", default: "8" },

@@ -1,16 +1,16 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { parseArgs } from "node:util";
 
 import { runClock } from "../src/model/clock.ts";
 import { presets, startFleet, type SenderSpec } from "../src/senders/index.ts";
 import { summary } from "./summary.ts";
+import { commandLine } from "../../../scripts/command-line.ts";
 
 /**
  * How much goes through all of it on this machine: generator, senders and ordinary Node servers together: `node
  * packages/rollout/bench/stage.ts --rate 3000 --senders l4,l4,client,l7 --pods 4 --seconds 8 --runs 3`. Prints min / median / max.
  */
-const { values } = parseArgs({
+const { values } = commandLine(import.meta.url, {
   options: {
     rate: { type: "string", default: "3000" },
     senders: { type: "string", default: "l4,l4,client,l7" },

@@ -1,15 +1,15 @@
-import { parseArgs } from "node:util";
 import { compareCluster } from "./compare/cluster.ts";
 import { compareLab } from "./compare/lab.ts";
 import { compareRollouts } from "./compare/rollouts.ts";
 import { tableOf, type Compared } from "./compare/table.ts";
+import { commandLine } from "../../../scripts/command-line.ts";
 
 /**
  * Reality beside the model at the same parameters: runs of the lab's local stage, made now (some five minutes), and the recorded ones of a real
  * cluster. Prints tables; exits with 1 if anything disagrees. --only lab or --only cluster does one of them,
  * --propagation mesh only that part of the lab's, --results FOLDER keeps the lab's results there and uses those that are.
  */
-const { values } = parseArgs({
+const { values } = commandLine(import.meta.url, {
   options: { only: { type: "string" }, propagation: { type: "string" }, results: { type: "string" } },
 });
 const say = (line: string): boolean => process.stderr.write(`${line}\n`);

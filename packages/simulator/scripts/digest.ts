@@ -1,13 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 import { account, type RunRecording } from "@lameduck/rollout";
 import { digestOf, writeDigest } from "./compare/digest.ts";
+import { commandLine } from "../../../scripts/command-line.ts";
 
 /**
  * Of a whole recording of the matrix (e2e/README.md), tens of megabytes, keeps what a comparison needs.
  * Usage: digest.ts RECORDING --route cluster-ip --surge 25% --unavailable 25% --replicas 20 --output FILE
  */
-const { values, positionals } = parseArgs({
+const { values, positionals } = commandLine(import.meta.url, {
   allowPositionals: true,
   options: {
     route: { type: "string", default: "cluster-ip" },

@@ -1,17 +1,17 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 import { gridAxes, gridCells, heldOutAxes } from "../src/grid/cells.ts";
 import { playCell, type PlayedCell } from "../src/grid/play.ts";
 import { renderHeldOut } from "../src/grid/held-out.ts";
 import { playPrior, priorAxes, renderPrior } from "../src/grid/prior.ts";
 import { renderGrid } from "../src/grid/table.ts";
+import { commandLine } from "../../../scripts/command-line.ts";
 
 /**
  * Plays the grid and writes docs/grid.md, some ten minutes on one idle core. With --cache FILE it goes on where it was stopped; --only
  * PRESET,... plays a part, and several caches can be rendered together: --caches FILE,... --held-out does the same
  * for the cells that nothing was tuned on, a part of the same page; --prior for opponents of equal knowledge, another part.
  */
-const { values } = parseArgs({
+const { values } = commandLine(import.meta.url, {
   options: {
     terminations: { type: "string", default: "50" },
     seed: { type: "string", default: "1" },

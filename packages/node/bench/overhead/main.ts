@@ -11,11 +11,11 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { libraries as all } from "../libraries.mjs";
 import { keepAlive, target, type Mode, type Target } from "./load.ts";
+import { commandLine } from "../../../../scripts/command-line.ts";
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = commandLine(import.meta.url, {
   allowPositionals: true,
   options: {
     epochs: { type: "string", default: "5" },

@@ -9,7 +9,6 @@
  * of what is kept, `--write` puts it into docs/protocols.md.
  */
 import { readFile, writeFile } from "node:fs/promises";
-import { parseArgs } from "node:util";
 import { parseDuration } from "@lameduck/drain";
 import { enterStage, insideStage } from "@lameduck/rollout";
 import { format, resolveConfig } from "prettier";
@@ -17,8 +16,9 @@ import { allCells, type Cell } from "./cells.ts";
 import { keep, readKept } from "./kept.ts";
 import { intoPage, tableOf } from "./print.ts";
 import { measureInTurn } from "./turns.ts";
+import { commandLine } from "../../../../scripts/command-line.ts";
 
-const { values } = parseArgs({
+const { values } = commandLine(import.meta.url, {
   options: {
     protocols: { type: "string" },
     libraries: { type: "string" },
