@@ -329,6 +329,15 @@ test("proxy: what a sender cut itself is not the pod's doing", () => {
     causeOf(reset(4_995, { ...pooled, finished: 5_010 }), { podEvents: serving, senderEvents: reloaded }),
     "proxy",
   );
+  const leaving = [
+    ...senderEvents("node-1", { "web-1": [1_050] }),
+    { at: 5_000, sender: "node-1", type: "reloaded", until: 6_000 } as const,
+  ];
+  assert.equal(
+    causeOf(reset(5_100, { ...pooled, finished: 6_400 }), { podEvents: serving, senderEvents: leaving }),
+    "proxy",
+    "sent while the processes of before the reload were leaving, read later",
+  );
 });
 
 test("not proxy: a pod that ended while its sender reloaded", () => {

@@ -85,9 +85,9 @@ export function emptyAt(history: SenderHistory, at: number, slack: number) {
   return history.empty.find((span) => isWithin(span, at, slack));
 }
 
-/** The last of its reloads that a time belongs to. */
-export function reloadAt(history: SenderHistory, at: number, slack: number) {
-  return history.reloads.findLast((span) => isWithin(span, at, slack));
+/** The last of its reloads that one of the times belongs to. */
+export function reloadAt(history: SenderHistory, times: readonly number[], slack: number) {
+  return history.reloads.findLast((span) => times.some((at) => isWithin(span, at, slack)));
 }
 
 function isWithin({ from, to }: Span, at: number, slack: number): boolean {

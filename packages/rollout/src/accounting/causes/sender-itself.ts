@@ -1,4 +1,4 @@
-import { failedAt, near } from "../evidence.ts";
+import { failedAt, near, setOut } from "../evidence.ts";
 import { ago, seen, used } from "../phrases.ts";
 import { listenerAt, type PodLife } from "../pod-life.ts";
 import { reloadAt } from "../sender-history.ts";
@@ -17,7 +17,8 @@ export const senderItself: Rule = {
         ? `${seen(record)}: ${record.sender} severed ${count(severed.connections, "connection")} to ${severed.pod} as it let go of it`
         : `${seen(record)}: ${record.sender} itself ended the connection`;
     }
-    const reload = sender && reloadAt(sender, at, tolerance.observation);
+    // A request that it cut as it left is at times read late on a busy machine: when it set out counts as well.
+    const reload = sender && reloadAt(sender, [at, setOut(record)], tolerance.observation);
     // A reload is to blame only where nothing happened to the pod meanwhile.
     if (reload === undefined || (life && wasClosing(life, at))) return undefined;
     if (symptom !== "reset" && symptom !== "truncated") return undefined;
