@@ -39,7 +39,7 @@ describe("probes", { skip }, () => {
   test("of a node that sends traffic and probes from one address only the traffic counts", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s"]);
-    const traffic = sender(network, 1, { every: 300, for: 5_000 });
+    const traffic = sender(network, 1, { every: 200, for: 5_000 });
     const prober = sender(network, 1, { every: 1_000, for: 40_000, patient: true });
     for (const each of [traffic, prober]) each.process.stdin?.write("go\n");
     terminate(server);

@@ -113,6 +113,30 @@ test(
   },
 );
 
+test(
+  "a prober known from before the hold is known by its size with its third probe, though the first came late",
+  { skip },
+  () => {
+    const before = every(1_000, 20, 0, 10).filter((_, index) => index % 4 !== 0);
+    const live = [20_250, 21_000, 22_000, 23_004, 24_380, 25_000, 26_001].map((at) => ({
+      peer: node,
+      at,
+      size: 111,
+    }));
+    const answers = taken([...before, ...live]).slice(before.length);
+    assert.deepEqual(answers.slice(3), [true, true, true, true], answers.join());
+  },
+);
+
+test("late as they are, evenly spaced connections of one size are probes", { skip }, () => {
+  const probes = [0, 1_300, 2_000, 3_000, 4_350, 5_000, 6_000, 7_000].map((at) => ({
+    peer: node,
+    at,
+    size: 111,
+  }));
+  assert.deepEqual(taken(probes).slice(-2), [true, true]);
+});
+
 test("traffic from an address that also probes stays traffic", { skip }, () => {
   const probes = every(10_000, 7);
   const answers = taken([...probes, { peer: node, at: 64_000 }, { peer: node, at: 67_000 }]);

@@ -12,8 +12,10 @@ const warnings = ["-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"];
  * pad to pages of 4 KiB.
  */
 export const releaseFlags: readonly string[] = (
-  "-Os -flto -fno-caller-saves -static -fno-pie -no-pie -s -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections " +
-  "-Wl,--gc-sections -Wl,-z,noseparate-code -Wl,-z,norelro -Wl,-z,common-page-size=64 -Wl,--build-id=none"
+  "-Os -fno-tree-dominator-opts -fno-inline-functions-called-once -fmerge-all-constants -fno-math-errno -fno-trapping-math " +
+  "-fno-jump-tables -fno-caller-saves -flto -static -fno-pie -no-pie -s -fno-asynchronous-unwind-tables -ffunction-sections " +
+  "-fdata-sections -Wl,--gc-sections -Wl,--sort-section=alignment -Wl,-z,noseparate-code -Wl,-z,norelro " +
+  "-Wl,-z,common-page-size=64 -Wl,--build-id=none"
 ).split(" ");
 
 /** All C files of the program. */

@@ -162,7 +162,7 @@ void environments_see_crowd(struct environments *environments, const struct crow
 }
 
 /* The mean loss if pictures that lose more than `bar` count for the most they may, the others for the least. */
-static double loss_above(const struct environments *environments, double bar)
+static struct verdict loss_above(const struct environments *environments, double bar)
 {
 	double logs[ENVIRONMENT_COUNT];
 	double highest = -INFINITY;
@@ -177,18 +177,7 @@ static double loss_above(const struct environments *environments, double bar)
 		sum += weight;
 		loss += weight * environments->losses[i];
 	}
-	return loss / sum;
-}
-
-static double evidence_of(const struct environments *environments)
-{
-	double highest = -INFINITY;
-	for (int i = 0; i < ENVIRONMENT_COUNT; i++)
-		highest = fmax(highest, environments->logs[i]);
-	double sum = 0;
-	for (int i = 0; i < ENVIRONMENT_COUNT; i++)
-		sum += exp(environments->logs[i] - highest);
-	return highest + logarithm(sum);
+	return (struct verdict){ loss / sum, highest + logarithm(sum) };
 }
 
 struct verdict environments_verdict(struct environments *environments)
@@ -197,14 +186,14 @@ struct verdict environments_verdict(struct environments *environments)
 		environments->logs[i] += logarithm(environments->products[i]);
 		environments->products[i] = 1;
 	}
-	double worst = loss_above(environments, -INFINITY);
+	struct verdict verdict = loss_above(environments, -INFINITY);
 	for (int round = 0; environments->crowded && round < ENVIRONMENT_COUNT; round++) {
-		double raised = loss_above(environments, worst);
-		if (!(raised > worst))
+		double raised = loss_above(environments, verdict.expected_loss).expected_loss;
+		if (!(raised > verdict.expected_loss))
 			break;
-		worst = raised;
+		verdict.expected_loss = raised;
 	}
-	return (struct verdict){ worst, evidence_of(environments) };
+	return verdict;
 }
 
 double loss_of_either(struct verdict first, double share, struct verdict second)

@@ -28,8 +28,8 @@ static void warn_of_host_network(const struct hold_settings *settings, const str
 {
 	if (is_host_network() && settings->traffic.ports.count == 0)
 		say(speaker, SAY_WARNING,
-		    "this is the host's network: name our ports with --port; without it only listeners of processes that can be "
-		    "seen from here are watched, and where there are none only the floor is held");
+		    "this is the host's network: name our ports with --port; without it only listeners of processes seen from "
+		    "here are watched, and without any only the floor is held");
 }
 
 void hold_warn(const struct hold_settings *settings, const struct speaker *speaker)

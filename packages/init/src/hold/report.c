@@ -56,6 +56,15 @@ static const char *reason_of(const struct hold *hold)
 	return stop_reason_names[hold->decision.stop ? hold->decision.reason : STOP_FORCED];
 }
 
+static void add_counts(struct text *text, const struct hold *hold, double now)
+{
+	const struct traffic *traffic = &hold->traffic;
+	add(text,
+	    ",\"connections\":%.0f,\"bytes\":%.0f,\"in_flight\":%.0f,\"open\":%zu,\"probes\":%.0f,\"expected_loss\":%.6g",
+	    traffic->connections_seen, traffic->bytes, traffic->in_flight, traffic->open, traffic->probes_seen,
+	    drain_expected_loss(&hold->drain, now));
+}
+
 static void fields_of_end(const struct hold *hold, char *buffer, size_t size, double now)
 {
 	const struct traffic *traffic = &hold->traffic;
@@ -64,10 +73,8 @@ static void fields_of_end(const struct hold *hold, char *buffer, size_t size, do
 	add(&text, "\"event\":\"hold-ended\",\"reason\":\"%s\"", reason_of(hold));
 	if (hold->ended_by)
 		add(&text, ",\"because\":\"%s\"", json_escape(hold->ended_by, escaped, sizeof escaped));
-	add(&text, ",\"hold_ms\":%.0f,\"connections\":%.0f,\"requests\":%.0f,\"bytes\":%.0f,\"in_flight\":%.0f",
-	    now - hold->began, traffic->connections_seen, hold->drain.requests, traffic->bytes, traffic->in_flight);
-	add(&text, ",\"open\":%zu,\"probes\":%.0f,\"expected_loss\":%.6g", traffic->open,
-	    traffic->probes_seen, drain_expected_loss(&hold->drain, now));
+	add(&text, ",\"hold_ms\":%.0f,\"requests\":%.0f", now - hold->began, hold->drain.requests);
+	add_counts(&text, hold, now);
 	if (!isnan(traffic->last_arrival))
 		add(&text, ",\"last_arrival_ms\":%.0f", traffic->last_arrival - hold->began);
 	if (!isnan(traffic->rate_before))
@@ -96,7 +103,7 @@ void report_end(const struct hold *hold, const char *and_then, double now)
 		    format_duration(floor(now - traffic->last_arrival), duration, sizeof duration));
 	add(&text, ", %.0f in flight, %zu open; %s", traffic->in_flight, traffic->open, and_then);
 	if (!traffic->evidence)
-		add(&text, " (no evidence: neither /proc/net nor sock_diag tells of our ports, so only the floor was held)");
+		add(&text, " (no evidence: nothing tells of our ports, so only the floor was held)");
 	fields_of_end(hold, fields, sizeof fields, now);
 	say_with(hold->speaker, SAY_NOTE, fields, line);
 }
@@ -153,10 +160,8 @@ void report_now(const struct hold *hold, double now)
 	add(&text, "; sees ");
 	add_evidence(&text, traffic->evidence, ", ");
 	struct text field = { fields, sizeof fields };
-	add(&field,
-	    "\"event\":\"seen\",\"held_ms\":%.0f,\"connections\":%.0f,\"open\":%zu,\"in_flight\":%.0f,\"bytes\":%.0f,"
-	    "\"senders\":%zu,\"probes\":%.0f,\"expected_loss\":%.6g",
-	    now - hold->began, traffic->connections_seen, traffic->open, traffic->in_flight,
-	    traffic->bytes, hold->drain.senders.count, traffic->probes_seen, drain_expected_loss(&hold->drain, now));
+	add(&field, "\"event\":\"seen\",\"held_ms\":%.0f,\"senders\":%zu", now - hold->began,
+	    hold->drain.senders.count);
+	add_counts(&field, hold, now);
 	say_with(hold->speaker, SAY_NOTE, fields, line);
 }

@@ -54,7 +54,7 @@ static double learn_past(struct traffic *traffic, const struct baseline *baselin
 		probes_note(&traffic->probes, &history.past[i].peer, SIZE_UNKNOWN, history.past[i].at);
 	for (size_t i = 0; i < history.count; i++) {
 		const struct past_connection *past = &history.past[i];
-		if (probes_ignore(&traffic->probes, &past->peer) || probes_expect(&traffic->probes, &past->peer))
+		if (probes_ignore(&traffic->probes, &past->peer) || probes_expect(&traffic->probes, &past->peer, false))
 			continue;
 		char name[ADDRESS_TEXT];
 		arrivals_keep(&traffic->arrivals, &past->peer, SIZE_UNKNOWN, past->at);

@@ -77,12 +77,8 @@ static struct prober *room(struct probes *probes, double now)
 	return single;
 }
 
-/* Who is regular without regard to sizes is a prober whatever it asks for. */
-static struct prober *prober_of(struct probes *probes, const struct address *peer, uint64_t size, double at)
+static struct prober *find_or_add(struct probes *probes, const struct address *peer, uint64_t size, double at)
 {
-	struct prober *any = find(probes, peer, SIZE_UNKNOWN);
-	if (any && (any->period > 0 || size == SIZE_UNKNOWN))
-		return any;
 	struct prober *prober = find(probes, peer, size);
 	if (prober)
 		return prober;
@@ -141,24 +137,41 @@ static bool fits(const struct prober *prober, double period)
 	return repeated >= ENOUGH && missed * 4 <= repeated;
 }
 
-static void learn(struct prober *prober)
+/* Where all ask for just as much: evenly spaced, but for some that are late. By chance one in 10,000 is so. */
+static double even_period(const struct prober *prober)
+{
+	enum { GAPS = 5 };
+	if (prober->size == SIZE_UNKNOWN || kept(prober) <= GAPS)
+		return 0;
+	double period = (time_of(prober, 0) - time_of(prober, GAPS)) / GAPS;
+	size_t exact = 0;
+	for (size_t age = 0; age < GAPS; age++) {
+		double off = fabs(time_of(prober, age) - time_of(prober, age + 1) - period);
+		if (off > period / 2)
+			return 0;
+		exact += off <= tolerance_of(period);
+	}
+	return exact * 2 > GAPS && period >= shortest_period && period <= longest_period ? period : 0;
+}
+
+static double period_of(const struct prober *prober)
 {
 	size_t count = kept(prober);
-	prober->period = 0;
-	if (count <= ENOUGH)
-		return;
-	double latest = time_of(prober, 0);
-	for (size_t age = 1; age < count; age++) {
-		double period = latest - time_of(prober, age);
+	for (size_t age = 1; age < count && count > ENOUGH; age++) {
+		double period = time_of(prober, 0) - time_of(prober, age);
 		if (period > longest_period)
-			return;
+			break;
 		if (period >= shortest_period && in_one_period(prober, period) <= MOST_PER_PERIOD &&
-		    fits(prober, period)) {
-			prober->period = period;
-			prober->per_period = in_one_period(prober, period);
-			return;
-		}
+		    fits(prober, period))
+			return period;
 	}
+	return even_period(prober);
+}
+
+static void learn(struct prober *prober, double period)
+{
+	prober->period = period;
+	prober->per_period = in_one_period(prober, period);
 }
 
 /*
@@ -172,16 +185,52 @@ static bool as_many_as_before(const struct prober *prober)
 	       in_one_period(prober, PERIODS * prober->period) <= PERIODS * prober->per_period + 1;
 }
 
+static bool expects(const struct prober *prober, double at)
+{
+	return prober->period > 0 && has_predecessor(prober, at, prober->period, prober->period);
+}
+
+static void note_time(struct prober *prober, double at)
+{
+	prober->times[prober->count++ % MOST_TIMES] = at;
+}
+
+/* The address is known for a prober by connections of which nobody knows the size: three that came so, with none of that size between, tell it. */
+static bool comes_as(const struct prober *prober, double period)
+{
+	for (size_t age = 0; age < 2; age++)
+		if (kept(prober) < 3 ||
+		    fabs(time_of(prober, age) - time_of(prober, age + 1) - period) > tolerance_of(period))
+			return false;
+	return true;
+}
+
+bool probes_expect(const struct probes *probes, const struct address *peer, bool by_size)
+{
+	for (size_t i = 0; i < probes->count; i++)
+		if (probes->probers[i].period > 0 && !(by_size && probes->probers[i].size == SIZE_UNKNOWN) &&
+		    address_equal(&probes->probers[i].peer, peer))
+			return true;
+	return false;
+}
+
 enum noted probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at)
 {
-	struct prober *prober = prober_of(probes, peer, size, at);
+	struct prober *any = find_or_add(probes, peer, SIZE_UNKNOWN, at);
+	struct prober *prober = find_or_add(probes, peer, size, at);
 	if (!prober)
 		return NO_PROBE;
-	bool expected = prober->period > 0 && has_predecessor(prober, at, prober->period, prober->period);
-	prober->times[prober->count++ % MOST_TIMES] = at;
+	bool of_any = any && any != prober && expects(any, at);
+	bool expected = expects(prober, at);
+	if (of_any)
+		note_time(any, at);
+	note_time(prober, at);
 	if (prober->period == 0) {
-		learn(prober);
-		return prober->period > 0 ? FIRST_KNOWN_PROBE : NO_PROBE;
+		bool alike = any && any->period > 0 && comes_as(prober, any->period);
+		learn(prober, alike ? any->period : period_of(prober));
+		if (prober->period > 0)
+			return FIRST_KNOWN_PROBE;
+		return of_any && !probes_expect(probes, peer, true) ? A_PROBE : NO_PROBE;
 	}
 	if (expected || as_many_as_before(prober))
 		return A_PROBE;
@@ -201,17 +250,20 @@ bool probes_explain(const struct probes *probes, const struct address *peer, uin
 			return true;
 		/* How large it was nobody knows: it came as many periods before one of the others. */
 		double periods = (time_of(prober, 0) - at) / prober->period;
-		double off = fabs(periods - round(periods)) * prober->period;
+		double off = fabs(periods - floor(periods + 0.5)) * prober->period;
 		if (size == SIZE_UNKNOWN && off <= tolerance_of(prober->period))
 			return true;
 	}
 	return false;
 }
 
-bool probes_expect(const struct probes *probes, const struct address *peer)
+double probes_in(const struct probes *probes, const struct address *peer, double span)
 {
-	for (size_t i = 0; i < probes->count; i++)
-		if (probes->probers[i].period > 0 && address_equal(&probes->probers[i].peer, peer))
-			return true;
-	return false;
+	double count = 0;
+	for (size_t i = 0; i < probes->count; i++) {
+		const struct prober *prober = &probes->probers[i];
+		if (prober->period > 0 && address_equal(&prober->peer, peer))
+			count = fmax(count, prober->per_period * (span / prober->period + 1));
+	}
+	return count;
 }

@@ -47,7 +47,10 @@ enum noted probes_note(struct probes *probes, const struct address *peer, uint64
 /* Whether a connection of before is one of those that have turned out to be probes with a latest one of `size` at `at`. */
 bool probes_explain(const struct probes *probes, const struct address *peer, uint64_t size, double at);
 
-/* Whether `peer` is known to be a prober. */
-bool probes_expect(const struct probes *probes, const struct address *peer);
+/* How many probes of `peer` there may have been in so many ms. */
+double probes_in(const struct probes *probes, const struct address *peer, double span);
+
+/* Whether `peer` is known to be a prober; `by_size`: by one number of bytes. */
+bool probes_expect(const struct probes *probes, const struct address *peer, bool by_size);
 
 #endif

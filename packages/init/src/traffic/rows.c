@@ -33,7 +33,7 @@ static bool is_probe(struct traffic *traffic, const struct tcp_row *row, double 
  */
 static void decide(struct traffic *traffic, const struct tcp_row *row, struct connection *connection, double now)
 {
-	bool prober = probes_expect(&traffic->probes, &row->peer);
+	bool prober = probes_expect(&traffic->probes, &row->peer, false);
 	bool may_be_probe = prober ? row->bytes_received < small : row->bytes_received == 0;
 	double since = connection->undecided_since;
 	if (may_be_probe && now < since + longest_probe && traffic->evidence & EVIDENCE_EVENTS) {

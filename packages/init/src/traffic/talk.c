@@ -110,14 +110,19 @@ static double mean_gap(const struct talker *talker)
 	return (talker->last_opened - talker->first_opened) / (talker->opened - 1);
 }
 
-static bool opens_steadily(const struct traffic *traffic, const struct talker *talker, double now)
+static bool opens_evenly(const struct talker *talker)
 {
 	if (talker->opened < steady_count || talker->last_opened - talker->first_opened < steady_time)
 		return false;
 	double mean = mean_gap(talker);
+	return talker->squares <= steady_squares * mean * mean * (talker->opened - 1);
+}
+
+static bool opens_often(const struct traffic *traffic, const struct talker *talker, double now)
+{
+	double mean = mean_gap(talker);
 	double said = talker->said * mean / fmax(1, now - traffic->began);
-	bool often = mean <= steady_mean_gap || said <= most_said_to_one_opened;
-	return often && talker->squares <= steady_squares * mean * mean * (talker->opened - 1);
+	return opens_evenly(talker) && (mean <= steady_mean_gap || said <= most_said_to_one_opened);
 }
 
 static bool has_stopped_opening(const struct traffic *traffic, const struct talker *talker, double now)
@@ -132,16 +137,16 @@ static bool will_last(const struct traffic *traffic, const struct talker *talker
 	double talking = now - talker->talking_since;
 	if (traffic->settings->wait_for_streams)
 		return false;
-	if (!opens_steadily(traffic, talker, now))
-		return talking >= long_wait(traffic);
-	return talking >= lasting_talk || has_stopped_opening(traffic, talker, now);
+	if (opens_evenly(talker) && has_stopped_opening(traffic, talker, now))
+		return true;
+	return talking >= (opens_often(traffic, talker, now) ? lasting_talk : long_wait(traffic));
 }
 
 static void weigh(struct traffic *traffic, struct talker *talker, double now)
 {
 	if (talker->segments == 0) {
 		/* A pool rests at times. Who only uses connections that there are gets its time once, however often it pauses. */
-		if (opens_steadily(traffic, talker, now))
+		if (opens_often(traffic, talker, now))
 			talker->talking_since = NAN;
 		return;
 	}
@@ -159,7 +164,7 @@ static void weigh(struct traffic *traffic, struct talker *talker, double now)
 	char name[ADDRESS_TEXT];
 	address_format(&talker->peer, name);
 	double latest = fmin(now, fmax(talker->latest, since));
-	if (opens_steadily(traffic, talker, now)) {
+	if (opens_often(traffic, talker, now)) {
 		/* That they are told of only for a while would look as if they fell silent. */
 		traffic_observe(traffic, SEEN_OTHER_REQUEST, latest, name, 0);
 		return;

@@ -45,6 +45,8 @@ enum evidence {
 	EVIDENCE_EVENTS = 8,	/* connections that end */
 };
 
+enum { MOST_UNKNOWN = 64 };
+
 struct traffic {
 	const struct traffic_settings *settings;
 	struct drain *drain;
@@ -66,6 +68,8 @@ struct traffic {
 	double retries_until; /* ms: clients that were turned away come back before */
 	double undecided_until; /* ms: what connections are that were open for less than a moment is not known before */
 	double unnamed; /* of them, neither named by an event nor by a dump so far */
+	double unknown[MOST_UNKNOWN]; /* when those came that were told of without a name, a ring */
+	size_t unknown_count;
 	bool missed_events;
 	struct before before;
 	double ignored; /* connections of ignored peers that have ended since the hold began */

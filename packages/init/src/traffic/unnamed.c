@@ -6,8 +6,9 @@
  * The kernel sends the event of a connection's end from a queue, and the counter, the events and the dump are three looks at three
  * moments. What was counted so long ago has been named by now, or has left no trace.
  */
-static const double settling = 250;
+static const double settling = 1000;
 enum { MOST_ARRIVALS = 64 };
+static const char nobody[] = "unknown";
 
 double traffic_settles_at(const struct traffic *traffic)
 {
@@ -15,16 +16,39 @@ double traffic_settles_at(const struct traffic *traffic)
 	return fmax(fmax(traffic->undecided_until, traffic->retries_until), named);
 }
 
+static void tell_unnamed(struct traffic *traffic)
+{
+	double count = fmin(traffic->unnamed, MOST_ARRIVALS);
+	double since = fmin(traffic->dumped, traffic->last_opened);
+	for (double i = 1; i <= count; i++) {
+		double at = since + (traffic->last_opened - since) * i / count;
+		traffic->unknown[traffic->unknown_count++ % MOST_UNKNOWN] = at;
+		traffic_arrive(traffic, nobody, at);
+	}
+	traffic->unnamed = 0;
+}
+
+/* On a busy machine the name comes later than that: then the latest of those told are taken back, as each has been counted by its name. */
+static void take_back_named(struct traffic *traffic)
+{
+	double named = fmin(-traffic->unnamed, traffic->unknown_count);
+	if (named <= 0)
+		return;
+	traffic->unnamed += named;
+	traffic->unknown_count -= (size_t)named;
+	drain_forget(traffic->drain, nobody);
+	size_t kept = traffic->unknown_count < MOST_UNKNOWN ? traffic->unknown_count : MOST_UNKNOWN;
+	for (size_t age = kept; age-- > 0;)
+		drain_recall(traffic->drain, nobody, traffic->unknown[(traffic->unknown_count - 1 - age) % MOST_UNKNOWN]);
+}
+
 void weigh_unnamed(struct traffic *traffic, double now)
 {
+	take_back_named(traffic);
 	bool with_events = traffic->evidence & EVIDENCE_EVENTS && !traffic->missed_events;
 	bool may_be_named = now - traffic->last_opened < settling && (with_events || traffic->unnamed < 0);
 	if (may_be_named)
 		return;
 	traffic->missed_events = false;
-	double count = fmin(traffic->unnamed, MOST_ARRIVALS);
-	double since = fmin(traffic->dumped, traffic->last_opened);
-	for (double i = 1; i <= count; i++)
-		traffic_arrive(traffic, "unknown", since + (traffic->last_opened - since) * i / count);
-	traffic->unnamed = 0;
+	tell_unnamed(traffic);
 }
