@@ -196,11 +196,11 @@ test("without a free file descriptor: not sent", { skip: !linux && "needs Linux'
   assert.ok(notSent.length > 5 && notSent.every((record) => record.error === "EMFILE"));
 });
 
-const namespaces = linux && spawnSync("unshare", ["-Urn", "true"]).status === 0;
+const namespaces = linux && spawnSync("unshare", ["-Urn", "ip", "link"]).status === 0;
 
 test(
   "no route, and a wire that swallows everything: unreachable",
-  { skip: !namespaces && "needs user namespaces" },
+  { skip: !namespaces && "needs user namespaces and ip" },
   () => {
     const script = fileURLToPath(new URL("fixtures/unreachable.ts", import.meta.url));
     const text = execFileSync(

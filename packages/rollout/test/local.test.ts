@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { connect, type AddressInfo } from "node:net";
 import { suite, test } from "node:test";
@@ -8,6 +9,7 @@ import { closesAtTerm, ignoresTerm, node, observe, stageNetwork, workload } from
 const network = await stageNetwork(import.meta.filename);
 if (network) {
   const limit = { timeout: 60_000 };
+  const withPython = { ...limit, skip: spawnSync("python3", ["--version"]).status !== 0 && "needs python3" };
   const names = (pods: readonly { readonly name: string }[]): string[] =>
     pods.map(({ name }) => name).toSorted();
 
@@ -176,9 +178,12 @@ if (network) {
       assert.equal(seen, one);
     });
 
-    test("software that is not Node: python3 -m http.server, from a manifest", limit, async (context) => {
-      const made = readManifest(
-        `kind: Deployment
+    test(
+      "software that is not Node: python3 -m http.server, from a manifest",
+      withPython,
+      async (context) => {
+        const made = readManifest(
+          `kind: Deployment
 metadata: { name: files }
 spec:
   replicas: 2
@@ -194,13 +199,14 @@ spec:
           ports: [{ containerPort: 8000 }]
           readinessProbe: { httpGet: { port: 8000, path: / }, periodSeconds: 1 }
 `,
-        "files.yaml",
-      );
-      const observed = observe(context, network, made);
-      await observed.stage.ready();
-      await observed.stage.rollout();
-      assert.deepEqual(names(observed.stage.pods), ["files-3", "files-4"]);
-    });
+          "files.yaml",
+        );
+        const observed = observe(context, network, made);
+        await observed.stage.ready();
+        await observed.stage.rollout();
+        assert.deepEqual(names(observed.stage.pods), ["files-3", "files-4"]);
+      },
+    );
 
     if (network.kind !== "shared loopback") {
       test("a container cannot take away the machine's devices", limit, async (context) => {
@@ -210,25 +216,24 @@ spec:
         assert.ok(statSync("/dev/null").isCharacterDevice());
       });
     } else {
-      test(
-        "a hard-coded port of a Node program is moved; another program's collides, with a code",
-        limit,
-        async (context) => {
-          const fixed = `require("node:http").createServer((_, response) => response.end("here")).listen(8080, "0.0.0.0");`;
-          const moved = observe(context, network, workload([process.execPath, "-e", fixed], { replicas: 2 }));
-          await moved.stage.ready();
-          for (const { address, port } of moved.endpoints.values())
-            assert.equal(await (await fetch(`http://${address}:${port}/`)).text(), "here");
-          const stubborn = ["python3", "-m", "http.server", "18080"];
-          const made = workload(stubborn, {
-            replicas: 2,
-            container: { ports: [{ port: 18_080 }] },
-            pod: { port: 18_080 },
-          });
-          const collides = observe(context, network, made);
-          await assert.rejects(collides.stage.ready(), { code: "LAMEDUCK_PORT_COLLISION" });
-        },
-      );
+      test("a hard-coded port of a Node program is moved", limit, async (context) => {
+        const fixed = `require("node:http").createServer((_, response) => response.end("here")).listen(8080, "0.0.0.0");`;
+        const moved = observe(context, network, workload([process.execPath, "-e", fixed], { replicas: 2 }));
+        await moved.stage.ready();
+        for (const { address, port } of moved.endpoints.values())
+          assert.equal(await (await fetch(`http://${address}:${port}/`)).text(), "here");
+      });
+
+      test("a hard-coded port of another program collides, with a code", withPython, async (context) => {
+        const stubborn = ["python3", "-m", "http.server", "18080"];
+        const made = workload(stubborn, {
+          replicas: 2,
+          container: { ports: [{ port: 18_080 }] },
+          pod: { port: 18_080 },
+        });
+        const collides = observe(context, network, made);
+        await assert.rejects(collides.stage.ready(), { code: "LAMEDUCK_PORT_COLLISION" });
+      });
     }
 
     test("a stage that is aborted says no more and takes everything away", limit, async (context) => {
