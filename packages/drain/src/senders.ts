@@ -153,13 +153,13 @@ export class SenderTable {
     }
     if (seenOnce === 0) return;
     const habit = new LearntHabit(1, deletedAt - this.#watchingFrom, 0);
-    yield { ...alike(new LearntSender(habit, 0, undefined)), count: seenOnce, alike: asManyNotSeen };
+    yield { ...sameInBoth(new LearntSender(habit, 0, undefined)), count: seenOnce, alike: asManyNotSeen };
   }
 
   #seen(sender: Sender, deletedAt: number): Pick<Judged, "seen" | "atRest"> | undefined {
     // Silence before the deletion proves nothing about routing: it is part of the sender's habit.
     const last = Math.max(0, sender.last - deletedAt);
-    if (sender.rate !== undefined) return alike(new ToldSender(sender.rate, last));
+    if (sender.rate !== undefined) return sameInBoth(new ToldSender(sender.rate, last));
     const idleBefore = Math.max(0, deletedAt - sender.last);
     const { gaps, pool, recentGap } = sender;
     const longest = Math.max(sender.longestGap, sender.previousLongestGap);
@@ -171,7 +171,7 @@ export class SenderTable {
     const slowed = gaps >= fewestRecentGaps && last > 0 && recentGap * habit.rate > 1;
     const atRest = new LearntSender(habit, last, slowed ? recentGap : undefined);
     const requests = pool?.habit;
-    if (!pool || !requests) return alike(atRest);
+    if (!pool || !requests) return sameInBoth(atRest);
     return { seen: new PooledSender(atRest, requests, pool.last - deletedAt - last), atRest };
   }
 
@@ -227,7 +227,7 @@ const fewestRecentGaps = 4;
 /** Weight of the latest gap in the mean of recent ones: some 15 of them count. */
 const recency = 1 / 8;
 
-function alike(seen: Seen): Pick<Judged, "seen" | "atRest"> {
+function sameInBoth(seen: Seen): Pick<Judged, "seen" | "atRest"> {
   return { seen, atRest: seen };
 }
 
