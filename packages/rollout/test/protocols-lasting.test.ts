@@ -73,14 +73,14 @@ test("ws: an upgrade that is refused", async (t) => {
   assert.deepEqual(kindsOf(plain), { "wrong-body NOT_WEBSOCKET": plain.length });
 });
 
-/** An event every 20 ms to every subscriber. */
+/** An event every 60 ms to every subscriber: of 400 requests a second that each wait for one some twelve are under way at any moment. */
 async function eventSource(t: TestContext): Promise<{ port: number; open: Set<ServerResponse> }> {
   const open = new Set<ServerResponse>();
   const server = createServer((_request, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(": hello\n\n");
     open.add(response);
-    const timer = setInterval(() => response.write("id: 1\ndata: tick\n\n"), 20);
+    const timer = setInterval(() => response.write("id: 1\ndata: tick\n\n"), 60);
     response.on("close", () => {
       clearInterval(timer);
       open.delete(response);
