@@ -143,6 +143,16 @@ test("traffic from an address that also probes stays traffic", { skip }, () => {
   assert.deepEqual(answers.slice(-2), [false, false]);
 });
 
+test("a hundred senders that came once do not hide the prober, either", { skip }, () => {
+  const rare = Array.from({ length: 100 }, (_, sender) => ({
+    peer: `198.18.1.${sender + 1}`,
+    at: sender * 100,
+    size: 87,
+  }));
+  const probes = every(1_000, 8, 16_000).map((probe) => ({ ...probe, size: 131 }));
+  assert.deepEqual(taken([...rare, ...probes]).slice(-2), [true, true]);
+});
+
 test("a hundred busy senders do not hide the prober", { skip }, () => {
   const busy = Array.from({ length: 100 }, (_, sender) =>
     Array.from({ length: 300 }, (_, index) => ({ peer: `198.18.1.${sender + 1}`, at: index * 200 + sender })),

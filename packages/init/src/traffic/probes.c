@@ -216,7 +216,7 @@ bool probes_expect(const struct probes *probes, const struct address *peer, bool
 
 enum noted probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at)
 {
-	struct prober *any = find_or_add(probes, peer, SIZE_UNKNOWN, at);
+	struct prober *any = find(probes, peer, SIZE_UNKNOWN);
 	struct prober *prober = find_or_add(probes, peer, size, at);
 	if (!prober)
 		return NO_PROBE;

@@ -44,7 +44,7 @@ enum noted {
 /* Notes a small connection from `peer`, with the bytes that it brought, and tells what it is. */
 enum noted probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at);
 
-/* Whether a connection of before is one of those that have turned out to be probes with a latest one of `size` at `at`. */
+/* Whether a connection of before, which brought `size` bytes at `at`, was a probe by what is known now. */
 bool probes_explain(const struct probes *probes, const struct address *peer, uint64_t size, double at);
 
 /* How many probes of `peer` there may have been in so many ms. */
