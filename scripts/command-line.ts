@@ -10,7 +10,9 @@ export function commandLine<T extends ParseArgsConfig>(
   config: T,
 ): ReturnType<typeof parseArgs<T>> {
   if (process.argv.slice(2).some((argument) => argument === "--help" || argument === "-h")) {
-    process.stdout.write(`${firstComment(script)}\n\nOptions: ${optionsOf(config).join(" ")}\n`);
+    const options = optionsOf(config);
+    process.stdout.write(`${firstComment(script)}\n`);
+    if (options.length > 0) process.stdout.write(`\nOptions: ${options.join(" ")}\n`);
     process.exit(0);
   }
   try {

@@ -1,4 +1,8 @@
-import { parseArgs } from "node:util";
+/**
+ * Records on a real cluster what the kubelet and the controllers do, for tests to hold the lab against:
+ *
+ *     npm run conformance:record -- [SCENARIO ...]     all scenarios unless some are named
+ */
 import { Cluster } from "../cluster/index.ts";
 import { PodRecorder } from "./record-pod.ts";
 import { recordRollout, rolloutManifest } from "./record-rollout.ts";
@@ -6,6 +10,7 @@ import { writeRecording, type Observation } from "./recording.ts";
 import { RuntimeEvents } from "./runtime-events.ts";
 import { podManifest, type PodScenario } from "./scenario.ts";
 import { podScenarios, rolloutScenarios } from "./scenarios/index.ts";
+import { commandLine } from "../../scripts/command-line.ts";
 
 /** So many pods end at the same time: more, and the machine's two processors show in the times. */
 const together = 4;
@@ -60,5 +65,5 @@ async function versions(cluster: Cluster): Promise<{ kubernetes: string; contain
   return { kubernetes: kubeletVersion, containerd: containerRuntimeVersion.replace("containerd://", "") };
 }
 
-const { positionals } = parseArgs({ allowPositionals: true });
+const { positionals } = commandLine(import.meta.url, { allowPositionals: true });
 await record(new Set(positionals));

@@ -26,6 +26,7 @@ export function mustBeWritable(option: string, file: string | undefined): void {
   }
 }
 
-function messageOf(error: unknown): string {
+/** What went wrong, whatever was thrown. */
+export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -10,6 +10,24 @@ const byChance = 5;
 /** Requests so close together are one: a page's, not the habit of a sender that goes on. */
 const together = 50;
 
+/** Gaps between arrivals, and what they come to. */
+class Gaps {
+  count = 0;
+  #exposure = 0;
+  #longest = 0;
+
+  add(gap: number): void {
+    this.count++;
+    this.#exposure += gap;
+    this.#longest = Math.max(this.#longest, gap);
+  }
+
+  /** Where but a share of the arrivals counts. */
+  habit(share = 1): LearntHabit {
+    return new LearntHabit(this.count * share, this.#exposure, this.#longest / share);
+  }
+}
+
 /**
  * What a sender did since the hold began on connections of before, and after some of them were asked to close.
  *
@@ -21,17 +39,16 @@ export class Pool {
   /** Of the last request on a connection that was not asked, by the clock that stands still while nothing can be seen. */
   last = 0;
   #requests = 0;
-  /** When the latest of those that count as one began, and how many such there were but for the first. */
+  /** When the latest of those that count as one began, and the gaps between them. */
   #burstAt = 0;
-  #gaps = 0;
-  #exposure = 0;
-  #longestGap = 0;
+  readonly #gaps = new Gaps();
   /** Of those requests, how many came on connections that have since been asked: their silence is our doing. */
   #left = 0;
   #asked = 0;
   /** New connections since the first was asked; and their gaps since the latest was, for until then others are still used. */
   #cameBack = 0;
-  #back = { last: 0, gaps: 0, exposure: 0, longestGap: 0 };
+  #back = new Gaps();
+  #backAt = 0;
 
   request(seen: number, at: number): void {
     const first = this.#requests === 0;
@@ -40,15 +57,14 @@ export class Pool {
     if (first) this.#burstAt = at;
     const gap = at - this.#burstAt;
     if (gap < together) return;
-    this.#gaps++;
-    this.#exposure += gap;
-    this.#longestGap = Math.max(this.#longestGap, gap);
+    this.#gaps.add(gap);
     this.#burstAt = at;
   }
 
   /** A connection that made so many of the requests is asked to close. */
   asked(requests: number, at: number): void {
-    this.#back = { last: at, gaps: 0, exposure: 0, longestGap: 0 };
+    this.#back = new Gaps();
+    this.#backAt = at;
     this.#asked++;
     this.#left += requests;
   }
@@ -56,26 +72,20 @@ export class Pool {
   /** The sender made a new connection. */
   connection(at: number): void {
     if (this.#asked === 0) return;
-    const back = this.#back;
-    const gap = Math.max(0, at - back.last);
     this.#cameBack++;
-    back.gaps++;
-    back.exposure += gap;
-    back.longestGap = Math.max(back.longestGap, gap);
-    back.last = Math.max(back.last, at);
+    this.#back.add(Math.max(0, at - this.#backAt));
+    this.#backAt = Math.max(this.#backAt, at);
   }
 
   /** Of requests on connections that were not asked; undefined where too few are left to have one. */
   get habit(): LearntHabit | undefined {
     const kept = 1 - this.#left / this.#requests;
-    const gaps = this.#gaps * kept;
-    return gaps >= 1 ? new LearntHabit(gaps, this.#exposure, this.#longestGap / kept) : undefined;
+    return this.#gaps.count * kept >= 1 ? this.#gaps.habit(kept) : undefined;
   }
 
   /** Of new connections in the place of requests; undefined where they are no more than a balancer of connections brings. */
   get returning(): LearntHabit | undefined {
-    const { gaps, exposure, longestGap } = this.#back;
-    if (gaps < byChance || this.#cameBack < mostCameBack * this.#asked + byChance) return undefined;
-    return new LearntHabit(gaps, exposure, longestGap);
+    const enough = mostCameBack * this.#asked + byChance;
+    return this.#back.count >= byChance && this.#cameBack >= enough ? this.#back.habit() : undefined;
   }
 }

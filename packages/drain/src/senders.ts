@@ -34,11 +34,15 @@ interface Crowd {
   toldRate: number;
 }
 
-/** Senders of which the same was seen, and how many each of them stands for. */
-interface Judged {
+/** What was seen of a sender, read in two ways. */
+interface Readings {
   readonly seen: Seen;
   /** The same if requests on connections of before come and go by themselves, so that their silence says nothing. */
   readonly atRest: Seen;
+}
+
+/** Senders of which the same was seen, and how many each of them stands for. */
+interface Judged extends Readings {
   readonly count: number;
   readonly alike: number;
 }
@@ -121,7 +125,7 @@ export class SenderTable {
     // A silence that nobody watched is none.
     const deletedAt = Math.max(deleted, this.#watchingFrom);
     const judged = this.#judged(deletedAt);
-    const verdict = (reading: "seen" | "atRest"): Verdict => {
+    const verdict = (reading: keyof Readings): Verdict => {
       const environments = new Environments(convergence, prior, Math.max(0, now - deletedAt));
       for (const sender of judged) environments.see(sender[reading], sender.count, sender.alike);
       this.#addCrowd(environments, now, deletedAt);
@@ -156,7 +160,7 @@ export class SenderTable {
     yield { ...sameInBoth(new LearntSender(habit, 0, undefined)), count: seenOnce, alike: asManyNotSeen };
   }
 
-  #seen(sender: Sender, deletedAt: number): Pick<Judged, "seen" | "atRest"> | undefined {
+  #seen(sender: Sender, deletedAt: number): Readings | undefined {
     // Silence before the deletion proves nothing about routing: it is part of the sender's habit.
     const last = Math.max(0, sender.last - deletedAt);
     if (sender.rate !== undefined) return sameInBoth(new ToldSender(sender.rate, last));
@@ -227,7 +231,7 @@ const fewestRecentGaps = 4;
 /** Weight of the latest gap in the mean of recent ones: some 15 of them count. */
 const recency = 1 / 8;
 
-function sameInBoth(seen: Seen): Pick<Judged, "seen" | "atRest"> {
+function sameInBoth(seen: Seen): Readings {
   return { seen, atRest: seen };
 }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import { initProgram, nativeProgram, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
-import { pod, reportOf, sender, terminate } from "./pod.ts";
+import { go, pod, reportOf, sender, terminate } from "./pod.ts";
 import { Running, descendantsOf, endAll, withoutNamespaces } from "./running.ts";
 
 afterEach(endAll);
@@ -14,7 +14,7 @@ describe("ending", { skip }, () => {
     await using network = await Network.create();
     const server = await pod(network, ["--grace", "4s", "--reserve", "1s"]);
     const endless = sender(network, 1, { for: 60_000 });
-    endless.process.stdin?.write("go\n");
+    go(endless);
     terminate(server);
     await server.ended;
     const report = reportOf(server.stderr);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, test } from "node:test";
 import { initProgram, nativeProgram, sanitized, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
-import { pod, reportOf, resultOf, sender, serverFile, terminate } from "./pod.ts";
+import { go, pod, reportOf, resultOf, sender, serverFile, terminate } from "./pod.ts";
 import { Running, commandOf, descendantsOf, endAll, eventually, withoutNamespaces } from "./running.ts";
 
 afterEach(endAll);
@@ -18,7 +18,7 @@ describe("evidence", { skip }, () => {
     const senders = [1, 2, 3].map((index) =>
       sender(network, index, { every: 20, for: 1_500 + index * 1_000 }),
     );
-    for (const each of senders) each.process.stdin?.write("go\n");
+    go(...senders);
     terminate(server);
     for (const each of senders) assert.equal((await resultOf(each)).lost, 0);
     assert.equal((await server.ended).code, 0);
@@ -45,7 +45,7 @@ describe("evidence", { skip }, () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "0", "--convergence", "100ms"]);
     const slow = sender(network, 1, { every: 10_000, for: 100, delay: 3_000 });
-    slow.process.stdin?.write("go\n");
+    go(slow);
     await server.line("working");
     terminate(server);
     assert.equal((await resultOf(slow)).lost, 0);
@@ -66,7 +66,7 @@ describe("evidence", { skip }, () => {
     assert.ok(program);
     process.kill(program, "SIGSTOP");
     const crowd = [1, 2, 3].map((index) => sender(network, index, { every: 50, for: 50 }));
-    for (const each of crowd) each.process.stdin?.write("go\n");
+    go(...crowd);
     await eventually(() => network.overflows() > 0, "the accept queue is full");
     terminate(server);
     process.kill(program, "SIGCONT");
@@ -79,7 +79,7 @@ describe("evidence", { skip }, () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "500ms"]);
     const pooled = sender(network, 1, { every: 10, for: 4_000, pooled: true });
-    pooled.process.stdin?.write("go\n");
+    go(pooled);
     await new Promise((resolve) => setTimeout(resolve, 800));
     terminate(server);
     assert.equal((await resultOf(pooled)).lost, 0);
@@ -95,7 +95,7 @@ describe("evidence", { skip }, () => {
     // As behind one node: clients that connect anew, and clients that keep what they have, whatever the routing is.
     const fresh = sender(network, 1, { every: 20, for: 3_000 });
     const pool = sender(network, 1, { every: 25, for: 30_000, pooled: true });
-    for (const each of [fresh, pool]) each.process.stdin?.write("go\n");
+    go(fresh, pool);
     await server.line("served");
     terminate(server);
     assert.equal((await resultOf(fresh)).lost, 0);
@@ -111,7 +111,7 @@ describe("evidence", { skip }, () => {
     const server = await pod(network, ["--floor", "1s"]);
     const proxy = sender(network, 1, { every: 10, for: 4_000, pooled: true });
     const rare = sender(network, 1, { every: 1_500, for: 2_000 });
-    for (const each of [proxy, rare]) each.process.stdin?.write("go\n");
+    go(proxy, rare);
     await server.line("served");
     terminate(server);
     for (const each of [proxy, rare]) assert.equal((await resultOf(each)).lost, 0);
@@ -126,7 +126,7 @@ describe("evidence", { skip }, () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s"]);
     const senders = [1, 2, 3].map((index) => sender(network, index, { every: 8, for: 4_000 }));
-    for (const each of senders) each.process.stdin?.write("go\n");
+    go(...senders);
     terminate(server);
     let sent = 0;
     for (const each of senders) {
@@ -183,7 +183,7 @@ describe("evidence", { skip }, () => {
     const server = new Running(command, rest);
     await server.line("ready");
     const traffic = sender(network, 1, { every: 5, for: 1_000 });
-    traffic.process.stdin?.write("go\n");
+    go(traffic);
     server.kill("SIGTERM");
     assert.equal((await server.ended).code, 0);
     assert.ok(reportOf(server.stderr).hold_ms >= 500, server.stderr);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import { withoutCompiler } from "./compiled.ts";
 import { Network, senderAddress } from "./network.ts";
-import { pod, reportOf, resultOf, sender, terminate } from "./pod.ts";
+import { go, pod, reportOf, resultOf, sender, terminate } from "./pod.ts";
 import { endAll, withoutNamespaces } from "./running.ts";
 
 afterEach(endAll);
@@ -14,7 +14,7 @@ describe("probes", { skip }, () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s", "--ignore-peer", `${senderAddress(1)}/32`]);
     const prober = sender(network, 1, { every: 200, for: 20_000 });
-    prober.process.stdin?.write("go\n");
+    go(prober);
     await new Promise((resolve) => setTimeout(resolve, 500));
     terminate(server);
     await server.ended;
@@ -28,7 +28,7 @@ describe("probes", { skip }, () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s"]);
     const prober = sender(network, 1, { every: 1_000, for: 40_000, patient: true });
-    prober.process.stdin?.write("go\n");
+    go(prober);
     terminate(server);
     await server.ended;
     const report = reportOf(server.stderr);
@@ -41,7 +41,7 @@ describe("probes", { skip }, () => {
     const server = await pod(network, ["--floor", "1s"]);
     const traffic = sender(network, 1, { every: 200, for: 5_000 });
     const prober = sender(network, 1, { every: 1_000, for: 40_000, patient: true });
-    for (const each of [traffic, prober]) each.process.stdin?.write("go\n");
+    go(traffic, prober);
     terminate(server);
     assert.equal((await resultOf(traffic)).lost, 0);
     await server.ended;

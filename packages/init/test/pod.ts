@@ -77,6 +77,11 @@ export function sender(network: Network, index: number, orders: Record<string, u
   return new Running(command, rest, { stdio: ["pipe", "pipe", "inherit"] });
 }
 
+/** Lets senders begin. */
+export function go(...senders: readonly Running[]): void {
+  for (const each of senders) each.process.stdin?.write("go\n");
+}
+
 export async function resultOf(running: Running): Promise<{ sent: number; lost: number }> {
   await running.until(() => running.lines.some((line) => line.startsWith("done ")), "the sender is done");
   return JSON.parse(running.lines.at(-1)!.slice(5)) as { sent: number; lost: number };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { afterEach, before, describe, test } from "node:test";
 import { initProgram, nativeProgram, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
-import { reportOf, resultOf, sender, serverFile, type HoldReport } from "./pod.ts";
+import { go, reportOf, resultOf, sender, serverFile, type HoldReport } from "./pod.ts";
 import { Running, endAll, withoutNamespaces } from "./running.ts";
 
 afterEach(endAll);
@@ -40,7 +40,7 @@ describe("wait", { skip }, () => {
     await using network = await Network.create();
     await plainServer(network);
     const traffic = sender(network, 1, { every: 20, for: 3_000 });
-    traffic.process.stdin?.write("go\n");
+    go(traffic);
     await new Promise((resolve) => setTimeout(resolve, 500));
     const waiting = hook(network);
     assert.equal((await waiting.ended).code, 0);
@@ -65,7 +65,7 @@ describe("wait", { skip }, () => {
     const deaf = new Running(command, rest);
     await deaf.line("ready");
     const probing = sender(network, 1, { every: 300, for: 1_500 });
-    probing.process.stdin?.write("go\n");
+    go(probing);
     const waiting = hook(network, "--grace", "60s");
     assert.equal((await waiting.ended).code, 0);
     const report = reportOf(waiting.stderr);

@@ -2,6 +2,7 @@ import { chmodSync, copyFileSync } from "node:fs";
 import { Command, Option } from "commander";
 import { initBinary } from "@lameduck/init";
 import { CliError } from "../errors.ts";
+import { messageOf } from "../output.ts";
 
 /** `lameduck init`: the static binary, for an image or a ConfigMap. */
 export function init(): Command {
@@ -21,11 +22,7 @@ export function init(): Command {
         copyFileSync(path, output);
         chmodSync(output, 0o755);
       } catch (error) {
-        throw new CliError(
-          "LAMEDUCK_CANNOT_WRITE",
-          "--output",
-          error instanceof Error ? error.message : String(error),
-        );
+        throw new CliError("LAMEDUCK_CANNOT_WRITE", "--output", messageOf(error));
       }
     });
 }

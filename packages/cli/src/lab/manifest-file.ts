@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { readManifest, type Workload } from "@lameduck/rollout";
 import { CliError } from "../errors.ts";
+import { messageOf } from "../output.ts";
 
 /** The workload of a manifest; `-` is stdin. */
 export function readWorkload(file: string): Workload {
@@ -11,10 +12,6 @@ function read(file: string): string {
   try {
     return readFileSync(file === "-" ? 0 : file, "utf8");
   } catch (error) {
-    throw new CliError(
-      "LAMEDUCK_BAD_OPTION",
-      "--file",
-      error instanceof Error ? error.message : String(error),
-    );
+    throw new CliError("LAMEDUCK_BAD_OPTION", "--file", messageOf(error));
   }
 }
