@@ -20,7 +20,7 @@ describe("where less can be seen", { skip }, () => {
     const readOnly = after("mount -o remount,bind,ro / && ! touch /lameduck-was-here 2>/dev/null");
     const server = await podBehind(readOnly, network, []);
     const traffic = sender(network, 1, { every: 20, for: 2_500 });
-    go(traffic);
+    await go(traffic);
     terminate(server);
     assert.equal((await resultOf(traffic)).lost, 0);
     assert.equal((await server.ended).code, 0);
@@ -33,7 +33,7 @@ describe("where less can be seen", { skip }, () => {
     await using network = await Network.create();
     const server = await podBehind([helperProgram("without_netlink")], network, []);
     const traffic = sender(network, 1, { every: 20, for: 3_000 });
-    go(traffic);
+    await go(traffic);
     terminate(server);
     assert.equal((await resultOf(traffic)).lost, 0);
     await server.ended;
@@ -48,7 +48,7 @@ describe("where less can be seen", { skip }, () => {
     const flags = ["--floor", "1s", "--ignore-peer", `${senderAddress(1)}/32`];
     const server = await podBehind([helperProgram("without_netlink")], network, flags);
     const prober = sender(network, 1, { every: 200, for: 30_000, patient: true });
-    go(prober);
+    await go(prober);
     await server.line("served");
     terminate(server);
     await server.ended;
@@ -63,7 +63,7 @@ describe("where less can be seen", { skip }, () => {
     const blind = [helperProgram("without_netlink"), ...after("mount -t tmpfs none /proc")];
     const server = await podBehind(blind, network, ["--floor", "700ms"]);
     const traffic = sender(network, 1, { every: 50, for: 300 });
-    go(traffic);
+    await go(traffic);
     assert.equal((await resultOf(traffic)).lost, 0);
     // No /proc to find the init by: its parent is asked for, which has but one child.
     terminate(server);

@@ -14,7 +14,7 @@ describe("ending", { skip }, () => {
     await using network = await Network.create();
     const server = await pod(network, ["--grace", "4s", "--reserve", "1s"]);
     const endless = sender(network, 1, { for: 60_000 });
-    go(endless);
+    await go(endless);
     terminate(server);
     await server.ended;
     const report = reportOf(server.stderr);

@@ -18,7 +18,7 @@ describe("evidence", { skip }, () => {
     const senders = [1, 2, 3].map((index) =>
       sender(network, index, { every: 20, for: 1_500 + index * 1_000 }),
     );
-    go(...senders);
+    await go(...senders);
     terminate(server);
     for (const each of senders) assert.equal((await resultOf(each)).lost, 0);
     assert.equal((await server.ended).code, 0);
@@ -45,7 +45,7 @@ describe("evidence", { skip }, () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "0", "--convergence", "100ms"]);
     const slow = sender(network, 1, { every: 10_000, for: 100, delay: 3_000 });
-    go(slow);
+    await go(slow);
     await server.line("working");
     terminate(server);
     assert.equal((await resultOf(slow)).lost, 0);
@@ -66,7 +66,7 @@ describe("evidence", { skip }, () => {
     assert.ok(program);
     process.kill(program, "SIGSTOP");
     const crowd = [1, 2, 3].map((index) => sender(network, index, { every: 50, for: 50 }));
-    go(...crowd);
+    await go(...crowd);
     await eventually(() => network.overflows() > 0, "the accept queue is full");
     terminate(server);
     process.kill(program, "SIGCONT");
@@ -79,7 +79,7 @@ describe("evidence", { skip }, () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "500ms"]);
     const pooled = sender(network, 1, { every: 10, for: 4_000, pooled: true });
-    go(pooled);
+    await go(pooled);
     await new Promise((resolve) => setTimeout(resolve, 800));
     terminate(server);
     assert.equal((await resultOf(pooled)).lost, 0);
@@ -95,7 +95,7 @@ describe("evidence", { skip }, () => {
     // As behind one node: clients that connect anew, and clients that keep what they have, whatever the routing is.
     const fresh = sender(network, 1, { every: 20, for: 3_000 });
     const pool = sender(network, 1, { every: 25, for: 30_000, pooled: true });
-    go(fresh, pool);
+    await go(fresh, pool);
     await server.line("served");
     terminate(server);
     assert.equal((await resultOf(fresh)).lost, 0);
@@ -111,7 +111,7 @@ describe("evidence", { skip }, () => {
     const server = await pod(network, ["--floor", "1s"]);
     const proxy = sender(network, 1, { every: 10, for: 4_000, pooled: true });
     const rare = sender(network, 1, { every: 1_500, for: 2_000 });
-    go(proxy, rare);
+    await go(proxy, rare);
     await server.line("served");
     terminate(server);
     for (const each of [proxy, rare]) assert.equal((await resultOf(each)).lost, 0);
@@ -126,7 +126,7 @@ describe("evidence", { skip }, () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s"]);
     const senders = [1, 2, 3].map((index) => sender(network, index, { every: 8, for: 4_000 }));
-    go(...senders);
+    await go(...senders);
     terminate(server);
     let sent = 0;
     for (const each of senders) {
@@ -183,7 +183,7 @@ describe("evidence", { skip }, () => {
     const server = new Running(command, rest);
     await server.line("ready");
     const traffic = sender(network, 1, { every: 5, for: 1_000 });
-    go(traffic);
+    await go(traffic);
     server.kill("SIGTERM");
     assert.equal((await server.ended).code, 0);
     assert.ok(reportOf(server.stderr).hold_ms >= 500, server.stderr);

@@ -14,7 +14,7 @@ describe("probes", { skip }, () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s", "--ignore-peer", `${senderAddress(1)}/32`]);
     const prober = sender(network, 1, { every: 200, for: 20_000 });
-    go(prober);
+    await go(prober);
     await new Promise((resolve) => setTimeout(resolve, 500));
     terminate(server);
     await server.ended;
@@ -28,7 +28,7 @@ describe("probes", { skip }, () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s"]);
     const prober = sender(network, 1, { every: 1_000, for: 40_000, patient: true });
-    go(prober);
+    await go(prober);
     terminate(server);
     await server.ended;
     const report = reportOf(server.stderr);
@@ -41,7 +41,7 @@ describe("probes", { skip }, () => {
     const server = await pod(network, ["--floor", "1s"]);
     const traffic = sender(network, 1, { every: 200, for: 5_000 });
     const prober = sender(network, 1, { every: 1_000, for: 40_000, patient: true });
-    go(traffic, prober);
+    await go(traffic, prober);
     terminate(server);
     assert.equal((await resultOf(traffic)).lost, 0);
     await server.ended;

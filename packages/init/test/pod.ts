@@ -77,8 +77,9 @@ export function sender(network: Network, index: number, orders: Record<string, u
   return new Running(command, rest, { stdio: ["pipe", "pipe", "inherit"] });
 }
 
-/** Lets senders begin. */
-export function go(...senders: readonly Running[]): void {
+/** Lets senders begin, all at once: on a busy machine a process may take a second to start. */
+export async function go(...senders: readonly Running[]): Promise<void> {
+  for (const each of senders) await each.line("ready");
   for (const each of senders) each.process.stdin?.write("go\n");
 }
 

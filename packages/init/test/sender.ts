@@ -3,7 +3,7 @@
  *
  *     node sender.ts {"from":"198.18.1.1","to":"198.18.0.1:80","every":20,"for":2000,"pooled":false,"delay":0}
  *
- * A line `go` on stdin starts it; it prints `done {"sent":..,"lost":..}`.
+ * It prints `ready`; a line `go` on stdin starts it; it prints `done {"sent":..,"lost":..}`.
  */
 import { Agent, request, type RequestOptions } from "node:http";
 import { once } from "node:events";
@@ -35,6 +35,7 @@ let sent = 0;
 let lost = 0;
 const pending: Promise<void>[] = [];
 
+console.log("ready");
 await once(process.stdin.resume(), "data");
 const begun = performance.now();
 const timer = setInterval(

@@ -40,7 +40,7 @@ describe("wait", { skip }, () => {
     await using network = await Network.create();
     await plainServer(network);
     const traffic = sender(network, 1, { every: 20, for: 3_000 });
-    go(traffic);
+    await go(traffic);
     await new Promise((resolve) => setTimeout(resolve, 500));
     const waiting = hook(network);
     assert.equal((await waiting.ended).code, 0);
@@ -65,7 +65,7 @@ describe("wait", { skip }, () => {
     const deaf = new Running(command, rest);
     await deaf.line("ready");
     const probing = sender(network, 1, { every: 300, for: 1_500 });
-    go(probing);
+    await go(probing);
     const waiting = hook(network, "--grace", "60s");
     assert.equal((await waiting.ended).code, 0);
     const report = reportOf(waiting.stderr);
