@@ -55,11 +55,13 @@ test("readiness and liveness probes of one kubelet, at two phases", { skip }, ()
 });
 
 test("random traffic is not, whatever its rate", { skip }, () => {
-  for (const [seed, mean] of [50, 200, 1_000, 3_000, 10_000].entries()) {
+  for (const mean of [100, 200, 300, 500, 700, 1_000, 3_000, 10_000]) {
     for (const size of [undefined, 87]) {
-      const connections = poisson(mean, seed + 1, size);
-      const share = taken(connections).filter(Boolean).length / connections.length;
-      assert.ok(share < 0.2, `${share} of them at one each ${mean} ms`);
+      const runs = Array.from({ length: 20 }, (_, run) => taken(poisson(mean, 101 * run + 1, size)));
+      const share = runs.flat().filter(Boolean).length / runs.flat().length;
+      // One each second at random is what looks most like a probe that is late at times.
+      const most = mean >= 700 && mean <= 1_000 ? 0.1 : 0.03;
+      assert.ok(share < most, `${share} of them at one each ${mean} ms`);
     }
   }
 });
@@ -113,20 +115,17 @@ test(
   },
 );
 
-test(
-  "a prober known from before the hold is known by its size with its third probe, though the first came late",
-  { skip },
-  () => {
-    const before = every(1_000, 20, 0, 10).filter((_, index) => index % 4 !== 0);
-    const live = [20_250, 21_000, 22_000, 23_004, 24_380, 25_000, 26_001].map((at) => ({
-      peer: node,
-      at,
-      size: 111,
-    }));
-    const answers = taken([...before, ...live]).slice(before.length);
-    assert.deepEqual(answers.slice(3), [true, true, true, true], answers.join());
-  },
-);
+test("a prober known from before the hold is known at once, though its probes come late", { skip }, () => {
+  const random = chance(5);
+  const before = every(1_000, 20, 0, 10).filter(() => random.next().value < 0.75);
+  const live = [20_250, 21_490, 22_220, 23_004, 24_480, 25_000, 26_001].map((at) => ({
+    peer: node,
+    at,
+    size: 111,
+  }));
+  const answers = taken([...before, ...live]).slice(before.length);
+  assert.ok(answers.every(Boolean), answers.join());
+});
 
 test("late as they are, evenly spaced connections of one size are probes", { skip }, () => {
   const probes = [0, 1_300, 2_000, 3_000, 4_350, 5_000, 6_000, 7_000].map((at) => ({
@@ -136,6 +135,24 @@ test("late as they are, evenly spaced connections of one size are probes", { ski
   }));
   assert.deepEqual(taken(probes).slice(-2), [true, true]);
 });
+
+test(
+  "of a node that is out of breath, probes are known by the seventh, however late each is",
+  { skip },
+  () => {
+    // As kubelets of a test cluster came while twenty pods rolled on two processors.
+    const recorded = [
+      [0, 1_087, 2_029, 3_178, 4_335, 5_455, 6_323, 7_010, 8_299, 9_131, 10_419, 11_001],
+      [0, 945, 2_151, 2_822, 3_832, 4_677, 5_936, 6_709, 7_986, 8_617],
+      [0, 740, 1_944, 2_741, 3_951, 4_991, 5_890, 6_702, 7_724, 8_683, 9_681],
+      [0, 1_156, 1_989, 3_401, 4_100, 5_174, 6_070, 7_026, 7_998],
+    ];
+    for (const times of recorded) {
+      const answers = taken(times.map((at) => ({ peer: node, at, size: 111 })));
+      assert.ok(answers.slice(6).every(Boolean), answers.join());
+    }
+  },
+);
 
 test("traffic from an address that also probes stays traffic", { skip }, () => {
   const probes = every(10_000, 7);

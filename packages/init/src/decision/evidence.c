@@ -40,7 +40,7 @@ double alive_probability(struct habit habit, double silence, double convergence)
 {
 	double u = 1 / convergence;
 	double total = habit.rate + u;
-	double log_converged = logarithm(u / total) + logarithm(-expm1(-total * silence));
+	double log_converged = logarithm(u / total) + logarithm(1 - exp(-total * silence));
 	return 1 / (1 + exp(log_converged + u * silence + habit.surprise));
 }
 

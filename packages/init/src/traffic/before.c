@@ -38,6 +38,12 @@ static void collect_past(void *context, const struct tcp_row *row)
 		history_take(collection->history, row, collection->traffic->began);
 }
 
+static bool was_probe(struct probes *probes, const struct past_connection *past)
+{
+	return probes_explain(probes, &past->peer, SIZE_UNKNOWN, past->at) ||
+	       (probes_expect(probes, &past->peer, false) && probes_are_all(probes, &past->peer));
+}
+
 /* Learns senders and probers from the connections of the last minute; returns the rate of all that have a name. */
 static double learn_past(struct traffic *traffic, const struct baseline *baseline)
 {
@@ -54,7 +60,7 @@ static double learn_past(struct traffic *traffic, const struct baseline *baselin
 		probes_note(&traffic->probes, &history.past[i].peer, SIZE_UNKNOWN, history.past[i].at);
 	for (size_t i = 0; i < history.count; i++) {
 		const struct past_connection *past = &history.past[i];
-		if (probes_ignore(&traffic->probes, &past->peer) || probes_expect(&traffic->probes, &past->peer, false))
+		if (probes_ignore(&traffic->probes, &past->peer) || was_probe(&traffic->probes, past))
 			continue;
 		char name[ADDRESS_TEXT];
 		arrivals_keep(&traffic->arrivals, &past->peer, SIZE_UNKNOWN, past->at);

@@ -3,8 +3,9 @@
 #define LAMEDUCK_PROBES_H
 
 #include "../kernel/address.h"
+#include "rhythm.h"
 
-enum { MOST_IGNORED = 32, MOST_PROBERS = 64, MOST_TIMES = 32 };
+enum { MOST_IGNORED = 32, MOST_PROBERS = 64 };
 
 struct ignored_peers {
 	struct address_range ranges[MOST_IGNORED];
@@ -21,10 +22,7 @@ struct ignored_peers {
 struct prober {
 	struct address peer;
 	uint64_t size;
-	double times[MOST_TIMES]; /* of its latest connections, a ring */
-	size_t count;		  /* of all connections noted */
-	double period;		  /* ms; 0 while no regularity is known */
-	size_t per_period;	  /* probes, when it was learnt */
+	struct rhythm rhythm;
 };
 
 struct probes {
@@ -47,8 +45,8 @@ enum noted probes_note(struct probes *probes, const struct address *peer, uint64
 /* Whether a connection of before, which brought `size` bytes at `at`, was a probe by what is known now. */
 bool probes_explain(const struct probes *probes, const struct address *peer, uint64_t size, double at);
 
-/* How many probes of `peer` there may have been in so many ms. */
-double probes_in(const struct probes *probes, const struct address *peer, double span);
+/* Whether all connections of `peer` of which nobody knows the size are no more than its probes would be. */
+bool probes_are_all(struct probes *probes, const struct address *peer);
 
 /* Whether `peer` is known to be a prober; `by_size`: by one number of bytes. */
 bool probes_expect(const struct probes *probes, const struct address *peer, bool by_size);

@@ -18,8 +18,10 @@ static const double sure_gaps = 10;
 static const double sure_longest_gaps = 3;
 /*
  * What makes it steady. A proxy that fills its pool opens many at once, and then none for long while it still chooses this pod: the squares of its
- * gaps come to many times the square of their mean, those of gaps at random to twice as much.
+ * gaps come to many times the square of their mean, those of gaps at random to twice as much. Many at once are also what a machine brings that
+ * stood still, and one gap is longer than all others before the traffic began: neither must hide the habit.
  */
+static const double at_once = 50;
 static const unsigned steady_count = 10;
 static const double steady_time = 1000;
 static const double steady_mean_gap = 500;
@@ -41,15 +43,17 @@ static double long_wait(const struct traffic *traffic)
 void note_opening(struct traffic *traffic, const struct address *peer, double at)
 {
 	struct talker *talker = talkers_find(&traffic->talkers, peer);
-	talker->opened++;
-	if (at > talker->last_opened && talker->opened > 1) {
-		double gap = at - talker->last_opened;
+	talker->talking_since = NAN;
+	double gap = at - talker->last_opened;
+	if (gap < at_once)
+		return;
+	if (talker->opened++ == 0)
+		talker->first_opened = at;
+	else {
 		talker->longest_gap = fmax(talker->longest_gap, gap);
 		talker->squares += gap * gap;
 	}
-	talker->first_opened = fmin(talker->first_opened, at);
-	talker->last_opened = fmax(talker->last_opened, at);
-	talker->talking_since = NAN;
+	talker->last_opened = at;
 }
 
 void forget_openings(struct traffic *traffic, const struct address *peer)
@@ -57,7 +61,6 @@ void forget_openings(struct traffic *traffic, const struct address *peer)
 	struct talker *talker = talkers_find(&traffic->talkers, peer);
 	talker->opened = 0;
 	talker->longest_gap = talker->squares = 0;
-	talker->first_opened = INFINITY;
 	talker->last_opened = -INFINITY;
 }
 
@@ -105,17 +108,18 @@ bool of_lasting_pool(struct traffic *traffic, const struct tcp_row *row)
 	return !isnan(talkers_find(&traffic->talkers, &row->peer)->lasting_since);
 }
 
+/* But for the longest. */
 static double mean_gap(const struct talker *talker)
 {
-	return (talker->last_opened - talker->first_opened) / (talker->opened - 1);
+	return (talker->last_opened - talker->first_opened - talker->longest_gap) / (talker->opened - 2.0);
 }
 
 static bool opens_evenly(const struct talker *talker)
 {
-	if (talker->opened < steady_count || talker->last_opened - talker->first_opened < steady_time)
-		return false;
-	double mean = mean_gap(talker);
-	return talker->squares <= steady_squares * mean * mean * (talker->opened - 1);
+	double mean = mean_gap(talker), gaps = talker->opened - 2.0;
+	double squares = talker->squares - talker->longest_gap * talker->longest_gap;
+	return talker->opened >= steady_count && mean * gaps >= steady_time &&
+	       squares <= steady_squares * mean * mean * gaps;
 }
 
 static bool opens_often(const struct traffic *traffic, const struct talker *talker, double now)

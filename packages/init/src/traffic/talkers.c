@@ -7,7 +7,6 @@ static struct talker fresh(const struct address *peer)
 {
 	return (struct talker){ .peer = *peer,
 				.used = true,
-				.first_opened = INFINITY,
 				.last_opened = -INFINITY,
 				.latest = -INFINITY,
 				.talking_since = NAN,

@@ -9,7 +9,7 @@ enum { MOST_TALKERS = 512 };
 struct talker {
 	struct address peer;
 	bool used;
-	unsigned opened; /* connections, those of the last minute before the hold among them where they left a trace */
+	unsigned opened; /* times; those of the last minute before the hold among them where they left a trace */
 	double first_opened; /* ms */
 	double last_opened;
 	double longest_gap; /* between two of them */

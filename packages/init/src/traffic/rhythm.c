@@ -1,0 +1,190 @@
+#include "rhythm.h"
+
+#include "../decision/logarithm.h"
+
+#include <math.h>
+
+/* The kubelet's shortest period is 1 s; traffic as regular as that, and as slow, is a probe whoever sends it. */
+static const double shortest_period = 900;
+static const double longest_period = 65000;
+/* A prober's ticks are even, and a busy node's probes come late, by up to so many ms, never early. */
+static const double latest = 500;
+/* In time is what is off by no more than that. */
+static const double tolerance = 100;
+/* Startup, readiness and liveness probe of one kubelet; more than that in one period is traffic, however regular it may look. */
+enum { MOST_PER_PERIOD = 3 };
+/* Probes in a row that may have left no trace. */
+enum { MOST_LOST = 3 };
+/* Of so many periods a prober neither leaves all out nor makes more. */
+enum { PERIODS = MOST_LOST + 1 };
+/* -ln of how rarely traffic at random may look as regular: once in a million. */
+static const double surprising = 13.8;
+
+static size_t kept(const struct rhythm *rhythm)
+{
+	return rhythm->count < MOST_TIMES ? rhythm->count : MOST_TIMES;
+}
+
+/* `age` 0 is the latest. */
+static double time_of(const struct rhythm *rhythm, size_t age)
+{
+	return rhythm->times[(rhythm->count - 1 - age) % MOST_TIMES];
+}
+
+void rhythm_note(struct rhythm *rhythm, double at)
+{
+	if (rhythm->count == 0)
+		rhythm->first = at;
+	rhythm->times[rhythm->count++ % MOST_TIMES] = at;
+}
+
+double rhythm_span(const struct rhythm *rhythm)
+{
+	return time_of(rhythm, 0) - rhythm->first;
+}
+
+static size_t within(const struct rhythm *rhythm, double span)
+{
+	size_t count = 0;
+	for (size_t age = 0; age < kept(rhythm); age++)
+		count += time_of(rhythm, 0) - time_of(rhythm, age) < span;
+	return count;
+}
+
+static bool came_at(const struct rhythm *rhythm, double at)
+{
+	for (size_t age = 0; age < kept(rhythm); age++)
+		if (fabs(time_of(rhythm, age) - at) <= tolerance)
+			return true;
+	return false;
+}
+
+static bool may_have_come_at(const struct rhythm *rhythm, double at, double period, int lost)
+{
+	for (int periods = 1; periods <= lost + 1; periods++)
+		if (came_at(rhythm, at - periods * period))
+			return true;
+	return false;
+}
+
+/* Whether `hits` of `trials` are more than chance brings: by the bound of Chernoff. */
+static bool is_surprising(double hits, double trials, double chance)
+{
+	if (chance >= 1 || hits <= trials * chance)
+		return false;
+	double misses = trials - hits;
+	double surprise = hits * logarithm(hits / (trials * chance));
+	if (misses > 0)
+		surprise += misses * logarithm(misses / (trials * (1 - chance)));
+	return surprise >= surprising;
+}
+
+/*
+ * Several probes of one kubelet (readiness, liveness) come from one address, each at its own phase: a period fits when far more connections than by
+ * chance have a predecessor just one period before, or up to four where some left no trace.
+ */
+static bool fits(const struct rhythm *rhythm, double period, int lost)
+{
+	double first = time_of(rhythm, kept(rhythm) - 1);
+	double rate = (double)kept(rhythm) / (time_of(rhythm, 0) - first);
+	double chance = 1 - exp(-rate * 2 * tolerance * (lost + 1));
+	double trials = 0, hits = 0;
+	for (size_t age = 0; age < kept(rhythm); age++) {
+		double at = time_of(rhythm, age);
+		if (at - first < period - tolerance)
+			continue;
+		trials++;
+		hits += may_have_come_at(rhythm, at, period, lost);
+	}
+	return is_surprising(hits, trials, chance);
+}
+
+/* Whole seconds, where it is nearly that: as probers are configured. */
+static double whole(double period)
+{
+	double seconds = floor(period / 1000 + 0.5) * 1000;
+	return fabs(period - seconds) <= 0.15 * seconds ? seconds : period;
+}
+
+/* How far from their places the latest are, if each is a period after the one before. */
+static double spread(const struct rhythm *rhythm, size_t gaps, double period)
+{
+	double earliest = INFINITY, last = -INFINITY;
+	for (size_t age = 0; age <= gaps; age++) {
+		double place = time_of(rhythm, age) + (double)age * period;
+		earliest = fmin(earliest, place);
+		last = fmax(last, place);
+	}
+	return last - earliest;
+}
+
+/* The period of the latest, where they are evenly spaced, or at most so late. */
+static double even_period(const struct rhythm *rhythm, size_t gaps, double late)
+{
+	if (kept(rhythm) <= gaps)
+		return 0;
+	double period = whole((time_of(rhythm, 0) - time_of(rhythm, gaps)) / (double)gaps);
+	bool even = spread(rhythm, gaps, period) <= late;
+	return even && period >= shortest_period && period <= longest_period ? period : 0;
+}
+
+static double fitting_period(const struct rhythm *rhythm, int lost)
+{
+	for (size_t age = 1; age < kept(rhythm); age++) {
+		double period = whole(time_of(rhythm, 0) - time_of(rhythm, age));
+		if (period > longest_period)
+			break;
+		if (period >= shortest_period && within(rhythm, period * 0.95) <= MOST_PER_PERIOD &&
+		    (fits(rhythm, period, 0) || (lost > 0 && fits(rhythm, period, lost))))
+			return period;
+	}
+	return 0;
+}
+
+bool rhythm_learn(struct rhythm *rhythm, bool complete)
+{
+	/* Few that are exact or more of which some are late: traffic at random has 10 s in a hundred with either, if it is as slow as probes. */
+	enum { FEW = 3, MORE = 5 };
+	rhythm->period = fmax(even_period(rhythm, FEW, tolerance), even_period(rhythm, MORE, latest));
+	rhythm->per_period = 1;
+	if (rhythm->period > 0)
+		return true;
+	rhythm->period = fitting_period(rhythm, complete ? 0 : MOST_LOST);
+	rhythm->per_period = within(rhythm, rhythm->period * 0.95);
+	return rhythm->period > 0;
+}
+
+double rhythm_due(const struct rhythm *rhythm, double at)
+{
+	double period = rhythm->period;
+	for (size_t age = 0; period > 0 && age < kept(rhythm); age++) {
+		double periods = floor((at + tolerance - time_of(rhythm, age)) / period);
+		double due = time_of(rhythm, age) + periods * period;
+		if (periods >= 1 && periods <= PERIODS && at - due <= latest &&
+		    !came_at(rhythm, due))
+			return due;
+	}
+	return NAN;
+}
+
+bool rhythm_keeps(const struct rhythm *rhythm)
+{
+	return within(rhythm, PERIODS * rhythm->period) <= PERIODS * rhythm->per_period + 1;
+}
+
+bool rhythm_is_lost(const struct rhythm *rhythm)
+{
+	bool rests = rhythm->period > 0 && within(rhythm, PERIODS * rhythm->period) == 1;
+	return rests || within(rhythm, shortest_period * 0.95) > MOST_PER_PERIOD;
+}
+
+bool rhythm_explains(const struct rhythm *rhythm, double at)
+{
+	double period = rhythm->period, earliest = 0;
+	for (size_t age = 0; age < kept(rhythm) && age < 8; age++) {
+		double apart = time_of(rhythm, age) - time_of(rhythm, 0);
+		earliest = fmin(earliest, apart - floor(apart / period + 0.5) * period);
+	}
+	double apart = at - time_of(rhythm, 0) - earliest;
+	return fabs(apart - floor(apart / period + 0.5) * period) <= tolerance;
+}
