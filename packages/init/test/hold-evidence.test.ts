@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { initProgram, nativeProgram, sanitized, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
 import { go, pod, reportOf, resultOf, sender, serverFile, terminate } from "./pod.ts";
@@ -80,7 +81,7 @@ describe("evidence", { skip }, () => {
     const server = await pod(network, ["--floor", "500ms"]);
     const pooled = sender(network, 1, { every: 10, for: 4_000, pooled: true });
     await go(pooled);
-    await new Promise((resolve) => setTimeout(resolve, 800));
+    await pause(800);
     terminate(server);
     assert.equal((await resultOf(pooled)).lost, 0);
     await server.ended;
@@ -120,6 +121,25 @@ describe("evidence", { skip }, () => {
     // Two connections in two seconds would have to be waited for until the cap; a hundred requests a second that have ended would not.
     assert.equal(report.reason, "quiet", server.stderr);
     assert.ok(report.hold_ms < 15_000, server.stderr);
+  });
+
+  test("that traffic began haltingly, when the pod was young, is no habit of its senders", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "1s"]);
+    const first = sender(network, 1, { every: 60_000, for: 1, patient: true });
+    await go(first);
+    await resultOf(first);
+    await pause(3_000);
+    const steady = sender(network, 1, { every: 20, for: 5_000, patient: true });
+    await go(steady);
+    await pause(3_200);
+    terminate(server);
+    assert.equal((await resultOf(steady)).lost, 0);
+    await server.ended;
+    const report = reportOf(server.stderr);
+    const tail = report.hold_ms - (report.last_arrival_ms ?? 0);
+    // With a gap of 3 s that might come again it waits for 8 s and more.
+    assert.ok(tail < 5_000, `stopped ${tail} ms after the last arrival`);
   });
 
   test("hundreds of connections a second, none lost and all counted", async () => {

@@ -186,6 +186,14 @@ void senders_forget(struct sender_table *table, const char *name)
 	reindex(table);
 }
 
+void senders_settle(struct sender_table *table)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		struct sender *sender = &table->senders[i];
+		sender->gaps = sender->exposure = sender->longest_gap = 0;
+	}
+}
+
 void senders_request(struct sender_table *table, const char *name, struct moment when)
 {
 	struct sender *sender = find(table, name);

@@ -9,6 +9,9 @@
 
 #include <math.h>
 
+/* ms. To a pod that has just begun its senders come one by one, and haltingly: their habits are what follows. */
+static const double beginning = 10000;
+
 struct baseline baseline_read(double now)
 {
 	struct baseline baseline = { .at = now };
@@ -56,15 +59,23 @@ static double learn_past(struct traffic *traffic, const struct baseline *baselin
 		read_proc_tcp(1u << STATE_TIME_WAIT, collect_past, &collection);
 	history_sort(&history);
 	traffic_observe(traffic, SEEN_WATCHING, history.count > 0 ? history.complete_from : traffic->began, NULL, 0);
+	double first = history.past[0].at;
+	double settled = fmin(first + beginning, (first + traffic->began) / 2);
 	for (size_t i = 0; i < history.count; i++)
 		probes_note(&traffic->probes, &history.past[i].peer, SIZE_UNKNOWN, history.past[i].at);
 	for (size_t i = 0; i < history.count; i++) {
 		const struct past_connection *past = &history.past[i];
 		if (probes_ignore(&traffic->probes, &past->peer) || was_probe(&traffic->probes, past))
 			continue;
+		if (past->at >= settled) {
+			settled = INFINITY;
+			senders_settle(&traffic->drain->senders);
+		}
+		if (settled == INFINITY) {
+			arrivals_keep(&traffic->arrivals, &past->peer, SIZE_UNKNOWN, past->at);
+			note_opening(traffic, &past->peer, past->at);
+		}
 		char name[ADDRESS_TEXT];
-		arrivals_keep(&traffic->arrivals, &past->peer, SIZE_UNKNOWN, past->at);
-		note_opening(traffic, &past->peer, past->at);
 		traffic_observe(traffic, SEEN_CONNECTION, past->at, address_format(&past->peer, name), 0);
 	}
 	double from = fmax(history.complete_from, baseline->known ? baseline->at : 0);

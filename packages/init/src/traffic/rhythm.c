@@ -6,7 +6,6 @@
 
 /* The kubelet's shortest period is 1 s; traffic as regular as that, and as slow, is a probe whoever sends it. */
 static const double shortest_period = 900;
-static const double longest_period = 65000;
 /* A prober's ticks are even, and a busy node's probes come late, by up to so many ms, never early. */
 static const double latest = 500;
 /* In time is what is off by no more than that. */
@@ -15,7 +14,7 @@ static const double tolerance = 100;
 enum { MOST_PER_PERIOD = 3 };
 /* Probes in a row that may have left no trace. */
 enum { MOST_LOST = 3 };
-/* Of so many periods a prober neither leaves all out nor makes more. */
+/* Of so many periods a prober neither leaves all out nor makes more, but for what is late. */
 enum { PERIODS = MOST_LOST + 1 };
 /* -ln of how rarely traffic at random may look as regular: once in a million. */
 static const double surprising = 13.8;
@@ -35,7 +34,11 @@ void rhythm_note(struct rhythm *rhythm, double at)
 {
 	if (rhythm->count == 0)
 		rhythm->first = at;
-	rhythm->times[rhythm->count++ % MOST_TIMES] = at;
+	double later = rhythm->count > 0 ? time_of(rhythm, 0) : at;
+	/* One that was met under way is told of when it is over, and may have come before the latest. */
+	if (at < later)
+		rhythm->times[(rhythm->count - 1) % MOST_TIMES] = at;
+	rhythm->times[rhythm->count++ % MOST_TIMES] = fmax(at, later);
 }
 
 double rhythm_span(const struct rhythm *rhythm)
@@ -70,7 +73,7 @@ static bool may_have_come_at(const struct rhythm *rhythm, double at, double peri
 /* Whether `hits` of `trials` are more than chance brings: by the bound of Chernoff. */
 static bool is_surprising(double hits, double trials, double chance)
 {
-	if (chance >= 1 || hits <= trials * chance)
+	if (hits <= trials * chance)
 		return false;
 	double misses = trials - hits;
 	double surprise = hits * logarithm(hits / (trials * chance));
@@ -125,15 +128,13 @@ static double even_period(const struct rhythm *rhythm, size_t gaps, double late)
 		return 0;
 	double period = whole((time_of(rhythm, 0) - time_of(rhythm, gaps)) / (double)gaps);
 	bool even = spread(rhythm, gaps, period) <= late;
-	return even && period >= shortest_period && period <= longest_period ? period : 0;
+	return even && period >= shortest_period ? period : 0;
 }
 
 static double fitting_period(const struct rhythm *rhythm, int lost)
 {
 	for (size_t age = 1; age < kept(rhythm); age++) {
 		double period = whole(time_of(rhythm, 0) - time_of(rhythm, age));
-		if (period > longest_period)
-			break;
 		if (period >= shortest_period && within(rhythm, period * 0.95) <= MOST_PER_PERIOD &&
 		    (fits(rhythm, period, 0) || (lost > 0 && fits(rhythm, period, lost))))
 			return period;
@@ -169,7 +170,7 @@ double rhythm_due(const struct rhythm *rhythm, double at)
 
 bool rhythm_keeps(const struct rhythm *rhythm)
 {
-	return within(rhythm, PERIODS * rhythm->period) <= PERIODS * rhythm->per_period + 1;
+	return within(rhythm, PERIODS * rhythm->period) <= PERIODS * rhythm->per_period + 2;
 }
 
 bool rhythm_is_lost(const struct rhythm *rhythm)
