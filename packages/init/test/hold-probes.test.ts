@@ -1,6 +1,7 @@
 /** What is no traffic, though it connects. */
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { withoutCompiler } from "./compiled.ts";
 import { Network, senderAddress } from "./network.ts";
 import { go, pod, reportOf, resultOf, sender, terminate } from "./pod.ts";
@@ -15,7 +16,7 @@ describe("probes", { skip }, () => {
     const server = await pod(network, ["--floor", "1s", "--ignore-peer", `${senderAddress(1)}/32`]);
     const prober = sender(network, 1, { every: 200, for: 20_000 });
     await go(prober);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await pause(500);
     terminate(server);
     await server.ended;
     const report = reportOf(server.stderr);

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { initProgram, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
 import { reportOf, serverFile } from "./pod.ts";
@@ -40,7 +41,7 @@ describe("order among containers", { skip }, () => {
       const proxy = start("--wait-for", done);
       await proxy.line("listening");
       proxy.kill("SIGTERM");
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      await pause(1_000);
       assert.equal(proxy.process.exitCode, null, "still there");
       app.kill("SIGTERM");
       assert.equal((await app.ended).code, 0);

@@ -1,6 +1,7 @@
 /** `lameduck-init wait`: the same decision from beside the program. */
 import assert from "node:assert/strict";
 import { afterEach, before, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { initProgram, nativeProgram, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
 import { go, reportOf, resultOf, sender, serverFile, type HoldReport } from "./pod.ts";
@@ -41,7 +42,7 @@ describe("wait", { skip }, () => {
     await plainServer(network);
     const traffic = sender(network, 1, { every: 20, for: 3_000 });
     await go(traffic);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await pause(500);
     const waiting = hook(network);
     assert.equal((await waiting.ended).code, 0);
     assert.equal((await resultOf(traffic)).lost, 0);

@@ -47,6 +47,11 @@ static void arrival(struct drain *drain, struct observation seen, double at)
 	drain->any_arrival = true;
 }
 
+void drain_settle(struct drain *drain)
+{
+	senders_settle(&drain->senders);
+}
+
 void drain_forget(struct drain *drain, const char *sender)
 {
 	senders_forget(&drain->senders, sender);

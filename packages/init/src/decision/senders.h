@@ -52,7 +52,6 @@ void senders_held_from(struct sender_table *table, double at);
 void senders_arrival(struct sender_table *table, const char *name, struct moment when);
 /* The habits of all are learnt from here on; that each of them sent is still known. */
 void senders_settle(struct sender_table *table);
-
 /* As if it had never come: what came was no traffic. */
 void senders_forget(struct sender_table *table, const char *name);
 /* A request, since the hold began, on a connection of before that has not been asked to close. */

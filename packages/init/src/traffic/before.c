@@ -43,8 +43,7 @@ static void collect_past(void *context, const struct tcp_row *row)
 
 static bool was_probe(struct probes *probes, const struct past_connection *past)
 {
-	return probes_explain(probes, &past->peer, SIZE_UNKNOWN, past->at) ||
-	       (probes_expect(probes, &past->peer, false) && probes_are_all(probes, &past->peer));
+	return probes_explain(probes, &past->peer, SIZE_UNKNOWN, past->at) || probes_are_all(probes, &past->peer);
 }
 
 /* Learns senders and probers from the connections of the last minute; returns the rate of all that have a name. */
@@ -69,7 +68,7 @@ static double learn_past(struct traffic *traffic, const struct baseline *baselin
 			continue;
 		if (past->at >= settled) {
 			settled = INFINITY;
-			senders_settle(&traffic->drain->senders);
+			drain_settle(traffic->drain);
 		}
 		if (settled == INFINITY) {
 			arrivals_keep(&traffic->arrivals, &past->peer, SIZE_UNKNOWN, past->at);

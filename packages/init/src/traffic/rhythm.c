@@ -102,10 +102,16 @@ static bool fits(const struct rhythm *rhythm, double period, int lost)
 	return is_surprising(hits, trials, chance);
 }
 
+/* How far after the nearest multiple of `period`, or before it where negative. */
+static double beside(double time, double period)
+{
+	return time - floor(time / period + 0.5) * period;
+}
+
 /* Whole seconds, where it is nearly that: as probers are configured. */
 static double whole(double period)
 {
-	double seconds = floor(period / 1000 + 0.5) * 1000;
+	double seconds = period - beside(period, 1000);
 	return fabs(period - seconds) <= 0.15 * seconds ? seconds : period;
 }
 
@@ -144,7 +150,7 @@ static double fitting_period(const struct rhythm *rhythm, int lost)
 
 bool rhythm_learn(struct rhythm *rhythm, bool complete)
 {
-	/* Few that are exact or more of which some are late: traffic at random has 10 s in a hundred with either, if it is as slow as probes. */
+	/* Few that are exact or more of which some are late: of traffic at random, if it is as slow as probes, 5 of 100 stretches of 15 s have either. */
 	enum { FEW = 3, MORE = 5 };
 	rhythm->period = fmax(even_period(rhythm, FEW, tolerance), even_period(rhythm, MORE, latest));
 	rhythm->per_period = 1;
@@ -161,8 +167,7 @@ double rhythm_due(const struct rhythm *rhythm, double at)
 	for (size_t age = 0; period > 0 && age < kept(rhythm); age++) {
 		double periods = floor((at + tolerance - time_of(rhythm, age)) / period);
 		double due = time_of(rhythm, age) + periods * period;
-		if (periods >= 1 && periods <= PERIODS && at - due <= latest &&
-		    !came_at(rhythm, due))
+		if (periods >= 1 && periods <= PERIODS && at - due <= latest && !came_at(rhythm, due))
 			return due;
 	}
 	return NAN;
@@ -181,11 +186,10 @@ bool rhythm_is_lost(const struct rhythm *rhythm)
 
 bool rhythm_explains(const struct rhythm *rhythm, double at)
 {
-	double period = rhythm->period, earliest = 0;
-	for (size_t age = 0; age < kept(rhythm) && age < 8; age++) {
-		double apart = time_of(rhythm, age) - time_of(rhythm, 0);
-		earliest = fmin(earliest, apart - floor(apart / period + 0.5) * period);
-	}
-	double apart = at - time_of(rhythm, 0) - earliest;
-	return fabs(apart - floor(apart / period + 0.5) * period) <= tolerance;
+	/* Of so many at least one is in time. */
+	enum { LATELY = 8 };
+	double latest_time = time_of(rhythm, 0), earliest = 0;
+	for (size_t age = 0; age < kept(rhythm) && age < LATELY; age++)
+		earliest = fmin(earliest, beside(time_of(rhythm, age) - latest_time, rhythm->period));
+	return fabs(beside(at - latest_time - earliest, rhythm->period)) <= tolerance;
 }
