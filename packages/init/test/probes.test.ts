@@ -49,6 +49,21 @@ for (const period of [1_000, 5_000, 10_000])
     assert.ok(!answers[0] && !answers[1] && !answers[2]);
   });
 
+test("an address from which nothing but probes came is a prober still when they come late", { skip }, () => {
+  const before = every(1_000, 12, 0, 40);
+  const late = [820, 30, 640, 900, 10, 710, 560, 40];
+  const after = late.map((by, index) => ({ peer: node, at: 12_000 + index * 1_000 + by, size: 111 }));
+  assert.ok(
+    taken([...before, ...after])
+      .slice(12)
+      .every(Boolean),
+  );
+  // More than one a period is traffic.
+  const between = after.map(({ at }, index) => ({ peer: node, at: at + 7, size: 60 + index }));
+  const answers = taken([...before, ...after, ...between]).slice(12);
+  assert.equal(answers.filter((probe) => !probe).length, between.length, answers.join());
+});
+
 test("readiness and liveness probes of one kubelet, at two phases", { skip }, () => {
   const answers = taken([...every(10_000, 6, 0, 40), ...every(10_000, 6, 3_300, 40)]);
   assert.ok(answers.slice(-4).every(Boolean), answers.join());

@@ -65,9 +65,9 @@ bool probes_expect(const struct probes *probes, const struct address *peer, bool
 }
 
 /* Notes one that was due as if it had come in time: being late once must not make the next one early. */
-static bool note_due(struct prober *prober, double at)
+static bool note_due(struct prober *prober, double at, bool alone)
 {
-	double due = rhythm_due(&prober->rhythm, at);
+	double due = rhythm_due(&prober->rhythm, at, alone);
 	if (!isnan(due))
 		rhythm_note(&prober->rhythm, due);
 	return !isnan(due);
@@ -81,10 +81,11 @@ enum noted probes_note(struct probes *probes, const struct address *peer, uint64
 	if (!prober)
 		return NO_PROBE;
 	struct rhythm *rhythm = &prober->rhythm;
-	if (!sized && note_due(prober, at))
+	if (!sized && note_due(prober, at, false))
 		return A_PROBE;
 	/* The address was known for a prober by connections of which nobody knew the size. */
-	bool of_any = any && !probes_expect(probes, peer, true) && note_due(any, at);
+	bool of_any = any && !probes_expect(probes, peer, true) &&
+		      note_due(any, at, probes_are_all(probes, peer));
 	rhythm_note(rhythm, at);
 	if (rhythm->period == 0) {
 		if (rhythm_learn(rhythm, sized))

@@ -161,13 +161,13 @@ bool rhythm_learn(struct rhythm *rhythm, bool complete)
 	return rhythm->period > 0;
 }
 
-double rhythm_due(const struct rhythm *rhythm, double at)
+double rhythm_due(const struct rhythm *rhythm, double at, bool alone)
 {
 	double period = rhythm->period;
 	for (size_t age = 0; period > 0 && age < kept(rhythm); age++) {
 		double periods = floor((at + tolerance - time_of(rhythm, age)) / period);
 		double due = time_of(rhythm, age) + periods * period;
-		if (periods >= 1 && periods <= PERIODS && at - due <= latest && !came_at(rhythm, due))
+		if (periods >= 1 && periods <= PERIODS && (alone || at - due <= latest) && !came_at(rhythm, due))
 			return due;
 	}
 	return NAN;
