@@ -211,8 +211,7 @@ static void adopt_orphans(const struct init *init)
 	if (prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper) == 0 && is_subreaper)
 		return;
 	say(init->speaker, SAY_WARNING,
-	    "not running as PID 1 and not registered as a child subreaper (-s): zombie processes will not be "
-	    "re-parented to us, so zombie reaping won't work");
+	    "neither PID 1 nor child subreaper (-s): zombie reaping won't work");
 }
 
 static int finish(struct init *init)

@@ -142,6 +142,46 @@ describe("evidence", { skip }, () => {
     assert.ok(tail < 5_000, `stopped ${tail} ms after the last arrival`);
   });
 
+  test("connections that the client closed leave no trace, and that is no gap in its habit", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "1s"]);
+    const send = async (orders: object): Promise<Running> => {
+      const each = sender(network, 1, { ...orders });
+      await go(each);
+      return each;
+    };
+    await resultOf(await send({ every: 20, for: 5_000, patient: true }));
+    await resultOf(await send({ every: 5, for: 2_500, hasty: true }));
+    const steady = await send({ every: 20, for: 2_500, patient: true });
+    await pause(1_500);
+    terminate(server);
+    assert.equal((await resultOf(steady)).lost, 0);
+    await server.ended;
+    const report = reportOf(server.stderr);
+    const tail = report.hold_ms - (report.last_arrival_ms ?? 0);
+    assert.ok(tail < 5_000, `stopped ${tail} ms after the last arrival`);
+  });
+
+  test("what ends while it looks back for the first time comes after what was before", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "1s"]);
+    // So many that the look takes milliseconds.
+    const crowd = sender(network, 2, { every: 1, for: 3_000, idle: true });
+    const fresh = sender(network, 1, { every: 2, for: 3_000, patient: true });
+    const pool = sender(network, 1, { every: 25, for: 30_000, pooled: true });
+    await go(crowd);
+    await resultOf(crowd);
+    await go(fresh, pool);
+    await pause(2_800);
+    terminate(server);
+    assert.equal((await resultOf(fresh)).lost, 0);
+    await server.ended;
+    const report = reportOf(server.stderr);
+    const tail = report.hold_ms - (report.last_arrival_ms ?? 0);
+    // A pool whose sender seems to have opened nothing before would be waited for.
+    assert.ok(tail < 6_000, `stopped ${tail} ms after the last new connection`);
+  });
+
   test("hundreds of connections a second, none lost and all counted", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s"]);

@@ -18,6 +18,10 @@ interface Orders {
   readonly pooled?: boolean;
   /** Lets the server close first, as kubelets do. */
   readonly patient?: boolean;
+  /** Closes first, so that the server's side keeps no trace of the connection. */
+  readonly hasty?: boolean;
+  /** Only connects, says it is done, and stays. */
+  readonly idle?: boolean;
   /** ms that the server shall take for each. */
   readonly delay?: number;
 }
@@ -55,7 +59,8 @@ const timer = setInterval(
 );
 
 async function send(): Promise<void> {
-  if (orders.patient) return sendPatiently();
+  if (orders.idle) return connectOnly();
+  if (orders.patient || orders.hasty) return sendAlone();
   await new Promise<void>((resolve) => {
     const call = request(options, (response) => response.resume().on("end", resolve));
     call.on("error", () => {
@@ -66,13 +71,20 @@ async function send(): Promise<void> {
   });
 }
 
-function sendPatiently(): Promise<void> {
+function connectOnly(): Promise<void> {
+  return new Promise((resolve) => {
+    connect({ host, port: Number(port), localAddress: orders.from }, resolve).on("error", () => lost++);
+  });
+}
+
+function sendAlone(): Promise<void> {
   return new Promise((resolve) => {
     const to = { host, port: Number(port), localAddress: orders.from, allowHalfOpen: true };
+    const connection = orders.hasty ? "keep-alive" : "close";
     const socket = connect(to, () =>
-      socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+      socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: ${connection}\r\n\r\n`),
     );
-    socket.on("end", () => socket.end());
+    socket.on(orders.hasty ? "data" : "end", () => socket.end());
     socket.on("error", () => lost++);
     socket.on("close", () => resolve());
     socket.resume();
@@ -82,5 +94,5 @@ function sendPatiently(): Promise<void> {
 async function finish(): Promise<void> {
   await Promise.all(pending);
   console.log(`done ${JSON.stringify({ sent, lost })}`);
-  process.exit(0);
+  if (!orders.idle) process.exit(0);
 }

@@ -47,9 +47,9 @@ static void arrival(struct drain *drain, struct observation seen, double at)
 	drain->any_arrival = true;
 }
 
-void drain_settle(struct drain *drain)
+void drain_discount(struct drain *drain, double weight, double part)
 {
-	senders_settle(&drain->senders);
+	senders_discount(&drain->senders, weight, part);
 }
 
 void drain_forget(struct drain *drain, const char *sender)

@@ -186,11 +186,13 @@ void senders_forget(struct sender_table *table, const char *name)
 	reindex(table);
 }
 
-void senders_settle(struct sender_table *table)
+void senders_discount(struct sender_table *table, double weight, double part)
 {
 	for (size_t i = 0; i < table->count; i++) {
 		struct sender *sender = &table->senders[i];
-		sender->gaps = sender->exposure = sender->longest_gap = 0;
+		sender->gaps *= weight;
+		sender->exposure *= weight;
+		sender->longest_gap *= part;
 	}
 }
 

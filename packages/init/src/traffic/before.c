@@ -1,5 +1,6 @@
 #include "before.h"
 
+#include "../base/clock.h"
 #include "../kernel/counters.h"
 #include "../kernel/namespace.h"
 #include "../kernel/proc_tcp.h"
@@ -38,7 +39,7 @@ static void collect_past(void *context, const struct tcp_row *row)
 	if (!listens_own(&collection->traffic->listeners, row->local_port))
 		collection->history->foreign += listens_any(&collection->traffic->listeners, row->local_port);
 	else
-		history_take(collection->history, row, collection->traffic->began);
+		history_take(collection->history, row, clock_now());
 }
 
 static bool was_probe(struct probes *probes, const struct past_connection *past)
@@ -46,15 +47,14 @@ static bool was_probe(struct probes *probes, const struct past_connection *past)
 	return probes_explain(probes, &past->peer, SIZE_UNKNOWN, past->at) || probes_are_all(probes, &past->peer);
 }
 
-/* Learns senders and probers from the connections of the last minute; returns the rate of all that have a name. */
-static double learn_past(struct traffic *traffic, const struct baseline *baseline)
+double learn_past(struct traffic *traffic, const struct baseline *baseline)
 {
 	static struct history history;
 	struct collection collection = { &history, traffic };
-	history_init(&history, traffic->began);
-	if (traffic->evidence & EVIDENCE_DIAG)
-		dump_sockets(1u << STATE_TIME_WAIT, false, collect_past, &collection);
-	else if (traffic->evidence & EVIDENCE_SOCKETS)
+	history_init(&history, clock_now());
+	bool dumped = traffic->evidence & EVIDENCE_DIAG &&
+		      dump_sockets(1u << STATE_TIME_WAIT, false, collect_past, &collection);
+	if (!dumped && traffic->evidence & EVIDENCE_SOCKETS)
 		read_proc_tcp(1u << STATE_TIME_WAIT, collect_past, &collection);
 	history_sort(&history);
 	traffic_observe(traffic, SEEN_WATCHING, history.count > 0 ? history.complete_from : traffic->began, NULL, 0);
@@ -68,7 +68,7 @@ static double learn_past(struct traffic *traffic, const struct baseline *baselin
 			continue;
 		if (past->at >= settled) {
 			settled = INFINITY;
-			drain_settle(traffic->drain);
+			drain_discount(traffic->drain, 0, 0);
 		}
 		if (settled == INFINITY) {
 			arrivals_keep(&traffic->arrivals, &past->peer, SIZE_UNKNOWN, past->at);
@@ -78,16 +78,11 @@ static double learn_past(struct traffic *traffic, const struct baseline *baselin
 		traffic_observe(traffic, SEEN_CONNECTION, past->at, address_format(&past->peer, name), 0);
 	}
 	double from = fmax(history.complete_from, baseline->known ? baseline->at : 0);
-	/* Those that are still open have a name, too. */
-	double open = (double)traffic->connections.count / fmax(1, traffic->began - (baseline->known ? baseline->at : 0));
-	return ((double)history.count + history.foreign) / fmax(1, traffic->began - from) + open;
+	return ((double)history.count + history.foreign) / fmax(1, traffic->began - from);
 }
 
-/*
- * The rate at which senders came before, less what probes and the senders known by name account for in the last minute. A
- * namespace that has sent no data has answered no request, whoever connected to it.
- */
-static void learn_rate(struct traffic *traffic, const struct baseline *baseline, double known_rate)
+/* A namespace that has sent no data has answered no request, whoever connected to it. */
+void learn_rate(struct traffic *traffic, const struct baseline *baseline, double known_rate)
 {
 	uint64_t data_sent;
 	double span = traffic->began - baseline->at;
@@ -97,17 +92,14 @@ static void learn_rate(struct traffic *traffic, const struct baseline *baseline,
 	traffic->rate_before = rate * 1000;
 	if (read_data_sent(&data_sent))
 		rate = fmin(rate, (double)(data_sent - baseline->data_sent) / span);
+	/* Those that are still open have a name, too. */
+	double named = known_rate * span + (double)traffic->connections.count;
 	traffic->before = (struct before){
 		.pending = true,
-		.unnamed = (rate - known_rate) * span,
-		.named = known_rate * span,
+		.unnamed = rate * span - named,
+		.named = named,
 		.span = span,
 	};
-}
-
-void learn_before(struct traffic *traffic, const struct baseline *baseline)
-{
-	learn_rate(traffic, baseline, learn_past(traffic, baseline));
 	tell_before(traffic, traffic->began);
 }
 
@@ -127,6 +119,10 @@ void tell_before(struct traffic *traffic, double now)
 	double ignored = watched > 0 ? traffic->ignored / watched * before->span : 0;
 	double rest = before->unnamed - fmin(before->unnamed, ignored);
 	/* Probes that left no trace, and connections just being closed, must not look like a rare sender. */
-	if (rest > 0.2 * before->named && rest >= 3)
-		traffic_observe(traffic, SEEN_RATE, now, "before", rest / before->span * 1000);
+	if (rest <= 0.2 * before->named || rest < 3)
+		return;
+	/* Of connections that the peer closes first no trace is left: the gaps between those that left one are longer than its habit. */
+	traffic->traced = before->named / (before->named + rest);
+	drain_discount(traffic->drain, 1, traffic->traced);
+	traffic_observe(traffic, SEEN_RATE, now, "before", rest / before->span * 1000);
 }

@@ -4,11 +4,12 @@
 
 static const double time_wait = 60000;
 
-void history_init(struct history *history, double now)
+void history_init(struct history *history, double until)
 {
 	history->count = 0;
 	history->foreign = 0;
-	history->complete_from = now - time_wait;
+	history->complete_from = until - time_wait;
+	history->until = until;
 }
 
 static void sift_down(struct past_connection *heap, size_t root, size_t count)
@@ -53,7 +54,7 @@ void history_take(struct history *history, const struct tcp_row *row, double now
 	if (row->expires > time_wait)
 		return;
 	double at = now - (time_wait - row->expires);
-	if (at < history->complete_from)
+	if (at < history->complete_from || at > history->until)
 		return;
 	if (history->count == MOST_PAST)
 		drop_older_half(history);

@@ -15,10 +15,11 @@ struct history {
 	struct past_connection past[MOST_PAST];
 	size_t count;
 	double complete_from; /* ms */
+	double until; /* ms: the ends of later ones are told as events */
 	double foreign; /* connections to other ports than ours */
 };
 
-void history_init(struct history *history, double now);
+void history_init(struct history *history, double until);
 void history_take(struct history *history, const struct tcp_row *row, double now);
 void history_sort(struct history *history);
 

@@ -58,6 +58,7 @@ void traffic_begin(struct traffic *traffic, const struct traffic_settings *setti
 	traffic->last_opened = traffic->dumped = now;
 	traffic->rate_before = traffic->last_arrival = traffic->backlog_since = NAN;
 	traffic->undecided_until = -INFINITY;
+	traffic->traced = 1;
 	traffic->probes.ignored = settings->ignored_peers;
 	traffic->host_network = is_host_network();
 	traffic->events = -1;
@@ -72,12 +73,13 @@ void traffic_begin(struct traffic *traffic, const struct traffic_settings *setti
 	traffic->events = subscribe_to_destroyed();
 	if (traffic->events >= 0)
 		traffic->evidence |= EVIDENCE_EVENTS | EVIDENCE_DIAG;
+	double known_rate = learn_past(traffic, baseline);
 	traffic_dump(traffic, now);
 	/* After the dump, so that none is counted that it has found. The counters of a node say nothing about one pod. */
 	traffic->unnamed = 0;
 	if (!traffic->host_network && read_passive_opens(&traffic->opened))
 		traffic->evidence |= EVIDENCE_COUNTERS;
-	learn_before(traffic, baseline);
+	learn_rate(traffic, baseline, known_rate);
 }
 
 void traffic_end(struct traffic *traffic)
