@@ -101,10 +101,13 @@ class Exchange {
         chosen: undefined,
         localPort: undefined,
       };
-      setImmediate(() => {
+      const learnPort = (): void => {
         const address = socket.address();
-        if ("port" in address) state.localPort = address.port;
-      });
+        if ("port" in address) state.localPort ??= address.port;
+      };
+      // At once, as one that is refused is closed before the next turn; where a name is looked up first it has none yet.
+      learnPort();
+      setImmediate(learnPort);
       connections.set(socket, state);
       if (resolver !== undefined) socket.once("lookup", (_error, address) => (state.chosen = address));
       socket.once("connect", () => {
