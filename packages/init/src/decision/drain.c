@@ -47,9 +47,19 @@ static void arrival(struct drain *drain, struct observation seen, double at)
 	drain->any_arrival = true;
 }
 
-void drain_discount(struct drain *drain, double weight, double part)
+void drain_settle(struct drain *drain)
 {
-	senders_discount(&drain->senders, weight, part);
+	senders_settle(&drain->senders);
+}
+
+void drain_traced(struct drain *drain, double share)
+{
+	senders_traced(&drain->senders, share);
+}
+
+double drain_traced_share(const struct drain *drain)
+{
+	return drain->senders.traced;
 }
 
 void drain_forget(struct drain *drain, const char *sender)

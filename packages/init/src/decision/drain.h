@@ -79,8 +79,11 @@ struct drain {
 void drain_init(struct drain *drain, const struct drain_config *config);
 void drain_free(struct drain *drain);
 void drain_observe(struct drain *drain, struct observation seen);
-/* Of habits learnt so far only `weight` counts, of their longest gaps only `part`; that each sender sent is still known. */
-void drain_discount(struct drain *drain, double weight, double part);
+/* Habits are learnt from here on; that each sender sent is still known. */
+void drain_settle(struct drain *drain);
+/* What was told of the time before the hold is only this share of it. */
+void drain_traced(struct drain *drain, double share);
+double drain_traced_share(const struct drain *drain);
 /* A sender that was told of is none, and what it did is told again, so far as it was traffic. */
 void drain_forget(struct drain *drain, const char *sender);
 void drain_recall(struct drain *drain, const char *sender, double at);

@@ -18,7 +18,7 @@ static const double fewest_recent_gaps = 4;
 
 void senders_init(struct sender_table *table, size_t capacity, double watching_from)
 {
-	*table = (struct sender_table){ .capacity = capacity, .watching_from = watching_from,
+	*table = (struct sender_table){ .capacity = capacity, .watching_from = watching_from, .traced = 1,
 					.held_from = INFINITY };
 }
 
@@ -98,14 +98,15 @@ static bool add(struct sender_table *table, const char *name, struct moment when
 	return true;
 }
 
-static void meet(struct sender *sender, struct moment when)
+static void meet(const struct sender_table *table, struct sender *sender, struct moment when)
 {
 	pool_connection(&sender->pool, when.at);
 	if (isfinite(sender->last_at)) {
 		double gap = fmax(0, when.at - sender->last_at);
 		sender->gaps++;
 		sender->exposure += gap;
-		sender->longest_gap = fmax(sender->longest_gap, gap);
+		double habit = when.seen < table->held_from ? gap * table->traced : gap;
+		sender->longest_gap = fmax(sender->longest_gap, habit);
 		sender->recent_gap += (sender->gaps == 1 ? 1 : recency) * (gap - sender->recent_gap);
 		if (sender->exposure > horizon) {
 			sender->gaps /= 2;
@@ -165,7 +166,7 @@ void senders_arrival(struct sender_table *table, const char *name, struct moment
 {
 	struct sender *sender = find(table, name);
 	if (sender) {
-		meet(sender, when);
+		meet(table, sender, when);
 		return;
 	}
 	if (has_room(table, when.seen) && add(table, name, when, NAN))
@@ -186,14 +187,19 @@ void senders_forget(struct sender_table *table, const char *name)
 	reindex(table);
 }
 
-void senders_discount(struct sender_table *table, double weight, double part)
+void senders_settle(struct sender_table *table)
 {
 	for (size_t i = 0; i < table->count; i++) {
 		struct sender *sender = &table->senders[i];
-		sender->gaps *= weight;
-		sender->exposure *= weight;
-		sender->longest_gap *= part;
+		sender->gaps = sender->exposure = sender->longest_gap = 0;
 	}
+}
+
+void senders_traced(struct sender_table *table, double share)
+{
+	table->traced = share;
+	for (size_t i = 0; i < table->count; i++)
+		table->senders[i].longest_gap *= share;
 }
 
 void senders_request(struct sender_table *table, const char *name, struct moment when)

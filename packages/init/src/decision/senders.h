@@ -43,6 +43,7 @@ struct sender_table {
 	size_t folded_since_sweep;
 	double watching_from;
 	double held_from; /* INFINITY before the hold */
+	double traced; /* share of the connections before the hold that are told of */
 };
 
 void senders_init(struct sender_table *table, size_t capacity, double watching_from);
@@ -50,8 +51,10 @@ void senders_free(struct sender_table *table);
 void senders_watching_from(struct sender_table *table, double at);
 void senders_held_from(struct sender_table *table, double at);
 void senders_arrival(struct sender_table *table, const char *name, struct moment when);
-/* Of the habits of all so far only `weight` counts, 0 for what is no habit; of their longest gaps only `part`. That each of them sent is still known. */
-void senders_discount(struct sender_table *table, double weight, double part);
+/* The habits of all are learnt from here on; that each of them sent is still known. */
+void senders_settle(struct sender_table *table);
+/* Gaps before the hold are longer than habits by what is missing. */
+void senders_traced(struct sender_table *table, double share);
 /* As if it had never come: what came was no traffic. */
 void senders_forget(struct sender_table *table, const char *name);
 /* A request, since the hold began, on a connection of before that has not been asked to close. */

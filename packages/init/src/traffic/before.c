@@ -68,7 +68,7 @@ double learn_past(struct traffic *traffic, const struct baseline *baseline)
 			continue;
 		if (past->at >= settled) {
 			settled = INFINITY;
-			drain_discount(traffic->drain, 0, 0);
+			drain_settle(traffic->drain);
 		}
 		if (settled == INFINITY) {
 			arrivals_keep(&traffic->arrivals, &past->peer, SIZE_UNKNOWN, past->at);
@@ -122,7 +122,6 @@ void tell_before(struct traffic *traffic, double now)
 	if (rest <= 0.2 * before->named || rest < 3)
 		return;
 	/* Of connections that the peer closes first no trace is left: the gaps between those that left one are longer than its habit. */
-	traffic->traced = before->named / (before->named + rest);
-	drain_discount(traffic->drain, 1, traffic->traced);
+	drain_traced(traffic->drain, before->named / (before->named + rest));
 	traffic_observe(traffic, SEEN_RATE, now, "before", rest / before->span * 1000);
 }

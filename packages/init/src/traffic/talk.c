@@ -124,14 +124,14 @@ static bool opens_evenly(const struct talker *talker)
 
 static bool opens_often(const struct traffic *traffic, const struct talker *talker, double now)
 {
-	double mean = mean_gap(talker) * traffic->traced;
+	double mean = mean_gap(talker) * drain_traced_share(traffic->drain);
 	double said = talker->said * mean / fmax(1, now - traffic->began);
 	return opens_evenly(talker) && (mean <= steady_mean_gap || said <= most_said_to_one_opened);
 }
 
 static bool has_stopped_opening(const struct traffic *traffic, const struct talker *talker, double now)
 {
-	double usual = mean_gap(talker) * traffic->traced;
+	double usual = mean_gap(talker) * drain_traced_share(traffic->drain);
 	double silence = now - fmax(talker->last_opened, traffic->began);
 	return silence >= fmax(outlived, fmin(sure_gaps * usual, sure_longest_gaps * talker->longest_gap));
 }

@@ -58,7 +58,6 @@ void traffic_begin(struct traffic *traffic, const struct traffic_settings *setti
 	traffic->last_opened = traffic->dumped = now;
 	traffic->rate_before = traffic->last_arrival = traffic->backlog_since = NAN;
 	traffic->undecided_until = -INFINITY;
-	traffic->traced = 1;
 	traffic->probes.ignored = settings->ignored_peers;
 	traffic->host_network = is_host_network();
 	traffic->events = -1;

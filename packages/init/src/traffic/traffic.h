@@ -72,7 +72,6 @@ struct traffic {
 	size_t unknown_count;
 	bool missed_events;
 	struct before before;
-	double traced; /* share of the connections before the hold that left a trace */
 	double ignored; /* connections of ignored peers that have ended since the hold began */
 	uint16_t generation;
 	double dumped; /* when */
