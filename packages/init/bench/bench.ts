@@ -62,7 +62,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Microseconds by program; each round runs all of them in turn. */
+/** Microseconds by program; each round runs all of them in turn, and begins with another, as who comes first finds the machine at rest. */
 async function alternate(
   what: string,
   program: string,
@@ -70,7 +70,10 @@ async function alternate(
 ): Promise<Map<string, number[]>> {
   const results = new Map<string, number[]>();
   for (let round = 0; round < rounds; round++)
-    for (const { name, command } of among) {
+    for (const { name, command } of [
+      ...among.slice(round % among.length),
+      ...among.slice(0, round % among.length),
+    ]) {
       const { stdout, status, stderr } = spawnSync(
         measure,
         [what, String(perRound), ...command, ...program.split(" ")],

@@ -73,13 +73,14 @@ export async function serve(
   return { port: address.port, server, sockets };
 }
 
-/** Answers every request with 200 and "ok". */
-export function answerOk(socket: Socket, headers = ""): void {
+/** Answers every request with 200 and "ok", at once or after a while. */
+export function answerOk(socket: Socket, headers = "", afterMs = 0): void {
   socket.on("data", (bytes) => {
     const last = bytes.includes("Connection: close");
     const text = `HTTP/1.1 200 OK\r\nContent-Length: 3\r\n${headers}${last ? "Connection: close\r\n" : ""}\r\nok\n`;
-    if (last) socket.end(text);
-    else socket.write(text);
+    const answer = (): unknown => (last ? socket.end(text) : socket.write(text));
+    if (afterMs > 0) setTimeout(answer, afterMs);
+    else answer();
   });
 }
 

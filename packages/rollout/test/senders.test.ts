@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { test, type TestContext } from "node:test";
 
 import { LoadError, startFleet, type SenderSpec } from "../src/senders/index.ts";
@@ -8,13 +8,15 @@ import { runClock } from "../src/model/clock.ts";
 import { presets } from "../src/senders/presets.ts";
 import { answerOk, outcomes, rig, serve, until, type Rig } from "./load-helpers.ts";
 
-/** A sender with two pods that both answer. */
+/** A sender with two pods that both answer, after a while if that is said. */
 async function twoPods(
   t: TestContext,
   spec: Omit<SenderSpec, "name"> & { kind: "l4" | "l4-cut" | "client" },
   pooledShare: number,
+  afterMs = 0,
 ): Promise<Rig & { readonly pods: readonly Awaited<ReturnType<typeof serve>>[] }> {
-  const pods = [await serve(t, answerOk), await serve(t, answerOk)];
+  const answer = (socket: Socket): void => answerOk(socket, "", afterMs);
+  const pods = [await serve(t, answer), await serve(t, answer)];
   const started = await rig(t, {
     senders: [{ name: "s", ...spec }],
     load: { rate: 400, pooledShare },
@@ -30,7 +32,8 @@ async function twoPods(
 }
 
 test("l4: new connections leave a withdrawn pod, established ones stay with it", async (t) => {
-  const { fleet, clock, event } = await twoPods(t, { kind: "l4" }, 0.7);
+  // With some 14 requests under way at a time, the pool has connections to both.
+  const { fleet, clock, event } = await twoPods(t, { kind: "l4" }, 0.7, 50);
   fleet.terminating("web-1", clock.now());
   const { at } = await event((seen) => seen.type === "converged" && seen.pod === "web-1");
   const before = fleet.progress().finished;
