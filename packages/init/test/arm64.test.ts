@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
-import { compile, librarySources, packageRoot, programSources, releaseFlags } from "../toolchain/compile.ts";
+import { compileForRelease, librarySources, packageRoot, programSources } from "../toolchain/compile.ts";
 import { findCompiler, isInstalled } from "../toolchain/compilers.ts";
 import { sanitized } from "./compiled.ts";
 import { endAll, run, Running } from "./running.ts";
@@ -27,13 +27,8 @@ describe("arm64", { skip }, () => {
   after(() => rmSync(folder, { recursive: true }));
   before(() => {
     const command = compiler?.command ?? "";
-    compile(command, releaseFlags, programSources(), program);
-    compile(
-      command,
-      releaseFlags,
-      [...librarySources(), join(packageRoot, "test/native/vectors.c")],
-      vectors,
-    );
+    compileForRelease(command, programSources(), program);
+    compileForRelease(command, [...librarySources(), join(packageRoot, "test/native/vectors.c")], vectors);
   });
   const start = (...words: string[]): Running => {
     const [command = "", ...rest] = [...emulator, program, ...words];

@@ -1,7 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { compile, librarySources, packageRoot, programSources, releaseFlags } from "../toolchain/compile.ts";
+import {
+  compile,
+  compileForRelease,
+  librarySources,
+  packageRoot,
+  programSources,
+} from "../toolchain/compile.ts";
 import { findCompiler } from "../toolchain/compilers.ts";
 
 /** LAMEDUCK_INIT_SANITIZE=1 runs the same tests on a build with AddressSanitizer and UBSan. */
@@ -38,7 +44,8 @@ function build(name: string, sources: () => string[]): string {
   if (known !== undefined) return known;
   if (!compiler) throw new Error("no compiler");
   const output = join(buildFolder(), name);
-  compile(compiler.command, sanitized ? sanitizerFlags : releaseFlags, sources(), output);
+  if (sanitized) compile(compiler.command, sanitizerFlags, sources(), output);
+  else compileForRelease(compiler.command, sources(), output);
   built.set(name, output);
   return output;
 }

@@ -1,7 +1,7 @@
 /** `npm run build -w packages/init`: static binaries for x64 and arm64, as far as there are compilers for them here. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { compile, packageRoot, programSources, releaseFlags } from "./compile.ts";
+import { compileForRelease, packageRoot, programSources } from "./compile.ts";
 import { findCompiler, type Architecture } from "./compilers.ts";
 
 const architectures: readonly Architecture[] = ["x64", "arm64"];
@@ -17,7 +17,7 @@ function build(architecture: Architecture): boolean {
     return false;
   }
   const output = join(packageRoot, "dist", `lameduck-init-${architecture}`);
-  compile(compiler.command, releaseFlags, programSources(), output);
+  compileForRelease(compiler.command, programSources(), output);
   process.stdout.write(`${output}: ${statSync(output).size} bytes (${compiler.libc}, ${compiler.command})\n`);
   return true;
 }

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { globSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { dropSectionHeaders } from "./section-headers.ts";
 
 /** Where package.json is: one folder up from here, as source and as built. */
 export const packageRoot = fileURLToPath(new URL("..", import.meta.url));
@@ -11,7 +12,7 @@ const warnings = ["-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"];
  * Sections of their own let the linker drop what is not used; without separate-code and relro, and with small pages in mind, it need not
  * pad to pages of 4 KiB. The optimizations that are left out each make the binary larger, as trials showed.
  */
-export const releaseFlags: readonly string[] = (
+const releaseFlags: readonly string[] = (
   "-Os -fno-tree-dominator-opts -fno-inline-functions-called-once -fmerge-all-constants -fno-math-errno -fno-trapping-math " +
   "-fno-jump-tables -fno-caller-saves -flto -static -fno-pie -no-pie -s -fno-asynchronous-unwind-tables -ffunction-sections " +
   "-fdata-sections -Wl,--gc-sections -Wl,--sort-section=alignment -Wl,-z,noseparate-code -Wl,-z,norelro " +
@@ -45,4 +46,10 @@ export function compile(
   const arguments_ = [...warnings, stamp, ...flags, ...sources, "-o", output, "-lm"];
   const { status, stderr, error } = spawnSync(command, arguments_, { encoding: "utf8" });
   if (status !== 0) throw new Error(`${command} failed: ${error?.message ?? stderr}`);
+}
+
+/** As users get it: small. */
+export function compileForRelease(command: string, sources: readonly string[], output: string): void {
+  compile(command, releaseFlags, sources, output);
+  dropSectionHeaders(output);
 }
