@@ -161,3 +161,26 @@ test("C and TypeScript decide alike on any observations and settings", { skip: w
     }
   }
 });
+
+/** When it stops for a sender of even gaps, of whose connections before the hold only a share left a trace. */
+function stopOf(gapBefore: number, gapInHold: number, traced: number): number {
+  const times = [
+    ...Array.from({ length: 50 }, (_, index) => -gapBefore * (50 - index)),
+    ...Array.from({ length: Math.floor(4_000 / gapInHold) }, (_, index) => (index + 1) * gapInHold),
+  ];
+  const seen: Observation[] = times.map((at) => ({ type: "arrival", kind: "connection", sender: "a", at }));
+  const all = [...seen, { type: "termination", at: 0 } as const].sort((a, b) => a.at - b.at);
+  return Number.parseFloat(answers(`traced ${traced}\n${linesOf({ config: {} }, all)}`)[0] ?? "");
+}
+
+test(
+  "a sender that is faster in the hold than its trace was so before, if connections left none",
+  { skip: withoutCompiler },
+  () => {
+    assert.ok(stopOf(400, 200, 0.5) < stopOf(400, 200, 1) - 200);
+    // Less than that is not missing,
+    assert.ok(stopOf(400, 100, 0.5) > stopOf(200, 100, 1) - 1);
+    // and who is as slow as its trace left all of it: what is missing is another's.
+    assert.equal(stopOf(400, 400, 0.5), stopOf(400, 400, 1));
+  },
+);

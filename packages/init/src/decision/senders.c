@@ -15,6 +15,8 @@ static const double resting = 0.01;
 /* Weight of the latest gap in the mean of recent ones; fewer than four are chance. */
 static const double recency = 1.0 / 8;
 static const double fewest_recent_gaps = 4;
+/* So many in a hold tell a rate. */
+static const double enough_gaps = 8;
 
 void senders_init(struct sender_table *table, size_t capacity, double watching_from)
 {
@@ -105,8 +107,10 @@ static void meet(const struct sender_table *table, struct sender *sender, struct
 		double gap = fmax(0, when.at - sender->last_at);
 		sender->gaps++;
 		sender->exposure += gap;
-		double habit = when.seen < table->held_from ? gap * table->traced : gap;
-		sender->longest_gap = fmax(sender->longest_gap, habit);
+		bool held = when.seen >= table->held_from;
+		sender->held_gaps += held;
+		sender->held_exposure += held ? gap : 0;
+		sender->longest_gap = fmax(sender->longest_gap, held ? gap : gap * table->traced);
 		sender->recent_gap += (sender->gaps == 1 ? 1 : recency) * (gap - sender->recent_gap);
 		if (sender->exposure > horizon) {
 			sender->gaps /= 2;
@@ -272,6 +276,20 @@ static double told_surprise(const void *habit, double silence)
 	return *(const double *)habit * silence;
 }
 
+/*
+ * The time in which its gaps were made. Where connections before the hold left no trace, a sender that is faster in the hold than in the trace of
+ * it was no slower before: as far as others are not known to have left none.
+ */
+static double exposure_of(const struct sender_table *table, const struct sender *sender)
+{
+	double before = sender->exposure - sender->held_exposure;
+	double gaps_before = sender->gaps - sender->held_gaps;
+	if (table->traced >= 1 || sender->held_gaps < enough_gaps || gaps_before <= 0 || before <= 0)
+		return sender->exposure;
+	double part = sender->held_exposure / sender->held_gaps / (before / gaps_before);
+	return sender->held_exposure + before * fmin(1, fmax(table->traced, part));
+}
+
 /* `at_rest`: the reading in which requests come and go by themselves. Returns whether it makes a difference. */
 static bool see_learnt(struct environments *environments, const struct sender_table *table,
 		       const struct sender *sender, double now, double deleted_at, bool at_rest)
@@ -286,7 +304,7 @@ static bool see_learnt(struct environments *environments, const struct sender_ta
 	if (!pool_returning(&sender->pool, &learnt.connections))
 		learnt.connections = (struct gaps){
 			.count = fmax(1, sender->gaps),
-			.exposure = idle_before + (sender->gaps > 0 ? sender->exposure
+			.exposure = idle_before + (sender->gaps > 0 ? exposure_of(table, sender)
 								    : fmax(1, sender->last - table->watching_from)),
 			.longest = longest,
 		};

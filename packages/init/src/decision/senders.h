@@ -14,6 +14,8 @@ struct sender {
 	double last_at;
 	double gaps;
 	double exposure;
+	double held_gaps; /* of them, since the hold began */
+	double held_exposure;
 	double longest_gap;
 	double previous_longest_gap;
 	double recent_gap; /* mean of the latest gaps, the latest counting most */

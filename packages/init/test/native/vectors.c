@@ -3,6 +3,7 @@
  *
  *     option NAME VALUE          a setting, by the name it has in DrainOptions
  *     see TYPE AT NAME VALUE     an observation; NAME and VALUE are "-" where the type has none
+ *     traced SHARE               of the connections before the termination, the share that is told of
  *     end                        answers "STOP REASON", or "error CODE OPTION"
  */
 #include "../../src/decision/drain.h"
@@ -16,6 +17,7 @@ enum { MOST_OBSERVATIONS = 4000000 };
 
 static struct observation *seen;
 static size_t seen_count;
+static double traced = 1;
 
 static const char **option_named(struct drain_options *options, const char *name)
 {
@@ -70,8 +72,11 @@ static void play(const struct drain_options *options)
 	size_t next = 0;
 	double now = seen_count > 0 ? seen[0].at : 0;
 	for (;;) {
-		while (next < seen_count && seen[next].at <= now)
-			drain_observe(&drain, seen[next++]);
+		for (; next < seen_count && seen[next].at <= now; next++) {
+			if (seen[next].type == SEEN_TERMINATION)
+				drain_traced(&drain, traced);
+			drain_observe(&drain, seen[next]);
+		}
 		struct decision decision = drain_decide(&drain, now);
 		if (decision.stop) {
 			printf("%.17g %s\n", now, stop_reason_names[decision.reason]);
@@ -103,8 +108,11 @@ int main(void)
 								   .at = strtod(at, NULL),
 								   .name = strdup(name),
 								   .value = strtod(value, NULL) };
+		} else if (sscanf(line, "traced %63s", at) == 1) {
+			traced = strtod(at, NULL);
 		} else if (strcmp(line, "end\n") == 0) {
 			play(&options);
+			traced = 1;
 			fflush(stdout);
 			options = (struct drain_options){ 0 };
 			seen_count = 0;
