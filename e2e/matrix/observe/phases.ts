@@ -5,6 +5,7 @@ import type { Phase } from "@lameduck/node/events";
 import type { StopReason } from "@lameduck/drain";
 import type { Cluster } from "../../cluster/index.ts";
 
+const serverPort = 8080;
 /** Logs are removed about a second after a container's end. */
 const everyMs = 150;
 
@@ -23,7 +24,12 @@ interface InitSays {
   readonly reason: StopReason;
 }
 
-/** Reads what Lameduck in the pods says of its phases, from the log files of all nodes. */
+/** One line of the sample server. */
+interface ServerSays {
+  readonly event: "listener-closed";
+}
+
+/** Reads what Lameduck and the server in the pods say of their phases, from the log files of all nodes. */
 export class PhaseObserver implements AsyncDisposable {
   readonly events: PodEvent[] = [];
   readonly #directories: readonly string[];
@@ -72,10 +78,19 @@ export class PhaseObserver implements AsyncDisposable {
 
   #take(pod: string, line: string): void {
     const start = line.indexOf("{");
-    if (start < 0 || !/"lameduck":"phase"|"event":"hold-ended"/.test(line)) return;
+    if (start < 0 || !/"lameduck":"phase"|"event":"(hold-ended|listener-closed)"/.test(line)) return;
+    // Of those who do not say when, the container runtime does.
+    const logged = Date.parse(line.slice(0, line.indexOf(" ")));
     try {
-      const said = JSON.parse(line.slice(start)) as LibrarySays | InitSays;
-      if ("event" in said) this.#note(pod, "closing", Date.parse(line.slice(0, line.indexOf(" "))), said);
+      const said = JSON.parse(line.slice(start)) as LibrarySays | InitSays | ServerSays;
+      if ("event" in said && said.event === "listener-closed")
+        this.events.push({
+          at: this.#clock.fromEpoch(logged),
+          pod,
+          type: "listener-closed",
+          port: serverPort,
+        });
+      else if ("event" in said) this.#note(pod, "closing", logged, said);
       else if (said.phase !== "serving") this.#note(pod, said.phase, said.at, said);
     } catch {
       return;

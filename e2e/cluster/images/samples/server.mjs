@@ -46,7 +46,11 @@ const server = createServer((request, response) => {
 // Longer than the idle time of common clients, so that the server is not the one that closes an idle connection.
 server.keepAliveTimeout = 75_000;
 
-const close = () => server.close(() => process.exit(0));
+const close = () => {
+  server.close(() => process.exit(0));
+  // While it waits for kept-alive connections, nobody sees from outside that it accepts no new ones.
+  process.stdout.write('{"event":"listener-closed"}\n');
+};
 if (shutdown === "close") process.on("SIGTERM", close);
 else if (shutdown === "unready") process.on("SIGTERM", () => (unready = true));
 else if (shutdown === "exit") process.on("SIGTERM", () => process.exit(0));
