@@ -116,6 +116,27 @@ test("C3: without a termination it is the pod's own idle time-out", () => {
   assert.match(lost.sentence, /not being deleted.*by its own time-out/);
 });
 
+test("C3: a new connection is led to a pod that has just reset one, though its sender had let go of it", () => {
+  const first = reset(14_000, { ...pooled, finished: 14_003 });
+  const second = refused(16_000);
+  const parts = {
+    podEvents: podLife("web-1", { ...ordinary, closed: 13_990, exited: 19_000, gone: 19_000 }),
+  };
+  const both = (record: RequestRecord): LostRequest =>
+    account(
+      recording({ records: [...traffic(2_000, 9_900), first, record], ...parts }),
+      meta,
+    ).lostRequests.at(-1)!;
+  const lost = both(second);
+  assert.equal(lost.cause, "C3");
+  assert.match(
+    lost.sentence,
+    /^refused: node-1 had let go of web-1 [\d.]+ s before, but web-1 had reset one of its connections 2\.0 s before: .* same local port/,
+  );
+  assert.equal(both(refused(30_000)).cause, "C2");
+  assert.equal(causeOf(second, parts), "C1");
+});
+
 test("not C3: what had been in flight for long was cut (C4), what was on a new connection was never accepted (C6)", () => {
   assert.equal(causeOf(reset(9_700, { ...pooled, kind: "slow", finished: 10_022 })), "C4");
   assert.equal(causeOf(reset(10_018, { finished: 10_022 })), "C6");

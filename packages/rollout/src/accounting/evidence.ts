@@ -25,6 +25,8 @@ export interface RunFacts {
   /** Whether requests that the pod had certainly accepted were cut at that time. */
   cutAccepted(life: PodLife, at: number): boolean;
   inFlight(life: PodLife, at: number): number;
+  /** When the pod last reset a connection of the sender before that time. */
+  lastReset(life: PodLife, sender: string, at: number): number | undefined;
   /** In flight at ordinary times: the median over the pod's arrivals before any pod's deletion; undefined where they are too few. */
   ordinaryInFlight(life: PodLife): number | undefined;
 }

@@ -38,6 +38,7 @@ export function runFacts(
     firstAnswer: (life) => traffic(life).firstAnswer,
     cutAccepted: (life, at) => traffic(life).records.some((record) => acceptedAndCut(record, at)),
     inFlight,
+    lastReset: (life, sender, at) => lastReset(traffic(life).records, sender, at),
     ordinaryInFlight: (life) => ordinary(life, traffic(life), firstDeletion, inFlight),
   };
 }
@@ -63,6 +64,14 @@ function acceptedAndCut(record: RequestRecord, at: number): boolean {
   if (record.outcome !== "reset-before-response") return false;
   const waited = failedAt(record) - setOut(record) > tolerance.race;
   return waited && (record.reused || record.kind !== "quick");
+}
+
+function lastReset(records: readonly RequestRecord[], sender: string, at: number): number | undefined {
+  const resets = records.filter(
+    (record) =>
+      record.sender === sender && record.outcome === "reset-before-response" && failedAt(record) <= at,
+  );
+  return resets.length === 0 ? undefined : Math.max(...resets.map(failedAt));
 }
 
 function ordinary(

@@ -10,6 +10,8 @@ export const tolerance = {
    * and what event loops lag on a busy machine. A request that waited longer had reached the server.
    */
   race: 50,
+  /** nf_conntrack_tcp_timeout_close, and the time until a client sees the reset. */
+  remembered: 10_500,
   /** From the listener's closing to the end of the process, when it is the end that closed the listener. */
   exit: 60,
 } as const;

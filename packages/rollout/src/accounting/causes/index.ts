@@ -10,6 +10,7 @@ import { noEndpoint } from "./no-endpoint.ts";
 import { notReady } from "./not-ready.ts";
 import { overloaded } from "./overloaded.ts";
 import { podGone } from "./pod-gone.ts";
+import { rememberedRoute } from "./remembered-route.ts";
 import type { Rule } from "./rule.ts";
 import { senderItself } from "./sender-itself.ts";
 
@@ -27,6 +28,7 @@ const rules: readonly Rule[] = [
   graceOverrun,
   acceptQueue,
   keepAliveRace,
+  rememberedRoute,
   inFlight,
   listenerClosed,
   podGone,
