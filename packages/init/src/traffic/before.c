@@ -13,6 +13,9 @@
 /* ms. To a pod that has just begun its senders come one by one, and haltingly: their habits are what follows. */
 static const double beginning = 10000;
 
+/* What is missing may be another's: no habit is taken for more than twice as fast as its trace. */
+static const double least_traced = 0.5;
+
 struct baseline baseline_read(double now)
 {
 	struct baseline baseline = { .at = now };
@@ -122,6 +125,6 @@ void tell_before(struct traffic *traffic, double now)
 	if (rest <= 0.2 * before->named || rest < 3)
 		return;
 	/* Of connections that the peer closes first no trace is left: the gaps between those that left one are longer than its habit. */
-	drain_traced(traffic->drain, before->named / (before->named + rest));
+	drain_traced(traffic->drain, fmax(least_traced, before->named / (before->named + rest)));
 	traffic_observe(traffic, SEEN_RATE, now, "before", rest / before->span * 1000);
 }
