@@ -1,6 +1,6 @@
 import type { RequestRecord } from "../model/request.ts";
 import { lastExit, type PodLife } from "./pod-life.ts";
-import type { SenderHistory } from "./sender-history.ts";
+import { choiceAt, type SenderHistory } from "./sender-history.ts";
 import type { Symptom } from "./symptom.ts";
 import { tolerance } from "./tolerance.ts";
 
@@ -38,6 +38,14 @@ export function failedAt({ finished, sent, intended }: RequestRecord): number {
 /** When the request, or failing that its connection, set out. */
 export function setOut({ sent, connected, intended }: RequestRecord): number {
   return sent ?? connected ?? intended;
+}
+
+/** When the sender had let go of the pod, if it had. Within the tolerance it was still choosing: the two moments were seen by different processes. */
+export function letGoAt({ record, sender, life }: Evidence): number | undefined {
+  const pod = life?.pod ?? record.pod;
+  const choice = sender && pod !== undefined ? choiceAt(sender, pod, setOut(record)) : undefined;
+  const certain = choice && !choice.chosen && setOut(record) - choice.at > tolerance.observation;
+  return certain ? choice.at : undefined;
 }
 
 /** How long the request had been on its way when it failed. */

@@ -1,8 +1,6 @@
 import type { RequestRecord } from "../model/request.ts";
-import { deletionBefore, failedAt, flight, setOut, type Evidence } from "./evidence.ts";
+import { deletionBefore, failedAt, flight, letGoAt, setOut, type Evidence } from "./evidence.ts";
 import type { PodLife } from "./pod-life.ts";
-import { choiceAt } from "./sender-history.ts";
-import { tolerance } from "./tolerance.ts";
 import { size, spell } from "./words.ts";
 
 /** What the client saw: "refused", "502 (ECONNREFUSED)", "cut after 312 bytes". */
@@ -32,14 +30,13 @@ export function seen(record: RequestRecord): string {
 }
 
 /** "ingress-2 still chose web-3 2.1 s after its deletion" */
-export function chose({ record, sender, life }: Evidence): string {
+export function chose(evidence: Evidence): string {
+  const { record, life } = evidence;
   const pod = life?.pod ?? record.pod ?? "a pod";
   const at = setOut(record);
   const deletion = life && deletionBefore(life, at);
-  const choice = sender && choiceAt(sender, pod, at);
-  // Within the tolerance it was still choosing: the two moments were seen by different processes.
-  const letGo = choice && !choice.chosen && at - choice.at > tolerance.observation ? choice.at : -Infinity;
-  if (letGo >= (deletion?.at ?? 0))
+  const letGo = letGoAt(evidence);
+  if (letGo !== undefined && letGo >= (deletion?.at ?? 0))
     return `${record.sender} chose ${pod} although it had let go of it ${spell(at - letGo)} before`;
   if (!deletion) return `${record.sender} chose ${pod}, which was not being deleted`;
   return `${record.sender} still chose ${pod} ${spell(at - deletion.at)} after its deletion`;

@@ -1,6 +1,5 @@
-import { setOut, type Evidence } from "../evidence.ts";
+import { letGoAt, setOut } from "../evidence.ts";
 import { seen } from "../phrases.ts";
-import { choiceAt } from "../sender-history.ts";
 import { tolerance } from "../tolerance.ts";
 import { spell } from "../words.ts";
 import type { Rule } from "./rule.ts";
@@ -13,22 +12,16 @@ export const rememberedRoute: Rule = {
   cause: "C3",
   explain(evidence) {
     const { record, symptom, life } = evidence;
-    const letGo = hadLetGo(evidence);
+    const letGo = letGoAt(evidence);
+    const at = setOut(record);
     const isNew = !record.reused && record.podKnownBy === "choice";
     if (!life || letGo === undefined || !isNew || (symptom !== "refused" && symptom !== "unreachable"))
       return undefined;
-    const reset = evidence.run.lastReset(life, record.sender, setOut(record));
-    if (reset === undefined || setOut(record) - reset > tolerance.remembered) return undefined;
-    const at = setOut(record);
+    const reset = evidence.run.lastReset(life, record.sender, at);
+    if (reset === undefined || at - reset > tolerance.remembered) return undefined;
     return (
       `${seen(record)}: ${record.sender} had let go of ${life.pod} ${spell(at - letGo)} before, but ${life.pod} had reset one of its connections ` +
       `${spell(at - reset)} before: for 10 s the kernel leads the next one from the same local port there, too`
     );
   },
 };
-
-function hadLetGo({ record, sender, life }: Evidence): number | undefined {
-  const choice = sender && life && choiceAt(sender, life.pod, setOut(record));
-  const certain = choice && !choice.chosen && setOut(record) - choice.at > tolerance.observation;
-  return certain ? choice.at : undefined;
-}
