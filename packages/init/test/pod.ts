@@ -30,6 +30,11 @@ export function reportOf(stderr: string): HoldReport {
   return JSON.parse(line) as HoldReport;
 }
 
+/** How long the hold went on after the last arrival, ms. */
+export function tailOf({ hold_ms, last_arrival_ms = 0 }: HoldReport): number {
+  return hold_ms - last_arrival_ms;
+}
+
 /** The init with a server under it, as the restricted user of a pod and as PID 1 of its own process namespace. */
 export function pod(
   network: Network,
