@@ -17,7 +17,10 @@ export class WorkerEnds implements Disposable {
   readonly #leaving = new Map<string, number>();
 
   private constructor(log: string, clock: RunClock, tell: (from: number, until: number) => void) {
-    this.#tail = spawn("tail", ["-n", "+1", "-F", log], { stdio: ["ignore", "pipe", "ignore"] });
+    // It ends with us, however we end.
+    this.#tail = spawn("tail", ["-n", "+1", "-F", `--pid=${process.pid}`, log], {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
     createInterface({ input: this.#tail.stdout! }).on("line", (line) => {
       const [, time = "", worker = "", what] = said.exec(line) ?? [];
       if (worker === "") return;
