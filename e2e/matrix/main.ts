@@ -11,7 +11,7 @@ import { Cluster, ClusterError, requireInit, type ProxyMode } from "../cluster/i
 import { clusterConnection, defaultImage } from "@lameduck/rollout";
 import { runOnExisting } from "./existing/run.ts";
 import { keep, tableOf, tableText } from "./kept.ts";
-import { clusterRemedy } from "./remedies.ts";
+import { clusterRemedy, ownRemedies } from "./remedies.ts";
 import { routes, type RouteName } from "./routes.ts";
 import { runScenario } from "./run.ts";
 import { scenarios } from "./scenarios.ts";
@@ -74,7 +74,10 @@ function combinations() {
             scenarios.map(({ name }) => name),
           );
         if (remedy === undefined)
-          throw unknown("--remedies", remedyName, ["those of `lameduck lab`", "init", "init-wait"]);
+          throw unknown("--remedies", remedyName, [
+            "those of `lameduck lab`",
+            ...ownRemedies().map(({ name }) => name),
+          ]);
         return { route, scenario, remedy };
       }),
     ),
@@ -139,7 +142,7 @@ async function runOne(cluster: Cluster, { route, scenario, remedy }: Combination
 async function main(): Promise<void> {
   if (values.existing || process.env["E2E_KUBECONFIG"]) return runElsewhere();
   const wanted = combinations();
-  if (wanted.some(({ remedy }) => remedy.name.startsWith("init"))) await requireInit();
+  if (wanted.some(({ remedy }) => remedy.name.includes("init"))) await requireInit();
   if (values.attach) {
     const cluster = await Cluster.attach();
     await runAll(cluster, wanted).finally(() => cluster.api.close());

@@ -1,5 +1,5 @@
 import { findRemedy } from "@lameduck/rollout";
-import { initPath } from "../cluster/index.ts";
+import { initPath, nginxImage } from "../cluster/index.ts";
 import type { ServerOptions } from "../cluster/workload.ts";
 
 export const graceSeconds = 30;
@@ -31,9 +31,33 @@ const ofInit = (init: string): readonly ClusterRemedy[] => [
   },
 ];
 
+/** nginx instead of the sample server, with the configuration and the stop signal of its image. */
+const nginx = { image: nginxImage, args: [], environment: { LAMEDUCK_GRACE_PERIOD: `${graceSeconds}s` } };
+
+const ofNginx = (init: string): readonly ClusterRemedy[] => [
+  { name: "nginx-quit", description: "nginx, its graceful stop at once", pod: nginx },
+  {
+    name: "nginx-init",
+    description: "lameduck-init as PID 1, adaptive, before nginx",
+    pod: {
+      ...nginx,
+      command: [init, "--log", "json", "--stop-signal", "QUIT", "--"],
+      args: ["nginx"],
+    },
+  },
+  {
+    name: "nginx-init-wait",
+    description: "lameduck-init wait as preStop hook, adaptive, then nginx's graceful stop",
+    pod: { ...nginx, lifecycle: { preStop: { exec: { command: [init, "wait"] } } } },
+  },
+];
+
+/** Those that the lab does not have. */
+export const ownRemedies = (init = initPath): readonly ClusterRemedy[] => [...ofInit(init), ...ofNginx(init)];
+
 /** The remedies of the lab by their names there, and those of the init, which lies where it is said to. */
 export function clusterRemedy(name: string, init = initPath): ClusterRemedy | undefined {
-  const own = ofInit(init).find((remedy) => remedy.name === name);
+  const own = ownRemedies(init).find((remedy) => remedy.name === name);
   if (own !== undefined) return own;
   const remedy = findRemedy(name);
   const adjustment = remedy?.adjust({ kind: "sample", program: "node", graceSeconds });

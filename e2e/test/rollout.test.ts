@@ -71,6 +71,21 @@ describe("remedies on a real cluster", { skip: reason ?? false }, async () => {
     assert.ok(result.hold.p50 > 6_000, `held ${result.hold.p50} ms`);
   });
 
+  const noNginx = (await findProgram("nginx")) === undefined && "no nginx here to make an image of";
+  it(
+    "does so before software that is not ours, whose image has a stop signal of its own: nginx",
+    { skip: noNginx },
+    async () => {
+      const { result } = await run("nginx-init", deletedBehindProxy);
+      assert.deepEqual(
+        [result.terminations, result.lostNew, result.killed],
+        [1, 0, 0],
+        JSON.stringify(result.lostByCause),
+      );
+      assert.ok(result.hold.p50 > 6_000, `held ${result.hold.p50} ms`);
+    },
+  );
+
   for (const route of ["haproxy", "nginx"] as const) {
     const skip = (await findProgram(route)) === undefined && `no ${route} here to make an image of`;
     it(`accounts for a rollout behind ${route}, which learns of the pods by itself`, { skip }, async () => {

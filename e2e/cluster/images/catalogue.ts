@@ -38,8 +38,13 @@ export async function catalogue(programs: Programs): Promise<Image[]> {
     scratch(pauseImage, "/pause", programs.pause),
     scratch(recorderImage, "/recorder", programs.recorder),
     await node(common),
-    await offTheShelf(haproxyImage, "haproxy", common, ["/var/lib/haproxy"]),
-    await offTheShelf(nginxImage, "nginx", common, ["/var/lib/nginx", "/var/log/nginx", "/run"]),
+    await offTheShelf(haproxyImage, "haproxy", common, { writable: ["/var/lib/haproxy"] }),
+    await offTheShelf(nginxImage, "nginx", common, {
+      writable: ["/var/lib/nginx", "/var/log/nginx", "/run"],
+      files: [{ to: "/etc/nginx/nginx.conf", from: join(samples, "nginx.conf"), mode: 0o644 }],
+      // As the official image has it: nginx's graceful stop.
+      stopSignal: "SIGQUIT",
+    }),
     await python(common),
   ];
   return images.filter((image) => image !== undefined);
@@ -91,15 +96,16 @@ async function offTheShelf(
   reference: string,
   name: string,
   common: readonly Layer[],
-  writable: readonly string[],
+  { files = [], writable = [], ...rest }: Partial<Layer & Pick<Image, "stopSignal">>,
 ): Promise<Image | undefined> {
   const program = await findProgram(name);
   if (program === undefined) return undefined;
   const to = `/usr/sbin/${name}`;
   return {
     reference,
-    layers: [{ files: [{ to, from: program, withLibraries: true }], writable }, ...common],
+    layers: [{ files: [{ to, from: program, withLibraries: true }, ...files], writable }, ...common],
     entrypoint: [to],
+    ...rest,
   };
 }
 

@@ -26,6 +26,8 @@ export interface Image {
   readonly layers: readonly Layer[];
   readonly entrypoint: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  /** The signal that ends its containers, SIGTERM unless given. */
+  readonly stopSignal?: string;
 }
 
 /** Up to this size a file is known by its content; a rebuilt but equal library makes no new image. */
@@ -69,6 +71,7 @@ export async function writeImage(image: Image, file: string): Promise<void> {
         Env: Object.entries({ PATH: "/usr/local/bin:/usr/sbin:/usr/bin:/bin", ...image.environment }).map(
           ([name, value]) => `${name}=${value}`,
         ),
+        ...(image.stopSignal === undefined ? {} : { StopSignal: image.stopSignal }),
       },
       rootfs: { type: "layers", diff_ids: layers.map((layer) => layer.digest) },
     });

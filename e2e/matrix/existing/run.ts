@@ -102,6 +102,12 @@ function known(scenario: string, name: string): ClusterRemedy {
   const remedy = clusterRemedy(name, deliveredInit);
   if (remedy === undefined)
     throw new ClusterError("LAMEDUCK_CLUSTER_BAD_OPTION", "--remedies", `"${name}" is not known`);
+  if (remedy.pod.image !== undefined)
+    throw new ClusterError(
+      "LAMEDUCK_CLUSTER_BAD_OPTION",
+      "--remedies",
+      `"${name}" needs an image that only the test cluster has`,
+    );
   if (!(scenario in portableScenarios))
     throw new ClusterError(
       "LAMEDUCK_CLUSTER_BAD_OPTION",

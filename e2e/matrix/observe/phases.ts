@@ -24,10 +24,8 @@ interface InitSays {
   readonly reason: StopReason;
 }
 
-/** One line of the sample server. */
-interface ServerSays {
-  readonly event: "listener-closed";
-}
+/** What the sample server says, and an nginx worker. */
+const closesListener = /\{"event":"listener-closed"\}$| gracefully shutting down$/;
 
 /** Reads what Lameduck and the server in the pods say of their phases, from the log files of all nodes. */
 export class PhaseObserver implements AsyncDisposable {
@@ -77,23 +75,16 @@ export class PhaseObserver implements AsyncDisposable {
   }
 
   #take(pod: string, line: string): void {
-    const start = line.indexOf("{");
-    if (start < 0 || !/"lameduck":"phase"|"event":"(hold-ended|listener-closed)"/.test(line)) return;
     // Of those who do not say when, the container runtime does.
     const logged = Date.parse(line.slice(0, line.indexOf(" ")));
-    try {
-      const said = JSON.parse(line.slice(start)) as LibrarySays | InitSays | ServerSays;
-      if ("event" in said && said.event === "listener-closed")
-        this.events.push({
-          at: this.#clock.fromEpoch(logged),
-          pod,
-          type: "listener-closed",
-          port: serverPort,
-        });
-      else if ("event" in said) this.#note(pod, "closing", logged, said);
+    if (closesListener.test(line)) {
+      const at = this.#clock.fromEpoch(logged);
+      this.events.push({ at, pod, type: "listener-closed", port: serverPort });
+    } else if (/"lameduck":"phase"|"event":"hold-ended"/.test(line)) {
+      const said = jsonIn(line);
+      if (said === undefined) return;
+      if ("event" in said) this.#note(pod, "closing", logged, said);
       else if (said.phase !== "serving") this.#note(pod, said.phase, said.at, said);
-    } catch {
-      return;
     }
   }
 
@@ -111,5 +102,13 @@ export class PhaseObserver implements AsyncDisposable {
       ...(phase === "closing" ? { reason } : {}),
       detail,
     });
+  }
+}
+
+function jsonIn(line: string): LibrarySays | InitSays | undefined {
+  try {
+    return JSON.parse(line.slice(line.indexOf("{"))) as LibrarySays | InitSays;
+  } catch {
+    return undefined;
   }
 }

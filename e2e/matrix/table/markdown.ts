@@ -14,6 +14,9 @@ const order = [
   "adaptive",
   "init",
   "init-wait",
+  "nginx-quit",
+  "nginx-init",
+  "nginx-init-wait",
 ];
 
 const titles = [
