@@ -133,8 +133,11 @@ export class PodObserver implements AsyncDisposable {
     if (spec.nodeName !== undefined) this.nodes.set(name, spec.nodeName);
     const deleting = metadata.deletionTimestamp !== undefined || type === "DELETED";
     if (deleting && !pod.deleted) {
-      const grace = metadata.deletionGracePeriodSeconds ?? 0;
-      this.events.push({ at, pod: name, type: "deleted", grace: grace * 1_000, why: this.why });
+      const grace = 1_000 * (metadata.deletionGracePeriodSeconds ?? 0);
+      // A watch may be late where load and cluster share their processors; the object says when, cut to whole seconds.
+      const due = Date.parse(metadata.deletionTimestamp ?? "") + 1_000;
+      const latest = Number.isNaN(due) ? at : this.#clock.fromEpoch(due) - grace;
+      this.events.push({ at: Math.min(at, latest), pod: name, type: "deleted", grace, why: this.why });
       pod.deleted = true;
     }
     if (deleting || status?.phase === "Failed") this.#ended.add(name);

@@ -1,4 +1,5 @@
 import type { PodEvent } from "../model/timeline.ts";
+import { tolerance } from "./tolerance.ts";
 
 type Phase = Extract<PodEvent, { type: "phase" }>;
 type Exit = Extract<PodEvent, { type: "exited" }>;
@@ -101,6 +102,9 @@ export function lastExit({ exits }: PodLife): number | undefined {
 /** When a termination's pod stopped to accept: it began to close, its listener closed, or it ended, whichever came first. */
 export function stoppedAccepting(life: PodLife): { readonly at: number; readonly by: Stop } | undefined {
   const from = life.deleted?.at ?? life.began;
+  const before = listenerAt(life, from);
+  if (before && !before.open && from - before.at <= tolerance.news)
+    return { at: from, by: "listener closed" };
   const stops: { at: number; by: Stop }[] = [
     ...(life.closing ? [{ at: life.closing.at, by: "closing" as const }] : []),
     ...life.listener.filter((c) => !c.open).map((c) => ({ at: c.at, by: "listener closed" as const })),

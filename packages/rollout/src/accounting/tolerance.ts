@@ -5,6 +5,8 @@ export const tolerance = {
    * children, in a process that shares its cores with the load.
    */
   observation: 100,
+  /** The kubelet may have acted on a deletion before the API server's news of it were read here. */
+  news: 2_000,
   /**
    * From writing a request on a kept-alive connection to the reset that answers it, when the other end closed meanwhile: a round trip,
    * and what event loops lag on a busy machine. A request that waited longer had reached the server.

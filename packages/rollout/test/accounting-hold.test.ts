@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { account } from "../src/index.ts";
+import { ordinary, podLife, recording, type Moments } from "./accounting-recording.ts";
+
+function holdOf(moments: Moments) {
+  const podEvents = podLife("web-1", { ...ordinary, ...moments });
+  const { each } = account(recording({ podEvents }), { description: "", seed: 1, timeline: false });
+  const [only, ...others] = each;
+  assert.ok(only && others.length === 0);
+  return only;
+}
+
+test("a hold lasts until the listener closes", () => {
+  assert.equal(holdOf({ closed: 14_000, exited: 16_000, gone: 16_000 }).hold, 4_000);
+});
+
+test("news of a deletion that come after the pod has closed make no hold: it does not last until the pod's end", () => {
+  assert.equal(holdOf({ closed: 9_900, exited: 40_000, gone: 40_000 }).hold, 0);
+});
+
+test("a listener that closed long before, and opened again unseen, is not what ended the hold", () => {
+  assert.equal(holdOf({ closed: 5_000, exited: 12_000, gone: 12_000 }).hold, 2_000);
+});
