@@ -2,22 +2,25 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { it } from "node:test";
 import { promisify } from "node:util";
-import { destinationIn } from "../matrix/load/conntrack.ts";
+import { destinationsIn } from "../matrix/load/conntrack.ts";
 
-const entry = (called: string, answering: string): string =>
-  `tcp      6 118 SYN_SENT src=198.18.0.15 dst=${called} sport=40000 dport=80 [UNREPLIED] src=${answering} dst=198.18.0.15 sport=8080 dport=40000 mark=0 use=1\n`;
+const entry = (called: string, answering: string, port = 40_000): string =>
+  `tcp      6 118 SYN_SENT src=198.18.0.15 dst=${called} sport=${port} dport=80 [UNREPLIED] src=${answering} dst=198.18.0.15 sport=8080 dport=${port} mark=0 use=1\n`;
 
-it("reads from the kernel's connection table where a connection was sent", () => {
-  assert.equal(destinationIn(entry("198.19.3.4", "198.18.129.7")), "198.18.129.7");
+it("reads from the kernel's connection table where connections were sent, by their local ports", () => {
+  assert.deepEqual(
+    destinationsIn(entry("198.19.3.4", "198.18.129.7") + entry("198.19.3.4", "198.18.130.9", 40_001)),
+    new Map([
+      [40_000, "198.18.129.7"],
+      [40_001, "198.18.130.9"],
+    ]),
+  );
 });
 
 it("knows nothing where nothing was rewritten, where two entries disagree, and where there is none", () => {
-  assert.equal(destinationIn(entry("198.18.129.7", "198.18.129.7")), undefined);
-  assert.equal(
-    destinationIn(entry("198.19.3.4", "198.18.129.7") + entry("198.19.3.4", "198.18.130.9")),
-    undefined,
-  );
-  assert.equal(destinationIn(""), undefined);
+  const disagreeing = entry("198.19.3.4", "198.18.129.7") + entry("198.19.3.4", "198.18.130.9");
+  for (const listing of [entry("198.18.129.7", "198.18.129.7"), disagreeing, disagreeing + disagreeing, ""])
+    assert.deepEqual(destinationsIn(listing), new Map());
 });
 
 /** In a network of its own: a Service with one pod, then with another, and what answers two calls from one local port. `how` the first pod ends the first call. */

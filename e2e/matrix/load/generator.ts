@@ -8,7 +8,7 @@ import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runClock, type RequestRecord } from "@lameduck/rollout";
 import type { AddressKnown, GeneratorPlan } from "./plan.ts";
-import { destinationOf } from "./conntrack.ts";
+import { Destinations } from "./conntrack.ts";
 import { preferOwnSession } from "./priority.ts";
 import { CachingResolver } from "./resolver.ts";
 
@@ -45,8 +45,7 @@ let connectionCount = 0;
 let id = 0;
 const underWay = new Set<Exchange>();
 const lookingUp = new Set<Promise<void>>();
-/** A program each: who loses thousands of requests is not asked after every one of them. */
-const mostLookups = 50;
+const destinations = new Destinations(url.hostname);
 
 /** What a Node error code means in the words of the model. */
 function outcomeOf(code: string, connected: boolean, receiving: boolean): RequestRecord["outcome"] {
@@ -173,14 +172,13 @@ class Exchange {
       ...(connection?.chosen === undefined ? {} : { chosen: connection.chosen }),
     };
     const port = connection?.localPort;
-    if (outcome === "ok" || pod !== undefined || port === undefined || lookingUp.size >= mostLookups)
-      records.push(record);
+    if (outcome === "ok" || pod !== undefined || port === undefined) records.push(record);
     else lookingUp.add(this.#lookUp(record, port));
   }
 
   /** Lost, and no pod has answered: the kernel knows where it was sent. */
   async #lookUp(record: RequestRecord & AddressKnown, port: number): Promise<void> {
-    const address = await destinationOf(port, url.hostname);
+    const address = await destinations.of(port);
     records.push(address === undefined ? record : { ...record, chosen: address });
   }
 }
