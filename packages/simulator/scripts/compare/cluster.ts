@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { drained } from "../../src/policies/drained.ts";
 import { scenarioFrom } from "../../src/scenario/parse.ts";
-import { median, predict } from "./predict.ts";
+import { predict } from "./predict.ts";
+import { median } from "./statistics.ts";
 import { compared, type Compared } from "./table.ts";
 
 /** What was kept of a run of the matrix (e2e/README.md) on a real cluster: milliseconds, and requests per second. */

@@ -78,7 +78,7 @@ export function digestOf(
     ...facts,
     senders,
     ...ratesOf(recording, lives, senders),
-    ready: quantilesOf(
+    ready: twentieths(
       [...lives.values()].flatMap(({ events }) => {
         const [created, ready] = [timeOf(events, "created"), timeOf(events, "ready")];
         return created !== undefined && ready !== undefined && created > recording.countedFrom
@@ -215,7 +215,7 @@ function openOf(lives: ReadonlyMap<string, Life>): number {
   return open.length === 0 ? 0 : +(open.reduce((sum, count) => sum + count, 0) / open.length).toFixed(1);
 }
 
-function quantilesOf(values: readonly number[]): number[] {
+function twentieths(values: readonly number[]): number[] {
   const sorted = values.toSorted((a, b) => a - b);
   if (sorted.length === 0) return [];
   return Array.from({ length: 21 }, (_, index) => sorted[Math.round((index / 20) * (sorted.length - 1))]!);

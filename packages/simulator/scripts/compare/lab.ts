@@ -8,7 +8,8 @@ import type { Scenario } from "../../src/model/scenario.ts";
 import { drained } from "../../src/policies/drained.ts";
 import { scenarioFrom } from "../../src/scenario/parse.ts";
 import { lostToTerminations } from "./digest.ts";
-import { mean, predict } from "./predict.ts";
+import { predict } from "./predict.ts";
+import { empirical, mean } from "./statistics.ts";
 import { compared, type Compared } from "./table.ts";
 
 /** What both play: four proxies of connections before six pods, new connections only. */
@@ -64,7 +65,7 @@ function compareRemedy(propagation: (typeof propagations)[number], result: Remed
   const { scenario: usual } = scenarioFrom({
     name: `${propagation}, ${name}`,
     replicas: shape.replicas,
-    rollout: { ready: { quantiles: quantilesOf(spans(result, "created", "ready")) } },
+    rollout: { ready: empirical(spans(result, "created", "ready")) },
     senders: [{ name: propagation, convergence: 0, count: shape.senders }],
     traffic: { perPod: shape.rps / shape.replicas, spread: "known", service: 0 },
     pod: {
@@ -155,7 +156,7 @@ function stallsOf({ timeline }: RemedyResult): Pick<Scenario["pod"], "stalls"> {
   });
   return shares.length === 0
     ? {}
-    : { stalls: { share: { quantiles: quantilesOf(shares) }, length: { exponential: usualStall } } };
+    : { stalls: { share: empirical(shares), length: { exponential: usualStall } } };
 }
 
 /** As measured on the cluster of this machine, whose pods wait for the same processors. */
@@ -171,8 +172,4 @@ function spans({ timeline }: RemedyResult, from: string, to: string): number[] {
     if (type === to && since !== undefined) found.push(at - since);
   }
   return found;
-}
-
-function quantilesOf(values: number[]): [number, number][] {
-  return values.sort((a, b) => a - b).map((value, index) => [(index + 1) / values.length, value]);
 }

@@ -2,6 +2,7 @@ import { Random } from "../../src/kernel/random.ts";
 import type { Scenario } from "../../src/model/scenario.ts";
 import type { Contender } from "../../src/policies/stopper.ts";
 import { run } from "../../src/run.ts";
+import { mean } from "./statistics.ts";
 
 /** What was measured, or the range in which the model expects it. */
 export interface Range {
@@ -65,13 +66,4 @@ export function rangeOf(
   ).sort((a, b) => a - b);
   const at = (share: number): number => middles[Math.round(share * (middles.length - 1))] ?? 0;
   return { low: at(0.025), mean: mean(middles), high: at(0.975) };
-}
-
-export function mean(values: readonly number[]): number {
-  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return ((sorted[(sorted.length - 1) >> 1] ?? 0) + (sorted[sorted.length >> 1] ?? 0)) / 2;
 }

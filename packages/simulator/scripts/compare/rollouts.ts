@@ -5,7 +5,8 @@ import { drained } from "../../src/policies/drained.ts";
 import type { Contender } from "../../src/policies/stopper.ts";
 import { scenarioFrom } from "../../src/scenario/parse.ts";
 import { readDigest, type Digest, type RecordedTermination } from "./digest.ts";
-import { mean, median, predict } from "./predict.ts";
+import { predict } from "./predict.ts";
+import { empirical, mean, median } from "./statistics.ts";
 import { compared, type Compared } from "./table.ts";
 
 const folder = new URL("../../recordings/rollouts/", import.meta.url);
@@ -67,15 +68,15 @@ function oracleOf({ lags, oracle = 0 }: RecordedTermination): number {
 /** Everything that was set, and of what was measured only what is not the model's to say: rates, start-up, age of pods, want of processor. */
 function scenarioOf(digest: Digest, prestop: number): Scenario {
   const { terminations, senders, newPerPod, pooledPerPod, openPerPod } = digest;
-  const share = quantilesOf(terminations.flatMap(({ blind }) => blind ?? []));
-  const age = quantilesOf(terminations.flatMap(({ age }) => age ?? []));
+  const shares = terminations.flatMap(({ blind }) => blind ?? []);
+  const ages = terminations.flatMap(({ age }) => age ?? []);
   const { scenario } = scenarioFrom({
     name: digest.remedy,
     replicas: digest.replicas,
     rollout: {
       maxSurge: digest.maxSurge,
       maxUnavailable: digest.maxUnavailable,
-      ready: { quantiles: quantilesOf(digest.ready) },
+      ready: empirical(digest.ready),
     },
     senders: senders.map((name, index) => ({
       name,
@@ -100,9 +101,9 @@ function scenarioOf(digest: Digest, prestop: number): Scenario {
     },
     pod: {
       prestop,
-      ...(age.length > 0 ? { age: { quantiles: age } } : {}),
-      ...(share.length > 0
-        ? { stalls: { share: { quantiles: share }, length: { exponential: meanStall(digest) } } }
+      ...(ages.length > 0 ? { age: empirical(ages) } : {}),
+      ...(shares.length > 0
+        ? { stalls: { share: empirical(shares), length: { exponential: meanStall(digest) } } }
         : {}),
     },
   });
@@ -113,10 +114,4 @@ function scenarioOf(digest: Digest, prestop: number): Scenario {
 function meanStall({ slow }: Digest): number {
   const shareAbove = (least: number): number => slow.find(([above]) => above === least)?.[1] ?? 0;
   return (500 - 100) / Math.log(shareAbove(100) / shareAbove(500));
-}
-
-function quantilesOf(values: readonly number[]): [number, number][] {
-  return values
-    .toSorted((a, b) => a - b)
-    .map((value, index): [number, number] => [(index + 1) / values.length, value]);
 }
