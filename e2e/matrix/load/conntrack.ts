@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** The kernel forgets a connection that was reset after 10 s, one that nobody answered after two minutes. */
+/** The kernel forgets a connection that was refused at once, one that was reset after 10 s, one that nobody answered after two minutes. */
 const collectedFor = 500;
 
 /**
