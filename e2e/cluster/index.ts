@@ -3,7 +3,7 @@ export { Cluster, refuseIfInUse } from "./cluster.ts";
 export type { ComponentState } from "./component.ts";
 export { ClusterError, clusterErrors, type ClusterErrorCode } from "./errors.ts";
 export { stateDirectory } from "./host/paths.ts";
-export { findProgram, requireHost } from "./host/requirements.ts";
+export { findProgram, requireHost, requireProgram } from "./host/requirements.ts";
 export { whyNot } from "./host/why-not.ts";
 export { until, type UntilOptions } from "./host/until.ts";
 export {

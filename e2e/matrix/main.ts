@@ -7,7 +7,7 @@
  * matrix/results; `npm run matrix:table` makes the tables of docs/cluster.md from them.
  */
 import { writeFile } from "node:fs/promises";
-import { Cluster, ClusterError, requireInit, type ProxyMode } from "../cluster/index.ts";
+import { Cluster, ClusterError, requireInit, requireProgram, type ProxyMode } from "../cluster/index.ts";
 import { clusterConnection, defaultImage } from "@lameduck/rollout";
 import { runOnExisting } from "./existing/run.ts";
 import { keep, tableOf, tableText } from "./kept.ts";
@@ -139,10 +139,18 @@ async function runOne(cluster: Cluster, { route, scenario, remedy }: Combination
   process.stdout.write(tableOf([kept]));
 }
 
+/** Images are made of the programs of this machine: who has none is told so before anything starts. */
+async function requireSoftware(wanted: readonly Combination[]): Promise<void> {
+  const names = wanted.flatMap(({ route, remedy }) => [route, remedy.name]);
+  for (const program of ["haproxy", "nginx"])
+    if (names.some((name) => name.startsWith(program))) await requireProgram(program);
+}
+
 async function main(): Promise<void> {
   if (values.existing || process.env["E2E_KUBECONFIG"]) return runElsewhere();
   const wanted = combinations();
   if (wanted.some(({ remedy }) => remedy.name.includes("init"))) await requireInit();
+  await requireSoftware(wanted);
   if (values.attach) {
     const cluster = await Cluster.attach();
     await runAll(cluster, wanted).finally(() => cluster.api.close());
