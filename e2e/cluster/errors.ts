@@ -35,3 +35,8 @@ export class ClusterError extends Error {
     this.remedy = clusterErrors[code];
   }
 }
+
+/** Of a name or number that somebody gave and that cannot be. */
+export function badOption(option: string, problem: string): ClusterError {
+  return new ClusterError("LAMEDUCK_CLUSTER_BAD_OPTION", option, problem);
+}

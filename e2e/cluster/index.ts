@@ -1,7 +1,7 @@
 export { KubernetesApi, type KubernetesObject, type ObjectMeta, type WatchEvent } from "./api.ts";
 export { Cluster, refuseIfInUse } from "./cluster.ts";
 export type { ComponentState } from "./component.ts";
-export { ClusterError, clusterErrors, type ClusterErrorCode } from "./errors.ts";
+export { badOption, ClusterError, clusterErrors, type ClusterErrorCode } from "./errors.ts";
 export { stateDirectory } from "./host/paths.ts";
 export { findProgram, requireHost, requireProgram } from "./host/requirements.ts";
 export { whyNot } from "./host/why-not.ts";

@@ -1,5 +1,5 @@
 import { maximumNodes } from "./addresses.ts";
-import { ClusterError } from "./errors.ts";
+import { badOption } from "./errors.ts";
 import type { ProxyMode } from "./node.ts";
 
 export interface ClusterOptions {
@@ -24,18 +24,15 @@ export interface Settings {
 export function settle(options: ClusterOptions): Settings {
   const { nodes = 5, proxyLag = ["1s"], proxyMode = "iptables" } = options;
   if (!Number.isInteger(nodes) || nodes < 1 || nodes > maximumNodes)
-    throw bad("nodes", `${nodes} is not between 1 and ${maximumNodes}`);
+    throw badOption("nodes", `${nodes} is not between 1 and ${maximumNodes}`);
   if (proxyMode !== "iptables" && proxyMode !== "nftables")
-    throw bad("proxy mode", `${String(proxyMode)} is neither iptables nor nftables`);
+    throw badOption("proxy mode", `${String(proxyMode)} is neither iptables nor nftables`);
   const lags = Array.from(
     { length: nodes },
     (_, index) => proxyLag[Math.min(index, proxyLag.length - 1)] ?? "1s",
   );
   for (const lag of lags)
     if (!/^(\d+(\.\d+)?(ms|s|m))+$/.test(lag))
-      throw bad("proxy lag", `"${lag}" is not a Go duration such as "500ms" or "10s"`);
+      throw badOption("proxy lag", `"${lag}" is not a Go duration such as "500ms" or "10s"`);
   return { nodes, proxyLag: lags, proxyMode };
 }
-
-const bad = (option: string, problem: string): ClusterError =>
-  new ClusterError("LAMEDUCK_CLUSTER_BAD_OPTION", option, problem);

@@ -7,7 +7,14 @@
  * matrix/results; `npm run matrix:table` makes the tables of docs/cluster.md from them.
  */
 import { writeFile } from "node:fs/promises";
-import { Cluster, ClusterError, requireInit, requireProgram, type ProxyMode } from "../cluster/index.ts";
+import {
+  badOption,
+  Cluster,
+  requireInit,
+  requireProgram,
+  type ClusterError,
+  type ProxyMode,
+} from "../cluster/index.ts";
 import { clusterConnection, defaultImage } from "@lameduck/rollout";
 import { runOnExisting } from "./existing/run.ts";
 import { keep, tableOf, tableText } from "./kept.ts";
@@ -52,11 +59,7 @@ const { values } = commandLine(import.meta.url, {
 const isRoute = (name: string): name is RouteName => name in routes;
 
 function unknown(option: string, name: string, known: readonly string[]): ClusterError {
-  return new ClusterError(
-    "LAMEDUCK_CLUSTER_BAD_OPTION",
-    option,
-    `"${name}" is not one of ${known.join(", ")}`,
-  );
+  return badOption(option, `"${name}" is not one of ${known.join(", ")}`);
 }
 
 /** All combinations asked for; a name that nobody knows is found before anything is started. */

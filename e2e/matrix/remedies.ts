@@ -12,8 +12,12 @@ export interface ClusterRemedy {
   readonly pod: Partial<ServerOptions>;
 }
 
+/** Nothing in a container knows it. */
+const graceEnvironment = { LAMEDUCK_GRACE_PERIOD: `${graceSeconds}s` };
 /** Init as PID 1 before a server that closes at once on SIGTERM, as most software does. */
-const initEnvironment = { SHUTDOWN: "close", LAMEDUCK_GRACE_PERIOD: `${graceSeconds}s` };
+const initEnvironment = { SHUTDOWN: "close", ...graceEnvironment };
+
+const waiting = (init: string) => ({ preStop: { exec: { command: [init, "wait"] } } });
 
 const ofInit = (init: string): readonly ClusterRemedy[] => [
   {
@@ -24,15 +28,12 @@ const ofInit = (init: string): readonly ClusterRemedy[] => [
   {
     name: "init-wait",
     description: "lameduck-init wait as preStop hook, adaptive, beside a server that closes at SIGTERM",
-    pod: {
-      environment: initEnvironment,
-      lifecycle: { preStop: { exec: { command: [init, "wait"] } } },
-    },
+    pod: { environment: initEnvironment, lifecycle: waiting(init) },
   },
 ];
 
 /** nginx instead of the sample server, with the configuration and the stop signal of its image. */
-const nginx = { image: nginxImage, args: [], environment: { LAMEDUCK_GRACE_PERIOD: `${graceSeconds}s` } };
+const nginx = { image: nginxImage, args: [], environment: graceEnvironment };
 
 const ofNginx = (init: string): readonly ClusterRemedy[] => [
   { name: "nginx-quit", description: "nginx, its graceful stop at once", pod: nginx },
@@ -48,7 +49,7 @@ const ofNginx = (init: string): readonly ClusterRemedy[] => [
   {
     name: "nginx-init-wait",
     description: "lameduck-init wait as preStop hook, adaptive, then nginx's graceful stop",
-    pod: { ...nginx, lifecycle: { preStop: { exec: { command: [init, "wait"] } } } },
+    pod: { ...nginx, lifecycle: waiting(init) },
   },
 ];
 

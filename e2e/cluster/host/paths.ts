@@ -1,6 +1,6 @@
 import { homedir, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { ClusterError } from "../errors.ts";
+import { badOption } from "../errors.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -15,8 +15,7 @@ export function stateDirectory(environment: Environment = process.env): string {
   const directory = resolve(environment["LAMEDUCK_CLUSTER_STATE"] ?? join(tmpdir(), "lameduck-e2e"));
   const hidden = nodePrivateDirectories.find((path) => `${directory}/`.startsWith(`${path}/`));
   if (hidden !== undefined)
-    throw new ClusterError(
-      "LAMEDUCK_CLUSTER_BAD_OPTION",
+    throw badOption(
       "LAMEDUCK_CLUSTER_STATE",
       `${directory} lies in ${hidden}, which every node replaces by its own`,
     );

@@ -14,7 +14,7 @@ import {
   type RemedyResult,
   type TargetReference,
 } from "@lameduck/rollout";
-import { ClusterError, until, type KubernetesObject } from "../../cluster/index.ts";
+import { badOption, ClusterError, until, type KubernetesObject } from "../../cluster/index.ts";
 import { deployment, service } from "../../cluster/workload.ts";
 import { clusterRemedy, graceSeconds, type ClusterRemedy } from "../remedies.ts";
 import { portableScenarios } from "./actions.ts";
@@ -100,17 +100,11 @@ async function runRemedy(
 
 function known(scenario: string, name: string): ClusterRemedy {
   const remedy = clusterRemedy(name, deliveredInit);
-  if (remedy === undefined)
-    throw new ClusterError("LAMEDUCK_CLUSTER_BAD_OPTION", "--remedies", `"${name}" is not known`);
+  if (remedy === undefined) throw badOption("--remedies", `"${name}" is not known`);
   if (remedy.pod.image !== undefined)
-    throw new ClusterError(
-      "LAMEDUCK_CLUSTER_BAD_OPTION",
-      "--remedies",
-      `"${name}" needs an image that only the test cluster has`,
-    );
+    throw badOption("--remedies", `"${name}" needs an image that only the test cluster has`);
   if (!(scenario in portableScenarios))
-    throw new ClusterError(
-      "LAMEDUCK_CLUSTER_BAD_OPTION",
+    throw badOption(
       "--scenarios",
       `"${scenario}" needs the test cluster; elsewhere ${Object.keys(portableScenarios).join(", ")} can be run`,
     );

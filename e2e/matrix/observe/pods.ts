@@ -134,9 +134,9 @@ export class PodObserver implements AsyncDisposable {
     const deleting = metadata.deletionTimestamp !== undefined || type === "DELETED";
     if (deleting && !pod.deleted) {
       const grace = 1_000 * (metadata.deletionGracePeriodSeconds ?? 0);
-      // A watch may be late where load and cluster share their processors; the object says when, cut to whole seconds.
-      const due = Date.parse(metadata.deletionTimestamp ?? "") + 1_000;
-      const latest = Number.isNaN(due) ? at : this.#clock.fromEpoch(due) - grace;
+      // A watch may be late where load and cluster share their processors; the stamp is the deletion's second and the grace period.
+      const stamp = metadata.deletionTimestamp;
+      const latest = stamp === undefined ? at : this.#clock.fromEpoch(Date.parse(stamp)) - grace + 1_000;
       this.events.push({ at: Math.min(at, latest), pod: name, type: "deleted", grace, why: this.why });
       pod.deleted = true;
     }

@@ -7,9 +7,10 @@ import type { Distribution } from "../../src/model/distribution.ts";
 import type { Scenario } from "../../src/model/scenario.ts";
 import { drained } from "../../src/policies/drained.ts";
 import { scenarioFrom } from "../../src/scenario/parse.ts";
+import { mean } from "../../src/simulate/statistics.ts";
 import { lostToTerminations } from "./digest.ts";
 import { predict } from "./predict.ts";
-import { empirical, mean } from "./statistics.ts";
+import { empirical } from "./statistics.ts";
 import { compared, type Compared } from "./table.ts";
 
 /** What both play: four proxies of connections before six pods, new connections only. */

@@ -2,7 +2,7 @@ import { Random } from "../../src/kernel/random.ts";
 import type { Scenario } from "../../src/model/scenario.ts";
 import type { Contender } from "../../src/policies/stopper.ts";
 import { run } from "../../src/run.ts";
-import { mean } from "./statistics.ts";
+import { mean } from "../../src/simulate/statistics.ts";
 
 /** What was measured, or the range in which the model expects it. */
 export interface Range {

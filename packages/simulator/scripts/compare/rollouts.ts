@@ -4,9 +4,10 @@ import type { Scenario } from "../../src/model/scenario.ts";
 import { drained } from "../../src/policies/drained.ts";
 import type { Contender } from "../../src/policies/stopper.ts";
 import { scenarioFrom } from "../../src/scenario/parse.ts";
+import { mean } from "../../src/simulate/statistics.ts";
 import { readDigest, type Digest, type RecordedTermination } from "./digest.ts";
 import { predict } from "./predict.ts";
-import { empirical, mean, median } from "./statistics.ts";
+import { empirical, median } from "./statistics.ts";
 import { compared, type Compared } from "./table.ts";
 
 const folder = new URL("../../recordings/rollouts/", import.meta.url);

@@ -1,10 +1,10 @@
-export function mean(values: readonly number[]): number {
-  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
-}
+import { quantile } from "../../src/simulate/statistics.ts";
 
 export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return ((sorted[(sorted.length - 1) >> 1] ?? 0) + (sorted[sorted.length >> 1] ?? 0)) / 2;
+  return quantile(
+    values.toSorted((a, b) => a - b),
+    0.5,
+  );
 }
 
 /** The values themselves as a scenario's distribution. */

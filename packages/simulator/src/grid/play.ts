@@ -4,6 +4,7 @@ import { istio, wStar } from "../policies/peers.ts";
 import { learning } from "../policies/learning.ts";
 import type { Contender } from "../policies/stopper.ts";
 import { run, type Run } from "../run.ts";
+import { mean } from "../simulate/statistics.ts";
 import { gridGrace, scenarioOf, type Cell } from "./cells.ts";
 
 /** Fixed before the first run and not touched since: what counts as "not worse". */
@@ -126,8 +127,4 @@ function meanConvergence(played: Run, senders: number): number {
   for (let index = 0; index < played.scenario.terminations; index++)
     sum += played.world.convergence(index).reduce((total, time) => total + time, 0);
   return sum / (played.scenario.terminations * senders);
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
