@@ -41,10 +41,11 @@ export function weighCrowd(
   now: number,
   begin: number,
   m: number,
+  horizon: number,
 ): readonly [usual: CrowdVerdict, withLaggards: CrowdVerdict] {
   const { count, rate, last, told, toldRate, late } = crowd;
   if (begin >= now) {
-    const waiting = { loss: rate * (m + begin - now), log: 0, doubt: toldRate * now };
+    const waiting = { loss: rate * Math.min(horizon, m + begin - now), log: 0, doubt: toldRate * now };
     return [waiting, waiting];
   }
   const slow = step * m;
@@ -53,12 +54,14 @@ export function weighCrowd(
   const others = Math.max(0, late - 1);
   const silent = (mean: number): number =>
     told > 0 ? told * Math.log(chanceOfSilence(since, toldRate / told, mean)) - toldRate * begin : 0;
-  const usualLoss = expectedLossOfCrowd(count, rate, since - still, m);
+  const lossOf = (mean: number): number =>
+    expectedLossOfCrowd(count, rate, since - still, mean) * Math.min(1, horizon / mean);
+  const usualLoss = lossOf(m);
   // Relative to a laggard's chance of having sent so long, which cannot vanish in rounding.
   const usual = (1 - laggards) * Math.exp(-still / m + still / slow);
   const lagging = laggards / (usual + laggards);
   const survived = Math.log(usual + laggards) - still / slow;
-  const slowLoss = expectedLossOfCrowd(count, rate, since - still, slow);
+  const slowLoss = lossOf(slow);
   return [
     { loss: usualLoss, log: -still / m, doubt: others * (still / m) - silent(m) },
     {

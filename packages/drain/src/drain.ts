@@ -23,7 +23,7 @@ export type Decision =
 
 /** Numbers behind a decision, for logs and reports. */
 export interface Explanation {
-  /** Requests expected to arrive after a stop now. Only the adaptive policy weighs them. */
+  /** Requests expected to arrive within one `convergence` after a stop now. Only the adaptive policy weighs them. */
   readonly expectedLoss: number;
   readonly inFlight: number;
   readonly senders: number;

@@ -14,7 +14,7 @@ export interface Seen {
 }
 
 export interface Verdict {
-  /** Requests expected to arrive after a stop now. */
+  /** Requests expected to arrive within one mean convergence time after a stop now. */
   readonly expectedLoss: number;
   /** What is believed of environments after all that was seen; adds up to 1. */
   readonly weights: number[];
@@ -37,6 +37,11 @@ export function either(first: Verdict, share: number, second: Verdict): Verdict 
 /** Sums over senders; what is alike for all pictures of a delay is kept by delay. */
 export class Environments {
   readonly #now: number;
+  /**
+   * How far ahead lost requests count: one mean convergence time. What rare, slow senders would still send later is as little as it is late, and
+   * waiting for it saves hardly anything: with all of it counted, a pod with one arrival in ten seconds held a quarter longer to lose as much.
+   */
+  readonly #horizon: number;
   readonly #begins: readonly number[];
   /** Mean convergence times, and one more: a mean's laggards are the next one's usual senders. */
   readonly #means: readonly number[];
@@ -61,6 +66,7 @@ export class Environments {
 
   constructor(convergence: number, prior: readonly number[], now: number) {
     this.#now = now;
+    this.#horizon = convergence;
     this.#begins = delays.map((delay) => delay * convergence);
     this.#means = [...means, means.at(-1)! * step].map((mean) => mean * convergence);
     this.#logs = Float64Array.from(prior, Math.log);
@@ -100,7 +106,13 @@ export class Environments {
     let index = 0;
     for (const begin of this.#begins)
       for (let mean = 0; mean < means.length; mean++)
-        for (const { loss, log, doubt } of weighCrowd(crowd, this.#now, begin, this.#means[mean]!)) {
+        for (const { loss, log, doubt } of weighCrowd(
+          crowd,
+          this.#now,
+          begin,
+          this.#means[mean]!,
+          this.#horizon,
+        )) {
           this.#losses[index]! += loss;
           this.#logs[index]! += log;
           doubts[index++] = doubt;
@@ -130,7 +142,8 @@ export class Environments {
       const delay = Math.floor(index / (means.length * kinds.length));
       const mean = Math.floor(index / kinds.length) % means.length;
       const m = this.#means[mean]!;
-      this.#losses[index]! += this.#ratesByDelay[delay]! * (m + this.#begins[delay]! - this.#now);
+      const toCome = Math.min(this.#horizon, m + this.#begins[delay]! - this.#now);
+      this.#losses[index]! += this.#ratesByDelay[delay]! * toCome;
       const survival = this.#stillByDelay[delay]! / this.#means[mean + (index % kinds.length)]!;
       this.#logs[index]! += this.#logsByDelay[delay]! - survival + Math.log(this.#products[index]!);
     }
@@ -164,7 +177,7 @@ export class Environments {
     const either = this.#either;
     for (let mean = 0; mean <= means.length; mean++) {
       const lives = chance * silent[mean]!;
-      alive[mean] = lives * this.#means[mean]!;
+      alive[mean] = lives * Math.min(this.#horizon, this.#means[mean]!);
       either[mean] = lives + (1 - lives) / (1 + rate * this.#means[mean]!);
     }
     const losses = this.#losses;

@@ -18,7 +18,7 @@ export interface Quiet {
   readonly window: number;
 }
 
-/** Stop once the requests that stopping now is expected to lose are fewer than `lossBudget`. */
+/** Stop once the requests that stopping now is expected to lose within one `convergence` are fewer than `lossBudget`. */
 export interface Adaptive {
   readonly kind: "adaptive";
   /** Requests that one termination may lose on average. */

@@ -31,6 +31,12 @@ void environments_init(struct environments *environments, double convergence, do
 	}
 }
 
+/* Of a time for which a sender goes on, what counts: one mean convergence time, see packages/drain. */
+static double counted(const struct environments *environments, double time)
+{
+	return fmin(environments->convergence, time);
+}
+
 static void multiply(struct environments *environments, int index, double likelihood, double log_likelihood)
 {
 	environments->logs[index] += log_likelihood;
@@ -59,7 +65,7 @@ static void not_yet(struct environments *environments, double rate_now, double s
 	for (int i = 0; i < ENVIRONMENT_MEANS * ENVIRONMENT_KINDS; i++) {
 		double m = means[i / ENVIRONMENT_KINDS] * environments->convergence;
 		environments->logs[first + i] -= surprise;
-		environments->losses[first + i] += rate_now * (m + begin - environments->now);
+		environments->losses[first + i] += rate_now * counted(environments, m + begin - environments->now);
 	}
 }
 
@@ -83,12 +89,15 @@ static void weigh(struct environments *environments, const struct seen *sender, 
 		double alive = chance * silent[mean];
 		double either = alive + (1 - alive) / (1 + rate * m);
 		multiply(environments, index, either, -before - still / m);
-		environments->losses[index] += alive / either * m * rate_now;
+		double counts = counted(environments, m);
+		environments->losses[index] += alive / either * counts * rate_now;
 		double usual = (1 - laggards) * sending[mean + 1] * sending[mean + 1] * sending[mean + 1];
 		double slow_alive = chance * silent[mean + 1];
 		double all = usual * either + laggards * (slow_alive + (1 - slow_alive) / (1 + rate * slow));
 		multiply(environments, index + 1, all, -before - still / slow);
-		environments->losses[index + 1] += (usual * alive * m + laggards * slow_alive * slow) / all * rate_now;
+		double slow_counts = counted(environments, slow);
+		double to_come = usual * alive * counts + laggards * slow_alive * slow_counts;
+		environments->losses[index + 1] += to_come / all * rate_now;
 	}
 }
 
@@ -122,6 +131,13 @@ static double silence_of_all(const struct crowd_seen *crowd, double begin, doubl
 	return crowd->told_rate * begin - crowd->told * logarithm(chance_of_silence(since, each, m));
 }
 
+static double loss_of_crowd(const struct environments *environments, const struct crowd_seen *crowd, double silence,
+			    double m)
+{
+	double loss = expected_loss_of_crowd(crowd->count, crowd->rate, silence, m);
+	return loss * counted(environments, m) / m;
+}
+
 static void weigh_crowd(struct environments *environments, const struct crowd_seen *crowd, double begin, double m,
 			int index)
 {
@@ -129,14 +145,14 @@ static void weigh_crowd(struct environments *environments, const struct crowd_se
 	double since = environments->now - begin;
 	double still = fmax(0, crowd->last - begin);
 	double others = fmax(0, crowd->late - 1);
-	double usual_loss = expected_loss_of_crowd(crowd->count, crowd->rate, since - still, m);
+	double usual_loss = loss_of_crowd(environments, crowd, since - still, m);
 	environments->losses[index] += usual_loss;
 	environments->logs[index] -= still / m;
 	environments->doubts[index] = others * (still / m) + silence_of_all(crowd, begin, since, m);
 	double usual = (1 - laggards) * exp(-still / m + still / slow);
 	double lagging = laggards / (usual + laggards);
 	double survived = logarithm(usual + laggards) - still / slow;
-	double slow_loss = expected_loss_of_crowd(crowd->count, crowd->rate, since - still, slow);
+	double slow_loss = loss_of_crowd(environments, crowd, since - still, slow);
 	environments->losses[index + 1] += (1 - lagging) * usual_loss + lagging * slow_loss;
 	environments->logs[index + 1] += survived;
 	environments->doubts[index + 1] = -others * survived + silence_of_all(crowd, begin, since, slow);
@@ -155,7 +171,7 @@ void environments_see_crowd(struct environments *environments, const struct crow
 			continue;
 		}
 		for (int kind = 0; kind < ENVIRONMENT_KINDS; kind++) {
-			environments->losses[i + kind] += crowd->rate * (m + begin - environments->now);
+			environments->losses[i + kind] += crowd->rate * counted(environments, m + begin - environments->now);
 			environments->doubts[i + kind] = crowd->told_rate * environments->now;
 		}
 	}
