@@ -21,7 +21,7 @@ export interface DrainOptions {
   delay?: Duration;
   /** `quiet`: how long nothing may arrive. Default 5 s. */
   window?: Duration;
-  /** `adaptive`: requests that one termination may lose on average. Default 0.001. */
+  /** `adaptive`: requests that one termination may lose on average within one `convergence` after the stop. Default 0.001. */
   lossBudget?: number;
   /** `adaptive`: mean convergence time expected of a sender. Default 4 s. */
   convergence?: Duration;

@@ -1,5 +1,5 @@
 import { expectedLossOfCrowd } from "./evidence.ts";
-import { laggards, pictureCount, step } from "./pictures.ts";
+import { counted, laggards, pictureCount, step } from "./pictures.ts";
 
 /** What was seen since the deletion of senders that are not told apart. */
 export interface CrowdSeen {
@@ -41,11 +41,12 @@ export function weighCrowd(
   now: number,
   begin: number,
   m: number,
-  horizon: number,
+  convergence: number,
 ): readonly [usual: CrowdVerdict, withLaggards: CrowdVerdict] {
   const { count, rate, last, told, toldRate, late } = crowd;
   if (begin >= now) {
-    const waiting = { loss: rate * Math.min(horizon, m + begin - now), log: 0, doubt: toldRate * now };
+    const toCome = counted(m + begin - now, convergence);
+    const waiting = { loss: rate * toCome, log: 0, doubt: toldRate * now };
     return [waiting, waiting];
   }
   const slow = step * m;
@@ -55,7 +56,7 @@ export function weighCrowd(
   const silent = (mean: number): number =>
     told > 0 ? told * Math.log(chanceOfSilence(since, toldRate / told, mean)) - toldRate * begin : 0;
   const lossOf = (mean: number): number =>
-    expectedLossOfCrowd(count, rate, since - still, mean) * Math.min(1, horizon / mean);
+    (expectedLossOfCrowd(count, rate, since - still, mean) * counted(mean, convergence)) / mean;
   const usualLoss = lossOf(m);
   // Relative to a laggard's chance of having sent so long, which cannot vanish in rounding.
   const usual = (1 - laggards) * Math.exp(-still / m + still / slow);

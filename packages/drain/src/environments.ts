@@ -1,5 +1,5 @@
 import { weighCrowd, worstLoss, type CrowdSeen } from "./crowd.ts";
-import { delays, kinds, laggards, means, pictureCount, step } from "./pictures.ts";
+import { counted, delays, kinds, laggards, means, pictureCount, step } from "./pictures.ts";
 
 /** What was seen of one sender since the deletion. */
 export interface Seen {
@@ -37,11 +37,7 @@ export function either(first: Verdict, share: number, second: Verdict): Verdict 
 /** Sums over senders; what is alike for all pictures of a delay is kept by delay. */
 export class Environments {
   readonly #now: number;
-  /**
-   * How far ahead lost requests count: one mean convergence time. What rare, slow senders would still send later is as little as it is late, and
-   * waiting for it saves hardly anything: with all of it counted, a pod with one arrival in ten seconds held a quarter longer to lose as much.
-   */
-  readonly #horizon: number;
+  readonly #convergence: number;
   readonly #begins: readonly number[];
   /** Mean convergence times, and one more: a mean's laggards are the next one's usual senders. */
   readonly #means: readonly number[];
@@ -66,7 +62,7 @@ export class Environments {
 
   constructor(convergence: number, prior: readonly number[], now: number) {
     this.#now = now;
-    this.#horizon = convergence;
+    this.#convergence = convergence;
     this.#begins = delays.map((delay) => delay * convergence);
     this.#means = [...means, means.at(-1)! * step].map((mean) => mean * convergence);
     this.#logs = Float64Array.from(prior, Math.log);
@@ -111,7 +107,7 @@ export class Environments {
           this.#now,
           begin,
           this.#means[mean]!,
-          this.#horizon,
+          this.#convergence,
         )) {
           this.#losses[index]! += loss;
           this.#logs[index]! += log;
@@ -142,7 +138,7 @@ export class Environments {
       const delay = Math.floor(index / (means.length * kinds.length));
       const mean = Math.floor(index / kinds.length) % means.length;
       const m = this.#means[mean]!;
-      const toCome = Math.min(this.#horizon, m + this.#begins[delay]! - this.#now);
+      const toCome = counted(m + this.#begins[delay]! - this.#now, this.#convergence);
       this.#losses[index]! += this.#ratesByDelay[delay]! * toCome;
       const survival = this.#stillByDelay[delay]! / this.#means[mean + (index % kinds.length)]!;
       this.#logs[index]! += this.#logsByDelay[delay]! - survival + Math.log(this.#products[index]!);
@@ -177,7 +173,7 @@ export class Environments {
     const either = this.#either;
     for (let mean = 0; mean <= means.length; mean++) {
       const lives = chance * silent[mean]!;
-      alive[mean] = lives * Math.min(this.#horizon, this.#means[mean]!);
+      alive[mean] = lives * counted(this.#means[mean]!, this.#convergence);
       either[mean] = lives + (1 - lives) / (1 + rate * this.#means[mean]!);
     }
     const losses = this.#losses;

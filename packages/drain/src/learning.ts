@@ -5,7 +5,7 @@ import { DrainError } from "./errors.ts";
 export interface Learnt {
   /** How many terminations. */
   readonly terminations: number;
-  /** How likely each picture of the environment has become; the order is that of environments.ts. They add up to 1. */
+  /** How likely each picture of the environment has become; the order is that of pictures.ts. They add up to 1. */
   readonly weights: readonly number[];
 }
 

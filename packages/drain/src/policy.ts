@@ -21,11 +21,11 @@ export interface Quiet {
 /** Stop once the requests that stopping now is expected to lose within one `convergence` are fewer than `lossBudget`. */
 export interface Adaptive {
   readonly kind: "adaptive";
-  /** Requests that one termination may lose on average. */
+  /** Requests that one termination may lose on average within one `convergence` after the stop. */
   readonly lossBudget: number;
   /** Mean time a sender takes to learn of the deletion: the prior that evidence corrects. */
   readonly convergence: number;
-  /** What earlier terminations have taught about the environment: weights of the pictures in environments.ts. */
+  /** What earlier terminations have taught about the environment: weights of the pictures in pictures.ts. */
   readonly prior?: readonly number[];
 }
 

@@ -17,7 +17,7 @@ static const char help[] =
 	"  --prestop D        part of it that preStop hooks use up before the signal (0)\n"
 	"  --reserve D        part of it kept free for the program's own shutdown (5s)\n"
 	"  --floor D, --cap D shortest and longest hold (1s; grace - prestop - reserve)\n"
-	"  --loss-budget N    adaptive: requests that one termination may lose on average (0.001)\n"
+	"  --loss-budget N    adaptive: requests to lose on average, of those due within a convergence time (0.001)\n"
 	"  --convergence D    adaptive: mean time in which senders learn of the deletion (4s)\n"
 	"  --window D         quiet: how long nothing may arrive (5s)\n"
 	"  --delay D          fixed: how long to hold\n"

@@ -31,7 +31,7 @@ void environments_init(struct environments *environments, double convergence, do
 	}
 }
 
-/* Of a time for which a sender goes on, what counts: one mean convergence time, see packages/drain. */
+/* Of a time for which a sender goes on, what counts: one mean convergence time. */
 static double counted(const struct environments *environments, double time)
 {
 	return fmin(environments->convergence, time);
