@@ -4,7 +4,7 @@ import type { Contender, Stopper } from "../policies/stopper.ts";
 import { draw } from "./distribution.ts";
 import type { Scenario } from "./scenario.ts";
 import { Stalls } from "./stalls.ts";
-import { expectedAfter, type Trace } from "./traffic.ts";
+import type { Trace } from "./traffic.ts";
 
 /** Why requests were lost; the words of Lameduck's causes. */
 export interface Losses {
@@ -129,7 +129,7 @@ class Termination {
       reason: this.#reason,
       losses,
       lost: losses.stale + losses.gone + losses.keepAlive + losses.inFlight,
-      expectedLost: expectedAfter(this.#trace, hold),
+      expectedLost: this.#trace.expectedAfter(hold),
       killed,
       total,
     };

@@ -1,4 +1,5 @@
 import type { Random } from "../kernel/random.ts";
+import { expectationAfter } from "./to-come.ts";
 
 /** How one sender's arrivals are spaced. */
 export type Arrivals =
@@ -28,8 +29,12 @@ export interface Trace {
   readonly times: Float64Array;
   readonly senders: Int32Array;
   readonly identities: Int32Array;
+  /** Each sender's last arrival before it was watched, where gaps are remembered. */
+  readonly unwatched?: Float64Array;
   /** Index of the first arrival after the deletion. */
   readonly first: number;
+  /** New connections that the senders would still make after `at`, on average over all that may follow what came before it. */
+  expectedAfter(at: number): number;
 }
 
 export interface TrafficShape {
@@ -65,13 +70,11 @@ export function drawTrace(
     identities[index] = identityOf(shape.identity, drawn.senders[index]!, rates.length, random);
   let first = 0;
   while (first < drawn.times.length && drawn.times[first]! <= 0) first++;
-  return { history, convergence, rates: after, ...drawn, identities, first };
+  const trace = { history, convergence, rates: after, ...drawn, identities, first };
+  return { ...trace, expectedAfter: expectationAfter(shape.arrivals, { ...trace, ...always }, rates) };
 }
 
-interface Drawn {
-  readonly times: Float64Array;
-  readonly senders: Int32Array;
-}
+type Drawn = Pick<Trace, "times" | "senders" | "unwatched">;
 
 function concat(one: Drawn, other: Drawn): Drawn {
   return {
@@ -81,9 +84,10 @@ function concat(one: Drawn, other: Drawn): Drawn {
 }
 
 /** Without what senders would have sent before they took the pod up. */
-function since(joined: Float64Array, { times, senders }: Drawn): Drawn {
+function since(joined: Float64Array, { times, senders, ...drawn }: Drawn): Drawn {
   const isSent = (index: number): boolean => times[index]! >= joined[senders[index]!]!;
   return {
+    ...drawn,
     times: times.filter((_, index) => isSent(index)),
     senders: senders.filter((_, index) => isSent(index)),
   };
@@ -121,6 +125,7 @@ function renewal(
   load?: Float64Array,
 ): Drawn {
   const found: { at: number; sender: number }[] = [];
+  const unwatched = new Float64Array(rates.length).fill(-Infinity);
   for (let sender = 0; sender < rates.length; sender++) {
     const rate = rates[sender]!;
     if (rate <= 0) continue;
@@ -134,9 +139,10 @@ function renewal(
       const start = -history - mean * 3 * arrivals.cv ** 2;
       for (let at = start; at < end; at += (random.gamma(shape) / shape) * mean)
         if (at >= -history) found.push({ at: told(at), sender });
+        else unwatched[sender] = at;
     } else {
       const phase = random.uniform() * mean;
-      for (let beat = Math.ceil(-history / mean); ; beat++) {
+      for (let beat = Math.floor(-history / mean) - 1; ; beat++) {
         const at = beat * mean + phase + (random.uniform() - 0.5) * arrivals.jitter * mean;
         if (at >= end) break;
         if (at >= -history) found.push({ at: told(at), sender });
@@ -147,15 +153,8 @@ function renewal(
   return {
     times: Float64Array.from(found, ({ at }) => at),
     senders: Int32Array.from(found, ({ sender }) => sender),
+    unwatched,
   };
-}
-
-/** New connections that the senders would still make after `at`, on average over their arrivals. */
-export function expectedAfter({ rates, convergence }: Trace, at: number): number {
-  let expected = 0;
-  for (let sender = 0; sender < rates.length; sender++)
-    expected += rates[sender]! * Math.max(0, convergence[sender]! - at);
-  return expected;
 }
 
 function identityOf(identity: Identity, sender: number, senders: number, random: Random): number {
