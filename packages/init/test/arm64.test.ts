@@ -15,7 +15,7 @@ const emulator = process.arch === "arm64" ? [] : ["qemu-aarch64"];
 const skip = sanitized
   ? "tested without sanitizers only"
   : !compiler
-    ? "needs a compiler for arm64 (gcc-aarch64-linux-gnu)"
+    ? "needs a compiler for arm64 (gcc-aarch64-linux-gnu and libc6-dev-arm64-cross)"
     : emulator.every(isInstalled)
       ? false
       : "needs qemu-aarch64 (qemu-user)";

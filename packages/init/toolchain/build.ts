@@ -12,7 +12,7 @@ function build(architecture: Architecture): boolean {
   const compiler = findCompiler(architecture);
   if (!compiler) {
     process.stderr.write(
-      `no compiler for ${architecture}: install ${architecture === "x64" ? "musl-tools or gcc" : "gcc-aarch64-linux-gnu"}\n`,
+      `no compiler for ${architecture}: install ${architecture === "x64" ? "musl-tools or gcc" : "gcc-aarch64-linux-gnu and libc6-dev-arm64-cross"}\n`,
     );
     return false;
   }

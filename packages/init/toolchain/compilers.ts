@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
@@ -31,7 +32,13 @@ export function findCompiler(architecture: Architecture): Compiler | undefined {
   );
   const onArm: Compiler[] =
     architecture === "arm64" && process.arch === "arm64" ? [{ command: "musl-gcc", libc: "musl" }] : [];
-  return [...onArm, ...fitting, ...native].find(({ command }) => isInstalled(command));
+  return [...onArm, ...fitting, ...native].find(({ command }) => isInstalled(command) && hasLibc(command));
+}
+
+/** A cross compiler may come without the headers of its C library: in Debian they are a package of their own. */
+function hasLibc(command: string): boolean {
+  const { status } = spawnSync(command, ["-fsyntax-only", "-x", "c", "-"], { input: "#include <stdio.h>\n" });
+  return status === 0;
 }
 
 export function isInstalled(command: string): boolean {
