@@ -31,10 +31,10 @@ export function knownHabit(rate: number, silence: number): Habit {
 }
 
 /**
- * How much more slowly than their longest gap tells the tail of bursty gaps falls: gamma gaps with a coefficient of variation of 3 have tails
- * 1.4 times as heavy as their longest gap tells, where it is 6 times what a Poisson sender's would be (6^0.2 = 1.4).
+ * How much more slowly than their longest gap tells the tail of bursty gaps falls: with gaps of a coefficient of variation of 3 and 5 this keeps the
+ * loss budget, where a half of it lost up to eighty times as much (docs/decision.md).
  */
-const burstiness = 0.2;
+const burstiness = 0.4;
 
 /**
  * The habit of a sender seen to make `gaps` gaps in `exposure`: the predictive tail S = (t/(t+x))^n (Solow 1993), because a

@@ -1,27 +1,8 @@
 import { either, Environments, type Seen, type Verdict } from "./environments.ts";
 import { knownHabit, LearntHabit } from "./evidence.ts";
 import { Pool } from "./pool.ts";
+import { hasLeft, horizon, isOfLongStanding, longestGapOf, meet, newSender, type Sender } from "./sender.ts";
 import { LearntSender, PooledSender, ToldSender } from "./seen.ts";
-
-/** Habits older than this fade: traffic of last night says little about this minute. */
-const horizon = 120_000;
-
-interface Sender {
-  last: number;
-  /** The same by the clock that goes on while nothing can be seen. */
-  lastAt: number;
-  /** Gaps between arrivals, and their sum; halved together at the horizon. */
-  gaps: number;
-  exposure: number;
-  longestGap: number;
-  previousLongestGap: number;
-  /** Mean of the latest gaps, the latest counting most. */
-  recentGap: number;
-  /** Per millisecond, where told. */
-  rate: number | undefined;
-  /** Its connections of before the hold; undefined until one is used. */
-  pool: Pool | undefined;
-}
 
 /** Senders beyond the table's size, counted together. Each arrival counts as a sender of its own: the cautious reading. */
 interface Crowd {
@@ -153,30 +134,33 @@ export class SenderTable {
         continue;
       }
       const seen = this.#seen(sender, deletedAt);
-      if (seen) yield { ...seen, count: 1, alike: once ? asManyNotSeen : 1 };
+      if (seen) yield seen;
     }
     if (seenOnce === 0) return;
     const habit = new LearntHabit(1, deletedAt - this.#watchingFrom, 0);
     yield { ...sameInBoth(new LearntSender(habit, 0, undefined)), count: seenOnce, alike: asManyNotSeen };
   }
 
-  #seen(sender: Sender, deletedAt: number): Readings | undefined {
+  #seen(sender: Sender, deletedAt: number): Judged | undefined {
     // Silence before the deletion proves nothing about routing: it is part of the sender's habit.
     const last = Math.max(0, sender.last - deletedAt);
-    if (sender.rate !== undefined) return sameInBoth(new ToldSender(sender.rate, last));
+    if (sender.rate !== undefined) return judge(sameInBoth(new ToldSender(sender.rate, last)));
     const idleBefore = Math.max(0, deletedAt - sender.last);
-    const { gaps, pool, recentGap } = sender;
-    const longest = Math.max(sender.longestGap, sender.previousLongestGap);
-    if (gaps > 0 && new LearntHabit(gaps, sender.exposure, longest).surprise(idleBefore) > goneSurprise)
-      return undefined;
-    const exposure = gaps > 0 ? sender.exposure : Math.max(1, sender.last - this.#watchingFrom);
-    const habit = pool?.returning ?? new LearntHabit(Math.max(1, gaps), idleBefore + exposure, longest);
+    const { gaps, exposure, pool, recentGap } = sender;
+    const left = hasLeft(sender, idleBefore);
+    if (left && isOfLongStanding(sender)) return undefined;
+    const cameOnce = left || gaps === 0;
+    const alike = cameOnce ? asManyNotSeen : 1;
+    const usual = cameOnce
+      ? new LearntHabit(1, idleBefore + Math.max(1, sender.last - this.#watchingFrom), 0)
+      : new LearntHabit(gaps, idleBefore + exposure, longestGapOf(sender));
+    const habit = pool?.returning ?? usual;
     // An address that several senders share goes on at a lower rate when some of them have let go.
     const slowed = gaps >= fewestRecentGaps && last > 0 && recentGap * habit.rate > 1;
     const atRest = new LearntSender(habit, last, slowed ? recentGap : undefined);
     const requests = pool?.habit;
-    if (!pool || !requests) return sameInBoth(atRest);
-    return { seen: new PooledSender(atRest, requests, pool.last - deletedAt - last), atRest };
+    if (!pool || !requests) return judge(sameInBoth(atRest), alike);
+    return judge({ seen: new PooledSender(atRest, requests, pool.last - deletedAt - last), atRest }, alike);
   }
 
   #addCrowd(environments: Environments, now: number, deletedAt: number): void {
@@ -216,54 +200,19 @@ export class SenderTable {
   }
 }
 
-/** A sender whose silence before the deletion had a chance of 1e-9 has gone for reasons of its own. */
-const goneSurprise = -Math.log(1e-9);
-
 /** The chance that this workload's clients rest at times, so that many requests and then none are nothing strange. */
 const resting = 0.01;
 
-/** As many arrivals are due from senders seen never as from senders seen once (Good and Turing): each of those stands for two. */
+/** As many visits are due from senders seen never as from senders that came once (Good and Turing): each of those stands for two. */
 const asManyNotSeen = 2;
 
 /** Until then a recent gap is chance. */
 const fewestRecentGaps = 4;
 
-/** Weight of the latest gap in the mean of recent ones: some 15 of them count. */
-const recency = 1 / 8;
+function judge(readings: Readings, alike = 1): Judged {
+  return { ...readings, count: 1, alike };
+}
 
 function sameInBoth(seen: Seen): Readings {
   return { seen, atRest: seen };
-}
-
-function newSender(seen: number, at: number): Sender {
-  return {
-    last: seen,
-    lastAt: at,
-    gaps: 0,
-    exposure: 0,
-    longestGap: 0,
-    previousLongestGap: 0,
-    recentGap: 0,
-    rate: undefined,
-    pool: undefined,
-  };
-}
-
-function meet(sender: Sender, seen: number, at: number): void {
-  sender.pool?.connection(at);
-  if (Number.isFinite(sender.lastAt)) {
-    const gap = Math.max(0, at - sender.lastAt);
-    sender.gaps++;
-    sender.exposure += gap;
-    sender.longestGap = Math.max(sender.longestGap, gap);
-    sender.recentGap = sender.gaps === 1 ? gap : sender.recentGap + recency * (gap - sender.recentGap);
-    if (sender.exposure > horizon) {
-      sender.gaps /= 2;
-      sender.exposure /= 2;
-      sender.previousLongestGap = sender.longestGap;
-      sender.longestGap = 0;
-    }
-  }
-  sender.last = Math.max(sender.last, seen);
-  sender.lastAt = Math.max(sender.lastAt, at);
 }

@@ -159,7 +159,8 @@ describe("evidence", { skip }, () => {
     await server.ended;
     const report = reportOf(server.stderr);
     const tail = tailOf(report);
-    assert.ok(tail < 5_000, `stopped ${tail} ms after the last arrival`);
+    // With the whole gap as one that might come again it waits for 8.5 s.
+    assert.ok(tail < 6_500, `stopped ${tail} ms after the last arrival`);
   });
 
   test("what ends while it looks back for the first time comes after what was before", async () => {

@@ -12,7 +12,7 @@ struct habit known_habit(double rate, double silence)
 }
 
 /* How much more slowly than their longest gap tells the tail of bursty gaps falls. */
-static const double burstiness = 0.2;
+static const double burstiness = 0.4;
 
 struct habit learnt_habit(double gaps, double exposure, double longest_gap, double silence)
 {

@@ -235,8 +235,11 @@ void senders_rate(struct sender_table *table, const char *name, double per_milli
 	crowd->told_rate += per_millisecond;
 }
 
-/* A sender whose silence before the deletion had a chance of 1e-9 has gone for reasons of its own. */
-static const double gone_surprise = 20.72326583694641;
+/*
+ * A sender whose silence before the deletion had a chance of 1e-9 had left by itself. One of long standing has left for good; else it was a visit,
+ * as a burst is, and others like it will come.
+ */
+static const double left_surprise = 20.72326583694641;
 
 /* What a sender's silence is judged by. */
 struct learnt {
@@ -296,17 +299,20 @@ static bool see_learnt(struct environments *environments, const struct sender_ta
 {
 	double idle_before = fmax(0, deleted_at - sender->last);
 	double longest = fmax(sender->longest_gap, sender->previous_longest_gap);
-	if (sender->gaps > 0 &&
-	    learnt_habit(sender->gaps, sender->exposure, longest, idle_before).surprise > gone_surprise)
+	bool left = sender->gaps > 0 &&
+		    learnt_habit(sender->gaps, sender->exposure, longest, idle_before).surprise > left_surprise;
+	bool long_standing = sender->previous_longest_gap > 0;
+	if (left && long_standing)
 		return false;
+	bool came_once = left || sender->gaps == 0;
 	double last = fmax(0, fmin(sender->last, now) - deleted_at);
 	struct learnt learnt = { .pooled = false };
 	if (!pool_returning(&sender->pool, &learnt.connections))
 		learnt.connections = (struct gaps){
-			.count = fmax(1, sender->gaps),
-			.exposure = idle_before + (sender->gaps > 0 ? exposure_of(table, sender)
-								    : fmax(1, sender->last - table->watching_from)),
-			.longest = longest,
+			.count = came_once ? 1 : sender->gaps,
+			.exposure = idle_before + (came_once ? fmax(1, sender->last - table->watching_from)
+							     : exposure_of(table, sender)),
+			.longest = came_once ? 0 : longest,
 		};
 	double rate = after(&learnt.connections, 0).rate;
 	if (sender->gaps >= fewest_recent_gaps && last > 0 && sender->recent_gap * rate > 1)
@@ -321,7 +327,7 @@ static bool see_learnt(struct environments *environments, const struct sender_ta
 		.surprise = learnt_surprise,
 		.habit = &learnt,
 	};
-	environments_see(environments, &seen, sender->gaps == 0 ? 2 : 1);
+	environments_see(environments, &seen, came_once ? 2 : 1);
 	return pooled;
 }
 

@@ -17,9 +17,9 @@ const reasons: Record<string, string> = {
 /** Of cells that lose more than the margin: what makes them, and what would mend them. */
 const lossReasons: Record<string, string> = {
   "next to no traffic":
-    "A pod sees about one arrival in the two minutes before its deletion, most pods none: nothing is known of who sends, and the rule lets go when the little that the default belief expects is over. What is lost is at most a request in eight terminations. Mended by a floor as long as the environment converges, which is what `advise` sets where silence cannot speak; by nothing that is learnt from arrivals.",
+    "A pod sees about one arrival in the two minutes before its deletion, most pods none: nothing is known of who sends, and the rule lets go when the little that the default belief expects is over. What is lost is at most a request in twelve terminations. Mended by a floor as long as the environment converges, which is what `advise` sets where silence cannot speak; by nothing that is learnt from arrivals.",
   lulls:
-    "A bursty sender makes a dozen arrivals in the two minutes that were watched, in two or three bursts: if the deletion falls into a lull, it looks as if it had gone for reasons of its own, or was never seen, and the next burst comes to a closed pod, all of it. What earlier terminations teach is of convergence, not of bursts. Mended to a fifth by pods that have been watched for ten minutes, and altogether by a floor as long as the environment converges (5 s; 25 s behind alb).",
+    "A bursty sender makes a dozen arrivals in the two minutes that were watched, in one burst, two or three: if the deletion falls into a lull, little speaks for it, and the next burst comes to a closed pod, all of it. What earlier terminations teach is of convergence, not of bursts. Mended in a cluster by pods that have been watched for ten minutes (behind alb to a half), and altogether by a floor as long as the environment converges (5 s; 25 s behind alb).",
   "hidden senders that lag":
     "Several senders behind one address: when most have let go, the falling rate must be followed to the one that lags, whose own habit was never seen. Mended by addresses that tell senders apart (`externalTrafficPolicy: Local`, a proxy's own address), for most also by `learnt`.",
   "slower than believed":
