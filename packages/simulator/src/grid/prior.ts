@@ -1,4 +1,5 @@
 import { believedPictures, drainDefaults, type DrainOptions, type Picture } from "@lameduck/drain";
+import type { Distribution } from "../model/distribution.ts";
 import { defaultEndpoints, type Scenario } from "../model/scenario.ts";
 import { drained } from "../policies/drained.ts";
 import { run } from "../run.ts";
@@ -10,7 +11,7 @@ export const priorAxes = { senders: [3, 20], rates: [0.1, 1, 10, 100] } as const
 export interface PriorResult {
   readonly rate: number;
   readonly adaptive: Point;
-  /** The fixed delay that loses as much, by the same belief. */
+  /** The fixed delay that loses as much in the same terminations. */
   readonly fixed: Point;
   /** The shortest quiet window of the ladder that loses no more. */
   readonly quiet: (Point & { readonly window: number }) | undefined;
@@ -30,23 +31,26 @@ export function playPrior(terminations: number, seed: number, rate: number): Pri
     ...windows.map((window) => drained(`quiet ${window}`, { ...unbounded, policy: "quiet", window })),
   ];
   const sums = policies.map(() => ({ lost: 0, hold: 0 }));
-  const pictures = believedPictures();
-  for (const picture of pictures)
+  const stale: Stale[] = [];
+  for (const picture of believedPictures())
     for (const senders of priorAxes.senders) {
-      const { outcomes } = run(scenarioOf(picture, senders, rate, terminations), policies, { seed });
+      const { outcomes, world } = run(scenarioOf(picture, senders, rate, terminations), policies, { seed });
+      const weight = picture.weight / priorAxes.senders.length / terminations;
       for (const [index, played] of outcomes.entries())
         for (const { expectedLost, hold } of played) {
-          const weight = picture.weight / priorAxes.senders.length / played.length;
           sums[index]!.lost += weight * expectedLost;
           sums[index]!.hold += weight * hold;
         }
+      for (let termination = 0; termination < terminations; termination++)
+        for (const until of world.convergence(termination))
+          stale.push({ until, rate: (weight * rate) / 1_000 / senders });
     }
   const [adaptive, ...quiets] = sums as [Point, ...Point[]];
   const index = quiets.findIndex(({ lost }) => lost <= adaptive.lost);
   return {
     rate,
     adaptive,
-    fixed: fixedFor(adaptive.lost, rate, pictures),
+    fixed: fixedFor(adaptive.lost, stale),
     quiet: index < 0 ? undefined : { ...quiets[index]!, window: windows[index]! },
   };
 }
@@ -55,41 +59,39 @@ function scenarioOf(picture: Picture, senders: number, rate: number, termination
   const { convergence } = drainDefaults;
   const usual = { exponential: picture.mean * convergence };
   const late = { exponential: picture.laggardMean * convergence };
-  const delay =
+  const own: Distribution =
     picture.laggards === 0
       ? usual
-      : ({
+      : {
           mixture: [
             [1 - picture.laggards, usual],
             [picture.laggards, late],
           ],
-        } as const);
+        };
+  const delay = { sum: [picture.delay * convergence, own] };
   return {
     name: "picture",
     summary: "",
     replicas: 1,
     terminations,
     rollout: { kind: "isolated" },
-    endpoints: { ...defaultEndpoints, latency: picture.delay * convergence, cacheLag: 0 },
+    endpoints: { ...defaultEndpoints, latency: 0, cacheLag: 0 },
     senders: [{ name: "sender", count: senders, forwarder: { kind: "delay", delay }, share: 1 }],
     traffic: { perPod: rate, arrivals: { kind: "poisson" }, identity: { kind: "sender" }, service: 0 },
     pod: { watched: 120_000, reaction: 0, grace, prestop: 0, reserve: 0 },
   };
 }
 
-/** Exact: what is still to come after a delay, by the belief. */
-function fixedFor(lost: number, rate: number, pictures: readonly Picture[]): Point {
-  const { convergence } = drainDefaults;
+/** A sender's stale traffic, by how much it counts. */
+interface Stale {
+  readonly until: number;
+  readonly rate: number;
+}
+
+/** The arrivals are Poisson, so that what comes after a delay follows from the convergence times alone. */
+function fixedFor(lost: number, stale: readonly Stale[]): Point {
   const after = (hold: number): number =>
-    (rate / 1_000) *
-    pictures.reduce((sum, { delay, mean, laggards, laggardMean, weight }) => {
-      const since = hold - delay * convergence;
-      const tail = (m: number): number => (since < 0 ? m - since : m * Math.exp(-since / m));
-      return (
-        sum +
-        weight * ((1 - laggards) * tail(mean * convergence) + laggards * tail(laggardMean * convergence))
-      );
-    }, 0);
+    stale.reduce((sum, { until, rate }) => sum + rate * Math.max(0, until - hold), 0);
   let low = 0;
   let high = grace;
   for (let step = 0; step < 40; step++) {
@@ -106,7 +108,7 @@ export function renderPrior(results: readonly PriorResult[], terminations: numbe
   return [
     "## At equal knowledge",
     "",
-    `Opponents that know what the rule knows: that the environment is one of its 80 pictures, and how likely each is. ${priorAxes.senders.join(" and ")} senders, Poisson, ${terminations} terminations in each picture, each counted by its weight; the fixed delay that loses as much, exactly, and the shortest of ${windows.length} quiet windows that loses no more. Loss / hold in s, by \`npm run grid -w packages/simulator -- --prior\`:`,
+    `Opponents that know what the rule knows: that the environment is one of its 80 pictures, and how likely each is. ${priorAxes.senders.join(" and ")} senders, Poisson, ${terminations} terminations in each picture, each counted by its weight; the fixed delay that loses as much in the same terminations, exactly, and the shortest of ${windows.length} quiet windows that loses no more. Loss / hold in s, by \`npm run grid -w packages/simulator -- --prior\`:`,
     "",
     "| rate/s | adaptive | fixed | quiet |",
     "|---|---|---|---|",
