@@ -34,7 +34,9 @@ export function playPrior(terminations: number, seed: number, rate: number): Pri
   const stale: Stale[] = [];
   for (const picture of believedPictures())
     for (const senders of priorAxes.senders) {
-      const { outcomes, world } = run(scenarioOf(picture, senders, rate, terminations), policies, { seed });
+      const { outcomes, world } = run(scenarioOfPicture(picture, senders, rate, terminations), policies, {
+        seed,
+      });
       const weight = picture.weight / priorAxes.senders.length / terminations;
       for (const [index, played] of outcomes.entries())
         for (const { expectedLost, hold } of played) {
@@ -55,7 +57,12 @@ export function playPrior(terminations: number, seed: number, rate: number): Pri
   };
 }
 
-function scenarioOf(picture: Picture, senders: number, rate: number, terminations: number): Scenario {
+export function scenarioOfPicture(
+  picture: Picture,
+  senders: number,
+  rate: number,
+  terminations: number,
+): Scenario {
   const { convergence } = drainDefaults;
   const usual = { exponential: picture.mean * convergence };
   const late = { exponential: picture.laggardMean * convergence };
