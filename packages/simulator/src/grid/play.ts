@@ -93,7 +93,7 @@ export function playCell(cell: Cell, terminations: number, seed: number): Played
     knative,
     wStar: star,
     istio: exitOnZero,
-    bestFixed: bestFixed(played, cell),
+    bestFixed: shortestDelay((delay) => lostAfter(played, cell, delay), gridMargins.loss, gridGrace),
     fixed: ladder.map((delay) => ({ lost: lostAfter(played, cell, delay), hold: delay })),
     quiet: quiets,
     bestQuiet: quiets
@@ -102,20 +102,25 @@ export function playCell(cell: Cell, terminations: number, seed: number): Played
   };
 }
 
-/** For Poisson arrivals the loss of a fixed delay is known exactly from the convergence times: bisection finds the shortest. */
-function bestFixed(played: Run, cell: Cell): Point {
-  if (lostAfter(played, cell, 0) <= gridMargins.loss) return { lost: lostAfter(played, cell, 0), hold: 0 };
+/** The shortest fixed delay after which no more is lost than that, by bisection. */
+export function shortestDelay(lostAfter: (delay: number) => number, lost: number, longest: number): Point {
+  if (lostAfter(0) <= lost) return { lost: lostAfter(0), hold: 0 };
   let low = 0;
-  let high = gridGrace;
-  for (let step = 0; step < 30; step++) {
+  let high = longest;
+  for (let step = 0; step < 40; step++) {
     const middle = (low + high) / 2;
-    if (lostAfter(played, cell, middle) <= gridMargins.loss) high = middle;
+    if (lostAfter(middle) <= lost) high = middle;
     else low = middle;
   }
-  return { lost: lostAfter(played, cell, high), hold: high };
+  return { lost: lostAfter(high), hold: high };
 }
 
-function lostAfter({ scenario, world }: Run, { rate, senders }: Cell, delay: number): number {
+/** For Poisson arrivals the loss of a fixed delay is known exactly from the convergence times. */
+export function lostAfter(
+  { scenario, world }: Run,
+  { rate, senders }: Pick<Cell, "rate" | "senders">,
+  delay: number,
+): number {
   let sum = 0;
   for (let index = 0; index < scenario.terminations; index++)
     for (const time of world.convergence(index)) sum += Math.max(0, time - delay);

@@ -3,7 +3,7 @@ import type { Distribution } from "../model/distribution.ts";
 import { defaultEndpoints, type Scenario } from "../model/scenario.ts";
 import { drained } from "../policies/drained.ts";
 import { run } from "../run.ts";
-import type { Point } from "./play.ts";
+import { lostAfter, shortestDelay, type Point } from "./play.ts";
 
 /** Senders and rates (per pod and second) that every picture is played with. */
 export const priorAxes = { senders: [3, 20], rates: [0.1, 1, 10, 100] } as const;
@@ -31,28 +31,28 @@ export function playPrior(terminations: number, seed: number, rate: number): Pri
     ...windows.map((window) => drained(`quiet ${window}`, { ...unbounded, policy: "quiet", window })),
   ];
   const sums = policies.map(() => ({ lost: 0, hold: 0 }));
-  const stale: Stale[] = [];
+  const lostByDelay: ((delay: number) => number)[] = [];
   for (const picture of believedPictures())
     for (const senders of priorAxes.senders) {
-      const { outcomes, world } = run(scenarioOfPicture(picture, senders, rate, terminations), policies, {
-        seed,
-      });
-      const weight = picture.weight / priorAxes.senders.length / terminations;
-      for (const [index, played] of outcomes.entries())
-        for (const { expectedLost, hold } of played) {
-          sums[index]!.lost += weight * expectedLost;
-          sums[index]!.hold += weight * hold;
+      const played = run(scenarioOfPicture(picture, senders, rate, terminations), policies, { seed });
+      const weight = picture.weight / priorAxes.senders.length;
+      for (const [index, outcomes] of played.outcomes.entries())
+        for (const { expectedLost, hold } of outcomes) {
+          sums[index]!.lost += (weight / terminations) * expectedLost;
+          sums[index]!.hold += (weight / terminations) * hold;
         }
-      for (let termination = 0; termination < terminations; termination++)
-        for (const until of world.convergence(termination))
-          stale.push({ until, rate: (weight * rate) / 1_000 / senders });
+      lostByDelay.push((delay) => weight * lostAfter(played, { rate, senders }, delay));
     }
   const [adaptive, ...quiets] = sums as [Point, ...Point[]];
   const index = quiets.findIndex(({ lost }) => lost <= adaptive.lost);
   return {
     rate,
     adaptive,
-    fixed: fixedFor(adaptive.lost, stale),
+    fixed: shortestDelay(
+      (delay) => lostByDelay.reduce((sum, lost) => sum + lost(delay), 0),
+      adaptive.lost,
+      grace,
+    ),
     quiet: index < 0 ? undefined : { ...quiets[index]!, window: windows[index]! },
   };
 }
@@ -87,26 +87,6 @@ export function scenarioOfPicture(
     traffic: { perPod: rate, arrivals: { kind: "poisson" }, identity: { kind: "sender" }, service: 0 },
     pod: { watched: 120_000, reaction: 0, grace, prestop: 0, reserve: 0 },
   };
-}
-
-/** A sender's stale traffic, by how much it counts. */
-interface Stale {
-  readonly until: number;
-  readonly rate: number;
-}
-
-/** The arrivals are Poisson, so that what comes after a delay follows from the convergence times alone. */
-function fixedFor(lost: number, stale: readonly Stale[]): Point {
-  const after = (hold: number): number =>
-    stale.reduce((sum, { until, rate }) => sum + rate * Math.max(0, until - hold), 0);
-  let low = 0;
-  let high = grace;
-  for (let step = 0; step < 40; step++) {
-    const middle = (low + high) / 2;
-    if (after(middle) <= lost) high = middle;
-    else low = middle;
-  }
-  return { lost: after(high), hold: high };
 }
 
 export function renderPrior(results: readonly PriorResult[], terminations: number): string {

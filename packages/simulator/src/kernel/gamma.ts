@@ -37,7 +37,7 @@ function fraction(shape: number, x: number): number {
   return product;
 }
 
-/** Stirling's series, from 10 on accurate to the last digits; the recurrence leads there. */
+/** Stirling's series, from 10 on accurate to 1e-10; the recurrence leads there. */
 export function logGamma(x: number): number {
   let shift = 0;
   while (x < 10) shift += Math.log(x++);

@@ -38,12 +38,12 @@ export class GammaRenewal {
 
   #logExpected(row: number, column: number): number {
     return remembered(this.#expected, row * 1_000 + column, () =>
-      logarithm(this.integrated(valueAt(row), valueAt(column))),
+      logarithm(this.#integrated(valueAt(row), valueAt(column))),
     );
   }
 
   /** The same from the renewal equation: the first arrival comes after a residual gap, and from there on they renew. */
-  integrated(age: number, time: number): number {
+  #integrated(age: number, time: number): number {
     const survival = this.#survival(age);
     // Of so long a silence the tail is all that is left: exponential.
     const goneBy = (x: number): number =>

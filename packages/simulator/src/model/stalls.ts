@@ -1,3 +1,4 @@
+import { firstAbove } from "../kernel/search.ts";
 import type { Random } from "../kernel/random.ts";
 import { draw, meanOf, type Distribution } from "./distribution.ts";
 
@@ -48,14 +49,7 @@ export class Stalls {
   /** Index of the last stall that began at `at` or before, -1 if none did. */
   #lastBegunBy(at: number): number {
     while (this.#until <= at) this.#extend();
-    let low = -1;
-    let high = this.#starts.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.#starts[middle]! <= at) low = middle;
-      else high = middle - 1;
-    }
-    return low;
+    return firstAbove(this.#starts, at) - 1;
   }
 
   #extend(): void {

@@ -1,3 +1,4 @@
+import { firstAbove } from "../kernel/search.ts";
 import { GammaRenewal } from "./renewal.ts";
 import type { Arrivals, Trace } from "./traffic.ts";
 
@@ -20,7 +21,7 @@ export function expectationAfter(
       return afterBursts(renewalOf(arrivals.cv), arrived, usual);
     case "periodic":
       // A beat leaves hardly anything to chance: what comes is what was to be expected.
-      return (at) => arrived.times.length - indexAfter(arrived.times, at);
+      return (at) => arrived.times.length - firstAbove(arrived.times, at);
   }
 }
 
@@ -33,7 +34,7 @@ function afterBursts(renewal: GammaRenewal, arrived: Arrived, usual: Float64Arra
       const rate = rates[sender]!;
       if (rate <= 0) return 0;
       const sent = bySender[sender]!;
-      const last = sent[indexAfter(sent, from) - 1] ?? unwatched?.[sender] ?? -history;
+      const last = sent[firstAbove(sent, from) - 1] ?? unwatched?.[sender] ?? -history;
       // The same gaps pass faster where a sender sends more since the deletion.
       const age = Math.max(0, -last) * usual[sender]! + (from - Math.max(0, last)) * rate;
       return renewal.expected(age, (to - from) * rate);
@@ -50,18 +51,6 @@ function sumOver(
   for (let sender = 0; sender < convergence.length; sender++)
     if (convergence[sender]! > at) sum += expected(sender, at, convergence[sender]!);
   return sum;
-}
-
-/** Index of the first of the rising times after `at`. */
-function indexAfter(times: ArrayLike<number>, at: number): number {
-  let low = 0;
-  let high = times.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (times[middle]! > at) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 const renewals = new Map<number, GammaRenewal>();

@@ -1,4 +1,5 @@
 import type { Random } from "../kernel/random.ts";
+import { firstAbove } from "../kernel/search.ts";
 import { expectationAfter } from "./to-come.ts";
 
 /** How one sender's arrivals are spaced. */
@@ -107,7 +108,7 @@ function poisson(rates: Float64Array, convergence: Float64Array, history: number
   const senders: number[] = [];
   if (total > 0)
     for (let at = -history + random.exponential(1 / total); at < last; at += random.exponential(1 / total)) {
-      const sender = search(cumulative, random.uniform() * total);
+      const sender = firstAbove(cumulative, random.uniform() * total);
       if (at > 0 && at >= convergence[sender]!) continue;
       times.push(at);
       senders.push(sender);
@@ -168,16 +169,4 @@ function identityOf(identity: Identity, sender: number, senders: number, random:
       return sender + senders * random.below(each);
     }
   }
-}
-
-/** Index of the first cumulative value above `value`. */
-function search(cumulative: Float64Array, value: number): number {
-  let low = 0;
-  let high = cumulative.length - 1;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (cumulative[middle]! > value) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
