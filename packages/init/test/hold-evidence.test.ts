@@ -130,15 +130,16 @@ describe("evidence", { skip }, () => {
     await go(first);
     await resultOf(first);
     await pause(3_000);
-    const steady = sender(network, 1, { every: 20, for: 5_000, patient: true });
+    const steady = sender(network, 1, { every: 20, for: 8_000, patient: true });
     await go(steady);
-    await pause(3_200);
+    // The gap must be over well before the middle of what is looked back on, also where a program takes a second to start.
+    await pause(6_000);
     terminate(server);
     assert.equal((await resultOf(steady)).lost, 0);
     await server.ended;
     const report = reportOf(server.stderr);
     const tail = tailOf(report);
-    // With a gap of 3 s that might come again it waits for 8 s and more.
+    // With a gap of 3 s that might come again it waits for 12 s.
     assert.ok(tail < 5_000, `stopped ${tail} ms after the last arrival`);
   });
 
