@@ -142,11 +142,20 @@ double drain_expected_loss(const struct drain *drain, double now)
 
 /* After so many, halving is sure. */
 static const int interpolations = 12;
+/* How far below 0 counts as at it: 2 % of a loss is nothing, and takes as many steps to find as all the rest. */
+static const double close_enough = 0.02;
 
 static double lowered(double moved, double before)
 {
 	double rest = 1 - moved / before;
 	return rest > 0 ? rest : 0.5;
+}
+
+/* How far to look next: a little farther than a straight line goes on, but not much farther than before. */
+static double reach(double before, double above_over, double above_under)
+{
+	double straight = ceil(1.1 * before * above_under / (above_over - above_under));
+	return straight > 0 ? fmin(16 * before, fmax(before, straight)) : 4 * before;
 }
 
 /* How far the loss is above the budget, as a logarithm. */
@@ -156,8 +165,8 @@ static double above(const struct drain *drain, double from, double hold)
 }
 
 /*
- * The first whole millisecond of the hold at which the expected loss, falling in silence, is below the budget; its logarithm is nearly straight, so it is
- * interpolated as in packages/drain/src/drain.ts.
+ * A whole millisecond of the hold at which the expected loss, falling in silence, is just below the budget; its logarithm is nearly straight, so it is
+ * interpolated as in packages/drain/src/crossing.ts.
  */
 static double crossing(const struct drain *drain, double now)
 {
@@ -167,7 +176,7 @@ static double crossing(const struct drain *drain, double now)
 	double above_over = above(drain, from, now - from);
 	double under = over;
 	double above_under = above_over;
-	for (double ahead = 250; above_under >= 0; ahead *= 4) {
+	for (double ahead = 250; above_under >= 0; ahead = reach(ahead, above_over, above_under)) {
 		if (under == cap)
 			return from + cap;
 		over = under;
@@ -175,7 +184,8 @@ static double crossing(const struct drain *drain, double now)
 		under = fmin(cap, over + ahead);
 		above_under = above(drain, from, under);
 	}
-	for (int step = 0; under - over > 1; step++) {
+	double nearest = above_under;
+	for (int step = 0; under - over > 1 && nearest < -close_enough; step++) {
 		double part = step < interpolations ? above_over / (above_over - above_under) : 0.5;
 		double middle = fmin(under - 1, fmax(over + 1, ceil(over + part * (under - over))));
 		double above_middle = above(drain, from, middle);
@@ -183,6 +193,7 @@ static double crossing(const struct drain *drain, double now)
 			above_over *= lowered(above_middle, above_under);
 			under = middle;
 			above_under = above_middle;
+			nearest = above_middle;
 		} else {
 			above_under *= lowered(above_middle, above_over);
 			over = middle;
