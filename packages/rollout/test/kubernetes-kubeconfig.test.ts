@@ -186,3 +186,11 @@ for (const [title, run, code, says] of mistakes)
       },
     );
   });
+
+test("a plugin that is not installed keeps nothing waiting", async () => {
+  const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+  const before = timers();
+  const kubeconfig = withUser("missing-again", `{ exec: { apiVersion: v1, command: no-such-plugin } }`);
+  await assert.rejects(() => clusterConnection({ kubeconfig }).credentials());
+  assert.equal(timers(), before);
+});

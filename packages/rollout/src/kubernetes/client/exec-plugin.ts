@@ -73,6 +73,8 @@ function run(
       ...(plugin.provideClusterInfo ? { cluster: call.cluster } : {}),
     },
   };
+  // Not spawn's own timeout: where the program cannot be started, that keeps the process for two minutes.
+  const limit = AbortSignal.timeout(longest);
   return new Promise((resolve, reject) => {
     const child = spawn(relative ? join(call.folder, plugin.command) : plugin.command, plugin.args, {
       env: {
@@ -81,7 +83,7 @@ function run(
         KUBERNETES_EXEC_INFO: JSON.stringify(info),
       },
       stdio: [process.stdin.isTTY ? "inherit" : "ignore", "pipe", "pipe"],
-      timeout: longest,
+      signal: limit,
     });
     let out = "";
     let err = "";
@@ -91,9 +93,10 @@ function run(
       // A device code or the address to log in at is for the person in front of the terminal.
       if (process.stdin.isTTY) process.stderr.write(text);
     });
-    child.on("error", (error) =>
-      reject(failed(place, `${error.message}${plugin.installHint ? `. ${plugin.installHint}` : ""}`)),
-    );
+    child.on("error", (error) => {
+      if (limit.aborted) reject(failed(place, `did not end within ${longest / 1_000} s`));
+      else reject(failed(place, `${error.message}${plugin.installHint ? `. ${plugin.installHint}` : ""}`));
+    });
     child.on("close", (code) => resolve({ code, out, err }));
   });
 }
