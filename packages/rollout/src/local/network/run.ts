@@ -12,17 +12,22 @@ export function run(
   args: readonly string[],
   options: { readonly input?: string; readonly milliseconds?: number } = {},
 ): Promise<Finished> {
+  const { milliseconds = 15_000 } = options;
+  // Not spawn's own timeout: where the tool is missing, that keeps the process for as long.
+  const limit = AbortSignal.timeout(milliseconds);
   return new Promise((resolve) => {
-    const child = spawn(file, args, {
-      stdio: "pipe",
-      timeout: options.milliseconds ?? 15_000,
-      killSignal: "SIGKILL",
-    });
+    const child = spawn(file, args, { stdio: "pipe", signal: limit, killSignal: "SIGKILL" });
     let stdout = "";
     let stderr = "";
     child.stdout.on("data", (data: Buffer) => (stdout += data.toString()));
     child.stderr.on("data", (data: Buffer) => (stderr += data.toString()));
-    child.on("error", (error) => resolve({ code: 127, stdout, stderr: stderr + error.message }));
+    child.on("error", (error) =>
+      resolve(
+        limit.aborted
+          ? { code: 128, stdout, stderr: `${stderr}killed after ${milliseconds} ms` }
+          : { code: 127, stdout, stderr: stderr + error.message },
+      ),
+    );
     child.on("close", (code, signal) =>
       resolve({ code: code ?? 128, stdout, stderr: signal ? `${stderr}killed by ${signal}` : stderr }),
     );
