@@ -47,6 +47,14 @@ export function run(scenario: Scenario, contenders: readonly Contender[], option
   return { scenario, world, oracles, example, outcomes, arrivals };
 }
 
+/** Mean time after the deletion at which a sender let go. */
+export function meanConvergence({ world, scenario }: Run): number {
+  let sum = 0;
+  for (let termination = 0; termination < scenario.terminations; termination++)
+    sum += world.convergence(termination).reduce((total, time) => total + time, 0);
+  return sum / (scenario.terminations * sendersOf(scenario));
+}
+
 export function traceOf(scenario: Scenario, world: World, seed: number, termination: number): Trace {
   const rates = senderRates(scenario);
   const convergence = world.convergence(termination);

@@ -96,6 +96,15 @@ test("where silence says nothing the advice puts the environment's time into the
   assert.match(quiet.arithmetic.join("\n"), /silence says nothing/);
 });
 
+test("the advice gives no more grace than the environment needs, and says what a cap would save", () => {
+  const { json } = adviseCommand({ senders: "alb:3", replicas: 10, rate: 30, terminations: 60 });
+  // Targets are gone after 26 s at the latest; without that knowledge some holds would go on for a minute.
+  assert.ok(json.recommended.grace <= 45_000, `${json.recommended.grace}`);
+  const capped = json.instead.find(({ policy }) => policy.startsWith("cap "));
+  assert.ok(capped && capped.hold.mean < json.expected.hold.mean, JSON.stringify(capped));
+  assert.ok(capped.lostPerTermination.mean < 0.05);
+});
+
 test("advise takes the rollout from a manifest and convergence from a recording", (context) => {
   const manifest = file(
     context,

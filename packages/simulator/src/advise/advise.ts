@@ -3,7 +3,7 @@ import { meanOf } from "../model/distribution.ts";
 import { sendersOf, type Scenario } from "../model/scenario.ts";
 import { drained } from "../policies/drained.ts";
 import type { Contender } from "../policies/stopper.ts";
-import { run, type Run } from "../run.ts";
+import { meanConvergence, run, type Run } from "../run.ts";
 import { interval, mean, quantile, type Interval } from "../simulate/statistics.ts";
 
 export interface Advice {
@@ -62,24 +62,30 @@ export function advise({ scenario, seed }: AdviseOptions): Advice {
   const holds = run(free, [drained("adaptive", unbounded)], { seed })
     .outcomes[0]!.map(({ hold }) => hold)
     .sort((a, b) => a - b);
-  // Without evidence the rule would wait for tails that this environment does not have: a quarter more than its slowest convergence bounds it.
-  const longest = evidence < 1 ? Math.max(floor, 1.25 * quantile(oracles, 1)) : quantile(holds, 0.99);
-  const cap = Math.min(longestHold, roundUp(Math.max(longest, floor + 1_000), 1_000));
+  // The rule also waits for tails that this environment does not have: a quarter more than its slowest convergence is enough, if the model is right.
+  const converged = roundUp(Math.max(floor, 1.25 * quantile(oracles, 1)), 100);
+  const longest = evidence < 1 ? converged : Math.min(converged, quantile(holds, 0.99));
+  const needed = Math.min(longestHold, roundUp(Math.max(longest, floor + 1_000), 1_000));
   const { prestop } = scenario.pod;
-  const grace = Math.max(defaultGrace, roundUp(prestop + cap + reserve, 5_000));
+  const grace = Math.max(defaultGrace, roundUp(prestop + needed + reserve, 5_000));
   const settled = { ...scenario, pod: { ...scenario.pod, grace, reserve } };
-  const capped = evidence < 1 ? { cap } : {};
-  const adaptive = { grace, prestop, reserve, floor, convergence, ...capped } satisfies DrainOptions;
+  // Where silence tells, what the grace period leaves is kept for the day on which the environment is slower than the model.
+  const cap = evidence < 1 ? needed : grace - prestop - reserve;
+  const adaptive = { grace, prestop, reserve, floor, convergence, cap } satisfies DrainOptions;
   const contenders = [
     drained("adaptive", adaptive),
     drained("nothing", { grace, prestop, reserve, floor: 0, policy: "fixed", delay: 0 }),
     drained("sleep 5", { grace, prestop, reserve, floor: 0, policy: "fixed", delay: "5s" }),
     drained("sleep 15", { grace, prestop, reserve, floor: 0, policy: "fixed", delay: "15s" }),
+    ...(evidence >= 1 && converged < cap
+      ? [drained(`cap ${s(converged)}`, { ...adaptive, cap: converged })]
+      : []),
   ];
   const played = run(settled, contenders, { seed });
   const [expected, ...instead] = contenders.map((contender, index) =>
     predict(contender, index, played, seed),
   );
+  const slowest = `a quarter more than the slowest convergence simulated, ${s(quantile(oracles, 1))}`;
   const surge = surgeFor(scenario, expected!.hold.mean);
   return {
     schema: "lameduck.advice/v1",
@@ -88,7 +94,7 @@ export function advise({ scenario, seed }: AdviseOptions): Advice {
     recommended: {
       policy: "adaptive",
       floor,
-      cap: capped.cap ?? grace - prestop - reserve,
+      cap,
       reserve,
       grace,
       convergence,
@@ -103,9 +109,9 @@ export function advise({ scenario, seed }: AdviseOptions): Advice {
         : `floor ${s(floor)}: the default; a sender makes ${evidence.toPrecision(2)} connections while it converges, so silence soon tells`,
       `reserve ${s(reserve)}: at least 5 s, three mean requests of ${s(meanOf(scenario.traffic.service))}`,
       evidence < 1
-        ? `cap ${s(cap)}: a quarter more than the slowest convergence simulated, ${s(quantile(oracles, 1))}`
-        : `cap ${s(grace - prestop - reserve)}: all that the grace period leaves; 99 % of holds end by ${s(longest)}`,
-      `grace ${s(grace)}: preStop ${s(prestop)} + longest hold ${s(cap)} + reserve ${s(reserve)}, rounded up to 5 s, at least Kubernetes' ${s(defaultGrace)}`,
+        ? `cap ${s(cap)}: ${slowest}`
+        : `cap ${s(cap)}: all that the grace period leaves, for the day on which this environment is slower. If it never is, cap ${s(converged)} shortens holds: ${slowest}`,
+      `grace ${s(grace)}: preStop ${s(prestop)} + longest hold ${s(needed)} + reserve ${s(reserve)}, rounded up to 5 s, at least Kubernetes' ${s(defaultGrace)}`,
       surge.why,
     ],
   };
@@ -141,13 +147,6 @@ function surgeFor(scenario: Scenario, hold: number): { pods: number; why: string
     pods,
     why: `maxSurge ${pods} and maxUnavailable 0: ${rounds} rounds x ready ${s(ready)} + hold ${s(hold)} = about ${s(rounds * ready + hold)}; up to ${pods} + ${terminating} pods more than replicas need room`,
   };
-}
-
-function meanConvergence({ world, scenario }: Run): number {
-  let sum = 0;
-  for (let index = 0; index < scenario.terminations; index++)
-    sum += world.convergence(index).reduce((total, time) => total + time, 0);
-  return sum / (scenario.terminations * sendersOf(scenario));
 }
 
 function roundUp(value: number, unit: number): number {

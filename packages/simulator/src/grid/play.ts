@@ -3,7 +3,7 @@ import { drained } from "../policies/drained.ts";
 import { istio, wStar } from "../policies/peers.ts";
 import { learning } from "../policies/learning.ts";
 import type { Contender } from "../policies/stopper.ts";
-import { run, type Run } from "../run.ts";
+import { meanConvergence, run, type Run } from "../run.ts";
 import { mean } from "../simulate/statistics.ts";
 import { gridGrace, scenarioOf, type Cell } from "./cells.ts";
 
@@ -57,7 +57,7 @@ const unbounded = { grace: gridGrace, reserve: 0, floor: 0 } satisfies DrainOpti
 
 export function playCell(cell: Cell, terminations: number, seed: number): PlayedCell {
   const scenario = scenarioOf(cell, terminations);
-  const convergence = meanConvergence(run(scenarioOf(cell, 60), [], { seed: seed + 1 }), cell.senders);
+  const convergence = meanConvergence(run(scenarioOf(cell, 60), [], { seed: seed + 1 }));
   const school = learning("adaptive, learning", unbounded);
   run(scenarioOf(cell, lessons), [school], { seed: seed + 2 });
   const learnt = school.learnt();
@@ -116,20 +116,23 @@ export function shortestDelay(lostAfter: (delay: number) => number, lost: number
 }
 
 /** For Poisson arrivals the loss of a fixed delay is known exactly from the convergence times. */
-export function lostAfter(
-  { scenario, world }: Run,
-  { rate, senders }: Pick<Cell, "rate" | "senders">,
-  delay: number,
-): number {
-  let sum = 0;
-  for (let index = 0; index < scenario.terminations; index++)
-    for (const time of world.convergence(index)) sum += Math.max(0, time - delay);
-  return ((rate / 1_000 / senders) * sum) / scenario.terminations;
-}
-
-function meanConvergence(played: Run, senders: number): number {
+export function lostAfter(played: Run, cell: Load, delay: number): number {
   let sum = 0;
   for (let index = 0; index < played.scenario.terminations; index++)
-    sum += played.world.convergence(index).reduce((total, time) => total + time, 0);
-  return sum / (played.scenario.terminations * senders);
+    sum += lostInOne(played, cell, delay, index);
+  return sum / played.scenario.terminations;
 }
+
+/** The same in one termination. */
+export function lostInOne(
+  { world }: Run,
+  { rate, senders }: Load,
+  delay: number,
+  termination: number,
+): number {
+  let sum = 0;
+  for (const time of world.convergence(termination)) sum += Math.max(0, time - delay);
+  return (rate / 1_000 / senders) * sum;
+}
+
+type Load = Pick<Cell, "rate" | "senders">;

@@ -1,8 +1,8 @@
 import type { DrainOptions } from "@lameduck/drain";
-import { senderRates, sendersOf, type Scenario } from "../model/scenario.ts";
+import { senderRates, type Scenario } from "../model/scenario.ts";
 import type { Losses, Outcome } from "../model/termination.ts";
 import type { Contender } from "../policies/stopper.ts";
-import { run, type Run } from "../run.ts";
+import { meanConvergence, run, type Run } from "../run.ts";
 import { sweeps, usualContenders } from "./contenders.ts";
 import { interval, mean, quantile, type Interval } from "./statistics.ts";
 
@@ -207,13 +207,6 @@ function fixedFor(lost: number, played: Run): number | undefined {
     else low = middle;
   }
   return high;
-}
-
-function meanConvergence({ world, scenario }: Run): number {
-  let sum = 0;
-  for (let termination = 0; termination < scenario.terminations; termination++)
-    sum += world.convergence(termination).reduce((total, time) => total + time, 0);
-  return sum / (scenario.terminations * sendersOf(scenario));
 }
 
 function survivalOf({ scenario, world, oracles }: Run): { at: number; share: number }[] {
