@@ -1,15 +1,18 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { gridAxes, gridCells, heldOutAxes } from "../src/grid/cells.ts";
-import { playCell, type PlayedCell } from "../src/grid/play.ts";
+import { gridAxes, gridCells, heldOutAxes, terminationsOf, type Cell } from "../src/grid/cells.ts";
+import { playCell } from "../src/grid/play.ts";
 import { renderHeldOut } from "../src/grid/held-out.ts";
 import { playPrior, priorAxes, renderPrior } from "../src/grid/prior.ts";
 import { renderGrid } from "../src/grid/table.ts";
+import { playTuned } from "../src/grid/tuned.ts";
+import { renderTuned } from "../src/grid/tuned-table.ts";
 import { commandLine } from "../../../scripts/command-line.ts";
+import { withGrid, withPart } from "./grid/page.ts";
 
 /**
  * Plays the grid and writes docs/grid.md, some ten minutes on one idle core. With --cache FILE it goes on where it was stopped; --only
- * PRESET,... plays a part, and several caches can be rendered together: --caches FILE,... --held-out does the same
- * for the cells that nothing was tuned on, a part of the same page; --prior for opponents of equal knowledge, another part.
+ * PRESET,... plays a part, and several caches can be rendered together: --caches FILE,... Three more parts of the same page are made by themselves:
+ * --held-out plays cells that nothing was tuned on, --prior opponents of equal knowledge, --tuned opponents that know the preset as the rule does.
  */
 const { values } = commandLine(import.meta.url, {
   options: {
@@ -21,65 +24,64 @@ const { values } = commandLine(import.meta.url, {
     caches: { type: "string" },
     "held-out": { type: "boolean", default: false },
     prior: { type: "boolean", default: false },
+    tuned: { type: "boolean", default: false },
   },
 });
 const terminations = Number(values.terminations);
 const seed = Number(values.seed);
-const cached = (file: string): PlayedCell[] =>
-  existsSync(file)
-    ? (JSON.parse(readFileSync(file, "utf8"), (_, value: unknown) =>
-        value === null ? Infinity : value,
-      ) as PlayedCell[])
-    : [];
+const isWanted = (preset: string): boolean => !values.only || values.only.split(",").includes(preset);
+const play = (cell: Cell) => playCell(cell, terminationsOf(cell, terminations), seed);
+const cellsOf = (axes: typeof gridAxes): Cell[] =>
+  [...gridCells(axes)].filter(({ preset }) => isWanted(preset));
 
-const heldOut = values["held-out"];
-const page = existsSync(values.output) ? readFileSync(values.output, "utf8") : "";
-/** Two parts of the page are made by themselves; the grid keeps them. */
-const parts = { "## Held out": heldOut, "## At equal knowledge": values.prior };
-const partOf = (title: string): RegExp => new RegExp(`${title}\\n[^]*?(?=\\n## )`);
-const write = (made: string): void => {
-  const kept = Object.entries(parts).map(([title, anew]) =>
-    anew ? made : (partOf(title).exec(page)?.[0] ?? ""),
+if (values["held-out"])
+  make(cellsOf(heldOutAxes), play, (page, played) =>
+    withPart(page, "Held out", renderHeldOut(played, terminations, seed)),
   );
-  const anyPart = Object.values(parts).some(Boolean);
-  const rest = anyPart
-    ? Object.keys(parts).reduce((text, title) => text.replace(partOf(title), ""), page)
-    : made;
-  writeFileSync(
-    values.output,
-    rest.replace(
-      /\n+(?=## Cells that fail)/,
-      () => `\n\n${kept.map((part) => part.trim()).join("\n\n")}\n\n`,
-    ),
+else if (values.prior)
+  make(
+    priorAxes.rates,
+    (rate) => playPrior(terminations, seed, rate),
+    (page, played) => withPart(page, "At equal knowledge", renderPrior(played, terminations)),
   );
-};
-const writeCells = (played: readonly PlayedCell[]): void =>
-  write(heldOut ? renderHeldOut(played, terminations, seed) : renderGrid(played, terminations, seed));
+else if (values.tuned)
+  make(
+    gridAxes.presets.filter(isWanted),
+    (preset) => playTuned(preset, terminations, seed),
+    (page, played) => withPart(page, "Tuned to the preset", renderTuned(played, terminations, seed)),
+  );
+else make(cellsOf(gridAxes), play, (page, played) => withGrid(page, renderGrid(played, terminations, seed)));
 
-if (values.prior) {
-  write(
-    renderPrior(
-      priorAxes.rates.map((rate) => playPrior(terminations, seed, rate)),
-      terminations,
-    ),
-  );
-} else if (values.caches !== undefined) {
-  writeCells(values.caches.split(",").flatMap(cached));
-} else {
-  const played = values.cache === undefined ? [] : cached(values.cache);
-  const cells = [...gridCells(heldOut ? heldOutAxes : gridAxes)].filter(
-    (cell) => !values.only || values.only.split(",").includes(cell.preset),
-  );
-  const started = performance.now();
-  for (const [index, cell] of cells.entries()) {
-    if (index < played.length) continue;
-    // Many senders cost the most and vary the least: fewer terminations tell as much.
-    played.push(playCell(cell, cell.senders >= 50 ? Math.ceil(terminations * 0.4) : terminations, seed));
-    if (values.cache !== undefined) writeFileSync(values.cache, JSON.stringify(played));
-    if (index % 10 === 9)
-      process.stderr.write(
-        `${index + 1} of ${cells.length} cells, ${((performance.now() - started) / 1_000).toFixed(0)} s\n`,
-      );
+/** Plays what no cache has, and writes the page if that is all. */
+function make<Item, Played>(
+  items: readonly Item[],
+  playOne: (item: Item) => Played,
+  written: (page: string, played: readonly Played[]) => string,
+): void {
+  const write = (played: readonly Played[]): void => {
+    const page = existsSync(values.output) ? readFileSync(values.output, "utf8") : "";
+    writeFileSync(values.output, written(page, played));
+  };
+  if (values.caches !== undefined) {
+    write(values.caches.split(",").flatMap((file) => cached<Played>(file)));
+    return;
   }
-  if (values.only === undefined) writeCells(played);
+  const played = values.cache === undefined ? [] : cached<Played>(values.cache);
+  const started = performance.now();
+  for (const [index, item] of items.entries()) {
+    if (index < played.length) continue;
+    played.push(playOne(item));
+    if (values.cache !== undefined) writeFileSync(values.cache, JSON.stringify(played));
+    const seconds = ((performance.now() - started) / 1_000).toFixed(0);
+    if (items.length < 10 || index % 10 === 9)
+      process.stderr.write(`${index + 1} of ${items.length}, ${seconds} s\n`);
+  }
+  if (values.only === undefined) write(played);
+}
+
+function cached<Played>(file: string): Played[] {
+  if (!existsSync(file)) return [];
+  return JSON.parse(readFileSync(file, "utf8"), (_, value: unknown) =>
+    value === null ? Infinity : value,
+  ) as Played[];
 }

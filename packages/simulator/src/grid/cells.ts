@@ -70,3 +70,12 @@ export function scenarioOf(cell: Cell, terminations: number): Scenario {
     pod: { watched: 120_000, reaction: 0, grace: gridGrace, prestop: 0, reserve: 0 },
   };
 }
+
+/** Many senders cost the most and vary the least: fewer terminations tell as much. */
+export function terminationsOf({ senders }: Cell, terminations: number): number {
+  return senders >= 50 ? Math.ceil(terminations * 0.4) : terminations;
+}
+
+export function terminationsText(terminations: number): string {
+  return `${terminations} terminations each (${Math.ceil(terminations * 0.4)} with 50 and more senders)`;
+}

@@ -1,17 +1,18 @@
-import { gridAxes, type Cell } from "./cells.ts";
+import { gridAxes, terminationsText, type Cell } from "./cells.ts";
 import { gridMargins, type PlayedCell, type Point } from "./play.ts";
-import { judge, lossReasonOf, reasonOf } from "./verdict.ts";
+import { isOnFrontier, judge, lossReasonOf, reasonOf } from "./verdict.ts";
 
 const reasons: Record<string, string> = {
   "nothing to see":
-    "Fewer than one stale arrival is expected, so no rule can learn anything, and the rule waits for the tail that the default belief allows. A fixed delay tuned to this environment needs no such caution. Mended by `convergence`, by `learnt`, or by a fixed delay where the environment is known.",
+    "Fewer than one stale arrival is expected, so no rule can learn anything, and the rule waits for the tail that the default belief allows. A fixed delay tuned to this environment needs no such caution. Mended by telling the rule what the tuner knows, `convergence` and `cap` ([by how much](#tuned-to-the-preset)), and by `learnt`.",
   "small senders":
-    "Each sender makes fewer than three arrivals while it converges. The crowd tells when most have gone, but the rule also allows for one laggard in fifty. Mended by `learnt`, and by a larger loss budget.",
-  bursts: "Silences inside bursty traffic prove little. Mended by more history, and by a larger loss budget.",
+    "Each sender makes fewer than three arrivals while it converges. The crowd tells when most have gone, but the rule also allows for one laggard in fifty. Mended by `convergence` and `cap`, by `learnt`, and by a larger loss budget.",
+  bursts:
+    "Silences inside bursty traffic prove little. Mended by `cap`, by more history, and by a larger loss budget.",
   "hidden senders":
-    "Several senders behind one address: the rule must follow the falling rate to its last gap. Mended by addresses that tell senders apart.",
+    "Several senders behind one address: the rule must follow the falling rate to its last gap. Mended by addresses that tell senders apart, and by `cap`.",
   "margin of caution":
-    "The rule allows for an address being shared and for laggards, which is what keeps it safe elsewhere; the tuned rule knows that there are none.",
+    "The rule allows for an address being shared and for laggards, which is what keeps it safe elsewhere; the tuned rule knows that there are none. Mended by `cap`, where the environment has an end.",
 };
 
 /** Of cells that lose more than the margin: what makes them, and what would mend them. */
@@ -35,7 +36,7 @@ export function renderGrid(played: readonly PlayedCell[], terminations: number, 
     "",
     "Made by `npm run grid -w packages/simulator`; the rule is explained in [decision.md](decision.md).",
     "",
-    `${played.length} cells: ${gridAxes.presets.join(", ")} x ${gridAxes.senders.join(", ")} senders x ${gridAxes.rates.join(", ")} new connections a second to the pod x ${gridAxes.traffic.join(", ")}. ${terminations} terminations each (${Math.ceil(terminations * 0.4)} with 50 and more senders), seed ${seed}, floor 0, no cap, so that only the rule is seen. \`bursty\`: gaps with a coefficient of variation of 3. \`tiny\`: 300 clients, each behind one of the senders. \`snat\`: all senders behind one address.`,
+    `${played.length} cells: ${gridAxes.presets.join(", ")} x ${gridAxes.senders.join(", ")} senders x ${gridAxes.rates.join(", ")} new connections a second to the pod x ${gridAxes.traffic.join(", ")}. ${terminationsText(terminations)}, seed ${seed}, floor 0, no cap, so that only the rule is seen. \`bursty\`: gaps with a coefficient of variation of 3. \`tiny\`: 300 clients, each behind one of the senders. \`snat\`: all senders behind one address.`,
     "",
     "Fixed before the first run were the budget, the margins and the opponents below. The rule's own constants (priors, bursts, laggards) were tuned while looking at cells of this grid, so none of it is held-out evidence:",
     "",
@@ -141,7 +142,7 @@ function failures(judged: Judged): string[] {
         ]),
     "",
     ...lossGroups(over.map(({ cell }) => ({ cell, adaptive: cell.adaptive.lost, learnt: cell.learnt.lost }))),
-    "Farther from the oracle than the bound:",
+    "Farther from the oracle than the bound; what mends each reason is said below:",
     "",
     ...(far.length === 0
       ? ["none."]
@@ -150,7 +151,7 @@ function failures(judged: Judged): string[] {
             `- ${nameOf(cell)}: ${s(cell.adaptive.hold)} s, oracle ${s(cell.oracle)} s (${reasonOf(cell)})`,
         )),
     "",
-    "Holding longer than the one tuned in hindsight, by reason:",
+    "Holding longer than the one tuned in hindsight, by reason (each cell's is [below](#all-cells)):",
     "",
     ...[...groups].map(
       ([reason, cells]) => `- **${reason}**, ${cells.length} cells. ${reasons[reason] ?? ""}`,
@@ -179,7 +180,7 @@ function cellTables(judged: Judged): string[] {
   return [
     "## All cells",
     "",
-    "lost per termination / mean hold in s. best: the tuned one with the shorter hold.",
+    "lost per termination / mean hold in s. best: the one tuned in hindsight with the shorter hold. longer for: why `adaptive` holds longer than that; what mends it is above.",
     "",
     ...gridAxes.presets.flatMap((preset) => {
       const these = judged.filter(({ cell }) => cell.preset === preset);
@@ -187,11 +188,11 @@ function cellTables(judged: Judged): string[] {
       return [
         `### ${preset}`,
         "",
-        "| traffic | senders | rate/s | oracle | adaptive | learnt | best | sleep 5 | sleep 15 | quiet 5 | knative | istio | w* |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+        "| traffic | senders | rate/s | oracle | adaptive | learnt | best | longer for | sleep 5 | sleep 15 | quiet 5 | knative | istio | w* |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
         ...these.map(
           ({ cell, verdict }) =>
-            `| ${cell.traffic} | ${cell.senders} | ${cell.rate} | ${s(cell.oracle)} | ${point(cell.adaptive)} | ${point(cell.learnt)} | ${verdict.best.policy} ${s(verdict.best.hold)} | ${[cell.sleep5, cell.sleep15, cell.quiet5, cell.knative, cell.istio, cell.wStar].map(point).join(" | ")} |`,
+            `| ${cell.traffic} | ${cell.senders} | ${cell.rate} | ${s(cell.oracle)} | ${point(cell.adaptive)} | ${point(cell.learnt)} | ${verdict.best.policy} ${s(verdict.best.hold)} | ${isOnFrontier(cell.adaptive, verdict.best.hold) ? "" : reasonOf(cell)} | ${[cell.sleep5, cell.sleep15, cell.quiet5, cell.knative, cell.istio, cell.wStar].map(point).join(" | ")} |`,
         ),
         "",
       ];

@@ -9,38 +9,35 @@ export interface CellVerdict {
   readonly onFrontier: { readonly adaptive: boolean; readonly learnt: boolean };
   /** Against the oracle, where there is evidence enough; undefined elsewhere. */
   readonly nearOracle: boolean | undefined;
-  /** Policies with one setting for the whole grid that lose no more and hold less. */
-  readonly beatenBy: readonly string[];
 }
 
 export function judge(cell: PlayedCell): CellVerdict {
-  const { loss, factor, slack, informative, oracleFactor, oracleSlack } = gridMargins;
+  const { loss } = gridMargins;
   const best =
     cell.bestFixed.hold <= cell.bestQuiet.hold
       ? { ...cell.bestFixed, policy: "sleep" }
       : { ...cell.bestQuiet, policy: "quiet" };
-  const fits = (point: Point): boolean => point.hold <= best.hold * factor + slack && point.lost <= loss;
-  const evidence = ((cell.rate / 1_000) * cell.convergence) / cell.senders;
-  const others: Record<string, Point> = {
-    "sleep 5": cell.sleep5,
-    "sleep 15": cell.sleep15,
-    "quiet 5": cell.quiet5,
-    "quiet 15": cell.quiet15,
-    knative: cell.knative,
-    istio: cell.istio,
-    "w*": cell.wStar,
-  };
-  const allowed = Math.max(cell.adaptive.lost, loss);
+  const fits = (point: Point): boolean => isOnFrontier(point, best.hold) && point.lost <= loss;
   return {
     best,
     withinBudget: { adaptive: cell.adaptive.lost <= loss, learnt: cell.learnt.lost <= loss },
     onFrontier: { adaptive: fits(cell.adaptive), learnt: fits(cell.learnt) },
-    nearOracle:
-      evidence >= informative ? cell.adaptive.hold <= oracleFactor * cell.oracle + oracleSlack : undefined,
-    beatenBy: Object.entries(others)
-      .filter(([, point]) => point.lost <= allowed && cell.adaptive.hold > point.hold * factor + slack)
-      .map(([name]) => name),
+    nearOracle: isInformative(cell, cell.convergence) ? isNearOracle(cell.adaptive, cell.oracle) : undefined,
   };
+}
+
+/** Not longer than the shortest hold of the others, within the margins. */
+export function isOnFrontier({ hold }: Point, shortest: number): boolean {
+  return hold <= shortest * gridMargins.factor + gridMargins.slack;
+}
+
+/** Whether a sender says enough while it converges for the hold to be held against the oracle. */
+export function isInformative({ rate, senders }: Cell, convergence: number): boolean {
+  return ((rate / 1_000) * convergence) / senders >= gridMargins.informative;
+}
+
+export function isNearOracle({ hold }: Point, oracle: number): boolean {
+  return hold <= gridMargins.oracleFactor * oracle + gridMargins.oracleSlack;
 }
 
 /** Why a cell is not on the frontier, in the words of the page. */

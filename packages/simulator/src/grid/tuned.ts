@@ -1,0 +1,147 @@
+import { drainDefaults, type DrainOptions } from "@lameduck/drain";
+import type { Outcome } from "../model/termination.ts";
+import type { PresetName } from "../model/presets.ts";
+import { drained } from "../policies/drained.ts";
+import { istio, wStar } from "../policies/peers.ts";
+import { meanConvergence, run, type Run } from "../run.ts";
+import { mean } from "../simulate/statistics.ts";
+import { gridAxes, gridCells, gridGrace, scenarioOf, terminationsOf, type Cell } from "./cells.ts";
+import { lostAfter, lostInOne, type Point } from "./play.ts";
+import { isInformative } from "./verdict.ts";
+
+/** Delays, quiet windows and caps: 20 ms to 2 min, each 12 % above the one before. */
+export const ladder = Array.from({ length: 78 }, (_, index) => Math.round(20 * 1.12 ** index));
+const budgets = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03];
+/** Shares of the cap. */
+const floors = [0, 0.25, 0.5, 0.75, 1];
+const unbounded = { grace: gridGrace, reserve: 0, floor: 0 } satisfies DrainOptions;
+
+export interface Tuned extends Point {
+  readonly setting: string;
+}
+
+/** What every setting of every policy comes to, on average over the preset's cells. */
+export interface TunedPreset {
+  readonly preset: PresetName;
+  readonly oracle: number;
+  /** Mean convergence time of one sender, which `adaptive` is told. */
+  readonly convergence: number;
+  readonly fixed: readonly Tuned[];
+  readonly quiet: readonly Tuned[];
+  readonly adaptive: readonly Tuned[];
+  /** Rules that have nothing to tune. */
+  readonly given: readonly Tuned[];
+  /** Cells with evidence enough to be held against the oracle. */
+  readonly informative: readonly InformativeCell[];
+}
+
+export interface InformativeCell extends Cell {
+  readonly oracle: number;
+  /** With the default budget and no floor, by cap. */
+  readonly capped: readonly Point[];
+}
+
+interface PlayedSettings extends Omit<TunedPreset, "preset" | "convergence" | "informative"> {
+  readonly capped: readonly Point[];
+}
+
+export function playTuned(preset: PresetName, terminations: number, seed: number): TunedPreset {
+  const convergence = meanOfPreset(preset, seed);
+  const cells = [...gridCells({ ...gridAxes, presets: [preset] })];
+  const played = cells.map((cell) =>
+    playSettings(cell, convergence, terminationsOf(cell, terminations), seed),
+  );
+  const over = (family: "fixed" | "quiet" | "adaptive" | "given"): Tuned[] =>
+    played[0]![family].map(({ setting }, index) => ({
+      setting,
+      hold: mean(played.map((cell) => cell[family][index]!.hold)),
+      lost: mean(played.map((cell) => cell[family][index]!.lost)),
+    }));
+  return {
+    preset,
+    oracle: mean(played.map(({ oracle }) => oracle)),
+    convergence,
+    fixed: over("fixed"),
+    quiet: over("quiet"),
+    adaptive: over("adaptive"),
+    given: over("given"),
+    informative: cells.flatMap((cell, index) => {
+      const { oracle, capped } = played[index]!;
+      return isInformative(cell, convergence) ? [{ ...cell, oracle, capped }] : [];
+    }),
+  };
+}
+
+function meanOfPreset(preset: PresetName, seed: number): number {
+  const cell = { preset, senders: 10, rate: 1, traffic: "poisson" } satisfies Cell;
+  return meanConvergence(run(scenarioOf(cell, 400), [], { seed: seed + 1 }));
+}
+
+function playSettings(cell: Cell, convergence: number, terminations: number, seed: number): PlayedSettings {
+  const given = [
+    drained("knative (quiet 30)", { ...unbounded, policy: "quiet", window: "30s" }),
+    istio(),
+    wStar(convergence, drainDefaults.lossBudget, gridGrace),
+  ];
+  const played = run(
+    scenarioOf(cell, terminations),
+    [
+      ...ladder.map((window) => drained(`quiet ${window}`, { ...unbounded, policy: "quiet", window })),
+      ...budgets.map((lossBudget) =>
+        drained(`adaptive ${lossBudget}`, { ...unbounded, convergence, lossBudget }),
+      ),
+      ...given,
+    ],
+    { seed },
+  );
+  const quiet = played.outcomes.slice(0, ladder.length);
+  const adaptive = played.outcomes.slice(ladder.length, -given.length);
+  return {
+    oracle: mean([...played.oracles]),
+    capped: ladder.map((cap) =>
+      pointOf(adaptive[budgets.indexOf(drainDefaults.lossBudget)]!.map(bounded(played, cell, 0, cap))),
+    ),
+    fixed: ladder.map((hold) => ({ setting: seconds(hold), hold, lost: lostAfter(played, cell, hold) })),
+    quiet: ladder.map((window, index) => ({ setting: seconds(window), ...pointOf(quiet[index]!) })),
+    adaptive: budgets.flatMap((budget, index) =>
+      ladder.flatMap((cap) =>
+        floors.map((share) => ({
+          setting: `budget ${budget}, floor ${seconds(share * cap)}, cap ${seconds(cap)}`,
+          ...pointOf(adaptive[index]!.map(bounded(played, cell, share * cap, cap))),
+        })),
+      ),
+    ),
+    given: given.map(({ name }, index) => ({
+      setting: name,
+      ...pointOf(played.outcomes.at(index - given.length)!),
+    })),
+  };
+}
+
+type Held = Pick<Outcome, "hold" | "expectedLost">;
+
+/** What a hold would have been with a floor and a cap, which change nothing but its end. */
+export function bounded(
+  played: Run,
+  cell: Cell,
+  floor: number,
+  cap: number,
+): (outcome: Held, termination: number) => Held {
+  return (outcome, termination) => {
+    const hold = Math.min(cap, Math.max(floor, outcome.hold));
+    return hold === outcome.hold
+      ? outcome
+      : { hold, expectedLost: lostInOne(played, cell, hold, termination) };
+  };
+}
+
+function pointOf(outcomes: readonly Held[]): Point {
+  return {
+    hold: mean(outcomes.map(({ hold }) => hold)),
+    lost: mean(outcomes.map(({ expectedLost }) => expectedLost)),
+  };
+}
+
+function seconds(milliseconds: number): string {
+  return `${+(milliseconds / 1_000).toPrecision(3)} s`;
+}
