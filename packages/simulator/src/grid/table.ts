@@ -200,7 +200,7 @@ function cellTables(judged: Judged): string[] {
   ];
 }
 
-function nameOf({ preset, traffic, senders, rate }: PlayedCell): string {
+export function nameOf({ preset, traffic, senders, rate }: Cell): string {
   return `${preset}, ${traffic}, ${senders} senders, ${rate}/s`;
 }
 

@@ -36,7 +36,7 @@ export function isInformative({ rate, senders }: Cell, convergence: number): boo
   return ((rate / 1_000) * convergence) / senders >= gridMargins.informative;
 }
 
-export function isNearOracle({ hold }: Point, oracle: number): boolean {
+export function isNearOracle({ hold }: Pick<Point, "hold">, oracle: number): boolean {
   return hold <= gridMargins.oracleFactor * oracle + gridMargins.oracleSlack;
 }
 
