@@ -149,7 +149,7 @@ const mistakes: [title: string, run: () => unknown, code: KubernetesErrorCode, s
         ),
       }).credentials(),
     "LAMEDUCK_CREDENTIALS_FAILED",
-    /no-such-plugin.*(ENOENT|EACCES).*Get it from us/,
+    /no-such-plugin.*ENOENT.*Get it from us/,
   ],
   [
     "a plugin that fails",

@@ -1,6 +1,7 @@
 import { heldOutAxes, terminationsText } from "./cells.ts";
 import { gridMargins, ladder, type PlayedCell, type Point } from "./play.ts";
-import { figure, mean } from "./table.ts";
+import { mean } from "../simulate/statistics.ts";
+import { figure } from "./table.ts";
 import { judge } from "./verdict.ts";
 
 /**

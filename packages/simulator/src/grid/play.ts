@@ -1,4 +1,5 @@
 import { drainDefaults, type DrainOptions } from "@lameduck/drain";
+import type { Outcome } from "../model/termination.ts";
 import { drained } from "../policies/drained.ts";
 import { istio, wStar } from "../policies/peers.ts";
 import { learning } from "../policies/learning.ts";
@@ -74,10 +75,7 @@ export function playCell(cell: Cell, terminations: number, seed: number): Played
     ...ladder.map((window) => drained(`quiet ${window}`, { ...unbounded, policy: "quiet", window })),
   ];
   const played = run(scenario, contenders, { seed });
-  const points = played.outcomes.map((outcomes) => ({
-    lost: mean(outcomes.map(({ expectedLost }) => expectedLost)),
-    hold: mean(outcomes.map(({ hold }) => hold)),
-  }));
+  const points = played.outcomes.map(pointOf);
   const [adaptive, taught, sleep5, sleep15, quiet5, quiet15, knative, star, exitOnZero, ...quiets] =
     points as [Point, Point, Point, Point, Point, Point, Point, Point, Point, ...Point[]];
   return {
@@ -99,6 +97,15 @@ export function playCell(cell: Cell, terminations: number, seed: number): Played
     bestQuiet: quiets
       .filter(({ lost }) => lost <= gridMargins.loss)
       .reduce((best, point) => (point.hold < best.hold ? point : best), { lost: 0, hold: Infinity }),
+  };
+}
+
+export type Held = Pick<Outcome, "hold" | "expectedLost">;
+
+export function pointOf(outcomes: readonly Held[]): Point {
+  return {
+    lost: mean(outcomes.map(({ expectedLost }) => expectedLost)),
+    hold: mean(outcomes.map(({ hold }) => hold)),
   };
 }
 

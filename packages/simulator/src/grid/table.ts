@@ -1,4 +1,5 @@
 import { gridAxes, terminationsText, type Cell } from "./cells.ts";
+import { mean } from "../simulate/statistics.ts";
 import { gridMargins, type PlayedCell, type Point } from "./play.ts";
 import { isOnFrontier, judge, lossReasonOf, reasonOf } from "./verdict.ts";
 
@@ -215,8 +216,4 @@ export function figure(value: number): string {
 
 function s(milliseconds: number): string {
   return milliseconds === Infinity ? "-" : (milliseconds / 1_000).toFixed(milliseconds < 10_000 ? 2 : 1);
-}
-
-export function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -1,4 +1,4 @@
-import { gridAxes, gridCells, terminationsText } from "./cells.ts";
+import { terminationsText } from "./cells.ts";
 import { gridMargins } from "./play.ts";
 import { figure, nameOf } from "./table.ts";
 import { ladder, type Tuned, type TunedPreset } from "./tuned.ts";
@@ -18,7 +18,7 @@ export function renderTuned(presets: readonly TunedPreset[], terminations: numbe
     })),
   );
   const better = rows.filter(
-    ({ fixed, quiet, adaptive }) => adaptive.hold <= Math.min(fixed.hold, quiet.hold),
+    ({ fixed, quiet, adaptive }) => adaptive.hold < Math.min(fixed.hold, quiet.hold),
   );
   const onFrontier = rows.filter(({ fixed, quiet, adaptive }) =>
     isOnFrontier(adaptive, Math.min(fixed.hold, quiet.hold)),
@@ -28,7 +28,7 @@ export function renderTuned(presets: readonly TunedPreset[], terminations: numbe
   return [
     "## Tuned to the preset",
     "",
-    `Everybody knows the preset, and has one setting for all of its ${[...gridCells({ ...gridAxes, presets: ["alb"] })].length} cells: the shortest hold of each policy that loses no more than that in one termination, on average over them. \`adaptive\` is told the mean \`convergence\`; its \`lossBudget\`, \`floor\` and \`cap\` are tuned as the others' delay and window are. ${terminationsText(terminations)}, seed ${seed}; by \`npm run grid -w packages/simulator -- --tuned\`. On the frontier, within the margins above: ${onFrontier.length} of ${rows.length}; shorter than both: ${better.length}. Mean hold in s, and the setting:`,
+    `Everybody knows the preset, and has one setting for all of its cells: the shortest hold of each policy that loses no more than that in one termination, on average over them. \`adaptive\` is told the mean \`convergence\`; its \`lossBudget\`, \`floor\` and \`cap\` are tuned as the others' delay and window are: three settings to the others' one, all chosen with the arrivals that they are judged by. ${terminationsText(terminations)}, seed ${seed}; by \`npm run grid -w packages/simulator -- --tuned\`. On the frontier, within the margins above: ${onFrontier.length} of ${rows.length}; shorter than both: ${better.length}. Mean hold in s, and the setting:`,
     "",
     "| preset | mean convergence, s | oracle, s | lost at most | fixed | quiet | adaptive |",
     "|---|---|---|---|---|---|---|",

@@ -1,12 +1,11 @@
 import { drainDefaults, type DrainOptions } from "@lameduck/drain";
-import type { Outcome } from "../model/termination.ts";
 import type { PresetName } from "../model/presets.ts";
 import { drained } from "../policies/drained.ts";
 import { istio, wStar } from "../policies/peers.ts";
 import { meanConvergence, run, type Run } from "../run.ts";
 import { mean } from "../simulate/statistics.ts";
 import { gridAxes, gridCells, gridGrace, scenarioOf, terminationsOf, type Cell } from "./cells.ts";
-import { lostAfter, lostInOne, type Point } from "./play.ts";
+import { lostAfter, lostInOne, pointOf, type Held, type Point } from "./play.ts";
 import { isInformative } from "./verdict.ts";
 
 /** Delays, quiet windows and caps: 20 ms to 2 min, each 12 % above the one before. */
@@ -118,8 +117,6 @@ function playSettings(cell: Cell, convergence: number, terminations: number, see
   };
 }
 
-type Held = Pick<Outcome, "hold" | "expectedLost">;
-
 /** What a hold would have been with a floor and a cap, which change nothing but its end. */
 export function bounded(
   played: Run,
@@ -132,13 +129,6 @@ export function bounded(
     return hold === outcome.hold
       ? outcome
       : { hold, expectedLost: lostInOne(played, cell, hold, termination) };
-  };
-}
-
-function pointOf(outcomes: readonly Held[]): Point {
-  return {
-    hold: mean(outcomes.map(({ hold }) => hold)),
-    lost: mean(outcomes.map(({ expectedLost }) => expectedLost)),
   };
 }
 
