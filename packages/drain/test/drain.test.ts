@@ -7,23 +7,26 @@ import type { Observation } from "../src/observation.ts";
 import { runVector } from "../src/vectors.ts";
 
 /** Senders of told, and so frozen, rates, and what they do after a SIGTERM at 0. */
-const frozenTraffic = fc
-  .record({
-    rates: fc.array(fc.integer({ min: 0, max: 2_000 }), { minLength: 1, maxLength: 8 }),
-    arrivals: fc.array(fc.record({ at: fc.integer({ min: 0, max: 30_000 }), sender: fc.nat(7) }), {
-      maxLength: 60,
-    }),
-  })
-  .map(({ rates, arrivals }) => ({
-    told: rates.map((rate, index): Observation => ({
-      type: "rate",
-      at: -1,
-      sender: `s${index}`,
-      perSecond: rate / 10,
-    })),
-    arrivals: arrivals.map(({ at, sender }) => connection(at, `s${sender % rates.length}`)),
-    senders: rates.length,
-  }));
+const frozenTrafficOf = (most: number) =>
+  fc
+    .record({
+      rates: fc.array(fc.integer({ min: 0, max: 2_000 }), { minLength: 1, maxLength: most }),
+      arrivals: fc.array(fc.record({ at: fc.integer({ min: 0, max: 30_000 }), sender: fc.nat(7) }), {
+        maxLength: 60,
+      }),
+    })
+    .map(({ rates, arrivals }) => ({
+      told: rates.map((rate, index): Observation => ({
+        type: "rate",
+        at: -1,
+        sender: `s${index}`,
+        perSecond: rate / 10,
+      })),
+      arrivals: arrivals.map(({ at, sender }) => connection(at, `s${sender % rates.length}`)),
+    }));
+
+const frozenTraffic = frozenTrafficOf(8);
+const frozenTrafficOfOne = frozenTrafficOf(1);
 
 const settings = fc.record({
   floor: fc.integer({ min: 0, max: 10_000 }),
@@ -39,6 +42,19 @@ function connection(at: number, sender: string): Observation {
 
 function stopOf(config: DrainOptions, observations: readonly Observation[]): number {
   return runVector({ name: "", why: "", config, observations, expect: { stop: 0, reason: "cap" } }).stop;
+}
+
+/** Whether the policy has stopped by then, give or take 2 % of a loss: no nearer is the moment looked for (crossing.ts). */
+function stopsBy(
+  at: number,
+  config: DrainOptions & { lossBudget: number },
+  seen: readonly Observation[],
+): boolean {
+  if (stopOf(config, seen) <= at) return true;
+  const drain = new Drain(parseConfig({ ...config, lossBudget: 1.02 * config.lossBudget }));
+  for (const observation of seen.toSorted((a, b) => a.at - b.at))
+    if (observation.at <= at) drain.observe(observation);
+  return drain.decide(at).stop;
 }
 
 const anyPolicy: fc.Arbitrary<DrainOptions> = fc.oneof(
@@ -72,19 +88,20 @@ test("a larger loss budget never holds longer", () => {
       (config, factor, traffic) => {
         const observations = [...traffic.told, termination, ...traffic.arrivals];
         const strict = stopOf(config, observations);
-        const generous = stopOf({ ...config, lossBudget: config.lossBudget * factor }, observations);
-        assert.ok(generous <= strict, `${generous} with the larger budget, ${strict} with the smaller`);
+        const generous = { ...config, lossBudget: config.lossBudget * factor };
+        assert.ok(stopsBy(strict, generous, observations), `${strict} with the smaller budget`);
       },
     ),
   );
 });
 
-test("with rates frozen, one more arrival in the hold never makes the stop earlier", () => {
+// Of several senders one's arrival also tells how the others let go, and now and then that they have.
+test("one more arrival of a lone sender whose rate is frozen never makes the stop earlier", () => {
   fc.assert(
-    fc.property(settings, frozenTraffic, fc.nat(30_000), fc.nat(7), (config, traffic, at, sender) => {
+    fc.property(settings, frozenTrafficOfOne, fc.nat(30_000), (config, traffic, at) => {
       const observations = [...traffic.told, termination, ...traffic.arrivals];
-      const extra = connection(at, `s${sender % traffic.senders}`);
-      assert.ok(stopOf(config, [...observations, extra]) >= stopOf(config, observations));
+      const later = stopOf(config, [...observations, connection(at, "s0")]);
+      assert.ok(stopsBy(later, config, observations), `${later} with one more`);
     }),
   );
 });
@@ -93,9 +110,8 @@ test("folding senders together never makes the stop earlier", () => {
   fc.assert(
     fc.property(settings, frozenTraffic, fc.integer({ min: 1, max: 7 }), (config, traffic, maxSenders) => {
       const observations = [...traffic.told, termination, ...traffic.arrivals];
-      const apart = stopOf(config, observations);
       const folded = stopOf({ ...config, maxSenders }, observations);
-      assert.ok(folded >= apart, `${folded} folded, ${apart} apart`);
+      assert.ok(stopsBy(folded, config, observations), `${folded} folded`);
     }),
     { numRuns: 300 },
   );
