@@ -28,7 +28,7 @@ export function simulate(): Command {
       mustBeWritable("--html", options.html);
       const progress = new Progress();
       const onProgress = (done: number, of: number): void =>
-        progress.update("simulating", `${done} of ${of} policies`);
+        progress.update("simulating", `${done} of ${of} terminations`);
       const output = simulateCommand({ ...options, scenario, onProgress });
       progress.done();
       if (options.json !== "-") process.stdout.write(output.text);
