@@ -1,4 +1,4 @@
-import type { DrainConfig } from "./config.ts";
+import { drainDefaults, type DrainConfig } from "./config.ts";
 import { firstBelow } from "./crossing.ts";
 import type { Verdict } from "./environments.ts";
 import type { Arrival, Observation } from "./observation.ts";
@@ -41,6 +41,8 @@ export interface Explanation {
  */
 export class Drain {
   readonly config: DrainConfig;
+  /** What is believed of the environment beforehand; a policy that does not weigh it is told the usual. */
+  readonly #belief: { readonly convergence: number; readonly prior: readonly number[] };
   readonly #acknowledged = new Set<string>();
   #senders: SenderTable | undefined;
   #terminatedAt: number | undefined;
@@ -57,6 +59,12 @@ export class Drain {
 
   constructor(config: DrainConfig) {
     this.config = config;
+    const { policy } = config;
+    const told = policy.kind === "adaptive" ? policy : undefined;
+    this.#belief = {
+      convergence: told?.convergence ?? drainDefaults.convergence,
+      prior: told?.prior ?? unlearntPrior(),
+    };
   }
 
   observe(observation: Observation): void {
@@ -197,14 +205,9 @@ export class Drain {
 
   #weigh(now: number): Verdict | undefined {
     if (!this.#senders || this.#terminatedAt === undefined) return undefined;
-    const { policy, prestop } = this.config;
-    const { convergence, prior } = { convergence: 4_000, ...(policy.kind === "adaptive" ? policy : {}) };
-    return this.#senders.weigh(
-      now - this.#blind,
-      this.#terminatedAt - prestop,
-      convergence,
-      prior ?? unlearntPrior(),
-    );
+    const { convergence, prior } = this.#belief;
+    const deletedAt = this.#terminatedAt - this.config.prestop;
+    return this.#senders.weigh(now - this.#blind, deletedAt, convergence, prior);
   }
 
   #crossing(now: number, lossNow: number, budget: number): number {

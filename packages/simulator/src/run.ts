@@ -39,7 +39,7 @@ export function run(scenario: Scenario, contenders: readonly Contender[], option
     const trace = traceOf(scenario, world, options.seed, termination);
     example ??= trace;
     arrivals += trace.times.length;
-    oracles[termination] = oracleOf(trace);
+    oracles[termination] = oracleOf(trace.rates, trace.convergence);
     for (const [index, contender] of contenders.entries())
       outcomes[index]!.push(terminate(contender, scenario, trace, options.seed, termination));
     options.onProgress?.(termination + 1, scenario.terminations);
@@ -47,8 +47,16 @@ export function run(scenario: Scenario, contenders: readonly Contender[], option
   return { scenario, world, oracles, example, outcomes, arrivals };
 }
 
+/** The same for all terminations, where nobody's arrivals are wanted. */
+export function oraclesOf(scenario: Scenario, world: World, seed: number): number[] {
+  const rates = senderRates(scenario);
+  return Array.from({ length: scenario.terminations }, (_, termination) =>
+    oracleOf(rates, using(scenario, world, seed, termination).convergence),
+  );
+}
+
 /** Mean time after the deletion at which a sender let go. */
-export function meanConvergence({ world, scenario }: Run): number {
+export function meanConvergence(scenario: Scenario, world: World): number {
   let sum = 0;
   for (let termination = 0; termination < scenario.terminations; termination++)
     sum += world.convergence(termination).reduce((total, time) => total + time, 0);
@@ -56,23 +64,34 @@ export function meanConvergence({ world, scenario }: Run): number {
 }
 
 export function traceOf(scenario: Scenario, world: World, seed: number, termination: number): Trace {
-  const rates = senderRates(scenario);
-  const convergence = world.convergence(termination);
+  const { traffic } = scenario;
+  const { convergence, joined, watched } = using(scenario, world, seed, termination);
   const arrivals = new Random(seed, "arrivals", termination);
+  const history = Math.min(historyOf(scenario), watched);
+  const load = traffic.spread === "known" ? { load: world.load(termination) } : {};
+  return drawTrace(traffic, senderRates(scenario), convergence, history, arrivals, { ...load, joined });
+}
+
+interface Using {
+  readonly convergence: Float64Array;
+  /** When each sender took the pod up, where that was not long ago. */
+  readonly joined: Float64Array | undefined;
+  /** For how long it was up at most. */
+  readonly watched: number;
+}
+
+/** From when and until when each sender uses a pod. */
+function using(scenario: Scenario, world: World, seed: number, termination: number): Using {
+  const convergence = world.convergence(termination);
   const { age } = scenario.pod;
-  const spread = scenario.traffic.spread === "known" ? { load: world.load(termination) } : {};
-  if (age === undefined)
-    return drawTrace(scenario.traffic, rates, convergence, historyOf(scenario), arrivals, spread);
+  if (age === undefined) return { convergence, joined: undefined, watched: Infinity };
   const random = new Random(seed, "age", termination);
   const ready = -draw(age, random);
   const joined = joinedAt(scenario, ready, random);
   // Who has not taken the pod up when it is deleted never does.
   for (let sender = 0; sender < joined.length; sender++)
     if (joined[sender]! >= 0) [joined[sender], convergence[sender]] = [Infinity, 0];
-  return drawTrace(scenario.traffic, rates, convergence, Math.min(historyOf(scenario), -ready), arrivals, {
-    ...spread,
-    joined,
-  });
+  return { convergence, joined, watched: -ready };
 }
 
 /** Senders learn of a pod's beginning as they learn of its end. */
@@ -91,9 +110,9 @@ function historyOf(scenario: Scenario): number {
   return Math.min(scenario.pod.watched, Math.max(10_000, 200 / slowest));
 }
 
-function oracleOf(trace: Trace): number {
+function oracleOf(rates: Float64Array, convergence: Float64Array): number {
   let oracle = 0;
-  for (let sender = 0; sender < trace.rates.length; sender++)
-    if (trace.rates[sender]! > 0) oracle = Math.max(oracle, trace.convergence[sender]!);
+  for (let sender = 0; sender < rates.length; sender++)
+    if (rates[sender]! > 0) oracle = Math.max(oracle, convergence[sender]!);
   return oracle;
 }

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { EventQueue } from "../src/kernel/event-queue.ts";
 import { Random } from "../src/kernel/random.ts";
+import { firstAbove, Guide } from "../src/kernel/search.ts";
 import { Simulation } from "../src/kernel/simulation.ts";
 import { draw, meanOf, type Distribution } from "../src/model/distribution.ts";
 import { assertMean } from "./samples.ts";
@@ -36,6 +37,45 @@ test("events scheduled by events keep the order too, and the clock never runs ba
   simulation.at(0, again);
   simulation.run(5_000);
   assert.ok(simulation.processed > 1_000);
+});
+
+test("events may ask what is next, before they schedule another or instead of it", () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat({ max: 9 }), { minLength: 1, maxLength: 200 }), (times) => {
+      const queue = new EventQueue();
+      const pending = [...times];
+      const happen = (time: number): void => {
+        assert.equal(time, Math.min(...pending));
+        pending.splice(pending.indexOf(time), 1);
+        if (time % 4 < 2) assert.equal(queue.nextTime, Math.min(...pending));
+        if (time % 2 === 0) {
+          queue.push(time + 3, happen, time + 3);
+          pending.push(time + 3);
+        }
+        assert.equal(queue.size, pending.length);
+      };
+      for (const time of times) queue.push(time, happen, time);
+      while (queue.size > 0) queue.runNext();
+      assert.deepEqual(pending, []);
+    }),
+  );
+});
+
+test("a guide finds what a search finds", () => {
+  const steps = fc.array(fc.oneof(fc.constant(0), fc.double({ min: 1e-6, max: 1e3, noNaN: true })), {
+    minLength: 1,
+    maxLength: 60,
+  });
+  fc.assert(
+    fc.property(steps, fc.double({ min: 0, max: 0.999_999, noNaN: true }), (rises, share) => {
+      let sum = 0;
+      const values = Float64Array.from(rises, (rise) => (sum += rise));
+      fc.pre(sum > 0);
+      const guide = new Guide(values);
+      for (const value of [share * sum, ...values].filter((each) => each < sum))
+        assert.equal(guide.firstAbove(value), firstAbove(values, value));
+    }),
+  );
 });
 
 test("the same key gives the same numbers, another key others", () => {

@@ -1,9 +1,10 @@
 import type { DrainOptions } from "@lameduck/drain";
 import { meanOf } from "../model/distribution.ts";
 import { sendersOf, type Scenario } from "../model/scenario.ts";
+import { simulateWorld } from "../model/world.ts";
 import { drained } from "../policies/drained.ts";
 import type { Contender } from "../policies/stopper.ts";
-import { meanConvergence, run, type Run } from "../run.ts";
+import { meanConvergence, oraclesOf, run, type Run } from "../run.ts";
 import { interval, mean, quantile, type Interval } from "../simulate/statistics.ts";
 
 export interface Advice {
@@ -49,9 +50,9 @@ const longestHold = 300_000;
 export function advise({ scenario, seed }: AdviseOptions): Advice {
   // First without limits: how long would the rule hold if it could?
   const free = { ...scenario, pod: { ...scenario.pod, grace: 2 * longestHold, reserve: 0 } };
-  const first = run(free, [], { seed });
-  const oracles = [...first.oracles].sort((a, b) => a - b);
-  const convergence = roundUp(Math.max(1_000, meanConvergence(first)), 500);
+  const world = simulateWorld(free, seed);
+  const oracles = oraclesOf(free, world, seed).sort((a, b) => a - b);
+  const convergence = roundUp(Math.max(1_000, meanConvergence(free, world)), 500);
   const senders = sendersOf(scenario);
   const rate = scenario.traffic.perPod / 1_000;
   const evidence = (rate * convergence) / senders;

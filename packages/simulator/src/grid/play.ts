@@ -1,6 +1,8 @@
 import { drainDefaults, type DrainOptions } from "@lameduck/drain";
 import type { Outcome } from "../model/termination.ts";
+import { simulateWorld } from "../model/world.ts";
 import { drained } from "../policies/drained.ts";
+import { FixedDelays, shortestDelay } from "../policies/fixed-delay.ts";
 import { istio, wStar } from "../policies/peers.ts";
 import { learning } from "../policies/learning.ts";
 import type { Contender } from "../policies/stopper.ts";
@@ -58,7 +60,8 @@ const unbounded = { grace: gridGrace, reserve: 0, floor: 0 } satisfies DrainOpti
 
 export function playCell(cell: Cell, terminations: number, seed: number): PlayedCell {
   const scenario = scenarioOf(cell, terminations);
-  const convergence = meanConvergence(run(scenarioOf(cell, 60), [], { seed: seed + 1 }));
+  const few = scenarioOf(cell, 60);
+  const convergence = meanConvergence(few, simulateWorld(few, seed + 1));
   const school = learning("adaptive, learning", unbounded);
   run(scenarioOf(cell, lessons), [school], { seed: seed + 2 });
   const learnt = school.learnt();
@@ -78,6 +81,7 @@ export function playCell(cell: Cell, terminations: number, seed: number): Played
   const points = played.outcomes.map(pointOf);
   const [adaptive, taught, sleep5, sleep15, quiet5, quiet15, knative, star, exitOnZero, ...quiets] =
     points as [Point, Point, Point, Point, Point, Point, Point, Point, Point, ...Point[]];
+  const delays = new FixedDelays(scenario, played.world);
   return {
     ...cell,
     oracle: mean([...played.oracles]),
@@ -91,8 +95,8 @@ export function playCell(cell: Cell, terminations: number, seed: number): Played
     knative,
     wStar: star,
     istio: exitOnZero,
-    bestFixed: shortestDelay((delay) => lostAfter(played, cell, delay), gridMargins.loss, gridGrace),
-    fixed: ladder.map((delay) => ({ lost: lostAfter(played, cell, delay), hold: delay })),
+    bestFixed: shortestDelay((delay) => delays.lostAfter(delay), gridMargins.loss, gridGrace),
+    fixed: ladder.map((delay) => ({ lost: delays.lostAfter(delay), hold: delay })),
     quiet: quiets,
     bestQuiet: quiets
       .filter(({ lost }) => lost <= gridMargins.loss)
@@ -109,28 +113,7 @@ export function pointOf(outcomes: readonly Held[]): Point {
   };
 }
 
-/** The shortest fixed delay after which no more is lost than that, by bisection. */
-export function shortestDelay(lostAfter: (delay: number) => number, lost: number, longest: number): Point {
-  if (lostAfter(0) <= lost) return { lost: lostAfter(0), hold: 0 };
-  let low = 0;
-  let high = longest;
-  for (let step = 0; step < 40; step++) {
-    const middle = (low + high) / 2;
-    if (lostAfter(middle) <= lost) high = middle;
-    else low = middle;
-  }
-  return { lost: lostAfter(high), hold: high };
-}
-
-/** For Poisson arrivals the loss of a fixed delay is known exactly from the convergence times. */
-export function lostAfter(played: Run, cell: Load, delay: number): number {
-  let sum = 0;
-  for (let index = 0; index < played.scenario.terminations; index++)
-    sum += lostInOne(played, cell, delay, index);
-  return sum / played.scenario.terminations;
-}
-
-/** The same in one termination. */
+/** For Poisson arrivals the loss of a fixed delay in one termination is known exactly from the convergence times. */
 export function lostInOne(
   { world }: Run,
   { rate, senders }: Load,

@@ -2,8 +2,9 @@ import { believedPictures, drainDefaults, type DrainOptions, type Picture } from
 import type { Distribution } from "../model/distribution.ts";
 import { defaultEndpoints, type Scenario } from "../model/scenario.ts";
 import { drained } from "../policies/drained.ts";
+import { FixedDelays, shortestDelay } from "../policies/fixed-delay.ts";
 import { run } from "../run.ts";
-import { lostAfter, shortestDelay, type Point } from "./play.ts";
+import type { Point } from "./play.ts";
 
 /** Senders and rates (per pod and second) that every picture is played with. */
 export const priorAxes = { senders: [3, 20], rates: [0.1, 1, 10, 100] } as const;
@@ -41,7 +42,8 @@ export function playPrior(terminations: number, seed: number, rate: number): Pri
           sums[index]!.lost += (weight / terminations) * expectedLost;
           sums[index]!.hold += (weight / terminations) * hold;
         }
-      lostByDelay.push((delay) => weight * lostAfter(played, { rate, senders }, delay));
+      const delays = new FixedDelays(played.scenario, played.world);
+      lostByDelay.push((delay) => weight * delays.lostAfter(delay));
     }
   const [adaptive, ...quiets] = sums as [Point, ...Point[]];
   const index = quiets.findIndex(({ lost }) => lost <= adaptive.lost);

@@ -1,11 +1,13 @@
 import { drainDefaults, type DrainOptions } from "@lameduck/drain";
 import type { PresetName } from "../model/presets.ts";
+import { simulateWorld } from "../model/world.ts";
 import { drained } from "../policies/drained.ts";
+import { FixedDelays } from "../policies/fixed-delay.ts";
 import { istio, wStar } from "../policies/peers.ts";
 import { meanConvergence, run, type Run } from "../run.ts";
 import { mean } from "../simulate/statistics.ts";
 import { gridAxes, gridCells, gridGrace, scenarioOf, terminationsOf, type Cell } from "./cells.ts";
-import { lostAfter, lostInOne, pointOf, type Held, type Point } from "./play.ts";
+import { lostInOne, pointOf, type Held, type Point } from "./play.ts";
 import { isInformative } from "./verdict.ts";
 
 /** Delays, quiet windows and caps: 20 ms to 2 min, each 12 % above the one before. */
@@ -72,8 +74,8 @@ export function playTuned(preset: PresetName, terminations: number, seed: number
 }
 
 function meanOfPreset(preset: PresetName, seed: number): number {
-  const cell = { preset, senders: 10, rate: 1, traffic: "poisson" } satisfies Cell;
-  return meanConvergence(run(scenarioOf(cell, 400), [], { seed: seed + 1 }));
+  const scenario = scenarioOf({ preset, senders: 10, rate: 1, traffic: "poisson" }, 400);
+  return meanConvergence(scenario, simulateWorld(scenario, seed + 1));
 }
 
 function playSettings(cell: Cell, convergence: number, terminations: number, seed: number): PlayedSettings {
@@ -93,6 +95,7 @@ function playSettings(cell: Cell, convergence: number, terminations: number, see
     ],
     { seed },
   );
+  const delays = new FixedDelays(played.scenario, played.world);
   const quiet = played.outcomes.slice(0, ladder.length);
   const adaptive = played.outcomes.slice(ladder.length, -given.length);
   return {
@@ -100,7 +103,7 @@ function playSettings(cell: Cell, convergence: number, terminations: number, see
     capped: ladder.map((cap) =>
       pointOf(adaptive[budgets.indexOf(drainDefaults.lossBudget)]!.map(bounded(played, cell, 0, cap))),
     ),
-    fixed: ladder.map((hold) => ({ setting: seconds(hold), hold, lost: lostAfter(played, cell, hold) })),
+    fixed: ladder.map((hold) => ({ setting: seconds(hold), hold, lost: delays.lostAfter(hold) })),
     quiet: ladder.map((window, index) => ({ setting: seconds(window), ...pointOf(quiet[index]!) })),
     adaptive: budgets.flatMap((budget, index) =>
       ladder.flatMap((cap) =>

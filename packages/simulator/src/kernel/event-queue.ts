@@ -6,25 +6,29 @@ export type Action = (subject: number) => void;
  * A four-ary heap on typed arrays: half as deep as a binary one, and no allocation per event.
  */
 export class EventQueue {
+  /** The heap: times, and in which slot the rest of each event is. */
   #times = new Float64Array(1024);
-  #orders = new Float64Array(1024);
   #slots = new Int32Array(1024);
-  /** An action stays until its slot is used again: to wipe it costs a twentieth of all. */
+  #size = 0;
+  /** The event that runs has left the root, and none has taken its place yet: most events schedule the next one, and that is put there at once. */
+  #rootIsFree = false;
+  /** By slot. An action stays until its slot is used again: to wipe it costs a twentieth of all. */
   readonly #actions: Action[] = [];
   #subjects = new Float64Array(1024);
+  #orders = new Float64Array(1024);
+  #scheduled = 0;
   /** Slots that were used and are free again; beyond #used none has been. */
   #free = new Int32Array(1024);
   #freed = 0;
   #used = 0;
-  #size = 0;
-  #scheduled = 0;
 
   get size(): number {
-    return this.#size;
+    return this.#rootIsFree ? this.#size - 1 : this.#size;
   }
 
   /** Time of the next event; Infinity when there is none. */
   get nextTime(): number {
+    if (this.#rootIsFree) this.#fillRoot();
     return this.#size === 0 ? Infinity : this.#times[0]!;
   }
 
@@ -33,23 +37,30 @@ export class EventQueue {
     const slot = this.#freed > 0 ? this.#free[--this.#freed]! : this.#used++;
     this.#actions[slot] = action;
     this.#subjects[slot] = subject;
-    this.#rise(this.#size++, time, this.#scheduled++, slot);
+    this.#orders[slot] = this.#scheduled++;
+    if (this.#rootIsFree) {
+      this.#rootIsFree = false;
+      this.#sink(time, slot);
+    } else this.#rise(this.#size++, time, slot);
   }
 
   /** Takes the next event out and runs it. */
   runNext(): void {
+    if (this.#rootIsFree) this.#fillRoot();
     const slot = this.#slots[0]!;
-    const action = this.#actions[slot]!;
-    const subject = this.#subjects[slot]!;
     this.#free[this.#freed++] = slot;
-    const last = --this.#size;
-    if (last > 0) this.#sink(this.#times[last]!, this.#orders[last]!, this.#slots[last]!);
-    action(subject);
+    this.#rootIsFree = true;
+    this.#actions[slot]!(this.#subjects[slot]!);
   }
 
-  #rise(from: number, time: number, order: number, slot: number): void {
+  #fillRoot(): void {
+    this.#rootIsFree = false;
+    const last = --this.#size;
+    if (last > 0) this.#sink(this.#times[last]!, this.#slots[last]!);
+  }
+
+  #rise(from: number, time: number, slot: number): void {
     const times = this.#times;
-    const orders = this.#orders;
     const slots = this.#slots;
     let index = from;
     while (index > 0) {
@@ -57,19 +68,18 @@ export class EventQueue {
       // A new event is the youngest: at equal times it stays behind.
       if (times[parent]! <= time) break;
       times[index] = times[parent]!;
-      orders[index] = orders[parent]!;
       slots[index] = slots[parent]!;
       index = parent;
     }
     times[index] = time;
-    orders[index] = order;
     slots[index] = slot;
   }
 
-  #sink(time: number, order: number, slot: number): void {
+  /** From the root. */
+  #sink(time: number, slot: number): void {
     const times = this.#times;
-    const orders = this.#orders;
     const slots = this.#slots;
+    const orders = this.#orders;
     const size = this.#size;
     let index = 0;
     for (;;) {
@@ -80,37 +90,33 @@ export class EventQueue {
       let earliest = times[first]!;
       for (let child = first + 1; child < end; child++) {
         const at = times[child]!;
-        if (at > earliest || (at === earliest && orders[child]! > orders[least]!)) continue;
+        if (at > earliest || (at === earliest && orders[slots[child]!]! > orders[slots[least]!]!)) continue;
         least = child;
         earliest = at;
       }
-      if (earliest > time || (earliest === time && orders[least]! > order)) break;
+      if (earliest > time || (earliest === time && orders[slots[least]!]! > orders[slot]!)) break;
       times[index] = earliest;
-      orders[index] = orders[least]!;
       slots[index] = slots[least]!;
       index = least;
     }
     times[index] = time;
-    orders[index] = order;
     slots[index] = slot;
   }
 
   #grow(): void {
-    const capacity = this.#times.length * 2;
-    const times = new Float64Array(capacity);
-    const orders = new Float64Array(capacity);
-    const slots = new Int32Array(capacity);
-    times.set(this.#times);
-    orders.set(this.#orders);
-    slots.set(this.#slots);
-    const subjects = new Float64Array(capacity);
-    subjects.set(this.#subjects);
-    const free = new Int32Array(capacity);
-    free.set(this.#free);
-    this.#subjects = subjects;
-    this.#free = free;
-    this.#times = times;
-    this.#orders = orders;
-    this.#slots = slots;
+    this.#times = twiceAsLong(this.#times, Float64Array);
+    this.#slots = twiceAsLong(this.#slots, Int32Array);
+    this.#subjects = twiceAsLong(this.#subjects, Float64Array);
+    this.#orders = twiceAsLong(this.#orders, Float64Array);
+    this.#free = twiceAsLong(this.#free, Int32Array);
   }
+}
+
+function twiceAsLong<Values extends Float64Array | Int32Array>(
+  values: Values,
+  Kind: new (length: number) => Values,
+): Values {
+  const longer = new Kind(2 * values.length);
+  longer.set(values);
+  return longer;
 }

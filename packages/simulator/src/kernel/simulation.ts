@@ -28,8 +28,8 @@ export class Simulation {
   /** Runs events in order until none is left, or the next one is later than `until`. */
   run(until = Infinity): void {
     const queue = this.#queue;
-    while (queue.size > 0 && queue.nextTime <= until) {
-      this.#now = queue.nextTime;
+    for (let time = queue.nextTime; time <= until && time < Infinity; time = queue.nextTime) {
+      this.#now = time;
       this.#processed++;
       queue.runNext();
     }

@@ -1,5 +1,5 @@
 import type { Random } from "../kernel/random.ts";
-import { firstAbove } from "../kernel/search.ts";
+import { Guide } from "../kernel/search.ts";
 import { expectationAfter } from "./to-come.ts";
 
 /** How one sender's arrivals are spaced. */
@@ -106,14 +106,16 @@ function poisson(rates: Float64Array, convergence: Float64Array, history: number
   }
   const times: number[] = [];
   const senders: number[] = [];
-  if (total > 0)
+  if (total > 0) {
+    const guide = new Guide(cumulative);
     for (let at = -history + random.exponential(1 / total); at < last; at += random.exponential(1 / total)) {
-      const sender = firstAbove(cumulative, random.uniform() * total);
+      const sender = guide.firstAbove(random.uniform() * total);
       if (at > 0 && at >= convergence[sender]!) continue;
       times.push(at);
       senders.push(sender);
     }
-  return { times: Float64Array.from(times), senders: Int32Array.from(senders) };
+  }
+  return { times: new Float64Array(times), senders: new Int32Array(senders) };
 }
 
 /** One process per sender, begun long enough ago to have forgotten its beginning. */

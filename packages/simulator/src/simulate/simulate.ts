@@ -1,6 +1,8 @@
 import type { DrainOptions } from "@lameduck/drain";
 import { senderRates, type Scenario } from "../model/scenario.ts";
 import type { Losses, Outcome } from "../model/termination.ts";
+import { simulateWorld } from "../model/world.ts";
+import { FixedDelays, shortestDelay } from "../policies/fixed-delay.ts";
 import type { Contender } from "../policies/stopper.ts";
 import { meanConvergence, run, type Run } from "../run.ts";
 import { sweeps, usualContenders } from "./contenders.ts";
@@ -74,8 +76,7 @@ export interface Simulation {
 /** Plays a scenario under all policies, on the same arrivals. */
 export function simulate(options: SimulateOptions): Simulation {
   const { scenario, seed } = options;
-  const world = run(scenario, [], { seed });
-  const convergence = meanConvergence(world);
+  const convergence = meanConvergence(scenario, simulateWorld(scenario, seed));
   const named = usualContenders(scenario, options.policy, convergence);
   const swept = sweeps(scenario);
   const contenders = [...named, ...swept.fixed, ...swept.quiet];
@@ -85,6 +86,7 @@ export function simulate(options: SimulateOptions): Simulation {
     ...(options.signal ? { signal: options.signal } : {}),
   });
   const points = pointsOf(contenders, played);
+  const delays = new FixedDelays(scenario, played.world);
   // One curve of the picture, and by far the dearest: fewer terminations draw it as well.
   const few = { ...scenario, terminations: Math.min(scenario.terminations, 40) };
   const budgets = options.signal?.aborted ? [] : pointsOf(swept.adaptive, run(few, swept.adaptive, { seed }));
@@ -98,7 +100,9 @@ export function simulate(options: SimulateOptions): Simulation {
     arrivals: played.arrivals,
     conflicts: played.world.conflicts,
     oracle: summary([...played.oracles]),
-    policies: named.map((contender, index) => resultOf(contender, played.outcomes[index]!, played, seed)),
+    policies: named.map((contender, index) =>
+      resultOf(contender, played.outcomes[index]!, played, delays, seed),
+    ),
     frontier: {
       fixed: points.slice(from, upTo),
       quiet: points.slice(upTo, upTo + swept.quiet.length),
@@ -129,6 +133,7 @@ function resultOf(
   contender: Contender,
   outcomes: readonly Outcome[],
   played: Run,
+  delays: FixedDelays,
   seed: number,
 ): PolicyResult {
   const lost = outcomes.map(lostOf);
@@ -150,7 +155,7 @@ function resultOf(
     rolloutTime: rolloutTime(outcomes, played),
     reasons,
     holds,
-    fixedForSameLoss: fixedFor(mean(lost), played),
+    fixedForSameLoss: fixedFor(mean(lost), delays, played.scenario),
   };
 }
 
@@ -183,30 +188,11 @@ function rolloutTime(outcomes: readonly Outcome[], { world, scenario }: Run): nu
   return mean(times);
 }
 
-/** Exact for Poisson arrivals: what a fixed delay loses follows from the convergence times. */
-function fixedFor(lost: number, played: Run): number | undefined {
-  const { scenario, world } = played;
-  const rates = senderRates(scenario);
-  const after = (delay: number): number => {
-    let sum = 0;
-    for (let termination = 0; termination < scenario.terminations; termination++) {
-      const times = world.convergence(termination);
-      for (let sender = 0; sender < rates.length; sender++)
-        sum += rates[sender]! * Math.max(0, times[sender]! - delay);
-    }
-    return sum / scenario.terminations;
-  };
+function fixedFor(lost: number, delays: FixedDelays, { terminations, pod }: Scenario): number | undefined {
   // A policy that lost nothing here is given what one lost request in all terminations would come to.
-  const bar = Math.max(lost, 1 / scenario.terminations / 10);
-  let low = 0;
-  let high = scenario.pod.grace;
-  if (after(high) > bar) return undefined;
-  for (let step = 0; step < 24; step++) {
-    const middle = (low + high) / 2;
-    if (after(middle) <= bar) high = middle;
-    else low = middle;
-  }
-  return high;
+  const bar = Math.max(lost, 1 / terminations / 10);
+  const lostAfter = (delay: number): number => delays.lostAfter(delay);
+  return lostAfter(pod.grace) > bar ? undefined : shortestDelay(lostAfter, bar, pod.grace).hold;
 }
 
 function survivalOf({ scenario, world, oracles }: Run): { at: number; share: number }[] {

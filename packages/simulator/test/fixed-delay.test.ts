@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { senderRates } from "../src/model/scenario.ts";
+import { simulateWorld } from "../src/model/world.ts";
+import { FixedDelays, shortestDelay } from "../src/policies/fixed-delay.ts";
+import { equalSenders, exponential } from "./samples.ts";
+
+const scenario = equalSenders(3, 30, exponential(2_000), {
+  senders: [
+    { name: "few", count: 3, forwarder: exponential(2_000), share: 1 },
+    { name: "many", count: 20, forwarder: exponential(500), share: 3 },
+  ],
+  terminations: 50,
+});
+const world = simulateWorld(scenario, 5);
+const delays = new FixedDelays(scenario, world);
+
+test("a fixed delay loses what its senders send after it", () => {
+  const rates = senderRates(scenario);
+  for (const delay of [0, 1, 700, 4_000, 60_000]) {
+    let lost = 0;
+    for (let termination = 0; termination < 50; termination++)
+      for (const [sender, time] of world.convergence(termination).entries())
+        lost += (rates[sender]! * Math.max(0, time - delay)) / 50;
+    assert.ok(Math.abs(delays.lostAfter(delay) - lost) < 1e-9 * (1 + lost), `${delay} ms`);
+  }
+});
+
+test("the shortest delay loses that much and no more", () => {
+  const lostAfter = (delay: number): number => delays.lostAfter(delay);
+  const { lost, hold } = shortestDelay(lostAfter, 0.5, 120_000);
+  assert.ok(Math.abs(lost - 0.5) < 1e-6 && lostAfter(hold - 1) > 0.5);
+  assert.deepEqual(shortestDelay(lostAfter, 1e9, 120_000), { lost: lostAfter(0), hold: 0 });
+});
