@@ -21,7 +21,7 @@ test("a fixed delay loses what its senders send after it", () => {
     let lost = 0;
     for (let termination = 0; termination < 50; termination++)
       for (const [sender, time] of world.convergence(termination).entries())
-        lost += (rates[sender]! * Math.max(0, time - delay)) / 50;
+        lost += ((rates[sender] ?? 0) * Math.max(0, time - delay)) / 50;
     assert.ok(Math.abs(delays.lostAfter(delay) - lost) < 1e-9 * (1 + lost), `${delay} ms`);
   }
 });

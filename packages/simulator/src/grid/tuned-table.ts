@@ -1,11 +1,8 @@
 import { terminationsText } from "./cells.ts";
-import { gridMargins } from "./play.ts";
+import { gridMargins, type Point } from "./play.ts";
 import { figure, nameOf } from "./table.ts";
-import { ladder, type Tuned, type TunedPreset } from "./tuned.ts";
-import { isNearOracle, isOnFrontier } from "./verdict.ts";
-
-/** Lost per termination at most, at which the policies are compared. */
-const levels = [0.001, 0.003, 0.01, 0.03];
+import { ladder, levels, shortest, type Level, type TunedPreset } from "./tuned.ts";
+import { isNearOracle, isOnFrontier, reasonOf } from "./verdict.ts";
 
 export function renderTuned(presets: readonly TunedPreset[], terminations: number, seed: number): string {
   const rows = presets.flatMap((preset) =>
@@ -15,6 +12,7 @@ export function renderTuned(presets: readonly TunedPreset[], terminations: numbe
       fixed: shortest(preset.fixed, level),
       quiet: shortest(preset.quiet, level),
       adaptive: shortest(preset.adaptive, level),
+      beaten: beatenCells(preset, level),
     })),
   );
   const better = rows.filter(
@@ -30,14 +28,15 @@ export function renderTuned(presets: readonly TunedPreset[], terminations: numbe
     "",
     `Everybody knows the preset, and has one setting for all of its cells: the shortest hold of each policy that loses no more than that in one termination, on average over them. \`adaptive\` is told the mean \`convergence\`; its \`lossBudget\`, \`floor\` and \`cap\` are tuned as the others' delay and window are: three settings to the others' one, all chosen with the arrivals that they are judged by. ${terminationsText(terminations)}, seed ${seed}; by \`npm run grid -w packages/simulator -- --tuned\`. On the frontier, within the margins above: ${onFrontier.length} of ${rows.length}; shorter than both: ${better.length}. Mean hold in s, and the setting:`,
     "",
-    "| preset | mean convergence, s | oracle, s | lost at most | fixed | quiet | adaptive |",
-    "|---|---|---|---|---|---|---|",
+    "| preset | mean convergence, s | oracle, s | lost at most | fixed | quiet | adaptive | cells on the frontier |",
+    "|---|---|---|---|---|---|---|---|",
     ...rows.map(
-      ({ preset, level, fixed, quiet, adaptive }) =>
-        `| ${preset.preset} | ${figures(preset.convergence)} | ${figures(preset.oracle)} | ${level} | ${figures(fixed.hold)} | ${figures(quiet.hold)} (${quiet.setting}) | **${figures(adaptive.hold)}** (${adaptive.setting}) |`,
+      ({ preset, level, fixed, quiet, adaptive, beaten }) =>
+        `| ${preset.preset} | ${figures(preset.convergence)} | ${figures(preset.oracle)} | ${level} | ${figures(fixed.hold)} | ${figures(quiet.hold)} (${quiet.setting}) | **${figures(adaptive.hold)}** (${adaptive.setting}) | ${preset.inCells.length - beaten.length} of ${preset.inCells.length} |`,
     ),
     "",
-    `With the default budget, no floor, and as cap the fixed delay that loses ${gridMargins.loss} at most, it is within the bound of the oracle in ${judged.length - far.length} of ${judged.length} cells with evidence by the preset's mean. The others: ${far.map(({ name, hold, oracle }) => `${name} ${figures(hold)} s, oracle ${figures(oracle)} s`).join("; ")}.`,
+    ...cellByCell(rows),
+    `With the default budget, no floor, and as cap the fixed delay that loses ${gridMargins.loss} at most, it is within the bound of the oracle in ${judged.length - far.length} of ${judged.length} cells with evidence by the preset's mean. The others, with the reason (what mends it is said below): ${far.map(({ name, hold, oracle, reason }) => `${name} ${figures(hold)} s, oracle ${figures(oracle)} s (${reason})`).join("; ")}.`,
     "",
     "And beside rules that have nothing to tune, where it loses no more than they do (0.0005 at most where they lose nothing). `w*` is told rate, senders and mean convergence:",
     "",
@@ -53,14 +52,55 @@ export function renderTuned(presets: readonly TunedPreset[], terminations: numbe
   ].join("\n");
 }
 
-function shortest(family: readonly Tuned[], lost: number): Tuned {
-  return family
-    .filter((tuned) => tuned.lost <= lost)
-    .reduce((best, tuned) => (tuned.hold < best.hold ? tuned : best), {
-      setting: "none",
-      hold: Infinity,
-      lost: 0,
-    });
+interface Beaten {
+  readonly cell: string;
+  readonly reason: string;
+  readonly adaptive: Point;
+  readonly policy: string;
+  readonly point: Point;
+}
+
+/** Cells in which another policy of the same knowledge, and of no more loss over the preset, holds less than `adaptive` and loses no more. */
+function beatenCells({ inCells, given, convergence }: TunedPreset, level: Level): Beaten[] {
+  const index = levels.indexOf(level);
+  return inCells.flatMap((cell) => {
+    const adaptive = cell.adaptive[index]!;
+    const others = [
+      { policy: "fixed", point: cell.fixed[index]! },
+      { policy: "quiet", point: cell.quiet[index]! },
+      ...given.flatMap(({ setting, lost }, rule) =>
+        lost <= level ? [{ policy: setting, point: cell.given[rule]! }] : [],
+      ),
+    ];
+    const [best] = others
+      .filter(({ point }) => point.lost <= Math.max(gridMargins.loss, adaptive.lost))
+      .filter(({ point }) => !isOnFrontier(adaptive, point.hold))
+      .sort((a, b) => a.point.hold - b.point.hold);
+    return best
+      ? [{ ...best, cell: nameOf(cell), reason: reasonOf({ ...cell, convergence }), adaptive }]
+      : [];
+  });
+}
+
+function cellByCell(
+  rows: readonly {
+    readonly preset: TunedPreset;
+    readonly level: Level;
+    readonly beaten: readonly Beaten[];
+  }[],
+): string[] {
+  const cells = rows.reduce((sum, { preset }) => sum + preset.inCells.length, 0);
+  const beaten = rows.reduce((sum, row) => sum + row.beaten.length, 0);
+  const listed = rows.filter(({ level }) => level === gridMargins.loss).flatMap((row) => row.beaten);
+  return [
+    `The last column looks at each cell by itself, with those settings: there a policy is on the frontier unless another one, Knative's, Istio's and w* among them where they lose no more than the level over the preset, holds less within the margins and loses no more. It is so in ${cells - beaten} of ${cells}. The cells where it is not, at ${gridMargins.loss}, with the reason (what mends it is said below); hold / lost:`,
+    "",
+    ...listed.map(
+      ({ cell, adaptive, policy, point, reason }) =>
+        `- ${cell}: ${figures(adaptive.hold)} s / ${figure(adaptive.lost)}, ${policy} ${figures(point.hold)} s / ${figure(point.lost)} (${reason})`,
+    ),
+    "",
+  ];
 }
 
 function figures(milliseconds: number): string {
@@ -70,12 +110,14 @@ function figures(milliseconds: number): string {
 /** Those with evidence, held no longer than the fixed delay that loses no more than the margin. */
 function informativeCells({
   fixed,
+  convergence,
   informative,
-}: TunedPreset): { name: string; hold: number; oracle: number }[] {
+}: TunedPreset): { name: string; hold: number; oracle: number; reason: string }[] {
   const cap = ladder.indexOf(shortest(fixed, gridMargins.loss).hold);
   return informative.map((cell) => ({
     name: nameOf(cell),
     hold: cell.capped[cap]!.hold,
     oracle: cell.oracle,
+    reason: reasonOf({ ...cell, convergence }),
   }));
 }

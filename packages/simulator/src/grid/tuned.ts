@@ -32,8 +32,22 @@ export interface TunedPreset {
   readonly adaptive: readonly Tuned[];
   /** Rules that have nothing to tune. */
   readonly given: readonly Tuned[];
+  /** What the settings chosen for the preset come to in each of its cells. */
+  readonly inCells: readonly ChosenInCell[];
   /** Cells with evidence enough to be held against the oracle. */
   readonly informative: readonly InformativeCell[];
+}
+
+/** Lost per termination at most, on average over a preset's cells, at which the policies are compared. */
+export const levels = [0.001, 0.003, 0.01, 0.03] as const;
+export type Level = (typeof levels)[number];
+
+export interface ChosenInCell extends Cell {
+  /** By level, with the settings chosen for the preset. */
+  readonly fixed: readonly Point[];
+  readonly quiet: readonly Point[];
+  readonly adaptive: readonly Point[];
+  readonly given: readonly Point[];
 }
 
 export interface InformativeCell extends Cell {
@@ -42,7 +56,7 @@ export interface InformativeCell extends Cell {
   readonly capped: readonly Point[];
 }
 
-interface PlayedSettings extends Omit<TunedPreset, "preset" | "convergence" | "informative"> {
+interface PlayedSettings extends Omit<TunedPreset, "preset" | "convergence" | "informative" | "inCells"> {
   readonly capped: readonly Point[];
 }
 
@@ -58,14 +72,22 @@ export function playTuned(preset: PresetName, terminations: number, seed: number
       hold: mean(played.map((cell) => cell[family][index]!.hold)),
       lost: mean(played.map((cell) => cell[family][index]!.lost)),
     }));
+  const families = { fixed: over("fixed"), quiet: over("quiet"), adaptive: over("adaptive") };
+  const chosenIn = (cell: PlayedSettings, family: keyof typeof families): Point[] =>
+    levels.map((level) => cell[family][families[family].indexOf(shortest(families[family], level))]!);
   return {
     preset,
     oracle: mean(played.map(({ oracle }) => oracle)),
     convergence,
-    fixed: over("fixed"),
-    quiet: over("quiet"),
-    adaptive: over("adaptive"),
+    ...families,
     given: over("given"),
+    inCells: cells.map((cell, index) => ({
+      ...cell,
+      fixed: chosenIn(played[index]!, "fixed"),
+      quiet: chosenIn(played[index]!, "quiet"),
+      adaptive: chosenIn(played[index]!, "adaptive"),
+      given: played[index]!.given,
+    })),
     informative: cells.flatMap((cell, index) => {
       const { oracle, capped } = played[index]!;
       return isInformative(cell, convergence) ? [{ ...cell, oracle, capped }] : [];
@@ -118,6 +140,17 @@ function playSettings(cell: Cell, convergence: number, terminations: number, see
       ...pointOf(played.outcomes.at(index - given.length)!),
     })),
   };
+}
+
+/** Of settings that lose no more than that. */
+export function shortest(family: readonly Tuned[], lost: number): Tuned {
+  return family
+    .filter((tuned) => tuned.lost <= lost)
+    .reduce((best, tuned) => (tuned.hold < best.hold ? tuned : best), {
+      setting: "none",
+      hold: Infinity,
+      lost: 0,
+    });
 }
 
 /** What a hold would have been with a floor and a cap, which change nothing but its end. */

@@ -41,7 +41,7 @@ export function isNearOracle({ hold }: Pick<Point, "hold">, oracle: number): boo
 }
 
 /** Why a cell is not on the frontier, in the words of the page. */
-export function reasonOf(cell: PlayedCell): string {
+export function reasonOf(cell: Cell & Pick<PlayedCell, "convergence">): string {
   const each = ((cell.rate / 1_000) * cell.convergence) / cell.senders;
   const all = (cell.rate / 1_000) * cell.convergence;
   if (all < 1) return "nothing to see";
