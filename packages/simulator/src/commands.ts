@@ -26,9 +26,9 @@ export interface SimulateOutput {
 }
 
 /** `lameduck simulate`: what the settings lose. @throws coded errors with the place. */
-export function simulateCommand(options: SimulateCommandOptions): SimulateOutput {
+export async function simulateCommand(options: SimulateCommandOptions): Promise<SimulateOutput> {
   const { seed = 1, onProgress, signal } = options;
-  const result = simulate({ ...readScenario(options.scenario, options), seed, onProgress, signal });
+  const result = await simulate({ ...readScenario(options.scenario, options), seed, onProgress, signal });
   return { text: renderSimulation(result), json: result, html: simulationPage(result) };
 }
 
@@ -51,7 +51,7 @@ export interface AdviseOutput {
 }
 
 /** `lameduck advise`: what the settings should be. @throws coded errors with the place. */
-export function adviseCommand(options: AdviseCommandOptions): AdviseOutput {
+export async function adviseCommand(options: AdviseCommandOptions): Promise<AdviseOutput> {
   const { manifest, recording } = options;
   const sources: ScenarioFile[] = [
     ...(recording === undefined ? [] : [scenarioOfRecording(read(recording), recording)]),
@@ -61,7 +61,7 @@ export function adviseCommand(options: AdviseCommandOptions): AdviseOutput {
   const merged: ScenarioFile | undefined = sources.length === 0 ? undefined : Object.assign({}, ...sources);
   const { scenario } =
     merged === undefined ? readScenario(options.scenario, options) : scenarioFrom(withFlags(merged, options));
-  const advice = advise({ scenario, seed: options.seed ?? 1 });
+  const advice = await advise({ scenario, seed: options.seed ?? 1 });
   return { text: renderAdvice(advice), json: advice, patch: advicePatch(advice, options.container) };
 }
 

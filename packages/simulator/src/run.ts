@@ -21,7 +21,7 @@ export interface Run {
   /** When the last sender converged, per termination. */
   readonly oracles: Float64Array;
   /** The arrivals of the first termination, for a picture. */
-  readonly example: Trace | undefined;
+  readonly example: Trace;
   /** Outcomes per contender, in the order given: same arrivals for all. */
   readonly outcomes: readonly (readonly Outcome[])[];
   readonly arrivals: number;
@@ -30,24 +30,59 @@ export interface Run {
 /** Plays all terminations of a scenario under every contender, on the same arrivals. */
 export function run(scenario: Scenario, contenders: readonly Contender[], options: RunOptions): Run {
   const world = simulateWorld(scenario, options.seed);
-  const outcomes = contenders.map((): Outcome[] => []);
-  const oracles = new Float64Array(scenario.terminations);
-  let example: Trace | undefined;
-  let arrivals = 0;
-  for (let termination = 0; termination < scenario.terminations; termination++) {
-    if (options.signal?.aborted) break;
-    const trace = traceOf(scenario, world, options.seed, termination);
-    example ??= trace;
-    arrivals += trace.times.length;
-    oracles[termination] = oracleOf(trace.rates, trace.convergence);
-    for (const [index, contender] of contenders.entries())
-      outcomes[index]!.push(terminate(contender, scenario, trace, options.seed, termination));
-    options.onProgress?.(termination + 1, scenario.terminations);
-  }
-  return { scenario, world, oracles, example, outcomes, arrivals };
+  let done = 0;
+  const part = playPart(scenario, world, contenders, {
+    seed: options.seed,
+    from: 0,
+    to: scenario.terminations,
+    onPlayed: () => {
+      done++;
+      options.onProgress?.(done, scenario.terminations);
+      return !options.signal?.aborted;
+    },
+  });
+  return runOf(scenario, world, options.seed, part);
 }
 
-/** The same for all terminations, where nobody's arrivals are wanted. */
+/** Some terminations, one after the other, under some contenders. */
+export interface Part {
+  /** Per contender. */
+  readonly outcomes: readonly (readonly Outcome[])[];
+  readonly arrivals: number;
+}
+
+export interface PartOptions {
+  readonly seed: number;
+  readonly from: number;
+  readonly to: number;
+  /** Told after each termination; whether to go on. */
+  readonly onPlayed: () => boolean;
+}
+
+export function playPart(
+  scenario: Scenario,
+  world: World,
+  contenders: readonly Contender[],
+  { seed, from, to, onPlayed }: PartOptions,
+): Part {
+  const outcomes = contenders.map((): Outcome[] => []);
+  let arrivals = 0;
+  for (let termination = from; termination < to; termination++) {
+    const trace = traceOf(scenario, world, seed, termination);
+    arrivals += trace.times.length;
+    for (const [index, contender] of contenders.entries())
+      outcomes[index]!.push(terminate(contender, scenario, trace, seed, termination));
+    if (!onPlayed()) break;
+  }
+  return { outcomes, arrivals };
+}
+
+export function runOf(scenario: Scenario, world: World, seed: number, { outcomes, arrivals }: Part): Run {
+  const oracles = Float64Array.from(oraclesOf(scenario, world, seed));
+  return { scenario, world, oracles, example: traceOf(scenario, world, seed, 0), outcomes, arrivals };
+}
+
+/** When the last sender converged, per termination. */
 export function oraclesOf(scenario: Scenario, world: World, seed: number): number[] {
   const rates = senderRates(scenario);
   return Array.from({ length: scenario.terminations }, (_, termination) =>

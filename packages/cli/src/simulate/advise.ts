@@ -25,10 +25,10 @@ export function advise(): Command {
     .option("--container <name>", "container to which the patch adds settings")
     .option("--json <file>", "the advice as data; - is stdout")
     .option("--patch <file>", "a strategic merge patch for kubectl patch; - is stdout")
-    .action((scenario: string | undefined, { file, ...options }: Options) => {
+    .action(async (scenario: string | undefined, { file, ...options }: Options) => {
       mustBeWritable("--json", options.json);
       mustBeWritable("--patch", options.patch);
-      const output = adviseCommand({ ...options, scenario, manifest: file });
+      const output = await adviseCommand({ ...options, scenario, manifest: file });
       if (options.json !== "-" && options.patch !== "-") process.stdout.write(output.text);
       writeOutput("--json", options.json, () => `${JSON.stringify(output.json)}\n`);
       writeOutput("--patch", options.patch, () => output.patch);

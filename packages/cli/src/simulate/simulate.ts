@@ -23,13 +23,13 @@ export function simulate(): Command {
   return addScenarioFlags(command)
     .option("--json <file>", "the result as data; - is stdout")
     .option("--html <file>", "a page with the pictures")
-    .action((scenario: string | undefined, options: Options) => {
+    .action(async (scenario: string | undefined, options: Options) => {
       mustBeWritable("--json", options.json);
       mustBeWritable("--html", options.html);
       const progress = new Progress();
       const onProgress = (done: number, of: number): void =>
         progress.update("simulating", `${done} of ${of} terminations`);
-      const output = simulateCommand({ ...options, scenario, onProgress });
+      const output = await simulateCommand({ ...options, scenario, onProgress });
       progress.done();
       if (options.json !== "-") process.stdout.write(output.text);
       writeOutput("--json", options.json, () => `${JSON.stringify(output.json)}\n`);

@@ -2,9 +2,10 @@ import type { DrainOptions } from "@lameduck/drain";
 import { meanOf } from "../model/distribution.ts";
 import { sendersOf, type Scenario } from "../model/scenario.ts";
 import { simulateWorld } from "../model/world.ts";
+import { runInParallel } from "../parallel/run.ts";
 import { drained } from "../policies/drained.ts";
 import type { Contender } from "../policies/stopper.ts";
-import { meanConvergence, oraclesOf, run, type Run } from "../run.ts";
+import { meanConvergence, oraclesOf, type Run } from "../run.ts";
 import { interval, mean, quantile, type Interval } from "../simulate/statistics.ts";
 
 export interface Advice {
@@ -47,7 +48,7 @@ const defaultGrace = 30_000;
 const longestHold = 300_000;
 
 /** Recommends settings for a scenario, and says what they cost. */
-export function advise({ scenario, seed }: AdviseOptions): Advice {
+export async function advise({ scenario, seed }: AdviseOptions): Promise<Advice> {
   // First without limits: how long would the rule hold if it could?
   const free = { ...scenario, pod: { ...scenario.pod, grace: 2 * longestHold, reserve: 0 } };
   const world = simulateWorld(free, seed);
@@ -60,9 +61,8 @@ export function advise({ scenario, seed }: AdviseOptions): Advice {
   const floor = evidence < 1 ? roundUp(quantile(oracles, 0.99), 1_000) : defaultFloor;
   const reserve = roundUp(Math.max(5_000, 3 * meanOf(scenario.traffic.service)), 1_000);
   const unbounded = { grace: 2 * longestHold, reserve: 0, floor, convergence } satisfies DrainOptions;
-  const holds = run(free, [drained("adaptive", unbounded)], { seed })
-    .outcomes[0]!.map(({ hold }) => hold)
-    .sort((a, b) => a - b);
+  const held = await runInParallel(free, [drained("adaptive", unbounded)], { seed });
+  const holds = held.outcomes[0]!.map(({ hold }) => hold).sort((a, b) => a - b);
   // The rule also waits for tails that this environment does not have: a quarter more than its slowest convergence is enough, if the model is right.
   const converged = roundUp(Math.max(floor, 1.25 * quantile(oracles, 1)), 100);
   const longest = evidence < 1 ? converged : Math.min(converged, quantile(holds, 0.99));
@@ -82,7 +82,7 @@ export function advise({ scenario, seed }: AdviseOptions): Advice {
       ? [drained(`cap ${s(converged)}`, { ...adaptive, cap: converged })]
       : []),
   ];
-  const played = run(settled, contenders, { seed });
+  const played = await runInParallel(settled, contenders, { seed });
   const [expected, ...instead] = contenders.map((contender, index) =>
     predict(contender, index, played, seed),
   );

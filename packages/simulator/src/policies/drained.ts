@@ -9,6 +9,7 @@ export function drained(name: string, options: DrainOptions, description = ""): 
     name,
     description,
     learns,
+    recipe: { kind: "drained", name, options, description },
     hintsAfter: learns || config.policy.kind === "quiet" ? config.floor : undefined,
     start: () => new Drain(config),
   };

@@ -21,6 +21,8 @@ export function learning(name: string, options: DrainOptions, description = ""):
     name,
     description,
     learns: true,
+    inOrder: true,
+    recipe: { kind: "learning", name, options, description },
     hintsAfter: parseConfig(options).floor,
     learnt: () => learnt,
     start: () =>

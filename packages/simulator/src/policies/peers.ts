@@ -6,6 +6,7 @@ export function oracle(): Contender {
   return {
     name: "oracle",
     description: "stops when the last sender has converged",
+    recipe: { kind: "oracle" },
     learns: false,
     hintsAfter: undefined,
     start: ({ oracle: at }) => stopAt(at),
@@ -20,6 +21,7 @@ export function istio(minimum = 5_000, period = 1_000): Contender {
   return {
     name: "istio exit-on-zero",
     description: "after 5 s, looks each second and stops when no connection is open",
+    recipe: { kind: "istio", minimum, period },
     learns: false,
     hintsAfter: 0,
     start: () => new ExitOnZero(minimum, period),
@@ -36,6 +38,7 @@ export function wStar(tau: number, budget: number, cap: number): Contender {
     name: "w*",
     description:
       "a quiet window computed from the number of senders, the rate and the mean convergence, all known",
+    recipe: { kind: "w*", tau, budget, cap },
     learns: false,
     hintsAfter: undefined,
     start: ({ senders, rate }) => {

@@ -1,4 +1,5 @@
 import type { Decision, Observation } from "@lameduck/drain";
+import type { Recipe } from "./recipe.ts";
 
 /** What decides when a pod stops: the production code's own shape, so that its Drain is one, and other people's rules can be played beside it. */
 export interface Stopper {
@@ -15,6 +16,10 @@ export interface Contender {
   readonly learns: boolean;
   /** Whether it asks clients to leave (Connection: close) once the floor is over; if so, when. */
   readonly hintsAfter: number | undefined;
+  /** How to make the same one elsewhere. */
+  readonly recipe: Recipe;
+  /** Each termination teaches the next: they can only be played one after the other. */
+  readonly inOrder?: boolean;
   /** A fresh one for each termination. `facts` are things that only a simulator knows. */
   start(facts: TerminationFacts): Stopper;
 }

@@ -2,9 +2,10 @@ import type { DrainOptions } from "@lameduck/drain";
 import { senderRates, type Scenario } from "../model/scenario.ts";
 import type { Losses, Outcome } from "../model/termination.ts";
 import { simulateWorld } from "../model/world.ts";
+import { runInParallel } from "../parallel/run.ts";
 import { FixedDelays, shortestDelay } from "../policies/fixed-delay.ts";
 import type { Contender } from "../policies/stopper.ts";
-import { meanConvergence, run, type Run } from "../run.ts";
+import { meanConvergence, type Run } from "../run.ts";
 import { sweeps, usualContenders } from "./contenders.ts";
 import { interval, mean, quantile, type Interval } from "./statistics.ts";
 
@@ -74,13 +75,13 @@ export interface Simulation {
 }
 
 /** Plays a scenario under all policies, on the same arrivals. */
-export function simulate(options: SimulateOptions): Simulation {
+export async function simulate(options: SimulateOptions): Promise<Simulation> {
   const { scenario, seed } = options;
   const convergence = meanConvergence(scenario, simulateWorld(scenario, seed));
   const named = usualContenders(scenario, options.policy, convergence);
   const swept = sweeps(scenario);
   const contenders = [...named, ...swept.fixed, ...swept.quiet];
-  const played = run(scenario, contenders, {
+  const played = await runInParallel(scenario, contenders, {
     seed,
     ...(options.onProgress ? { onProgress: options.onProgress } : {}),
     ...(options.signal ? { signal: options.signal } : {}),
@@ -89,7 +90,9 @@ export function simulate(options: SimulateOptions): Simulation {
   const delays = new FixedDelays(scenario, played.world);
   // One curve of the picture, and by far the dearest: fewer terminations draw it as well.
   const few = { ...scenario, terminations: Math.min(scenario.terminations, 40) };
-  const budgets = options.signal?.aborted ? [] : pointsOf(swept.adaptive, run(few, swept.adaptive, { seed }));
+  const budgets = options.signal?.aborted
+    ? []
+    : pointsOf(swept.adaptive, await runInParallel(few, swept.adaptive, { seed }));
   const from = named.length;
   const upTo = from + swept.fixed.length;
   return {
@@ -217,8 +220,8 @@ function survivalOf({ scenario, world, oracles }: Run): { at: number; share: num
 function exampleOf(played: Run, contenders: readonly Contender[]): Simulation["example"] {
   const { example } = played;
   return {
-    convergence: example ? [...example.convergence.subarray(0, 200)] : [],
-    arrivals: example ? [...example.times.subarray(example.first, example.first + 2_000)] : [],
+    convergence: [...example.convergence.subarray(0, 200)],
+    arrivals: [...example.times.subarray(example.first, example.first + 2_000)],
     stops: contenders.map(({ name }, index) => ({ policy: name, at: played.outcomes[index]![0]?.hold ?? 0 })),
   };
 }

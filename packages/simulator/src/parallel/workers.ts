@@ -1,0 +1,62 @@
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { Part } from "../run.ts";
+import type { Assignment, Job, Told } from "./messages.ts";
+
+export interface WorkersOptions {
+  readonly workers: number;
+  /** Told after each termination. */
+  readonly onPlayed: () => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Has the jobs done, each by the next worker that is free.
+ * @returns what each came to, in the order of the jobs; undefined where it was given up.
+ */
+export async function employ(
+  assignment: Assignment,
+  jobs: readonly Job[],
+  { workers, onPlayed, signal }: WorkersOptions,
+): Promise<Part[] | undefined> {
+  const parts: Part[] = [];
+  const queue = [...jobs.entries()];
+  const team = Array.from({ length: Math.min(workers, jobs.length) }, () => hire(assignment));
+  const work = async (worker: Worker): Promise<void> => {
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      const [index, job] = next;
+      parts[index] = await done(worker, job, onPlayed);
+    }
+  };
+  const givenUp = new Promise<undefined>((resolve) => {
+    signal?.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
+  try {
+    return await Promise.race([Promise.all(team.map(work)).then(() => parts), givenUp]);
+  } finally {
+    await Promise.all(team.map((worker) => worker.terminate()));
+  }
+}
+
+function hire(assignment: Assignment): Worker {
+  // Beside this file, in the sources as in what is built of them.
+  const file = new URL(`worker${extname(import.meta.url)}`, import.meta.url);
+  return new Worker(file, { workerData: assignment });
+}
+
+function done(worker: Worker, job: Job, onPlayed: () => void): Promise<Part> {
+  return new Promise((resolve, reject) => {
+    const onMessage = (told: Told): void => {
+      if (told === undefined) {
+        onPlayed();
+        return;
+      }
+      worker.off("message", onMessage);
+      worker.off("error", reject);
+      resolve(told);
+    };
+    worker.on("message", onMessage);
+    worker.on("error", reject);
+    worker.postMessage(job);
+  });
+}
