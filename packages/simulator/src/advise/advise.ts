@@ -1,10 +1,10 @@
 import type { DrainOptions } from "@lameduck/drain";
 import { meanOf } from "../model/distribution.ts";
 import { sendersOf, type Scenario } from "../model/scenario.ts";
+import type { Outcome } from "../model/termination.ts";
 import { simulateWorld } from "../model/world.ts";
 import { runInParallel } from "../parallel/run.ts";
 import { drained } from "../policies/drained.ts";
-import type { Contender } from "../policies/stopper.ts";
 import { meanConvergence, oraclesOf, type Run } from "../run.ts";
 import { interval, mean, quantile, type Interval } from "../simulate/statistics.ts";
 
@@ -83,9 +83,7 @@ export async function advise({ scenario, seed }: AdviseOptions): Promise<Advice>
       : []),
   ];
   const played = await runInParallel(settled, contenders, { seed });
-  const [expected, ...instead] = contenders.map((contender, index) =>
-    predict(contender, index, played, seed),
-  );
+  const [expected, ...instead] = played.outcomes.map((outcomes) => predict(outcomes, played, seed));
   const slowest = `a quarter more than the slowest convergence simulated, ${s(quantile(oracles, 1))}`;
   const surge = surgeFor(scenario, expected!.hold.mean);
   return {
@@ -118,9 +116,7 @@ export async function advise({ scenario, seed }: AdviseOptions): Promise<Advice>
   };
 }
 
-function predict(_: Contender, index: number, played: Run, seed: number): Prediction {
-  const { scenario, world } = played;
-  const outcomes = played.outcomes[index]!;
+function predict(outcomes: readonly Outcome[], { scenario, world }: Run, seed: number): Prediction {
   const lost = outcomes.map(({ expectedLost, losses }) => expectedLost + losses.keepAlive + losses.inFlight);
   const holds = outcomes.map(({ hold }) => hold).sort((a, b) => a - b);
   const size = world.rollouts[0]?.pods ?? 1;
