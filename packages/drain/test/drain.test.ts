@@ -44,14 +44,10 @@ function stopOf(config: DrainOptions, observations: readonly Observation[]): num
   return runVector({ name: "", why: "", config, observations, expect: { stop: 0, reason: "cap" } }).stop;
 }
 
-/** Whether the policy has stopped by then, give or take 2 % of a loss: no nearer is the moment looked for (crossing.ts). */
-function stopsBy(
-  at: number,
-  config: DrainOptions & { lossBudget: number },
-  seen: readonly Observation[],
-): boolean {
+/** Whether the policy has stopped by then, or would if asked: the moment itself is only looked for to the last 2 % of a loss (crossing.ts). */
+function stopsBy(at: number, config: DrainOptions, seen: readonly Observation[]): boolean {
   if (stopOf(config, seen) <= at) return true;
-  const drain = new Drain(parseConfig({ ...config, lossBudget: 1.02 * config.lossBudget }));
+  const drain = new Drain(parseConfig(config));
   for (const observation of seen.toSorted((a, b) => a.at - b.at))
     if (observation.at <= at) drain.observe(observation);
   return drain.decide(at).stop;
