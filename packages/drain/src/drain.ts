@@ -63,7 +63,7 @@ export class Drain {
     const told = policy.kind === "adaptive" ? policy : undefined;
     this.#belief = {
       convergence: told?.convergence ?? drainDefaults.convergence,
-      prior: told?.prior ?? unlearntPrior(),
+      prior: told?.prior ?? unlearnt,
     };
   }
 
@@ -229,6 +229,8 @@ export class Drain {
     return Math.max(this.#lastConnection, this.#lastRequest) + this.#blind <= at;
   }
 }
+
+const unlearnt = unlearntPrior();
 
 /** What a wait is for, and its end if nothing more is observed: worked out only where somebody asks. */
 interface Awaited {

@@ -19,9 +19,7 @@ export interface Run {
   readonly scenario: Scenario;
   readonly world: World;
   /** When the last sender converged, per termination. */
-  readonly oracles: Float64Array;
-  /** The arrivals of the first termination, for a picture. */
-  readonly example: Trace;
+  readonly oracles: readonly number[];
   /** Outcomes per contender, in the order given: same arrivals for all. */
   readonly outcomes: readonly (readonly Outcome[])[];
   readonly arrivals: number;
@@ -78,8 +76,7 @@ export function playPart(
 }
 
 export function runOf(scenario: Scenario, world: World, seed: number, { outcomes, arrivals }: Part): Run {
-  const oracles = Float64Array.from(oraclesOf(scenario, world, seed));
-  return { scenario, world, oracles, example: traceOf(scenario, world, seed, 0), outcomes, arrivals };
+  return { scenario, world, oracles: oraclesOf(scenario, world, seed), outcomes, arrivals };
 }
 
 /** When the last sender converged, per termination. */
@@ -93,8 +90,7 @@ export function oraclesOf(scenario: Scenario, world: World, seed: number): numbe
 /** Mean time after the deletion at which a sender let go. */
 export function meanConvergence(scenario: Scenario, world: World): number {
   let sum = 0;
-  for (let termination = 0; termination < scenario.terminations; termination++)
-    sum += world.convergence(termination).reduce((total, time) => total + time, 0);
+  for (const times of world.convergence) sum += times.reduce((total, time) => total + time, 0);
   return sum / (scenario.terminations * sendersOf(scenario));
 }
 
@@ -103,7 +99,7 @@ export function traceOf(scenario: Scenario, world: World, seed: number, terminat
   const { convergence, joined, watched } = using(scenario, world, seed, termination);
   const arrivals = new Random(seed, "arrivals", termination);
   const history = Math.min(historyOf(scenario), watched);
-  const load = traffic.spread === "known" ? { load: world.load(termination) } : {};
+  const load = traffic.spread === "known" ? { load: Float64Array.from(world.load[termination]!) } : {};
   return drawTrace(traffic, senderRates(scenario), convergence, history, arrivals, { ...load, joined });
 }
 
@@ -117,7 +113,7 @@ interface Using {
 
 /** From when and until when each sender uses a pod. */
 function using(scenario: Scenario, world: World, seed: number, termination: number): Using {
-  const convergence = world.convergence(termination);
+  const convergence = Float64Array.from(world.convergence[termination]!);
   const { age } = scenario.pod;
   if (age === undefined) return { convergence, joined: undefined, watched: Infinity };
   const random = new Random(seed, "age", termination);

@@ -61,7 +61,7 @@ export async function advise({ scenario, seed }: AdviseOptions): Promise<Advice>
   const floor = evidence < 1 ? roundUp(quantile(oracles, 0.99), 1_000) : defaultFloor;
   const reserve = roundUp(Math.max(5_000, 3 * meanOf(scenario.traffic.service)), 1_000);
   const unbounded = { grace: 2 * longestHold, reserve: 0, floor, convergence } satisfies DrainOptions;
-  const held = await runInParallel(free, [drained("adaptive", unbounded)], { seed });
+  const held = await runInParallel(free, [drained("adaptive", unbounded)], { seed, world });
   const holds = held.outcomes[0]!.map(({ hold }) => hold).sort((a, b) => a - b);
   // The rule also waits for tails that this environment does not have: a quarter more than its slowest convergence is enough, if the model is right.
   const converged = roundUp(Math.max(floor, 1.25 * quantile(oracles, 1)), 100);

@@ -84,7 +84,7 @@ export function playCell(cell: Cell, terminations: number, seed: number): Played
   const delays = new FixedDelays(scenario, played.world);
   return {
     ...cell,
-    oracle: mean([...played.oracles]),
+    oracle: mean(played.oracles),
     convergence,
     adaptive,
     learnt: taught,
@@ -121,7 +121,7 @@ export function lostInOne(
   termination: number,
 ): number {
   let sum = 0;
-  for (const time of world.convergence(termination)) sum += Math.max(0, time - delay);
+  for (const time of world.convergence[termination]!) sum += Math.max(0, time - delay);
   return (rate / 1_000 / senders) * sum;
 }
 

@@ -121,7 +121,7 @@ function playSettings(cell: Cell, convergence: number, terminations: number, see
   const quiet = played.outcomes.slice(0, ladder.length);
   const adaptive = played.outcomes.slice(ladder.length, -given.length);
   return {
-    oracle: mean([...played.oracles]),
+    oracle: mean(played.oracles),
     capped: ladder.map((cap) =>
       pointOf(adaptive[budgets.indexOf(drainDefaults.lossBudget)]!.map(bounded(played, cell, 0, cap))),
     ),

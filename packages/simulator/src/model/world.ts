@@ -5,14 +5,14 @@ import { EndpointSliceController } from "./endpoints.ts";
 import { applyInOrder, startForwarder, type Forwarder } from "./forwarder.ts";
 import { sendersOf, type Scenario } from "./scenario.ts";
 
-/** What happened to endpoints: for each termination when it began and when each sender let go. */
+/** What happened to endpoints: for each termination when it began and when each sender let go. Plain data: workers are sent it. */
 export interface World {
   /** Deletion, on the rollout's clock. */
   readonly deletedAt: Float64Array;
-  /** Convergence times since each deletion. */
-  convergence(termination: number): Float64Array;
-  /** How many times its usual part of each sender's traffic the pod got from its deletion until that one let go. */
-  load(termination: number): Float64Array;
+  /** By termination: each sender's convergence time since the deletion. */
+  readonly convergence: readonly Float32Array[];
+  /** By termination: how many times its usual part of each sender's traffic the pod got from its deletion until that one let go. */
+  readonly load: readonly Float32Array[];
   /** Each rollout's begin, and the time at which its last pod was deleted. */
   readonly rollouts: readonly { readonly pods: number; readonly lastDeletion: number }[];
   readonly conflicts: number;
@@ -56,14 +56,7 @@ export function simulateWorld(scenario: Scenario, seed: number): World {
     conflicts += played.conflicts;
     events += played.events + played.publications.length * senders;
   }
-  return {
-    deletedAt,
-    convergence: (termination) => Float64Array.from(convergence[termination]!),
-    load: (termination) => Float64Array.from(load[termination]!),
-    rollouts,
-    conflicts,
-    events,
-  };
+  return { deletedAt, convergence, load, rollouts, conflicts, events };
 }
 
 /** What is told to the controller: a pod's number is its withdrawal. */

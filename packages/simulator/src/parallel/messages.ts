@@ -1,10 +1,12 @@
 import type { Scenario } from "../model/scenario.ts";
+import type { World } from "../model/world.ts";
 import type { Recipe } from "../policies/recipe.ts";
 import type { Part } from "../run.ts";
 
 /** What a worker is given once. */
 export interface Assignment {
   readonly scenario: Scenario;
+  readonly world: World;
   readonly recipes: readonly Recipe[];
   readonly seed: number;
 }

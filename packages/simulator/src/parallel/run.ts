@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { simulateWorld } from "../model/world.ts";
+import { simulateWorld, type World } from "../model/world.ts";
 import type { Scenario } from "../model/scenario.ts";
 import type { Outcome } from "../model/termination.ts";
 import type { Contender } from "../policies/stopper.ts";
@@ -17,6 +17,8 @@ const usualPatience = 700;
 const jobsPerWorker = 4;
 
 export interface ParallelOptions extends RunOptions {
+  /** The scenario's, where it has been simulated already. */
+  readonly world?: World;
   /** Milliseconds after which workers are called in. */
   readonly patience?: number;
   readonly workers?: number;
@@ -28,9 +30,9 @@ export async function runInParallel(
   contenders: readonly Contender[],
   { seed, onProgress, signal, ...options }: ParallelOptions,
 ): Promise<Run> {
+  const { world = simulateWorld(scenario, seed) } = options;
   const { patience = usualPatience, workers = Math.min(mostWorkers, availableParallelism()) } = options;
   const { terminations } = scenario;
-  const world = simulateWorld(scenario, seed);
   const started = performance.now();
   let done = 0;
   const first = playPart(scenario, world, contenders, {
@@ -53,7 +55,7 @@ export async function runInParallel(
     played++;
     onProgress?.(done + Math.floor((played / shares) * (terminations - done)), terminations);
   };
-  const parts = await employ({ scenario, recipes, seed }, jobs, { workers, onPlayed, signal });
+  const parts = await employ({ scenario, world, recipes, seed }, jobs, { workers, onPlayed, signal });
   return runOf(scenario, world, seed, parts ? joined(first, contenders, jobs, parts) : first);
 }
 

@@ -1,11 +1,9 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { simulateWorld } from "../model/world.ts";
 import { contenderFrom } from "../policies/recipe.ts";
 import { playPart } from "../run.ts";
 import type { Assignment, Job, Told } from "./messages.ts";
 
-const { scenario, recipes, seed } = workerData as Assignment;
-const world = simulateWorld(scenario, seed);
+const { scenario, world, recipes, seed } = workerData as Assignment;
 const tell = (told: Told): void => parentPort?.postMessage(told);
 
 parentPort?.on("message", ({ from, to, contenders }: Job) => {

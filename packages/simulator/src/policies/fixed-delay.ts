@@ -8,14 +8,12 @@ export class FixedDelays {
   readonly #groups: readonly EqualSenders[];
 
   constructor(scenario: Scenario, world: World) {
-    const { terminations } = scenario;
     const rates = senderRates(scenario);
-    this.#terminations = terminations;
+    this.#terminations = scenario.terminations;
     this.#groups = [...new Set(rates)].map((rate) => {
       const times: number[] = [];
-      for (let termination = 0; termination < terminations; termination++)
-        for (const [sender, time] of world.convergence(termination).entries())
-          if (rates[sender] === rate) times.push(time);
+      for (const each of world.convergence)
+        for (const [sender, time] of each.entries()) if (rates[sender] === rate) times.push(time);
       return new EqualSenders(rate, times);
     });
   }

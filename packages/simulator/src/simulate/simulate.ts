@@ -1,11 +1,12 @@
 import type { DrainOptions } from "@lameduck/drain";
 import { senderRates, type Scenario } from "../model/scenario.ts";
 import type { Losses, Outcome } from "../model/termination.ts";
+import type { Trace } from "../model/traffic.ts";
 import { simulateWorld } from "../model/world.ts";
 import { runInParallel } from "../parallel/run.ts";
 import { FixedDelays, shortestDelay } from "../policies/fixed-delay.ts";
 import type { Contender } from "../policies/stopper.ts";
-import { meanConvergence, type Run } from "../run.ts";
+import { meanConvergence, traceOf, type Run } from "../run.ts";
 import { sweeps, usualContenders } from "./contenders.ts";
 import { interval, mean, quantile, type Interval } from "./statistics.ts";
 
@@ -77,17 +78,19 @@ export interface Simulation {
 /** Plays a scenario under all policies, on the same arrivals. */
 export async function simulate(options: SimulateOptions): Promise<Simulation> {
   const { scenario, seed } = options;
-  const convergence = meanConvergence(scenario, simulateWorld(scenario, seed));
+  const world = simulateWorld(scenario, seed);
+  const convergence = meanConvergence(scenario, world);
   const named = usualContenders(scenario, options.policy, convergence);
   const swept = sweeps(scenario);
   const contenders = [...named, ...swept.fixed, ...swept.quiet];
   const played = await runInParallel(scenario, contenders, {
     seed,
+    world,
     ...(options.onProgress ? { onProgress: options.onProgress } : {}),
     ...(options.signal ? { signal: options.signal } : {}),
   });
   const points = pointsOf(contenders, played);
-  const delays = new FixedDelays(scenario, played.world);
+  const delays = new FixedDelays(scenario, world);
   // One curve of the picture, and by far the dearest: fewer terminations draw it as well.
   const few = { ...scenario, terminations: Math.min(scenario.terminations, 40) };
   const budgets = options.signal?.aborted
@@ -102,7 +105,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
     terminations: played.outcomes[0]?.length ?? 0,
     arrivals: played.arrivals,
     conflicts: played.world.conflicts,
-    oracle: summary([...played.oracles]),
+    oracle: summary(played.oracles),
     policies: named.map((contender, index) =>
       resultOf(contender, played.outcomes[index]!, played, delays, seed),
     ),
@@ -112,7 +115,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
       adaptive: budgets,
     },
     survival: survivalOf(played),
-    example: exampleOf(played, named),
+    example: exampleOf(traceOf(scenario, world, seed, 0), named, played.outcomes),
   };
 }
 
@@ -204,24 +207,25 @@ function survivalOf({ scenario, world, oracles }: Run): { at: number; share: num
   const end = Math.max(1, ...oracles);
   const points = 80;
   const still = Array.from({ length: points + 1 }, () => 0);
-  for (let termination = 0; termination < scenario.terminations; termination++) {
-    const times = world.convergence(termination);
+  for (const times of world.convergence)
     for (let sender = 0; sender < rates.length; sender++) {
       const last = Math.min(points, Math.floor((times[sender]! / end) * points));
       for (let point = 0; point <= last; point++) still[point]! += rates[sender]!;
     }
-  }
   return still.map((sum, point) => ({
     at: (point / points) * end,
     share: total > 0 ? sum / total / scenario.terminations : 0,
   }));
 }
 
-function exampleOf(played: Run, contenders: readonly Contender[]): Simulation["example"] {
-  const { example } = played;
+function exampleOf(
+  { convergence, times, first }: Trace,
+  contenders: readonly Contender[],
+  outcomes: Run["outcomes"],
+): Simulation["example"] {
   return {
-    convergence: [...example.convergence.subarray(0, 200)],
-    arrivals: [...example.times.subarray(example.first, example.first + 2_000)],
-    stops: contenders.map(({ name }, index) => ({ policy: name, at: played.outcomes[index]![0]?.hold ?? 0 })),
+    convergence: [...convergence.subarray(0, 200)],
+    arrivals: [...times.subarray(first, first + 2_000)],
+    stops: contenders.map(({ name }, index) => ({ policy: name, at: outcomes[index]![0]?.hold ?? 0 })),
   };
 }
