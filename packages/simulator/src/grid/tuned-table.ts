@@ -91,13 +91,13 @@ function cellByCell(
 ): string[] {
   const cells = rows.reduce((sum, { preset }) => sum + preset.inCells.length, 0);
   const beaten = rows.reduce((sum, row) => sum + row.beaten.length, 0);
-  const listed = rows.filter(({ level }) => level === gridMargins.loss).flatMap((row) => row.beaten);
+  const listed = rows.flatMap((row) => row.beaten.map((cell) => ({ ...cell, level: row.level })));
   return [
-    `The last column looks at each cell by itself, with those settings: there a policy is on the frontier unless another one, Knative's, Istio's and w* among them where they lose no more than the level over the preset, holds less within the margins and loses no more. It is so in ${cells - beaten} of ${cells}. The cells where it is not, at ${gridMargins.loss}, with the reason (what mends it is said below); hold / lost:`,
+    `The last column looks at each cell by itself, with those settings: there a policy is on the frontier unless another one, Knative's, Istio's and w* among them where they lose no more than the level over the preset, holds less within the margins and loses no more. It is so in ${cells - beaten} of ${cells}. The cells where it is not, by level, with the reason (what mends it is said below); hold / lost:`,
     "",
     ...listed.map(
-      ({ cell, adaptive, policy, point, reason }) =>
-        `- ${cell}: ${figures(adaptive.hold)} s / ${figure(adaptive.lost)}, ${policy} ${figures(point.hold)} s / ${figure(point.lost)} (${reason})`,
+      ({ cell, level, adaptive, policy, point, reason }) =>
+        `- ${cell}, at ${level}: ${figures(adaptive.hold)} s / ${figure(adaptive.lost)}, ${policy} ${figures(point.hold)} s / ${figure(point.lost)} (${reason})`,
     ),
     "",
   ];
