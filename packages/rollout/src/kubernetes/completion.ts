@@ -1,23 +1,25 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Action } from "./actions/index.ts";
 import type { Observation } from "./following/observation.ts";
-import { controllerProgress } from "./progress.ts";
+import { controllerProgress, deadlineExceeded } from "./progress.ts";
 import type { Target } from "./target/target.ts";
 
 /** How often what is waited for is looked at, beside every change. */
 export const look = 250;
 
+/** The controller says itself that the rollout will not come to its end. */
+export class RolloutStuck extends Error {}
+
 /** Whether a rollout is over, by what is seen of its pods and of the controller that replaces them. */
 export class Completion {
   readonly #target: Target;
-  readonly #action: Action;
-  readonly #observation: Observation;
+  readonly #observation: Pick<Observation, "pods" | "workload">;
+  readonly #exceededBefore: string | undefined;
   #generation = 0;
 
-  constructor(target: Target, action: Action, observation: Observation) {
+  constructor(target: Target, observation: Pick<Observation, "pods" | "workload">) {
     this.#target = target;
-    this.#action = action;
     this.#observation = observation;
+    this.#exceededBefore = target.owner && deadlineExceeded(target.owner.object)?.lastTransitionTime;
   }
 
   /** The controller has not seen what was asked for before it has seen this generation. */
@@ -40,9 +42,7 @@ export class Completion {
     const wanted = this.#wanted();
     if (pods.terminating > 0 || pods.available < wanted) return false;
     if (!workload) return true;
-    // Until it was told of another number of replicas, the controller is content with the old one.
-    const told = workload.spec.replicas === undefined || workload.spec.replicas === wanted;
-    return told && pods.staying.length <= wanted && (this.progress()?.done ?? true);
+    return pods.staying.length <= wanted && (this.progress()?.done ?? true);
   }
 
   /** What the controller says of itself; undefined for pods without one. */
@@ -56,15 +56,23 @@ export class Completion {
     return `${this.progress()?.words ?? "pods not back yet"}, ${this.#observation.pods.terminating} terminating`;
   }
 
+  /** @throws {RolloutStuck} when it will never be. */
   async until(condition: () => boolean, signal: AbortSignal): Promise<void> {
-    while (!condition()) await this.#change(signal);
+    while (!condition()) {
+      const { workload } = this.#observation;
+      const exceeded = workload && deadlineExceeded(workload);
+      // One that stood there before is about a rollout before this one.
+      if (exceeded && exceeded.lastTransitionTime !== this.#exceededBefore)
+        throw new RolloutStuck(`progress deadline exceeded: ${exceeded.message ?? ""}`);
+      await this.#change(signal);
+    }
   }
 
   /** Pods that are to be there in the end; an autoscaler may change its mind meanwhile. */
   #wanted(): number {
     const { spec, status } = this.#observation.workload ?? {};
     if (!this.#target.owner) return 0;
-    return this.#action.replicas ?? spec?.replicas ?? status?.desiredNumberScheduled ?? this.#target.replicas;
+    return spec?.replicas ?? status?.desiredNumberScheduled ?? this.#target.replicas;
   }
 
   /** The next change of a pod or of the workload, or a moment later. */

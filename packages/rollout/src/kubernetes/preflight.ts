@@ -1,11 +1,11 @@
 import { ApiFailure, type KubernetesClient } from "./client/client.ts";
-import { selects, type PodDisruptionBudget } from "./client/objects.ts";
+import { selects, type HorizontalPodAutoscaler, type PodDisruptionBudget } from "./client/objects.ts";
 import { KubernetesError } from "./errors.ts";
 import type { Action } from "./actions/index.ts";
 import type { Allowed } from "./following/observation.ts";
 import { missingRights, spellRight, type Rule } from "./permissions.ts";
 import type { OpenRoute } from "./routes/route.ts";
-import { nameOf, pathOf, resourceOf, type TargetReference } from "./target/reference.ts";
+import { autoscalers, nameOf, pathOf, resourceOf, type TargetReference } from "./target/reference.ts";
 import type { Target } from "./target/target.ts";
 
 const watched = ["list", "watch"] as const;
@@ -104,12 +104,14 @@ export async function inspect(
   return [
     ...aboutTarget(target, action),
     ...(await aboutBudgets(client, target, action)),
+    ...(await aboutAutoscalers(client, target, action)),
     ...routes.flatMap((route) => aboutRoute(route)),
   ];
 }
 
 function aboutTarget({ owner, replicas, podSpec, services }: Target, action: Action): string[] {
   const strategy = owner?.object.spec.strategy?.type;
+  const partition = owner?.object.spec.updateStrategy?.rollingUpdate?.partition ?? 0;
   const first = podSpec.containers[0];
   return [
     ...(replicas === 0 ? ["it has no pod at all: nothing will be terminated"] : []),
@@ -119,6 +121,11 @@ function aboutTarget({ owner, replicas, podSpec, services }: Target, action: Act
     ...(owner ? [] : ["nobody replaces this pod: once gone it stays away"]),
     ...(strategy === "Recreate" && action.name === "restart"
       ? ["strategy Recreate: all pods end before a new one begins, requests in between find no endpoint (C9)"]
+      : []),
+    ...(partition > 0 && action.name === "restart"
+      ? [
+          `partition ${partition}: ${replicas - partition} of its ${replicas} pods are replaced, the others stay`,
+        ]
       : []),
     ...(first && first.readinessProbe === undefined
       ? ["no readiness probe: new pods count as ready before they listen (C7)"]
@@ -140,6 +147,32 @@ async function aboutBudgets(client: KubernetesClient, target: Target, action: Ac
     });
   } catch (error) {
     if (error instanceof ApiFailure && error.status === 403) return [];
+    throw error;
+  }
+}
+
+/** Who scales what scales itself may see it scaled back. */
+async function aboutAutoscalers(
+  client: KubernetesClient,
+  { owner, reference }: Target,
+  action: Action,
+): Promise<string[]> {
+  if (action.name !== "scale" || !owner) return [];
+  try {
+    const { items } = await client.get<{ items: HorizontalPodAutoscaler[] }>(
+      pathOf(autoscalers, reference.namespace),
+    );
+    return items
+      .filter(
+        ({ spec: { scaleTargetRef: to } }) =>
+          to.kind.toLowerCase() === owner.reference.kind && to.name === owner.reference.name,
+      )
+      .map(
+        ({ metadata }) =>
+          `HorizontalPodAutoscaler ${metadata.name} scales it, too: it may change the number again`,
+      );
+  } catch (error) {
+    if (error instanceof ApiFailure && (error.status === 403 || error.status === 404)) return [];
     throw error;
   }
 }

@@ -7,9 +7,9 @@ import type { FollowCounts } from "./client/follower.ts";
 import { Observation, type Allowed } from "./following/observation.ts";
 import type { JoinCounts } from "./joining/join.ts";
 import type { LoadSeen, LoadSource } from "./load-source.ts";
-import { Completion, look } from "./completion.ts";
+import { Completion, look, RolloutStuck } from "./completion.ts";
 import { messageOf } from "../message-of.ts";
-import { waitingReasons } from "./progress.ts";
+import { replicaFailures, waitingReasons } from "./progress.ts";
 import { stagePods, withdrawals } from "./seen.ts";
 import { record } from "./recording.ts";
 import type { Target } from "./target/target.ts";
@@ -105,7 +105,7 @@ class Run {
       onFailure: (error) => this.#failure.abort(error),
     });
     this.#observation = observation;
-    const completion = new Completion(target, action, observation);
+    const completion = new Completion(target, observation);
     this.#completion = completion;
     const telling = setInterval(() => this.#tell(), look);
     const began = this.#clock.now();
@@ -203,11 +203,14 @@ class Run {
       await completion.until(() => completion.isComplete(), signal);
       return { kind: "finished" };
     } catch (error) {
-      if (this.#signal.aborted || !limit.aborted) throw error;
+      const stuck = error instanceof RolloutStuck;
+      if (this.#signal.aborted || !(limit.aborted || stuck)) throw error;
+      const words = begun ? completion.words() : "nobody began to roll it";
+      const { workload, pods } = observation;
       return {
         kind: "not finished",
-        words: begun ? completion.words() : "nobody began to roll it",
-        waiting: waitingReasons(observation.pods.staying),
+        words: stuck ? `${error.message}; ${words}` : words,
+        waiting: [...(workload ? replicaFailures(workload) : []), ...waitingReasons(pods.staying)],
       };
     }
   }

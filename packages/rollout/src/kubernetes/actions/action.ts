@@ -39,6 +39,4 @@ export interface Action {
   readonly undo?: (client: KubernetesClient) => Promise<string | undefined>;
   /** What goes on in the cluster when the run is given up in the middle; undefined when nothing does. */
   readonly goesOn: (target: Target) => string | undefined;
-  /** Pods wanted afterwards, where the action itself changes that. */
-  readonly replicas?: number;
 }

@@ -14,11 +14,14 @@ export function restart(reference: TargetReference): Action {
     name: "restart",
     plan: `restart ${name}: every pod is replaced`,
     deed: `${name} was restarted`,
-    obstacle: ({ owner }) => {
+    obstacle: ({ owner, replicas }) => {
       if (kind === "pod") return "a pod cannot be restarted: name what made it, or use --delete";
       if (owner?.object.spec.paused) return "it is paused: nothing would happen (kubectl rollout resume)";
-      if (owner?.object.spec.updateStrategy?.type === "OnDelete")
+      const { type, rollingUpdate: { partition = 0 } = {} } = owner?.object.spec.updateStrategy ?? {};
+      if (type === "OnDelete")
         return "its update strategy is OnDelete: a restart replaces nothing, use --delete";
+      if (partition > 0 && partition >= replicas)
+        return `its partition is ${partition}: a restart replaces none of its ${replicas} pods, use --delete`;
       return undefined;
     },
     rules: [{ ...resourceOf(kind), verbs: ["patch"], name: reference.name }],

@@ -1,4 +1,5 @@
-import { nameOf, pathOf, resourceOf, type TargetReference } from "../target/reference.ts";
+import type { Workload } from "../client/objects.ts";
+import { autoscalers, nameOf, pathOf, resourceOf, type TargetReference } from "../target/reference.ts";
 import type { Action } from "./action.ts";
 import { persist } from "./persist.ts";
 
@@ -15,13 +16,20 @@ export function scale(reference: TargetReference, replicas: number): Action {
       if (kind !== "deployment" && kind !== "statefulset") return `a ${kind} has no number of replicas`;
       return target.replicas === replicas ? `it has ${replicas} replicas already` : undefined;
     },
-    rules: [{ group, resource: `${resource}/scale`, verbs: ["patch"], name: reference.name }],
-    run: async ({ client, signal }) => {
-      const path = `${pathOf(resourceOf(kind), namespace, reference.name)}/scale`;
-      await persist(signal, () => client.patch(path, { spec: { replicas } }, "merge-patch", signal));
+    rules: [
+      { group, resource: `${resource}/scale`, verbs: ["patch"], name: reference.name },
+      { ...autoscalers, verbs: ["list"], without: "whether an autoscaler scales it, too" },
+    ],
+    run: async ({ client, expectGeneration, signal }) => {
+      const path = pathOf(resourceOf(kind), namespace, reference.name);
+      await persist(signal, () =>
+        client.patch(`${path}/scale`, { spec: { replicas } }, "merge-patch", signal),
+      );
+      // The answer to the patch has no generation. An autoscaler may change the number again from here on, and has the last word.
+      const { metadata } = await persist(signal, () => client.get<Workload>(path, signal));
+      expectGeneration(metadata.generation ?? 0);
     },
     goesOn: (target) =>
       `${name} is scaled to ${replicas}; \`kubectl scale ${name} -n ${namespace} --replicas=${target.replicas}\` puts it back`,
-    replicas,
   };
 }

@@ -100,7 +100,10 @@ export interface Workload extends KubernetesObject {
     readonly paused?: boolean;
     readonly selector: LabelSelector;
     readonly strategy?: { readonly type?: string; readonly rollingUpdate?: object };
-    readonly updateStrategy?: { readonly type?: string };
+    readonly updateStrategy?: {
+      readonly type?: string;
+      readonly rollingUpdate?: { readonly partition?: number };
+    };
     readonly template: { readonly metadata?: Partial<ObjectMeta>; readonly spec: PodSpec };
   };
   readonly status?: {
@@ -158,6 +161,10 @@ export interface Node extends KubernetesObject {
 export interface PodDisruptionBudget extends KubernetesObject {
   readonly spec: { readonly selector?: LabelSelector };
   readonly status?: { readonly disruptionsAllowed?: number };
+}
+
+export interface HorizontalPodAutoscaler extends KubernetesObject {
+  readonly spec: { readonly scaleTargetRef: { readonly kind: string; readonly name: string } };
 }
 
 /** A selector as the query parameter of a list. */

@@ -59,6 +59,8 @@ export function resourceOf(kind: TargetKind): { readonly group: string; readonly
   return resources[kind];
 }
 
+export const autoscalers = { group: "autoscaling", resource: "horizontalpodautoscalers" } as const;
+
 /** The API's path of a namespace's resource, or of one object of it. */
 export function pathOf(
   { group, resource }: { readonly group: string; readonly resource: string },
