@@ -5,6 +5,7 @@
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { resolve } from "node:path";
+import { exitCodeOfError, exitCodes } from "../packages/cli/src/exit-codes.ts";
 
 const page = new URL("../docs/errors.md", import.meta.url);
 
@@ -31,17 +32,38 @@ for (const file of files) {
   }
 }
 
+const endsWith = (code: string): string => {
+  const exitCode = exitCodeOfError(code);
+  return exitCode === exitCodes.usage ? "" : ` (exit code ${exitCode})`;
+};
+
 const body = Object.entries(titles)
   .filter(([name]) => sections.has(name))
   .map(([name, title]) => {
-    const rows = [...sections.get(name)!].map(([code, remedy]) => `- \`${code}\`: ${remedy}.`);
+    const rows = [...sections.get(name)!].map(
+      ([code, remedy]) => `- \`${code}\`${endsWith(code)}: ${remedy}.`,
+    );
     return `## ${title}\n\n${rows.join("\n")}`;
   })
   .join("\n\n");
 const text = `# Errors
 
 Every mistake has a stable code, the place where it was made, and a remedy. A message reads
-\`error PLACE: PROBLEM [CODE]\` and is followed by the remedy; the exit code is 2.
+\`error PLACE: PROBLEM [CODE]\` and is followed by the remedy.
+
+## Exit codes
+
+| Code       | Meaning                                                                                             |
+| ---------- | --------------------------------------------------------------------------------------------------- |
+| 0          | clean                                                                                               |
+| 1          | requests were lost; \`--allow-loss\` of \`lab\` and \`rollout\` makes it 0                                |
+| 2          | usage: a mistake on the command line, or in a file that it names                                    |
+| 3          | internal: a defect of Lameduck                                                                      |
+| 4          | cluster or environment: unreachable, forbidden, did not finish, a pod crashed, a program is missing |
+| 5          | untested: nothing was lost, but some of it was not put to the test, which proves nothing            |
+| 130 or 143 | interrupted by Ctrl-C or SIGTERM (128 + the signal's number); what was measured is written          |
+
+An error ends with 2 where nothing else is said below.
 
 ${body}
 

@@ -1,7 +1,5 @@
 import { styleText } from "node:util";
-
-/** 0 clean, 1 findings or losses, 2 usage, 3 internal. */
-export const exitCodes = { clean: 0, losses: 1, usage: 2, internal: 3, interrupted: 130 } as const;
+import { exitCodeOfError, exitCodes } from "./exit-codes.ts";
 
 /** What every package throws for a mistake of its user: a stable code, a sentence with the place, and what to do. */
 export interface CodedError extends Error {
@@ -24,7 +22,7 @@ export function report(error: unknown, stream: NodeJS.WriteStream = process.stde
   if (isCoded(error)) {
     stream.write(`${red("error")} ${error.message} [${error.code}]\n`);
     if (error.remedy) stream.write(`  ${error.remedy}\n`);
-    return exitCodes.usage;
+    return exitCodeOfError(error.code);
   }
   const detail =
     error instanceof Error ? (process.env["LAMEDUCK_DEBUG"] ? error.stack : error.message) : String(error);

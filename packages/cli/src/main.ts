@@ -4,7 +4,8 @@ import { labCommand } from "./lab/command.ts";
 import { rolloutCommand } from "./rollout/command.ts";
 import { advise } from "./simulate/advise.ts";
 import { simulate } from "./simulate/simulate.ts";
-import { exitCodes, report } from "./failure.ts";
+import { exitCodes, exitCodesText } from "./exit-codes.ts";
+import { report } from "./failure.ts";
 import { version } from "./version.ts";
 
 /** Runs the command line and returns the exit code. */
@@ -15,7 +16,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     .version(version())
     .exitOverride()
     .configureHelp({ showGlobalOptions: false })
-    .addHelpText("after", "\nExit codes: 0 clean, 1 requests lost, 2 usage, 3 internal.");
+    .addHelpText("after", `\nExit codes: ${exitCodesText}.`);
   const exit = (code: number): number => (exitCode = code);
   for (const command of [labCommand(exit), rolloutCommand(exit), simulate(), advise(), init()])
     program.addCommand(command.exitOverride());

@@ -31,6 +31,7 @@ test("the bundled sample: closing at SIGTERM loses requests and says why, the ev
     "lab",
     "--remedies",
     "close,adaptive",
+    "--allow-loss",
     ...quick,
     "--json",
     file,
@@ -82,7 +83,7 @@ test("a server that speaks HTTP/2 is loaded over HTTP/2: bare it loses streams, 
   );
   const own = ["--json", "-", "--", "node", server];
   const { code, out, err } = await run(["lab", "--protocol", "h2c", ...quick, ...own]);
-  assert.equal(code, 0, err);
+  assert.equal(code, 1, err);
   const { remedies, settings } = parseResults(out, "stdout");
   const [nothing, adaptive] = remedies;
   assert.deepEqual((settings["load"] as { protocol: string }).protocol, "h2c");
@@ -91,9 +92,12 @@ test("a server that speaks HTTP/2 is loaded over HTTP/2: bare it loses streams, 
   assert.equal(adaptive?.lost, 0, JSON.stringify(adaptive?.lostRequests.slice(0, 5)));
 });
 
-test("--fail-on-loss exits with 1 when something was lost", async () => {
-  const { code } = await run(["lab", "--remedies", "nothing", ...quick, "--fail-on-loss"]);
-  assert.equal(code, 1);
+test("SIGTERM ends it with 143", async () => {
+  const lab = start(["lab", "--remedies", "nothing", ...quick]);
+  await lab.said(/starting/);
+  lab.child.kill("SIGTERM");
+  const { code, err } = await lab.ended;
+  assert.equal(code, 143, err);
 });
 
 test("Ctrl-C keeps what is measured and leaves no process, namespace or file", async () => {

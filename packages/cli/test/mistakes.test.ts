@@ -72,6 +72,7 @@ const mistakes: Mistake[] = [
     "pod that crashes",
     ["lab", "--replicas", "1", "--", "node", "-e", 'throw new Error("no database")'],
     /no database.*\[LAMEDUCK_POD_CRASHED\]/,
+    4,
   ],
   ["unknown scenario file", ["simulate", join(folder, "none.yaml")], /\[LAMEDUCK_SCENARIO_UNREADABLE\]/],
   ["unknown preset", ["simulate", "--senders", "pigeon:3"], /pigeon.*\[LAMEDUCK_/],

@@ -39,6 +39,7 @@ const mistakes: Mistake[] = [
     "an API server that does not answer",
     [...restart, "--kubeconfig", nowhere],
     /ECONNREFUSED 127\.0\.0\.1:1 \[LAMEDUCK_API_UNREACHABLE\]/,
+    4,
   ],
   ["no target", ["rollout", "web", "--restart"], /"web": is not KIND\/NAME \[LAMEDUCK_BAD_TARGET\]/],
   ["nothing to do", ["rollout", "deployment/web"], /say what is to happen.*\[LAMEDUCK_BAD_OPTION\]/],
@@ -81,14 +82,14 @@ test("credentials that are refused are said to be so, with the API server's word
   const server = await serve(t, (_, response) => response.writeHead(401).end(JSON.stringify(body)));
   const { code, err } = await run([...restart, "--kubeconfig", kubeconfig(server, "{ token: old }")]);
   assert.match(err, /Unauthorized \[LAMEDUCK_CREDENTIALS_FAILED\]/);
-  assert.equal(code, 2, err);
+  assert.equal(code, 4, err);
 });
 
 test("something that is no API server is told from one", async (t) => {
   const server = await serve(t, (_, response) => response.end("<html>Welcome</html>"));
   const { code, err } = await run([...restart, "--kubeconfig", kubeconfig(server)]);
   assert.match(err, /is this an API server\? \[LAMEDUCK_API_REFUSED\]/);
-  assert.equal(code, 2, err);
+  assert.equal(code, 4, err);
 });
 
 test("whoever may do nothing is told every right that is missing, and prints the Role by --dry-run", async (t) => {
@@ -104,9 +105,9 @@ test("whoever may do nothing is told every right that is missing, and prints the
     /not allowed: get deployments\.apps "web" in namespace shop; .*patch deployments\.apps "web"/,
   );
   assert.doesNotMatch(refused.err, /endpointslices/, "what goes without is not demanded");
-  assert.equal(refused.code, 2);
+  assert.equal(refused.code, 4);
   const { code, out } = await run([...restart, "--kubeconfig", config, "--dry-run"]);
-  assert.equal(code, 2);
+  assert.equal(code, 4);
   assert.match(out, /^kind: Role$/m);
   assert.match(out, /^ {2}namespace: shop$/m);
 });

@@ -1,7 +1,6 @@
 import {
   buildResults,
   comparisonText,
-  heldAgainstPods,
   htmlReport,
   runLab,
   serialiseResults,
@@ -10,7 +9,8 @@ import {
   type RemedyResult,
   type Results,
 } from "@lameduck/rollout";
-import { exitCodes } from "../failure.ts";
+import { exitCodeOfResults } from "../exit-codes.ts";
+import { catchInterrupt } from "../interrupt.ts";
 import { writeOutput } from "../output.ts";
 import { Progress } from "../progress.ts";
 import { version } from "../version.ts";
@@ -19,12 +19,7 @@ import type { LabOptions } from "./options.ts";
 
 /** Runs the comparison, shows it, and returns the exit code. An interrupt keeps what has been measured. */
 export async function conduct(settings: LabSettings, options: LabOptions): Promise<number> {
-  const interrupt = new AbortController();
-  const onSignal = (): void => {
-    if (interrupt.signal.aborted) process.exit(exitCodes.interrupted);
-    interrupt.abort(new Error("interrupted"));
-  };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, onSignal);
+  const interrupt = catchInterrupt();
   const startedAt = new Date();
   const progress = new Progress();
   const measured: RemedyResult[] = [];
@@ -40,7 +35,7 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
     progress.say(`interrupted; ${measured.length} of ${settings.remedies.length} remedies measured`);
   } finally {
     progress.done();
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.off(signal, onSignal);
+    interrupt.release();
   }
   const results = buildResults({
     tool: "lab",
@@ -51,10 +46,7 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
     remedies: measured,
   });
   if (measured.length > 0) publish(results, options, settings);
-  if (interrupt.signal.aborted) return exitCodes.interrupted;
-  return options.failOnLoss && measured.some((result) => heldAgainstPods(result).lost > 0)
-    ? exitCodes.losses
-    : exitCodes.clean;
+  return interrupt.signal.aborted ? interrupt.exitCode : exitCodeOfResults(measured, options);
 }
 
 function introduce({ workload, senders, load, propagation, remedies }: LabSettings, progress: Progress) {

@@ -7,6 +7,7 @@ import {
   usualRemedies,
   type LoadProtocol,
 } from "@lameduck/rollout";
+import { exitCodesText } from "../exit-codes.ts";
 import { number, whole } from "../numbers.ts";
 
 /** As commander delivers them: checked one by one, not yet together. */
@@ -35,7 +36,7 @@ export interface LabOptions {
   readonly network: "auto" | "namespaces" | "loopback";
   readonly json?: string;
   readonly html?: string;
-  readonly failOnLoss?: boolean;
+  readonly allowLoss?: boolean;
 }
 
 export function addLabOptions(command: Command): Command {
@@ -83,7 +84,7 @@ export function addLabOptions(command: Command): Command {
     )
     .option("--json <file>", "the results document (docs/results.md); - is stdout")
     .option("--html <file>", "a report to look at: both chains of every termination, and where they raced")
-    .option("--fail-on-loss", "exit with 1 if any remedy lost a request")
+    .option("--allow-loss", "exit with 0 although a remedy lost requests")
     .addHelpText("after", examples);
 }
 
@@ -97,4 +98,4 @@ Examples:
 
 The server runs as it is, in pods on this machine. Remedies of Lameduck are put around it: the library by --import for
 Node programs, lameduck-init for everything else. Nothing outside this machine is ever sent a request.
-Exit codes: 0 clean, 1 requests lost (with --fail-on-loss), 2 usage, 3 internal, 130 interrupted.`;
+Exit codes: ${exitCodesText}.`;

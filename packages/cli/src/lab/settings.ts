@@ -96,7 +96,7 @@ function appOf({ template }: Workload, sample: boolean): App {
 function chosenRemedies({ compare, remedies: list, policy }: LabOptions, sample: boolean): Remedy[] {
   const names =
     (list ?? policy)?.split(",").map((name) => name.trim()) ??
-    (compare || sample ? usualRemedies : ["nothing", "adaptive"]);
+    (compare || sample ? usual(sample) : ["nothing", "adaptive"]);
   return [...new Set(names)].map((name) => {
     const remedy = findRemedy(name);
     if (!remedy)
@@ -107,6 +107,11 @@ function chosenRemedies({ compare, remedies: list, policy }: LabOptions, sample:
       );
     return remedy;
   });
+}
+
+/** Nobody who asks for a comparison asks for what his own server cannot do. */
+function usual(sample: boolean): readonly string[] {
+  return usualRemedies.filter((name) => sample || !findRemedy(name)?.sampleOnly);
 }
 
 function load(options: LabOptions, sample: boolean): LoadOptions {

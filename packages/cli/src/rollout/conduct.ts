@@ -8,7 +8,8 @@ import {
   type RolloutProgress,
   type RolloutSettings,
 } from "@lameduck/rollout";
-import { exitCodes } from "../failure.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { catchInterrupt } from "../interrupt.ts";
 import { Progress } from "../progress.ts";
 import { obtainConsent } from "./consent.ts";
 import { loadOf, loadRules, openRoutes } from "./load.ts";
@@ -20,14 +21,9 @@ import type { RolloutRequest } from "./settings.ts";
 /** Checks, asks, rolls, and shows what was seen; returns the exit code. An interrupt keeps what has been seen. */
 export async function conduct(request: RolloutRequest, options: RolloutOptions): Promise<number> {
   const client = new KubernetesClient(request.connection);
-  const interrupt = new AbortController();
-  const onSignal = (): void => {
-    if (interrupt.signal.aborted) process.exit(exitCodes.interrupted);
-    process.stderr.write("\nending; once more ends at once and leaves things as they are\n");
-    interrupt.abort(new Error("interrupted"));
-  };
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  for (const signal of signals) process.on(signal, onSignal);
+  const interrupt = catchInterrupt(() =>
+    process.stderr.write("\nending; once more ends at once and leaves things as they are\n"),
+  );
   const progress = new Progress();
   try {
     const settings = await prepare(client, request, options, progress, interrupt.signal);
@@ -39,15 +35,16 @@ export async function conduct(request: RolloutRequest, options: RolloutOptions):
       signal: interrupt.signal,
     });
     progress.done();
-    return publish(run, { request, options, target: settings.target, startedAt });
+    const { target } = settings;
+    return publish(run, { request, options, target, startedAt, interrupted: interrupt.exitCode });
   } catch (error) {
     if (!interrupt.signal.aborted) throw error;
     progress.say("interrupted; nothing was changed");
-    return exitCodes.interrupted;
+    return interrupt.exitCode;
   } finally {
     progress.done();
     client.close();
-    for (const signal of signals) process.off(signal, onSignal);
+    interrupt.release();
   }
 }
 

@@ -1,5 +1,6 @@
 import { Option, type Command } from "commander";
 import { defaultImage, loadProtocols, type LoadProtocol } from "@lameduck/rollout";
+import { exitCodesText } from "../exit-codes.ts";
 import { number, whole } from "../numbers.ts";
 
 /** As commander delivers them: checked one by one, not yet together. */
@@ -34,7 +35,7 @@ export interface RolloutOptions {
   readonly seed: number;
   readonly json?: string;
   readonly html?: string;
-  readonly failOnLoss?: boolean;
+  readonly allowLoss?: boolean;
 }
 
 export function addRolloutOptions(command: Command): Command {
@@ -88,7 +89,7 @@ export function addRolloutOptions(command: Command): Command {
     .option("--seed <n>", "the same seed gives the same load", whole(0, 2 ** 32 - 1), 1)
     .option("--json <file>", "the results document (docs/results.md); - is stdout")
     .option("--html <file>", "a report to look at")
-    .option("--fail-on-loss", "exit with 1 if a request was lost")
+    .option("--allow-loss", "exit with 0 although requests were lost")
     .addHelpText("after", examples);
 }
 
@@ -108,5 +109,4 @@ Examples:
   $ lameduck rollout deployment/web --restart --dry-run
 
 Says what it will do and send, and asks before it does (--yes for scripts). docs/rollout.md has the rest.
-Exit codes: 0 clean, 1 requests lost (with --fail-on-loss) or a rollout that did not finish, 2 usage, 3 internal,
-130 interrupted.`;
+Exit codes: ${exitCodesText}.`;

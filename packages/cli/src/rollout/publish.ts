@@ -1,7 +1,6 @@
 import {
   buildResults,
   comparisonText,
-  heldAgainstPods,
   htmlReport,
   nameOf,
   observedFacts,
@@ -13,7 +12,8 @@ import {
   type RolloutRun,
   type Target,
 } from "@lameduck/rollout";
-import { exitCodes, report } from "../failure.ts";
+import { exitCodeOfResults, exitCodes } from "../exit-codes.ts";
+import { report } from "../failure.ts";
 import { writeOutput } from "../output.ts";
 import { version } from "../version.ts";
 import type { RolloutOptions } from "./options.ts";
@@ -24,10 +24,13 @@ export interface Publication {
   readonly options: RolloutOptions;
   readonly target: Target;
   readonly startedAt: Date;
+  /** The exit code of an interrupted run. */
+  readonly interrupted: number;
 }
 
 /** Shows and writes what was seen, says how it ended, and returns the exit code. */
-export function publish(run: RolloutRun, { request, options, target, startedAt }: Publication): number {
+export function publish(run: RolloutRun, publication: Publication): number {
+  const { request, options, target, startedAt, interrupted } = publication;
   const { seed } = options;
   const { action, connection, reference, routes } = request;
   const result = rolloutResult(run, { action, seed });
@@ -66,12 +69,11 @@ export function publish(run: RolloutRun, { request, options, target, startedAt }
   writeOutput("--json", options.json, () => serialiseResults(results));
   writeOutput("--html", options.html, () => htmlReport(results, instead));
   if (run.undone !== undefined) process.stderr.write(`${run.undone}\n`);
-  const lost = options.failOnLoss && heldAgainstPods(result).lost > 0;
-  return sayOutcome(run.outcome, target) ?? (lost ? exitCodes.losses : exitCodes.clean);
+  return sayOutcome(run.outcome, target, interrupted) ?? exitCodeOfResults([result], options);
 }
 
 /** @returns the exit code of an end that was none; undefined for a rollout that finished. */
-function sayOutcome(outcome: RolloutOutcome, target: Target): number | undefined {
+function sayOutcome(outcome: RolloutOutcome, target: Target, interrupted: number): number | undefined {
   const name = nameOf(target.reference);
   switch (outcome.kind) {
     case "finished":
@@ -79,10 +81,10 @@ function sayOutcome(outcome: RolloutOutcome, target: Target): number | undefined
     case "not finished":
       process.stderr.write(`the rollout of ${name} did not finish: ${outcome.words}\n`);
       for (const reason of outcome.waiting) process.stderr.write(`  ${reason}\n`);
-      return exitCodes.losses;
+      return exitCodes.environment;
     case "interrupted":
       process.stderr.write(`interrupted: ${outcome.words}\n`);
-      return exitCodes.interrupted;
+      return interrupted;
     case "failed":
       return report(outcome.error);
   }

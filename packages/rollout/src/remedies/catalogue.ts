@@ -12,16 +12,19 @@ export const remedies: readonly Remedy[] = [
   {
     name: "ignore",
     description: "no handler for SIGTERM in PID 1: serves until SIGKILL",
+    sampleOnly: true,
     adjust: (app) => onlySample(app, "ignore"),
   },
   {
     name: "close",
     description: "server.close() at SIGTERM, as framework documentation shows",
+    sampleOnly: true,
     adjust: (app) => onlySample(app, "close"),
   },
   {
     name: "unready",
     description: "readiness fails at SIGTERM; server.close() once the probe has seen it",
+    sampleOnly: true,
     adjust: (app) => onlySample(app, "unready"),
   },
   ...usualSleeps.map(sleep),

@@ -23,6 +23,8 @@ export interface Remedy {
   readonly name: string;
   /** What is done, in one sentence. */
   readonly description: string;
+  /** What only a program that obeys SHUTDOWN can do. */
+  readonly sampleOnly?: true;
   /** @returns what to change, or why the remedy cannot be had for this app. */
   adjust(app: App): Adjustment | { readonly unavailable: string };
 }

@@ -1,0 +1,67 @@
+import { constants } from "node:os";
+import {
+  heldAgainstPods,
+  verdictOf,
+  type InClusterErrorCode,
+  type KubernetesErrorCode,
+  type LoadErrorCode,
+  type RemedyResult,
+  type StageErrorCode,
+} from "@lameduck/rollout";
+
+/** What every command ends with. The same words stand in `lameduck --help` and in docs/errors.md. */
+export const exitCodes = {
+  clean: 0,
+  losses: 1,
+  usage: 2,
+  internal: 3,
+  environment: 4,
+  untested: 5,
+} as const;
+
+export const exitCodesText =
+  "0 clean, 1 requests lost, 2 usage, 3 internal, 4 cluster or environment, 5 untested, 130 or 143 interrupted";
+
+/** Codes of what is wrong outside the command line and the files it names. All others are the user's to correct there. */
+const environmental: ReadonlySet<string> = new Set([
+  "LAMEDUCK_CREDENTIALS_FAILED",
+  "LAMEDUCK_API_UNREACHABLE",
+  "LAMEDUCK_API_REFUSED",
+  "LAMEDUCK_API_FORBIDDEN",
+  "LAMEDUCK_URL_NOT_ANSWERING",
+  "LAMEDUCK_IN_CLUSTER_NO_PROGRAM",
+  "LAMEDUCK_IN_CLUSTER_NOT_STARTED",
+  "LAMEDUCK_IN_CLUSTER_URL",
+  "LAMEDUCK_IN_CLUSTER_PODS_LOST",
+  "LAMEDUCK_NO_NAMESPACES",
+  "LAMEDUCK_NETWORK_FAILED",
+  "LAMEDUCK_POD_CRASHED",
+  "LAMEDUCK_POD_NEVER_READY",
+  "LAMEDUCK_PORT_COLLISION",
+  "LAMEDUCK_MOUNT_MISSING",
+  "LAMEDUCK_SENDER_BINARY_MISSING",
+  "LAMEDUCK_SENDER_FAILED",
+  "LAMEDUCK_GENERATOR_DIED",
+  "LAMEDUCK_INIT_NOT_BUILT",
+] satisfies (
+  KubernetesErrorCode | InClusterErrorCode | StageErrorCode | LoadErrorCode | "LAMEDUCK_INIT_NOT_BUILT"
+)[]);
+
+export function exitCodeOfError(code: string): number {
+  return environmental.has(code) ? exitCodes.environment : exitCodes.usage;
+}
+
+/** 128 + the signal's number, as in a shell. */
+export function exitCodeOfSignal(signal: NodeJS.Signals): number {
+  return 128 + constants.signals[signal];
+}
+
+/** What the results of a run that came to its end say. A remedy that could not be run was not tested. */
+export function exitCodeOfResults(
+  results: readonly RemedyResult[],
+  { allowLoss = false }: { readonly allowLoss?: boolean | undefined },
+): number {
+  if (!allowLoss && results.some((result) => heldAgainstPods(result).lost > 0)) return exitCodes.losses;
+  const untested = results.some((result) => ["untested", "skipped"].includes(verdictOf(result)));
+  return untested ? exitCodes.untested : exitCodes.clean;
+}

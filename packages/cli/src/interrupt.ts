@@ -1,0 +1,32 @@
+import { exitCodeOfSignal } from "./exit-codes.ts";
+
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Until `release` the first of these signals aborts `signal`, and the second ends the process. */
+export interface Interrupt {
+  readonly signal: AbortSignal;
+  /** That of the first signal. */
+  readonly exitCode: number;
+  release(): void;
+}
+
+export function catchInterrupt(onFirst: () => void = () => undefined): Interrupt {
+  const controller = new AbortController();
+  let exitCode = exitCodeOfSignal("SIGINT");
+  const heard = (signal: NodeJS.Signals): void => {
+    if (controller.signal.aborted) process.exit(exitCodeOfSignal(signal));
+    exitCode = exitCodeOfSignal(signal);
+    onFirst();
+    controller.abort(new Error("interrupted"));
+  };
+  for (const signal of signals) process.on(signal, heard);
+  return {
+    signal: controller.signal,
+    get exitCode() {
+      return exitCode;
+    },
+    release: () => {
+      for (const signal of signals) process.off(signal, heard);
+    },
+  };
+}
