@@ -29,6 +29,9 @@ export function madeUp(shape: Shape, seed = 1, pods = 8): RunRecording {
   const pod: PodEvent[] = [];
   const sender: SenderEvent[] = [];
   const records: RequestRecord[] = [];
+  // A pod that stays keeps the load going, whoever else ends.
+  for (const one of senders)
+    for (let at = 2_000; at < 60_000; at += 500) records.push(request(at, { pod: "web-0", sender: one }));
   for (let n = 0; n < pods; n++) {
     const name = `web-${n + 1}`;
     const deleted = 6_000 + n * 2_500;
@@ -100,7 +103,7 @@ export function madeUp(shape: Shape, seed = 1, pods = 8): RunRecording {
     senderEvents: sender,
     countedFrom: 2_000,
     scheduled: records.length,
-    ended: 40_000,
+    ended: 60_000,
   };
 }
 

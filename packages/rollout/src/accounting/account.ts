@@ -6,6 +6,7 @@ import { summarise } from "./summary.ts";
 import { quantile } from "./statistics.ts";
 import { symptomOf } from "./symptom.ts";
 import { chargedTo, tally, terminated, termination } from "./terminations.ts";
+import { untestedReasons } from "./untested.ts";
 
 export interface AccountMeta {
   /** One sentence: what was done. */
@@ -31,12 +32,14 @@ export function account(recording: RunRecording, meta: AccountMeta): RemedyResul
     return index === undefined ? one.lost : { ...one.lost, termination: index };
   });
   const causesOf = Map.groupBy(lostRequests, (lost) => lost.termination);
+  const untested = untestedReasons(recording, attribution);
   const each = lives.map((life, index) =>
     termination(
       life,
       attribution,
       (causesOf.get(index) ?? []).map((lost) => lost.cause),
       recording,
+      untested(life),
     ),
   );
   return summarise(

@@ -1,7 +1,7 @@
 import type { RequestRecord } from "../model/request.ts";
 import { failedAt, near, setOut, type RunFacts } from "./evidence.ts";
 import type { PodLife } from "./pod-life.ts";
-import { quantile } from "./statistics.ts";
+import { countBelow, quantile } from "./statistics.ts";
 import { tolerance } from "./tolerance.ts";
 
 interface Traffic {
@@ -31,7 +31,7 @@ export function runFacts(
   const inFlight = (life: PodLife, at: number): number => {
     const { begun, over } = traffic(life);
     // Both up to and without the moment itself: those that were there already when another came.
-    return firstFrom(begun, at) - firstFrom(over, at);
+    return countBelow(begun, at) - countBelow(over, at);
   };
   return {
     tellsPods: recordsOf.size > 0,
@@ -91,16 +91,4 @@ function ordinary(
       0.5,
     ),
   );
-}
-
-/** How many of the sorted values are smaller. */
-function firstFrom(sorted: readonly number[], value: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (sorted[middle]! < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -4,6 +4,7 @@ import { tally } from "./terminations.ts";
 
 type Derived =
   | "terminations"
+  | "untested"
   | "lost"
   | "lostByCause"
   | "lostByOutcome"
@@ -19,10 +20,12 @@ type Derived =
 /** The figures of a result that follow from its terminations and its lost requests, so that they can never contradict those. */
 export function summarise(facts: Omit<RemedyResult, Derived>, seed: number): RemedyResult {
   const { each, lostRequests } = facts;
+  const tested = each.filter((one) => one.untested === undefined);
   const pooled = lostRequests.filter((lost) => lost.mode === "pooled").length;
   return {
     ...facts,
     terminations: each.length,
+    untested: each.length - tested.length,
     lost: lostRequests.length,
     lostByCause: tally(lostRequests.map((lost) => lost.cause)),
     lostByOutcome: tally(lostRequests.map((lost) => lost.outcome)),
@@ -32,9 +35,9 @@ export function summarise(facts: Omit<RemedyResult, Derived>, seed: number): Rem
     killed: each.filter((one) => one.killed).length,
     hold: quantiles(each.map((one) => one.hold)),
     oracle: quantiles(each.flatMap((one) => one.oracle ?? [])),
-    weff: weff(each),
+    weff: weff(tested),
     lostPerTermination: perTermination(
-      each.map((one) => one.lost),
+      tested.map((one) => one.lost),
       seed,
     ),
   };

@@ -49,6 +49,7 @@ export function termination(
   { senders, recordsOf }: Attribution,
   causes: readonly Cause[],
   recording: { readonly countedFrom: number; readonly ended: number },
+  untested: string | undefined,
 ): TerminationResult {
   const { at: deletedAt, grace } = life.deleted!;
   const records = recordsOf.get(life) ?? [];
@@ -75,6 +76,8 @@ export function termination(
     lostByCause: tally(causes),
     killed: life.killed !== undefined,
     ...(code === undefined ? {} : { exitCode: code }),
+    // What was lost is evidence, whatever else is not known.
+    ...(untested === undefined || causes.length > 0 ? {} : { untested }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { account } from "../accounting/account.ts";
 import { quantiles } from "../accounting/statistics.ts";
-import { spell } from "../accounting/words.ts";
+import { count, spell } from "../accounting/words.ts";
 import type { RemedyResult } from "../model/results.ts";
 import type { Action } from "./actions/index.ts";
 import type { RolloutRun } from "./run.ts";
@@ -68,21 +68,21 @@ export function rolloutNotes({
 export function rolloutConclusion(result: RemedyResult, target: Target): string {
   const name = nameOf(target.reference);
   if (result.terminations === 0) return `No pod of ${name} was terminated: nothing is proved.`;
-  const pods = `${result.terminations} termination${result.terminations === 1 ? "" : "s"}`;
-  if (result.sent === 0)
-    return `${pods} of ${name} without any load: whether requests were lost is not known.`;
-  if (result.lost > 0) {
-    const weff =
-      result.weff > 0
-        ? ` (W_eff ${result.weff.toFixed(2)} s: lost requests per request rate through the pods)`
-        : "";
-    return `${name} lost ${result.lost} of ${result.sent} requests in ${pods}${weff}.`;
+  const { untested = 0, terminations, lost, sent, weff } = result;
+  const tested = terminations - untested;
+  if (tested === 0)
+    return `${count(untested, "termination")} of ${name} without load through ${untested === 1 ? "it" : "them"}: whether requests were lost is not known.`;
+  const rest = untested === 0 ? "" : ` Of ${count(untested, "more termination")} nothing is known.`;
+  const pods = count(tested, "termination");
+  if (lost > 0) {
+    const perRate =
+      weff > 0 ? ` (W_eff ${weff.toFixed(2)} s: lost requests per request rate through the pods)` : "";
+    return `${name} lost ${lost} of ${sent} requests in ${pods}${perRate}.${rest}`;
   }
   const bound = result.lostPerTermination.high;
-  return (
-    `${name} lost none of ${result.sent} requests in ${pods}` +
-    (bound < 1
+  const proof =
+    bound < 1
       ? `: with 95 % confidence fewer than ${(bound * 100).toFixed(0)} % of its terminations lose anything.`
-      : ", too few to promise much.")
-  );
+      : ", too few to promise much.";
+  return `${name} lost none of ${sent} requests in ${pods}${proof}${rest}`;
 }

@@ -34,6 +34,8 @@ export interface RemedyResult {
   /** Set when the remedy could not be run, with the reason; counts are then zero. */
   readonly skipped?: string;
   readonly terminations: number;
+  /** Terminations of which nothing is known, see `each[].untested`; absent in documents of releases that did not count them. */
+  readonly untested?: number;
   readonly sent: number;
   /** Scheduled and not sent (C10); not among `lost`. */
   readonly notSent: number;
@@ -60,9 +62,9 @@ export interface RemedyResult {
   readonly hold: Quantiles;
   /** When the last sender had converged, over the terminations where all of them did: the shortest hold that would have lost nothing. */
   readonly oracle: Quantiles;
-  /** Lost requests divided by the request rate through the terminated pods, seconds; 0 where that rate is not known. */
+  /** Lost requests divided by the request rate through the terminated pods that were tested, seconds; 0 where that rate is not known. */
   readonly weff: number;
-  /** 95 % interval of lost requests per termination: bootstrap over terminations, or [0, 3/n] by the rule of three. */
+  /** 95 % interval of lost requests per tested termination: bootstrap over terminations, or [0, 3/n] by the rule of three. */
   readonly lostPerTermination: { readonly mean: number; readonly low: number; readonly high: number };
   readonly duration: number;
   readonly each: readonly TerminationResult[];
@@ -101,6 +103,8 @@ export interface TerminationResult {
   readonly lostByCause: Readonly<Partial<Record<Cause, number>>>;
   readonly killed: boolean;
   readonly exitCode?: number;
+  /** Why nothing follows from it: no load went through it, or nobody saw its end. It is in no figure of losses. */
+  readonly untested?: string;
 }
 
 export interface LostRequest {

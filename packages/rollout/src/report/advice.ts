@@ -1,15 +1,15 @@
 import type { RemedyResult } from "../model/results.ts";
-import { percent, seconds, whole } from "./figures.ts";
+import { percent, seconds, testedOf, whole } from "./figures.ts";
 import { heldAgainstPods, lossless } from "./verdict.ts";
 
 /** Which remedy to take, and how much that is worth. */
 export function advice(remedies: readonly RemedyResult[]): string {
   const [best, next] = lossless(remedies);
   if (!best) {
-    const tested = remedies.some((one) => one.skipped === undefined && one.terminations > 0);
-    return tested
-      ? `No remedy lost nothing and stopped within its grace period.${lostAtTheStartOnly(remedies)}`
-      : "No pod was terminated: nothing is proved.";
+    if (remedies.every((one) => one.terminations === 0)) return "No pod was terminated: nothing is proved.";
+    return remedies.every((one) => testedOf(one) === 0)
+      ? "No termination had load through it: nothing is proved."
+      : `No remedy lost nothing and stopped within its grace period.${lostAtTheStartOnly(remedies)}`;
   }
   const bound = best.lostPerTermination.high;
   const proof =

@@ -12,6 +12,11 @@ export function seconds(milliseconds: number): string {
   return value < 0.095 ? value.toFixed(2) : value.toFixed(1);
 }
 
+/** Terminations with load through them: the only ones that prove anything. */
+export function testedOf({ terminations, untested = 0 }: RemedyResult): number {
+  return terminations - untested;
+}
+
 /** p50/p90/max or the like, in seconds; a dash where there is no value. */
 export function secondsOf(quantiles: Quantiles, ...which: ("p50" | "p90" | "max")[]): string {
   if (quantiles.count === 0) return "-";
@@ -26,13 +31,13 @@ export function lostOf(result: RemedyResult): string {
 
 /** Mean and interval: "49.6 [41.2, 58.1]"; where nothing was lost, the share of terminations that may: "0 (< 3.0%)". */
 export function perTerminationOf(result: RemedyResult): string {
-  const { terminations, lostPerTermination } = result;
-  const { mean, low, high } = lostPerTermination;
-  if (terminations === 0) return "-";
+  const { mean, low, high } = result.lostPerTermination;
+  const tested = testedOf(result);
+  if (tested === 0) return "-";
   // Three terminations or fewer bound nothing.
   if (mean === 0) return heldAgainstPods(result).lost > 0 ? "0" : high < 1 ? `0 (<${percent(high)})` : "0";
   // One termination has no spread to draw from.
-  return terminations === 1 ? short(mean) : `${short(mean)} [${short(low)}, ${short(high)}]`;
+  return tested === 1 ? short(mean) : `${short(mean)} [${short(low)}, ${short(high)}]`;
 }
 
 export function percent(share: number, space = ""): string {

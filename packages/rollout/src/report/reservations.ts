@@ -1,3 +1,4 @@
+import { tally } from "../accounting/terminations.ts";
 import type { RemedyResult } from "../model/results.ts";
 import { whole } from "./figures.ts";
 
@@ -7,6 +8,11 @@ export function reservations(remedies: readonly RemedyResult[]): string[] {
     const said: string[] = [];
     const cut = one.lostByCause.proxy ?? 0;
     if (one.skipped !== undefined) said.push(`${one.remedy} was skipped: ${one.skipped}`);
+    if (one.untested)
+      said.push(
+        `${one.remedy}: ${whole(one.untested)} of ${whole(one.terminations)} terminations ${one.untested === 1 ? "is" : "are"} untested ` +
+          `(${untestedBecause(one)}): nothing follows from ${one.untested === 1 ? "it" : "them"}.`,
+      );
     if (cut > 0)
       said.push(
         `${one.remedy}: ${whole(cut)} more were cut by senders themselves, which no pod can prevent.`,
@@ -18,6 +24,13 @@ export function reservations(remedies: readonly RemedyResult[]): string[] {
       );
     return said;
   });
+}
+
+function untestedBecause({ each }: RemedyResult): string {
+  const because = tally(each.flatMap(({ untested }) => untested ?? []));
+  return Object.entries(because)
+    .map(([reason, times = 0]) => (Object.keys(because).length === 1 ? reason : `${whole(times)}: ${reason}`))
+    .join("; ");
 }
 
 function reasons({ notSentBecause }: RemedyResult): string {

@@ -82,6 +82,7 @@ const termination = z.object({
   lostByCause: byCause,
   killed: z.boolean(),
   exitCode: z.exactOptional(z.int()),
+  untested: z.exactOptional(z.string()),
 });
 
 const lostRequest = z.object({
@@ -103,6 +104,7 @@ const remedy = z.object({
   description: z.string(),
   skipped: z.exactOptional(z.string()),
   terminations: count,
+  untested: z.exactOptional(count),
   sent: count,
   notSent: count,
   notSentBecause: z.record(z.string(), count),

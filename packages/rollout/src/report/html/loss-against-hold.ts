@@ -1,5 +1,5 @@
 import type { RemedyResult } from "../../model/results.ts";
-import { seconds, short } from "../figures.ts";
+import { seconds, short, testedOf } from "../figures.ts";
 import { verdictOf } from "../verdict.ts";
 import { element, label, title, widthOf } from "./markup.ts";
 import { linear, logWithZero, type Scale } from "./scale.ts";
@@ -10,7 +10,7 @@ const frame = { left: 64, right: 24, top: 20, bottom: 52 };
 
 /** A point per remedy: how long its pods were held, and what that still lost. Below and to the left is better. */
 export function lossAgainstHold(remedies: readonly RemedyResult[]): string {
-  const shown = remedies.filter((one) => one.terminations > 0);
+  const shown = remedies.filter((one) => testedOf(one) > 0);
   if (shown.length === 0) return "";
   const x = linear(
     [0, Math.max(1, ...shown.map((one) => one.hold.max), ...shown.map((one) => one.oracle.max)) * 1.03],
@@ -123,7 +123,7 @@ function point(result: RemedyResult, x: Scale, y: Scale): string {
     element("circle", { cx: x(hold.p50), cy: at, r: 6 }),
     title(
       `${result.remedy}: ${short(mean)} lost per termination${mean > 0 ? ` (95 %: ${short(low)} to ${short(high)})` : ""}, ` +
-        `hold ${seconds(hold.p50)} s (at most ${seconds(hold.max)} s), ${result.terminations} terminations`,
+        `hold ${seconds(hold.p50)} s (at most ${seconds(hold.max)} s), ${testedOf(result)} terminations`,
     ),
   );
 }

@@ -1,7 +1,7 @@
 import { podLives } from "../../accounting/pod-life.ts";
 import { senderHistories } from "../../accounting/sender-history.ts";
 import type { LostRequest, RemedyResult, TerminationResult } from "../../model/results.ts";
-import { seconds, whole } from "../figures.ts";
+import { seconds, testedOf, whole } from "../figures.ts";
 import { whyOf } from "../why.ts";
 import { element, escape } from "./markup.ts";
 import { terminationPicture, type Termination } from "./termination-picture.ts";
@@ -31,7 +31,8 @@ function causeList(result: RemedyResult): string {
     return element(
       "p",
       {},
-      `Nothing lost of ${whole(result.sent)} requests in ${whole(result.terminations)} terminations.`,
+      `Nothing lost of ${whole(result.sent)} requests in ${whole(testedOf(result))} terminations` +
+        (result.untested ? `; ${whole(result.untested)} more are untested.` : "."),
     );
   return element(
     "ol",
@@ -107,7 +108,7 @@ function terminationTable(each: readonly TerminationResult[]): string {
   const optional = (value: number | undefined): string => (value === undefined ? "-" : seconds(value));
   const rows = each.map((one) => [
     one.pod,
-    whole(one.lost),
+    one.untested === undefined ? whole(one.lost) : "untested",
     seconds(one.hold),
     optional(one.oracle),
     optional(one.lastArrival),
