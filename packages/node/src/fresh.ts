@@ -15,8 +15,10 @@ const leastPause = 50;
 const mostAsked = 250;
 
 /**
- * Connections that have not yet shown whether they carry traffic or only probes: their first request decides. A listener for
- * requests is in place only while there are such connections, so that where connections are pooled a request costs nothing.
+ * Connections that have not yet shown whether they carry traffic or only probes: their first request decides. Before the hold a
+ * listener for requests is in place only while there are such connections, so that where connections are pooled a request costs
+ * nothing. Without a listener of the application's there is none of ours: on a server of HTTP/2 the first one, whoever adds it, changes
+ * how streams are served.
  */
 export class FreshConnections {
   readonly #server: Server;
@@ -33,7 +35,7 @@ export class FreshConnections {
   #moreFrom = 0;
   #timer: NodeJS.Timeout | undefined;
   #reading: NodeJS.Immediate | undefined;
-  /** A listener of our own removed by somebody's removeAllListeners() is missed only by the next sweep. */
+  /** A listener of ours that somebody's removeAllListeners() took is missed until no connection is waited for. */
   #armed = false;
 
   constructor(server: Server, traffic: Traffic, isProbe: IsProbe, now: () => number) {
@@ -51,27 +53,25 @@ export class FreshConnections {
     const now = this.#now();
     if (++this.#asked === this.#mostAsked) this.#moreFrom = now;
     this.#waiting.set(socket, now);
-    if (!this.#armed) {
-      this.#armed = true;
-      this.#server.prependListener("request", this.#onRequest);
-    }
+    if (this.#mostAsked < Infinity) this.#arm();
     this.#timer ??= setTimeout(this.#sweep, patience).unref();
   }
 
   /** Closed before it sent a whole request: a port scan, a TCP probe or a change of mind, never an arrival. */
   closed(socket: Socket): void {
-    this.#waiting.delete(socket);
+    this.#forget(socket);
   }
 
-  /** From the hold on each is looked at. */
+  /** From the hold on each is looked at, and requests are told by `firstRequest()`. */
   askAll(): void {
     this.#tellMore(this.#now());
     this.#mostAsked = Infinity;
+    this.#disarm();
   }
 
   /** @returns true when this is the connection's first request, which is hereby accounted for. */
   firstRequest(socket: Socket, request: IncomingMessage): boolean {
-    if (!this.#waiting.delete(socket)) return false;
+    if (!this.#forget(socket)) return false;
     if (!this.#isProbe(request)) this.#arrival(socket);
     return true;
   }
@@ -86,8 +86,6 @@ export class FreshConnections {
 
   readonly #onRequest = (request: IncomingMessage): void => {
     this.firstRequest(request.socket, request);
-    // Many come and go in a stretch, and a listener that comes and goes with each would cost more than one that stays.
-    if (this.#asked >= this.#mostAsked && this.#waiting.size === 0) this.#disarm();
   };
 
   /** A timer that was late because the loop was blocked comes before the sockets are read: what they hold may be a probe's request. */
@@ -105,10 +103,9 @@ export class FreshConnections {
         this.#timer = setTimeout(this.#sweep, Math.max(left, leastPause)).unref();
         return;
       }
-      this.#waiting.delete(socket);
+      this.#forget(socket);
       if (!socket.destroyed) this.#arrival(socket);
     }
-    this.#disarm();
   };
 
   #arrival(socket: Socket): void {
@@ -128,6 +125,19 @@ export class FreshConnections {
     this.#asked = 0;
     this.#more = 0;
     this.#senders.length = 0;
+  }
+
+  /** @returns whether it was waited for. */
+  #forget(socket: Socket): boolean {
+    const waited = this.#waiting.delete(socket);
+    if (this.#waiting.size === 0) this.#disarm();
+    return waited;
+  }
+
+  #arm(): void {
+    if (this.#armed || this.#server.listenerCount("request") === 0) return;
+    this.#armed = true;
+    this.#server.prependListener("request", this.#onRequest);
   }
 
   #disarm(): void {

@@ -64,9 +64,17 @@ function watchFor(server: WatchedServer, context: WatchContext): ServerWatch {
   }
   const http2 = new Http2Watch(server, context);
   if (!isSecure) return http2;
-  // Over TLS the client chooses; without allowHTTP1 the second watch sees nothing.
-  const http = new HttpWatch(server as never, context);
-  return new CombinedWatch([http2, http, new Handshakes(server, context)]);
+  const handshakes = new Handshakes(server, context);
+  if (!allowsHttp1(server)) return new CombinedWatch([http2, handshakes]);
+  return new CombinedWatch([http2, new HttpWatch(server as never, context), handshakes]);
+}
+
+/**
+ * Whether clients over TLS that do not choose HTTP/2 are served HTTP/1.1, and not refused. Only then has the server the time-outs
+ * of HTTP/1.1. Where a later Node has them otherwise, such clients are served as ever and not asked to leave.
+ */
+function allowsHttp1(server: WatchedServer): boolean {
+  return "headersTimeout" in server;
 }
 
 export function isWatchable(server: unknown): server is WatchedServer {

@@ -1,15 +1,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { connect } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { Client, credentials, type ClientReadableStream, type ServiceError } from "@grpc/grpc-js";
+import { certificate } from "./certificate.ts";
 import { fixture, inPod, startScript, type Child } from "./child.ts";
 
 const register = fileURLToPath(new URL("../src/register.ts", import.meta.url));
 const env = { ...inPod, LAMEDUCK_FLOOR: "700ms", LAMEDUCK_CONVERGENCE: "100ms" };
 const raw = (value: Buffer): Buffer => value;
 
-function start(): Promise<Child> {
-  return startScript(["--import", register, fixture("grpc.mjs")], env);
+function start(more: Record<string, string> = {}): Promise<Child> {
+  return startScript(["--import", register, fixture("grpc.mjs")], { ...env, ...more });
+}
+
+/** As a scanner or the HTTPS health check of a load balancer connects: without ALPN, or with one that is not h2. */
+async function connectWithoutHttp2(port: number, ALPNProtocols?: string[]): Promise<void> {
+  const socket = connect({ port, host: "127.0.0.1", rejectUnauthorized: false, ALPNProtocols });
+  socket.on("error", () => {});
+  socket.on("secureConnect", () => socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n"));
+  await new Promise((resolve) => socket.resume().once("close", resolve));
 }
 
 function unary(client: Client, wait: number): Promise<string> {
@@ -49,4 +59,20 @@ test("gRPC: calls in flight finish, new ones are served during the hold, without
   assert.equal(child.event("closed")?.reason, "done");
   client.close();
   other.close();
+});
+
+test("gRPC over TLS: a connection that cannot HTTP/2 is refused as it would be without us, and calls go on", async () => {
+  await using child = await start({ TLS: "1" });
+  const client = new Client(`localhost:${child.port}`, credentials.createSsl(certificate().cert));
+  assert.equal(await unary(client, 0), "done");
+  for (const alpn of [undefined, ["http/1.1"], undefined]) {
+    await connectWithoutHttp2(child.port, alpn);
+    assert.equal(await unary(client, 0), "done");
+  }
+  child.kill();
+  await child.until("lame-duck");
+  await connectWithoutHttp2(child.port);
+  assert.equal(await unary(client, 0), "done");
+  assert.equal((await child.exited).code, 0);
+  client.close();
 });
