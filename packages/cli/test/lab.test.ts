@@ -21,7 +21,7 @@ const quick = [
   "--propagation",
   "exactly 1s..2s",
   "--grace",
-  "15",
+  "15s",
 ];
 
 test("the bundled sample: closing at SIGTERM loses requests and says why, the evidence loses none", async () => {

@@ -80,6 +80,10 @@ export function parseConfig(options: DrainOptions = {}): DrainConfig {
         name,
         `no such option; known are ${[...optionNames].join(", ")}`,
       );
+  // What the policy does not use is checked all the same: a mistake should not wait for the day on which the policy changes.
+  for (const name of ["delay", "window", "convergence"] as const)
+    if (options[name] !== undefined) parseDuration(options[name], name);
+  positive(options.lossBudget);
   const duration = (
     name: "floor" | "grace" | "prestop" | "window" | "convergence" | "requestQuiet",
   ): number => parseDuration(options[name] ?? drainDefaults[name], name);

@@ -1,17 +1,20 @@
 import { DrainError } from "./errors.ts";
 
-/** Milliseconds as a number, or a text such as "300ms", "5s", "1.5s", "2m", "1h". A bare number in text is milliseconds. */
+/**
+ * Milliseconds as a number, or a text such as "300ms", "5s", "1.5s", "2m", "1h". A text needs its unit, as Kubernetes counts in seconds
+ * and programs in milliseconds; only "0" needs none.
+ */
 export type Duration = number | string;
 
 const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
-const form = /^(\d+(?:\.\d+)?|\.\d+)\s*(ms|s|m|h)?$/;
+const form = /^(-?(?:\d+(?:\.\d+)?|\.\d+))\s*(ms|s|m|h)?$/;
 
 /** Longest duration accepted, 30 days: beyond it a value is a typing mistake and arithmetic loses precision. */
 export const longestDuration = 30 * 24 * units.h;
 
 /** @returns milliseconds. @throws {DrainError} LAMEDUCK_BAD_DURATION. */
 export function parseDuration(value: unknown, option: string): number {
-  const milliseconds = typeof value === "string" ? fromText(value.trim()) : value;
+  const milliseconds = typeof value === "string" ? fromText(value.trim(), option) : value;
   if (typeof milliseconds !== "number" || !Number.isFinite(milliseconds))
     throw new DrainError("LAMEDUCK_BAD_DURATION", option, `${show(value)} is not a duration`);
   if (milliseconds < 0) throw new DrainError("LAMEDUCK_BAD_DURATION", option, `${show(value)} is negative`);
@@ -27,10 +30,17 @@ export function formatDuration(milliseconds: number): string {
     : `${+(milliseconds / 1_000).toFixed(3)}s`;
 }
 
-function fromText(text: string): number | undefined {
-  const match = form.exec(text);
-  if (!match) return undefined;
-  return Number(match[1]) * units[(match[2] ?? "ms") as keyof typeof units];
+function fromText(text: string, option: string): number | undefined {
+  const [, digits, unit = ""] = form.exec(text) ?? [];
+  if (digits === undefined) return undefined;
+  const value = Number(digits);
+  if (unit === "" && value > 0)
+    throw new DrainError(
+      "LAMEDUCK_BAD_DURATION",
+      option,
+      `"${text}" has no unit: write "${text}s" for ${text} seconds or "${text}ms" for ${text} milliseconds`,
+    );
+  return value * units[(unit || "ms") as keyof typeof units];
 }
 
 function show(value: unknown): string {

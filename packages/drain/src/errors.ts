@@ -1,6 +1,6 @@
 /** Every way a drain configuration can be wrong. The same codes stand in docs/errors.md. */
 export const drainErrors = {
-  LAMEDUCK_BAD_DURATION: 'write a duration as "300ms", "5s", "2m" or a number of milliseconds',
+  LAMEDUCK_BAD_DURATION: 'write a duration with its unit, such as "300ms", "5s", "2m" or "1h"',
   LAMEDUCK_BAD_NUMBER: "give a finite number in the range named",
   LAMEDUCK_UNKNOWN_OPTION: "remove it, or correct its spelling",
   LAMEDUCK_UNKNOWN_POLICY: "choose fixed, until-deadline, quiet, adaptive or acknowledged",

@@ -16,6 +16,14 @@ const mistakes: [title: string, options: unknown, code: string, option: string][
   ["infinite duration", { grace: Infinity }, "LAMEDUCK_BAD_DURATION", "grace"],
   ["NaN", { reserve: NaN }, "LAMEDUCK_BAD_DURATION", "reserve"],
   ["a year", { grace: "9000h" }, "LAMEDUCK_BAD_DURATION", "grace"],
+  ["a window that the policy does not use", { window: "5" }, "LAMEDUCK_BAD_DURATION", "window"],
+  ["a delay that the policy does not use", { delay: "soon" }, "LAMEDUCK_BAD_DURATION", "delay"],
+  [
+    "a loss budget that the policy does not use",
+    { policy: "quiet", lossBudget: -1 },
+    "LAMEDUCK_BAD_NUMBER",
+    "lossBudget",
+  ],
   ["unknown policy", { policy: "magic" }, "LAMEDUCK_UNKNOWN_POLICY", "policy"],
   ["unknown option", { flor: "5s" }, "LAMEDUCK_UNKNOWN_OPTION", "flor"],
   ["fixed without delay", { policy: "fixed" }, "LAMEDUCK_MISSING_OPTION", "delay"],
@@ -80,6 +88,27 @@ test("time in preStop counts towards the floor and against the cap", () => {
   assert.equal(config.cap, 21_000);
 });
 
+test("a number without a unit is an error in texts, which names both spellings", () => {
+  for (const [text, problem] of [
+    ["20", '"20" has no unit: write "20s" for 20 seconds or "20ms" for 20 milliseconds'],
+    [" 1.5 ", '"1.5" has no unit: write "1.5s" for 1.5 seconds or "1.5ms" for 1.5 milliseconds'],
+    ["-20", '"-20" is negative'],
+    ["-20s", '"-20s" is negative'],
+    ["", '"" is not a duration'],
+    ["20sec", '"20sec" is not a duration'],
+    ["1s500ms", '"1s500ms" is not a duration'],
+    [
+      "9999999",
+      '"9999999" has no unit: write "9999999s" for 9999999 seconds or "9999999ms" for 9999999 milliseconds',
+    ],
+  ] as const)
+    assert.throws(() => parseDuration(text, "--grace"), {
+      code: "LAMEDUCK_BAD_DURATION",
+      message: `--grace: ${problem}`,
+    });
+  assert.equal(parseDuration(20, "grace"), 20, "numbers in code are milliseconds");
+});
+
 test("durations are read and written", () => {
   for (const [text, value] of [
     ["300ms", 300],
@@ -87,7 +116,8 @@ test("durations are read and written", () => {
     ["1.5s", 1_500],
     ["2m", 120_000],
     ["1h", 3_600_000],
-    ["250", 250],
+    ["0", 0],
+    ["0.0", 0],
     [" 7s ", 7_000],
   ] as const)
     assert.equal(parseDuration(text, "test"), value);

@@ -1,4 +1,4 @@
-import { DrainError, parseDuration, type DrainOptions, type Policy } from "@lameduck/drain";
+import { DrainError, type DrainOptions, type Policy } from "@lameduck/drain";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -30,10 +30,7 @@ export function optionsFromEnvironment(environment: Environment): DrainOptions {
         options.policy = value as Policy["kind"];
         break;
       case "LAMEDUCK_LOSS_BUDGET":
-        options.lossBudget = Number(value);
-        break;
-      case "LAMEDUCK_GRACE_PERIOD":
-        options.grace = gracePeriod(value);
+        options.lossBudget = numberFrom(value, name);
         break;
       default:
         options[variables[name]] = value;
@@ -42,15 +39,10 @@ export function optionsFromEnvironment(environment: Environment): DrainOptions {
   return options;
 }
 
-/** Kubernetes writes terminationGracePeriodSeconds as a bare number; read as 30 ms, "30" would end every termination at once. */
-function gracePeriod(value: string): string {
-  if (/^\d+(\.\d+)?$/.test(value) && parseDuration(value, "LAMEDUCK_GRACE_PERIOD") < 1_000)
-    throw new DrainError(
-      "LAMEDUCK_BAD_DURATION",
-      "LAMEDUCK_GRACE_PERIOD",
-      `"${value}" would be milliseconds; for seconds write "${value}s"`,
-    );
-  return value;
+function numberFrom(value: string, name: Variable): number {
+  const number = Number(value);
+  if (Number.isFinite(number)) return number;
+  throw new DrainError("LAMEDUCK_BAD_NUMBER", name, `${JSON.stringify(value)} is not a number`);
 }
 
 /** The variable through which an option was said, so that a mistake is reported where it was made. */

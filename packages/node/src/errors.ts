@@ -16,7 +16,7 @@ export class LameduckError extends Error {
   readonly remedy: string;
 
   constructor(code: LameduckErrorCode, option: string, problem: string) {
-    super(`${option}: ${problem} (${nodeErrors[code]})`);
+    super(`${option}: ${problem}`);
     this.name = "LameduckError";
     this.code = code;
     this.option = option;

@@ -18,6 +18,7 @@ import { signalGate, type SignalMember } from "./signals.ts";
 import { OtherHandlers } from "./other-handlers.ts";
 import { traceTermination } from "./tracing.ts";
 import type { ServerWatch } from "./traffic.ts";
+import { isNews } from "./warnings.ts";
 
 /** What can be seen from outside at any time. */
 export interface State {
@@ -75,7 +76,7 @@ export class Lameduck {
     for (const server of servers) this.add(server as WatchedServer);
     traceTermination(this);
     // Who only may find servers later leaves signals alone until then: the process may be none of our business.
-    if (manner === "named") this.#listenToSignals();
+    if (manner === "named") this.#engage();
   }
 
   get phase(): Phase {
@@ -118,14 +119,14 @@ export class Lameduck {
     const watch = watchServer(server, context, giveUp);
     this.#watches.add(watch);
     if (this.#phase === "lame-duck") watch.hold();
-    if (this.#manner === "found") this.#listenToSignals();
+    if (this.#manner === "found") this.#engage();
     return this;
   }
 
   /** Workers of node:cluster: SIGTERM is passed on to them, and they are waited for. Call it in the primary. */
   addWorkers(): this {
     passOnToWorkers(this);
-    this.#listenToSignals();
+    this.#engage();
     return this;
   }
 
@@ -135,7 +136,10 @@ export class Lameduck {
     return this;
   }
 
-  #listenToSignals(): void {
+  /** There is something to stop: from here on the process is our business. */
+  #engage(): void {
+    for (const warning of this.#settings.warnings)
+      if (isNews(warning)) this.#announcer.notice("settings", warning);
     if (!this.#settings.signals) return;
     signalGate().join(this.#member);
     this.#pulse.start();

@@ -11,6 +11,7 @@ import { isInKubernetes, optionsFromEnvironment, variableOf, type Environment } 
 import { LameduckError } from "./errors.ts";
 import { parseHealth, type FailingHealth, type Health } from "./health.ts";
 import type { Logger } from "./log.ts";
+import { misspeltVariables } from "./misspelt.ts";
 import { parseProbes, type IsProbe, type ProbeOptions } from "./probes.ts";
 import { parseStreams, type IsStream, type StreamOptions } from "./streams.ts";
 
@@ -50,6 +51,8 @@ export interface Settings {
   readonly exit: boolean;
   readonly signals: boolean;
   readonly otherHandlers: "hold" | "leave";
+  /** What is no mistake for certain, and is told once. */
+  readonly warnings: readonly string[];
 }
 
 const ownOptions = [
@@ -88,6 +91,7 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     exit: boolean(options.exit, "exit"),
     signals: boolean(options.signals, "signals"),
     otherHandlers: parseOtherHandlers(options.otherHandlers),
+    warnings: misspeltVariables(environment),
   });
 }
 

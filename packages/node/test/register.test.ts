@@ -96,6 +96,17 @@ test("the primary of a cluster passes the signal on and waits for its workers", 
   assert.equal(closed.length, 3);
 });
 
+test("a misspelt variable is one line, a foreign one none, and the server starts", async () => {
+  const environment = { LAMEDUCK_GRACE_PERIDO: "20", LAMEDUCK_PORT: "tcp://10.96.0.7:80" };
+  await using child = await startScript(["--import", register, fixture("plain.cjs")], environment);
+  await child.until(() => child.port > 0);
+  await ask(child.port);
+  child.kill();
+  assert.equal((await child.exited).code, 0);
+  const notices = child.events.flatMap((event) => (event.lameduck === "notice" ? [event.message] : []));
+  assert.deepEqual(notices, ["LAMEDUCK_GRACE_PERIDO is unknown; did you mean LAMEDUCK_GRACE_PERIOD?"]);
+});
+
 test("a mistake in the environment is one line and exit 2", async () => {
   const child = await startScript(["--import", register, fixture("plain.cjs")], { LAMEDUCK_FLOOR: "soon" });
   assert.equal((await child.exited).code, 2);

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { DrainError } from "@lameduck/drain";
 import { variables } from "../src/environment.ts";
 import { LameduckError, nodeErrors } from "../src/errors.ts";
+import { misspeltVariables } from "../src/misspelt.ts";
 import { parseSettings, type LameduckOptions } from "../src/settings.ts";
 
 const pod = { KUBERNETES_SERVICE_HOST: "198.18.0.1" };
@@ -85,13 +86,6 @@ const mistakes: [
     "LAMEDUCK_BAD_DURATION",
     "LAMEDUCK_FLOOR",
   ],
-  [
-    "a grace period in bare seconds",
-    {},
-    { LAMEDUCK_GRACE_PERIOD: "30" },
-    "LAMEDUCK_BAD_DURATION",
-    "LAMEDUCK_GRACE_PERIOD",
-  ],
   ["an unknown policy", {}, { LAMEDUCK_POLICY: "hope" }, "LAMEDUCK_UNKNOWN_POLICY", "LAMEDUCK_POLICY"],
   [
     "a loss budget that is no number",
@@ -140,6 +134,73 @@ for (const [title, options, environment, code, place] of mistakes)
       return true;
     });
   });
+
+for (const [name, option] of Object.entries(variables))
+  if (option !== "policy" && option !== "lossBudget")
+    test(`${name} without a unit is an error that names both spellings`, () => {
+      for (const policy of ["fixed", "until-deadline", "quiet", "adaptive"])
+        assert.throws(() => settings({}, { LAMEDUCK_POLICY: policy, LAMEDUCK_DELAY: "1s", [name]: "20" }), {
+          code: "LAMEDUCK_BAD_DURATION",
+          message: `${name}: "20" has no unit: write "20s" for 20 seconds or "20ms" for 20 milliseconds`,
+        });
+    });
+
+test("a text without a unit is an error in code, too; a number there is milliseconds", () => {
+  const problem = '"20" has no unit: write "20s" for 20 seconds or "20ms" for 20 milliseconds';
+  const wrong = (option: string): object => ({
+    code: "LAMEDUCK_BAD_DURATION",
+    message: `${option}: ${problem}`,
+  });
+  assert.throws(() => settings({ floor: "20" }), wrong("floor"));
+  assert.throws(() => settings({ ramp: "20" }), wrong("ramp"));
+  assert.throws(() => settings({ lbHealth: { path: "/", wait: "20" } }), wrong("lbHealth.wait"));
+  assert.equal(settings({ floor: 20 }).drain.floor, 20);
+});
+
+test("a misspelt variable is one warning that names the near one", () => {
+  const warnings = (environment: Record<string, string>): readonly string[] =>
+    settings({}, environment).warnings;
+  assert.deepEqual(warnings({ LAMEDUCK_GRACE_PERIDO: "30s" }), [
+    "LAMEDUCK_GRACE_PERIDO is unknown; did you mean LAMEDUCK_GRACE_PERIOD?",
+  ]);
+  for (const [name, meant] of [
+    ["LAMEDUCK_FLOR", "LAMEDUCK_FLOOR"],
+    ["LAMEDUCK_CAPS", "LAMEDUCK_CAP"],
+    ["LAMEDUCK_PRE_STOP", "LAMEDUCK_PRESTOP"],
+    ["LAMEDUCK_LOSSBUDGET", "LAMEDUCK_LOSS_BUDGET"],
+    ["LAMEDUCK_GRACE-PERIOD", "LAMEDUCK_GRACE_PERIOD"],
+  ] as const)
+    assert.deepEqual(warnings({ [name]: "1s" }), [`${name} is unknown; did you mean ${meant}?`]);
+  assert.deepEqual(warnings({ LAMEDUCK_FLOR: "" }), [], "empty counts as unset");
+  assert.deepEqual(warnings({ LAMEDUCK_WATERMARKS: "on", LAMEDUCK_PEERS: "3" }), [], "a newer injector's");
+});
+
+test("what Kubernetes sets for Services named lameduck is survived silently", () => {
+  for (const service of ["LAMEDUCK", "LAMEDUCK_CAP", "LAMEDUCK_FLOOR", "LAMEDUCK_WINDOW_2"]) {
+    const environment = {
+      ...pod,
+      [`${service}_SERVICE_HOST`]: "10.96.0.7",
+      [`${service}_SERVICE_PORT`]: "80",
+      [`${service}_SERVICE_PORT_HTTP`]: "80",
+      [`${service}_PORT`]: "tcp://10.96.0.7:80",
+      [`${service}_PORT_80_TCP`]: "tcp://10.96.0.7:80",
+      [`${service}_PORT_80_TCP_PROTO`]: "tcp",
+      [`${service}_PORT_80_TCP_PORT`]: "80",
+      [`${service}_PORT_80_TCP_ADDR`]: "10.96.0.7",
+    };
+    const { drain, deadline, warnings } = settings({}, environment);
+    assert.deepEqual([drain, deadline, warnings], [settings({}, pod).drain, 30_000, []], service);
+  }
+});
+
+test("no variable of the init is taken for a misspelt one", () => {
+  const flags = readFileSync(new URL("../../init/src/cli/flags.c", import.meta.url), "utf8");
+  const names = [...flags.matchAll(/^\t\{ "([a-z-]+)",/gm)].map(
+    ([, flag]) => `LAMEDUCK_${flag!.replaceAll("-", "_").toUpperCase()}`,
+  );
+  assert.ok(names.length > 20 && names.includes("LAMEDUCK_PORT"));
+  assert.deepEqual(misspeltVariables(Object.fromEntries(names.map((name) => [name, "1"]))), []);
+});
 
 test("the page lists every code with its remedy, and every variable", () => {
   const page = readFileSync(new URL("../../../docs/node.md", import.meta.url), "utf8");

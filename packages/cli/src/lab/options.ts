@@ -30,7 +30,7 @@ export interface LabOptions {
   readonly propagation: string;
   readonly port?: number;
   readonly readyPath?: string;
-  readonly grace?: number;
+  readonly grace?: string;
   readonly warmUp: string;
   readonly seed: number;
   readonly network: "auto" | "namespaces" | "loopback";
@@ -71,9 +71,8 @@ export function addLabOptions(command: Command): Command {
     .option("--port <n>", "where the command listens, told to it as PORT (default 8080)", whole(1, 65_535))
     .option("--ready-path <path>", "path of the readiness probe (default: the port accepts connections)")
     .option(
-      "--grace <seconds>",
-      "terminationGracePeriodSeconds (default: the manifest's, else 30)",
-      whole(1, 3_600),
+      "--grace <duration>",
+      "terminationGracePeriodSeconds, such as 30s (default: the manifest's, else 30s)",
     )
     .option("--warm-up <duration>", "load that is not counted, before the first rollout", "3s")
     .option("--seed <n>", "the same seed gives the same load and the same delays", whole(0, 2 ** 32 - 1), 1)

@@ -78,8 +78,23 @@ function adjusted(workload: Workload, { replicas, grace }: LabOptions): Workload
     ...workload,
     replicas: replicas ?? workload.replicas,
     progressDeadlineSeconds: Math.min(workload.progressDeadlineSeconds, longestWait),
-    template: { ...workload.template, graceSeconds: grace ?? workload.template.graceSeconds },
+    template: {
+      ...workload.template,
+      graceSeconds: grace === undefined ? workload.template.graceSeconds : wholeSeconds(grace, "--grace"),
+    },
   };
+}
+
+/** Kubernetes knows grace periods in whole seconds only. */
+function wholeSeconds(text: string, option: string): number {
+  const seconds = parseDuration(text, option) / 1_000;
+  if (!Number.isInteger(seconds) || seconds < 1 || seconds > 3_600)
+    throw new CliError(
+      "LAMEDUCK_BAD_OPTION",
+      option,
+      `"${text}" is not a whole number of seconds from 1s to 3600s`,
+    );
+  return seconds;
 }
 
 function appOf({ template }: Workload, sample: boolean): App {

@@ -1,3 +1,4 @@
+import { parseDuration } from "@lameduck/drain";
 import { SimulatorError } from "../errors.ts";
 import type { ScenarioFile } from "./schema.ts";
 
@@ -20,7 +21,7 @@ export interface ScenarioFlags {
   readonly maxSurge?: string | undefined;
 }
 
-/** @throws {SimulatorError} naming the flag. */
+/** @throws {SimulatorError | DrainError} naming the flag. */
 export function withFlags(file: ScenarioFile, flags: ScenarioFlags): ScenarioFile {
   const { traffic = {}, pod = {}, rollout = {} } = file;
   const { perPod, total, ...restOfTraffic } = traffic;
@@ -35,13 +36,14 @@ export function withFlags(file: ScenarioFile, flags: ScenarioFlags): ScenarioFil
       ...given({ clients: flags.clients, snat: flags.snat }),
       ...(flags.arrivals === undefined ? {} : { arrivals: arrivalsOf(flags.arrivals) }),
     },
-    pod: { ...pod, ...given({ grace: flags.grace, prestop: flags.prestop }) },
-    rollout: {
-      ...rollout,
-      ...(flags.maxSurge === undefined
-        ? {}
-        : { maxSurge: flags.maxSurge.endsWith("%") ? flags.maxSurge : Number(flags.maxSurge) }),
+    pod: {
+      ...pod,
+      ...given({
+        grace: durationOf(flags.grace, "--grace"),
+        prestop: durationOf(flags.prestop, "--prestop"),
+      }),
     },
+    rollout: { ...rollout, ...given({ maxSurge: surgeOf(flags.maxSurge) }) },
   };
 }
 
@@ -49,6 +51,20 @@ type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
 function given<T extends object>(values: T): Defined<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
+
+function durationOf(text: string | undefined, flag: string): number | undefined {
+  return text === undefined ? undefined : parseDuration(text, flag);
+}
+
+function surgeOf(text: string | undefined): number | string | undefined {
+  if (text === undefined || /^\d{1,3}%$/.test(text)) return text;
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw new SimulatorError(
+    "LAMEDUCK_SCENARIO_INVALID",
+    "--max-surge",
+    `${JSON.stringify(text)} is neither a number of pods nor a share such as "25%"`,
+  );
 }
 
 function sendersOf(text: string): NonNullable<ScenarioFile["senders"]> {
