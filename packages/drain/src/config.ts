@@ -80,10 +80,6 @@ export function parseConfig(options: DrainOptions = {}): DrainConfig {
         name,
         `no such option; known are ${[...optionNames].join(", ")}`,
       );
-  // What the policy does not use is checked all the same: a mistake should not wait for the day on which the policy changes.
-  for (const name of ["delay", "window", "convergence"] as const)
-    if (options[name] !== undefined) parseDuration(options[name], name);
-  positive(options.lossBudget);
   const duration = (
     name: "floor" | "grace" | "prestop" | "window" | "convergence" | "requestQuiet",
   ): number => parseDuration(options[name] ?? drainDefaults[name], name);
@@ -130,29 +126,33 @@ export function parseConfig(options: DrainOptions = {}): DrainConfig {
 
 function parsePolicy(options: DrainOptions, duration: (name: "window" | "convergence") => number): Policy {
   const kind = options.policy ?? drainDefaults.policy;
+  if (!policyKinds.includes(kind))
+    throw new DrainError(
+      "LAMEDUCK_UNKNOWN_POLICY",
+      "policy",
+      `${JSON.stringify(kind)} is not one of ${policyKinds.join(", ")}`,
+    );
+  // Settings of other policies are checked as well: a mistake should not wait for the day on which the policy changes.
+  const delay = options.delay === undefined ? undefined : parseDuration(options.delay, "delay");
+  const window = duration("window");
+  const convergence = duration("convergence");
+  if (convergence === 0) throw new DrainError("LAMEDUCK_BAD_DURATION", "convergence", "must be above 0");
+  const lossBudget = positive(options.lossBudget);
   switch (kind) {
     case "fixed":
-      if (options.delay === undefined)
+      if (delay === undefined)
         throw new DrainError("LAMEDUCK_MISSING_OPTION", "delay", "the policy fixed needs a delay");
-      return Object.freeze({ kind, delay: parseDuration(options.delay, "delay") });
+      return Object.freeze({ kind, delay });
     case "until-deadline":
       return Object.freeze({ kind });
     case "quiet":
-      return Object.freeze({ kind, window: duration("window") });
+      return Object.freeze({ kind, window });
     case "adaptive": {
-      const convergence = duration("convergence");
-      if (convergence === 0) throw new DrainError("LAMEDUCK_BAD_DURATION", "convergence", "must be above 0");
       const learnt = options.learnt === undefined ? {} : { prior: Object.freeze(priorOf(options.learnt)) };
-      return Object.freeze({ kind, lossBudget: positive(options.lossBudget), convergence, ...learnt });
+      return Object.freeze({ kind, lossBudget, convergence, ...learnt });
     }
     case "acknowledged":
       return Object.freeze(parseAcknowledged(options));
-    default:
-      throw new DrainError(
-        "LAMEDUCK_UNKNOWN_POLICY",
-        "policy",
-        `${JSON.stringify(kind)} is not one of ${policyKinds.join(", ")}`,
-      );
   }
 }
 

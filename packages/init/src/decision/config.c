@@ -93,36 +93,26 @@ static bool parse_policy(const struct drain_options *options, struct drain_confi
 		return false;
 	}
 	config->policy = (enum policy_kind)kind;
-	switch (config->policy) {
-	case POLICY_FIXED:
-		if (!options->delay) {
-			error_set(error, ERROR_MISSING_OPTION, "delay", "the policy fixed needs a delay");
-			return false;
-		}
-		return duration(options->delay, 0, "delay", &config->delay, error);
-	case POLICY_UNTIL_DEADLINE:
-		return true;
-	case POLICY_QUIET:
-		return duration(options->window, default_window, "window", &config->window, error);
-	case POLICY_ADAPTIVE:
-		if (!duration(options->convergence, default_convergence, "convergence", &config->convergence, error))
-			return false;
-		if (config->convergence == 0) {
-			error_set(error, ERROR_BAD_DURATION, "convergence", "must be above 0");
-			return false;
-		}
-		if (!number(options->loss_budget, default_loss_budget, "lossBudget", &config->loss_budget, error))
-			return false;
-		if (config->loss_budget <= 0) {
-			error_set(error, ERROR_BAD_NUMBER, "lossBudget", "%g is not a number above 0",
-				  config->loss_budget);
-			return false;
-		}
-		return true;
-	case POLICY_ACKNOWLEDGED:
-		return parse_acknowledged(options, config, error);
+	/* Settings of other policies are checked as well: a mistake should not wait for the day on which the policy changes. */
+	if (!duration(options->delay, 0, "delay", &config->delay, error) ||
+	    !duration(options->window, default_window, "window", &config->window, error) ||
+	    !duration(options->convergence, default_convergence, "convergence", &config->convergence, error))
+		return false;
+	if (config->convergence == 0) {
+		error_set(error, ERROR_BAD_DURATION, "convergence", "must be above 0");
+		return false;
 	}
-	return false;
+	if (!number(options->loss_budget, default_loss_budget, "lossBudget", &config->loss_budget, error))
+		return false;
+	if (config->loss_budget <= 0) {
+		error_set(error, ERROR_BAD_NUMBER, "lossBudget", "%g is not a number above 0", config->loss_budget);
+		return false;
+	}
+	if (config->policy == POLICY_FIXED && !options->delay) {
+		error_set(error, ERROR_MISSING_OPTION, "delay", "the policy fixed needs a delay");
+		return false;
+	}
+	return config->policy != POLICY_ACKNOWLEDGED || parse_acknowledged(options, config, error);
 }
 
 bool parse_config(const struct drain_options *options, struct drain_config *config, struct error *error)
