@@ -56,12 +56,16 @@ export function exitCodeOfSignal(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
 }
 
+/** A remedy may lose something, which is known, and have terminations of which nothing is. */
+function isUntested(result: RemedyResult): boolean {
+  return ["untested", "skipped"].includes(verdictOf(result)) || (result.untested ?? 0) > 0;
+}
+
 /** What the results of a run that came to its end say. A remedy that could not be run was not tested. */
 export function exitCodeOfResults(
   results: readonly RemedyResult[],
   { allowLoss = false }: { readonly allowLoss?: boolean | undefined },
 ): number {
   if (!allowLoss && results.some((result) => heldAgainstPods(result).lost > 0)) return exitCodes.losses;
-  const untested = results.some((result) => ["untested", "skipped"].includes(verdictOf(result)));
-  return untested ? exitCodes.untested : exitCodes.clean;
+  return results.some(isUntested) ? exitCodes.untested : exitCodes.clean;
 }

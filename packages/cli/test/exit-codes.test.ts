@@ -25,6 +25,7 @@ const cases: [title: string, results: RemedyResult[], allowLoss: boolean, code: 
   ["one that could not be run", [clean, nothing], false, 5],
   ["no load", [{ ...clean, sent: 0 }], false, 5],
   ["no termination", [{ ...clean, terminations: 0 }], true, 5],
+  ["lost, which is allowed, and a termination untested", [{ ...loses, untested: 1 }], true, 5],
   ["lost and untested", [loses, nothing], false, 1],
 ];
 

@@ -92,6 +92,33 @@ test("a server that speaks HTTP/2 is loaded over HTTP/2: bare it loses streams, 
   assert.equal(adaptive?.lost, 0, JSON.stringify(adaptive?.lostRequests.slice(0, 5)));
 });
 
+test("a server that calls lameduck() itself waits under `nothing` as in a cluster, and its row says so", async () => {
+  const own = join(folder, "own.mjs");
+  const library = import.meta.resolve("@lameduck/node");
+  writeFileSync(
+    own,
+    `import { createServer } from "node:http";\nimport { lameduck } from ${JSON.stringify(library)};\n` +
+      'const server = createServer((q, r) => r.end("mine"));\nlameduck(server);\n' +
+      "server.listen(Number(process.env.PORT), process.env.HOST);\n",
+  );
+  const json = join(folder, "own.json");
+  const args = ["lab", "--remedies", "nothing", "--env", "LAMEDUCK_GRACE_PERIOD=15s", ...quick];
+  const { code, out, err } = await run([...args, "--json", json, "--", "node", own]);
+  assert.equal(code, 0, err + out);
+  const [nothing] = parseResults(readFileSync(json, "utf8"), json).remedies;
+  assert.equal(nothing?.lost, 0, JSON.stringify(nothing?.lostRequests.slice(0, 5)));
+  assert.equal(nothing?.ownLameduck, true);
+  assert.match(out, /^nothing \(own lameduck\) .* no loss$/m);
+});
+
+test("terminations that no load went through are untested, whatever is allowed", async () => {
+  const args = ["lab", "--remedies", "nothing", ...quick, "--rps", "0.1", "--allow-loss"];
+  const { code, out, err } = await run(args);
+  assert.equal(code, 5, err + out);
+  assert.doesNotMatch(out, /no loss/);
+  assert.match(out, /2 terminations are untested/);
+});
+
 test("SIGTERM ends it with 143", async () => {
   const lab = start(["lab", "--remedies", "nothing", ...quick]);
   await lab.said(/starting/);

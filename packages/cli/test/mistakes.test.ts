@@ -63,6 +63,7 @@ const mistakes: Mistake[] = [
     ["lab", "--protocol", "ws", "--slow-path", "/slow", "--", "node", "server.js"],
     /slowShare: WebSocket.*\[LAMEDUCK_BAD_LOAD\]/,
   ],
+  ["variable without a value", ["lab", "--env", "PORT"], /--env.*NAME=VALUE/],
   ["unknown propagation", ["lab", "--propagation", "telepathy"], /\[LAMEDUCK_UNKNOWN_PROPAGATION\]/],
   ...(
     [

@@ -158,6 +158,41 @@ if (network) {
       },
     );
 
+    test(
+      "a pod knows that it is one: services, its own name and fields; where the API server should be nobody listens",
+      limit,
+      async (context) => {
+        const tells = `
+          const { createServer } = require("node:http");
+          const { connect } = require("node:net");
+          createServer((request, response) => {
+            const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
+            connect({ host, port }).on("error", ({ code }) => response.end(JSON.stringify({ code, env: process.env })));
+          }).listen(Number(process.env.PORT), process.env.HOST);`;
+        const command = [process.execPath, "-e", tells, "$(KUBERNETES_PORT)"];
+        const observed = observe(context, network, workload(command), {
+          env: { ...process.env, KUBERNETES_SERVICE_HOST: "192.0.2.1", OWN: "image's" },
+          adjustments: { env: { ADDED: "by the remedy" }, overrides: { ADDED: "by the user", OWN: "" } },
+        });
+        await observed.stage.ready();
+        const { address, port } = observed.endpoints.get("web-1") ?? { address: "", port: 0 };
+        const said = (await (await fetch(`http://${address}:${port}/`)).json()) as {
+          code: string;
+          env: Record<string, string>;
+        };
+        assert.equal(said.code, "ECONNREFUSED");
+        const { env } = said;
+        const api = `tcp://${env["KUBERNETES_SERVICE_HOST"]}:${env["KUBERNETES_SERVICE_PORT"]}`;
+        assert.equal(env["KUBERNETES_PORT"], api);
+        assert.notEqual(env["KUBERNETES_SERVICE_HOST"], "192.0.2.1", "a real cluster's is out of reach");
+        assert.deepEqual(
+          [env["HOSTNAME"], env["POD_NAME"], env["POD_NAMESPACE"], env["POD_IP"]],
+          ["web-1", "web-1", "default", address],
+        );
+        assert.deepEqual([env["ADDED"], env["OWN"]], ["by the user", ""]);
+      },
+    );
+
     test("senders have addresses of their own, the same for the same name", limit, async () => {
       const [one, again, two] = await Promise.all(
         ["one", "one", "two"].map((name) => network.senderAddress(name)),

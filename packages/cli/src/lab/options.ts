@@ -1,4 +1,4 @@
-import { Option, type Command } from "commander";
+import { InvalidArgumentError, Option, type Command } from "commander";
 import {
   loadProtocols,
   presets,
@@ -31,6 +31,7 @@ export interface LabOptions {
   readonly port?: number;
   readonly readyPath?: string;
   readonly grace?: string;
+  readonly env?: Readonly<Record<string, string>>;
   readonly warmUp: string;
   readonly seed: number;
   readonly network: "auto" | "namespaces" | "loopback";
@@ -74,6 +75,7 @@ export function addLabOptions(command: Command): Command {
       "--grace <duration>",
       "terminationGracePeriodSeconds, such as 30s (default: the manifest's, else 30s)",
     )
+    .option("--env <NAME=VALUE>", "set it in every container, over everything else; several times", variables)
     .option("--warm-up <duration>", "load that is not counted, before the first rollout", "3s")
     .option("--seed <n>", "the same seed gives the same load and the same delays", whole(0, 2 ** 32 - 1), 1)
     .addOption(
@@ -85,6 +87,16 @@ export function addLabOptions(command: Command): Command {
     .option("--html <file>", "a report to look at: both chains of every termination, and where they raced")
     .option("--allow-loss", "exit with 0 although a remedy lost requests")
     .addHelpText("after", examples);
+}
+
+function variables(
+  text: string,
+  former: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const [, name, value] = /^([^=\s]+)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined)
+    throw new InvalidArgumentError("It must be NAME=VALUE; NAME= sets it to nothing.");
+  return { ...former, [name]: value };
 }
 
 const examples = `

@@ -58,6 +58,7 @@ export function labSettings(options: LabOptions, command: readonly string[]): La
     propagation: parsePropagation(options.propagation, "--propagation"),
     load: load(options, sample),
     seed: options.seed,
+    ...(options.env ? { env: options.env } : {}),
     warmUp: parseDuration(options.warmUp, "--warm-up"),
   };
 }

@@ -52,7 +52,7 @@ export async function runRemedy(run: RemedyRun): Promise<RunRecording> {
       signal: either,
       network,
       names: run.names,
-      adjustments: run.adjustment,
+      adjustments: { ...run.adjustment, overrides: settings.env ?? {} },
     });
     await orAborted(stage.ready(), either);
     await progress("starting", 0, informed(settings.senders, stage, observed, either));

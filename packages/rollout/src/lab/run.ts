@@ -1,6 +1,7 @@
 import { account, skippedRemedy } from "../accounting/index.ts";
 import { openNetwork, PodNames, type Network } from "../local/index.ts";
-import type { RemedyResult } from "../model/results.ts";
+import type { RemedyResult, RunRecording } from "../model/results.ts";
+import type { Adjustment } from "../remedies/index.ts";
 import { runRemedy } from "./run-remedy.ts";
 import type { LabProgress, LabSettings } from "./settings.ts";
 
@@ -35,9 +36,15 @@ export async function* runLab(settings: LabSettings, hooks: LabHooks): AsyncGene
         onProgress: hooks.onProgress ?? (() => undefined),
         signal: hooks.signal,
       });
-      yield account(recording, { description: remedy.description, seed: settings.seed });
+      const result = account(recording, { description: remedy.description, seed: settings.seed });
+      yield bringsLameduck(recording, adjustment) ? { ...result, ownLameduck: true } : result;
     }
   } finally {
     await network.close();
   }
+}
+
+/** Nobody but Lameduck writes the lines that tell its phases; a remedy of Lameduck's sets its policy. */
+function bringsLameduck({ podEvents }: RunRecording, { env }: Adjustment): boolean {
+  return env?.["LAMEDUCK_POLICY"] === undefined && podEvents.some(({ type }) => type === "phase");
 }

@@ -13,6 +13,8 @@ export interface LabSettings {
   readonly propagation: Propagation;
   readonly load: LoadOptions;
   readonly seed: number;
+  /** Set for every container, over the manifest and the remedy. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Load before the first rollout that is not counted, milliseconds: pools fill, code warms up. */
   readonly warmUp: number;
 }

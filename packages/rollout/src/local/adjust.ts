@@ -6,6 +6,8 @@ export interface Adjustments {
   readonly preStopSleepSeconds?: number;
   /** Added for every container, over the manifest's own. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Set for every container, over everything else. */
+  readonly overrides?: Readonly<Record<string, string>>;
   /** Put before the serving container's command. */
   readonly commandPrefix?: readonly string[];
   readonly graceSeconds?: number;
@@ -36,13 +38,12 @@ export function servingContainer(template: PodTemplate): ContainerTemplate | und
 function adjustContainer(
   container: ContainerTemplate,
   serving: boolean,
-  { preStopSleepSeconds, env = {}, commandPrefix = [] }: Adjustments,
+  { preStopSleepSeconds, env = {}, overrides = {}, commandPrefix = [] }: Adjustments,
 ): ContainerTemplate {
-  const added: EnvEntry[] = Object.entries(env).map(([name, value]) => ({
-    name,
+  const added = [...Object.entries(env), ...Object.entries(overrides)].map(([name, value]): EnvEntry => {
     // Meant as it is, not as a reference to other variables.
-    value: value.replaceAll("$", () => "$$"),
-  }));
+    return { name, value: value.replaceAll("$", () => "$$") };
+  });
   const sleeps = preStopSleepSeconds !== undefined && (serving || !container.preStop);
   return {
     ...container,

@@ -43,6 +43,11 @@ export function manifestFromCommand(argv: readonly string[], options: CommandOpt
           env: [
             { name: "PORT", field: "lab.port" },
             { name: "HOST", field: "lab.host" },
+            // The names under which most manifests pass these fields down.
+            { name: "POD_NAME", field: "metadata.name" },
+            { name: "POD_NAMESPACE", field: "metadata.namespace" },
+            { name: "POD_IP", field: "status.podIP" },
+            { name: "NODE_NAME", field: "spec.nodeName" },
           ],
           ports: [{ port }],
           readiness: everySecond(

@@ -31,6 +31,8 @@ export interface RemedyResult {
   readonly remedy: string;
   /** One sentence: what was done. */
   readonly description: string;
+  /** The program stopped by a Lameduck that it brought itself, under whatever else the remedy did. */
+  readonly ownLameduck?: true;
   /** Set when the remedy could not be run, with the reason; counts are then zero. */
   readonly skipped?: string;
   readonly terminations: number;

@@ -1,5 +1,5 @@
 import type { RemedyResult } from "../model/results.ts";
-import { percent, seconds, testedOf, whole } from "./figures.ts";
+import { percent, seconds, testedOf, titleOf, whole } from "./figures.ts";
 import { heldAgainstPods, lossless } from "./verdict.ts";
 
 /** Which remedy to take, and how much that is worth. */
@@ -17,10 +17,10 @@ export function advice(remedies: readonly RemedyResult[]): string {
       ? `with 95 % confidence fewer than ${percent(bound, " ")} of its terminations lose anything`
       : "too few terminations to promise much";
   const others = next
-    ? ` The next one that lost nothing, ${next.remedy}, held ${seconds(next.hold.p50)} s.`
+    ? ` The next one that lost nothing, ${titleOf(next)}, held ${seconds(next.hold.p50)} s.`
     : "";
   return (
-    `Shortest hold without a loss: ${best.remedy}, ${seconds(best.hold.p50)} s (median of ${whole(best.terminations)} ` +
+    `Shortest hold without a loss: ${titleOf(best)}, ${seconds(best.hold.p50)} s (median of ${whole(best.terminations)} ` +
     `termination${best.terminations === 1 ? "" : "s"}; ${proof}).${others}`
   );
 }

@@ -5,6 +5,11 @@ export function whole(n: number): string {
   return n.toLocaleString("en");
 }
 
+/** The name of the row. */
+export function titleOf({ remedy, ownLameduck }: RemedyResult): string {
+  return ownLameduck ? `${remedy} (own lameduck)` : remedy;
+}
+
 /** Seconds without their unit: "0.04", "3.2", "15.4". */
 export function seconds(milliseconds: number): string {
   const value = milliseconds / 1_000;

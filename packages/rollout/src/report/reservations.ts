@@ -1,6 +1,6 @@
 import { tally } from "../accounting/terminations.ts";
 import type { RemedyResult } from "../model/results.ts";
-import { whole } from "./figures.ts";
+import { titleOf, whole } from "./figures.ts";
 
 /** What has to be known beside the figures of a comparison, a sentence each. */
 export function reservations(remedies: readonly RemedyResult[]): string[] {
@@ -8,6 +8,8 @@ export function reservations(remedies: readonly RemedyResult[]): string[] {
     const said: string[] = [];
     const cut = one.lostByCause.proxy ?? 0;
     if (one.skipped !== undefined) said.push(`${one.remedy} was skipped: ${one.skipped}`);
+    if (one.ownLameduck)
+      said.push(`${titleOf(one)}: the program brings Lameduck itself, which decided when its pods stopped.`);
     if (one.untested)
       said.push(
         `${one.remedy}: ${whole(one.untested)} of ${whole(one.terminations)} terminations ${one.untested === 1 ? "is" : "are"} untested ` +

@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import type { RemedyResult, Results } from "../model/results.ts";
-import { lostOf, perTerminationOf, secondsOf, whole } from "./figures.ts";
+import { lostOf, perTerminationOf, secondsOf, titleOf, whole } from "./figures.ts";
 import { grid, wrap, type Cell, type Column } from "./grid.ts";
 import { reservations } from "./reservations.ts";
 import { verdictOf, type Verdict } from "./verdict.ts";
@@ -58,9 +58,9 @@ function table(remedies: readonly RemedyResult[], paint: Paint, width: number, t
     const verdict = verdictOf(result);
     const last: Cell = { text: verdict, paint: (text) => paint(colours[verdict], text) };
     if (result.skipped !== undefined)
-      return [{ text: result.remedy }, ...columns.slice(2).map(() => ({ text: "" })), last];
+      return [{ text: titleOf(result) }, ...columns.slice(2).map(() => ({ text: "" })), last];
     return [
-      { text: result.remedy },
+      { text: titleOf(result) },
       { text: whole(result.terminations) },
       { text: lostOf(result) },
       { text: perTerminationOf(result) },

@@ -102,6 +102,7 @@ const lostRequest = z.object({
 const remedy = z.object({
   remedy: z.string(),
   description: z.string(),
+  ownLameduck: z.exactOptional(z.literal(true)),
   skipped: z.exactOptional(z.string()),
   terminations: count,
   untested: z.exactOptional(count),

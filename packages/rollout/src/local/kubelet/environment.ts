@@ -31,10 +31,16 @@ export function containerEnvironment(
   container: ContainerTemplate,
   image: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const env: Record<string, string> = { ...image, HOSTNAME: pod.hostname, TMPDIR: pod.temporary };
+  const services = serviceVariables(pod.network.apiServer);
+  const env: Record<string, string> = {
+    ...image,
+    ...services,
+    HOSTNAME: pod.hostname,
+    TMPDIR: pod.temporary,
+  };
   for (const [name, value] of Object.entries(pod.network.env)) set(env, name, value);
-  // References see what the manifest has set, not the image's variables.
-  const declared: Record<string, string> = {};
+  // References see what the manifest has set and the services, not the image's variables.
+  const declared: Record<string, string> = { ...services };
   for (const entry of container.env) {
     const value = "value" in entry ? expand(entry.value, declared) : (fieldValue(entry.field, pod) ?? "");
     declared[entry.name] = value;
@@ -43,13 +49,36 @@ export function containerEnvironment(
   return env;
 }
 
+/**
+ * What every pod is told of the Service `kubernetes`, by which programs know that they run in one (pkg/kubelet/envvars). Nobody
+ * listens there.
+ */
+function serviceVariables({ host, port }: PodNetwork["apiServer"]): Record<string, string> {
+  const url = `tcp://${host}:${port}`;
+  return {
+    KUBERNETES_SERVICE_HOST: host,
+    KUBERNETES_SERVICE_PORT: String(port),
+    KUBERNETES_SERVICE_PORT_HTTPS: String(port),
+    KUBERNETES_PORT: url,
+    [`KUBERNETES_PORT_${port}_TCP`]: url,
+    [`KUBERNETES_PORT_${port}_TCP_PROTO`]: "tcp",
+    [`KUBERNETES_PORT_${port}_TCP_PORT`]: String(port),
+    [`KUBERNETES_PORT_${port}_TCP_ADDR`]: host,
+  };
+}
+
 /** Names by which command and args may refer to the environment: that of the container, not of the image. */
 export function expandCommand(
   container: ContainerTemplate,
   env: Readonly<Record<string, string>>,
   pod: PodIdentity,
 ): string[] {
-  const names = [...container.env.map(({ name }) => name), "HOSTNAME", ...Object.keys(pod.network.env)];
+  const names = [
+    ...Object.keys(serviceVariables(pod.network.apiServer)),
+    ...container.env.map(({ name }) => name),
+    "HOSTNAME",
+    ...Object.keys(pod.network.env),
+  ];
   const values = Object.fromEntries(names.map((name) => [name, env[name] ?? ""]));
   return container.command.map((word) => expand(word, values));
 }

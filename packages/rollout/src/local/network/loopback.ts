@@ -98,6 +98,8 @@ interface Listeners {
 class LoopbackPod implements PodNetwork {
   readonly address: string;
   readonly ownProcesses = false;
+  // Not 443: whoever listens there on every address of this machine would be found.
+  readonly apiServer = { host: "127.0.0.1", port: 1 };
   readonly env: Readonly<Record<string, string>>;
   readonly #ports: ReadonlyMap<number, number>;
   readonly #reaper: Reaper;

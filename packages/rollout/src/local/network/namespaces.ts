@@ -139,6 +139,7 @@ class PodNamespace implements PodNetwork {
   readonly address: string;
   readonly ownProcesses = true;
   readonly listenHost = "0.0.0.0";
+  readonly apiServer = { host: nodeAddress, port: 443 };
   readonly env = {};
   readonly #name: string;
   readonly #link: string;

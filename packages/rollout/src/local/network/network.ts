@@ -32,6 +32,8 @@ export interface PodNetwork {
   readonly ownProcesses: boolean;
   /** The host on which a program of this pod should listen. */
   readonly listenHost: string;
+  /** Where pods are told that the API server is. Nobody listens there. */
+  readonly apiServer: { readonly host: string; readonly port: number };
   /** Where a program that wants `port` is told to listen; another number only where pods share one address. */
   localPort(port: number): number;
   /** Set for every container, over the environment of the stage and under that of the manifest. */

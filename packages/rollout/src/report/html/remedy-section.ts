@@ -1,7 +1,7 @@
 import { podLives } from "../../accounting/pod-life.ts";
 import { senderHistories } from "../../accounting/sender-history.ts";
 import type { LostRequest, RemedyResult, TerminationResult } from "../../model/results.ts";
-import { seconds, testedOf, whole } from "../figures.ts";
+import { seconds, testedOf, titleOf, whole } from "../figures.ts";
 import { whyOf } from "../why.ts";
 import { element, escape } from "./markup.ts";
 import { terminationPicture, type Termination } from "./termination-picture.ts";
@@ -17,7 +17,7 @@ export function remedySection(result: RemedyResult, index: number): string {
   return element(
     "section",
     { id: `remedy-${index}`, "aria-labelledby": `remedy-${index}-title` },
-    element("h2", { id: `remedy-${index}-title` }, escape(result.remedy)),
+    element("h2", { id: `remedy-${index}-title` }, escape(titleOf(result))),
     element("p", { class: "soft" }, escape(result.description)),
     causeList(result),
     ...figures(result),

@@ -1,5 +1,5 @@
 import type { RemedyResult } from "../../model/results.ts";
-import { lostOf, perTerminationOf, secondsOf, short, whole } from "../figures.ts";
+import { lostOf, perTerminationOf, secondsOf, short, titleOf, whole } from "../figures.ts";
 import { verdictOf } from "../verdict.ts";
 import { element, escape } from "./markup.ts";
 
@@ -54,8 +54,8 @@ function row(result: RemedyResult, index: number): string {
     "th",
     { scope: "row", title: result.description },
     verdict === "skipped"
-      ? escape(result.remedy)
-      : element("a", { href: `#remedy-${index}` }, escape(result.remedy)),
+      ? escape(titleOf(result))
+      : element("a", { href: `#remedy-${index}` }, escape(titleOf(result))),
   );
   const last = element("td", { class: `text verdict ${verdict.replace(" ", "-")}` }, verdict);
   if (result.skipped !== undefined)
