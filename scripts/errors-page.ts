@@ -49,7 +49,7 @@ const body = Object.entries(titles)
 const text = `# Errors
 
 Every mistake has a stable code, the place where it was made, and a remedy. A message reads
-\`error PLACE: PROBLEM [CODE]\` and is followed by the remedy.
+\`error PLACE: PROBLEM [CODE]; REMEDY\`, in one line.
 
 ## Exit codes
 

@@ -16,12 +16,12 @@ export function isCoded(error: unknown): error is CodedError {
   );
 }
 
-/** Says what went wrong in one or two lines on stderr and returns the exit code. */
+/** Says what went wrong on stderr, in one line with the place and the remedy, and returns the exit code. */
 export function report(error: unknown, stream: NodeJS.WriteStream = process.stderr): number {
   const red = (text: string): string => styleText("red", text, { stream });
   if (isCoded(error)) {
-    stream.write(`${red("error")} ${error.message} [${error.code}]\n`);
-    if (error.remedy) stream.write(`  ${error.remedy}\n`);
+    const remedy = error.remedy ? `; ${error.remedy}` : "";
+    stream.write(`${red("error")} ${error.message} [${error.code}]${remedy}\n`);
     return exitCodeOfError(error.code);
   }
   const detail =

@@ -4,6 +4,7 @@ import { labCommand } from "./lab/command.ts";
 import { rolloutCommand } from "./rollout/command.ts";
 import { advise } from "./simulate/advise.ts";
 import { simulate } from "./simulate/simulate.ts";
+import { CliError } from "./errors.ts";
 import { exitCodes, exitCodesText } from "./exit-codes.ts";
 import { report } from "./failure.ts";
 import { version } from "./version.ts";
@@ -16,15 +17,24 @@ export async function main(argv: readonly string[]): Promise<number> {
     .version(version())
     .exitOverride()
     .configureHelp({ showGlobalOptions: false })
+    .configureOutput({ outputError: () => {} })
     .addHelpText("after", `\nExit codes: ${exitCodesText}.`);
   const exit = (code: number): number => (exitCode = code);
   for (const command of [labCommand(exit), rolloutCommand(exit), simulate(), advise(), init()])
-    program.addCommand(command.exitOverride());
+    program.addCommand(command.copyInheritedSettings(program));
   try {
     await program.parseAsync([...argv]);
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.clean : exitCodes.usage;
-    return report(error);
+    if (!(error instanceof CommanderError)) return report(error);
+    if (error.exitCode === 0) return exitCodes.clean;
+    const command = program.commands.find((one) => one.name() === argv[2]);
+    return error.code === "commander.help" ? exitCodes.usage : report(usageError(error, command));
   }
+}
+
+/** Commander's own mistakes in the form that all others have. */
+function usageError({ message }: CommanderError, command: Command | undefined): CliError {
+  const problem = message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
+  return new CliError("LAMEDUCK_BAD_OPTION", command ? `lameduck ${command.name()}` : "lameduck", problem);
 }

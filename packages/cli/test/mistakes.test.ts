@@ -65,27 +65,6 @@ const mistakes: Mistake[] = [
   ],
   ["variable without a value", ["lab", "--env", "PORT"], /--env.*NAME=VALUE/],
   ["unknown propagation", ["lab", "--propagation", "telepathy"], /\[LAMEDUCK_UNKNOWN_PROPAGATION\]/],
-  ...(
-    [
-      ["lab", "--grace"],
-      ["lab", "--warm-up"],
-      ["lab", "--propagation"],
-      ["simulate", "--grace"],
-      ["simulate", "--prestop"],
-      ["advise", "--grace"],
-      ["rollout deployment/web --watch", "--duration"],
-      ["rollout deployment/web --watch", "--request-timeout"],
-      ["rollout deployment/web --watch", "--warm-up"],
-      ["rollout deployment/web --watch", "--settle"],
-      ["rollout deployment/web --watch", "--timeout"],
-    ] as const
-  ).map(([command, flag]): Mistake => [
-    `${command} ${flag} without a unit`,
-    [...command.split(" "), flag, "20"],
-    new RegExp(
-      `${flag}: "20" has no unit: write "20s" for 20 seconds or "20ms" for 20 milliseconds \\[LAMEDUCK_BAD_DURATION\\]`,
-    ),
-  ]),
   [
     "half a second of grace",
     ["lab", "--grace", "500ms"],

@@ -1,5 +1,6 @@
 import { parseDuration } from "@lameduck/drain";
 import { SimulatorError } from "../errors.ts";
+import { preset as checkPreset } from "./parse.ts";
 import type { ScenarioFile } from "./schema.ts";
 
 /** What flags may say about a scenario; each replaces what the file says. */
@@ -76,6 +77,7 @@ function sendersOf(text: string): NonNullable<ScenarioFile["senders"]> {
         "--senders",
         `"${part.trim()}" is not preset or preset:count`,
       );
+    checkPreset(preset, "--senders");
     return { preset, count: Number(count) };
   });
 }
