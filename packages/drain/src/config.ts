@@ -157,7 +157,7 @@ function parsePolicy(options: DrainOptions, duration: (name: "window" | "converg
 }
 
 function parseAcknowledged(options: DrainOptions): Policy {
-  const consumers = [...new Set(options.consumers ?? [])];
+  const consumers = Array.isArray(options.consumers) ? [...new Set<string>(options.consumers)] : [];
   if (consumers.length === 0)
     throw new DrainError(
       "LAMEDUCK_MISSING_OPTION",

@@ -2,6 +2,7 @@ import type { EventEmitter } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { parseDuration, type Duration } from "@lameduck/drain";
 import { LameduckError } from "./errors.ts";
+import { nestedOptions } from "./nested-options.ts";
 import { pathOf } from "./probes.ts";
 
 /**
@@ -25,10 +26,7 @@ export interface Health {
 
 export function parseHealth(option: FailingHealth | undefined): Health | undefined {
   if (option === undefined) return undefined;
-  const { path, status = 503, wait, ...unknown } = option;
-  const stranger = Object.keys(unknown)[0];
-  if (stranger !== undefined)
-    throw new LameduckError("LAMEDUCK_BAD_OPTION", `lbHealth.${stranger}`, "no such option");
+  const { path, status = 503, wait } = nestedOptions(option, "lbHealth", ["path", "status", "wait"]);
   if (typeof path !== "string" || !path.startsWith("/"))
     throw new LameduckError("LAMEDUCK_BAD_OPTION", "lbHealth.path", 'a path begins with "/"');
   if (!Number.isInteger(status) || status < 400 || status > 599)

@@ -1,4 +1,5 @@
 import { LameduckError } from "./errors.ts";
+import { nestedOptions, pathList } from "./nested-options.ts";
 
 /** What is needed of a request to tell a probe. Headers are in lower case, as Node gives them. */
 export interface ProbeRequest {
@@ -48,18 +49,21 @@ export const probeAgents: readonly string[] = [
 const grpcHealth = "/grpc.health.v1.Health/";
 
 export function parseProbes(options: ProbeOptions = {}, morePaths: readonly string[] = []): IsProbe {
-  const { paths = [], userAgents = [], match, ...unknown } = options;
-  const stranger = Object.keys(unknown)[0];
-  if (stranger !== undefined)
-    throw new LameduckError("LAMEDUCK_BAD_OPTION", `probes.${stranger}`, "no such option");
-  if (!Array.isArray(paths) || paths.some((path) => typeof path !== "string" || !path.startsWith("/")))
-    throw new LameduckError("LAMEDUCK_BAD_OPTION", "probes.paths", 'a path begins with "/"');
+  const known = ["paths", "userAgents", "match"] as const;
+  const { userAgents = [], match, ...rest } = nestedOptions(options, "probes", known);
   if (match !== undefined && typeof match !== "function")
     throw new LameduckError("LAMEDUCK_BAD_OPTION", "probes.match", "is not a function");
-  const known = new Set([...paths, ...morePaths]);
+  const isAgentLike = (agent: unknown): boolean => typeof agent === "string" || agent instanceof RegExp;
+  if (!Array.isArray(userAgents) || !userAgents.every(isAgentLike))
+    throw new LameduckError(
+      "LAMEDUCK_BAD_OPTION",
+      "probes.userAgents",
+      "is not a list of texts and regular expressions",
+    );
+  const paths = new Set([...pathList(rest.paths, "probes.paths"), ...morePaths]);
   const agents = [...probeAgents, ...userAgents];
   return (request) =>
-    isAgent(userAgentOf(request), agents) || isPath(request.url, known) || (match?.(request) ?? false);
+    isAgent(userAgentOf(request), agents) || isPath(request.url, paths) || (match?.(request) ?? false);
 }
 
 const userAgent = "user-agent";

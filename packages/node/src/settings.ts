@@ -55,7 +55,7 @@ export interface Settings {
   readonly warnings: readonly string[];
 }
 
-const ownOptions = [
+export const ownOptions = [
   "probes",
   "streams",
   "lbHealth",
@@ -73,6 +73,12 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   if (typeof options !== "object" || options === null)
     throw new LameduckError("LAMEDUCK_BAD_OPTION", "options", `${String(options)} is not an object`);
   const environment = options.environment ?? process.env;
+  if (typeof environment !== "object")
+    throw new LameduckError(
+      "LAMEDUCK_BAD_OPTION",
+      "environment",
+      `${JSON.stringify(environment)} is not an object`,
+    );
   const inCode = drainOptionsOf(options);
   const merged = { ...optionsFromEnvironment(environment), ...inCode };
   if (!isInKubernetes(environment)) forNobodyWhoLags(merged);

@@ -1,4 +1,5 @@
 import { LameduckError } from "./errors.ts";
+import { nestedOptions, pathList } from "./nested-options.ts";
 import { pathOf, type ProbeRequest } from "./probes.ts";
 
 export type IsStream = (request: ProbeRequest) => boolean;
@@ -14,15 +15,10 @@ export interface StreamOptions {
  * pod to its cap, and they are ended when closing begins.
  */
 export function parseStreams(options: StreamOptions = {}): IsStream {
-  const { paths = [], match, ...unknown } = options;
-  const stranger = Object.keys(unknown)[0];
-  if (stranger !== undefined)
-    throw new LameduckError("LAMEDUCK_BAD_OPTION", `streams.${stranger}`, "no such option");
-  if (!Array.isArray(paths) || paths.some((path) => typeof path !== "string" || !path.startsWith("/")))
-    throw new LameduckError("LAMEDUCK_BAD_OPTION", "streams.paths", 'a path begins with "/"');
+  const { paths, match } = nestedOptions(options, "streams", ["paths", "match"]);
   if (match !== undefined && typeof match !== "function")
     throw new LameduckError("LAMEDUCK_BAD_OPTION", "streams.match", "is not a function");
-  const known = new Set(paths);
+  const known = pathList(paths, "streams.paths");
   return (request) =>
     asksForEvents(request) ||
     isSocketIoPoll(request) ||

@@ -1,0 +1,124 @@
+/** Every option and variable with values that a person may write by mistake: one coded error with the place, or one line and exit code 2. */
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { test } from "node:test";
+import { inspect } from "node:util";
+import { DrainError } from "@lameduck/drain";
+import { environmentVariables, lameduck, LameduckError, type LameduckOptions } from "../src/index.ts";
+import { ownOptions } from "../src/settings.ts";
+import { fixture, startScript } from "./child.ts";
+
+const durations = ["20", "1.5", "-5s", "", "5 parsecs", "5s5s", "9000h", -1, NaN, Infinity, {}, true];
+const numbers = ["", "5", "many", -1, NaN, 0, {}];
+const flags = ["", "true", 0, 1, null];
+
+const wrong: Record<keyof LameduckOptions, readonly unknown[]> = {
+  policy: ["", "hope", "Quiet", 5],
+  floor: durations,
+  cap: durations,
+  grace: durations,
+  prestop: durations,
+  reserve: durations,
+  delay: durations,
+  window: durations,
+  lossBudget: numbers,
+  convergence: [...durations, 0],
+  learnt: ["", 5, {}, { terminations: 1, weights: ["1"] }],
+  consumers: ["", "mesh", []],
+  quorum: [...numbers, 1.5, 3],
+  requestQuiet: durations,
+  maxSenders: [...numbers, 1.5],
+  probes: [
+    "",
+    "/healthz",
+    null,
+    5,
+    { path: "/" },
+    { paths: "/" },
+    { paths: ["healthz"] },
+    { match: "/" },
+    { userAgents: "x" },
+  ],
+  streams: ["", "/events", null, 5, { path: "/" }, { paths: ["events"] }, { match: "/" }],
+  lbHealth: ["", "/healthz", null, 5, { path: "h", wait: "5s" }, { path: "/h", wait: "5" }, { path: "/h" }],
+  ramp: durations,
+  log: ["", "json", true, 5, {}],
+  exit: flags,
+  signals: flags,
+  otherHandlers: ["", "kill", true],
+  environment: ["", 5],
+};
+
+/** Options that count under one policy only. */
+const besides: LameduckOptions = { consumers: ["a", "b"], delay: "1s" };
+
+test("every option stands in the table", () => {
+  const all = new Set<string>([...Object.values(environmentVariables), ...ownOptions]);
+  for (const option of Object.keys(wrong)) all.delete(option);
+  assert.deepEqual([...all], []);
+});
+
+for (const [option, values] of Object.entries(wrong))
+  for (const value of values)
+    test(`${option}: ${inspect(value)} is a coded error with its place`, () => {
+      const policy = option === "consumers" || option === "quorum" ? "acknowledged" : "adaptive";
+      const options = { policy, environment: {}, ...besides, [option]: value } as LameduckOptions;
+      assert.throws(
+        () => lameduck(createServer(), options).detach(),
+        (error) => {
+          assert.ok(error instanceof DrainError || error instanceof LameduckError, String(error));
+          assert.match(error.option, new RegExp(`^${option}(\\.|$)`));
+          assert.match(error.message, new RegExp(`^${option}[.\\w]*: [^\\n]+$`));
+          assert.ok(error.remedy.length > 10);
+          return true;
+        },
+      );
+    });
+
+test("a misspelt option is an error that names the known ones", () => {
+  for (const option of Object.keys(wrong))
+    assert.throws(() => lameduck(createServer(), { environment: {}, [`${option}x`]: 1 }), {
+      code: "LAMEDUCK_UNKNOWN_OPTION",
+      option: `${option}x`,
+    });
+});
+
+/** What a person may write into a manifest. Each mistake, and the beginning of what is said. */
+const written: Record<string, readonly string[]> = {
+  LAMEDUCK_POLICY: ["hope", "20", "-1"],
+  LAMEDUCK_LOSS_BUDGET: ["few", "-1", "0.5s", "0"],
+};
+
+for (const name of Object.keys(environmentVariables))
+  for (const value of written[name] ?? ["20", "-5s", "5 parsecs"])
+    test(`${name}=${value} is an error of lameduck() that names the variable`, () => {
+      assert.throws(
+        () => lameduck(createServer(), { environment: { LAMEDUCK_DELAY: "1s", [name]: value } }).detach(),
+        (error) => {
+          assert.ok(error instanceof DrainError);
+          assert.equal(error.option, name);
+          assert.match(error.message, new RegExp(`^${name}: [^\\n]*${value}`));
+          return true;
+        },
+      );
+    });
+
+test("without code each mistake in a variable is one line with place and remedy, and exit code 2", async () => {
+  const register = new URL("../src/register.ts", import.meta.url).href;
+  await Promise.all(
+    Object.keys(environmentVariables).map(async (name) => {
+      const value = written[name]?.[0] ?? "20";
+      const child = await startScript(["--import", register, fixture("plain.cjs")], { [name]: value });
+      assert.equal((await child.exited).code, 2);
+      assert.match(
+        child.stderr,
+        new RegExp(`^lameduck: LAMEDUCK_[A-Z_]+: ${name}: [^\\n]*"${value}"[^\\n]*; [^\\n]{10,}\\n$`),
+      );
+    }),
+  );
+});
+
+test("an empty variable is an unset one", () => {
+  const environment = Object.fromEntries(Object.keys(environmentVariables).map((name) => [name, " "]));
+  lameduck(createServer(), { environment }).detach();
+});
