@@ -150,7 +150,7 @@ describe("load from inside the cluster", { skip: reason ?? false }, () => {
 /** A client that may do what the documentation says is needed, and no more. */
 async function leastPrivileged(cluster: Cluster): Promise<KubernetesClient> {
   await cluster.kubectl(["create", "serviceaccount", "loader", "-n", namespace]);
-  await cluster.kubectl(["apply", "-f", "-"], rightsYaml(namespace, inClusterRules));
+  await cluster.kubectl(["apply", "-f", "-"], rightsYaml(namespace, inClusterRules([])));
   await cluster.kubectl([
     "create",
     "rolebinding",

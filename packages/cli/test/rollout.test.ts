@@ -61,6 +61,27 @@ const mistakes: Mistake[] = [
     /--parallel: goes with --in-cluster only/,
   ],
   ["a load in the cluster to nowhere", [...restart, "--in-cluster"], /\[LAMEDUCK_IN_CLUSTER_BAD_OPTION\]/],
+  ["headers of no load", [...restart, "-H", "A: b"], /--header: goes with --url only/],
+  [
+    "a header that is none",
+    [...restart, "--url", "http://a/", "--header", "nonsense"],
+    /--header: one is not NAME: VALUE \[LAMEDUCK_BAD_LOAD\]/,
+  ],
+  [
+    "a body that is not there",
+    [...restart, "--url", "http://a/", "--method", "POST", "--body-file", join(folder, "none")],
+    /--body-file: ENOENT.*\[LAMEDUCK_BAD_OPTION\]/,
+  ],
+  [
+    "no proof and a proof",
+    [...restart, "--url", "https://a/", "--insecure", "--ca-file", "ca.pem"],
+    /--ca-file: goes not together with --insecure/,
+  ],
+  [
+    "groups of nobody",
+    [...restart, "--kubeconfig", nowhere, "--as-group", "dev"],
+    /--as-group: goes with --as only/,
+  ],
   ["a time that is none", [...restart, "--timeout", "soon"], /--timeout.*\[LAMEDUCK_BAD_DURATION\]/],
   ["output into no folder", [...restart, "--json", join(folder, "none", "a")], /\[LAMEDUCK_CANNOT_WRITE\]/],
 ];
@@ -110,6 +131,60 @@ test("whoever may do nothing is told every right that is missing, and prints the
   assert.equal(code, 4);
   assert.match(out, /^kind: Role$/m);
   assert.match(out, /^ {2}namespace: shop$/m);
+});
+
+/** Allows everything, and has one Deployment. */
+function cluster(t: TestContext): Promise<string> {
+  const containers = [{ name: "web", readinessProbe: {} }];
+  const deployment = {
+    metadata: { name: "web", uid: "u", generation: 1 },
+    spec: { replicas: 2, selector: { matchLabels: { app: "web" } }, template: { spec: { containers } } },
+  };
+  return serve(t, (request, response) => {
+    request.resume();
+    const { url = "" } = request;
+    const answer = url.includes("selfsubjectaccessreviews")
+      ? { status: { allowed: true } }
+      : url.endsWith("/deployments/web")
+        ? deployment
+        : { metadata: {}, items: [], gitVersion: "v1.36.0", major: "1", minor: "36" };
+    response.writeHead(200).end(JSON.stringify(answer));
+  });
+}
+
+test("no URL is called before somebody has agreed, and no header's value is shown", async (t) => {
+  let called = 0;
+  const url = await serve(t, (_, response) => {
+    called++;
+    response.end();
+  });
+  const config = kubeconfig(await cluster(t));
+  const args = [...restart, "--kubeconfig", config, "--url", url, "-H", "Authorization: Bearer hush"];
+  const dry = await run([...args, "--dry-run"]);
+  assert.equal(dry.code, 0, dry.err);
+  assert.match(dry.err, /requests\/s \(GET, header authorization\)/);
+  assert.match(dry.err, /nothing was changed, and no URL was called/);
+  const unasked = await run(args);
+  assert.match(unasked.err, /\[LAMEDUCK_NOT_CONFIRMED\]/);
+  assert.equal(called, 0);
+  assert.doesNotMatch(dry.err + dry.out + unasked.err, /hush/);
+});
+
+test("a load in the cluster that carries headers is a Secret, and needs the rights for it", async (t) => {
+  const config = kubeconfig(await cluster(t));
+  const args = [
+    ...restart,
+    "--kubeconfig",
+    config,
+    "--url",
+    "http://web.shop.svc/",
+    "--in-cluster",
+    "--dry-run",
+  ];
+  assert.match((await run(args)).out, /- configmaps\n\s+verbs:\n\s+- create\n\s+- get\n\s+- delete/);
+  const { out } = await run([...args, "-H", "A: b"]);
+  assert.match(out, /- secrets\n\s+verbs:\n\s+- create\n\s+- get\n\s+- delete/);
+  assert.doesNotMatch(out, /configmaps/);
 });
 
 test("--help exits with 0", async () => {

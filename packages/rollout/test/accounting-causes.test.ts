@@ -56,6 +56,17 @@ test("C1: a process that ended without anybody watching its listener has closed 
   assert.match(lost.sentence, /web-1 had exited 201 ms before/);
 });
 
+test("C11: another status than before, with what was answered then", () => {
+  const lost = only(request(11_000, { outcome: "other-status", status: 404, error: "LEARNED_2XX_3XX" }), {
+    podEvents: podLife("web-1", { ...ordinary, exited: 14_000, gone: 14_500 }),
+  });
+  assert.equal(lost.cause, "C11");
+  assert.equal(
+    lost.sentence,
+    "404, where 2xx or 3xx was answered before: node-1 still chose web-1 1.0 s after its deletion",
+  );
+});
+
 test("C1: an app that answers 503 itself once it closes", () => {
   const lost = only(request(10_500, { outcome: "bad-status", status: 503, podKnownBy: "header" }), {
     podEvents: podLife("web-1", { ...ordinary, closing: 10_100, closed: 11_900 }),

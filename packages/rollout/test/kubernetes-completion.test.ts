@@ -65,7 +65,7 @@ test("a restart that would replace nothing is refused, one that replaces some is
   );
   const some = targetOf("statefulset", workload(partition(3), {}));
   assert.equal(restart(reference).obstacle(some), undefined);
-  const notes = await inspect({} as KubernetesClient, some, restart(reference), []);
+  const notes = await inspect({} as KubernetesClient, some, restart(reference));
   assert.ok(notes.includes("partition 3: 1 of its 4 pods are replaced, the others stay"), notes.join("\n"));
 });
 
@@ -77,7 +77,7 @@ test("who scales what an autoscaler scales is told", async () => {
   ];
   const client = { get: () => Promise.resolve({ items }) } as unknown as KubernetesClient;
   const target = targetOf("statefulset", workload({}, {}));
-  const notes = await inspect(client, target, scale(target.reference, 6), []);
+  const notes = await inspect(client, target, scale(target.reference, 6));
   assert.deepEqual(
     notes.filter((note) => note.includes("Autoscaler")),
     ["HorizontalPodAutoscaler mine scales it, too: it may change the number again"],

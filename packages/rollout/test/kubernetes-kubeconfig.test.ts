@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
-import { clusterConnection, KubernetesError, type KubernetesErrorCode } from "../src/kubernetes/index.ts";
+import {
+  clusterConnection,
+  KubernetesClient,
+  KubernetesError,
+  type ConnectionOptions,
+  type KubernetesErrorCode,
+} from "../src/kubernetes/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-kubeconfig-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -60,6 +68,59 @@ test("of several files the first that names a thing wins", () => {
   const connection = clusterConnection({ env });
   assert.deepEqual([connection.context, connection.namespace], ["prod", "mine"]);
   assert.equal(connection.server.host, "a.example:6443");
+});
+
+test("a KUBECONFIG set to nothing is not set", (t) => {
+  const { HOME } = process.env;
+  t.after(() => {
+    process.env["HOME"] = HOME;
+  });
+  process.env["HOME"] = join(folder, "home");
+  mkdirSync(join(folder, "home", ".kube"), { recursive: true });
+  copyFileSync(two, join(folder, "home", ".kube", "config"));
+  for (const KUBECONFIG of ["", delimiter])
+    assert.equal(
+      clusterConnection({ env: { KUBECONFIG } }).context,
+      clusterConnection({ kubeconfig: two }).context,
+    );
+});
+
+test("who acts as somebody else says so in every request", async (t) => {
+  const seen: unknown[] = [];
+  const server = createServer((request, response) => {
+    const {
+      "impersonate-user": user,
+      "impersonate-uid": uid,
+      "impersonate-extra-a%2fb": extra,
+    } = request.headers;
+    const groups = request.headersDistinct["impersonate-group"];
+    seen.push({ user, uid, groups, extra });
+    response.end("{}");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const kubeconfig = file(
+    "acting",
+    `{ current-context: x, clusters: [{ name: c, cluster: { server: "${address}" } }],
+       users: [{ name: u, user: { as: jane, as-uid: "7", as-groups: [dev], as-user-extra: { a/b: [c] } } }],
+       contexts: [{ name: x, context: { cluster: c, user: u } }] }`,
+  );
+  const ask = async (options: ConnectionOptions): Promise<void> => {
+    const client = new KubernetesClient(clusterConnection(options));
+    await client.get("/version");
+    client.close();
+  };
+  await ask({ kubeconfig });
+  await ask({ kubeconfig, user: "bot", groups: ["a", "b"] });
+  assert.deepEqual(seen, [
+    { user: "jane", uid: "7", groups: ["dev"], extra: "c" },
+    { user: "bot", uid: undefined, groups: ["a", "b"], extra: undefined },
+  ]);
+  assert.throws(
+    () => clusterConnection({ kubeconfig: two, groups: ["a"] }),
+    /--as-group: goes with --as only/,
+  );
 });
 
 test("a plugin issues credentials with an end, and is told what it needs", async () => {

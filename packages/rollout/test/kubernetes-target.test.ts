@@ -32,9 +32,9 @@ for (const urls of [["shop"], ["ftp://a/"], ["http://a/", "http://a/x"], ["http:
 
 test("what is spoken follows from the URL, and must fit it", () => {
   assert.equal(parseRoutes(["https://a/"])[0]?.protocol, "https");
-  assert.equal(parseRoutes(["https://a/"], "h2")[0]?.protocol, "h2");
-  assert.throws(() => parseRoutes(["https://a/"], "h2c"), hasCode("LAMEDUCK_BAD_URL"));
-  assert.throws(() => parseRoutes(["http://a/"], "h2"), hasCode("LAMEDUCK_BAD_URL"));
+  assert.equal(parseRoutes(["https://a/"], { protocol: "h2" })[0]?.protocol, "h2");
+  assert.throws(() => parseRoutes(["https://a/"], { protocol: "h2c" }), hasCode("LAMEDUCK_BAD_URL"));
+  assert.throws(() => parseRoutes(["http://a/"], { protocol: "h2" }), hasCode("LAMEDUCK_BAD_URL"));
 });
 
 test("a route is called by its name, or else by its host", () => {

@@ -87,6 +87,11 @@ const answers: readonly (readonly [
     { body: 5, text: "hello" },
   ],
   [
+    "chunks of something packed",
+    "HTTP/1.1 200 OK\r\nContent-Length: 99\r\nTransfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    { keepAlive: true, body: 5, text: "hello" },
+  ],
+  [
     "no body",
     "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n",
     { status: 204, keepAlive: false, body: 0 },
@@ -199,3 +204,32 @@ test("an errno means what it means by how far the connection had come", () => {
   assert.equal(classify("EPIPE", { connected: true, received: 0 }).outcome, "reset-before-response");
   assert.equal(classify("EOF", { connected: true, received: 1 }).outcome, "truncated");
 });
+
+test("a body whose last coding is not chunks ends with the connection, whatever its length says", () => {
+  const reader = new ResponseReader();
+  reader.reset(100);
+  const text = Buffer.from("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: gzip\r\n\r\nhello");
+  reader.push(text, text.length);
+  assert.deepEqual([reader.complete, reader.keepAlive, reader.body], [false, false, 5]);
+  assert.equal(reader.end(), true);
+});
+
+test("an answer to HEAD has no body, whatever its length says", () => {
+  const reader = new ResponseReader();
+  reader.reset(0, true);
+  const text = Buffer.from("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n");
+  assert.equal(reader.push(text, text.length), text.length);
+  assert.deepEqual([reader.complete, reader.keepAlive], [true, true]);
+});
+
+for (const [title, options] of [
+  ["a header without a name", { headers: [": x"] }],
+  ["a header of two lines", { headers: ["x: a\r\ny: b"] }],
+  ["a header of the connection's own", { headers: ["Content-Length: 3"] }],
+  ["no method", { method: "FETCH" }],
+  ["a GET with a body", { body: "aGk=" }],
+  ["a WebSocket with a method", { protocol: "ws", method: "POST" }],
+] as const)
+  test(`${title} is no load`, () => {
+    assert.throws(() => parseLoad({ rate: 1, ...options }), { code: "LAMEDUCK_BAD_LOAD" });
+  });

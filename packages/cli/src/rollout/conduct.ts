@@ -1,4 +1,5 @@
 import {
+  aboutRoute,
   checkRights,
   findTarget,
   inspect,
@@ -57,20 +58,21 @@ async function prepare(
   signal: AbortSignal,
 ): Promise<RolloutSettings | undefined> {
   const { reference, action } = request;
-  const rules = neededRules(reference, action, loadRules(options));
+  const rules = neededRules(reference, action, loadRules(request, options));
   // Who lacks a right needs to see which ones to ask for, above all.
   if (options.dryRun) process.stdout.write(rightsText(reference, rules));
   const { allowed, warnings } = await checkRights(client, reference, rules);
   const target = await findTarget(client, reference);
-  const opened = await openRoutes(request, options);
-  const notes = [...warnings, ...(await inspect(client, target, action, opened))];
-  for (const line of planLines(request, options, target, opened)) progress.say(line);
+  const notes = [...warnings, ...(await inspect(client, target, action))];
+  for (const line of planLines(request, options, target)) progress.say(line);
   for (const note of notes) progress.say(`note: ${note}`);
   if (options.dryRun) {
-    progress.say("dry run: nothing was changed, and each URL was asked once");
+    progress.say("dry run: nothing was changed, and no URL was called");
     return undefined;
   }
   await obtainConsent(request, options.yes ?? false, signal);
+  const opened = await openRoutes(request, options);
+  for (const note of opened.flatMap((route) => aboutRoute(route))) progress.say(`note: ${note}`);
   return {
     client,
     target,

@@ -1,4 +1,5 @@
 import {
+  baseline,
   inClusterRules,
   InClusterLoad,
   openRoute,
@@ -13,8 +14,8 @@ import type { RolloutOptions } from "./options.ts";
 import type { RolloutRequest } from "./settings.ts";
 
 /** What the load needs of the cluster. */
-export function loadRules({ inCluster }: RolloutOptions): readonly Rule[] {
-  return inCluster ? inClusterRules : [];
+export function loadRules({ routes }: RolloutRequest, { inCluster }: RolloutOptions): readonly Rule[] {
+  return inCluster ? inClusterRules(routes) : [];
 }
 
 /** Asks each URL once; those of a load in the cluster need not be reachable from here, and are asked by its pods. */
@@ -41,12 +42,14 @@ export function loadOf({
   signal,
 }: LoadParts): RolloutSettings["load"] {
   const { requests, requestsZone, inCluster, parallel = 1, image, drain } = options;
+  const learn = request.warmUp + baseline;
   if (requests)
     return (clock) =>
       Promise.resolve(
         requestsLoad({
           clock,
           files: requests,
+          learn,
           ...(requestsZone === undefined ? {} : { zone: requestsZone }),
         }),
       );
@@ -57,6 +60,7 @@ export function loadOf({
     timeout: request.requestTimeout,
     maxDuration: request.duration,
     maxRequests: options.requestsMax,
+    learn,
     seed: options.seed,
   };
   if (!inCluster) return (clock) => RouteLoad.start({ ...common, clock, routes: opened });

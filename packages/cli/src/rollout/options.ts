@@ -8,6 +8,8 @@ export interface RolloutOptions {
   readonly namespace?: string;
   readonly context?: string;
   readonly kubeconfig?: string;
+  readonly as?: string;
+  readonly asGroup?: readonly string[];
   readonly restart?: boolean;
   readonly scale?: number;
   readonly delete?: boolean;
@@ -17,6 +19,11 @@ export interface RolloutOptions {
   readonly pods?: number | "all";
   readonly url?: readonly string[];
   readonly protocol?: LoadProtocol;
+  readonly header?: readonly string[];
+  readonly method?: string;
+  readonly bodyFile?: string;
+  readonly caFile?: string;
+  readonly insecure?: boolean;
   readonly inCluster?: boolean;
   readonly parallel?: number;
   readonly image?: string;
@@ -43,6 +50,8 @@ export function addRolloutOptions(command: Command): Command {
     .option("-n, --namespace <name>", "of the target (default: the context's)")
     .option("--context <name>", "of the kubeconfig (default: its current one)")
     .option("--kubeconfig <file>", "default: KUBECONFIG, ~/.kube/config, or the pod's service account")
+    .option("--as <name>", "act as this user, as kubectl does")
+    .option("--as-group <name>", "and as a member of this group; several times", collect)
     .optionsGroup("What happens to the pods (one of):")
     .option("--restart", "as kubectl rollout restart")
     .option("--scale <n>", "as kubectl scale; it stays so", whole(0, 10_000))
@@ -58,6 +67,14 @@ export function addRolloutOptions(command: Command): Command {
         loadProtocols,
       ),
     )
+    .option("-H, --header <'name: value'>", "of every request; several times", collect)
+    .option("--method <name>", "of every request (default: GET)")
+    .option("--body-file <file>", "what every request carries, with a --method that has a body")
+    .option(
+      "--ca-file <file>",
+      "certificates (PEM) that vouch for https:// and wss:// URLs, instead of the well-known ones",
+    )
+    .option("--insecure", "do not verify their certificates")
     .option("--rps <n>", "requests per second, all URLs together", number(0.1, 20_000), 50)
     .addOption(
       new Option("--mode <kind>", "a connection for each request, kept-alive ones, or half and half")

@@ -1,30 +1,21 @@
-import { rightsYaml, type OpenRoute, type Rule, type Target, type TargetReference } from "@lameduck/rollout";
+import { rightsYaml, type Rule, type Target, type TargetReference } from "@lameduck/rollout";
 import type { RolloutOptions } from "./options.ts";
 import type { RolloutRequest } from "./settings.ts";
 
 /** What will be done and sent, before it is. */
-export function planLines(
-  request: RolloutRequest,
-  options: RolloutOptions,
-  target: Target,
-  opened: readonly OpenRoute[],
-): string[] {
+export function planLines(request: RolloutRequest, options: RolloutOptions, target: Target): string[] {
   const { action, connection, reference } = request;
   return [
     `cluster   context ${connection.context}, ${connection.server.origin}, namespace ${reference.namespace}`,
     `target    ${reference.kind}/${reference.name}, ${target.replicas} replica${target.replicas === 1 ? "" : "s"}` +
       (target.services.length > 0 ? `, Service ${target.services.join(", ")}` : ""),
     `action    ${action.plan}`,
-    ...loadLines(request, options, opened),
+    ...loadLines(request, options),
     `time      ${options.timeout} at most`,
   ];
 }
 
-function loadLines(
-  { routes, reference }: RolloutRequest,
-  options: RolloutOptions,
-  opened: readonly OpenRoute[],
-): string[] {
+function loadLines({ routes, reference }: RolloutRequest, options: RolloutOptions): string[] {
   const { requests, rps, mode, requestsMax, duration, inCluster, parallel = 1 } = options;
   if (requests) return [`load      none of its own: read afterwards from ${requests.join(", ")}`];
   if (routes.length === 0) return ["load      none (no --url): only the pods are watched"];
@@ -34,15 +25,25 @@ function loadLines(
     pooled: "on kept-alive connections",
   };
   return [
-    `load      ${rps} requests/s (GET) ${connections[mode]}, ` +
+    `load      ${rps} requests/s (${requestWords(options)}) ${connections[mode]}, ` +
       `at most ${requestsMax.toLocaleString("en")} requests or ${duration}, to`,
+    ...routes.map(({ name, url }) => `          ${name}: ${url.href}`),
     ...(inCluster
       ? [
-          ...routes.map(({ name, url }) => `          ${name}: ${url.href}`),
           `          from a Job of ${parallel} ${parallel === 1 ? "pod" : "pods"} in namespace ${reference.namespace}, removed afterwards`,
         ]
-      : opened.map(({ name, url, address, port }) => `          ${name}: ${url.href} (${address}:${port})`)),
+      : []),
   ];
+}
+
+/** "POST, body of body.json, header authorization": no value, it may be a secret. */
+function requestWords({ method = "GET", bodyFile, header = [], protocol }: RolloutOptions): string {
+  const names = header.map((text) => text.split(":")[0]?.toLowerCase() ?? "");
+  return [
+    protocol === undefined ? method.toUpperCase() : `${protocol}, ${method.toUpperCase()}`,
+    ...(bodyFile === undefined ? [] : [`body of ${bodyFile}`]),
+    ...(names.length === 0 ? [] : [`header ${names.join(", ")}`]),
+  ].join(", ");
 }
 
 /** The rights as manifests, with words of their own for who has to grant them. */

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { parseDuration } from "@lameduck/drain";
 import {
   checkInClusterOptions,
@@ -12,6 +13,7 @@ import {
   type Action,
   type ClusterConnection,
   type Route,
+  type RouteManner,
   type TargetReference,
 } from "@lameduck/rollout";
 import { CliError } from "../errors.ts";
@@ -43,7 +45,11 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
     mustBeWritable(name, file);
   // A mistake in the target's name is told before a kubeconfig is looked for.
   parseTarget(target, "default");
-  const routes = parseRoutes(options.url ?? [], options.protocol);
+  const routes = parseRoutes(options.url ?? [], mannerOf(options));
+  if (routes.length === 0)
+    for (const name of ["header", "method", "bodyFile", "caFile", "insecure"] as const)
+      if (options[name] !== undefined)
+        throw new CliError("LAMEDUCK_BAD_OPTION", flagOf(name), "goes with --url only");
   if (routes.length > 0 && options.requests)
     throw new CliError("LAMEDUCK_BAD_OPTION", "--requests", "goes not together with --url");
   if (options.inCluster) checkInClusterOptions({ parallel: options.parallel ?? 1, routes });
@@ -59,7 +65,8 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
     settle: parseDuration(options.settle, "--settle"),
     timeout: parseDuration(options.timeout, "--timeout"),
   };
-  const connection = clusterConnection({ kubeconfig: options.kubeconfig, context: options.context });
+  const { kubeconfig, context, as: user, asGroup: groups } = options;
+  const connection = clusterConnection({ kubeconfig, context, user, groups });
   const reference = parseTarget(target, options.namespace ?? connection.namespace);
   return {
     connection,
@@ -69,6 +76,37 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
     pooledShare: pooledShares[options.mode],
     ...durations,
   };
+}
+
+/** What is said in every request, and whose certificates are believed. */
+function mannerOf(options: RolloutOptions): RouteManner {
+  const { protocol, header: headers, method, bodyFile, caFile, insecure } = options;
+  if (insecure && caFile !== undefined)
+    throw new CliError("LAMEDUCK_BAD_OPTION", "--ca-file", "goes not together with --insecure");
+  const body = bodyFile === undefined ? undefined : contentOf("--body-file", bodyFile).toString("base64");
+  const request = {
+    ...(method === undefined ? {} : { method }),
+    ...(headers === undefined ? {} : { headers }),
+    ...(body === undefined ? {} : { body }),
+  };
+  const tls = {
+    ...(insecure ? { verify: false } : {}),
+    ...(caFile === undefined ? {} : { ca: contentOf("--ca-file", caFile).toString("utf8") }),
+  };
+  return { ...(protocol === undefined ? {} : { protocol }), request, tls };
+}
+
+function contentOf(option: string, file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new CliError("LAMEDUCK_BAD_OPTION", option, (error as Error).message);
+  }
+}
+
+/** "bodyFile" is --body-file. */
+function flagOf(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 type Chosen = (reference: TargetReference) => Action;

@@ -1,3 +1,4 @@
+import { spellClasses } from "../load/status-classes.ts";
 import type { RequestRecord } from "../model/request.ts";
 import { deletionBefore, failedAt, flight, letGoAt, setOut, type Evidence } from "./evidence.ts";
 import type { PodLife } from "./pod-life.ts";
@@ -21,7 +22,9 @@ export function seen(record: RequestRecord): string {
     case "timeout":
       return `timed out after ${spell(failedAt(record) - record.intended)}`;
     case "wrong-body":
-      return "answered with another body";
+      return record.error ? `answered by something else (${record.error})` : "answered with another body";
+    case "other-status":
+      return `${record.status ?? "another status"}, where ${spellClasses(record.error ?? "")} was answered before`;
     case "not-sent":
       return "not sent";
     case "ok":

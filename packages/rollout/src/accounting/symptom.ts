@@ -48,6 +48,7 @@ export function symptomOf(record: RequestRecord): Symptom | undefined {
     case "reset-before-response":
       return "reset";
     case "wrong-body":
+    case "other-status":
       return "wrong-answer";
     case "timeout":
       // Without a connection there was nothing to wait for an answer on.

@@ -7,13 +7,21 @@ export { KubernetesError, kubernetesErrors, type KubernetesErrorCode } from "./e
 export * from "./in-cluster/index.ts";
 export type { LoadCounts, LoadEnd, LoadSeen, LoadSource } from "./load-source.ts";
 export { rightsYaml, type Rule } from "./permissions.ts";
-export { checkRights, inspect, looksLikeProduction, neededRules, type Rights } from "./preflight.ts";
+export {
+  aboutRoute,
+  checkRights,
+  inspect,
+  looksLikeProduction,
+  neededRules,
+  type Rights,
+} from "./preflight.ts";
 export { observedFacts, rolloutConclusion, rolloutNotes, rolloutResult } from "./results.ts";
 export { requestsErrors, RequestsError, type RequestsErrorCode } from "./requests-file/index.ts";
 export { requestsLoad, type RequestsLoadOptions } from "./requests-load.ts";
-export { openRoute, parseRoutes, type OpenRoute, type Route } from "./routes/route.ts";
+export { openRoute, parseRoutes, type OpenRoute, type Route, type RouteManner } from "./routes/route.ts";
 export { RouteLoad, type RouteLoadOptions } from "./routes/route-load.ts";
 export {
+  baseline,
   runRollout,
   type RolloutHooks,
   type RolloutOutcome,

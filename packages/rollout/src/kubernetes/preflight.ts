@@ -92,12 +92,7 @@ export async function checkRights(
 }
 
 /** What is worth knowing before anything happens. @throws {KubernetesError} LAMEDUCK_CANNOT_ROLL. */
-export async function inspect(
-  client: KubernetesClient,
-  target: Target,
-  action: Action,
-  routes: readonly OpenRoute[],
-): Promise<string[]> {
+export async function inspect(client: KubernetesClient, target: Target, action: Action): Promise<string[]> {
   const obstacle = action.obstacle(target);
   if (obstacle !== undefined)
     throw new KubernetesError("LAMEDUCK_CANNOT_ROLL", nameOf(target.reference), obstacle);
@@ -105,7 +100,6 @@ export async function inspect(
     ...aboutTarget(target, action),
     ...(await aboutBudgets(client, target, action)),
     ...(await aboutAutoscalers(client, target, action)),
-    ...routes.flatMap((route) => aboutRoute(route)),
   ];
 }
 
@@ -177,10 +171,11 @@ async function aboutAutoscalers(
   }
 }
 
-function aboutRoute({ name, status, pod, others, address, url }: OpenRoute): string[] {
+/** What is worth knowing of a route, once it has answered. */
+export function aboutRoute({ name, status, pod, others, address, tls }: OpenRoute): string[] {
   return [
     ...(status >= 400 ? [`${name} answers ${status}: is the path right?`] : []),
-    ...(url.protocol === "https:" ? [`${name}: its certificate is not verified`] : []),
+    ...(tls?.verify === false ? [`${name}: its certificate is not verified`] : []),
     ...(pod === undefined && status > 0
       ? [
           `${name} does not name its pod in a header (x-lameduck-pod, x-pod-name): of lost requests it is known by the connection or the time only`,

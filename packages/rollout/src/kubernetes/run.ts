@@ -64,7 +64,7 @@ export interface RolloutRun {
   readonly undone: string | undefined;
 }
 
-const baseline = 2_000;
+export const baseline = 2_000;
 /** Senders may still send to pods that have gone while requests are lost; not for longer than this. */
 const longestSettling = 60_000;
 /** So long without a loss counts as settled. */

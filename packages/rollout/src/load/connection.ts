@@ -1,6 +1,8 @@
 import type { Outcome, RequestRecord } from "../model/request.ts";
 import type { Answer } from "./answer.ts";
 import type { Exchange } from "./exchange.ts";
+import type { TlsOptions } from "./plan.ts";
+import type { RequestForm } from "./request-form.ts";
 
 /** One connection of the load, in whatever protocol. */
 export interface Connection {
@@ -38,6 +40,9 @@ export interface ConnectionOptions {
   readonly localAddress: string | undefined;
   /** Over TLS. */
   readonly secure: boolean;
+  readonly tls: TlsOptions;
+  /** What every request says, beside its path and host. */
+  readonly form: RequestForm;
   /** The authority: what a Host header says. */
   readonly host: string;
   /** Shared by all connections: bytes are consumed before the next read. */

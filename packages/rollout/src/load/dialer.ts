@@ -5,7 +5,7 @@ import type { Exchange } from "./exchange.ts";
 import { HttpConnection } from "./http1.ts";
 import { Http2Connection } from "./http2.ts";
 import type { LoadPlan } from "./plan.ts";
-import { protocolTraits } from "./protocols.ts";
+import { allHeaders, headOf } from "./request-form.ts";
 import { WebSocketConnection } from "./websocket.ts";
 
 /** A place to connect to; `pod` where the sender itself chose it. */
@@ -32,17 +32,21 @@ const bufferSize = 64 * 1024;
 /** A client that is sent away by one server after another gives up; gRPC's transparent retries stop earlier, browsers' later. */
 const mostRetries = 5;
 
+type DialPlan = Pick<LoadPlan, "protocol" | "secure" | "tls" | "host" | "paths" | "request">;
+
 /** Opens the generator's connections and numbers them. */
 export class Dialer {
   readonly #now: () => number;
-  readonly #plan: Pick<LoadPlan, "protocol" | "host" | "paths">;
+  readonly #plan: DialPlan;
+  readonly #body: Buffer | undefined;
   readonly #buffer = Buffer.allocUnsafe(bufferSize);
   readonly #heads = new Map<string, string>();
   #connections = 0;
 
-  constructor(now: () => number, plan: Pick<LoadPlan, "protocol" | "host" | "paths">) {
+  constructor(now: () => number, plan: DialPlan) {
     this.#now = now;
     this.#plan = plan;
+    this.#body = plan.request.body === undefined ? undefined : Buffer.from(plan.request.body, "base64");
   }
 
   /** `named` requests carry their number, for a proxy's log. */
@@ -61,7 +65,9 @@ export class Dialer {
           address: place.address,
           port: place.port,
           localAddress,
-          secure: protocolTraits[this.#plan.protocol].secure,
+          secure: this.#plan.secure,
+          tls: this.#plan.tls,
+          form: this.#plan.request,
           host: this.#plan.host ?? address,
           buffer: this.#buffer,
           now: this.#now,
@@ -83,6 +89,7 @@ export class Dialer {
       case "https":
         return new HttpConnection({
           ...options,
+          body: this.#body,
           head: (exchange, stays) =>
             named
               ? `${this.#head(exchange.path, options.host, stays)}x-lameduck-id: ${exchange.row}\r\n\r\n`
@@ -90,7 +97,7 @@ export class Dialer {
         });
       case "h2":
       case "h2c":
-        return new Http2Connection({ ...options, grpc: false });
+        return new Http2Connection({ ...options, grpc: false, body: this.#body });
       case "grpc":
         return new Http2Connection({ ...options, grpc: true });
       case "ws":
@@ -113,9 +120,15 @@ export class Dialer {
     const key = `${stays ? "+" : "-"}${host} ${path}`;
     let head = this.#heads.get(key);
     if (head === undefined) {
-      head =
-        `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nUser-Agent: lameduck-load\r\nAccept: */*\r\n` +
-        `Connection: ${stays ? "keep-alive" : "close"}\r\n`;
+      const { request } = this.#plan;
+      const ours: (readonly [string, string])[] = [
+        ["Host", host],
+        ["User-Agent", "lameduck-load"],
+        ["Accept", "*/*"],
+        ["Connection", stays ? "keep-alive" : "close"],
+      ];
+      if (this.#body) ours.push(["Content-Length", String(this.#body.length)]);
+      head = headOf(request.method, path, allHeaders(ours, request));
       this.#heads.set(key, head);
     }
     return head;

@@ -5,6 +5,7 @@ import type { Progress } from "./protocol.ts";
 import type { RecordTable } from "./records.ts";
 import { Schedule } from "./schedule.ts";
 import type { LoadSender } from "./sender.ts";
+import { StatusClasses } from "./status-classes.ts";
 
 /** How often deadlines are looked at, milliseconds: a time-out is that much late at most. */
 const deadlineStep = 10;
@@ -27,6 +28,7 @@ export class LoadEngine {
   readonly #schedule: Schedule;
   readonly #connecting: Deadlines;
   readonly #answering: Deadlines;
+  readonly #classes: readonly (StatusClasses | undefined)[];
   #start = 0;
   #timer: NodeJS.Timeout | undefined;
   #immediate: NodeJS.Immediate | undefined;
@@ -52,6 +54,7 @@ export class LoadEngine {
     this.#schedule = new Schedule(options.plan, options.weights, options.seed);
     this.#connecting = new Deadlines(options.plan.connectTimeout);
     this.#answering = new Deadlines(options.plan.timeout);
+    this.#classes = options.senders.map(() => (options.plan.learn > 0 ? new StatusClasses() : undefined));
   }
 
   get progress(): Progress {
@@ -117,6 +120,8 @@ export class LoadEngine {
       path: this.#plan.paths[slot.kind],
       expectation: this.#plan.expect[slot.kind],
       meant: this.#plan.meantStatuses,
+      classes: this.#classes[slot.sender],
+      teaches: slot.at < this.#plan.learn,
       done: this.#done,
     });
   }

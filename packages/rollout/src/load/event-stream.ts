@@ -4,6 +4,7 @@ import { carry, type Connection, type ConnectionOptions } from "./connection.ts"
 import { EventReader } from "./event-reader.ts";
 import type { Exchange } from "./exchange.ts";
 import { classify, gaveUp } from "./failures.ts";
+import { allHeaders, headOf } from "./request-form.ts";
 import { ResponseReader } from "./response.ts";
 import { cut, open } from "./socket.ts";
 
@@ -42,7 +43,10 @@ export class EventStream implements Connection {
     this.#reader.reset(0);
     this.#socket = open(
       options,
-      { onread: { buffer: options.buffer, read: (bytes, length) => this.#read(bytes, length) } },
+      {
+        alpn: options.secure ? "http/1.1" : undefined,
+        onread: { buffer: options.buffer, read: (bytes, length) => this.#read(bytes, length) },
+      },
       {
         connected: () => {
           this.#connected = options.now();
@@ -85,15 +89,19 @@ export class EventStream implements Connection {
   }
 
   #subscribe(): void {
-    const { host, now } = this.#options;
+    const { host, now, form } = this.#options;
     for (const { record } of this.#waiting) {
       record.connected = this.#connected;
       record.sent = now();
     }
-    this.#socket.write(
-      `GET ${this.#path} HTTP/1.1\r\nHost: ${host}\r\nUser-Agent: lameduck-load\r\nAccept: text/event-stream\r\n` +
-        "Cache-Control: no-cache\r\nConnection: keep-alive\r\n\r\n",
-    );
+    const ours = [
+      ["Host", host],
+      ["User-Agent", "lameduck-load"],
+      ["Accept", "text/event-stream"],
+      ["Cache-Control", "no-cache"],
+      ["Connection", "keep-alive"],
+    ] as const;
+    this.#socket.write(`${headOf("GET", this.#path, allHeaders(ours, form))}\r\n`, "latin1");
   }
 
   #read(bytes: Buffer, length: number): void {

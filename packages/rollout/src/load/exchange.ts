@@ -3,6 +3,7 @@ import type { Answer } from "./answer.ts";
 import { grpcStatusName } from "./grpc-status.ts";
 import type { Expectation } from "./plan.ts";
 import type { Finished } from "./records.ts";
+import type { StatusClasses } from "./status-classes.ts";
 
 /** What ends a request other than an answer. */
 export interface Failure {
@@ -17,6 +18,8 @@ export class Exchange {
   readonly path: string;
   readonly expectation: Expectation | undefined;
   readonly #meant: readonly number[];
+  readonly #classes: StatusClasses | undefined;
+  readonly #teaches: boolean;
   readonly #done: (exchange: Exchange) => void;
   #ended = false;
   /** Gives the request up; set by whatever is carrying it. */
@@ -32,12 +35,17 @@ export class Exchange {
     path: string;
     expectation: Expectation | undefined;
     meant: readonly number[];
+    /** What statuses are held to, or learned for; without it everything below 500 is right. */
+    classes?: StatusClasses | undefined;
+    teaches?: boolean;
     done: (exchange: Exchange) => void;
   }) {
     this.row = options.row;
     this.path = options.path;
     this.expectation = options.expectation;
     this.#meant = options.meant;
+    this.#classes = options.classes;
+    this.#teaches = options.teaches ?? false;
     this.#done = options.done;
     this.record = {
       intended: options.intended,
@@ -100,6 +108,11 @@ export class Exchange {
   #judge(response: Answer): Outcome {
     if (response.grpcStatus !== undefined) return this.#judgeCall(response.grpcStatus);
     if (response.status >= 500) return this.#meant.includes(response.status) ? "ok" : "bad-status";
+    if (this.#teaches) this.#classes?.learn(response.status);
+    else if (this.#classes?.knows(response.status) === false) {
+      this.record.error = this.#classes.code;
+      return "other-status";
+    }
     // What the app answers is known for its successes only: a redirect or a 404 has a body of its own.
     if (response.status >= 300 || this.expectation === undefined) return "ok";
     const { bytes, text } = this.expectation;

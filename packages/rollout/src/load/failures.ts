@@ -12,6 +12,13 @@ const ownFaults = new Set([
   "EPERM",
 ]);
 
+/** Whoever answered could not show that it is who was asked for (OpenSSL's names for it, and Node's). */
+const impostor = /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA|ERR_TLS_CERT_)/;
+
+export function isImpostor(code: string): boolean {
+  return impostor.test(code);
+}
+
 /** What it means to a request that nobody answered in time, by when its connection was there. */
 export function gaveUp(connected: number | undefined): Failure {
   return { outcome: connected === undefined ? "unreachable" : "timeout", error: "ETIMEDOUT" };
@@ -28,5 +35,6 @@ export function classify(
     const refused = code === "ECONNREFUSED" || code === "ECONNRESET";
     return { outcome: refused ? "refused" : "unreachable", error: code };
   }
+  if (isImpostor(code)) return { outcome: "wrong-body", error: code };
   return { outcome: progress.received === 0 ? "reset-before-response" : "truncated", error: code };
 }

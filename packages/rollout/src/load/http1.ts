@@ -10,6 +10,7 @@ import { cut, open } from "./socket.ts";
 export interface HttpConnectionOptions extends ConnectionOptions {
   /** The request's head, for a connection that stays open or not. */
   readonly head: (exchange: Exchange, stays: boolean) => string;
+  readonly body: Buffer | undefined;
 }
 
 /** Node's and undici's clients leave this margin before the end of the idle time that a server announces. */
@@ -77,7 +78,7 @@ export class HttpConnection implements Connection {
   send(exchange: Exchange): void {
     this.#exchange = exchange;
     this.#received = 0;
-    this.#reader.reset(exchange.wanted);
+    this.#reader.reset(exchange.wanted, this.#options.form.method === "HEAD");
     exchange.giveUp = () => this.#giveUp();
     carry(exchange, this, this.#carried++);
     if (this.#ready) this.#write(exchange);
@@ -98,7 +99,15 @@ export class HttpConnection implements Connection {
   #write(exchange: Exchange): void {
     exchange.record.sent = this.#options.now();
     exchange.record.connected = this.#connected;
-    this.#socket.write(this.#options.head(exchange, exchange.mode === "pooled"), "latin1");
+    const head = this.#options.head(exchange, exchange.mode === "pooled");
+    const { body } = this.#options;
+    if (!body) this.#socket.write(head, "latin1");
+    else {
+      this.#socket.cork();
+      this.#socket.write(head, "latin1");
+      this.#socket.write(body);
+      this.#socket.uncork();
+    }
   }
 
   #read(bytes: Buffer, length: number): void {

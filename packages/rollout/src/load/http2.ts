@@ -7,11 +7,13 @@ import { carry, type Connection, type ConnectionOptions } from "./connection.ts"
 import type { Exchange } from "./exchange.ts";
 import { classify, gaveUp } from "./failures.ts";
 import { GrpcCall } from "./grpc.ts";
+import { headerFields } from "./request-form.ts";
 import { cut, open } from "./socket.ts";
 
 /** What HTTP/2 needs besides. */
 export interface Http2ConnectionOptions extends ConnectionOptions {
   readonly grpc: boolean;
+  readonly body?: Buffer | undefined;
 }
 
 /**
@@ -111,7 +113,7 @@ export class Http2Connection implements Connection {
 
   #start(exchange: Exchange, session: ClientHttp2Session): void {
     const { record } = exchange;
-    const { grpc, host, secure, now } = this.#options;
+    const { grpc, host, secure, now, form, body } = this.#options;
     record.connected = this.#connected;
     if (session.closed || session.destroyed) {
       this.#options.again(exchange);
@@ -120,18 +122,20 @@ export class Http2Connection implements Connection {
     record.sent = now();
     this.#open++;
     const call = grpc ? new GrpcCall(exchange.kind === "large") : new Call(exchange.wanted);
+    const message = call.message ?? body;
     const stream = session.request(
       {
-        ":method": grpc ? "POST" : "GET",
+        ":method": grpc ? "POST" : form.method,
         ":scheme": secure ? "https" : "http",
         ":authority": host,
         ":path": exchange.path,
         "user-agent": "lameduck-load",
         ...call.headers,
+        ...headerFields(form),
       },
-      { endStream: call.message === undefined },
+      { endStream: message === undefined },
     );
-    if (call.message !== undefined) stream.end(call.message);
+    if (message !== undefined) stream.end(message);
     exchange.giveUp = () => {
       exchange.fail(gaveUp(this.#connected), now());
       stream.close(constants.NGHTTP2_CANCEL);

@@ -3,6 +3,7 @@ import { parseDuration, type Duration } from "@lameduck/drain";
 import type { ScheduledKind } from "../model/request.ts";
 import { LoadError } from "./errors.ts";
 import { parseProtocol, protocolTraits, type LoadProtocol } from "./protocols.ts";
+import { parseRequest, type RequestForm, type RequestOptions } from "./request-form.ts";
 
 /** What an answer has to be, where the app is known; anything else complete is a wrong body. */
 export interface Expectation {
@@ -12,10 +13,21 @@ export interface Expectation {
   readonly text?: string;
 }
 
+/** Over TLS: whose certificates are believed. */
+export interface TlsOptions {
+  /** Default false: the lab's servers are this machine's own, their certificates self-signed, and who ends connections when is what is measured. */
+  readonly verify?: boolean;
+  /** Certificates, PEM, that are believed instead of the well-known authorities'. */
+  readonly ca?: string;
+}
+
 /** The load as a person asks for it. */
-export interface LoadOptions {
+export interface LoadOptions extends RequestOptions {
   /** What the load speaks, default `http` (HTTP/1.1). docs/protocols.md says what is lost in each. */
   readonly protocol?: LoadProtocol;
+  /** Over TLS; what the protocol is unless told. */
+  readonly secure?: boolean;
+  readonly tls?: TlsOptions;
   /** Requests per second, all senders together. */
   readonly rate: number;
   /** Gaps between requests: `poisson` (default) or `fixed`. */
@@ -33,6 +45,8 @@ export interface LoadOptions {
   readonly expect?: Readonly<Partial<Record<ScheduledKind, Expectation>>>;
   /** 5xx statuses, or gRPC's, that the app means and that are no loss. */
   readonly meantStatuses?: readonly number[];
+  /** For so long statuses below 500 are learned; later ones of another class are losses. Default 0: all are right. */
+  readonly learn?: Duration;
   /** Time a request may take from being sent, default 10 s. */
   readonly timeout?: Duration;
   /** Time a connection may take, default and at most `timeout`. */
@@ -46,6 +60,9 @@ export interface LoadOptions {
 /** The load, checked and complete. Durations are milliseconds. */
 export interface LoadPlan {
   readonly protocol: LoadProtocol;
+  readonly secure: boolean;
+  readonly tls: TlsOptions;
+  readonly request: RequestForm;
   readonly rate: number;
   readonly arrivals: "poisson" | "fixed";
   readonly pooledShare: number;
@@ -55,6 +72,7 @@ export interface LoadPlan {
   readonly host: string | undefined;
   readonly expect: Readonly<Partial<Record<ScheduledKind, Expectation>>>;
   readonly meantStatuses: readonly number[];
+  readonly learn: number;
   readonly timeout: number;
   readonly connectTimeout: number;
   readonly maxDuration: number;
@@ -68,6 +86,9 @@ export function parseLoad(options: LoadOptions): LoadPlan {
   const quick = protocolTraits[protocol].path;
   const plan: LoadPlan = {
     protocol,
+    secure: options.secure ?? protocolTraits[protocol].secure,
+    tls: options.tls ?? {},
+    request: parseRequest(options, protocol),
     // Far above what one process can send: beyond it a value is a typing mistake.
     rate: within(options.rate, 0.001, 100_000, "load.rate"),
     arrivals: arrivals(options.arrivals ?? "poisson"),
@@ -82,6 +103,7 @@ export function parseLoad(options: LoadOptions): LoadPlan {
     host: options.host === undefined ? undefined : headerValue(options.host, "load.host"),
     expect: options.expect ?? {},
     meantStatuses: options.meantStatuses ?? [],
+    learn: parseDuration(options.learn ?? 0, "load.learn"),
     timeout,
     connectTimeout: Math.min(
       timeout,

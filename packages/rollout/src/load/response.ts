@@ -25,12 +25,14 @@ export class ResponseReader implements Answer {
   /** Gets every piece of body, where somebody wants it. */
   onBody: ((bytes: Buffer, from: number, to: number) => void) | undefined;
   #collect = 0;
+  #bodiless = false;
   #stage: Stage = "head";
   #remaining = 0;
   #line = "";
 
-  /** Begins the next answer; `collect` bytes of its body are kept. */
-  reset(collect: number): void {
+  /** Begins the next answer; `collect` bytes of its body are kept. One to HEAD has none, whatever its length says. */
+  reset(collect: number, bodiless = false): void {
+    this.#bodiless = bodiless;
     this.status = 0;
     this.keepAlive = false;
     this.type = "";
@@ -93,7 +95,7 @@ export class ResponseReader implements Answer {
     if (this.status < 200) return;
     this.keepAlive = text[7] === "1";
     let contentLength: number | undefined;
-    let chunked = false;
+    let coding: string | undefined;
     let start = text.indexOf("\r\n") + 2;
     while (start > 1 && start < end) {
       const next = text.indexOf("\r\n", start);
@@ -102,11 +104,10 @@ export class ResponseReader implements Answer {
         const name = text.slice(start, colon).toLowerCase();
         if (name === "content-length") contentLength = Number(text.slice(colon + 1, next));
         else if (name === "transfer-encoding")
-          chunked =
-            text
-              .slice(colon + 1, next)
-              .trim()
-              .toLowerCase() === "chunked";
+          coding = text
+            .slice(colon + 1, next)
+            .trim()
+            .toLowerCase();
         else if (name === "connection") this.#connection(text.slice(colon + 1, next).toLowerCase());
         else if (name === "content-type")
           this.type = text
@@ -120,13 +121,14 @@ export class ResponseReader implements Answer {
       }
       start = next + 2;
     }
-    this.#beginBody(contentLength, chunked);
+    this.#beginBody(contentLength, coding);
   }
 
-  #beginBody(contentLength: number | undefined, chunked: boolean): void {
-    if (this.status === 204 || this.status === 304) this.#stage = "done";
-    else if (chunked) this.#stage = "chunk-size";
-    else if (contentLength === undefined) {
+  /** RFC 9112, 6.3: only the last coding tells where the body ends, and any of them more than a length. */
+  #beginBody(contentLength: number | undefined, coding: string | undefined): void {
+    if (this.#bodiless || this.status === 204 || this.status === 304) this.#stage = "done";
+    else if (coding?.split(",").at(-1)?.trim() === "chunked") this.#stage = "chunk-size";
+    else if (coding !== undefined || contentLength === undefined) {
       this.#stage = "until-close";
       this.keepAlive = false;
     } else if (!(contentLength >= 0)) this.#stage = "invalid";

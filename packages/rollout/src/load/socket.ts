@@ -1,6 +1,8 @@
 import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls, TLSSocket } from "node:tls";
 
+import type { TlsOptions } from "./plan.ts";
+
 /** Where a connection goes, and from where. */
 export interface SocketPlace {
   readonly address: string;
@@ -8,6 +10,7 @@ export interface SocketPlace {
   readonly localAddress: string | undefined;
   /** Told by SNI, where it is a name. */
   readonly host: string | undefined;
+  readonly tls: TlsOptions;
 }
 
 /** How it goes there. */
@@ -26,12 +29,9 @@ export interface SocketEvents {
   readonly ready: (socket: Socket) => void;
 }
 
-/**
- * A bare connection, clear or over TLS. Certificates are not verified: targets are this machine's own test addresses, their certificates
- * self-signed, and what is measured is who ends connections when.
- */
+/** A bare connection, clear or over TLS. */
 export function open(
-  { address, port, localAddress, host }: SocketPlace,
+  { address, port, localAddress, host, tls }: SocketPlace,
   { alpn, onread }: SocketManner,
   events: SocketEvents,
 ): Socket {
@@ -67,7 +67,8 @@ export function open(
   const socket = connectTls({
     ...place,
     ALPNProtocols: [alpn],
-    rejectUnauthorized: false,
+    rejectUnauthorized: tls.verify ?? false,
+    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
     ...(name === undefined || isIP(name) ? {} : { servername: name }),
   });
   socket.once("connect", events.connected);

@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { carry, type Connection, type ConnectionOptions } from "./connection.ts";
 import type { Exchange, Failure } from "./exchange.ts";
 import { classify, gaveUp } from "./failures.ts";
+import { allHeaders, headOf } from "./request-form.ts";
 import { cut, open } from "./socket.ts";
 import { clientFrame, closeCode, FrameReader, opcodes, type Frame } from "./websocket-frames.ts";
 
@@ -48,7 +49,10 @@ export class WebSocketConnection implements Connection {
     this.#path = options.path;
     this.#socket = open(
       options,
-      { onread: { buffer: options.buffer, read: (bytes, length) => this.#read(bytes, length) } },
+      {
+        alpn: options.secure ? "http/1.1" : undefined,
+        onread: { buffer: options.buffer, read: (bytes, length) => this.#read(bytes, length) },
+      },
       {
         connected: () => {
           this.#connected = options.now();
@@ -92,10 +96,16 @@ export class WebSocketConnection implements Connection {
 
   #upgrade(): void {
     this.#state = "upgrading";
-    this.#socket.write(
-      `GET ${this.#path} HTTP/1.1\r\nHost: ${this.#options.host}\r\nUser-Agent: lameduck-load\r\n` +
-        `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${this.#key}\r\n\r\n`,
-    );
+    const { form, host } = this.#options;
+    const ours = [
+      ["Host", host],
+      ["User-Agent", "lameduck-load"],
+      ["Connection", "Upgrade"],
+      ["Upgrade", "websocket"],
+      ["Sec-WebSocket-Version", "13"],
+      ["Sec-WebSocket-Key", this.#key],
+    ] as const;
+    this.#socket.write(`${headOf("GET", this.#path, allHeaders(ours, form))}\r\n`, "latin1");
   }
 
   #write(exchange: Exchange): void {

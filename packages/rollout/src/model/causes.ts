@@ -10,6 +10,7 @@ export const causes = {
   C8: "overloaded",
   C9: "no endpoint",
   C10: "load generator",
+  C11: "another status than before",
   proxy: "cut by the sender itself",
   unknown: "not explained",
 } as const;

@@ -16,6 +16,8 @@ export const outcomes = [
   "wrong-body",
   /** The generator could not send it: no local port, no file descriptor, or out of time. */
   "not-sent",
+  /** Complete, below 500, and of another class than what was answered before the rollout: a 404 of a proxy without a backend, a redirect to a login. */
+  "other-status",
 ] as const;
 
 export type Outcome = (typeof outcomes)[number];

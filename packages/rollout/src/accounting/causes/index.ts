@@ -8,6 +8,7 @@ import { keepAliveRace } from "./keep-alive-race.ts";
 import { listenerClosed } from "./listener-closed.ts";
 import { noEndpoint } from "./no-endpoint.ts";
 import { notReady } from "./not-ready.ts";
+import { otherStatus } from "./other-status.ts";
 import { overloaded } from "./overloaded.ts";
 import { podGone } from "./pod-gone.ts";
 import { rememberedRoute } from "./remembered-route.ts";
@@ -16,13 +17,15 @@ import { senderItself } from "./sender-itself.ts";
 
 /**
  * In the order in which they are asked; the first that applies is the cause. What never reached a pod comes first, for nothing can be
- * concluded about a pod from it: the sender itself, no endpoint (what the generator could not send, C10, is set apart before). Then the pod that was not there yet, because its refusals look
+ * concluded about a pod from it: the sender itself, an answer
+ * that may be anybody's, no endpoint (what the generator could not send, C10, is set apart before). Then the pod that was not there yet, because its refusals look
  * like those of one that has left. Then what cut a connection, the more particular first: SIGKILL is also an exit, the accept queue and
  * the keep-alive race are also cuts while closing. Then who found the door closed, or nobody at home. Overload comes last: it is what is
  * left when the pod was serving all the time.
  */
 const rules: readonly Rule[] = [
   senderItself,
+  otherStatus,
   noEndpoint,
   notReady,
   graceOverrun,

@@ -2,6 +2,7 @@ import {
   Agent as HttpAgent,
   request as httpRequest,
   type IncomingMessage,
+  type OutgoingHttpHeaders,
   type RequestOptions,
 } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
@@ -150,6 +151,7 @@ export class KubernetesClient {
       headers: {
         accept: "application/json",
         "user-agent": "lameduck",
+        ...impersonationHeaders(this.connection),
         ...(credentials.authorization === undefined ? {} : { authorization: credentials.authorization }),
         ...(text === undefined
           ? {}
@@ -217,6 +219,22 @@ export class KubernetesClient {
   #forget(): void {
     this.#credentials = undefined;
   }
+}
+
+function impersonationHeaders({ impersonation }: ClusterConnection): OutgoingHttpHeaders {
+  if (!impersonation) return {};
+  const { user, uid, groups, extra = {} } = impersonation;
+  return {
+    "impersonate-user": user,
+    ...(uid === undefined ? {} : { "impersonate-uid": uid }),
+    ...(groups.length > 0 ? { "impersonate-group": [...groups] } : {}),
+    ...Object.fromEntries(
+      Object.entries(extra).map(([key, values]) => [
+        `impersonate-extra-${encodeURIComponent(key)}`,
+        [...values],
+      ]),
+    ),
+  };
 }
 
 function codeOf(status: number): "LAMEDUCK_CREDENTIALS_FAILED" | "LAMEDUCK_API_REFUSED" {

@@ -7,6 +7,13 @@ export interface Credentials {
   readonly expires: number;
 }
 
+export interface Impersonation {
+  readonly user: string;
+  readonly uid?: string | undefined;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
+}
+
 /** How to reach one cluster as one user. */
 export interface ClusterConnection {
   /** Name of the context; "in-cluster" where there is no kubeconfig. */
@@ -18,6 +25,8 @@ export interface ClusterConnection {
   readonly insecure: boolean;
   readonly serverName: string | undefined;
   readonly proxy: string | undefined;
+  /** Whom the user acts as, where it is allowed to. */
+  readonly impersonation?: Impersonation | undefined;
   /** Made anew each time it is asked for: tokens are renewed in their files, plugins issue new ones. */
   readonly credentials: () => Promise<Credentials>;
 }

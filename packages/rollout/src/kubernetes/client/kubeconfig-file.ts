@@ -35,6 +35,10 @@ const userSchema = z.object({
       installHint: z.string().optional(),
     })
     .optional(),
+  as: z.string().optional(),
+  "as-uid": z.string().optional(),
+  "as-groups": z.array(z.string()).nullish(),
+  "as-user-extra": z.record(z.string(), z.array(z.string())).nullish(),
   "auth-provider": z.object({ name: z.string() }).optional(),
 });
 const contextSchema = z.object({

@@ -1,13 +1,16 @@
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { KubernetesError } from "../errors.ts";
-import type { ClusterConnection } from "./connection.ts";
+import type { ClusterConnection, Impersonation } from "./connection.ts";
 import { credentialsOf, material, readMaterial } from "./credentials.ts";
-import { readAll, type Merged } from "./kubeconfig-file.ts";
+import { readAll, type Merged, type User } from "./kubeconfig-file.ts";
 
 export interface ConnectionOptions {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
+  /** Who to act as, and as a member of which groups. */
+  readonly user?: string | undefined;
+  readonly groups?: readonly string[] | undefined;
   readonly env?: NodeJS.ProcessEnv;
 }
 
@@ -20,15 +23,26 @@ const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
  */
 export function clusterConnection(options: ConnectionOptions = {}): ClusterConnection {
   const env = options.env ?? process.env;
-  const given = options.kubeconfig ?? env["KUBECONFIG"];
-  const paths =
-    options.kubeconfig === undefined
-      ? (given ?? join(homedir(), ".kube", "config")).split(delimiter).filter((path) => path !== "")
-      : [options.kubeconfig];
+  // Set to nothing is not set, as kubectl sees it.
+  const named = (env["KUBECONFIG"] ?? "").split(delimiter).filter((path) => path !== "");
+  const given = options.kubeconfig === undefined ? named : [options.kubeconfig];
+  const paths = given.length > 0 ? given : [join(homedir(), ".kube", "config")];
   const merged = readAll(paths, options.kubeconfig !== undefined);
-  if (merged.files.length > 0) return fromKubeconfig(merged, options.context);
-  if (env["KUBERNETES_SERVICE_HOST"] !== undefined && given === undefined) return inCluster(env);
+  const connection = (): ClusterConnection | undefined => {
+    if (merged.files.length > 0) return fromKubeconfig(merged, options.context);
+    return env["KUBERNETES_SERVICE_HOST"] !== undefined && given.length === 0 ? inCluster(env) : undefined;
+  };
+  const found = connection();
+  if (found) return actingAs(found, options);
   throw new KubernetesError("LAMEDUCK_NO_KUBECONFIG", paths.join(delimiter), "no such file");
+}
+
+/** --as and --as-group go before what the kubeconfig says. @throws {KubernetesError} LAMEDUCK_KUBECONFIG_INVALID for groups of nobody. */
+function actingAs(found: ClusterConnection, { user, groups = [] }: ConnectionOptions): ClusterConnection {
+  if (user !== undefined && user !== "") return { ...found, impersonation: { user, groups } };
+  if (groups.length > 0)
+    throw new KubernetesError("LAMEDUCK_KUBECONFIG_INVALID", "--as-group", "goes with --as only");
+  return found;
 }
 
 function fromKubeconfig(merged: Merged, wanted: string | undefined): ClusterConnection {
@@ -68,8 +82,15 @@ function fromKubeconfig(merged: Merged, wanted: string | undefined): ClusterConn
     insecure: value["insecure-skip-tls-verify"] ?? false,
     serverName: value["tls-server-name"],
     proxy: value["proxy-url"],
+    impersonation: impersonationOf(user?.value),
     credentials: credentialsOf(user, value, context.user ?? ""),
   };
+}
+
+function impersonationOf(user: User | undefined): Impersonation | undefined {
+  if (!user?.as) return undefined;
+  const { as, "as-uid": uid, "as-groups": groups, "as-user-extra": extra } = user;
+  return { user: as, uid, groups: groups ?? [], extra: extra ?? {} };
 }
 
 function serverUrl(text: string, file: string): URL {
@@ -91,6 +112,7 @@ function inCluster(env: NodeJS.ProcessEnv): ClusterConnection {
     insecure: false,
     serverName: undefined,
     proxy: undefined,
+    impersonation: undefined,
     credentials: () =>
       Promise.resolve({
         authorization: `Bearer ${file("token").toString("utf8").trim()}`,

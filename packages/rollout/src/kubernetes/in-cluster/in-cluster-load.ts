@@ -6,6 +6,7 @@ import { InClusterError } from "./errors.ts";
 import { LoadJob } from "./job.ts";
 import { LoadPods } from "./load-pods.ts";
 import { checkOptions, defaultImage, type InClusterOptions } from "./options.ts";
+import { isSecret } from "./plan.ts";
 import { loadProgram } from "./program.ts";
 import { jobWarnings } from "./start.ts";
 
@@ -33,7 +34,7 @@ export class InClusterLoad implements LoadSource {
 
   private constructor(options: InClusterOptions) {
     this.#options = options;
-    this.#job = new LoadJob(options.kube, options.namespace);
+    this.#job = new LoadJob(options.kube, options.namespace, isSecret(options.routes));
     this.#pods = new LoadPods(options, this.#job);
     this.failed = this.#failed.promise;
     // Nobody may be waiting when it happens.
@@ -54,7 +55,7 @@ export class InClusterLoad implements LoadSource {
     return load;
   }
 
-  /** Name of the Job and of the ConfigMap. */
+  /** Name of the Job and of its ConfigMap or Secret. */
   get name(): string {
     return this.#job.name;
   }
@@ -114,6 +115,7 @@ export class InClusterLoad implements LoadSource {
       pooledShare,
       seed,
       avoidNodes,
+      learn = 0,
     } = this.#options;
     this.#pods.asked();
     await this.#job.create(
@@ -126,15 +128,18 @@ export class InClusterLoad implements LoadSource {
       },
       program,
       {
-        routes: routes.map(({ name, url, protocol }) => ({
+        routes: routes.map(({ name, url, protocol, request, tls }) => ({
           name,
           url: url.href,
           protocol: protocolOf(url, protocol),
+          ...(request === undefined ? {} : { request }),
+          ...(tls === undefined ? {} : { tls }),
         })),
         load: {
           rate: rate / parallel / routes.length,
           pooledShare,
           timeout,
+          learn,
           maxDuration,
           maxRequests: Math.max(1, Math.floor(maxRequests / parallel / routes.length)),
         },

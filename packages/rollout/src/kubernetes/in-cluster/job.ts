@@ -12,22 +12,28 @@ export class LoadJob {
   readonly name = `lameduck-load-${randomBytes(4).toString("hex")}`;
   readonly #kube: Kube;
   readonly #namespace: string;
+  readonly #secret: boolean;
   #mayExist = false;
 
-  constructor(kube: Kube, namespace: string) {
+  /** @param secret the program and its plan are a Secret, not a ConfigMap */
+  constructor(kube: Kube, namespace: string, secret: boolean) {
     this.#kube = kube;
     this.#namespace = namespace;
+    this.#secret = secret;
   }
 
   podPath(name: string): string {
     return `/api/v1/namespaces/${this.#namespace}/pods/${name}`;
   }
 
-  /** First the Job, so that the ConfigMap can belong to it from the start; its pods wait for their files. */
-  async create(options: Omit<JobOptions, "name">, program: string, plan: PodPlan): Promise<void> {
+  /** First the Job, so that the ConfigMap or Secret can belong to it from the start; its pods wait for their files. */
+  async create(options: Omit<JobOptions, "name" | "secret">, program: string, plan: PodPlan): Promise<void> {
     this.#mayExist = true;
-    const { metadata } = await this.#post(this.#jobs, jobManifest({ ...options, name: this.name }));
-    await this.#post(this.#configMaps, programManifest(this.name, metadata.uid, program, plan));
+    const { metadata } = await this.#post(
+      this.#jobs,
+      jobManifest({ ...options, name: this.name, secret: this.#secret }),
+    );
+    await this.#post(this.#files, programManifest(this.name, metadata.uid, program, plan));
   }
 
   async pods(signal?: AbortSignal): Promise<readonly Pod[]> {
@@ -54,7 +60,7 @@ export class LoadJob {
     const removals = await Promise.allSettled([
       this.#gone(() => this.#kube.delete(`${this.#jobs}/${this.name}`, { propagationPolicy: "Background" })),
       // The collector would remove it, too, later.
-      this.#gone(() => this.#kube.delete(`${this.#configMaps}/${this.name}`)),
+      this.#gone(() => this.#kube.delete(`${this.#files}/${this.name}`)),
       ...pods.map(({ metadata }) =>
         this.#gone(() => this.#kube.delete(this.podPath(metadata.name), { gracePeriodSeconds: 1 })),
       ),
@@ -68,8 +74,8 @@ export class LoadJob {
     return `/apis/batch/v1/namespaces/${this.#namespace}/jobs`;
   }
 
-  get #configMaps(): string {
-    return `/api/v1/namespaces/${this.#namespace}/configmaps`;
+  get #files(): string {
+    return `/api/v1/namespaces/${this.#namespace}/${this.#secret ? "secrets" : "configmaps"}`;
   }
 
   async #post(path: string, object: object): Promise<KubernetesObject> {

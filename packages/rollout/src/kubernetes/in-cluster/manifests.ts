@@ -1,4 +1,4 @@
-import { planFile, programFile, programFolder, type PodPlan } from "./plan.ts";
+import { isSecret, planFile, programFile, programFolder, type PodPlan } from "./plan.ts";
 
 export const runLabel = "lameduck.dev/load";
 export const containerName = "load";
@@ -13,10 +13,20 @@ export interface JobOptions {
   readonly grace: number;
   /** Nodes that are going to be drained: load that is evicted measures nothing. */
   readonly avoidNodes: readonly string[];
+  /** The program and its plan are a Secret. */
+  readonly secret: boolean;
 }
 
 /** Admitted by Pod Security "restricted": no root, no capability, nothing writable. */
-export function jobManifest({ name, image, parallel, longest, grace, avoidNodes }: JobOptions): object {
+export function jobManifest({
+  name,
+  image,
+  parallel,
+  longest,
+  grace,
+  avoidNodes,
+  secret,
+}: JobOptions): object {
   const labels = {
     [runLabel]: name,
     "app.kubernetes.io/name": "lameduck-load",
@@ -76,7 +86,9 @@ export function jobManifest({ name, image, parallel, longest, grace, avoidNodes 
               volumeMounts: [{ name: "program", mountPath: programFolder, readOnly: true }],
             },
           ],
-          volumes: [{ name: "program", configMap: { name } }],
+          volumes: [
+            { name: "program", ...(secret ? { secret: { secretName: name } } : { configMap: { name } }) },
+          ],
         },
       },
     },
@@ -90,15 +102,16 @@ function elsewhere(nodes: readonly string[]): object {
 
 /** Belongs to the Job: it goes with it. */
 export function programManifest(name: string, jobUid: string, program: string, plan: PodPlan): object {
+  const secret = isSecret(plan.routes);
   return {
     apiVersion: "v1",
-    kind: "ConfigMap",
+    kind: secret ? "Secret" : "ConfigMap",
     metadata: {
       name,
       labels: { [runLabel]: name, "app.kubernetes.io/managed-by": "lameduck" },
       ownerReferences: [{ apiVersion: "batch/v1", kind: "Job", name, uid: jobUid }],
     },
     immutable: true,
-    data: { [programFile]: program, [planFile]: JSON.stringify(plan) },
+    [secret ? "stringData" : "data"]: { [programFile]: program, [planFile]: JSON.stringify(plan) },
   };
 }

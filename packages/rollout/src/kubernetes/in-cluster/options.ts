@@ -21,6 +21,8 @@ export interface InClusterOptions {
   readonly timeout: number;
   readonly maxDuration: number;
   readonly maxRequests: number;
+  /** How long nothing happens to the target yet: statuses are learned from what is answered then. */
+  readonly learn?: number;
   readonly seed: number;
   /** Nodes on which no pod of the load should be: those that are going to be drained. */
   readonly avoidNodes?: readonly string[];

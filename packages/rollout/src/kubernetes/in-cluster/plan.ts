@@ -1,5 +1,6 @@
-import type { LoadOptions } from "../../load/plan.ts";
+import type { LoadOptions, TlsOptions } from "../../load/plan.ts";
 import type { LoadProtocol } from "../../load/protocols.ts";
+import type { RequestOptions } from "../../load/request-form.ts";
 
 /** What a pod of the load is told, as plan.json beside its program. */
 export interface PodPlan {
@@ -7,6 +8,8 @@ export interface PodPlan {
     readonly name: string;
     readonly url: string;
     readonly protocol: LoadProtocol;
+    readonly request?: RequestOptions;
+    readonly tls?: TlsOptions;
   }[];
   /** This pod's share; the paths and the host are each route's own. */
   readonly load: LoadOptions;
@@ -15,7 +18,12 @@ export interface PodPlan {
   readonly linger: number;
 }
 
-/** Where the ConfigMap is mounted. */
+/** Headers and bodies are credentials, as often as not: what has any is a Secret, and a ConfigMap else. */
+export function isSecret(routes: readonly { readonly request?: RequestOptions | undefined }[]): boolean {
+  return routes.some(({ request }) => (request?.headers?.length ?? 0) > 0 || request?.body !== undefined);
+}
+
+/** Where it is mounted. */
 export const programFolder = "/lameduck";
 export const programFile = "load.mjs";
 export const planFile = "plan.json";

@@ -1,9 +1,14 @@
 import type { Rule } from "../permissions.ts";
+import type { Route } from "../routes/route.ts";
+import { isSecret } from "./plan.ts";
 
-/** What the load in the cluster needs, in its namespace; for the preflight and the Role it prints. */
-export const inClusterRules: readonly Rule[] = [
-  { group: "batch", resource: "jobs", verbs: ["create", "delete"] },
-  { group: "", resource: "configmaps", verbs: ["create", "delete"] },
+/**
+ * What the load in the cluster needs, in its namespace; for the preflight and the Role it prints. Objects are read where the answer to their
+ * creation was lost.
+ */
+export const inClusterRules = (routes: readonly Route[]): readonly Rule[] => [
+  { group: "batch", resource: "jobs", verbs: ["create", "get", "delete"] },
+  { group: "", resource: isSecret(routes) ? "secrets" : "configmaps", verbs: ["create", "get", "delete"] },
   { group: "", resource: "pods", verbs: ["list", "patch", "delete"] },
   { group: "", resource: "pods/log", verbs: ["get"] },
   {

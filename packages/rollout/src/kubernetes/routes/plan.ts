@@ -1,10 +1,21 @@
 import type { LoadOptions } from "../../load/plan.ts";
-import { protocolOf } from "./protocol.ts";
-import type { Route } from "./route.ts";
+import { isSecure, protocolOf } from "./protocol.ts";
+import { hostOf, isHost, type Route } from "./route.ts";
 
-/** The load for one route: its own path, host and protocol. */
-export function routePlan(load: LoadOptions, { url, protocol = protocolOf(url) }: Route): LoadOptions {
+/** The load for one route: its own path, host and protocol, and what is said in each request. */
+export function routePlan(load: LoadOptions, route: Route): LoadOptions {
+  const { url, protocol = protocolOf(url), request, tls } = route;
   // gRPC's own default is its health check.
   const paths = protocol === "grpc" && url.pathname === "/" ? {} : { quick: `${url.pathname}${url.search}` };
-  return { ...load, protocol, paths, host: url.host };
+  return {
+    ...load,
+    ...request,
+    // Written by the load itself, in its own place.
+    headers: (request?.headers ?? []).filter((header) => !isHost(header)),
+    protocol,
+    paths,
+    host: hostOf(route),
+    secure: isSecure(url),
+    tls: { verify: true, ...tls },
+  };
 }

@@ -2,7 +2,16 @@ import { protocolTraits, type LoadProtocol } from "../../load/protocols.ts";
 import { KubernetesError } from "../errors.ts";
 
 /** What a URL's scheme alone says. */
-const bySchemes: Readonly<Record<string, LoadProtocol>> = { "http:": "http", "https:": "https", "ws:": "ws" };
+const bySchemes: Readonly<Record<string, LoadProtocol>> = {
+  "http:": "http",
+  "https:": "https",
+  "ws:": "ws",
+  "wss:": "ws",
+};
+
+export function isSecure({ protocol }: URL): boolean {
+  return protocol === "https:" || protocol === "wss:";
+}
 
 /** @throws {KubernetesError} LAMEDUCK_BAD_URL where the load cannot speak what the URL and the option ask for. */
 export function protocolOf(url: URL, wanted?: LoadProtocol): LoadProtocol {
@@ -12,10 +21,10 @@ export function protocolOf(url: URL, wanted?: LoadProtocol): LoadProtocol {
     throw new KubernetesError(
       "LAMEDUCK_BAD_URL",
       "--url",
-      `"${url.href}": the load speaks http, https and ws`,
+      `"${url.href}": the load speaks http, https, ws and wss`,
     );
-  const { secure, name } = protocolTraits[protocol];
-  if (secure !== (url.protocol === "https:"))
+  const { secure, overTls, name } = protocolTraits[protocol];
+  if (isSecure(url) ? !overTls : secure)
     throw new KubernetesError(
       "LAMEDUCK_BAD_URL",
       "--url",
@@ -26,5 +35,5 @@ export function protocolOf(url: URL, wanted?: LoadProtocol): LoadProtocol {
 
 /** The port to connect to where the URL names none. */
 export function portOf(url: URL): number {
-  return Number(url.port || (url.protocol === "https:" ? "443" : "80"));
+  return Number(url.port || (isSecure(url) ? "443" : "80"));
 }

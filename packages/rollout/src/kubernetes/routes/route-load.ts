@@ -20,6 +20,8 @@ export interface RouteLoadOptions {
   readonly timeout: number;
   readonly maxDuration: number;
   readonly maxRequests: number;
+  /** How long nothing happens to the target yet: statuses are learned from what is answered then. */
+  readonly learn?: number;
   readonly seed: number;
 }
 
@@ -193,6 +195,7 @@ function planFor(options: RouteLoadOptions, route: OpenRoute): LoadPlan {
     rate: options.rate * share,
     pooledShare: options.pooledShare,
     timeout: options.timeout,
+    learn: options.learn ?? 0,
     maxDuration: options.maxDuration,
     maxRequests: Math.max(1, Math.floor(options.maxRequests * share)),
   };

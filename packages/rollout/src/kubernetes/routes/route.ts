@@ -3,10 +3,14 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { connect, isIP } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { connect as connectTls, type ConnectionOptions } from "node:tls";
 import { claimHeaders } from "../../load/answer.ts";
+import type { TlsOptions } from "../../load/plan.ts";
+import { isImpostor } from "../../load/failures.ts";
 import { protocolTraits, type LoadProtocol } from "../../load/protocols.ts";
+import { headerFields, parseRequest, type RequestOptions } from "../../load/request-form.ts";
 import { KubernetesError } from "../errors.ts";
-import { portOf, protocolOf } from "./protocol.ts";
+import { isSecure, portOf, protocolOf } from "./protocol.ts";
 
 /** One way for requests into the cluster: an ingress, a Service's address, a node's port. */
 export interface Route {
@@ -15,7 +19,13 @@ export interface Route {
   readonly url: URL;
   /** What the load speaks there; default what the URL's scheme says. */
   readonly protocol?: LoadProtocol;
+  readonly request?: RequestOptions;
+  /** Certificates are verified unless told. */
+  readonly tls?: TlsOptions;
 }
+
+/** What holds for all routes of a command. */
+export type RouteManner = Pick<Route, "protocol" | "request" | "tls">;
 
 /** A route whose name was looked up and that has answered. */
 export interface OpenRoute extends Route {
@@ -34,9 +44,9 @@ const firstAnswer = 10_000;
 const attempts = 3;
 const between = 1_000;
 
-/** "ingress=http://shop.example/cart" or the URL alone, which is then called by its host. @throws {KubernetesError} LAMEDUCK_BAD_URL. */
-export function parseRoutes(texts: readonly string[], protocol?: LoadProtocol): Route[] {
-  const routes = texts.map((text) => parseRoute(text, protocol));
+/** "ingress=http://shop.example/cart" or the URL alone, which is then called by its host. @throws {KubernetesError} LAMEDUCK_BAD_URL, {LoadError} LAMEDUCK_BAD_LOAD. */
+export function parseRoutes(texts: readonly string[], manner: RouteManner = {}): Route[] {
+  const routes = texts.map((text) => parseRoute(text, manner));
   const seen = new Set<string>();
   for (const { name } of routes) {
     if (seen.has(name))
@@ -46,13 +56,29 @@ export function parseRoutes(texts: readonly string[], protocol?: LoadProtocol): 
   return routes;
 }
 
-function parseRoute(text: string, protocol: LoadProtocol | undefined): Route {
+function parseRoute(text: string, manner: RouteManner): Route {
   const [, given, address = text] = /^([A-Za-z][\w.-]*)=(.*)$/.exec(text) ?? [];
   const url = URL.parse(address);
   if (!url) throw new KubernetesError("LAMEDUCK_BAD_URL", "--url", `"${address}" is not a URL`);
   if (url.username !== "" || url.password !== "")
     throw new KubernetesError("LAMEDUCK_BAD_URL", "--url", "a name and password in a URL are not sent");
-  return { name: given ?? url.host, url, protocol: protocolOf(url, protocol) };
+  const protocol = protocolOf(url, manner.protocol);
+  parseRequest(manner.request ?? {}, protocol);
+  return { ...manner, name: given ?? url.host, url, protocol };
+}
+
+/** What a Host header says: the URL's, unless --header says another one. */
+export function hostOf({ url, request }: Route): string {
+  return (
+    request?.headers
+      ?.find((header) => isHost(header))
+      ?.slice("host:".length)
+      .trim() ?? url.host
+  );
+}
+
+export function isHost(header: string): boolean {
+  return /^host:/i.test(header);
 }
 
 /** Looks the name up and asks once. @throws {KubernetesError} LAMEDUCK_URL_NOT_ANSWERING. */
@@ -84,11 +110,10 @@ interface FirstAnswer {
 
 async function askPatiently(route: Route, address: string, port: number): Promise<FirstAnswer> {
   const protocol = route.protocol ?? protocolOf(route.url);
-  const { secure, http1 } = protocolTraits[protocol];
-  const ask = http1 || protocol === "https" ? askOnce : connectOnce;
+  const ask = protocolTraits[protocol].http1 || protocol === "https" ? askOnce : connectOnce;
   for (let attempt = 1; ; attempt++)
     try {
-      return await ask(route, { address, port, secure });
+      return await ask(route, { address, port });
     } catch (error) {
       if (attempt < attempts) await delay(between);
       else throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", route.url.href, messageOf(error));
@@ -98,21 +123,24 @@ async function askPatiently(route: Route, address: string, port: number): Promis
 interface Place {
   readonly address: string;
   readonly port: number;
-  readonly secure: boolean;
 }
 
-function askOnce({ url }: Route, { address, port, secure }: Place): Promise<FirstAnswer> {
+function askOnce(route: Route, { address, port }: Place): Promise<FirstAnswer> {
+  const { url } = route;
+  const form = parseRequest(route.request ?? {}, route.protocol ?? protocolOf(url));
+  const { method, body } = form;
+  const secure = isSecure(url);
   return new Promise((resolve, reject) => {
     const request = (secure ? httpsRequest : httpRequest)(
       {
         host: address,
         port,
+        method,
         path: `${url.pathname}${url.search}`,
-        headers: { host: url.host, "user-agent": "lameduck-load" },
+        headers: { "user-agent": "lameduck-load", ...headerFields(form), host: hostOf(route) },
         agent: false,
         timeout: firstAnswer,
-        // Like the load: what is measured is who ends connections when.
-        ...(secure ? { rejectUnauthorized: false, ...serverName(url) } : {}),
+        ...(secure ? tlsOf(route) : {}),
       },
       (response) => {
         const told = ["x-lameduck-pod", ...claimHeaders].map((name) => response.headers[name]);
@@ -123,27 +151,38 @@ function askOnce({ url }: Route, { address, port, secure }: Place): Promise<Firs
     );
     request.on("timeout", () => request.destroy(new Error(`no answer within ${firstAnswer / 1_000} s`)));
     request.on("error", reject);
-    request.end();
+    request.end(body === undefined ? undefined : Buffer.from(body, "base64"));
   });
 }
 
-function connectOnce(_route: Route, { address, port }: Place): Promise<FirstAnswer> {
+/** To what speaks something else than HTTP/1.1; its answers are learned by the load itself. */
+function connectOnce(route: Route, { address, port }: Place): Promise<FirstAnswer> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: address, port, timeout: firstAnswer });
+    const place = { host: address, port, timeout: firstAnswer };
+    const secure = isSecure(route.url);
+    const socket = secure ? connectTls({ ...place, ...tlsOf(route), ALPNProtocols: ["h2"] }) : connect(place);
     socket.on("timeout", () => socket.destroy(new Error(`no connection within ${firstAnswer / 1_000} s`)));
     socket.on("error", reject);
-    socket.on("connect", () => {
+    socket.on(secure ? "secureConnect" : "connect", () => {
       socket.destroy();
       resolve({ status: 0, pod: undefined });
     });
   });
 }
 
-function serverName({ hostname }: URL): { readonly servername?: string } {
-  return isIP(hostname) === 0 && !hostname.startsWith("[") ? { servername: hostname } : {};
+function tlsOf(route: Route): ConnectionOptions {
+  const { verify = true, ca } = route.tls ?? {};
+  const name = hostOf(route).replace(/:\d+$/, "");
+  return {
+    rejectUnauthorized: verify,
+    ...(ca === undefined ? {} : { ca }),
+    ...(isIP(name) === 0 && !name.startsWith("[") ? { servername: name } : {}),
+  };
 }
 
 function messageOf(error: unknown): string {
-  const { message, code } = error as NodeJS.ErrnoException;
-  return message === "" ? (code ?? "no connection") : message;
+  const { message, code = "" } = error as NodeJS.ErrnoException;
+  if (isImpostor(code))
+    return `its certificate is not believed: ${message}; --ca-file names who signs it, --insecure asks for no proof`;
+  return message === "" ? code || "no connection" : message;
 }

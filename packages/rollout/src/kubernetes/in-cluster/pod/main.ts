@@ -28,9 +28,9 @@ await run(JSON.parse(await readFile(join(import.meta.dirname, planFile), "utf8")
 
 async function run(plan: PodPlan): Promise<void> {
   const routes: OpenRoute[] = [];
-  for (const { name, url, protocol } of plan.routes)
+  for (const { url, ...route } of plan.routes)
     try {
-      routes.push(await openRoute({ name, url: new URL(url), protocol }));
+      routes.push(await openRoute({ ...route, url: new URL(url) }));
     } catch (error) {
       output.say({ type: "failed", url, problem: messageOf(error) });
       return leave(plan, 1);

@@ -1,0 +1,104 @@
+import { LoadError } from "./errors.ts";
+import { protocolTraits, type LoadProtocol } from "./protocols.ts";
+
+/** What a person may say of every request beside its path. */
+export interface RequestOptions {
+  /** Default GET. */
+  readonly method?: string;
+  /** "Name: value" each. */
+  readonly headers?: readonly string[];
+  /** Base64, so that it passes through JSON. */
+  readonly body?: string;
+}
+
+/** The same, checked. Names are in lower case. */
+export interface RequestForm {
+  readonly method: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: string | undefined;
+}
+
+export const methods = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
+
+/** Written by the load itself, or not its to say. */
+const own = new Set([
+  "connection",
+  "content-length",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "expect",
+  "sec-websocket-key",
+  "sec-websocket-version",
+  "sec-websocket-extensions",
+]);
+
+/** So large that a ConfigMap or Secret still holds it beside the program of the load's pods. */
+const mostBody = 500_000;
+
+/** @throws {LoadError} LAMEDUCK_BAD_LOAD. */
+export function parseRequest(
+  { method = "GET", headers = [], body }: RequestOptions,
+  protocol: LoadProtocol,
+): RequestForm {
+  const known = methods.find((one) => one === method.toUpperCase());
+  if (known === undefined) throw bad("--method", `"${method}" is none of ${methods.join(", ")}`);
+  const { name, methods: any } = protocolTraits[protocol];
+  if (!any && (known !== "GET" || body !== undefined))
+    throw bad(
+      body === undefined ? "--method" : "--body-file",
+      `${name} has a method and messages of its own`,
+    );
+  if (body !== undefined && (known === "GET" || known === "HEAD"))
+    throw bad("--body-file", `a ${known} has none: name another method`);
+  if (body !== undefined && body.length > (mostBody * 4) / 3)
+    throw bad("--body-file", `more than ${mostBody / 1_000} kB`);
+  return { method: known, headers: headers.map((text) => parseHeader(text)), body };
+}
+
+function parseHeader(text: string): readonly [string, string] {
+  const [, name = "", value = ""] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*)$/.exec(text) ?? [];
+  // Not the text itself: what is wrong may be in a secret.
+  if (name === "") throw bad("--header", "one is not NAME: VALUE");
+  if (!/^[\t -~\u0080-\u00ff]*$/.test(value))
+    throw bad("--header", `the value of ${name} has characters that no header has`);
+  const lower = name.toLowerCase();
+  if (own.has(lower)) throw bad("--header", `${name} is written by the load itself`);
+  return [lower, value.trimEnd()];
+}
+
+function bad(option: string, problem: string): LoadError {
+  return new LoadError("LAMEDUCK_BAD_LOAD", option, problem);
+}
+
+/** Ours first, where nothing else was said under the same name. */
+export function allHeaders(
+  ours: readonly (readonly [name: string, value: string])[],
+  { headers }: RequestForm,
+): (readonly [name: string, value: string])[] {
+  return [...ours.filter(([name]) => headers.every(([other]) => other !== name.toLowerCase())), ...headers];
+}
+
+/** As Node's clients take them: several values of one name are a list. */
+export function headerFields({ headers }: RequestForm): Record<string, string | string[]> {
+  const fields: Record<string, string | string[]> = {};
+  for (const [name, value] of headers) {
+    const before = fields[name];
+    fields[name] = before === undefined ? value : [before, value].flat();
+  }
+  return fields;
+}
+
+/** Head of an HTTP/1.1 request, its last empty line missing. */
+export function headOf(
+  method: string,
+  path: string,
+  headers: readonly (readonly [name: string, value: string])[],
+): string {
+  return [`${method} ${path} HTTP/1.1`, ...headers.map(([name, value]) => `${name}: ${value}`), ""].join(
+    "\r\n",
+  );
+}
