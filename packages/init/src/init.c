@@ -6,6 +6,7 @@
 #include "traffic/before.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +27,7 @@ struct init {
 	signal_mask ignore_once;
 	struct baseline baseline;
 	struct hold *hold;
+	double next_trial; /* dry run: when the next hold is played; 0 while one is going on */
 	bool ended;
 	int status;
 };
@@ -163,6 +165,25 @@ static void take_signal(struct init *init, struct arrived_signal arrived)
 	}
 }
 
+/* A dry run plays one hold after the other, at most one a second: where nothing listens each is over at once. */
+static const double between_trials = 1000;
+
+static void end_trial(struct init *init)
+{
+	hold_end(init->hold, "would now send the signal (dry run)", clock_now());
+	init->next_trial = fmax(init->hold->began + between_trials, clock_now());
+}
+
+static int patience(struct init *init, double now)
+{
+	if (init->next_trial > now)
+		return (int)ceil(init->next_trial - now);
+	if (init->next_trial > 0)
+		hold_from_now(init);
+	init->next_trial = 0;
+	return hold_patience(init->hold, now);
+}
+
 /* One turn of the loop. While serving, nothing but a signal wakes us. */
 static void turn(struct init *init)
 {
@@ -171,22 +192,21 @@ static void turn(struct init *init)
 		return;
 	}
 	double now = clock_now();
+	int longest = patience(init, now);
 	int watched[HOLD_DESCRIPTORS];
 	hold_descriptors(init->hold, now, watched);
 	struct pollfd polled[1 + HOLD_DESCRIPTORS] = { { .fd = init->signals, .events = POLLIN } };
 	for (int i = 0; i < HOLD_DESCRIPTORS; i++)
 		polled[1 + i] = (struct pollfd){ .fd = watched[i], .events = POLLIN };
-	poll(polled, 1 + HOLD_DESCRIPTORS, hold_patience(init->hold, now));
+	poll(polled, 1 + HOLD_DESCRIPTORS, longest);
 	if (polled[0].revents & POLLIN)
 		take_signal(init, next_signal(init->signals));
-	if (init->ended || !hold_step(init->hold, clock_now()))
+	if (init->ended || init->next_trial > 0 || !hold_step(init->hold, clock_now()))
 		return;
-	if (init->stage == HOLDING) {
+	if (init->stage == HOLDING)
 		finish_hold(init);
-		return;
-	}
-	hold_end(init->hold, "would now send the signal (dry run)", clock_now());
-	hold_from_now(init);
+	else
+		end_trial(init);
 }
 
 static void leave_terminal(struct init *init)

@@ -49,11 +49,13 @@ static void arrival(struct drain *drain, struct observation seen, double at)
 
 void drain_settle(struct drain *drain)
 {
+	drain->revision++;
 	senders_settle(&drain->senders);
 }
 
 void drain_traced(struct drain *drain, double share)
 {
+	drain->revision++;
 	senders_traced(&drain->senders, share);
 }
 
@@ -64,17 +66,20 @@ double drain_traced_share(const struct drain *drain)
 
 void drain_forget(struct drain *drain, const char *sender)
 {
+	drain->revision++;
 	senders_forget(&drain->senders, sender);
 }
 
 void drain_recall(struct drain *drain, const char *sender, double at)
 {
+	drain->revision++;
 	senders_arrival(&drain->senders, sender, (struct moment){ at - drain->blind, at });
 }
 
 void drain_observe(struct drain *drain, struct observation seen)
 {
 	double at = seen.at - drain->blind;
+	drain->revision++;
 	if (!drain->watching) {
 		senders_init(&drain->senders, drain->config.max_senders, at);
 		drain->watching = true;

@@ -74,6 +74,7 @@ struct drain {
 	double connections; /* since the hold began, as are requests */
 	double requests;
 	bool acknowledged[MOST_CONSUMERS];
+	uint64_t revision; /* changes with all that is told: what was decided on one revision holds for it */
 };
 
 void drain_init(struct drain *drain, const struct drain_config *config);

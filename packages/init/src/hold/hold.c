@@ -1,5 +1,6 @@
 #include "hold.h"
 
+#include "../base/clock.h"
 #include "../kernel/namespace.h"
 #include "report.h"
 
@@ -14,6 +15,8 @@ static const double glance_interval = 100;
 static const double event_interval = 10;
 /* A dump is fresh for 20 times its own cost: deciding may then take up to 5 % of a core, for moments. */
 static const double fresh_for = 20;
+/* At 100 times its own cost between two, decisions take 1 % of a core however many senders there are. */
+static const double decision_share = 100;
 static const double trace_interval = 1000;
 static const double patience_with_pools = 500;
 static const double between_requests = 10;
@@ -38,6 +41,31 @@ void hold_warn(const struct hold_settings *settings, const struct speaker *speak
 		warn_of_host_network(settings, speaker);
 }
 
+static void decide_now(struct hold *hold, double now)
+{
+	double begun = clock_used();
+	hold->decision = drain_decide(&hold->drain, now);
+	hold->decided_on = hold->drain.revision;
+	hold->next_decision = now + decision_share * (clock_used() - begun);
+}
+
+static bool at_cap(const struct hold *hold, double now)
+{
+	return now >= hold->drain.terminated_at + hold->drain.config.cap;
+}
+
+/* What was decided holds until something is seen, or until the time that it named. */
+static void decide(struct hold *hold, double now)
+{
+	const struct drain *drain = &hold->drain;
+	if (drain->revision == hold->decided_on && (hold->decision.stop || now < hold->decision.until))
+		return;
+	if (drain->forced || at_cap(hold, now) || now >= hold->next_decision)
+		decide_now(hold, now);
+	else
+		hold->decision = (struct decision){ .until = hold->next_decision, .waiting_for = WAIT_SILENCE };
+}
+
 void hold_begin(struct hold *hold, const struct hold_settings *settings, const struct speaker *speaker,
 		const struct baseline *baseline, double terminated_at, double now)
 {
@@ -47,12 +75,13 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 	hold->next_glance = hold->events_from = now;
 	hold->next_trace = now + trace_interval;
 	hold->ready_since = NAN;
+	hold->good_at = hold->next_decision = now;
 	hold->ended_by = NULL;
 	hold->order_missed = false;
 	drain_init(&hold->drain, &settings->decision);
 	traffic_begin(&hold->traffic, &settings->traffic, &hold->drain, baseline, now);
 	drain_observe(&hold->drain, (struct observation){ .type = SEEN_TERMINATION, .at = terminated_at });
-	hold->decision = drain_decide(&hold->drain, now);
+	decide_now(hold, now);
 	hold->order_events = order_watch(&settings->order);
 	if (!in_kubernetes())
 		warn_of_host_network(settings, speaker);
@@ -66,9 +95,11 @@ void hold_descriptors(const struct hold *hold, double now, int descriptors[HOLD_
 
 int hold_patience(const struct hold *hold, double now)
 {
+	double wanted = hold->decision.stop ? hold->good_at : hold->decision.until;
 	double until = hold->next_glance;
-	if (hold->decision.until < until)
-		until = hold->decision.until;
+	/* Where a stop only waits for a file there is nothing to do before the next glance. */
+	if (wanted < until && !(hold->decision.stop && wanted <= now))
+		until = wanted;
 	if (hold->events_from > now && hold->events_from < until)
 		until = hold->events_from;
 	return until <= now ? 0 : (int)ceil(until - now);
@@ -78,47 +109,6 @@ void hold_force(struct hold *hold, const char *why, double now)
 {
 	hold->ended_by = why;
 	drain_observe(&hold->drain, (struct observation){ .type = SEEN_FORCE, .at = now });
-}
-
-/*
- * The decision allows to stop; but not while a connection is about to be named, nor, if it can be helped, in the middle of a request on
- * one of those pools that never fall silent: the next gap between two of them is only milliseconds away.
- */
-static void await_good_moment(struct hold *hold, double now)
-{
-	const struct traffic *traffic = &hold->traffic;
-	if (isnan(hold->ready_since))
-		hold->ready_since = now;
-	double until = traffic_settles_at(traffic);
-	if (traffic->pools_busy > 0 && now - hold->ready_since < patience_with_pools)
-		until = fmax(until, now + fmax(between_requests, traffic->dump_cost * fresh_for));
-	if (now < until)
-		hold->decision = (struct decision){ .until = until, .waiting_for = WAIT_IN_FLIGHT };
-}
-
-static void look(struct hold *hold, double now)
-{
-	struct traffic *traffic = &hold->traffic;
-	uint64_t ended = traffic->ended;
-	traffic_glance(traffic, now);
-	hold->events_from = traffic->ended == ended ? now : now + event_interval;
-	if (now >= hold->next_glance)
-		hold->next_glance = now + glance_interval;
-	if (now >= traffic->next_dump)
-		traffic_dump(traffic, now);
-	hold->decision = drain_decide(&hold->drain, now);
-	/* Nothing is stopped on the evidence of a second ago. */
-	bool by_evidence = hold->decision.stop && hold->decision.reason != STOP_CAP &&
-			   hold->decision.reason != STOP_FORCED;
-	if (by_evidence && now - traffic->dumped > traffic->dump_cost * fresh_for) {
-		traffic_dump(traffic, now);
-		hold->decision = drain_decide(&hold->drain, now);
-		by_evidence = hold->decision.stop;
-	}
-	if (by_evidence)
-		await_good_moment(hold, now);
-	else if (!hold->decision.stop && hold->decision.waiting_for == WAIT_IN_FLIGHT)
-		traffic_dump_soon(traffic);
 }
 
 static bool order_allows(struct hold *hold, double now)
@@ -133,22 +123,62 @@ static bool order_allows(struct hold *hold, double now)
 	return late;
 }
 
+/*
+ * The decision allows to stop; but nothing is stopped on the evidence of a second ago, nor while a connection is about to be named, nor, if it can be
+ * helped, in the middle of a request on one of those pools that never fall silent: the next gap between two of them is only milliseconds away.
+ */
+static bool is_good_moment(struct hold *hold, double now)
+{
+	struct traffic *traffic = &hold->traffic;
+	if (at_cap(hold, now))
+		return true;
+	if (now - traffic->dumped > traffic->dump_cost * fresh_for) {
+		traffic_dump(traffic, now);
+		decide(hold, now);
+		if (!hold->decision.stop)
+			return false;
+	}
+	if (isnan(hold->ready_since))
+		hold->ready_since = now;
+	hold->good_at = traffic_settles_at(traffic);
+	if (traffic->pools_busy > 0 && now - hold->ready_since < patience_with_pools)
+		hold->good_at = fmax(hold->good_at, now + fmax(between_requests, traffic->dump_cost * fresh_for));
+	return now >= hold->good_at;
+}
+
+static void look(struct hold *hold, double now)
+{
+	struct traffic *traffic = &hold->traffic;
+	uint64_t ended = traffic->ended;
+	traffic_glance(traffic, now);
+	hold->events_from = traffic->ended == ended ? now : now + event_interval;
+	if (now >= hold->next_glance)
+		hold->next_glance = now + glance_interval;
+	if (now >= traffic->next_dump)
+		traffic_dump(traffic, now);
+	decide(hold, now);
+	if (!hold->decision.stop && hold->decision.waiting_for == WAIT_IN_FLIGHT)
+		traffic_dump_soon(traffic);
+	if (hold->settings->trace && now >= hold->next_trace) {
+		report_now(hold, now);
+		hold->next_trace += trace_interval;
+	}
+}
+
 bool hold_step(struct hold *hold, double now)
 {
 	if (hold->order_events >= 0)
 		order_drain(hold->order_events);
 	look(hold, now);
-	if (hold->settings->trace && now >= hold->next_trace) {
-		report_now(hold, now);
-		hold->next_trace += trace_interval;
-	}
 	if (!hold->decision.stop && !traffic_possible(&hold->traffic))
 		hold_force(hold, "nothing listens", now);
 	else if (!hold->decision.stop && traffic_is_stuck(&hold->traffic))
 		hold_force(hold, "the program does not accept connections", now);
-	if (hold->ended_by)
-		hold->decision = drain_decide(&hold->drain, now);
-	return hold->decision.stop && (hold->ended_by || order_allows(hold, now));
+	if (hold->ended_by) {
+		decide(hold, now);
+		return true;
+	}
+	return hold->decision.stop && order_allows(hold, now) && is_good_moment(hold, now);
 }
 
 void hold_end(struct hold *hold, const char *and_then, double now)

@@ -24,8 +24,11 @@ struct hold {
 	double next_glance;
 	double events_from; /* events are read in batches: not before then */
 	double next_trace;
-	double ready_since; /* when the decision first allowed to stop; NAN before */
 	struct decision decision;
+	uint64_t decided_on;  /* revision of what is known that it was taken on */
+	double next_decision; /* not before: deciding has a budget */
+	double ready_since;   /* when the decision first allowed to stop; NAN before */
+	double good_at;	      /* once it allows to stop: not before */
 	const char *ended_by; /* where not the decision ended it: what did */
 	bool order_missed;
 };

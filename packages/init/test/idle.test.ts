@@ -1,0 +1,74 @@
+/** What waiting costs: a hold that has nothing left to see must sleep, however long it goes on. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { afterEach, before, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { initProgram, nativeProgram, withoutCompiler } from "./compiled.ts";
+import { Network } from "./network.ts";
+import { pod, terminate } from "./pod.ts";
+import { commandOf, descendantsOf, endAll, Running, withoutNamespaces } from "./running.ts";
+
+afterEach(endAll);
+const skip = withoutCompiler || withoutNamespaces;
+
+/** How often the process has gone to sleep of its own accord. */
+function sleepsOf(pid: number): number {
+  return Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+}
+
+/** Polls without a wait are no sleep: they show as processor time, in hundredths of a second. */
+function ticksOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return Number(fields[11]) + Number(fields[12]);
+}
+
+function initBelow(running: Running): number {
+  const pid = [running.pid, ...descendantsOf(running.pid)].find((each) => commandOf(each) === initProgram());
+  assert.ok(pid !== undefined, "the init runs");
+  return pid;
+}
+
+/** Looks for two seconds: glances are due ten times a second. */
+async function assertAtRest(pid: number): Promise<void> {
+  const before = { sleeps: sleepsOf(pid), ticks: ticksOf(pid), at: performance.now() };
+  await pause(2_000);
+  const seconds = (performance.now() - before.at) / 1_000;
+  const sleeps = (sleepsOf(pid) - before.sleeps) / seconds;
+  const share = (ticksOf(pid) - before.ticks) / 100 / seconds;
+  assert.ok(sleeps < 60, `${sleeps.toFixed(0)} wake-ups a second`);
+  assert.ok(share < 0.1, `${(share * 100).toFixed(0)} % of a core`);
+}
+
+describe("at rest", { skip }, () => {
+  before(() => void initProgram());
+
+  for (const flag of ["--wait-for", "--wait-gone"])
+    test(`${flag}: a hold that only waits for a file sleeps`, async () => {
+      await using network = await Network.create();
+      const path = flag === "--wait-for" ? "/no/such/file" : "/";
+      const server = await pod(network, ["--floor", "200ms", flag, path, "-v"]);
+      terminate(server);
+      await server.says("holding it");
+      // Past the floor, from where on there is nothing but the file to wait for.
+      await pause(1_500);
+      await assertAtRest(initBelow(server));
+    });
+
+  test("--dry-run as PID 1 says at most one line a second while nothing listens, and sleeps", async () => {
+    await using network = await Network.create();
+    const isolated = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", initProgram()];
+    const program = [nativeProgram("witness"), "signals", "15"];
+    const [command, ...rest] = network.asPod(...isolated, "--dry-run", "--", ...program);
+    const worker = new Running(command, rest);
+    await worker.line("ready");
+    await worker.says("nothing listens");
+    const lines = (): number => worker.stderr.split("\n").length;
+    const [earlier, at] = [lines(), performance.now()];
+    await assertAtRest(initBelow(worker));
+    const seconds = (performance.now() - at) / 1_000;
+    assert.ok(lines() - earlier <= seconds + 1, `${lines() - earlier} lines in ${seconds.toFixed(1)} s`);
+    assert.ok(lines() > earlier, "and goes on saying it");
+    terminate(worker);
+    assert.equal((await worker.ended).code, 0);
+  });
+});
