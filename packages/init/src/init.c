@@ -6,6 +6,7 @@
 #include "traffic/before.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@ struct init {
 	struct baseline baseline;
 	struct hold *hold;
 	double next_trial; /* dry run: when the next hold is played; 0 while one is going on */
+	bool ready_announced;
 	bool ended;
 	int status;
 };
@@ -61,8 +63,11 @@ static void send_on(const struct init *init, int signal)
 	char name[16];
 	if (signal == 0)
 		return;
-	/* The group outlives its leader for as long as it has members; ESRCH then says that there are none. */
-	if (kill(signals_group(init) ? -init->child : init->child, signal) == 0)
+	bool sent = signals_group(init) && kill(-init->child, signal) == 0;
+	/* The group outlives its leader while it has members. A program that leads none (-c), or has left it, is signalled itself. */
+	if (!sent && (!signals_group(init) || (errno == ESRCH && !init->ended)))
+		sent = kill(init->child, signal) == 0;
+	if (sent)
 		say(init->speaker, SAY_TRACE, "sent %s to %d", signal_name(signal, name), (int)init->child);
 	else if (errno != ESRCH)
 		say(init->speaker, SAY_WARNING, "cannot send %s: %s", signal_name(signal, name), strerror(errno));
@@ -87,6 +92,22 @@ static void pass_on(const struct init *init, int signal)
 	send_on(init, translated(init, signal));
 	if (init->settings->personality == PERSONALITY_DUMB_INIT && stops_terminal(signal))
 		kill(getpid(), SIGSTOP);
+}
+
+/* Once: when the stop signal was sent on, or else when the program has ended. */
+static void announce_ready(struct init *init)
+{
+	if (!init->ready_announced)
+		order_announce(init->settings->hold.order.ready_file, init->speaker);
+	init->ready_announced = true;
+}
+
+/* The program is told to stop: after a hold, or at once. */
+static void stop_program(struct init *init, int signal)
+{
+	init->stage = CLOSING;
+	pass_on(init, signal);
+	announce_ready(init);
 }
 
 static bool may_hold(const struct init *init)
@@ -117,10 +138,8 @@ static void finish_hold(struct init *init)
 	int signal = translated(init, init->stop_signal);
 	snprintf(and_then, sizeof and_then, "sending %s to %s%d", signal_name(signal, name),
 		 signals_group(init) ? "group " : "", (int)init->child);
-	init->stage = CLOSING;
-	pass_on(init, init->stop_signal);
+	stop_program(init, init->stop_signal);
 	hold_end(init->hold, and_then, clock_now());
-	order_announce(init->settings->hold.order.ready_file, init->speaker);
 }
 
 static void abandon_hold(struct init *init)
@@ -156,10 +175,13 @@ static void take_signal(struct init *init, struct arrived_signal arrived)
 		init->ignore_once &= ~mask_of(signal);
 	} else if (stops && may_hold(init)) {
 		begin_hold(init, signal);
-	} else if (stops && init->stage != SERVING) {
+	} else if (stops && init->stage == HOLDING) {
 		say(init->speaker, SAY_NOTE, "%s came again; it changes nothing", signal_name(signal, name));
 	} else if (signal == SIGINT && init->stage == HOLDING) {
 		hold_force(init->hold, "SIGINT", clock_now());
+	} else if (stops) {
+		/* For many programs a second one means: now. */
+		stop_program(init, signal);
 	} else {
 		pass_on(init, signal);
 	}
@@ -241,15 +263,43 @@ static int finish(struct init *init)
 		abandon_hold(init);
 	if (init->standing == STANDING_SESSION)
 		send_on(init, SIGTERM);
+	announce_ready(init);
 	order_announce(init->settings->hold.order.done_file, init->speaker);
 	if (code > 255 || init->settings->expected_codes[code])
 		return 0;
 	return code;
 }
 
-static int exec_failure_code(enum personality personality)
+/* dumb-init lets go of the directory that it was started in, and the program starts there. */
+static int leave_directory(const struct init *init)
 {
-	return personality == PERSONALITY_DUMB_INIT ? 2 : -1;
+	int directory = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0 || chdir("/") != 0)
+		say(init->speaker, SAY_DETAIL, "cannot leave the working directory: %s", strerror(errno));
+	return directory;
+}
+
+/* Returns what kept the program from being run, 0 where it runs, -1 where there is not even a process. */
+static int start_program(struct init *init, const struct inherited *inherited)
+{
+	bool as_dumb_init = init->settings->personality == PERSONALITY_DUMB_INIT;
+	const struct launch launch = {
+		.argv = init->settings->command,
+		.standing = init->standing,
+		.inherited = *inherited,
+		.with_defaults = as_dumb_init,
+		.directory = as_dumb_init ? leave_directory(init) : -1,
+		.exec_failure_code = as_dumb_init ? 2 : -1,
+	};
+	int exec_error;
+	init->child = start_child(&launch, init->signals, &exec_error);
+	if (init->child < 0)
+		say(init->speaker, SAY_ERROR, "cannot start a process: %s", strerror(errno));
+	else if (exec_error)
+		say(init->speaker, SAY_ERROR, "cannot run %s: %s", launch.argv[0], strerror(exec_error));
+	if (launch.directory >= 0)
+		close(launch.directory);
+	return init->child < 0 ? -1 : exec_error;
 }
 
 int run_init(const struct settings *settings, const struct speaker *speaker)
@@ -270,22 +320,14 @@ int run_init(const struct settings *settings, const struct speaker *speaker)
 	adopt_orphans(&init);
 	leave_terminal(&init);
 	order_clean(&settings->hold.order);
-	int exec_error;
-	init.child = start_child(settings->command, init.standing, &inherited,
-				 exec_failure_code(settings->personality), &exec_error);
-	if (init.child < 0) {
-		say(speaker, SAY_ERROR, "cannot start a process: %s", strerror(errno));
+	int failure = start_program(&init, &inherited);
+	if (failure < 0)
 		return 3;
-	}
-	if (exec_error)
-		say(speaker, SAY_ERROR, "cannot run %s: %s", settings->command[0], strerror(exec_error));
-	if (settings->personality == PERSONALITY_DUMB_INIT && chdir("/") != 0)
-		say(speaker, SAY_DETAIL, "cannot leave the working directory: %s", strerror(errno));
 	if (!settings->no_hold) {
 		init.baseline = baseline_read(clock_now());
 		hold_warn(&settings->hold, speaker);
 	}
-	if (settings->dry_run && !exec_error)
+	if (settings->dry_run && !failure)
 		hold_from_now(&init);
 	while (!init.ended)
 		turn(&init);

@@ -28,6 +28,8 @@ int run_wait(const struct settings *settings, const struct speaker *speaker)
 	/* The kubelet may run a hook again: what is left of the first run's time is all there is. */
 	double earlier = settings->dry_run ? begun : earlier_run_began(begun);
 	hold_warn(&settings->hold, speaker);
+	if (!settings->dry_run)
+		order_clean(&settings->hold.order);
 	struct baseline baseline = baseline_of_namespace(begun);
 	hold_begin(&hold, &settings->hold, speaker, &baseline, earlier, begun);
 	for (;;) {
@@ -37,6 +39,7 @@ int run_wait(const struct settings *settings, const struct speaker *speaker)
 			break;
 	}
 	hold_end(&hold, "the program may be stopped", clock_now());
-	order_announce(settings->hold.order.ready_file, speaker);
+	if (!settings->dry_run)
+		order_announce(settings->hold.order.ready_file, speaker);
 	return hold.order_missed ? 1 : 0;
 }

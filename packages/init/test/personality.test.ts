@@ -200,7 +200,7 @@ for (const subject of subjects) {
     });
 
     test("bad rewriting is refused with 1", async () => {
-      for (const bad of ["15", "15:", ":15", "15:abc", "abc:15", "0:15", "65:15"]) {
+      for (const bad of ["15", "15:", ":15", "15:abc", "abc:15", "0:15", "65:15", "1:32", "32:1"]) {
         const { code, stderr } = await dumb(["-r", bad, "true"]).ended;
         assert.equal(code, 1, bad);
         assert.notEqual(stderr, "");
@@ -243,6 +243,23 @@ for (const subject of subjects) {
       await eventually(() => cwdOf(program.pid) === "/", "its working directory is /");
       program.kill("SIGTERM");
       await program.ended;
+    });
+
+    test("dumb-init is in / before the program's first instruction, and the program is where it was", async () => {
+      const script = "readlink /proc/$PPID/cwd; readlink /proc/$$/cwd";
+      for (let i = 0; i < 50; i++) {
+        const { stdout } = await dumb(["/bin/sh", "-c", script]).ended;
+        assert.equal(stdout, "/\n/usr");
+      }
+    });
+
+    test("the child starts with no signal blocked or ignored, whatever dumb-init was given", async () => {
+      const before = ["--ignore-signal=TTOU,USR2,INT,CHLD", "--block-signal=TTIN,ILL,TERM"];
+      for (const flags of [[], ["-c"]]) {
+        const { stdout } = await run("env", [...before, subject.dumbInit(), ...flags, witness(), "status"]);
+        const masks = stdout.split("\n").slice(0, 2);
+        assert.deepEqual(masks, ["SigBlk:\t0000000000000000", "SigIgn:\t0000000000000000"]);
+      }
     });
 
     test("exit codes: the program's, 128 + n, 2 when it cannot be run, 1 for bad flags and no program", async () => {

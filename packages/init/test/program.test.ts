@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, test } from "node:test";
+import { after, afterEach, describe, test } from "node:test";
 import { initProgram, nativeProgram, sanitized, withoutCompiler } from "./compiled.ts";
 import { childrenOf, endAll, eventually, onlyChildOf, run, Running, stateOf } from "./running.ts";
 
@@ -80,6 +80,23 @@ describe("exit codes", { skip }, () => {
   });
 });
 
+describe("scripts without a first line that names their interpreter", { skip }, () => {
+  const folder = mkdtempSync(join(tmpdir(), "lameduck-script-"));
+  after(() => rmSync(folder, { recursive: true }));
+
+  test("are run by /bin/sh, by their path and from PATH, as execvp of most C libraries does", async () => {
+    writeFileSync(join(folder, "plain"), "echo $0 $1\nexit 5\n", { mode: 0o755 });
+    const path = join(folder, "plain");
+    const byPath = await init("--", path, "one").ended;
+    assert.deepEqual([byPath.code, byPath.stdout], [5, `${path} one`], byPath.stderr);
+    const env = { ...process.env, PATH: `/no/such/folder:${folder}:${process.env["PATH"]}` };
+    const byName = await run(initProgram(), ["--", "plain", "two"], { env });
+    assert.deepEqual([byName.code, byName.stdout], [5, `${path} two`], byName.stderr);
+    const here = await run(initProgram(), ["--", "plain", "three"], { cwd: folder, env: { PATH: ":/bin" } });
+    assert.deepEqual([here.code, here.stdout], [5, "./plain three"], here.stderr);
+  });
+});
+
 describe("signals", { skip }, () => {
   test("every signal reaches the program, in order", async () => {
     const program = init("--no-hold", "--", nativeProgram("witness"), "signals", "64");
@@ -121,6 +138,26 @@ describe("signals", { skip }, () => {
       assert.equal((await program.ended).code, 0);
       assert.equal(program.lines.includes("child 10"), group);
     }
+  });
+
+  test("-g with -c, where the program leads no group: it is signalled itself", async () => {
+    const program = init("-g", "-c", "--no-hold", "--", nativeProgram("witness"), "signals", "15");
+    await program.line("ready");
+    program.kill("SIGTERM");
+    await program.line("15");
+    assert.equal((await program.ended).code, 0);
+  });
+
+  test("a second SIGTERM, once the first was sent on, is sent on too: for many programs it means now", async () => {
+    const hold = ["--policy", "fixed", "--delay", "10ms", "--floor", "0"];
+    const program = init(...hold, "--", nativeProgram("witness"), "signals", "12");
+    await program.line("ready");
+    program.kill("SIGTERM");
+    await program.line("15");
+    program.kill("SIGTERM");
+    await program.until(() => program.lines.filter((line) => line === "15").length === 2);
+    program.kill("SIGUSR2");
+    assert.equal((await program.ended).code, 0);
   });
 
   test("--signal and --rewrite translate, 0 drops, swaps do not chase one another", async () => {

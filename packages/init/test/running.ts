@@ -15,8 +15,23 @@ const started = new Set<ChildProcess>();
 
 /** For `afterEach`: a test that fails half-way leaves no process behind, nor a test runner that waits for it. */
 export function endAll(): void {
-  for (const process of started) process.kill("SIGKILL");
+  for (const child of started) {
+    const below = child.pid !== undefined && child.exitCode === null ? descendantsOf(child.pid) : [];
+    child.kill("SIGKILL");
+    for (const pid of below) end(pid);
+    // What it left behind may hold these open for ever.
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  }
   started.clear();
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended meanwhile.
+  }
 }
 
 /** A program that runs, whose lines can be waited for. */

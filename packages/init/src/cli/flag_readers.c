@@ -50,13 +50,15 @@ bool read_expected_code(struct settings *settings, const char *value, struct err
 
 bool read_translation(struct settings *settings, const char *value, struct error *error)
 {
-	return translation_add(&settings->translation, value) ||
+	return translation_add(&settings->translation, value, HIGHEST_SIGNAL) ||
 	       bad(error, ERROR_BAD_SIGNAL, "signal", value, "translation of signals");
 }
 
 bool read_rewrite(struct settings *settings, const char *value, struct error *error)
 {
-	return (strchr(value, ':') && translation_add(&settings->translation, value)) ||
+	/* dumb-init knows no real-time signals. */
+	int highest = settings->personality == PERSONALITY_DUMB_INIT ? HIGHEST_STANDARD_SIGNAL : HIGHEST_SIGNAL;
+	return (strchr(value, ':') && translation_add(&settings->translation, value, highest)) ||
 	       bad(error, ERROR_BAD_SIGNAL, "rewrite", value, "pair of signals such as 15:10");
 }
 

@@ -16,11 +16,19 @@ void order_clean(const struct order *order)
 		unlink(order->done_file);
 }
 
+/* Others may write there: never through a link, nor into a pipe, whose opening waits for a reader. */
+static int create(const char *path)
+{
+	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
+}
+
 void order_announce(const char *path, const struct speaker *speaker)
 {
 	if (!path)
 		return;
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	int fd = create(path);
+	if (fd < 0 && errno == EEXIST && unlink(path) == 0)
+		fd = create(path);
 	if (fd < 0)
 		say(speaker, SAY_WARNING, "cannot create %s: %s; containers that wait for it will wait in vain", path,
 		    strerror(errno));
@@ -68,7 +76,8 @@ int order_watch(const struct order *order)
 
 void order_drain(int fd)
 {
+	/* What does not fit is read next time: who keeps changing the directory must not keep us here. */
 	char events[4096];
-	while (read(fd, events, sizeof events) > 0)
-		;
+	ssize_t got = read(fd, events, sizeof events);
+	(void)got;
 }

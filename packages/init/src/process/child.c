@@ -1,7 +1,10 @@
 #include "child.h"
 
+#include "execute.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -38,20 +41,42 @@ static void give_signals_back(const struct inherited *inherited)
 	set_signal_mask(inherited->mask);
 }
 
-_Noreturn static void become(char *const argv[], enum child_standing standing, const struct inherited *inherited,
-			     int exec_failure_code, int report)
+static void reset_signals(void)
 {
-	take_standing(standing);
-	give_signals_back(inherited);
-	execvp(argv[0], argv);
+	for (int number = 1; number <= HIGHEST_STANDARD_SIGNAL; number++)
+		signal(number, SIG_DFL);
+	set_signal_mask(0);
+}
+
+_Noreturn static void become(const struct launch *launch, int report)
+{
+	take_standing(launch->standing);
+	if (launch->directory >= 0 && fchdir(launch->directory) == 0)
+		close(launch->directory);
+	if (launch->with_defaults)
+		reset_signals();
+	else
+		give_signals_back(&launch->inherited);
+	execute(launch->argv);
 	int error = errno;
 	ssize_t written = write(report, &error, sizeof error);
 	(void)written;
-	_exit(exec_failure_code >= 0 ? exec_failure_code : error == ENOENT ? 127 : 126);
+	_exit(launch->exec_failure_code >= 0 ? launch->exec_failure_code : error == ENOENT ? 127 : 126);
 }
 
-pid_t start_child(char *const argv[], enum child_standing standing, const struct inherited *inherited,
-		  int exec_failure_code, int *exec_error)
+/* exec closes the pipe; before that the child may write why it failed. */
+static int await_exec(int report, int signals)
+{
+	struct pollfd polled[] = { { .fd = report, .events = POLLIN }, { .fd = signals, .events = POLLIN } };
+	while (poll(polled, 2, -1) < 0 && errno == EINTR)
+		;
+	int error = 0;
+	if (!polled[0].revents || read(report, &error, sizeof error) != sizeof error)
+		return 0;
+	return error;
+}
+
+pid_t start_child(const struct launch *launch, int signals, int *exec_error)
 {
 	int report[2];
 	*exec_error = 0;
@@ -59,19 +84,11 @@ pid_t start_child(char *const argv[], enum child_standing standing, const struct
 		return -1;
 	pid_t child = fork();
 	if (child == 0)
-		become(argv, standing, inherited, exec_failure_code, report[1]);
+		become(launch, report[1]);
 	int fork_error = errno;
 	close(report[1]);
-	if (child > 0) {
-		int error = 0;
-		ssize_t got;
-		/* Ends when exec closes the pipe. */
-		do
-			got = read(report[0], &error, sizeof error);
-		while (got < 0 && errno == EINTR);
-		if (got == sizeof error)
-			*exec_error = error;
-	}
+	if (child > 0)
+		*exec_error = await_exec(report[0], signals);
 	close(report[0]);
 	errno = fork_error;
 	return child;

@@ -24,11 +24,20 @@ struct inherited {
 /* Blocks `blocked`; a program that started us with SIGCHLD ignored would else have our children vanish unseen. */
 void take_signals(struct inherited *inherited, signal_mask blocked, bool ignore_terminal);
 
+struct launch {
+	char *const *argv;
+	enum child_standing standing;
+	struct inherited inherited;
+	bool with_defaults;    /* no signal blocked nor any of 1 to 31 ignored, whatever we were started with (dumb-init) */
+	int directory;	       /* where the child starts; -1: where we are */
+	int exec_failure_code; /* -1: 127 where the program is not found, else 126 */
+};
+
 /*
- * The new process, once it runs `argv` (a signal sent from then on reaches the program, not a half-made copy of us), or -1.
- * `exec_error` is 0 or why it could not be run; the child then ends by itself with `exec_failure_code`, or 126 or 127 if that is -1.
+ * The new process, or -1. It runs the program by then, so that a signal sent on is not lost in a half-made copy of us; unless a
+ * signal becomes readable from `signals` before: a file system that hangs must not make us deaf.
+ * `exec_error` is 0, or why the program could not be run; the child then ends by itself.
  */
-pid_t start_child(char *const argv[], enum child_standing standing, const struct inherited *inherited,
-		  int exec_failure_code, int *exec_error);
+pid_t start_child(const struct launch *launch, int signals, int *exec_error);
 
 #endif

@@ -77,7 +77,7 @@ void translation_init(struct translation *translation)
 		translation->to[signal] = (uint8_t)signal;
 }
 
-bool translation_add(struct translation *translation, const char *text)
+bool translation_add(struct translation *translation, const char *text, int highest)
 {
 	char from[16];
 	const char *separator = strpbrk(text, "=:");
@@ -89,7 +89,7 @@ bool translation_add(struct translation *translation, const char *text)
 	const char *to = separator ? separator + 1 : text;
 	int received = separator ? signal_number(from) : SIGTERM;
 	int sent = strcmp(to, "0") == 0 ? 0 : signal_number(to);
-	if (received == 0 || (sent == 0 && strcmp(to, "0") != 0))
+	if (received == 0 || (sent == 0 && strcmp(to, "0") != 0) || received > highest || sent > highest)
 		return false;
 	translation->to[received] = (uint8_t)sent;
 	translation->chosen[received] = true;

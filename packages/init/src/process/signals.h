@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { HIGHEST_SIGNAL = 64 };
+enum { HIGHEST_STANDARD_SIGNAL = 31, HIGHEST_SIGNAL = 64 };
 
 /* Kernel signal masks: libcs hide two or three real-time signals from sigset_t, which a program may use all the same. */
 typedef uint64_t signal_mask;
@@ -30,8 +30,8 @@ struct translation {
 };
 
 void translation_init(struct translation *translation);
-/* "TERM=USR1" or "15:10", "15:0" to drop; "USR1" alone stands for TERM=USR1. */
-bool translation_add(struct translation *translation, const char *text);
+/* "TERM=USR1" or "15:10", "15:0" to drop; "USR1" alone stands for TERM=USR1. False for signals above `highest`. */
+bool translation_add(struct translation *translation, const char *text, int highest);
 
 signal_mask set_signal_mask(signal_mask mask);
 int open_signals(signal_mask mask);

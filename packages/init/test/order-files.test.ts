@@ -1,0 +1,145 @@
+/** --ready-file and --done-file: always made in the end, whatever lies at their paths, and never through a link or a pipe. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, lstatSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { initProgram, nativeProgram, withoutCompiler } from "./compiled.ts";
+import { endAll, eventually, onlyChildOf, Running, withoutNamespaces } from "./running.ts";
+
+const skip = withoutCompiler;
+
+describe("files of order", { skip }, () => {
+  let folder: string;
+  let done: string;
+  let ready: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "lameduck-files-"));
+    done = join(folder, "done");
+    ready = join(folder, "ready");
+  });
+  afterEach(() => {
+    endAll();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function witness(...flags: string[]): Promise<Running> {
+    const both = ["--ready-file", ready, "--done-file", done];
+    const program = new Running(initProgram(), [
+      ...both,
+      ...flags,
+      "--",
+      nativeProgram("witness"),
+      "signals",
+      "15",
+    ]);
+    await program.line("ready");
+    return program;
+  }
+
+  test("what is put at the path while the program runs is replaced, not followed and not waited for", async () => {
+    const plant: Record<string, (path: string, elsewhere: string) => void> = {
+      "a link to a file that is not there": (path, elsewhere) => symlinkSync(elsewhere, path),
+      "a link to a file": (path, elsewhere) => {
+        writeFileSync(elsewhere, "precious");
+        symlinkSync(elsewhere, path);
+      },
+      "a pipe that nobody reads": (path) => void execFileSync("mkfifo", [path]),
+      "a file": (path) => writeFileSync(path, "of somebody else"),
+    };
+    for (const [what, put] of Object.entries(plant)) {
+      const program = await witness("--no-hold");
+      const elsewhere = join(folder, "elsewhere");
+      put(done, elsewhere);
+      const before = existsSync(elsewhere);
+      program.kill("SIGTERM");
+      assert.equal((await program.ended).code, 0, what);
+      assert.ok(lstatSync(done).isFile() && lstatSync(done).size === 0, what);
+      assert.equal(existsSync(elsewhere), before, what);
+      rmSync(elsewhere, { force: true });
+    }
+  });
+
+  test("a directory at the path is said, and nothing else happens", async () => {
+    const program = await witness("--no-hold");
+    execFileSync("mkdir", [done]);
+    program.kill("SIGTERM");
+    const { code, stderr } = await program.ended;
+    assert.equal(code, 0);
+    assert.match(stderr, /cannot create .*done: /);
+  });
+
+  test("with --no-hold the ready file is made when the signal is passed on", async () => {
+    const program = new Running(initProgram(), [
+      "--no-hold",
+      "--ready-file",
+      ready,
+      "--",
+      nativeProgram("witness"),
+      "signals",
+      "12",
+    ]);
+    await program.line("ready");
+    assert.ok(!existsSync(ready));
+    program.kill("SIGTERM");
+    await program.line("15");
+    await eventually(() => existsSync(ready), "the ready file is made while the program still runs");
+    program.kill("SIGUSR2");
+    assert.equal((await program.ended).code, 0);
+  });
+
+  test("a program that ends by itself, in a hold or before, leaves both files", async () => {
+    const ended = new Running(initProgram(), [
+      "--ready-file",
+      ready,
+      "--done-file",
+      done,
+      "--",
+      nativeProgram("witness"),
+      "exit",
+      "3",
+    ]);
+    assert.equal((await ended.ended).code, 3);
+    assert.ok(existsSync(ready) && existsSync(done), "without a hold");
+    // Nothing listens here, so a file that is waited for keeps the hold up.
+    const held = await witness("-v", "--wait-for", join(folder, "never"));
+    assert.ok(!existsSync(ready) && !existsSync(done), "what an earlier run left is gone");
+    held.kill("SIGTERM");
+    await held.says("SIGTERM came");
+    process.kill(onlyChildOf(held.pid), "SIGKILL");
+    assert.equal((await held.ended).code, 137);
+    assert.ok(existsSync(ready) && existsSync(done), "in a hold");
+  });
+
+  test(
+    "wait removes the ready file of an earlier run when it begins; a dry run changes nothing",
+    {
+      skip: withoutNamespaces,
+    },
+    async () => {
+      const order = ["--ready-file", ready, "--wait-for", done, "--order-timeout", "20s"];
+      const hook = (...flags: string[]): Running =>
+        new Running("unshare", [
+          "--pid",
+          "--fork",
+          "--mount-proc",
+          initProgram(),
+          "wait",
+          "-vv",
+          ...order,
+          ...flags,
+        ]);
+      writeFileSync(ready, "left by an earlier run");
+      const dry = hook("--dry-run", "--order-timeout", "10ms");
+      assert.equal((await dry.ended).code, 1);
+      assert.ok(lstatSync(ready).size > 0, "as it was");
+      const real = hook();
+      await real.says("expected loss");
+      assert.ok(!existsSync(ready), "gone while it holds");
+      writeFileSync(done, "");
+      assert.equal((await real.ended).code, 0);
+      assert.ok(existsSync(ready), "made at the end");
+    },
+  );
+});
