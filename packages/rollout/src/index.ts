@@ -9,6 +9,7 @@ export type * from "./model/endpoints.ts";
 export type * from "./model/request.ts";
 export type * from "./model/results.ts";
 export type * from "./model/timeline.ts";
+export { orAborted } from "./or-aborted.ts";
 export * from "./remedies/index.ts";
 export * from "./report/index.ts";
 export * from "./senders/index.ts";

@@ -65,7 +65,8 @@ test("a restart that would replace nothing is refused, one that replaces some is
   );
   const some = targetOf("statefulset", workload(partition(3), {}));
   assert.equal(restart(reference).obstacle(some), undefined);
-  const notes = await inspect({} as KubernetesClient, some, restart(reference));
+  const client = { get: () => Promise.resolve({ items: [] }) } as unknown as KubernetesClient;
+  const notes = await inspect(client, some, restart(reference));
   assert.ok(notes.includes("partition 3: 1 of its 4 pods are replaced, the others stay"), notes.join("\n"));
 });
 

@@ -10,7 +10,10 @@ export function rolloutCommand(exit: (code: number) => void): Command {
       .description(
         "Restart, scale, delete, evict or only watch a workload of a cluster under load, and account for every lost request.",
       )
-      .argument("<target>", "deployment/NAME, statefulset/NAME, daemonset/NAME or pod/NAME"),
+      .argument(
+        "<target>",
+        "deployment/NAME, statefulset/NAME, daemonset/NAME, rollout/NAME (Argo) or pod/NAME",
+      ),
   );
   return command.action(async (target: string, options: RolloutOptions) => {
     exit(await conduct(rolloutRequest(target, options), options));

@@ -5,6 +5,7 @@ import {
   inspect,
   KubernetesClient,
   neededRules,
+  orAborted,
   runRollout,
   type RolloutProgress,
   type RolloutSettings,
@@ -22,12 +23,18 @@ import type { RolloutRequest } from "./settings.ts";
 /** Checks, asks, rolls, and shows what was seen; returns the exit code. An interrupt keeps what has been seen. */
 export async function conduct(request: RolloutRequest, options: RolloutOptions): Promise<number> {
   const client = new KubernetesClient(request.connection);
-  const interrupt = catchInterrupt(() =>
-    process.stderr.write("\nending; once more ends at once and leaves things as they are\n"),
-  );
+  const interrupt = catchInterrupt(() => {
+    const undo = request.action.undo?.();
+    const left = undo ? `: then ${undo.command} is left to you` : "";
+    process.stderr.write(`\nending; once more ends at once and leaves things as they are${left}\n`);
+  });
   const progress = new Progress();
   try {
-    const settings = await prepare(client, request, options, progress, interrupt.signal);
+    // Nothing is changed before the end of it: what waits then, for a server or a person, need not be waited for.
+    const settings = await orAborted(
+      prepare(client, request, options, progress, interrupt.signal),
+      interrupt.signal,
+    );
     if (settings === undefined) return exitCodes.clean;
     const startedAt = new Date();
     const run = await runRollout(settings, {

@@ -20,8 +20,11 @@ export async function obtainConsent(
   const word = production ?? "yes";
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
+    // A terminal that is read from makes no signal of Ctrl-C. Who ends the input has not said yes.
+    terminal.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
+    const ended = new Promise<string>((resolve) => terminal.once("close", () => resolve("")));
     const question = `Type ${production === undefined ? word : `"${word}"`} to go on: `;
-    const answer = await terminal.question(question, { signal });
+    const answer = await Promise.race([terminal.question(question, { signal }).catch(() => ""), ended]);
     if (answer.trim() !== word)
       throw new KubernetesError("LAMEDUCK_NOT_CONFIRMED", "nothing was done", `not "${word}"`);
   } finally {

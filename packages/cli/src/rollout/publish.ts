@@ -69,7 +69,10 @@ export function publish(run: RolloutRun, publication: Publication): number {
   writeOutput("--json", options.json, () => serialiseResults(results));
   writeOutput("--html", options.html, () => htmlReport(results, instead));
   if (run.undone !== undefined) process.stderr.write(`${run.undone}\n`);
-  return sayOutcome(run.outcome, target, interrupted) ?? exitCodeOfResults([result], options);
+  const left = run.left === undefined ? undefined : report(run.left);
+  const ended = sayOutcome(run.outcome, target, interrupted) ?? exitCodeOfResults([result], options);
+  const worse = ended !== exitCodes.clean && ended !== exitCodes.untested;
+  return worse ? ended : (left ?? ended);
 }
 
 /** @returns the exit code of an end that was none; undefined for a rollout that finished. */

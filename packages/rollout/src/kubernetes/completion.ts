@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Observation } from "./following/observation.ts";
 import { controllerProgress, deadlineExceeded } from "./progress.ts";
+import { nameOf } from "./target/reference.ts";
 import type { Target } from "./target/target.ts";
 
 /** How often what is waited for is looked at, beside every change. */
@@ -9,14 +10,16 @@ export const look = 250;
 /** The controller says itself that the rollout will not come to its end. */
 export class RolloutStuck extends Error {}
 
+type Seen = Pick<Observation, "pods" | "workload"> & Partial<Pick<Observation, "deleted">>;
+
 /** Whether a rollout is over, by what is seen of its pods and of the controller that replaces them. */
 export class Completion {
   readonly #target: Target;
-  readonly #observation: Pick<Observation, "pods" | "workload">;
+  readonly #observation: Seen;
   readonly #exceededBefore: string | undefined;
   #generation = 0;
 
-  constructor(target: Target, observation: Pick<Observation, "pods" | "workload">) {
+  constructor(target: Target, observation: Seen) {
     this.#target = target;
     this.#observation = observation;
     this.#exceededBefore = target.owner && deadlineExceeded(target.owner.object)?.lastTransitionTime;
@@ -59,7 +62,8 @@ export class Completion {
   /** @throws {RolloutStuck} when it will never be. */
   async until(condition: () => boolean, signal: AbortSignal): Promise<void> {
     while (!condition()) {
-      const { workload } = this.#observation;
+      const { workload, deleted } = this.#observation;
+      if (deleted) throw new RolloutStuck(`${nameOf(this.#target.reference)} was deleted meanwhile`);
       const exceeded = workload && deadlineExceeded(workload);
       // One that stood there before is about a rollout before this one.
       if (exceeded && exceeded.lastTransitionTime !== this.#exceededBefore)

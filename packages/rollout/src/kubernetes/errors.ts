@@ -7,12 +7,14 @@ export const kubernetesErrors = {
   LAMEDUCK_API_UNREACHABLE: "check the network, the VPN and the server's address in the kubeconfig",
   LAMEDUCK_API_REFUSED: "read the words of the API server",
   LAMEDUCK_API_FORBIDDEN: "let somebody who may grant it; --dry-run prints the least Role as YAML",
-  LAMEDUCK_BAD_TARGET: "name it as deployment/NAME, statefulset/NAME, daemonset/NAME or pod/NAME",
+  LAMEDUCK_BAD_TARGET:
+    "name it as deployment/NAME, statefulset/NAME, daemonset/NAME, rollout/NAME (Argo) or pod/NAME",
   LAMEDUCK_NO_SUCH_TARGET: "correct its name, or the namespace (-n) or the context (--context)",
   LAMEDUCK_CANNOT_ROLL: "choose another action, or put right what is named",
   LAMEDUCK_BAD_URL: "give a URL such as http://shop.example/ or ingress=http://shop.example/",
   LAMEDUCK_URL_NOT_ANSWERING:
     "give a URL that answers from this machine, or run the load in the cluster (--in-cluster)",
+  LAMEDUCK_NOT_TAKEN_BACK: "take it back by the command that is named",
   LAMEDUCK_NOT_CONFIRMED: "confirm at the terminal, or give --yes where you are sure",
 } as const;
 

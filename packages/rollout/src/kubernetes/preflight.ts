@@ -1,11 +1,28 @@
 import { ApiFailure, type KubernetesClient } from "./client/client.ts";
-import { selects, type HorizontalPodAutoscaler, type PodDisruptionBudget } from "./client/objects.ts";
+import {
+  controllerOf,
+  selects,
+  type HorizontalPodAutoscaler,
+  type KubernetesObject,
+  type Pod,
+  type PodDisruptionBudget,
+} from "./client/objects.ts";
 import { KubernetesError } from "./errors.ts";
 import type { Action } from "./actions/index.ts";
 import type { Allowed } from "./following/observation.ts";
+import { OwnedPods } from "./following/ownership.ts";
 import { missingRights, spellRight, type Rule } from "./permissions.ts";
 import type { OpenRoute } from "./routes/route.ts";
-import { autoscalers, nameOf, pathOf, resourceOf, type TargetReference } from "./target/reference.ts";
+import {
+  autoscalers,
+  hasReplicaSets,
+  nameOf,
+  pathOf,
+  replicaSets,
+  resourceOf,
+  type Resource,
+  type TargetReference,
+} from "./target/reference.ts";
 import type { Target } from "./target/target.ts";
 
 const watched = ["list", "watch"] as const;
@@ -15,10 +32,14 @@ function readingRules(reference: TargetReference): Rule[] {
   const { kind, name } = reference;
   const own: Rule[] =
     kind === "pod"
-      ? [{ group: "", resource: "pods", verbs: ["get", ...watched] }]
+      ? [
+          { group: "", resource: "pods", verbs: ["get", ...watched] },
+          { ...replicaSets, verbs: ["get", ...watched], without: "the Deployment that replaces the pod" },
+        ]
       : [
           { ...resourceOf(kind), verbs: ["get", ...watched], name },
           { group: "", resource: "pods", verbs: [...watched] },
+          ...(hasReplicaSets(kind) ? [{ ...replicaSets, verbs: [...watched] }] : []),
         ];
   return [
     ...own,
@@ -98,12 +119,14 @@ export async function inspect(client: KubernetesClient, target: Target, action: 
     throw new KubernetesError("LAMEDUCK_CANNOT_ROLL", nameOf(target.reference), obstacle);
   return [
     ...aboutTarget(target, action),
+    ...(await aboutNeighbours(client, target)),
     ...(await aboutBudgets(client, target, action)),
     ...(await aboutAutoscalers(client, target, action)),
   ];
 }
 
-function aboutTarget({ owner, replicas, podSpec, services }: Target, action: Action): string[] {
+function aboutTarget(target: Target, action: Action): string[] {
+  const { owner, controller, replicas, podSpec, services } = target;
   const strategy = owner?.object.spec.strategy?.type;
   const partition = owner?.object.spec.updateStrategy?.rollingUpdate?.partition ?? 0;
   const first = podSpec.containers[0];
@@ -112,7 +135,7 @@ function aboutTarget({ owner, replicas, podSpec, services }: Target, action: Act
     ...(replicas === 1
       ? ["one replica: while it is replaced there may be no endpoint (C9), whatever the pod does at its end"]
       : []),
-    ...(owner ? [] : ["nobody replaces this pod: once gone it stays away"]),
+    ...(owner ? [] : [aboutLonePod(controller)]),
     ...(strategy === "Recreate" && action.name === "restart"
       ? ["strategy Recreate: all pods end before a new one begins, requests in between find no endpoint (C9)"]
       : []),
@@ -125,6 +148,39 @@ function aboutTarget({ owner, replicas, podSpec, services }: Target, action: Act
       ? ["no readiness probe: new pods count as ready before they listen (C7)"]
       : []),
     ...(services.length === 0 ? ["no Service selects its pods, or Services may not be read"] : []),
+  ];
+}
+
+function aboutLonePod(controller: Target["controller"]): string {
+  return controller === undefined
+    ? "nobody replaces this pod: once gone it stays away"
+    : `${controller.kind}/${controller.name} may replace this pod: that is not followed`;
+}
+
+/** Selectors of workloads may overlap. Services and budgets then do not tell them apart, and nor do people. */
+async function aboutNeighbours(client: KubernetesClient, target: Target): Promise<string[]> {
+  const { owner, podQuery, reference } = target;
+  if (!owner) return [];
+  const path = (resource: Resource): string =>
+    `${pathOf(resource, reference.namespace)}?${new URLSearchParams(podQuery).toString()}`;
+  const list = async <T extends KubernetesObject>(resource: Resource): Promise<readonly T[]> =>
+    (await client.get<{ items: readonly T[] }>(path(resource))).items;
+  const own: Pod[] = [];
+  const owned = new OwnedPods(target, ({ object }) => own.push(object));
+  const found = { type: "there", at: 0, live: false, since: 0 } as const;
+  const sets = hasReplicaSets(owner.reference.kind) ? await list(replicaSets) : [];
+  for (const object of sets) owned.takeSet({ ...found, object });
+  const pods = await list<Pod>({ group: "", resource: "pods" });
+  for (const object of pods) owned.takePod({ ...found, object });
+  const others = pods.filter((pod) => !own.includes(pod));
+  if (others.length === 0) return [];
+  const named = others.slice(0, 5).map((pod) => {
+    const { kind, name } = controllerOf(pod) ?? {};
+    return `${pod.metadata.name} (${kind === undefined ? "of nobody" : `of ${kind}/${name}`})`;
+  });
+  return [
+    `its selector matches pods of others, too: ${named.join(", ")}${others.length > 5 ? " and more" : ""}; they are left alone, ` +
+      "but a Service or a PodDisruptionBudget with these labels takes them for its own",
   ];
 }
 

@@ -25,11 +25,20 @@ export function controllerProgress(
   const words =
     `${updated} of ${toUpdate || wanted} pods updated, ${available} available${old > 0 ? `, ${old} old` : ""}` +
     (spec.paused ? ", paused" : "");
-  const seen = status.observedGeneration ?? 0;
+  const seen = Number(status.observedGeneration ?? 0);
   const current = (metadata.generation ?? 0) >= generation && seen >= (metadata.generation ?? 0);
   if (!current) return { done: false, words: "the controller has not seen the change yet" };
   const none = kind === "daemonset" ? wanted : (status.replicas ?? 0);
-  return { done: updated >= toUpdate && available >= wanted && none <= wanted, words };
+  const done = updated >= toUpdate && available >= wanted && none <= wanted;
+  return { done: done && isRestarted(spec, status), words };
+}
+
+/** An Argo Rollout that is restarted keeps its ReplicaSet: only its own word tells that every pod is younger. */
+function isRestarted(
+  { restartAt }: Workload["spec"],
+  { restartedAt }: NonNullable<Workload["status"]>,
+): boolean {
+  return restartAt === undefined || Date.parse(restartedAt ?? "") >= Date.parse(restartAt);
 }
 
 /** How many pods the controller does not update by itself: those below a partition, or all of them. */

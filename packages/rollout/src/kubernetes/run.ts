@@ -2,13 +2,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { runClock, type RunClock } from "../model/clock.ts";
 import type { RunRecording } from "../model/results.ts";
 import type { Action } from "./actions/index.ts";
-import type { KubernetesClient } from "./client/client.ts";
+import { persist } from "./actions/persist.ts";
+import { ApiFailure, type KubernetesClient } from "./client/client.ts";
 import type { FollowCounts } from "./client/follower.ts";
 import { Observation, type Allowed } from "./following/observation.ts";
 import type { JoinCounts } from "./joining/join.ts";
 import type { LoadSeen, LoadSource } from "./load-source.ts";
 import { Completion, look, RolloutStuck } from "./completion.ts";
-import { messageOf } from "../message-of.ts";
+import { KubernetesError } from "./errors.ts";
 import { replicaFailures, waitingReasons } from "./progress.ts";
 import { stagePods, withdrawals } from "./seen.ts";
 import { record } from "./recording.ts";
@@ -62,6 +63,8 @@ export interface RolloutRun {
   /** What the load itself leaves open, a sentence each. */
   readonly notes: readonly string[];
   readonly undone: string | undefined;
+  /** What was changed and could not be taken back, with the command that does. */
+  readonly left: KubernetesError | undefined;
 }
 
 export const baseline = 2_000;
@@ -69,6 +72,11 @@ export const baseline = 2_000;
 const longestSettling = 60_000;
 /** So long without a loss counts as settled. */
 const calm = 5_000;
+
+/** An API server that restarts is back by then. Milliseconds. */
+const longestUndoing = 60_000;
+
+type Undone = Pick<RolloutRun, "undone" | "left">;
 
 const noLoad: LoadSeen = { records: [], missing: 0, notes: [] };
 
@@ -103,6 +111,7 @@ class Run {
       allowed,
       say: this.#hooks.say,
       onFailure: (error) => this.#failure.abort(error),
+      signal: this.#signal,
     });
     this.#observation = observation;
     const completion = new Completion(target, observation);
@@ -111,7 +120,7 @@ class Run {
     const began = this.#clock.now();
     let countedFrom = Infinity;
     let outcome: RolloutOutcome;
-    let undone: string | undefined;
+    let undone: Undone = { undone: undefined, left: undefined };
     try {
       await this.#startLoad();
       await this.#pause(this.#load ? this.#settings.warmUp : 0);
@@ -155,7 +164,7 @@ class Run {
         serverClock: observation.clock.offset,
         withdrawals: withdrawals(observation),
         notes,
-        undone,
+        ...undone,
       };
     } finally {
       clearInterval(telling);
@@ -231,14 +240,28 @@ class Run {
     }
   }
 
-  /** Also after an interrupt, and while the cluster may be hard to reach: what cannot be taken back is said. */
-  async #undo(): Promise<string | undefined> {
+  /** Also after an interrupt, and while the cluster may be hard to reach: as persistently as it was made. */
+  async #undo(): Promise<Undone> {
     const { action, client } = this.#settings;
+    const undo = action.undo?.();
+    if (!undo) return { undone: undefined, left: undefined };
+    const signal = AbortSignal.timeout(longestUndoing);
     try {
-      return await action.undo?.(client);
+      await persist(
+        signal,
+        () => undo.run(client, signal),
+        (error) => !isNotFound(error),
+      );
+      return { undone: undo.done, left: undefined };
     } catch (error) {
-      this.#hooks.say(`could not be taken back: ${action.plan}: ${messageOf(error)}`);
-      return undefined;
+      // What is no longer there cannot have been left behind.
+      if (isNotFound(error)) return { undone: undefined, left: undefined };
+      const why =
+        error instanceof KubernetesError ? error.message : `not done within ${longestUndoing / 1_000} s`;
+      return {
+        undone: undefined,
+        left: new KubernetesError("LAMEDUCK_NOT_TAKEN_BACK", undo.command, `has to be run by hand: ${why}`),
+      };
     }
   }
 
@@ -266,4 +289,8 @@ class Run {
       terminating: this.#observation?.pods.terminating ?? 0,
     });
   }
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof ApiFailure && error.status === 404;
 }

@@ -2,11 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { startStage, type Network, type PodNames, type Stage } from "../local/index.ts";
 import { runClock } from "../model/clock.ts";
 import type { RunRecording } from "../model/results.ts";
+import { orAborted } from "../or-aborted.ts";
 import type { Adjustment, Remedy } from "../remedies/index.ts";
 import { startFleet, type SenderFleet } from "../senders/index.ts";
 import { Observed } from "./observed.ts";
 import type { LabProgress, LabSettings } from "./settings.ts";
-import { informed, orAborted, settled } from "./waiting.ts";
+import { informed, settled } from "./waiting.ts";
 
 export interface RemedyRun {
   readonly settings: LabSettings;

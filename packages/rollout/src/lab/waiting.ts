@@ -27,13 +27,3 @@ export async function settled(observed: Observed, signal: AbortSignal): Promise<
   while (observed.stale && Date.now() < end) await delay(look, undefined, { signal });
   await delay(breath, undefined, { signal });
 }
-
-/** A stage that is stopped never reports progress again: whoever waits for it must hear of the abort. */
-export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const aborted = (): void => reject(signal.reason);
-    if (signal.aborted) return aborted();
-    signal.addEventListener("abort", aborted, { once: true });
-    void work.then(resolve, reject).finally(() => signal.removeEventListener("abort", aborted));
-  });
-}

@@ -22,6 +22,14 @@ export interface ActionStage {
   readonly signal: AbortSignal;
 }
 
+export interface Undo {
+  /** In the past: "uncordoned node-1". */
+  readonly done: string;
+  /** What a person types to take it back. */
+  readonly command: string;
+  readonly run: (client: KubernetesClient, signal: AbortSignal) => Promise<unknown>;
+}
+
 /** One way to make pods end. */
 export interface Action {
   readonly name: "restart" | "scale" | "delete" | "evict" | "drain" | "watch";
@@ -35,8 +43,8 @@ export interface Action {
   readonly rules: readonly Rule[];
   /** Ends when everything was asked of the cluster; the rollout itself may go on. */
   readonly run: (stage: ActionStage) => Promise<void>;
-  /** Takes back what can be taken back, also after an interrupt; tells what was done. */
-  readonly undo?: (client: KubernetesClient) => Promise<string | undefined>;
+  /** What is to be taken back in the end, also after an interrupt; undefined as long as nothing was changed that stays. */
+  readonly undo?: () => Undo | undefined;
   /** What goes on in the cluster when the run is given up in the middle; undefined when nothing does. */
   readonly goesOn: (target: Target) => string | undefined;
 }

@@ -1,7 +1,6 @@
-import type { KubernetesClient } from "../client/client.ts";
 import type { Node } from "../client/objects.ts";
 import { nameOf, type TargetReference } from "../target/reference.ts";
-import type { Action } from "./action.ts";
+import type { Action, Undo } from "./action.ts";
 import { persist } from "./persist.ts";
 import { removeOne } from "./remove.ts";
 
@@ -13,11 +12,10 @@ export function drain(reference: TargetReference, node: string): Action {
   const path = `/api/v1/nodes/${encodeURIComponent(node)}`;
   const name = nameOf(reference);
   let cordoned = false;
-  const uncordon = async (client: KubernetesClient): Promise<string | undefined> => {
-    if (!cordoned) return undefined;
-    await client.patch(path, { spec: { unschedulable: null } }, "merge-patch");
-    cordoned = false;
-    return `uncordoned ${node}`;
+  const uncordon: Undo = {
+    done: `uncordoned ${node}`,
+    command: `kubectl uncordon ${node}`,
+    run: (client, signal) => client.patch(path, { spec: { unschedulable: null } }, "merge-patch", signal),
   };
   return {
     name: "drain",
@@ -31,7 +29,7 @@ export function drain(reference: TargetReference, node: string): Action {
     ],
     run: async (stage) => {
       const { client, signal, say } = stage;
-      const { spec } = await client.get<Node>(path, signal);
+      const { spec } = await persist(signal, () => client.get<Node>(path, signal));
       if (!spec?.unschedulable) {
         // Before the request: an interrupt in the middle of it must not leave the node so.
         cordoned = true;
@@ -44,7 +42,7 @@ export function drain(reference: TargetReference, node: string): Action {
       await Promise.all(there.map((pod) => removeOne(stage, reference.namespace, pod, "evict")));
       await stage.replaced(there);
     },
-    undo: uncordon,
+    undo: () => (cordoned ? uncordon : undefined),
     goesOn: () => "pods that were asked to go do go; their controller replaces them elsewhere",
   };
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ApiFailure } from "../client/client.ts";
 import { nameOf, pathOf, type TargetReference } from "../target/reference.ts";
 import type { Action, ActionStage, StagePod } from "./action.ts";
-import { persist } from "./persist.ts";
+import { mayPass, persist } from "./persist.ts";
 
 const podsResource = { group: "", resource: "pods" };
 
@@ -56,27 +56,35 @@ export async function removeOne(
   let refused = false;
   for (;;)
     try {
-      await persist(signal, () =>
-        how === "delete"
-          ? client.delete(path, { kind: "DeleteOptions", apiVersion: "v1", preconditions }, signal)
-          : client.post(
-              `${path}/eviction`,
-              {
-                apiVersion: "policy/v1",
-                kind: "Eviction",
-                metadata: { name: pod.name, namespace },
-                deleteOptions: { preconditions },
-              },
-              signal,
-            ),
+      await persist(
+        signal,
+        () =>
+          how === "delete"
+            ? client.delete(path, { kind: "DeleteOptions", apiVersion: "v1", preconditions }, signal)
+            : client.post(
+                `${path}/eviction`,
+                {
+                  apiVersion: "policy/v1",
+                  kind: "Eviction",
+                  metadata: { name: pod.name, namespace },
+                  deleteOptions: { preconditions },
+                },
+                signal,
+              ),
+        // A budget's refusal lasts as long as it lasts: see below.
+        (error, refused) => !(how === "evict" && isThrottled(error)) && mayPass(error, refused),
       );
       return;
     } catch (error) {
       // Gone already, or another of the same name by now.
       if (error instanceof ApiFailure && (error.status === 404 || error.status === 409)) return;
-      if (!(error instanceof ApiFailure) || error.status !== 429 || how === "delete") throw error;
+      if (!isThrottled(error) || how === "delete") throw error;
       if (!refused) say(`the eviction of ${pod.name} is refused for now: ${error.message}`);
       refused = true;
       await delay(1_000, undefined, { signal });
     }
+}
+
+function isThrottled(error: unknown): error is ApiFailure {
+  return error instanceof ApiFailure && error.status === 429;
 }

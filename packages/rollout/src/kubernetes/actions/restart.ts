@@ -16,7 +16,8 @@ export function restart(reference: TargetReference): Action {
     deed: `${name} was restarted`,
     obstacle: ({ owner, replicas }) => {
       if (kind === "pod") return "a pod cannot be restarted: name what made it, or use --delete";
-      if (owner?.object.spec.paused) return "it is paused: nothing would happen (kubectl rollout resume)";
+      if (kind === "deployment" && owner?.object.spec.paused)
+        return "it is paused: nothing would happen (kubectl rollout resume)";
       const { type, rollingUpdate: { partition = 0 } = {} } = owner?.object.spec.updateStrategy ?? {};
       if (type === "OnDelete")
         return "its update strategy is OnDelete: a restart replaces nothing, use --delete";
@@ -26,16 +27,21 @@ export function restart(reference: TargetReference): Action {
     },
     rules: [{ ...resourceOf(kind), verbs: ["patch"], name: reference.name }],
     run: async ({ client, expectGeneration, signal }) => {
-      const body = {
-        spec: { template: { metadata: { annotations: { [annotation]: new Date().toISOString() } } } },
-      };
+      const now = new Date().toISOString();
+      // An Argo Rollout is told when; the others replace their pods because the template has changed.
+      const body =
+        kind === "rollout"
+          ? { spec: { restartAt: now } }
+          : { spec: { template: { metadata: { annotations: { [annotation]: now } } } } };
       const path = pathOf(resourceOf(kind), namespace, reference.name);
       const { metadata } = await persist(signal, () =>
-        client.patch<Workload>(path, body, "strategic-merge-patch", signal),
+        client.patch<Workload>(path, body, "merge-patch", signal),
       );
       expectGeneration(metadata.generation ?? 0);
     },
     goesOn: () =>
-      `the rollout of ${name} goes on; \`kubectl rollout undo ${name} -n ${namespace}\` would be another one`,
+      kind === "rollout"
+        ? `the restart of ${name} goes on`
+        : `the rollout of ${name} goes on; \`kubectl rollout undo ${name} -n ${namespace}\` would be another one`,
   };
 }

@@ -13,7 +13,7 @@ export function scale(reference: TargetReference, replicas: number): Action {
     plan: `scale ${name} to ${replicas}`,
     deed: `${name} was scaled to ${replicas}`,
     obstacle: (target) => {
-      if (kind !== "deployment" && kind !== "statefulset") return `a ${kind} has no number of replicas`;
+      if (kind === "daemonset" || kind === "pod") return `a ${kind} has no number of replicas`;
       return target.replicas === replicas ? `it has ${replicas} replicas already` : undefined;
     },
     rules: [

@@ -1,13 +1,14 @@
 import {
-  Agent as HttpAgent,
   request as httpRequest,
   type IncomingMessage,
   type OutgoingHttpHeaders,
   type RequestOptions,
 } from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { request as httpsRequest } from "node:https";
+import { orAborted } from "../../or-aborted.ts";
 import { KubernetesError } from "../errors.ts";
-import type { ClusterConnection, Credentials } from "./connection.ts";
+import type { ClusterConnection } from "./connection.ts";
+import { Sessions, type Session } from "./sessions.ts";
 
 /** An answer of the API server that is no success. */
 export class ApiFailure extends KubernetesError {
@@ -22,8 +23,15 @@ export class ApiFailure extends KubernetesError {
   }
 }
 
-/** An API server that takes longer than this for a plain request is taken for unreachable. */
-const patience = 30_000;
+export interface ClientOptions {
+  /** Milliseconds for a whole answer, or for the head of one that is a stream: who takes longer counts as unreachable. Default: 30,000. */
+  readonly patience?: number;
+}
+
+/** Characters. A page of 500 pods has some 10 MB; what never ends must not fill the memory. */
+const longestAnswer = 200_000_000;
+
+type Read<T> = (response: IncomingMessage) => Promise<T>;
 
 interface Sending {
   readonly method: string;
@@ -31,8 +39,6 @@ interface Sending {
   readonly body?: unknown;
   readonly type?: string;
   readonly signal?: AbortSignal | undefined;
-  /** No answer is needed soon: the request lives until its signal. */
-  readonly streaming?: boolean;
 }
 
 /** When the API server answered, by its own clock (whole seconds) and by ours (Date.now() before and after). */
@@ -43,17 +49,20 @@ export interface ServerTime {
 }
 
 /**
- * What `rollout` needs of the Kubernetes API and no more, over one kept-alive agent. Our own because of @kubernetes/client-node 2.0.1: 83 MB
+ * What `rollout` needs of the Kubernetes API and no more, over kept-alive connections. Our own because of @kubernetes/client-node 2.0.1: 83 MB
  * installed and 0.4 s to import, a connection for every request, no bookmarks, and a watch that stops at every error but 410.
  */
 export class KubernetesClient {
   readonly connection: ClusterConnection;
-  #credentials: Credentials | undefined;
-  #agent: HttpAgent | HttpsAgent | undefined;
+  readonly #patience: number;
+  readonly #sessions: Sessions;
+  readonly #closed = new AbortController();
   #serverTime: ((time: ServerTime) => void) | undefined;
 
-  constructor(connection: ClusterConnection) {
+  constructor(connection: ClusterConnection, { patience = 30_000 }: ClientOptions = {}) {
     this.connection = connection;
+    this.#patience = patience;
+    this.#sessions = new Sessions(connection, this.#closed.signal);
   }
 
   /** Is told of each answer's Date header. */
@@ -84,52 +93,72 @@ export class KubernetesClient {
   }
 
   /** An answer to be read as it comes: watches and logs. @throws {ApiFailure} for a status that is no success. */
-  async stream(path: string, signal: AbortSignal): Promise<IncomingMessage> {
-    const response = await this.#send({ method: "GET", path, signal, streaming: true });
-    if ((response.statusCode ?? 500) >= 300) throw failureOf(`GET ${path}`, response, await textOf(response));
-    return response;
+  stream(path: string, signal: AbortSignal): Promise<IncomingMessage> {
+    return this.#exchange({ method: "GET", path, signal }, (response) => Promise.resolve(response));
   }
 
+  /** Ends everything that is under way. */
   close(): void {
-    this.#agent?.destroy();
+    this.#closed.abort(new Error("closed"));
+    this.#sessions.close();
   }
 
-  async #json<T>(sending: Sending): Promise<T> {
-    const response = await this.#send(sending);
-    const text = await textOf(response);
-    const place = `${sending.method} ${sending.path.split("?")[0]}`;
-    if ((response.statusCode ?? 500) >= 300) throw failureOf(place, response, text);
+  #json<T>(sending: Sending): Promise<T> {
+    return this.#exchange(sending, async (response) => {
+      const place = placeOf(sending);
+      const text = await textOf(response, place);
+      const answer = parsed(text, place);
+      // Only a deletion is answered by a Status, and then by a good one.
+      if (answer["kind"] === "Status" && answer["status"] === "Failure")
+        throw failureOf(place, Number(answer["code"]) || 500, text);
+      return answer as T;
+    });
+  }
+
+  /** With the credentials at hand, and once more with new ones where those are refused: they may have been withdrawn before their time. */
+  async #exchange<T>(sending: Sending, read: Read<T>): Promise<T> {
+    const session = await this.#waited(this.#sessions.current(), sending.signal);
     try {
-      return JSON.parse(text) as T;
-    } catch {
-      throw new KubernetesError(
-        "LAMEDUCK_API_REFUSED",
-        place,
-        "the answer is not JSON: is this an API server?",
-      );
+      return await this.#within(sending, session, read);
+    } catch (error) {
+      if (!(error instanceof ApiFailure) || error.status !== 401) throw error;
+      const renewed = await this.#waited(this.#sessions.renewed(session), sending.signal);
+      if (renewed === session) throw error;
+      return this.#within(sending, renewed, read);
     }
   }
 
-  async #send(sending: Sending): Promise<IncomingMessage> {
-    const response = await this.#attempt(sending);
-    if (response.statusCode !== 401 || this.#credentials?.expires === Infinity) return response;
-    // Renewed on the way, or withdrawn before their time: once more with new ones.
-    response.resume();
-    this.#forget();
-    return this.#attempt(sending);
+  /** A person may be logging in: that takes as long as it takes, or until it is given up. */
+  #waited(session: Promise<Session>, signal = this.#closed.signal): Promise<Session> {
+    return orAborted(session, signal);
   }
 
-  async #attempt(sending: Sending): Promise<IncomingMessage> {
+  async #within<T>(sending: Sending, session: Session, read: Read<T>): Promise<T> {
+    const { signal: given = this.#closed.signal } = sending;
+    const limit = new AbortController();
+    const timer = setTimeout(
+      () => limit.abort(new Error(`no whole answer within ${this.#patience / 1_000} s`)),
+      this.#patience,
+    );
+    const signal = AbortSignal.any([given, this.#closed.signal, limit.signal]);
+    const once = async (): Promise<T> => {
+      const response = await this.#open(sending, session, signal);
+      const status = response.statusCode ?? 500;
+      if (status < 300) return read(response);
+      throw failureOf(placeOf(sending), status, await textOf(response, placeOf(sending)));
+    };
     try {
-      return await this.#open(sending);
+      return await once().catch((error: unknown) => {
+        // A kept-alive connection that the server had closed meanwhile: what only reads may be asked again.
+        const closed = (error as NodeJS.ErrnoException).code === "ECONNRESET";
+        if (sending.method === "GET" && closed && !signal.aborted) return once();
+        throw error;
+      });
     } catch (error) {
-      if (sending.signal?.aborted || error instanceof KubernetesError) throw error;
-      // A kept-alive connection that the server had closed meanwhile: what only reads may be asked again.
-      if (sending.method === "GET" && (error as NodeJS.ErrnoException).code === "ECONNRESET")
-        return this.#open(sending).catch((again: unknown) => {
-          throw this.#unreachable(again);
-        });
-      throw this.#unreachable(error);
+      if (given.aborted || error instanceof KubernetesError) throw error;
+      throw this.#unreachable(limit.signal.aborted ? limit.signal.reason : error);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -141,13 +170,12 @@ export class KubernetesClient {
     });
   }
 
-  async #open(sending: Sending): Promise<IncomingMessage> {
+  #open(sending: Sending, { credentials, agent }: Session, signal: AbortSignal): Promise<IncomingMessage> {
     const { server } = this.connection;
-    const credentials = await this.#fresh();
     const text = sending.body === undefined ? undefined : JSON.stringify(sending.body);
     const options: RequestOptions = {
       method: sending.method,
-      agent: this.#agent,
+      agent,
       headers: {
         accept: "application/json",
         "user-agent": "lameduck",
@@ -160,25 +188,17 @@ export class KubernetesClient {
               "content-length": Buffer.byteLength(text),
             }),
       },
-      ...(sending.signal === undefined ? {} : { signal: sending.signal }),
+      signal,
     };
     const url = new URL(`${server.pathname.replace(/\/$/, "")}${sending.path}`, server);
     return new Promise((resolve, reject) => {
       const sent = Date.now();
       const send = server.protocol === "https:" ? httpsRequest : httpRequest;
       const request = send(url, options, (response) => {
-        clearTimeout(timer);
         this.#note(response, sent);
         resolve(response);
       });
-      const timer = setTimeout(
-        () => request.destroy(new Error(`no answer within ${patience / 1_000} s`)),
-        patience,
-      );
-      request.on("error", (error) => {
-        clearTimeout(timer);
-        reject(error);
-      });
+      request.on("error", reject);
       request.on("socket", (socket) => socket.setKeepAlive(true, 5_000));
       request.end(text);
     });
@@ -188,37 +208,10 @@ export class KubernetesClient {
     const server = Date.parse(response.headers.date ?? "");
     if (!Number.isNaN(server)) this.#serverTime?.({ server, sent, received: Date.now() });
   }
+}
 
-  async #fresh(): Promise<Credentials> {
-    if (this.#credentials && this.#credentials.expires > Date.now() && this.#agent) return this.#credentials;
-    const credentials = await this.connection.credentials();
-    const { server, ca, insecure, serverName, proxy } = this.connection;
-    const certificate = { cert: credentials.cert, key: credentials.key };
-    const changed = this.#credentials?.cert?.toString() !== credentials.cert?.toString();
-    if (!this.#agent || changed) {
-      this.#agent?.destroy();
-      const common = {
-        keepAlive: true,
-        proxyEnv: proxy === undefined ? process.env : { HTTPS_PROXY: proxy, HTTP_PROXY: proxy },
-      };
-      this.#agent =
-        server.protocol === "http:"
-          ? new HttpAgent(common)
-          : new HttpsAgent({
-              ...common,
-              ...certificate,
-              ca,
-              rejectUnauthorized: !insecure,
-              ...(serverName === undefined ? {} : { servername: serverName }),
-            });
-    }
-    this.#credentials = credentials;
-    return credentials;
-  }
-
-  #forget(): void {
-    this.#credentials = undefined;
-  }
+function placeOf({ method, path }: Sending): string {
+  return `${method} ${path.split("?")[0]}`;
 }
 
 function impersonationHeaders({ impersonation }: ClusterConnection): OutgoingHttpHeaders {
@@ -241,8 +234,7 @@ function codeOf(status: number): "LAMEDUCK_CREDENTIALS_FAILED" | "LAMEDUCK_API_R
   return status === 401 ? "LAMEDUCK_CREDENTIALS_FAILED" : "LAMEDUCK_API_REFUSED";
 }
 
-function failureOf(place: string, response: IncomingMessage, text: string): ApiFailure {
-  const status = response.statusCode ?? 500;
+function failureOf(place: string, status: number, text: string): ApiFailure {
   try {
     const { message, reason } = JSON.parse(text) as { message?: string; reason?: string };
     return new ApiFailure(place, status, reason ?? "", message ?? `status ${status}`);
@@ -251,9 +243,27 @@ function failureOf(place: string, response: IncomingMessage, text: string): ApiF
   }
 }
 
-async function textOf(response: IncomingMessage): Promise<string> {
+function parsed(text: string, place: string): Record<string, unknown> {
+  try {
+    const answer: unknown = JSON.parse(text);
+    if (typeof answer === "object" && answer !== null) return answer as Record<string, unknown>;
+  } catch {
+    // Told below.
+  }
+  throw new KubernetesError(
+    "LAMEDUCK_API_REFUSED",
+    place,
+    "the answer is no JSON object: is this an API server?",
+  );
+}
+
+async function textOf(response: IncomingMessage, place: string): Promise<string> {
   let text = "";
   response.setEncoding("utf8");
-  for await (const chunk of response as AsyncIterable<string>) text += chunk;
+  for await (const chunk of response as AsyncIterable<string>) {
+    text += chunk;
+    if (text.length > longestAnswer)
+      throw new KubernetesError("LAMEDUCK_API_REFUSED", place, "the answer does not end");
+  }
   return text;
 }

@@ -28,5 +28,5 @@ export interface ClusterConnection {
   /** Whom the user acts as, where it is allowed to. */
   readonly impersonation?: Impersonation | undefined;
   /** Made anew each time it is asked for: tokens are renewed in their files, plugins issue new ones. */
-  readonly credentials: () => Promise<Credentials>;
+  readonly credentials: (signal?: AbortSignal) => Promise<Credentials>;
 }

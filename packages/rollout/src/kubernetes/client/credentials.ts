@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { messageOf } from "../../message-of.ts";
 import { KubernetesError } from "../errors.ts";
-import type { Credentials } from "./connection.ts";
+import type { ClusterConnection } from "./connection.ts";
 import { runExecPlugin, type ExecPlugin } from "./exec-plugin.ts";
 import type { Cluster, From, User } from "./kubeconfig-file.ts";
 
@@ -11,7 +11,7 @@ export function credentialsOf(
   user: From<User> | undefined,
   cluster: Cluster,
   name: string,
-): () => Promise<Credentials> {
+): ClusterConnection["credentials"] {
   if (!user) return () => Promise.resolve({ expires: Infinity });
   const { value, file } = user;
   if (value["auth-provider"])
@@ -23,7 +23,7 @@ export function credentialsOf(
   const plugin = value.exec;
   if (plugin) {
     const call: ExecPlugin = { ...plugin, args: plugin.args ?? [], env: plugin.env ?? [] };
-    return () => runExecPlugin(call, { folder: dirname(file), user: name, cluster });
+    return (signal) => runExecPlugin(call, { folder: dirname(file), user: name, cluster }, signal);
   }
   return async () => {
     const cert = material(value["client-certificate-data"], value["client-certificate"], file);

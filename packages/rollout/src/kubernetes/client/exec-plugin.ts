@@ -35,9 +35,13 @@ const answerSchema = z.object({
 });
 
 /** @throws {KubernetesError} LAMEDUCK_CREDENTIALS_FAILED with what the program said. */
-export async function runExecPlugin(plugin: ExecPlugin, call: PluginCall): Promise<Credentials> {
+export async function runExecPlugin(
+  plugin: ExecPlugin,
+  call: PluginCall,
+  signal?: AbortSignal,
+): Promise<Credentials> {
   const place = `user "${call.user}": ${plugin.command}`;
-  const { code, out, err } = await run(plugin, call, place);
+  const { code, out, err } = await run(plugin, call, place, signal);
   if (code !== 0)
     throw failed(place, `ended with exit code ${String(code)}: ${err.trim().split("\n").at(-1) ?? ""}`);
   let answer: unknown;
@@ -55,7 +59,7 @@ export async function runExecPlugin(plugin: ExecPlugin, call: PluginCall): Promi
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     ...(clientCertificateData === undefined ? {} : { cert: clientCertificateData }),
     ...(clientKeyData === undefined ? {} : { key: clientKeyData }),
-    expires: expirationTimestamp === undefined ? Infinity : Date.parse(expirationTimestamp),
+    expires: Date.parse(expirationTimestamp ?? "") || Infinity,
   };
 }
 
@@ -63,6 +67,7 @@ function run(
   plugin: ExecPlugin,
   call: PluginCall,
   place: string,
+  signal: AbortSignal | undefined,
 ): Promise<{ code: number | null; out: string; err: string }> {
   const relative = plugin.command.includes("/") && !isAbsolute(plugin.command);
   const info = {
@@ -83,7 +88,7 @@ function run(
         KUBERNETES_EXEC_INFO: JSON.stringify(info),
       },
       stdio: [process.stdin.isTTY ? "inherit" : "ignore", "pipe", "pipe"],
-      signal: limit,
+      signal: signal ? AbortSignal.any([signal, limit]) : limit,
     });
     let out = "";
     let err = "";

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ApiFailure, type KubernetesClient } from "./client.ts";
-import type { KubernetesObject } from "./objects.ts";
+import { KubernetesError } from "../errors.ts";
+import type { KubernetesObject, ObjectMeta } from "./objects.ts";
 
 /** One change of an object, in the order in which the API server made them. */
 export interface Change<T> {
@@ -42,6 +43,12 @@ const firstPause = 100;
 const longestPause = 2_000;
 /** Milliseconds of nothing but refusals after which they are believed. */
 const longestRefusal = 30_000;
+/** Milliseconds for all pages of a list. */
+const longestList = 120_000;
+/** The first list is begun anew so often when its pages expire in the middle. */
+const firstLists = 5;
+/** Characters of a watch's line. */
+const longestLine = 50_000_000;
 
 export interface FollowerOptions<T> {
   /** "/api/v1/namespaces/shop/pods" */
@@ -49,11 +56,11 @@ export interface FollowerOptions<T> {
   /** labelSelector and the like. */
   readonly query?: Readonly<Record<string, string>>;
   readonly onChange: (change: Change<T>) => void;
-  /** It cannot go on: permission withdrawn, or the resource does not exist. */
+  /** It cannot go on: credentials no longer accepted, permission withdrawn, or the resource does not exist. */
   readonly onFailure: (error: Error) => void;
   /** Seconds; default 30. */
   readonly renewal?: number;
-  /** Milliseconds for which a refusal (403, 404) is taken for one that passes; default 30,000. */
+  /** Milliseconds for which a refusal (401, 403, 404) is taken for one that passes; default 30,000. */
   readonly refusal?: number;
 }
 
@@ -87,7 +94,14 @@ export class Follower<T extends KubernetesObject> {
 
   /** Resolves after the first list. @throws {KubernetesError} when that fails. */
   async start(): Promise<void> {
-    await this.#list();
+    for (let attempt = 1; ; attempt++)
+      try {
+        await this.#list();
+        break;
+      } catch (error) {
+        if (!isExpired(error) || attempt >= firstLists) throw error;
+        await delay(firstPause, undefined, { signal: this.#stop.signal });
+      }
     this.#counts.lists = 0;
     this.#following = this.#follow();
   }
@@ -126,7 +140,7 @@ export class Follower<T extends KubernetesObject> {
 
   /** An API server that has just started forbids everything until it knows its roles: only what lasts is meant. */
   #isRefusedForGood(error: unknown): boolean {
-    const refused = error instanceof ApiFailure && (error.status === 403 || error.status === 404);
+    const refused = error instanceof ApiFailure && [401, 403, 404].includes(error.status);
     if (!refused) {
       this.#refusedFrom = undefined;
       return false;
@@ -140,11 +154,14 @@ export class Follower<T extends KubernetesObject> {
     const items: T[] = [];
     let version = "";
     let more: string | undefined;
+    const until = Date.now() + longestList;
     do {
       const page = await this.#client.get<Page<T>>(
         this.#path({ limit: String(pageSize), ...(more === undefined ? {} : { continue: more }) }),
         this.#stop.signal,
       );
+      if (!isPage(page)) throw this.#senseless("a list without objects or without its resourceVersion");
+      if (Date.now() > until) throw this.#senseless("a list that does not end");
       items.push(...(page.items ?? []));
       version = page.metadata.resourceVersion;
       more = page.metadata.continue || undefined;
@@ -174,8 +191,15 @@ export class Follower<T extends KubernetesObject> {
   async #watch(): Promise<void> {
     const seconds = this.#options.renewal ?? renewal;
     const silence = new AbortController();
-    // The server ends the watch by itself; a connection that outlives that has died without a word.
-    const timer = setTimeout(() => silence.abort(), (seconds + 10) * 1_000);
+    // The server ends the watch by itself; a connection that outlives that has died without a word. Who was not told has to look.
+    const timer = setTimeout(
+      () => {
+        this.#version = "";
+        silence.abort();
+      },
+      (seconds + 10) * 1_000,
+    );
+    const began = Date.now();
     const signal = AbortSignal.any([this.#stop.signal, silence.signal]);
     try {
       const response = await this.#client.stream(
@@ -193,9 +217,12 @@ export class Follower<T extends KubernetesObject> {
         const at = Date.now();
         const lines = (rest + chunk).split("\n");
         rest = lines.pop() ?? "";
+        if (rest.length > longestLine) throw this.#senseless("a line that does not end");
         for (const line of lines) if (line !== "") this.#take(JSON.parse(line) as WatchLine<T>, at);
       }
       this.#lastHeard = Date.now();
+      // A server that closes watches as soon as they are open must not be asked as fast as it can answer.
+      if (Date.now() - began < (seconds * 1_000) / 2) throw new Error("the watch ended before its time");
     } finally {
       clearTimeout(timer);
     }
@@ -204,6 +231,7 @@ export class Follower<T extends KubernetesObject> {
   #take({ type, object }: WatchLine<T>, at: number): void {
     if (type === "ERROR")
       throw new ApiFailure(this.#options.path, object.code ?? 500, "", object.message ?? "");
+    if (!isObject(object) && type !== "BOOKMARK") throw this.#senseless("an object without a name");
     this.#lastHeard = at;
     this.#version = object.metadata.resourceVersion ?? this.#version;
     if (type === "BOOKMARK") {
@@ -221,9 +249,24 @@ export class Follower<T extends KubernetesObject> {
     });
   }
 
+  #senseless(what: string): KubernetesError {
+    return new KubernetesError("LAMEDUCK_API_REFUSED", this.#options.path, `the answer is ${what}`);
+  }
+
   #path(parameters: Readonly<Record<string, string>>): string {
     return `${this.#options.path}?${new URLSearchParams({ ...this.#options.query, ...parameters }).toString()}`;
   }
+}
+
+function isPage(page: Page<unknown>): boolean {
+  const { items, metadata } = page as Partial<Page<unknown>>;
+  return typeof metadata?.resourceVersion === "string" && (items ?? []).every(isObject);
+}
+
+/** What everything here relies on. */
+function isObject(object: unknown): boolean {
+  const { name, uid } = ((object as Partial<KubernetesObject> | null)?.metadata ?? {}) as Partial<ObjectMeta>;
+  return typeof name === "string" && typeof uid === "string";
 }
 
 function isExpired(error: unknown): boolean {

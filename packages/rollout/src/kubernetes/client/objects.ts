@@ -16,11 +16,17 @@ export interface ObjectMeta {
 export interface OwnerReference {
   readonly kind: string;
   readonly name: string;
+  readonly uid: string;
   readonly controller?: boolean;
 }
 
 export interface KubernetesObject {
   readonly metadata: ObjectMeta;
+}
+
+/** Who made an object and looks after it; there is at most one. */
+export function controllerOf({ metadata }: KubernetesObject): OwnerReference | undefined {
+  return metadata.ownerReferences?.find(({ controller }) => controller);
 }
 
 export interface LabelSelector {
@@ -93,11 +99,14 @@ export interface Condition {
   readonly lastTransitionTime?: string;
 }
 
-/** Deployment, StatefulSet or DaemonSet: the fields that one or another of them has. */
+/** Deployment, StatefulSet, DaemonSet or Argo Rollout: the fields that one or another of them has. */
 export interface Workload extends KubernetesObject {
   readonly spec: {
     readonly replicas?: number;
     readonly paused?: boolean;
+    /** Of an Argo Rollout: its pods are to be younger than this; or its pods are described elsewhere. */
+    readonly restartAt?: string;
+    readonly workloadRef?: object;
     readonly selector: LabelSelector;
     readonly strategy?: { readonly type?: string; readonly rollingUpdate?: object };
     readonly updateStrategy?: {
@@ -107,7 +116,9 @@ export interface Workload extends KubernetesObject {
     readonly template: { readonly metadata?: Partial<ObjectMeta>; readonly spec: PodSpec };
   };
   readonly status?: {
-    readonly observedGeneration?: number;
+    /** An Argo Rollout has it as a text. */
+    readonly observedGeneration?: number | string;
+    readonly restartedAt?: string;
     readonly replicas?: number;
     readonly updatedReplicas?: number;
     readonly readyReplicas?: number;

@@ -2,9 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { KubernetesClient } from "../client/client.ts";
 import { Follower, type Change, type FollowCounts } from "../client/follower.ts";
 import type { EndpointSlice, Event, KubernetesObject, Node, Pod, Workload } from "../client/objects.ts";
-import { pathOf, resourceOf } from "../target/reference.ts";
+import { orAborted } from "../../or-aborted.ts";
+import { hasReplicaSets, pathOf, replicaSets, resourceOf } from "../target/reference.ts";
 import type { Target } from "../target/target.ts";
 import { EndpointHistory } from "./endpoints.ts";
+import { OwnedPods } from "./ownership.ts";
 import { followPhases } from "./phases.ts";
 import { PodHistory } from "./pods.ts";
 import { ServerClock } from "./server-clock.ts";
@@ -25,6 +27,8 @@ export interface ObservationOptions {
   readonly say: (line: string) => void;
   /** It cannot go on: what is essential can no longer be followed. */
   readonly onFailure: (error: Error) => void;
+  /** Gives up beginning. */
+  readonly signal: AbortSignal;
 }
 
 /** Questions that narrow down the difference of the clocks; each halves it: 0.5 s after one, some 10 ms after seven. */
@@ -42,6 +46,7 @@ export class Observation {
   readonly #nodes = new Map<string, string>();
   #asking: Promise<void> = Promise.resolve();
   #workload: Workload | undefined;
+  #deleted = false;
 
   private constructor(options: ObservationOptions) {
     this.#options = options;
@@ -53,7 +58,7 @@ export class Observation {
   static async start(options: ObservationOptions): Promise<Observation> {
     const observation = new Observation(options);
     try {
-      await observation.#start();
+      await orAborted(observation.#start(), options.signal);
     } catch (error) {
       await observation.stop();
       throw error;
@@ -64,6 +69,11 @@ export class Observation {
   /** The workload as it is now; undefined for a pod that nobody replaces. */
   get workload(): Workload | undefined {
     return this.#workload;
+  }
+
+  /** The workload itself was deleted: nobody makes its pods any more. */
+  get deleted(): boolean {
+    return this.#deleted;
   }
 
   get counts(): FollowCounts {
@@ -83,7 +93,10 @@ export class Observation {
     const { namespace } = target.reference;
     client.onServerTime((time) => this.clock.note(time));
     const core = (resource: string): string => pathOf({ group: "", resource }, namespace);
-    await this.#follow<Pod>(core("pods"), target.podQuery, (change) => this.#takePod(change));
+    const owned = new OwnedPods(target, (change) => this.#takePod(change));
+    if (target.owner && hasReplicaSets(target.owner.reference.kind))
+      await this.#follow(pathOf(replicaSets, namespace), target.podQuery, (change) => owned.takeSet(change));
+    await this.#follow<Pod>(core("pods"), target.podQuery, (change) => owned.takePod(change));
     this.pods.begin();
     // Of a pod's owner it is enough to know how many pods it wants.
     if (target.owner && target.reference.kind !== "pod") {
@@ -91,6 +104,7 @@ export class Observation {
       const query = { fieldSelector: `metadata.name=${name}` };
       await this.#follow<Workload>(pathOf(resourceOf(kind), namespace), query, ({ type, object }) => {
         if (type === "there") this.#workload = object;
+        else this.#deleted = object.metadata.uid === target.owner?.object.metadata.uid;
         this.pods.changed();
       });
     }
@@ -115,9 +129,10 @@ export class Observation {
     onChange: (change: Change<T>) => void,
   ): Promise<void> {
     const { client, onFailure } = this.#options;
+    this.#stop.signal.throwIfAborted();
     const follower = new Follower<T>(client, { path, query, onChange, onFailure });
-    await follower.start();
     this.#followers.push(follower);
+    await follower.start();
   }
 
   #takePod(change: Change<Pod>): void {

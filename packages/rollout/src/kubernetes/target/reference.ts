@@ -1,6 +1,6 @@
 import { KubernetesError } from "../errors.ts";
 
-export const targetKinds = ["deployment", "statefulset", "daemonset", "pod"] as const;
+export const targetKinds = ["deployment", "statefulset", "daemonset", "rollout", "pod"] as const;
 export type TargetKind = (typeof targetKinds)[number];
 
 /** What is to be rolled, as it is named on the command line. */
@@ -21,6 +21,9 @@ const kinds: Readonly<Record<string, TargetKind>> = {
   daemonset: "daemonset",
   daemonsets: "daemonset",
   ds: "daemonset",
+  rollout: "rollout",
+  rollouts: "rollout",
+  ro: "rollout",
   pod: "pod",
   pods: "pod",
   po: "pod",
@@ -48,25 +51,41 @@ export function nameOf({ kind, name }: TargetReference): string {
   return `${kind}/${name}`;
 }
 
-const resources: Readonly<Record<TargetKind, { readonly group: string; readonly resource: string }>> = {
+/** A resource of the API; its version is v1 unless told. */
+export interface Resource {
+  readonly group: string;
+  readonly resource: string;
+  readonly version?: string;
+}
+
+const resources: Readonly<Record<TargetKind, Resource>> = {
   deployment: { group: "apps", resource: "deployments" },
   statefulset: { group: "apps", resource: "statefulsets" },
   daemonset: { group: "apps", resource: "daemonsets" },
+  /** Of Argo Rollouts. */
+  rollout: { group: "argoproj.io", resource: "rollouts", version: "v1alpha1" },
   pod: { group: "", resource: "pods" },
 };
 
-export function resourceOf(kind: TargetKind): { readonly group: string; readonly resource: string } {
+export function resourceOf(kind: TargetKind): Resource {
   return resources[kind];
+}
+
+/** What stands between a Deployment, or an Argo Rollout, and its pods. */
+export const replicaSets = { group: "apps", resource: "replicasets" } as const;
+
+export function hasReplicaSets(kind: TargetKind): boolean {
+  return kind === "deployment" || kind === "rollout";
 }
 
 export const autoscalers = { group: "autoscaling", resource: "horizontalpodautoscalers" } as const;
 
 /** The API's path of a namespace's resource, or of one object of it. */
 export function pathOf(
-  { group, resource }: { readonly group: string; readonly resource: string },
+  { group, resource, version = "v1" }: Resource,
   namespace: string,
   name?: string,
 ): string {
-  const root = group === "" ? "/api/v1" : `/apis/${group}/v1`;
+  const root = group === "" ? "/api/v1" : `/apis/${group}/${version}`;
   return `${root}/namespaces/${namespace}/${resource}${name === undefined ? "" : `/${name}`}`;
 }

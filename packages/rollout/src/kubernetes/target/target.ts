@@ -1,23 +1,34 @@
 import { ApiFailure, type KubernetesClient } from "../client/client.ts";
 import {
+  controllerOf,
   selects,
   selectorText,
   type KubernetesObject,
   type LabelSelector,
+  type OwnerReference,
   type Pod,
   type PodSpec,
   type Service,
   type Workload,
 } from "../client/objects.ts";
 import { KubernetesError } from "../errors.ts";
-import { nameOf, pathOf, resourceOf, type TargetKind, type TargetReference } from "./reference.ts";
+import {
+  nameOf,
+  pathOf,
+  replicaSets,
+  resourceOf,
+  type TargetKind,
+  type TargetReference,
+} from "./reference.ts";
 
 /** What is rolled, as the API server has it. */
 export interface Target {
   readonly reference: TargetReference;
   /** What makes new pods; undefined for a pod that nobody replaces. */
   readonly owner: { readonly reference: TargetReference; readonly object: Workload } | undefined;
-  /** Query that finds its pods, those to come included. */
+  /** Of a pod without `owner`: who may replace it nevertheless, and is not followed. */
+  readonly controller?: Pick<OwnerReference, "kind" | "name">;
+  /** Query that finds its pods, those to come included, and those of others with the same labels: see OwnedPods. */
   readonly podQuery: Readonly<Record<string, string>>;
   readonly podSpec: PodSpec;
   readonly podLabels: Readonly<Record<string, string>>;
@@ -37,36 +48,32 @@ export async function findTarget(client: KubernetesClient, reference: TargetRefe
 type Found = Omit<Target, "services">;
 
 async function findWorkload(client: KubernetesClient, reference: TargetReference): Promise<Found> {
-  const object = await getObject<Workload>(client, reference);
-  const { spec, status } = object;
+  const object = await getWorkload(client, reference);
+  const { template } = object.spec;
   return {
     reference,
-    owner: { reference, object },
-    podQuery: { labelSelector: selectorText(spec.selector) },
-    podSpec: spec.template.spec,
-    podLabels: spec.template.metadata?.labels ?? {},
-    replicas: reference.kind === "daemonset" ? (status?.desiredNumberScheduled ?? 0) : (spec.replicas ?? 1),
+    ...ofOwner({ reference, object }),
+    podSpec: template.spec,
+    podLabels: template.metadata?.labels ?? {},
   };
 }
 
 async function findPod(client: KubernetesClient, reference: TargetReference): Promise<Found> {
   const pod = await getObject<Pod>(client, reference);
   const owner = await ownerOf(client, pod, reference.namespace);
-  const common = { reference, podSpec: pod.spec, podLabels: pod.metadata.labels ?? {} };
-  if (!owner)
-    return {
-      ...common,
-      owner: undefined,
-      podQuery: { fieldSelector: `metadata.name=${reference.name}` },
-      replicas: 1,
-    };
-  const { spec, status } = owner.object;
+  const controller = controllerOf(pod);
   return {
-    ...common,
-    owner,
-    podQuery: { labelSelector: selectorText(spec.selector) },
-    replicas:
-      owner.reference.kind === "daemonset" ? (status?.desiredNumberScheduled ?? 0) : (spec.replicas ?? 1),
+    reference,
+    podSpec: pod.spec,
+    podLabels: pod.metadata.labels ?? {},
+    ...(owner
+      ? ofOwner(owner)
+      : {
+          owner,
+          ...(controller ? { controller } : {}),
+          podQuery: { fieldSelector: `metadata.name=${reference.name}` },
+          replicas: 1,
+        }),
   };
 }
 
@@ -75,33 +82,54 @@ interface Owner {
   readonly object: Workload;
 }
 
-/** A ReplicaSet's name is the Deployment's and a hash; what it stands for is read from the ReplicaSet, where that is allowed. */
+function ofOwner(owner: Owner): Pick<Target, "owner" | "podQuery" | "replicas"> {
+  const { spec, status } = owner.object;
+  return {
+    owner,
+    podQuery: { labelSelector: selectorText(spec.selector) },
+    replicas:
+      owner.reference.kind === "daemonset" ? (status?.desiredNumberScheduled ?? 0) : (spec.replicas ?? 1),
+  };
+}
+
+/** What makes new pods in place of this one; a ReplicaSet stands for what made it. Each is known by its UID: another one may have its name by now. */
 async function ownerOf(client: KubernetesClient, pod: Pod, namespace: string): Promise<Owner | undefined> {
-  const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller);
-  if (!owner) return undefined;
-  let kind = workloadKinds[owner.kind];
-  let name = owner.name;
-  if (owner.kind === "ReplicaSet") {
-    const hash = pod.metadata.labels?.["pod-template-hash"];
-    if (hash === undefined || !name.endsWith(`-${hash}`)) return undefined;
-    kind = "deployment";
-    name = name.slice(0, -hash.length - 1);
-  }
-  if (kind === undefined) return undefined;
-  const reference: TargetReference = { kind, name, namespace };
   try {
-    return { reference, object: await getObject<Workload>(client, reference) };
+    let made = controllerOf(pod);
+    if (made?.kind === "ReplicaSet") {
+      const set = await client.get<KubernetesObject>(pathOf(replicaSets, namespace, made.name));
+      made = set.metadata.uid === made.uid ? controllerOf(set) : undefined;
+    }
+    const kind = workloadKinds[made?.kind ?? ""];
+    if (!made || !kind) return undefined;
+    const reference: TargetReference = { kind, name: made.name, namespace };
+    const object = await getWorkload(client, reference);
+    return object.metadata.uid === made.uid ? { reference, object } : undefined;
   } catch (error) {
-    // Whoever may read pods only can still see this one end.
-    if (error instanceof ApiFailure && error.status === 403) return undefined;
+    // Whoever may read pods only can still see this one end; and what made it may be gone.
+    if (error instanceof ApiFailure && (error.status === 403 || error.status === 404)) return undefined;
+    if (error instanceof KubernetesError && error.code === "LAMEDUCK_NO_SUCH_TARGET") return undefined;
     throw error;
   }
 }
 
 const workloadKinds: Readonly<Record<string, TargetKind>> = {
+  Deployment: "deployment",
   StatefulSet: "statefulset",
   DaemonSet: "daemonset",
+  Rollout: "rollout",
 };
+
+async function getWorkload(client: KubernetesClient, reference: TargetReference): Promise<Workload> {
+  const object = await getObject<Workload>(client, reference);
+  if (object.spec.workloadRef !== undefined)
+    throw new KubernetesError(
+      "LAMEDUCK_CANNOT_ROLL",
+      nameOf(reference),
+      "its pods are described elsewhere (workloadRef), which is not followed",
+    );
+  return object;
+}
 
 async function getObject<T extends KubernetesObject>(
   client: KubernetesClient,
@@ -129,8 +157,10 @@ async function others(client: KubernetesClient, { kind, namespace }: TargetRefer
     if (items.length === 0) return `; the namespace has no ${kind} at all`;
     const names = items.slice(0, 5).map(({ metadata }) => metadata.name);
     return `; there is ${names.join(", ")}${items.length > 5 ? " and more" : ""}`;
-  } catch {
-    return "";
+  } catch (error) {
+    return error instanceof ApiFailure && error.status === 404
+      ? `; the cluster knows no ${resourceOf(kind).resource} at all`
+      : "";
   }
 }
 

@@ -1,0 +1,103 @@
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import type { ClusterConnection, Credentials } from "./connection.ts";
+
+/** Credentials and the connections that are made with them. */
+export interface Session {
+  readonly credentials: Credentials;
+  readonly agent: HttpAgent | HttpsAgent;
+}
+
+/** Credentials are used for this long at least, milliseconds: by a clock that is wrong they may seem to have expired when they are issued. */
+const shortest = 60_000;
+/** Refused again within this time, new credentials would be refused, too. A plugin may ask a person each time. */
+const betweenRenewals = 5_000;
+
+/** The credentials in use, asked for once for all requests that wait for them, and the connections made with them. */
+export class Sessions {
+  readonly #connection: ClusterConnection;
+  readonly #signal: AbortSignal;
+  readonly #agents = new Set<HttpAgent | HttpsAgent>();
+  #session: Session | undefined;
+  #freshUntil = 0;
+  #asked = -Infinity;
+  #asking: Promise<Session> | undefined;
+
+  /** @param signal ends what is being asked. */
+  constructor(connection: ClusterConnection, signal: AbortSignal) {
+    this.#connection = connection;
+    this.#signal = signal;
+  }
+
+  async current(): Promise<Session> {
+    if (this.#session && this.#freshUntil > Date.now()) return this.#session;
+    return this.#ask();
+  }
+
+  /** After a refusal. @returns the same where new credentials are not to be had, or would be no others. */
+  async renewed(refused: Session): Promise<Session> {
+    // Another request may have been refused before this one.
+    if (this.#session !== refused && this.#session) return this.#session;
+    if (Date.now() - this.#asked < betweenRenewals && !this.#asking) return refused;
+    return this.#ask();
+  }
+
+  close(): void {
+    for (const agent of this.#agents) agent.destroy();
+  }
+
+  #ask(): Promise<Session> {
+    this.#asking ??= this.#askNow().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  async #askNow(): Promise<Session> {
+    const credentials = await this.#connection.credentials(this.#signal);
+    this.#asked = Date.now();
+    this.#freshUntil = Math.max(credentials.expires, this.#asked + shortest);
+    const former = this.#session;
+    if (former && isSame(former.credentials, credentials)) return former;
+    const kept = former && hasSameCertificate(former.credentials, credentials);
+    this.#session = { credentials, agent: kept ? former.agent : this.#connect(credentials) };
+    if (former && !kept) retire(former.agent);
+    return this.#session;
+  }
+
+  #connect({ cert, key }: Credentials): HttpAgent | HttpsAgent {
+    const { server, ca, insecure, serverName, proxy } = this.#connection;
+    const common = {
+      keepAlive: true,
+      proxyEnv: proxy === undefined ? process.env : { HTTPS_PROXY: proxy, HTTP_PROXY: proxy },
+    };
+    const agent =
+      server.protocol === "http:"
+        ? new HttpAgent(common)
+        : new HttpsAgent({
+            ...common,
+            cert,
+            key,
+            ca,
+            rejectUnauthorized: !insecure,
+            ...(serverName === undefined ? {} : { servername: serverName }),
+          });
+    this.#agents.add(agent);
+    return agent;
+  }
+}
+
+/** Watches that are open on it live on; connections that are free now, or become so, are closed. */
+function retire(agent: HttpAgent | HttpsAgent): void {
+  agent.maxFreeSockets = 0;
+  for (const sockets of Object.values(agent.freeSockets))
+    for (const socket of sockets ?? []) socket.destroy();
+}
+
+function isSame(one: Credentials, other: Credentials): boolean {
+  return one.authorization === other.authorization && hasSameCertificate(one, other);
+}
+
+function hasSameCertificate(one: Credentials, other: Credentials): boolean {
+  return one.cert?.toString() === other.cert?.toString() && one.key?.toString() === other.key?.toString();
+}
