@@ -1,5 +1,6 @@
 import type { EventEmitter } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { parseDuration, type Duration } from "@lameduck/drain";
 import { LameduckError } from "./errors.ts";
 import { nestedOptions } from "./nested-options.ts";
@@ -45,15 +46,37 @@ export function failHealth(server: EventEmitter, health: Health): () => void {
   // oxlint-disable-next-line typescript/unbound-method -- called with its own `this`, and put back as it was
   const { emit } = server;
   const failing = function (this: EventEmitter, event: string | symbol, ...args: unknown[]): boolean {
-    const [request, response] = args as [IncomingMessage | undefined, ServerResponse | undefined];
-    if (event !== "request" || !response || pathOf(request?.url) !== health.path)
-      return emit.call(this, event, ...args);
-    response.writeHead(health.status, { "content-type": "text/plain" });
-    response.end("terminating\n");
-    return true;
+    const fail = failures.get(event);
+    return fail?.(health, args) ?? emit.call(this, event, ...args);
   };
   server.emit = failing;
   return () => {
     if (server.emit === failing) server.emit = emit;
   };
 }
+
+const text = "terminating\n";
+const type = { "content-type": "text/plain" };
+
+/** By event: answers if the path is that of the health check, and says so. HTTP/2 has streams also where they become requests. */
+const failures: ReadonlyMap<string | symbol, (health: Health, args: unknown[]) => true | undefined> = new Map(
+  [
+    [
+      "request",
+      ({ path, status }, [request, response]: unknown[]) => {
+        if (pathOf((request as IncomingMessage).url) !== path) return undefined;
+        (response as ServerResponse).writeHead(status, type).end(text);
+        return true;
+      },
+    ],
+    [
+      "stream",
+      ({ path, status }, [stream, headers]: unknown[]) => {
+        if (pathOf((headers as IncomingHttpHeaders)[":path"]) !== path) return undefined;
+        (stream as ServerHttp2Stream).respond({ ":status": status, ...type });
+        (stream as ServerHttp2Stream).end(text);
+        return true;
+      },
+    ],
+  ],
+);

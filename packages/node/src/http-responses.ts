@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { AnswerKind } from "./answers.ts";
 
 /**
  * The response a connection is busy with. `_httpMessage` is not documented, but has been there since Node 0.x and is the only
@@ -10,8 +11,41 @@ export function currentResponse(socket: Socket): ServerResponse | undefined {
   return message && !message.writableFinished ? message : undefined;
 }
 
-/** Streams that last as long as the client likes would hold every pod to its cap. */
-export function isEventStream(response: ServerResponse): boolean {
+const overruled = Symbol("overruled");
+
+/** Asks the client to leave with this answer, unless `shouldKeepAlive` is set again before its headers are sent. */
+export function closeAfter(response: ServerResponse): void {
+  response.shouldKeepAlive = false;
+  if (overruled in response) return;
+  // A `Connection: keep-alive` of the application, as a proxy copies it, has the last word in Node. It is known only when the headers
+  // are sent, and every way of answering sends them by this method.
+  const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse;
+  const overruling = (...args: unknown[]): ServerResponse => {
+    if (response.shouldKeepAlive) return writeHead(...args);
+    if (keepsAlive(response.getHeader("connection"))) response.setHeader("connection", "close");
+    return writeHead(...args.map(withoutKeepAlive));
+  };
+  Object.assign(response, { writeHead: overruling, [overruled]: true });
+}
+
+/** Of what writeHead() takes, headers come as an object or as names and values in turn. */
+function withoutKeepAlive(argument: unknown): unknown {
+  if (typeof argument !== "object" || argument === null) return argument;
+  if (Array.isArray(argument))
+    return argument.map((value, index) => closeFor(index % 2 === 1 ? argument[index - 1] : "", value));
+  return Object.fromEntries(Object.entries(argument).map(([name, value]) => [name, closeFor(name, value)]));
+}
+
+function closeFor(name: unknown, value: unknown): unknown {
+  return String(name).toLowerCase() === "connection" && keepsAlive(value) ? "close" : value;
+}
+
+function keepsAlive(connection: unknown): boolean {
+  return /^\s*keep-alive\s*$/i.test(String(connection));
+}
+
+/** Whether the answer is a stream of events, which would hold every pod to its cap. */
+function isEventStream(response: ServerResponse): boolean {
   const type = response.getHeader("content-type");
   if (typeof type === "string") return type.includes("text/event-stream");
   // Headers given to writeHead() are found in the rendered text only.
@@ -19,7 +53,7 @@ export function isEventStream(response: ServerResponse): boolean {
   return typeof rendered === "string" && /^content-type: *text\/event-stream/im.test(rendered);
 }
 
-export function endStream(response: ServerResponse): void {
+function endStream(response: ServerResponse): void {
   if (response.writableEnded) return;
   // An application that writes on after the end must not bring the process down while it stops.
   response.on("error", () => {});
@@ -28,3 +62,9 @@ export function endStream(response: ServerResponse): void {
   if (response.headersSent) response.end();
   else response.destroy();
 }
+
+export const httpAnswers: AnswerKind<ServerResponse> = {
+  isBegun: (response) => response.headersSent,
+  isEventStream,
+  end: endStream,
+};

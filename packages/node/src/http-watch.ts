@@ -1,8 +1,9 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { Answers } from "./answers.ts";
 import { FreshConnections } from "./fresh.ts";
-import { currentResponse, endStream, isEventStream } from "./http-responses.ts";
+import { closeAfter, currentResponse, httpAnswers } from "./http-responses.ts";
 import { OpenSockets } from "./open-sockets.ts";
 import { ProtocolWatch } from "./protocol-watch.ts";
 import { addressOf } from "./senders.ts";
@@ -39,9 +40,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   readonly #upgrades: Upgrades;
   readonly #open: OpenSockets;
   readonly #activities = new Map<Socket, Activity>();
-  /** Responses of which the headers are not yet known, so that they may still turn out to be streams. */
-  readonly #unclassified = new Set<ServerResponse>();
-  readonly #streams = new Set<ServerResponse>();
+  readonly #answers: Answers<ServerResponse>;
   #hinted = 0;
   /** Requests that came on a connection after we had ended it: lost. */
   #late = 0;
@@ -54,6 +53,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     this.#fresh = new FreshConnections(server, traffic, isProbe, now);
     this.#upgrades = new Upgrades(server, now, (socket, request) => this.#upgraded(socket, request));
     this.#open = new OpenSockets(server, isSecure, (socket) => this.#closed(socket));
+    this.#answers = new Answers(context, httpAnswers);
     server.on(this.#connectionEvent, this.#opened);
   }
 
@@ -81,13 +81,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   }
 
   tick(): void {
-    for (const response of this.#unclassified) {
-      if (!response.headersSent) continue;
-      this.#unclassified.delete(response);
-      if (!isEventStream(response)) continue;
-      this.#streams.add(response);
-      this.changeInFlight(-1);
-    }
+    this.#answers.classify();
   }
 
   restless(quiet: number): number {
@@ -114,10 +108,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
 
   endStreams(spread: number): void {
     this.#upgrades.tell(spread, this.context.random);
-    for (const response of this.#streams) {
-      const timer = setTimeout(endStream, this.context.random() * spread, response);
-      response.once("close", () => clearTimeout(timer));
-    }
+    this.#answers.endStreams(spread);
   }
 
   cut(): { requests: number; connections: number } {
@@ -126,7 +117,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
       if (!socket.writableEnded) connections++;
       socket.destroy();
     }
-    const cut = { requests: this.inFlight + this.#streams.size + this.#late, connections };
+    const cut = { requests: this.#answers.unfinished + this.#late, connections };
     // Clears the timers of http, which outlive the close() of net.
     this.server.close();
     return cut;
@@ -139,8 +130,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     unsubscribe(requestStart, this.#onRequestStart);
     this.#open.stop();
     this.#activities.clear();
-    this.#unclassified.clear();
-    this.#streams.clear();
+    this.#answers.stop();
   }
 
   readonly #opened = (socket: Socket): void => {
@@ -204,19 +194,14 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
       for (const earlier of unanswered) if (!earlier.headersSent) earlier.shouldKeepAlive = true;
     }
     activity.responses.add(response);
-    if (this.context.isStream(response.req)) this.#streams.add(response);
-    else {
-      this.#unclassified.add(response);
-      this.changeInFlight(1);
-    }
+    this.#answers.begin(response, this.context.isStream(response.req));
     response.once("close", () => this.#ended(activity, response));
     this.#hintTo(activity, response);
   }
 
   #ended(activity: Activity, response: ServerResponse): void {
     if (!activity.responses.delete(response)) return;
-    this.#unclassified.delete(response);
-    if (!this.#streams.delete(response)) this.changeInFlight(-1);
+    this.#answers.finish(response);
     activity.idleSince = this.context.now();
     // An app that ends an answer later than its last byte makes any client look as if it pipelined: that must not last.
     if (activity.responses.size === 0) activity.pipelines = false;
@@ -233,7 +218,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   #hintTo(activity: Activity, response: ServerResponse): void {
     if (this.#hinted <= activity.turn || response.headersSent) return;
     if (activity.pipelines && (this.#hinted < Infinity || activity.responses.size > 1)) return;
-    response.shouldKeepAlive = false;
+    closeAfter(response);
     if (activity.asked) return;
     activity.asked = true;
     this.context.traffic.asked(addressOf(response.req.socket.remoteAddress), activity.requests);

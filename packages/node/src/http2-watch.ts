@@ -5,10 +5,12 @@ import type {
   ServerHttp2Session,
   ServerHttp2Stream,
 } from "node:http2";
-import { askToGo } from "./goaway.ts";
+import { Answers } from "./answers.ts";
+import { canNotify, notify } from "./goaway.ts";
+import { http2Answers } from "./http2-answers.ts";
 import type { ProbeRequest } from "./probes.ts";
 import { ProtocolWatch } from "./protocol-watch.ts";
-import { addressOf } from "./senders.ts";
+import { senderOf } from "./senders.ts";
 import type { ServerWatch, WatchContext } from "./traffic.ts";
 
 type AnyHttp2Server = Http2Server | Http2SecureServer;
@@ -18,6 +20,12 @@ type AnyHttp2Server = Http2Server | Http2SecureServer;
  * make a session, and over TLS a handshake, for each request.
  */
 const youth = 1_000;
+/** A session without a stream for this long counts as an arrival all the same. */
+const patience = 500;
+/** Between the first GOAWAY and the one that names the last stream: a round trip, so that no stream is on its way any more. */
+const roundTrip = 100;
+/** Whoever still begins streams so long after the first GOAWAY does not heed it. */
+const longestRoundTrip = 1_000;
 
 interface SessionState {
   /** Its place in the ramp, 0 to 1. */
@@ -29,26 +37,21 @@ interface SessionState {
   idleSince: number;
   /** Streams since the hold began, but for the session's first. */
   requests: number;
-  /** Those seen since the hold began, and whether it is one that lasts as long as the client likes. */
-  readonly streams: Map<ServerHttp2Stream, boolean>;
+  /** Its client has always waited for an answer before it sent the next request. */
+  takesTurns: boolean;
+  /** Open streams and what was asked for; from the hold on without probes. */
+  readonly streams: Map<ServerHttp2Stream, IncomingHttpHeaders>;
 }
 
-/** A session without a stream for this long counts as an arrival all the same. */
-const patience = 500;
-/** Between the first GOAWAY and the one that names the last stream: a round trip, so that no stream is on its way any more. */
-const roundTrip = 100;
-/** Whoever still begins streams so long after the first GOAWAY does not heed it. */
-const longestRoundTrip = 1_000;
-
-/**
- * HTTP/2, clear or over TLS, and so gRPC. Before the hold it listens for sessions and the first stream of each. Streams begun
- * before the hold are not known, as finding them would take a listener for each; the session's own graceful close waits for them.
- */
+/** HTTP/2, clear or over TLS, and so gRPC. Of each stream it knows from the beginning that it is open: there is no finding it later. */
 export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerWatch {
   readonly #sessions = new Map<ServerHttp2Session, SessionState>();
+  readonly #answers: Answers<ServerHttp2Stream>;
+  #hinted = 0;
 
   constructor(server: AnyHttp2Server, context: WatchContext) {
     super(server, context);
+    this.#answers = new Answers(context, http2Answers);
     server.on("session", this.#opened);
   }
 
@@ -58,34 +61,28 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
 
   override hold(): void {
     super.hold();
-    for (const [session, state] of this.#sessions) {
+    for (const state of this.#sessions.values()) {
       state.idleSince = this.context.now();
-      session.prependListener("stream", this.#streamListener(session, state));
+      for (const [stream, headers] of state.streams) this.#begin(state, stream, headers);
     }
   }
 
   hint(share: number): void {
-    const now = this.context.now();
-    // When the listener closes, all are asked.
-    const latest = share === Infinity ? now : now - youth;
-    for (const [session, state] of this.#sessions) {
-      if (state.askedAt < Infinity || session.closed || share <= state.turn || state.openedAt > latest)
-        continue;
-      state.askedAt = now;
-      if (session.socket) this.context.traffic.asked(addressOf(session.socket.remoteAddress), state.requests);
-      askToGo(session);
-    }
+    this.#hinted = share;
+    for (const [session, state] of this.#sessions)
+      if (canNotify(session) && this.#isToBeAsked(state)) {
+        this.#asks(session, state);
+        notify(session);
+      }
   }
 
   tick(): void {
+    this.#answers.classify();
     if (this.stoppedAt === Infinity) return;
-    // The second GOAWAY. The session ends by itself when its streams have ended, those begun before the hold included.
+    // The GOAWAY that names the last stream. The session ends by itself when its streams have ended.
     const now = this.context.now();
-    for (const [session, { askedAt, idleSince }] of this.#sessions)
-      if (
-        !session.closed &&
-        (Math.max(askedAt, idleSince) <= now - roundTrip || askedAt <= now - longestRoundTrip)
-      )
+    for (const [session, state] of this.#sessions)
+      if (!session.closed && now >= (canNotify(session) ? afterNotice(state) : this.#betweenStreams(state)))
         session.close();
   }
 
@@ -98,13 +95,11 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
   }
 
   endStreams(spread: number): void {
-    for (const { streams } of this.#sessions.values())
-      for (const [stream, isEndless] of streams)
-        if (isEndless) setTimeout(endStream, this.context.random() * spread, stream);
+    this.#answers.endStreams(spread);
   }
 
   cut(): { requests: number; connections: number } {
-    const cut = { requests: this.inFlight, connections: this.#sessions.size };
+    const cut = { requests: this.#answers.unfinished, connections: this.#sessions.size };
     for (const session of this.#sessions.keys()) session.destroy();
     return cut;
   }
@@ -112,76 +107,122 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
   detach(): void {
     this.server.removeListener("session", this.#opened);
     this.#sessions.clear();
+    this.#answers.stop();
   }
 
   readonly #opened = (session: ServerHttp2Session): void => {
     this.accepted++;
-    const turn = this.context.random();
+    const now = this.context.now();
     const state: SessionState = {
-      turn,
-      openedAt: this.context.now(),
+      turn: this.context.random(),
+      openedAt: now,
       counted: false,
       askedAt: Infinity,
-      idleSince: this.context.now(),
+      idleSince: now,
       requests: 0,
+      takesTurns: true,
       streams: new Map(),
     };
     this.#sessions.set(session, state);
+    const timer = setTimeout(() => this.#count(session, state), patience).unref();
     session.once("close", () => {
       clearTimeout(timer);
-      this.#closed(session, state);
+      this.#sessions.delete(session);
+      for (const stream of state.streams.keys()) this.#ended(state, stream);
     });
-    const timer = setTimeout(() => this.#count(session, state), patience).unref();
-    if (this.holding) session.prependListener("stream", this.#streamListener(session, state));
-    else
-      session.once("stream", (_stream, headers) => {
-        clearTimeout(timer);
-        if (this.context.isProbe(requestOf(headers))) state.counted = true;
-        else this.#count(session, state);
-      });
+    // One function for all streams of a session, told apart by `this`.
+    const ended = (stream: ServerHttp2Stream): void => this.#ended(state, stream);
+    function closed(this: ServerHttp2Stream): void {
+      ended(this);
+    }
+    session.prependListener("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+      clearTimeout(timer);
+      // A client that has the whole answer may send its next request before we hear that the answer is out.
+      if (state.streams.size > 0) state.takesTurns &&= [...state.streams.keys()].every(isAnswered);
+      state.streams.set(stream, headers);
+      stream.on("close", closed);
+      if (this.holding) this.#arrived(session, state, stream, headers);
+      else if (!state.counted && this.context.isProbe(requestOf(headers))) state.counted = true;
+      else this.#count(session, state);
+    });
   };
 
   #count(session: ServerHttp2Session, state: SessionState): boolean {
     if (state.counted || session.destroyed || session.socket === undefined) return false;
     state.counted = true;
-    this.context.traffic.connection(addressOf(session.socket.remoteAddress));
+    this.context.traffic.connection(senderOf(session.socket));
     return true;
   }
 
-  #closed(session: ServerHttp2Session, state: SessionState): void {
-    this.#sessions.delete(session);
-    for (const stream of state.streams.keys()) this.#ended(state, stream);
+  /** A stream during the hold or later. */
+  #arrived(
+    session: ServerHttp2Session,
+    state: SessionState,
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+  ): void {
+    if (!this.#begin(state, stream, headers)) return;
+    if (!this.#count(session, state) && session.socket) {
+      state.requests++;
+      this.context.traffic.request(senderOf(session.socket), state.askedAt < Infinity);
+    }
+    if (!canNotify(session)) setImmediate(() => this.#askWithAnswer(session, state));
   }
 
-  #streamListener(session: ServerHttp2Session, state: SessionState) {
-    return (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void => {
-      if (this.context.isProbe(requestOf(headers))) return;
-      if (!this.#count(session, state) && session.socket) {
-        state.requests++;
-        this.context.traffic.request(addressOf(session.socket.remoteAddress), state.askedAt < Infinity);
-      }
-      const isEndless = this.context.isStream(requestOf(headers));
-      state.streams.set(stream, isEndless);
-      if (!isEndless) this.changeInFlight(1);
-      stream.once("close", () => this.#ended(state, stream));
-    };
+  /** @returns false for a probe. */
+  #begin(state: SessionState, stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean {
+    const request = requestOf(headers);
+    if (this.context.isProbe(request)) {
+      state.streams.delete(stream);
+      return false;
+    }
+    this.#answers.begin(stream, this.context.isStream(request));
+    return true;
   }
 
   #ended(state: SessionState, stream: ServerHttp2Stream): void {
-    const isEndless = state.streams.get(stream);
-    if (isEndless === undefined) return;
-    state.streams.delete(stream);
+    if (!state.streams.delete(stream)) return;
     state.idleSince = this.context.now();
-    if (!isEndless) this.changeInFlight(-1);
+    this.#answers.finish(stream);
   }
+
+  #isToBeAsked({ askedAt, turn, openedAt }: SessionState): boolean {
+    // When the listener closes, all are asked.
+    const latest = this.#hinted === Infinity ? Infinity : this.context.now() - youth;
+    return askedAt === Infinity && this.#hinted > turn && openedAt <= latest;
+  }
+
+  #asks(session: ServerHttp2Session, state: SessionState): void {
+    state.askedAt = this.context.now();
+    if (session.socket) this.context.traffic.asked(senderOf(session.socket), state.requests);
+  }
+
+  /**
+   * Where a session cannot be given notice, a client that takes turns is asked while it waits for its answer: nothing else of it is on
+   * its way.
+   */
+  #askWithAnswer(session: ServerHttp2Session, state: SessionState): void {
+    if (session.closed || !state.takesTurns || !this.#isToBeAsked(state)) return;
+    this.#asks(session, state);
+    session.close();
+  }
+
+  /** When a session that cannot be given notice is closed: once it has been idle for a while, else one session after the other. */
+  #betweenStreams({ streams, idleSince, turn, takesTurns }: SessionState): number {
+    const latest = this.stoppedAt + longestRoundTrip * (1 + turn);
+    if (streams.size > 0) return latest;
+    return Math.min(latest, idleSince + (takesTurns ? longestRoundTrip : roundTrip));
+  }
+}
+
+function isAnswered(stream: ServerHttp2Stream): boolean {
+  return stream.writableEnded;
+}
+
+function afterNotice({ askedAt, idleSince }: SessionState): number {
+  return Math.min(Math.max(askedAt, idleSince) + roundTrip, askedAt + longestRoundTrip);
 }
 
 function requestOf(headers: IncomingHttpHeaders): ProbeRequest {
   return { method: headers[":method"], url: headers[":path"], headers };
-}
-
-function endStream(stream: ServerHttp2Stream): void {
-  if (stream.writableEnded || stream.destroyed) return;
-  stream.on("error", () => {});
-  stream.end();
 }

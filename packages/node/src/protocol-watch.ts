@@ -8,7 +8,6 @@ export abstract class ProtocolWatch<S extends NetServer> {
   protected readonly context: WatchContext;
   protected holding = false;
   protected stoppedAt = Infinity;
-  protected inFlight = 0;
   accepted = 0;
 
   constructor(server: S, context: WatchContext) {
@@ -31,10 +30,5 @@ export abstract class ProtocolWatch<S extends NetServer> {
   stopListening(): void {
     this.stoppedAt = this.context.now();
     closeListener(this.server);
-  }
-
-  protected changeInFlight(change: number): void {
-    this.inFlight += change;
-    this.context.traffic.inFlight(change);
   }
 }

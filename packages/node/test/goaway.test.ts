@@ -6,10 +6,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fixture, inPod, startScript } from "./child.ts";
 import { Balancer } from "./network.ts";
 
-/** Sends streams until it is asked to go. Resolves with how they ended: by their reset code, or only with the hold. */
+/** Sends streams until it is asked to go. Resolves with how they ended: by their reset code, or not before the process. */
 async function busyUntilAsked(
   session: ClientHttp2Session,
-  holdEnds: Promise<string>,
+  processEnds: Promise<string>,
 ): Promise<Record<string, number>> {
   const ends: Promise<number | string>[] = [];
   await once(session, "connect");
@@ -20,9 +20,9 @@ async function busyUntilAsked(
     const end = new Promise<number>((resolve) => {
       stream.on("close", () => resolve(stream.rstCode ?? 0));
     });
-    ends.push(Promise.race([end, holdEnds]));
+    ends.push(Promise.race([end, processEnds]));
     // On a busy machine answers fall behind; more and more of them would measure the machine.
-    if (ends.length % 30 === 0) await Promise.race([end, holdEnds]);
+    if (ends.length % 30 === 0) await Promise.race([end, processEnds]);
     else await pause(1);
   }
   const counts: Record<string, number> = {};
@@ -51,10 +51,10 @@ for (const [protocol, scheme] of [
       for (const session of sessions) session.destroy();
       await balancer.close();
     });
-    const holdEnds = child.until("closing").then(() => "with the hold");
+    const processEnds = child.until("closed").then(() => "with the process");
     const work = sessions.map((session) => {
       session.on("error", () => undefined);
-      return busyUntilAsked(session, holdEnds);
+      return busyUntilAsked(session, processEnds);
     });
     await Promise.all(sessions.map((session) => once(session, "remoteSettings")));
     child.kill();

@@ -69,6 +69,24 @@ test("asks pooled clients to leave after the floor, with the listener open", asy
   assert.equal(child.event("closing")?.reason, "cap");
 });
 
+test("asks pooled clients to leave where the application sets Connection: keep-alive itself", async () => {
+  const env = { ...inPod, LAMEDUCK_FLOOR: "500ms", LAMEDUCK_CONVERGENCE: "100ms", LAMEDUCK_CAP: "60s" };
+  await using child = await startServer({ options: { ramp: 0, grace: "90s" } }, env);
+  const pooled = async (way: string): Promise<void> => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    let answer = await ask(child.port, `/keep?way=${way}`, agent);
+    assert.equal(answer.connection, "keep-alive");
+    while (answer.connection !== "close") answer = await ask(child.port, `/keep?way=${way}`, agent);
+    assert.equal(answer.body, "ok\n");
+    agent.destroy();
+  };
+  const clients = Promise.all(["set", "object", "array"].map(pooled));
+  child.kill();
+  await clients;
+  assert.equal((await child.exited).code, 0);
+  assert.equal(child.event("closing")?.reason, "quiet", "and not the cap");
+});
+
 test("an answer begun before the hint says close as well", async () => {
   const env = { ...inPod, LAMEDUCK_FLOOR: "200ms", LAMEDUCK_CONVERGENCE: "100ms" };
   await using child = await startServer({ options: { ramp: 0 } }, env);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent, get } from "node:https";
-import { connect, type ClientHttp2Session } from "node:http2";
+import { connect, constants, type ClientHttp2Session } from "node:http2";
 import { test } from "node:test";
 import { fixture, inPod, startScript, type Child } from "./child.ts";
 
@@ -54,6 +54,75 @@ for (const [protocol, scheme] of [
     fresh.destroy();
   });
 
+interface Ended {
+  received: string;
+  code: number;
+  trailers: Record<string, unknown>;
+}
+
+/** `ended` is how it ends; `begun` resolves with its first data. */
+function begin(
+  session: ClientHttp2Session,
+  headers: Record<string, string>,
+): { begun: Promise<unknown>; ended: Promise<Ended> } {
+  const stream = session.request({ ...headers });
+  const ended: Ended = { received: "", code: 0, trailers: {} };
+  stream.setEncoding("utf8").on("data", (text: string) => (ended.received += text));
+  stream.on("trailers", (trailers) => (ended.trailers = trailers)).on("error", () => {});
+  return {
+    begun: new Promise((resolve) => stream.once("data", resolve)),
+    ended: new Promise((resolve) => {
+      stream.once("close", () => resolve({ ...ended, code: stream.rstCode ?? 0 }));
+    }),
+  };
+}
+
+for (const [protocol, scheme] of [
+  ["h2c", "http"],
+  ["h2", "https"],
+] as const)
+  test(`${protocol}: what lasts as long as the client likes and began before SIGTERM is ended in order`, async () => {
+    const OPTIONS = JSON.stringify({ streams: { paths: ["/poll", "/grpc.Endless/Watch"] } });
+    await using child = await start(protocol, { OPTIONS });
+    const session = open(child, scheme);
+    const asked = begin(session, { ":path": "/events", accept: "text/event-stream" });
+    const unasked = begin(session, { ":path": "/events" });
+    const call = begin(session, { ":path": "/grpc.Endless/Watch", ":method": "POST" });
+    const poll = begin(session, { ":path": "/poll" });
+    const streams = [asked, unasked, call];
+    await Promise.all(streams.map(({ begun }) => begun));
+    // What is asked later is answered later: the poll is there, too.
+    assert.equal(await ask(session, "/"), "ok\n");
+    child.kill();
+    for (const [index, end] of (await Promise.all(streams.map(({ ended }) => ended))).entries()) {
+      assert.equal(end.code, 0);
+      assert.match(end.received, /\n\n$/, "between two events");
+      assert.equal(end.trailers["grpc-status"], index === 2 ? "14" : undefined);
+    }
+    assert.equal((await poll.ended).code, constants.NGHTTP2_CANCEL);
+    assert.equal((await child.exited).code, 0);
+    const closed = child.event("closed")!;
+    assert.deepEqual(closed.cut, { requests: 0, connections: 0 });
+    assert.equal(closed.reason, "done");
+    assert.ok(closed.elapsed < 10_000, "neither the cap nor the reserve was used up");
+    session.destroy();
+  });
+
+test("a stream begun before SIGTERM that never ends is counted: in flight, and when it is cut", async () => {
+  await using child = await start("h2c", { LAMEDUCK_CAP: "1s", LAMEDUCK_GRACE_PERIOD: "3s" });
+  const session = open(child, "http");
+  const cut = begin(session, { ":path": "/poll" });
+  assert.equal(await ask(session, "/"), "ok\n");
+  child.kill();
+  await child.until("lame-duck");
+  const [first] = child.events;
+  assert.equal((first as { inFlight?: number }).inFlight, 1);
+  await cut.ended;
+  assert.equal((await child.exited).code, 0);
+  assert.deepEqual(child.event("closed")?.cut, { requests: 1, connections: 1 });
+  session.destroy();
+});
+
 test("an idle session does not hold the process", async () => {
   await using child = await start("h2c");
   const session = open(child, "http");
@@ -97,3 +166,26 @@ test("a secure server that allows HTTP/1.1 asks those clients as well", async ()
   agent.destroy();
   session.destroy();
 });
+
+for (const [protocol, scheme] of [
+  ["h2c", "http"],
+  ["h2 with http1", "https"],
+] as const)
+  test(`${protocol}: a health path can fail while requests succeed`, async () => {
+    const OPTIONS = JSON.stringify({ lbHealth: { path: "/alive", wait: "1200ms" } });
+    await using child = await start(protocol, { OPTIONS });
+    const session = open(child, scheme);
+    const status = async (path: string): Promise<unknown> => {
+      const stream = session.request({ ":path": path }).resume();
+      const [headers] = (await once(stream, "response")) as [Record<string, unknown>];
+      return headers[":status"];
+    };
+    assert.equal(await status("/alive?x=1"), 200);
+    child.kill();
+    await child.until("lame-duck");
+    assert.equal(await status("/alive?x=1"), 503);
+    assert.equal(await status("/other"), 200);
+    assert.equal((await child.exited).code, 0);
+    assert.ok(child.event("closing")!.hold >= 1_190);
+    session.destroy();
+  });
