@@ -17,7 +17,7 @@ const dist = join(own, "dist");
 const cjs = join(dist, "cjs");
 
 async function bundle(input: Record<string, string> | string, output: OutputOptions): Promise<void> {
-  const made = await rolldown({ input, cwd: own, platform: "node" });
+  const made = await rolldown({ input, cwd: own, platform: "node", external: /^@nestjs\// });
   await made.write({ format: "cjs", ...output });
   await made.close();
 }
@@ -37,7 +37,7 @@ mkdirSync(join(cjs, "drain"), { recursive: true });
 // Next to type: module, files named .js would be taken for ES modules, and declarations for those of ES modules.
 writeFileSync(join(cjs, "package.json"), `${JSON.stringify({ type: "commonjs" })}\n`);
 const entries = Object.fromEntries(
-  ["index", "events", "register"].map((name) => [name, join(dist, `${name}.js`)]),
+  ["index", "events", "register", "fastify", "nest"].map((name) => [name, join(dist, `${name}.js`)]),
 );
 await bundle(entries, { dir: cjs, entryFileNames: "[name].js", chunkFileNames: "shared-[name].js" });
 copyDeclarations(dist, cjs);

@@ -43,6 +43,28 @@ lameduck({});
 export const isOurs = (error: unknown): boolean => error instanceof LameduckError && error.code.length > 0;
 `;
 
+/** Declarations of the frameworks are not ours to check, and need the newest compiler. */
+const frameworks = `
+import { fastify } from "fastify";
+import { lameduckPlugin } from "@lameduck/node/fastify";
+import { Lameduck, LameduckModule } from "@lameduck/node/nest";
+
+const app = fastify();
+await app.register(lameduckPlugin, { floor: "2s" });
+export const status: 200 | 503 = app.lameduck.readiness().status;
+// @ts-expect-error no such option
+app.register(lameduckPlugin, { flor: "2s" });
+export const imports = [LameduckModule.forRoot({ floor: "2s" })];
+export const phaseOf = (duck: Lameduck): string => duck.phase;
+`;
+const frameworkPackages = [
+  "fastify@5",
+  "@nestjs/common@11",
+  "@nestjs/core@11",
+  "rxjs@7",
+  "reflect-metadata@0.2",
+];
+
 /** Ways in which users compile; the libraries' own declarations are checked, too. */
 const users = {
   "nodenext, ES module": { type: "module", module: "nodenext", moduleResolution: "nodenext" },
@@ -104,7 +126,15 @@ for (const compiler of compilers) {
     writeFileSync(join(user, "package.json"), JSON.stringify({ type }));
     writeFileSync(join(user, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["main.ts"] }));
     writeFileSync(join(user, "main.ts"), program);
-    verdict(`TypeScript ${compiler}, ${title}`, run("node", ["../node_modules/typescript/bin/tsc"], user));
+    const tsc = ["../node_modules/typescript/bin/tsc"];
+    verdict(`TypeScript ${compiler}, ${title}`, run("node", tsc, user));
+    if (compiler !== "latest" || type !== "module") continue;
+    must("npm", ["install", ...quietly, ...frameworkPackages], project);
+    writeFileSync(join(user, "main.ts"), frameworks);
+    verdict(
+      `TypeScript ${compiler}, ${title}, Fastify and Nest`,
+      run("node", [...tsc, "--skipLibCheck"], user),
+    );
   }
 }
 

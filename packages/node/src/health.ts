@@ -11,8 +11,8 @@ import { pathOf } from "./probes.ts";
  * checks, and for terminations without a deletion, where no endpoint moves unless readiness fails.
  */
 export interface FailingHealth {
-  /** Without query. Requests for it are probes. */
-  path: string;
+  /** Without query. Requests for it are probes. Left out, the application's own route answers what readiness() says. */
+  path?: string;
   /** Default 503. */
   status?: number;
   /** How long the load balancer takes to believe it: interval x threshold + time-out. The hold lasts at least so long. */
@@ -20,7 +20,7 @@ export interface FailingHealth {
 }
 
 export interface Health {
-  readonly path: string;
+  readonly path: string | undefined;
   readonly status: number;
   readonly wait: number;
 }
@@ -28,7 +28,7 @@ export interface Health {
 export function parseHealth(option: FailingHealth | undefined): Health | undefined {
   if (option === undefined) return undefined;
   const { path, status = 503, wait } = nestedOptions(option, "lbHealth", ["path", "status", "wait"]);
-  if (typeof path !== "string" || !path.startsWith("/"))
+  if (path !== undefined && (typeof path !== "string" || !path.startsWith("/")))
     throw new LameduckError("LAMEDUCK_BAD_OPTION", "lbHealth.path", 'a path begins with "/"');
   if (!Number.isInteger(status) || status < 400 || status > 599)
     throw new LameduckError("LAMEDUCK_BAD_OPTION", "lbHealth.status", `${status} is no failure`);
@@ -43,6 +43,7 @@ export function parseHealth(option: FailingHealth | undefined): Health | undefin
  * @returns what puts the application back.
  */
 export function failHealth(server: EventEmitter, health: Health): () => void {
+  if (health.path === undefined) return () => {};
   // oxlint-disable-next-line typescript/unbound-method -- called with its own `this`, and put back as it was
   const { emit } = server;
   const failing = function (this: EventEmitter, event: string | symbol, ...args: unknown[]): boolean {

@@ -37,6 +37,7 @@ export type { HookFunction, HookOptions, HookPhase } from "./hooks.ts";
 export type { FailingHealth } from "./health.ts";
 export type { MetricsModule } from "./metrics.ts";
 export type { Logger } from "./log.ts";
+export type { Readiness } from "./readiness.ts";
 export { probeAgents, type IsProbe, type ProbeOptions, type ProbeRequest } from "./probes.ts";
 export type { WatchedServer } from "./servers.ts";
 export type { IsStream, StreamOptions } from "./streams.ts";

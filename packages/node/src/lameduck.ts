@@ -11,6 +11,7 @@ import { Hooks, messageOf, type HookFunction, type HookOptions, type HookPhase }
 import { makeLog } from "./log.ts";
 import { addMetrics, type MetricsModule } from "./metrics.ts";
 import { Pulse } from "./pulse.ts";
+import { readinessIn, type Readiness } from "./readiness.ts";
 import { Report } from "./report.ts";
 import { watchServer, type WatchedServer } from "./servers.ts";
 import { parseSettings, type LameduckOptions, type Settings } from "./settings.ts";
@@ -106,6 +107,11 @@ export class Lameduck {
       open,
       servers: this.#watches.size,
     };
+  }
+
+  /** For a health route of the application's own. */
+  readiness(): Readiness {
+    return readinessIn(this.#phase, this.#settings.health !== undefined);
   }
 
   /** One more server under the same decision. @throws {LameduckError} */

@@ -1,5 +1,6 @@
 import {
   DrainError,
+  drainDefaults,
   formatDuration,
   parseConfig,
   parseDuration,
@@ -23,6 +24,8 @@ export interface LameduckOptions extends DrainOptions {
   streams?: StreamOptions;
   /** A health path that fails from SIGTERM on, and how long the load balancer takes to notice. */
   lbHealth?: FailingHealth;
+  /** Hold and closing together take at most so long. Default: what preStop hooks leave of the grace period. */
+  timeout?: Duration;
   /** Over which time answers begin to say `Connection: close`, so that pools do not all reconnect at once. Default 1 s. */
   ramp?: Duration;
   /** Where phase lines go: a pino- or console-shaped logger, or false. Default: JSON lines on stderr. */
@@ -59,6 +62,7 @@ export const ownOptions = [
   "probes",
   "streams",
   "lbHealth",
+  "timeout",
   "ramp",
   "log",
   "exit",
@@ -83,14 +87,17 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   const merged = { ...optionsFromEnvironment(environment), ...inCode };
   if (!isInKubernetes(environment)) forNobodyWhoLags(merged);
   const health = parseHealth(options.lbHealth);
-  const drain = waitingFor(health, parseAt(merged, inCode, environment));
+  const { timeout } = options;
+  const whole = parseAt(merged, inCode, environment);
+  if (timeout !== undefined) boundBy(timeout, merged, whole.prestop);
+  const drain = waitingFor(health, timeout === undefined ? whole : parseAt(merged, inCode, environment));
   const ramp = parseDuration(options.ramp ?? defaultRamp, "ramp");
   return Object.freeze({
     drain,
-    deadline: parseDuration(merged.grace ?? 30_000, "grace") - drain.prestop,
+    deadline: parseDuration(merged.grace ?? drainDefaults.grace, "grace") - drain.prestop,
     ramp,
     hintAt: hintAt(drain, ramp),
-    isProbe: parseProbes(options.probes, health && [health.path]),
+    isProbe: parseProbes(options.probes, health?.path === undefined ? [] : [health.path]),
     isStream: parseStreams(options.streams),
     health,
     log: parseLog(options.log),
@@ -99,6 +106,19 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     otherHandlers: parseOtherHandlers(options.otherHandlers),
     warnings: misspeltVariables(environment),
   });
+}
+
+/** As if the grace period ended then. */
+function boundBy(timeout: Duration, options: DrainOptions, prestop: number): void {
+  const most = parseDuration(timeout, "timeout");
+  const left = parseDuration(options.grace ?? drainDefaults.grace, "grace") - prestop;
+  if (most <= 0 || most > left)
+    throw new LameduckError(
+      "LAMEDUCK_BAD_OPTION",
+      "timeout",
+      `${formatDuration(most)} is not above 0 and at most the ${formatDuration(left)} that the grace period leaves`,
+    );
+  options.grace = prestop + most;
 }
 
 /** A load balancer that has to notice by itself is given its time, wherever we run. */

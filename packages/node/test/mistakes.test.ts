@@ -41,6 +41,7 @@ const wrong: Record<keyof LameduckOptions, readonly unknown[]> = {
   ],
   streams: ["", "/events", null, 5, { path: "/" }, { paths: ["events"] }, { match: "/" }],
   lbHealth: ["", "/healthz", null, 5, { path: "h", wait: "5s" }, { path: "/h", wait: "5" }, { path: "/h" }],
+  timeout: [...durations, 0, "31s"],
   ramp: durations,
   log: ["", "json", true, 5, {}],
   exit: flags,

@@ -64,6 +64,20 @@ test("options in code win over the environment", () => {
   assert.equal(settings({ floor: undefined as never }, { LAMEDUCK_FLOOR: "9s" }).drain.floor, 9_000);
 });
 
+test("a time-out bounds hold and closing together", () => {
+  const { drain, deadline } = settings({ timeout: "9s" }, { ...pod, LAMEDUCK_PRESTOP: "10s" });
+  assert.equal(deadline, 9_000);
+  assert.equal(drain.cap, 6_000, "a third is kept for closing");
+  assert.throws(() => settings({ timeout: "9s" }, { ...pod, LAMEDUCK_CAP: "8s" }), {
+    code: "LAMEDUCK_CAP_ABOVE_GRACE",
+    option: "LAMEDUCK_CAP",
+  });
+  assert.throws(() => settings({ timeout: "25s" }, { ...pod, LAMEDUCK_PRESTOP: "10s" }), {
+    code: "LAMEDUCK_BAD_OPTION",
+    message: "timeout: 25s is not above 0 and at most the 20s that the grace period leaves",
+  });
+});
+
 test("hints leave time before a hold with a fixed end is over", () => {
   assert.equal(settings({ policy: "fixed", delay: "10s", floor: "2s" }, pod).hintAt, 2_000);
   assert.equal(settings({ policy: "fixed", delay: "2s", floor: "5s" }, pod).hintAt, 3_000);

@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { lameduck, type LameduckOptions } from "../src/index.ts";
+import { ask } from "./ask.ts";
+
+/** What a route of the application that asks readiness() answers in each phase of a termination. */
+async function statuses(options: LameduckOptions): Promise<Record<string, number>> {
+  const server = createServer((_, response) => {
+    const { status, phase, ready } = duck.readiness();
+    assert.equal(ready, status === 200);
+    response.writeHead(status).end(phase);
+  });
+  const duck = lameduck(server, { environment: {}, log: false, exit: false, signals: false, ...options });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const seen: Record<string, number> = {};
+  const look = async (): Promise<void> => {
+    const { status, body } = await ask(port);
+    seen[body] = status;
+  };
+  await look();
+  duck.hook("lame-duck", "look", look);
+  await duck.terminate();
+  seen[duck.phase] = duck.readiness().status;
+  return seen;
+}
+
+test("an application's own readiness route is ready through the hold: endpoints move by the deletion", async () => {
+  const seen = await statuses({ policy: "fixed", delay: "500ms" });
+  assert.deepEqual(seen, { serving: 200, "lame-duck": 200, closed: 503 });
+});
+
+test("where a load balancer learns by health checks it fails from SIGTERM on, and the hold lasts until that is believed", async () => {
+  const seen = await statuses({ policy: "fixed", delay: 0, lbHealth: { wait: "500ms" } });
+  assert.deepEqual(seen, { serving: 200, "lame-duck": 503, closed: 503 });
+});
