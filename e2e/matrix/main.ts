@@ -167,7 +167,13 @@ async function main(): Promise<void> {
   await runAll(cluster, wanted);
 }
 
+/** It deploys: into the cluster that is named, never into whichever a kubeconfig happens to stand at. */
 async function runElsewhere(): Promise<void> {
+  if (values.context === undefined)
+    throw badOption(
+      "--existing",
+      "say into which cluster it may deploy: --context NAME (`kubectl config get-contexts`)",
+    );
   const connection = clusterConnection({
     kubeconfig: values.kubeconfig ?? process.env["E2E_KUBECONFIG"],
     context: values.context,

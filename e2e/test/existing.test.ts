@@ -18,7 +18,7 @@ describe("the scenarios on a cluster that a kubeconfig names", { skip: reason ??
   after(() => cluster[Symbol.asyncDispose]());
 
   const matrix = (args: readonly string[], kubeconfig = cluster.kubeconfig): Promise<Outcome> =>
-    attempt(process.execPath, [main, "--image", nodeImage, ...args], {
+    attempt(process.execPath, [main, "--context", "lameduck-e2e", "--image", nodeImage, ...args], {
       environment: { E2E_KUBECONFIG: kubeconfig },
     });
 

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { it } from "node:test";
 import { ClusterError } from "../cluster/index.ts";
+import { attempt } from "../cluster/host/run.ts";
 import { cacheDirectory, stateDirectory } from "../cluster/host/paths.ts";
 import { settle } from "../cluster/options.ts";
 
@@ -38,4 +40,16 @@ it("refuses a state directory that the nodes would hide", () => {
     code: "LAMEDUCK_CLUSTER_BAD_OPTION",
   });
   assert.equal(stateDirectory({ LAMEDUCK_CLUSTER_STATE: "/running/x" }), "/running/x");
+});
+
+it("deploys into no cluster that is not named, whatever a kubeconfig stands at", async () => {
+  const main = join(import.meta.dirname, "..", "matrix", "main.ts");
+  for (const [args, environment] of [
+    [["--existing"], {}],
+    [[], { E2E_KUBECONFIG: "/nowhere" }],
+  ] as const) {
+    const { status, stderr } = await attempt(process.execPath, [main, ...args], { environment });
+    assert.equal(status, 2);
+    assert.match(stderr, /LAMEDUCK_CLUSTER_BAD_OPTION --existing: .*--context NAME/);
+  }
 });

@@ -134,7 +134,7 @@ test("whoever may do nothing is told every right that is missing, and prints the
 });
 
 /** Allows everything, and has one Deployment. */
-function cluster(t: TestContext): Promise<string> {
+function cluster(t: TestContext, minor = "36"): Promise<string> {
   const containers = [{ name: "web", readinessProbe: {} }];
   const deployment = {
     metadata: { name: "web", uid: "u", generation: 1 },
@@ -147,7 +147,7 @@ function cluster(t: TestContext): Promise<string> {
       ? { status: { allowed: true } }
       : url.endsWith("/deployments/web")
         ? deployment
-        : { metadata: {}, items: [], gitVersion: "v1.36.0", major: "1", minor: "36" };
+        : { metadata: {}, items: [], major: "1", minor };
     response.writeHead(200).end(JSON.stringify(answer));
   });
 }
@@ -168,6 +168,22 @@ test("no URL is called before somebody has agreed, and no header's value is show
   assert.match(unasked.err, /\[LAMEDUCK_NOT_CONFIRMED\]/);
   assert.equal(called, 0);
   assert.doesNotMatch(dry.err + dry.out + unasked.err, /hush/);
+});
+
+test("a cluster that is too old is refused by its version", async (t) => {
+  const url = ["--url", "http://web.shop.svc/", "--in-cluster"];
+  for (const [minor, more, code, says] of [
+    ["20", [], 4, /Kubernetes 1\.20; lameduck rollout needs 1\.21 or newer \[LAMEDUCK_CLUSTER_TOO_OLD\]/],
+    ["21+", [], 0, /dry run/],
+    ["28+", url, 4, /Kubernetes 1\.28; --in-cluster needs 1\.29 or newer/],
+    ["29", url, 0, /dry run/],
+    ["", [], 0, /note: the cluster does not tell its version/],
+  ] as const) {
+    const config = kubeconfig(await cluster(t, minor));
+    const { code: ended, err } = await run([...restart, "--kubeconfig", config, "--dry-run", ...more]);
+    assert.match(err, says);
+    assert.equal(ended, code, err);
+  }
 });
 
 test("a load in the cluster that carries headers is a Secret, and needs the rights for it", async (t) => {

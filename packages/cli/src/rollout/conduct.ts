@@ -1,6 +1,7 @@
 import {
   aboutRoute,
   checkRights,
+  checkVersion,
   findTarget,
   inspect,
   KubernetesClient,
@@ -68,9 +69,10 @@ async function prepare(
   const rules = neededRules(reference, action, loadRules(request, options));
   // Who lacks a right needs to see which ones to ask for, above all.
   if (options.dryRun) process.stdout.write(rightsText(reference, rules));
+  const version = await checkVersion(client, options.inCluster ?? false);
   const { allowed, warnings } = await checkRights(client, reference, rules);
   const target = await findTarget(client, reference);
-  const notes = [...warnings, ...(await inspect(client, target, action))];
+  const notes = [...version, ...warnings, ...(await inspect(client, target, action))];
   for (const line of planLines(request, options, target)) progress.say(line);
   for (const note of notes) progress.say(`note: ${note}`);
   if (options.dryRun) {
@@ -85,7 +87,7 @@ async function prepare(
     target,
     action,
     allowed,
-    load: loadOf({ client, request, options, opened, say: (line) => progress.say(line), signal }),
+    load: loadOf({ client, request, options, target, opened, say: (line) => progress.say(line), signal }),
     warmUp: request.warmUp,
     settle: request.settle,
     timeout: request.timeout,

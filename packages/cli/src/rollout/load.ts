@@ -9,6 +9,7 @@ import {
   type OpenRoute,
   type RolloutSettings,
   type Rule,
+  type Target,
 } from "@lameduck/rollout";
 import type { RolloutOptions } from "./options.ts";
 import type { RolloutRequest } from "./settings.ts";
@@ -27,6 +28,7 @@ export interface LoadParts {
   readonly client: KubernetesClient;
   readonly request: RolloutRequest;
   readonly options: RolloutOptions;
+  readonly target: Target;
   readonly opened: readonly OpenRoute[];
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;
@@ -37,6 +39,7 @@ export function loadOf({
   client,
   request,
   options,
+  target,
   opened,
   say,
   signal,
@@ -72,6 +75,7 @@ export function loadOf({
       namespace: request.reference.namespace,
       routes: request.routes,
       parallel,
+      like: target.podSpec,
       ...(image === undefined ? {} : { image }),
       ...(drain === undefined ? {} : { avoidNodes: [drain] }),
       say,

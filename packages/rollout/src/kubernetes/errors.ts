@@ -7,6 +7,7 @@ export const kubernetesErrors = {
   LAMEDUCK_API_UNREACHABLE: "check the network, the VPN and the server's address in the kubeconfig",
   LAMEDUCK_API_REFUSED: "read the words of the API server",
   LAMEDUCK_API_FORBIDDEN: "let somebody who may grant it; --dry-run prints the least Role as YAML",
+  LAMEDUCK_CLUSTER_TOO_OLD: "upgrade the cluster, or run the load from here, without --in-cluster",
   LAMEDUCK_BAD_TARGET:
     "name it as deployment/NAME, statefulset/NAME, daemonset/NAME, rollout/NAME (Argo) or pod/NAME",
   LAMEDUCK_NO_SUCH_TARGET: "correct its name, or the namespace (-n) or the context (--context)",

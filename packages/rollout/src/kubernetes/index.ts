@@ -31,3 +31,4 @@ export {
 } from "./run.ts";
 export { nameOf, parseTarget, targetKinds, type TargetReference } from "./target/reference.ts";
 export { findTarget, type Target } from "./target/target.ts";
+export { checkVersion } from "./version.ts";

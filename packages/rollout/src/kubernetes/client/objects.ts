@@ -58,6 +58,9 @@ export interface PodSpec {
   readonly containers: readonly Container[];
   readonly nodeName?: string;
   readonly terminationGracePeriodSeconds?: number;
+  readonly nodeSelector?: Readonly<Record<string, string>>;
+  readonly tolerations?: readonly object[];
+  readonly imagePullSecrets?: readonly { readonly name?: string }[];
 }
 
 export interface ContainerStatus {
@@ -88,6 +91,7 @@ export interface Pod extends KubernetesObject {
     readonly reason?: string;
     readonly conditions?: readonly Condition[];
     readonly containerStatuses?: readonly ContainerStatus[];
+    readonly initContainerStatuses?: readonly ContainerStatus[];
   };
 }
 

@@ -8,7 +8,7 @@ import { LoadPods } from "./load-pods.ts";
 import { checkOptions, defaultImage, type InClusterOptions } from "./options.ts";
 import { isSecret } from "./plan.ts";
 import { loadProgram } from "./program.ts";
-import { jobWarnings } from "./start.ts";
+import { isRefusal, jobWarnings } from "./start.ts";
 
 const look = 500;
 /** An image may have to be pulled. */
@@ -78,7 +78,9 @@ export class InClusterLoad implements LoadSource {
       await this.#pods.find(Date.now() - began, this.#over.signal);
       const { size } = this.#pods;
       if (size >= parallel) break;
-      if (Date.now() - began > longestStart) throw await this.#notStarted(size);
+      const warning = await jobWarnings(this.#options.kube, this.#options.namespace, this.name);
+      if (Date.now() - began > longestStart || isRefusal(warning))
+        throw this.#notStarted(size, Date.now() - began, warning);
       await this.#pause(look);
     }
     await this.#allBegun(began);
@@ -115,6 +117,7 @@ export class InClusterLoad implements LoadSource {
       pooledShare,
       seed,
       avoidNodes,
+      like,
       learn = 0,
     } = this.#options;
     this.#pods.asked();
@@ -125,6 +128,7 @@ export class InClusterLoad implements LoadSource {
         longest: maxDuration + slack,
         grace: timeout + linger + 5_000,
         avoidNodes: avoidNodes ?? [],
+        like: like ?? {},
       },
       program,
       {
@@ -149,13 +153,12 @@ export class InClusterLoad implements LoadSource {
     );
   }
 
-  async #notStarted(size: number): Promise<InClusterError> {
-    const { kube, namespace, parallel } = this.#options;
-    const why = await jobWarnings(kube, namespace, this.name);
+  #notStarted(size: number, waited: number, why: string): InClusterError {
+    const { parallel } = this.#options;
     return new InClusterError(
       "LAMEDUCK_IN_CLUSTER_NOT_STARTED",
       `job ${this.name}`,
-      `${size} of ${parallel} pods after ${longestStart / 1_000} s${why === "" ? "" : `: ${why}`}`,
+      `${size} of ${parallel} pods after ${Math.round(waited / 1_000)} s${why === "" ? "" : `: ${why}`}`,
     );
   }
 

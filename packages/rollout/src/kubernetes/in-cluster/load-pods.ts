@@ -6,7 +6,7 @@ import type { LoadJob } from "./job.ts";
 import { LoadPod } from "./load-pod.ts";
 import { notesOf } from "./notes.ts";
 import type { InClusterOptions } from "./options.ts";
-import { whyNotBegun } from "./start.ts";
+import { loadContainer, whyNotBegun } from "./start.ts";
 
 /** Time for the log of a container that has ended to say why, milliseconds. */
 const lastWords = 2_000;
@@ -80,7 +80,7 @@ export class LoadPods {
   /** Of containers that have ended the log is read once more, and no longer. */
   async finishEnded(signal: AbortSignal): Promise<void> {
     for (const { metadata, status } of await this.#job.pods(signal))
-      if (status?.containerStatuses?.[0]?.state?.terminated) this.#pods.get(metadata.uid)?.log.finish();
+      if (loadContainer(status)?.state?.terminated) this.#pods.get(metadata.uid)?.log.finish();
   }
 
   /** Everything they told. */

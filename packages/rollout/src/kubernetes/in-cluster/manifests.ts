@@ -1,7 +1,13 @@
+import type { PodSpec } from "../client/objects.ts";
 import { isSecret, planFile, programFile, programFolder, type PodPlan } from "./plan.ts";
 
 export const runLabel = "lameduck.dev/load";
 export const containerName = "load";
+
+/** What is taken over from the target's pods. Not their labels, affinity or other selectors: those say where the app belongs. */
+export type LikePod = Pick<PodSpec, "nodeSelector" | "tolerations" | "imagePullSecrets">;
+
+const architecture = "kubernetes.io/arch";
 
 export interface JobOptions {
   readonly name: string;
@@ -13,6 +19,7 @@ export interface JobOptions {
   readonly grace: number;
   /** Nodes that are going to be drained: load that is evicted measures nothing. */
   readonly avoidNodes: readonly string[];
+  readonly like: LikePod;
   /** The program and its plan are a Secret. */
   readonly secret: boolean;
 }
@@ -25,8 +32,11 @@ export function jobManifest({
   longest,
   grace,
   avoidNodes,
+  like,
   secret,
 }: JobOptions): object {
+  const { nodeSelector = {}, tolerations = [], imagePullSecrets = [] } = like;
+  const arch = nodeSelector[architecture];
   const labels = {
     [runLabel]: name,
     "app.kubernetes.io/name": "lameduck-load",
@@ -58,6 +68,12 @@ export function jobManifest({
             runAsGroup: 65532,
             seccompProfile: { type: "RuntimeDefault" },
           },
+          nodeSelector: {
+            "kubernetes.io/os": "linux",
+            ...(arch === undefined ? {} : { [architecture]: arch }),
+          },
+          ...(tolerations.length > 0 ? { tolerations } : {}),
+          ...(imagePullSecrets.length > 0 ? { imagePullSecrets } : {}),
           ...(avoidNodes.length > 0 ? { affinity: elsewhere(avoidNodes) } : {}),
           topologySpreadConstraints: [
             {

@@ -2,6 +2,7 @@ import type { RunClock } from "../../model/clock.ts";
 import type { Route } from "../routes/route.ts";
 import { InClusterError } from "./errors.ts";
 import type { Kube } from "./kube.ts";
+import type { LikePod } from "./manifests.ts";
 
 /** Any image with Node 22.2 or newer as `node` in its PATH. */
 export const defaultImage = "docker.io/library/node:24-slim";
@@ -26,6 +27,8 @@ export interface InClusterOptions {
   readonly seed: number;
   /** Nodes on which no pod of the load should be: those that are going to be drained. */
   readonly avoidNodes?: readonly string[];
+  /** The target's pods: where they may run and their images may be pulled, those of the load may, too. */
+  readonly like?: LikePod;
   readonly say?: (line: string) => void;
   readonly signal?: AbortSignal;
 }
