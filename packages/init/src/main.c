@@ -1,8 +1,10 @@
+#include "cli/flags.h"
 #include "cli/help.h"
 #include "cli/settings.h"
 #include "init.h"
 #include "wait.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *base_name(const char *path)
@@ -19,10 +21,21 @@ static enum say_level most_said(const struct settings *settings)
 
 static int refuse(const struct settings *settings, const struct speaker *speaker, const struct error *error)
 {
-	const char *remedy = error_remedy(error->code);
-	say(speaker, SAY_ERROR, "%s: %s: %s; %s", error_name(error->code), error->option, error->problem, remedy);
+	char text[768], fields[256], place[2 * sizeof error->option];
+	snprintf(text, sizeof text, "%s: %s: %s; %s (%s --help lists all options)", error_name(error->code), error->option,
+		 error->problem, error_remedy(error->code), speaker->name);
+	snprintf(fields, sizeof fields, "\"code\":\"%s\",\"option\":\"%s\"", error_name(error->code),
+		 json_escape(error->option, place, sizeof place));
+	say_with(speaker, SAY_ERROR, fields, text);
 	/* As tini and dumb-init do. */
 	return settings->personality == PERSONALITY_OWN ? 2 : 1;
+}
+
+static void warn(const struct settings *settings, const struct speaker *speaker)
+{
+	warn_of_misspelt_variables(speaker);
+	if (*settings->notice)
+		say(speaker, SAY_WARNING, "%s", settings->notice);
 }
 
 int main(int argc, char *argv[])
@@ -38,6 +51,8 @@ int main(int argc, char *argv[])
 	};
 	if (!understood)
 		return refuse(&settings, &speaker, &error);
+	if (settings.action == ACTION_RUN || settings.action == ACTION_WAIT)
+		warn(&settings, &speaker);
 	switch (settings.action) {
 	case ACTION_RUN:
 		return run_init(&settings, &speaker);

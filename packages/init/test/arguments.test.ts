@@ -18,36 +18,55 @@ const mistakes: Mistake[] = [
   { words: "", says: /LAMEDUCK_MISSING_COMMAND: .*-- PROGRAM/ },
   { words: "--", says: /LAMEDUCK_MISSING_COMMAND/ },
   { words: "--floor", says: /LAMEDUCK_MISSING_OPTION: --floor: needs a value/ },
-  { words: "--floor soon -- true", says: /LAMEDUCK_BAD_DURATION: floor: "soon" is not a duration/ },
-  { words: "--floor -1s -- true", says: /LAMEDUCK_BAD_DURATION: floor: "-1s" is negative/ },
+  { words: "--floor soon -- true", says: /LAMEDUCK_BAD_DURATION: --floor: "soon" is not a duration/ },
+  { words: "--floor -1s -- true", says: /LAMEDUCK_BAD_DURATION: --floor: "-1s" is negative/ },
   { words: "--floor 31d -- true", says: /LAMEDUCK_BAD_DURATION/ },
   {
     words: "--cap 40s -- true",
-    says: /LAMEDUCK_CAP_ABOVE_GRACE: cap: 40s is more than 30s grace - 0s preStop - 5s reserve = 25s/,
+    says: /LAMEDUCK_CAP_ABOVE_GRACE: --cap: 40s is more than 30s grace - 0s preStop - 5s reserve = 25s/,
   },
-  { words: "--floor 26s -- true", says: /LAMEDUCK_FLOOR_ABOVE_CAP: floor: 26s is above the cap of 25s/ },
+  { words: "--floor 26s -- true", says: /LAMEDUCK_FLOOR_ABOVE_CAP: --floor: 26s is above the cap of 25s/ },
   { words: "--grace 5s --reserve 5s -- true", says: /LAMEDUCK_NO_TIME_TO_HOLD/ },
-  { words: "--policy perhaps -- true", says: /LAMEDUCK_UNKNOWN_POLICY: policy: "perhaps"/ },
-  { words: "--policy acknowledged -- true", says: /LAMEDUCK_MISSING_OPTION|LAMEDUCK_UNKNOWN_POLICY/ },
-  { words: "--policy fixed -- true", says: /LAMEDUCK_MISSING_OPTION: delay/ },
-  { words: "--loss-budget none -- true", says: /LAMEDUCK_BAD_NUMBER: lossBudget/ },
+  {
+    words: "--policy perhaps -- true",
+    says: /LAMEDUCK_UNKNOWN_POLICY: --policy: "perhaps" is not one of fixed, until-deadline, quiet, adaptive;/,
+  },
+  {
+    words: "--policy acknowledged -- true",
+    says: /LAMEDUCK_UNKNOWN_POLICY: --policy: .*choose fixed, until-deadline, quiet or adaptive \(/,
+  },
+  { words: "--policy fixed -- true", says: /LAMEDUCK_MISSING_OPTION: --delay: .* needs a delay/ },
+  { words: "--loss-budget none -- true", says: /LAMEDUCK_BAD_NUMBER: --loss-budget/ },
   { words: "--loss-budget -1 -- true", says: /LAMEDUCK_BAD_NUMBER/ },
-  { words: "--signal TERM=NONSENSE -- true", says: /LAMEDUCK_BAD_SIGNAL: signal: "TERM=NONSENSE"/ },
-  { words: "--rewrite TERM -- true", says: /LAMEDUCK_BAD_SIGNAL: rewrite/ },
-  { words: "-p NONSENSE -- true", says: /LAMEDUCK_BAD_SIGNAL: -p/ },
-  { words: "-e 256 -- true", says: /LAMEDUCK_BAD_NUMBER: expect/ },
-  { words: "--port 70000 -- true", says: /LAMEDUCK_BAD_ADDRESS: port: "70000" is no port/ },
-  { words: "--ignore-peer 10.0.0.0/33 -- true", says: /LAMEDUCK_BAD_ADDRESS: ignore-peer/ },
-  { words: "--streams perhaps -- true", says: /LAMEDUCK_BAD_CHOICE: streams/ },
-  { words: "--log xml -- true", says: /LAMEDUCK_BAD_CHOICE: log/ },
+  { words: "--signal TERM=NONSENSE -- true", says: /LAMEDUCK_BAD_SIGNAL: --signal: "TERM=NONSENSE"/ },
+  { words: "--rewrite TERM -- true", says: /LAMEDUCK_BAD_SIGNAL: --rewrite/ },
+  { words: "-p NONSENSE -- true", says: /LAMEDUCK_BAD_SIGNAL: --parent-death/ },
+  { words: "-e 256 -- true", says: /LAMEDUCK_BAD_NUMBER: -e/ },
+  { words: "--port 70000 -- true", says: /LAMEDUCK_BAD_ADDRESS: --port: "70000" is no port/ },
+  { words: "--ignore-peer 10.0.0.0/33 -- true", says: /LAMEDUCK_BAD_ADDRESS: --ignore-peer/ },
+  { words: "--streams perhaps -- true", says: /LAMEDUCK_BAD_CHOICE: --streams/ },
+  { words: "--log xml -- true", says: /LAMEDUCK_BAD_CHOICE: --log/ },
   { words: "wait true", says: /LAMEDUCK_UNKNOWN_OPTION: true: wait takes no program/ },
-  { words: "-- true", environment: { LAMEDUCK_FLOOR: "soon" }, says: /LAMEDUCK_BAD_DURATION: floor/ },
+  {
+    words: "-- true",
+    environment: { LAMEDUCK_FLOOR: "soon" },
+    says: /LAMEDUCK_BAD_DURATION: LAMEDUCK_FLOOR/,
+  },
   { words: "-- true", environment: { LAMEDUCK_PORT: "80,x" }, says: /LAMEDUCK_BAD_ADDRESS: LAMEDUCK_PORT/ },
   {
     words: "-- true",
     environment: { LAMEDUCK_GRACE_PERIOD: "4s", LAMEDUCK_PRESTOP: "5s" },
-    says: /LAMEDUCK_NO_TIME_TO_HOLD/,
+    says: /LAMEDUCK_NO_TIME_TO_HOLD: LAMEDUCK_GRACE_PERIOD/,
   },
+  { words: "--no-hold=3 -- true", says: /LAMEDUCK_UNKNOWN_OPTION: --no-hold=3: takes no value/ },
+  { words: "--window abc -- true", says: /LAMEDUCK_BAD_DURATION: --window: "abc"/ },
+  { words: "--delay 20s -- true", says: /LAMEDUCK_MISSING_OPTION: --delay: needs --policy fixed/ },
+  {
+    words: "--policy quiet --loss-budget 0.1 -- true",
+    says: /LAMEDUCK_MISSING_OPTION: --loss-budget: needs --policy adaptive/,
+  },
+  { words: "--stop-signal KILL -- true", says: /LAMEDUCK_BAD_SIGNAL: --stop-signal: "KILL"/ },
+  { words: "--stop-signal STOP -- true", says: /LAMEDUCK_BAD_SIGNAL: --stop-signal: "STOP"/ },
 ];
 
 function init(words: string, environment: Record<string, string> = {}): Running {
@@ -63,6 +82,7 @@ describe("arguments", { skip: withoutCompiler }, () => {
       const { code, stderr, stdout } = await init(words, environment).ended;
       assert.equal(code, 2, stderr);
       assert.match(stderr, says);
+      assert.match(stderr, /\(lameduck-init --help lists all options\)/);
       assert.equal(stderr.trim().split("\n").length, 1, "one line");
       assert.equal(stdout, "");
     });
@@ -74,6 +94,74 @@ describe("arguments", { skip: withoutCompiler }, () => {
     assert.equal((await expected.ended).code, 0);
     assert.equal((await init("--floor 1s -- true", { LAMEDUCK_FLOOR: "2s" }).ended).code, 0);
     assert.equal((await init("--cap=20s -- true", { LAMEDUCK_CAP: "99s" }).ended).code, 0);
+  });
+
+  test("a Service named lameduck changes nothing: its variables are none of ours", async () => {
+    const ofService = {
+      LAMEDUCK_SERVICE_HOST: "10.96.0.7",
+      LAMEDUCK_SERVICE_PORT: "80",
+      LAMEDUCK_SERVICE_PORT_HTTP: "80",
+      LAMEDUCK_PORT: "tcp://10.96.0.7:80",
+      LAMEDUCK_PORT_80_TCP: "tcp://10.96.0.7:80",
+      LAMEDUCK_PORT_80_TCP_PROTO: "tcp",
+      LAMEDUCK_PORT_80_TCP_PORT: "80",
+      LAMEDUCK_PORT_80_TCP_ADDR: "10.96.0.7",
+      // Another one, named lameduck-ignore.
+      LAMEDUCK_IGNORE_PORT: "udp://10.96.0.8:53",
+      LAMEDUCK_IGNORE_SERVICE_HOST: "10.96.0.8",
+    };
+    for (const words of ["-- true", "--help", "wait --help"]) {
+      const { code, stderr } = await init(words, ofService).ended;
+      assert.equal(code, 0, stderr);
+      assert.equal(stderr, "");
+    }
+  });
+
+  test("help is there for those whose variables are wrong", async () => {
+    const { code, stdout } = await init("--help", { LAMEDUCK_PORT: "nonsense" }).ended;
+    assert.equal(code, 0);
+    assert.match(stdout, /--port/);
+  });
+
+  test("--log json is the form of mistakes, too, wherever it stands", async () => {
+    for (const [words, environment] of [
+      ["--log json --flor 3s -- true", {}],
+      ["--flor 3s --log=json -- true", {}],
+      ["--flor 3s -- true", { LAMEDUCK_LOG: "json" }],
+    ] as const) {
+      const { code, stderr } = await init(words, environment).ended;
+      assert.equal(code, 2);
+      const line = JSON.parse(stderr) as Record<string, unknown>;
+      assert.equal(line["level"], "error");
+      assert.equal(line["code"], "LAMEDUCK_UNKNOWN_OPTION");
+      assert.equal(line["option"], "--flor");
+      assert.match(String(line["message"]), /did you mean --floor\?/);
+    }
+  });
+
+  test("a misspelt variable is one warning with the near name, other unknown ones are none", async () => {
+    const { code, stderr } = await init("-- true", {
+      LAMEDUCK_GRACE_PERIDO: "60s",
+      LAMEDUCK_SOMETHING_OF_TOMORROW: "1",
+      LAMEDUCKLING: "1",
+    }).ended;
+    assert.equal(code, 0);
+    assert.equal(
+      stderr,
+      "lameduck-init: warning: LAMEDUCK_GRACE_PERIDO is unknown; did you mean LAMEDUCK_GRACE_PERIOD?\n",
+    );
+  });
+
+  test("a variable that the policy does not use, or a delay above the cap, is one warning", async () => {
+    for (const [environment, says] of [
+      [{ LAMEDUCK_DELAY: "3s" }, /LAMEDUCK_DELAY does nothing: .*policy fixed.*is adaptive/],
+      [{ LAMEDUCK_POLICY: "fixed", LAMEDUCK_DELAY: "3m" }, /LAMEDUCK_DELAY of 180s is cut to the cap of 25s/],
+    ] as const) {
+      const { code, stderr } = await init("-- true", environment).ended;
+      assert.equal(code, 0);
+      assert.match(stderr, says);
+      assert.equal(stderr.trim().split("\n").length, 1);
+    }
   });
 
   test("help, version and license go to stdout", async () => {

@@ -18,9 +18,16 @@ import { nativeProgram, withoutCompiler } from "./compiled.ts";
 
 const folder = fileURLToPath(new URL("../../drain/vectors/", import.meta.url));
 
+const plainNumbers: ReadonlySet<string> = new Set(["lossBudget", "maxSenders", "quorum"]);
+
+/** Numbers in code are milliseconds; texts have a unit. */
+function textOf(name: string, value: unknown): string {
+  return typeof value === "number" && !plainNumbers.has(name) ? `${value}ms` : String(value);
+}
+
 function linesOf(vector: Pick<DecisionVector, "config">, observations: readonly Observation[]): string {
   const options = Object.entries(vector.config).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).map((each) => `option ${name} ${String(each)}`),
+    (Array.isArray(value) ? value : [value]).map((each) => `option ${name} ${textOf(name, each)}`),
   );
   return [...options, ...observations.map(lineOf), "end", ""].join("\n");
 }

@@ -5,9 +5,16 @@
 
 #include <string.h>
 
-static bool bad(struct error *error, enum error_code code, const char *flag, const char *value, const char *what)
+/* Whoever read the flag or the variable knows the place. */
+static bool bad(struct error *error, enum error_code code, const char *value, const char *what)
 {
-	error_set(error, code, flag, "\"%s\" is no %s", value, what);
+	error_set(error, code, "", "\"%s\" is no %s", value, what);
+	return false;
+}
+
+static bool too_many(struct error *error, enum error_code code, int most)
+{
+	error_set(error, code, "", "more than %d of them", most);
 	return false;
 }
 
@@ -34,8 +41,10 @@ bool read_license(struct settings *settings, const char *value, struct error *er
 
 bool read_verbose(struct settings *settings, const char *value, struct error *error)
 {
-	(void)value, (void)error;
-	settings->verbosity++;
+	uint64_t level = 1;
+	if (value && !is_number(value, 0, 9, &level))
+		return bad(error, ERROR_BAD_NUMBER, value, "level from 0 to 9");
+	settings->verbosity += (int)level;
 	return true;
 }
 
@@ -43,7 +52,7 @@ bool read_expected_code(struct settings *settings, const char *value, struct err
 {
 	uint64_t code;
 	if (!is_number(value, 0, 255, &code))
-		return bad(error, ERROR_BAD_NUMBER, "expect", value, "exit code from 0 to 255");
+		return bad(error, ERROR_BAD_NUMBER, value, "exit code from 0 to 255");
 	settings->expected_codes[code] = true;
 	return true;
 }
@@ -51,7 +60,7 @@ bool read_expected_code(struct settings *settings, const char *value, struct err
 bool read_translation(struct settings *settings, const char *value, struct error *error)
 {
 	return translation_add(&settings->translation, value, HIGHEST_SIGNAL) ||
-	       bad(error, ERROR_BAD_SIGNAL, "signal", value, "translation of signals");
+	       bad(error, ERROR_BAD_SIGNAL, value, "translation of signals");
 }
 
 bool read_rewrite(struct settings *settings, const char *value, struct error *error)
@@ -59,48 +68,44 @@ bool read_rewrite(struct settings *settings, const char *value, struct error *er
 	/* dumb-init knows no real-time signals. */
 	int highest = settings->personality == PERSONALITY_DUMB_INIT ? HIGHEST_STANDARD_SIGNAL : HIGHEST_SIGNAL;
 	return (strchr(value, ':') && translation_add(&settings->translation, value, highest)) ||
-	       bad(error, ERROR_BAD_SIGNAL, "rewrite", value, "pair of signals such as 15:10");
+	       bad(error, ERROR_BAD_SIGNAL, value, "pair of signals such as 15:10");
 }
 
 bool read_stop_signal(struct settings *settings, const char *value, struct error *error)
 {
 	int signal = signal_number(value);
-	if (signal == 0)
-		return bad(error, ERROR_BAD_SIGNAL, "stop-signal", value, "signal");
+	if (signal == 0 || signal == SIGKILL || signal == SIGSTOP || signal == SIGCHLD)
+		return bad(error, ERROR_BAD_SIGNAL, value, "signal that can be held");
 	settings->stop_signals |= mask_of(signal);
 	return true;
 }
 
-static bool add_port(struct port_list *list, const char *flag, const char *value, struct error *error)
+static bool add_port(struct port_list *list, const char *value, struct error *error)
 {
 	uint64_t port;
 	if (!is_number(value, 1, 65535, &port))
-		return bad(error, ERROR_BAD_ADDRESS, flag, value, "port");
-	if (list->count == MOST_PORTS) {
-		error_set(error, ERROR_BAD_ADDRESS, flag, "more than %d of them", MOST_PORTS);
-		return false;
-	}
+		return bad(error, ERROR_BAD_ADDRESS, value, "port");
+	if (list->count == MOST_PORTS)
+		return too_many(error, ERROR_BAD_ADDRESS, MOST_PORTS);
 	list->ports[list->count++] = (uint16_t)port;
 	return true;
 }
 
 bool read_port(struct settings *settings, const char *value, struct error *error)
 {
-	return add_port(&settings->hold.traffic.ports, "port", value, error);
+	return add_port(&settings->hold.traffic.ports, value, error);
 }
 
 bool read_ignored_port(struct settings *settings, const char *value, struct error *error)
 {
-	return add_port(&settings->hold.traffic.ignored_ports, "ignore-port", value, error);
+	return add_port(&settings->hold.traffic.ignored_ports, value, error);
 }
 
 bool read_ignored_peer(struct settings *settings, const char *value, struct error *error)
 {
 	struct ignored_peers *ignored = &settings->hold.traffic.ignored_peers;
-	if (ignored->count == MOST_IGNORED) {
-		error_set(error, ERROR_BAD_ADDRESS, "ignore-peer", "more than %d of them", MOST_IGNORED);
-		return false;
-	}
+	if (ignored->count == MOST_IGNORED)
+		return too_many(error, ERROR_BAD_ADDRESS, MOST_IGNORED);
 	struct address_range *range = &ignored->ranges[ignored->count];
 	if (strcmp(value, "gateway") == 0) {
 		range->prefix = 128;
@@ -108,27 +113,27 @@ bool read_ignored_peer(struct settings *settings, const char *value, struct erro
 		return true;
 	}
 	if (!address_range_parse(value, range))
-		return bad(error, ERROR_BAD_ADDRESS, "ignore-peer", value, "address, range or \"gateway\"");
+		return bad(error, ERROR_BAD_ADDRESS, value, "address, range or \"gateway\"");
 	ignored->count++;
 	return true;
 }
 
-static bool add_path(struct path_list *list, const char *flag, const char *value, struct error *error)
+static bool add_path(struct path_list *list, const char *value, struct error *error)
 {
-	if (list->count == MOST_ORDER_FILES) {
-		error_set(error, ERROR_BAD_CHOICE, flag, "more than %d of them", MOST_ORDER_FILES);
-		return false;
-	}
+	if (!*value)
+		return bad(error, ERROR_BAD_CHOICE, value, "path");
+	if (list->count == MOST_ORDER_FILES)
+		return too_many(error, ERROR_BAD_CHOICE, MOST_ORDER_FILES);
 	list->paths[list->count++] = value;
 	return true;
 }
 
 bool read_wait_for(struct settings *settings, const char *value, struct error *error)
 {
-	return add_path(&settings->hold.order.wait_for, "wait-for", value, error);
+	return add_path(&settings->hold.order.wait_for, value, error);
 }
 
 bool read_wait_gone(struct settings *settings, const char *value, struct error *error)
 {
-	return add_path(&settings->hold.order.wait_gone, "wait-gone", value, error);
+	return add_path(&settings->hold.order.wait_gone, value, error);
 }

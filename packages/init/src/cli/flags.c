@@ -1,19 +1,20 @@
 #include "flags.h"
 
 #include "flag_readers.h"
+#include "spelling.h"
 
 #include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum kind {
 	SWITCH,	/* no value; sets a bool */
 	TEXT,	/* keeps the value */
-	READ,	/* calls the reader with the value */
 	ACT,	/* calls the reader without a value */
-	LIST,	/* as READ; the environment has several, separated by commas or spaces */
+	LIST,	/* calls the reader with the value; the environment has several, separated by commas or spaces */
 };
 
 /* Personalities that know a short flag; long ones are known to all, as neither tini nor dumb-init has others by these names. */
@@ -76,7 +77,12 @@ enum { FLAG_COUNT = sizeof flags / sizeof *flags };
 
 static bool takes_value(const struct flag *flag)
 {
-	return flag->kind == TEXT || flag->kind == READ || flag->kind == LIST;
+	return flag->kind == TEXT || flag->kind == LIST;
+}
+
+static const char **text_of(struct settings *settings, const struct flag *flag)
+{
+	return (const char **)((char *)settings + flag->offset);
 }
 
 static bool apply(struct settings *settings, const struct flag *flag, const char *value, struct error *error)
@@ -87,9 +93,8 @@ static bool apply(struct settings *settings, const struct flag *flag, const char
 		*(bool *)((char *)settings + flag->offset) = true;
 		return true;
 	case TEXT:
-		*(const char **)((char *)settings + flag->offset) = value;
+		*text_of(settings, flag) = value;
 		return true;
-	case READ:
 	case ACT:
 	case LIST:
 		return flag->read(settings, value, error);
@@ -97,11 +102,25 @@ static bool apply(struct settings *settings, const struct flag *flag, const char
 	return false;
 }
 
-static void variable_of(const struct flag *flag, char *name, size_t size)
+enum { LONGEST_VARIABLE = 48 };
+
+static const char *variable_of(const struct flag *flag, char name[LONGEST_VARIABLE])
 {
-	snprintf(name, size, "LAMEDUCK_%s", flag->name);
+	snprintf(name, LONGEST_VARIABLE, "LAMEDUCK_%s", flag->name);
 	for (char *at = name; *at; at++)
 		*at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
+	return name;
+}
+
+static bool is_variable(const struct flag *flag)
+{
+	return flag->read != read_help && flag->read != read_version && flag->read != read_license;
+}
+
+static bool fail_at(struct error *error, const char *place)
+{
+	snprintf(error->option, sizeof error->option, "%s", place);
+	return false;
 }
 
 /* Several values in one variable; the parts must outlive this call, as paths among them are kept. */
@@ -115,27 +134,74 @@ static bool apply_list(struct settings *settings, const struct flag *flag, const
 	return true;
 }
 
+static bool apply_variable(struct settings *settings, const struct flag *flag, const char *value, struct error *error)
+{
+	if (flag->kind == LIST)
+		return apply_list(settings, flag, value, error);
+	if (flag->kind != SWITCH || strcmp(value, "1") == 0 || strcmp(value, "true") == 0)
+		return apply(settings, flag, value, error);
+	if (strcmp(value, "0") == 0 || strcmp(value, "false") == 0)
+		return true;
+	error_set(error, ERROR_BAD_CHOICE, "", "\"%s\" is none of 1, true, 0, false", value);
+	return false;
+}
+
+/* A Service that is named as our variables begin brings some of its own into every pod of its namespace: LAMEDUCK_PORT=tcp://10.0.0.1:80. */
+static bool is_of_service(const char *name, const char *value)
+{
+	static const char *const schemes[] = { "tcp://", "udp://", "sctp://" };
+	for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+		if (strncmp(value, schemes[i], strlen(schemes[i])) == 0)
+			return true;
+	const char *port = strstr(name, "_PORT_");
+	return strstr(name, "_SERVICE_HOST") || strstr(name, "_SERVICE_PORT") ||
+	       (port && isdigit((unsigned char)port[strlen("_PORT_")]));
+}
+
 bool flags_from_environment(struct settings *settings, struct error *error)
 {
 	for (size_t i = 0; i < FLAG_COUNT; i++) {
-		const struct flag *flag = &flags[i];
-		char name[48];
-		variable_of(flag, name, sizeof name);
-		const char *value = getenv(name);
-		if (!value || !*value || flag->read == read_help || flag->read == read_version ||
-		    flag->read == read_license)
+		char name[LONGEST_VARIABLE];
+		const char *value = getenv(variable_of(&flags[i], name));
+		/* Manifests often leave variables empty: as if unset. */
+		if (!value || !*value || !is_variable(&flags[i]) || is_of_service(name, value))
 			continue;
-		bool off = strcmp(value, "0") == 0 || strcmp(value, "false") == 0;
-		if (!takes_value(flag) && off)
-			continue;
-		bool done = flag->kind == LIST ? apply_list(settings, flag, value, error) :
-						 apply(settings, flag, value, error);
-		if (!done) {
-			snprintf(error->option, sizeof error->option, "%s", name);
-			return false;
-		}
+		if (!apply_variable(settings, &flags[i], value, error))
+			return fail_at(error, name);
 	}
 	return true;
+}
+
+static bool is_known(const char *name, size_t length)
+{
+	for (size_t i = 0; i < FLAG_COUNT; i++) {
+		char known[LONGEST_VARIABLE];
+		if (strlen(variable_of(&flags[i], known)) == length && memcmp(known, name, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void warn_of(const char *name, size_t length, const struct speaker *speaker)
+{
+	for (size_t i = 0; i < FLAG_COUNT; i++) {
+		char known[LONGEST_VARIABLE];
+		if (!is_variable(&flags[i]) || !is_misspelt(name, length, variable_of(&flags[i], known)))
+			continue;
+		say(speaker, SAY_WARNING, "%.*s is unknown; did you mean %s?", (int)length, name, known);
+		return;
+	}
+}
+
+void warn_of_misspelt_variables(const struct speaker *speaker)
+{
+	for (char **variable = environ; *variable; variable++) {
+		const char *equals = strchr(*variable, '=');
+		size_t length = equals ? (size_t)(equals - *variable) : 0;
+		if (strncmp(*variable, "LAMEDUCK_", 9) == 0 && equals && !is_known(*variable, length) &&
+		    !is_of_service(*variable, equals + 1))
+			warn_of(*variable, length, speaker);
+	}
 }
 
 static const struct flag *long_flag(const char *name, size_t length)
@@ -144,6 +210,22 @@ static const struct flag *long_flag(const char *name, size_t length)
 		if (strlen(flags[i].name) == length && memcmp(flags[i].name, name, length) == 0)
 			return &flags[i];
 	return NULL;
+}
+
+bool said_in_environment(struct settings *settings, const char *name, char place[LONGEST_PLACE])
+{
+	const struct flag *named = long_flag(name, strlen(name));
+	snprintf(place, LONGEST_PLACE, "%s%s", named ? "--" : "", name);
+	for (size_t i = 0; named && named->kind == TEXT && i < FLAG_COUNT; i++) {
+		char variable[LONGEST_VARIABLE];
+		const char *text = *text_of(settings, named);
+		if (flags[i].kind != TEXT || flags[i].offset != named->offset || !text ||
+		    getenv(variable_of(&flags[i], variable)) != text)
+			continue;
+		snprintf(place, LONGEST_PLACE, "%s", variable);
+		return true;
+	}
+	return false;
 }
 
 static const struct flag *short_flag(char letter, enum personality personality)
@@ -160,6 +242,17 @@ static bool unknown(struct error *error, const char *argument)
 	return false;
 }
 
+static bool unknown_long(struct error *error, const char *argument, size_t length)
+{
+	for (size_t i = 0; i < FLAG_COUNT; i++)
+		if (is_misspelt(argument + 2, length, flags[i].name)) {
+			error_set(error, ERROR_UNKNOWN_OPTION, argument,
+				  "there is no such option (did you mean --%s?)", flags[i].name);
+			return false;
+		}
+	return unknown(error, argument);
+}
+
 static bool needs_value(struct error *error, const char *argument)
 {
 	error_set(error, ERROR_MISSING_OPTION, argument, "needs a value");
@@ -172,15 +265,21 @@ static bool read_long(struct settings *settings, int argc, char *const *argv, in
 	const char *equals = strchr(argument, '=');
 	size_t length = equals ? (size_t)(equals - argument) - 2 : strlen(argument) - 2;
 	const struct flag *flag = long_flag(argument + 2, length);
-	if (!flag || (equals && !takes_value(flag)))
-		return unknown(error, argument);
+	if (!flag)
+		return unknown_long(error, argument, length);
+	if (equals && !takes_value(flag)) {
+		error_set(error, ERROR_UNKNOWN_OPTION, argument, "takes no value");
+		return false;
+	}
 	const char *value = equals ? equals + 1 : NULL;
 	if (takes_value(flag) && !value) {
 		if (*next + 1 >= argc)
 			return needs_value(error, argument);
 		value = argv[++*next];
 	}
-	return apply(settings, flag, value, error);
+	char place[LONGEST_PLACE];
+	snprintf(place, sizeof place, "--%s", flag->name);
+	return apply(settings, flag, value, error) || fail_at(error, place);
 }
 
 /* "-vg", "-e143", "-e 143". */
@@ -201,7 +300,8 @@ static bool read_short(struct settings *settings, int argc, char *const *argv, i
 				return needs_value(error, argv[*next]);
 			value = argv[++*next];
 		}
-		return apply(settings, flag, value, error);
+		const char place[] = { '-', *letter, '\0' };
+		return apply(settings, flag, value, error) || fail_at(error, place);
 	}
 	return true;
 }

@@ -11,7 +11,7 @@ static const char help[] =
 	"lameduck-init [options] -- PROGRAM [ARGUMENTS]   as PID 1: holds SIGTERM until traffic has moved away\n"
 	"lameduck-init wait [options]   as preStop hook: returns when traffic has moved away\n"
 	"\n"
-	"When to stop (each also as environment variable, --floor as LAMEDUCK_FLOOR; durations as 300ms, 5s, 2m)\n"
+	"When to stop (each also as environment variable, --floor as LAMEDUCK_FLOOR; durations have a unit: 300ms, 5s, 2m)\n"
 	"  --policy P         adaptive (default), quiet, fixed, until-deadline\n"
 	"  --grace D          terminationGracePeriodSeconds of the pod (30s; also LAMEDUCK_GRACE_PERIOD)\n"
 	"  --prestop D        part of it that preStop hooks use up before the signal (0)\n"

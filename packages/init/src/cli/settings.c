@@ -5,6 +5,7 @@
 #include "flags.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,24 +58,75 @@ static bool read_choices(struct settings *settings, struct error *error)
 	return true;
 }
 
+/* "--policy acknowledged" is understood by the decision, but nothing of it reaches an init. */
+static bool read_policy(const struct settings *settings, struct error *error)
+{
+	const char *policy = settings->decision.policy;
+	if (!policy || strcmp(policy, policy_names[POLICY_ACKNOWLEDGED]) != 0)
+		return true;
+	error_set(error, ERROR_UNKNOWN_POLICY, "policy", "acknowledgements do not reach an init");
+	return false;
+}
+
+/*
+ * What only another policy would use. A flag was typed for this program, so that it is an error; a variable may be meant for all containers
+ * of many pods.
+ */
+static bool check_use(struct settings *settings, const char *name, const char *said, enum policy_kind user,
+		      struct error *error)
+{
+	char place[LONGEST_PLACE];
+	enum policy_kind policy = settings->hold.decision.policy;
+	if (!said || policy == user)
+		return true;
+	if (said_in_environment(settings, name, place)) {
+		snprintf(settings->notice, sizeof settings->notice, "%s does nothing: it is of the policy %s, and the policy is %s",
+			 place, policy_names[user], policy_names[policy]);
+		return true;
+	}
+	error_set(error, ERROR_MISSING_OPTION, name, "needs --policy %s, and the policy is %s", policy_names[user],
+		  policy_names[policy]);
+	return false;
+}
+
+static bool check_uses(struct settings *settings, struct error *error)
+{
+	const struct drain_options *said = &settings->decision;
+	const struct drain_config *decision = &settings->hold.decision;
+	char place[LONGEST_PLACE], delay[32], cap[32];
+	if (!check_use(settings, "delay", said->delay, POLICY_FIXED, error) ||
+	    !check_use(settings, "window", said->window, POLICY_QUIET, error) ||
+	    !check_use(settings, "loss-budget", said->loss_budget, POLICY_ADAPTIVE, error) ||
+	    !check_use(settings, "convergence", said->convergence, POLICY_ADAPTIVE, error))
+		return false;
+	if (decision->policy == POLICY_FIXED && decision->delay > decision->cap) {
+		said_in_environment(settings, "delay", place);
+		snprintf(settings->notice, sizeof settings->notice, "%s of %s is cut to the cap of %s", place,
+			 format_duration(decision->delay, delay, sizeof delay),
+			 format_duration(decision->cap, cap, sizeof cap));
+	}
+	return true;
+}
+
 static bool read_hold(struct settings *settings, struct error *error)
 {
-	if (!parse_config(&settings->decision, &settings->hold.decision, error))
+	if (!read_policy(settings, error) || !parse_config(&settings->decision, &settings->hold.decision, error) ||
+	    !check_uses(settings, error))
 		return false;
-	if (settings->hold.decision.policy == POLICY_ACKNOWLEDGED) {
-		error_set(error, ERROR_UNKNOWN_POLICY, "policy",
-			  "acknowledgements do not reach an init; it knows fixed, until-deadline, quiet and adaptive");
-		return false;
-	}
 	settings->hold.order_patience = INFINITY;
-	const char *problem;
 	if (settings->order_timeout &&
-	    !parse_duration(settings->order_timeout, &settings->hold.order_patience, &problem)) {
-		error_set(error, ERROR_BAD_DURATION, "order-timeout", "\"%s\" %s", settings->order_timeout, problem);
+	    !parse_duration(settings->order_timeout, "order-timeout", &settings->hold.order_patience, error))
 		return false;
-	}
 	settings->hold.trace = settings->dry_run || settings->verbosity >= 2;
 	return true;
+}
+
+static bool check_path(const char *path, const char *option, struct error *error)
+{
+	if (!path || *path)
+		return true;
+	error_set(error, ERROR_BAD_CHOICE, option, "\"\" is no path");
+	return false;
 }
 
 static bool read_parent_death(struct settings *settings, struct error *error)
@@ -84,7 +136,33 @@ static bool read_parent_death(struct settings *settings, struct error *error)
 	settings->parent_death_signal = signal_number(settings->parent_death);
 	if (settings->parent_death_signal)
 		return true;
-	error_set(error, ERROR_BAD_SIGNAL, "-p", "\"%s\" is no signal", settings->parent_death);
+	error_set(error, ERROR_BAD_SIGNAL, "parent-death", "\"%s\" is no signal", settings->parent_death);
+	return false;
+}
+
+/* Before anything else, so that mistakes are told in the form that was asked for. */
+static bool wants_json(int argc, char *const *argv)
+{
+	const char *log = getenv("LAMEDUCK_LOG");
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], "--log") == 0 && i + 1 < argc)
+			log = argv[i + 1];
+		else if (strncmp(argv[i], "--log=", 6) == 0)
+			log = argv[i] + 6;
+	}
+	return log && strcmp(log, "json") == 0;
+}
+
+static bool read_values(struct settings *settings, struct error *error)
+{
+	const struct order *order = &settings->hold.order;
+	if (read_choices(settings, error) && read_parent_death(settings, error) &&
+	    check_path(order->ready_file, "ready-file", error) && check_path(order->done_file, "done-file", error) &&
+	    read_hold(settings, error))
+		return true;
+	char place[LONGEST_PLACE];
+	said_in_environment(settings, error->option, place);
+	snprintf(error->option, sizeof error->option, "%s", place);
 	return false;
 }
 
@@ -92,20 +170,23 @@ bool settings_read(struct settings *settings, int argc, char *const *argv, struc
 {
 	memset(settings, 0, sizeof *settings);
 	settings->personality = called(argc > 0 ? argv[0] : "");
-	settings->verbosity = 0;
+	settings->json = wants_json(argc, argv);
 	translation_init(&settings->translation);
 	read_foreign_environment(settings);
-	if (!flags_from_environment(settings, error))
-		return false;
+	bool understood = flags_from_environment(settings, error);
 	int next = 1;
 	if (settings->personality == PERSONALITY_OWN && argc > 1 && strcmp(argv[1], "wait") == 0) {
 		settings->action = ACTION_WAIT;
 		next = 2;
 	}
-	if (!flags_from_arguments(settings, argc, argv, &next, error))
+	struct error of_arguments;
+	if (!flags_from_arguments(settings, argc, argv, &next, understood ? error : &of_arguments))
 		return false;
+	/* Help is for those who have made a mistake. */
 	if (settings->action != ACTION_RUN && settings->action != ACTION_WAIT)
 		return true;
+	if (!understood)
+		return false;
 	if (settings->personality != PERSONALITY_OWN && !settings->any_hold_option)
 		settings->no_hold = true;
 	if (settings->stop_signals == 0)
@@ -119,5 +200,5 @@ bool settings_read(struct settings *settings, int argc, char *const *argv, struc
 		error_set(error, ERROR_UNKNOWN_OPTION, argv[next], "wait takes no program: it waits beside one that runs");
 		return false;
 	}
-	return read_parent_death(settings, error) && read_choices(settings, error) && read_hold(settings, error);
+	return read_values(settings, error);
 }

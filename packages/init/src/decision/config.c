@@ -20,15 +20,8 @@ static const double default_max_senders = 1024;
 
 static bool duration(const char *text, double fallback, const char *option, double *milliseconds, struct error *error)
 {
-	const char *problem;
-	if (!text) {
-		*milliseconds = fallback;
-		return true;
-	}
-	if (parse_duration(text, milliseconds, &problem))
-		return true;
-	error_set(error, ERROR_BAD_DURATION, option, "\"%s\" %s", text, problem);
-	return false;
+	*milliseconds = fallback;
+	return !text || parse_duration(text, option, milliseconds, error);
 }
 
 static bool number(const char *text, double fallback, const char *option, double *value, struct error *error)
@@ -89,7 +82,7 @@ static bool parse_policy(const struct drain_options *options, struct drain_confi
 		kind++;
 	if (kind > POLICY_ACKNOWLEDGED) {
 		error_set(error, ERROR_UNKNOWN_POLICY, "policy",
-			  "\"%s\" is not one of fixed, until-deadline, quiet, adaptive, acknowledged", name);
+			  "\"%s\" is not one of fixed, until-deadline, quiet, adaptive", name);
 		return false;
 	}
 	config->policy = (enum policy_kind)kind;
@@ -102,10 +95,10 @@ static bool parse_policy(const struct drain_options *options, struct drain_confi
 		error_set(error, ERROR_BAD_DURATION, "convergence", "must be above 0");
 		return false;
 	}
-	if (!number(options->loss_budget, default_loss_budget, "lossBudget", &config->loss_budget, error))
+	if (!number(options->loss_budget, default_loss_budget, "loss-budget", &config->loss_budget, error))
 		return false;
 	if (config->loss_budget <= 0) {
-		error_set(error, ERROR_BAD_NUMBER, "lossBudget", "%g is not a number above 0", config->loss_budget);
+		error_set(error, ERROR_BAD_NUMBER, "loss-budget", "%g is not a number above 0", config->loss_budget);
 		return false;
 	}
 	if (config->policy == POLICY_FIXED && !options->delay) {
@@ -162,7 +155,7 @@ bool parse_config(const struct drain_options *options, struct drain_config *conf
 	config->floor = fmin(floor, cap);
 	config->cap = cap;
 	config->prestop = prestop;
-	return duration(options->request_quiet, default_request_quiet, "requestQuiet", &config->request_quiet, error) &&
-	       whole_number(options->max_senders, default_max_senders, "maxSenders", 1, 1000000, &config->max_senders,
+	return duration(options->request_quiet, default_request_quiet, "request-quiet", &config->request_quiet, error) &&
+	       whole_number(options->max_senders, default_max_senders, "max-senders", 1, 1000000, &config->max_senders,
 			    error);
 }

@@ -23,7 +23,7 @@ static double unit_of(const char *text, size_t length)
 	static const struct {
 		const char *name;
 		double milliseconds;
-	} units[] = { { "", 1 }, { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 } };
+	} units[] = { { "ms", 1 }, { "s", 1000 }, { "m", 60000 }, { "h", 3600000 } };
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
 		if (strlen(units[i].name) == length && memcmp(units[i].name, text, length) == 0)
 			return units[i].milliseconds;
@@ -44,33 +44,39 @@ static const char *end_of_number(const char *text)
 	return at;
 }
 
-bool parse_duration(const char *text, double *milliseconds, const char **problem)
+bool parse_duration(const char *text, const char *option, double *milliseconds, struct error *error)
 {
-	while (is_space(*text))
-		text++;
-	size_t length = strlen(text);
-	while (length > 0 && is_space(text[length - 1]))
+	const char *at = text;
+	while (is_space(*at))
+		at++;
+	size_t length = strlen(at);
+	while (length > 0 && is_space(at[length - 1]))
 		length--;
-	if (length > 1 && text[0] == '-' && (is_digit(text[1]) || text[1] == '.')) {
-		*problem = "is negative";
-		return false;
-	}
-	const char *end = end_of_number(text);
+	bool negative = *at == '-';
+	const char *number = at + negative;
+	const char *end = end_of_number(number);
 	const char *unit = end;
-	while (unit < text + length && is_space(*unit))
+	while (unit < at + length && is_space(*unit))
 		unit++;
-	double factor = end > text ? unit_of(unit, (size_t)(text + length - unit)) : NAN;
+	size_t unit_length = (size_t)(at + length - unit);
+	double factor = unit_length == 0 ? 1 : unit_of(unit, unit_length);
 	double value;
-	if (isnan(factor) || !parse_decimal(text, (size_t)(end - text), &value)) {
-		*problem = "is not a duration";
+	if (isnan(factor) || !parse_decimal(number, (size_t)(end - number), &value)) {
+		error_set(error, ERROR_BAD_DURATION, option, "\"%s\" is not a duration", text);
 		return false;
 	}
 	*milliseconds = value * factor;
-	if (*milliseconds > longest_duration) {
-		*problem = "is longer than 30 days";
-		return false;
-	}
-	return true;
+	if (negative && value > 0)
+		error_set(error, ERROR_BAD_DURATION, option, "\"%s\" is negative", text);
+	else if (unit_length == 0 && value > 0)
+		error_set(error, ERROR_BAD_DURATION, option,
+			  "\"%.*s\" has no unit: write \"%.*ss\" for %.*s seconds or \"%.*sms\" for %.*s milliseconds",
+			  (int)length, at, (int)length, at, (int)length, at, (int)length, at, (int)length, at);
+	else if (*milliseconds > longest_duration)
+		error_set(error, ERROR_BAD_DURATION, option, "\"%s\" is longer than 30 days", text);
+	else
+		return true;
+	return false;
 }
 
 /* At most `places` decimals and no trailing zeros, as JavaScript's +x.toFixed(places) prints. */

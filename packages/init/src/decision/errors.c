@@ -9,12 +9,12 @@ static const struct {
 } errors[ERROR_COUNT] = {
 	[ERROR_NONE] = { "LAMEDUCK_NONE", "" },
 	[ERROR_BAD_DURATION] = { "LAMEDUCK_BAD_DURATION",
-				 "write a duration as \"300ms\", \"5s\", \"2m\" or a number of milliseconds" },
+				 "write a duration with its unit, such as \"300ms\", \"5s\", \"2m\" or \"1h\"" },
 	[ERROR_BAD_NUMBER] = { "LAMEDUCK_BAD_NUMBER", "give a finite number in the range named" },
 	[ERROR_UNKNOWN_OPTION] = { "LAMEDUCK_UNKNOWN_OPTION", "remove it, or correct its spelling" },
 	[ERROR_UNKNOWN_POLICY] = { "LAMEDUCK_UNKNOWN_POLICY",
-				   "choose fixed, until-deadline, quiet, adaptive or acknowledged" },
-	[ERROR_MISSING_OPTION] = { "LAMEDUCK_MISSING_OPTION", "add the option named" },
+				   "choose fixed, until-deadline, quiet or adaptive" },
+	[ERROR_MISSING_OPTION] = { "LAMEDUCK_MISSING_OPTION", "add the option, or the value, named" },
 	[ERROR_NO_TIME_TO_HOLD] = { "LAMEDUCK_NO_TIME_TO_HOLD",
 				    "raise the grace period (terminationGracePeriodSeconds), or lower the reserve or "
 				    "the preStop hook's time" },

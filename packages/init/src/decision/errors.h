@@ -1,4 +1,4 @@
-/* Every way a configuration can be wrong: codes and remedies are those of packages/drain/src/errors.ts and docs/init.md. */
+/* Every way a configuration can be wrong: codes are those of packages/drain/src/errors.ts and docs/init.md. */
 #ifndef LAMEDUCK_ERRORS_H
 #define LAMEDUCK_ERRORS_H
 
@@ -23,7 +23,7 @@ enum error_code {
 struct error {
 	enum error_code code;
 	char option[48];
-	char problem[208];
+	char problem[240];
 };
 
 const char *error_name(enum error_code code);

@@ -8,6 +8,7 @@
  */
 #include "../../src/decision/drain.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,12 +60,22 @@ static enum observation_type type_named(const char *name)
 	exit(2);
 }
 
+/* "loss-budget" is lossBudget in DrainOptions. */
+static const char *in_code(char *option)
+{
+	for (char *dash; (dash = strchr(option, '-'));) {
+		memmove(dash, dash + 1, strlen(dash));
+		*dash = (char)toupper((unsigned char)*dash);
+	}
+	return option;
+}
+
 static void play(const struct drain_options *options)
 {
 	struct drain_config config;
 	struct error error;
 	if (!parse_config(options, &config, &error)) {
-		printf("error %s %s\n", error_name(error.code), error.option);
+		printf("error %s %s\n", error_name(error.code), in_code(error.option));
 		return;
 	}
 	struct drain drain;

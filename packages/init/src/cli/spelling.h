@@ -1,0 +1,11 @@
+/* Whether a name that nobody knows is a known one with a slip of the finger. */
+#ifndef LAMEDUCK_SPELLING_H
+#define LAMEDUCK_SPELLING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* At most two letters are to be added, left out or changed. */
+bool is_misspelt(const char *name, size_t length, const char *known);
+
+#endif
