@@ -16,6 +16,11 @@ export const variables = {
   LAMEDUCK_CONVERGENCE: "convergence",
 } as const satisfies Record<string, keyof DrainOptions>;
 
+/** Those that stand for other options, which take more than one form in code. */
+const ownVariables = { LAMEDUCK_SIGNALS: "signals" } as const;
+
+export const environmentVariables = { ...variables, ...ownVariables };
+
 type Variable = keyof typeof variables;
 const names = Object.keys(variables) as Variable[];
 

@@ -31,7 +31,7 @@ export function lameduckPrimary(options: LameduckOptions = {}): Lameduck {
 export type { Lameduck, State } from "./lameduck.ts";
 export type { LameduckEvents } from "./announce.ts";
 export { LameduckError, nodeErrors, type LameduckErrorCode } from "./errors.ts";
-export { variables as environmentVariables, type Environment } from "./environment.ts";
+export { environmentVariables, type Environment } from "./environment.ts";
 export type * from "./events.ts";
 export type { HookFunction, HookOptions, HookPhase } from "./hooks.ts";
 export type { FailingHealth } from "./health.ts";

@@ -15,6 +15,7 @@ import { readinessIn, type Readiness } from "./readiness.ts";
 import { Report } from "./report.ts";
 import { watchServer, type WatchedServer } from "./servers.ts";
 import { parseSettings, type LameduckOptions, type Settings } from "./settings.ts";
+import { rememberSignal, type EarlySignal } from "./early-signal.ts";
 import { signalGate, type SignalMember } from "./signals.ts";
 import { OtherHandlers } from "./other-handlers.ts";
 import { traceTermination } from "./tracing.ts";
@@ -49,8 +50,12 @@ export class Lameduck {
   readonly #abort = new AbortController();
   readonly #member: SignalMember;
   readonly #manner: Manner;
+  readonly #early: EarlySignal | undefined;
   #phase: Phase = "serving";
   #holds: boolean;
+  #exits: boolean;
+  /** A signal has told the process to end. */
+  #isTold = false;
   #interrupts = 0;
   #lesson: readonly number[] | undefined;
   #closed: Promise<ClosedEvent> | undefined;
@@ -64,16 +69,20 @@ export class Lameduck {
     this.#hold = new Hold(this.#evidence.drain, this.#watches, this.#clock, settings);
     this.#closing = new Closing(this.#watches, this.#clock);
     this.#hooks = new Hooks(this.#clock, (problem) => this.#announcer.notice("hook", problem));
-    this.#others = new OtherHandlers(this.#clock);
+    this.#others = new OtherHandlers(this.#clock, (message) => this.#announcer.notice("handlers", message));
     this.#pulse = new Pulse(this.#clock);
     this.#holds = settings.otherHandlers === "hold";
-    const holds = (): boolean => this.#holds;
+    this.#exits = settings.exit;
     this.#member = {
+      // A developer's Ctrl-C is listened for wherever a signal is.
+      signals: settings.signals.length > 0 ? [...new Set([...settings.signals, "SIGINT" as const])] : [],
       signal: (name) => this.#signalled(name),
-      get holds() {
-        return holds();
+      holds: (name) => this.#holds && !this.#isLeftToOthers(name),
+      processEnds: () => {
+        if (!this.#closed) void this.stop("the process ends");
       },
     };
+    if (manner === "found" && process.pid === 1) this.#early = rememberSignal(settings.signals);
     for (const server of servers) this.add(server as WatchedServer);
     traceTermination(this);
     // Who only may find servers later leaves signals alone until then: the process may be none of our business.
@@ -118,14 +127,18 @@ export class Lameduck {
   add(server: WatchedServer): this {
     if (this.#phase === "closing" || this.#phase === "closed")
       throw new LameduckError("LAMEDUCK_TERMINATING", "add", `the phase is ${this.#phase}`);
-    const giveUp = this.#manner === "found" ? (watch: ServerWatch) => this.#giveUp(watch) : undefined;
+    const giveUp = (watch: ServerWatch, isClosed: boolean): void => this.#giveUp(watch, isClosed);
     const { isProbe, isStream, health } = this.#settings;
     const now = (): number => this.#clock.now();
     const context = { traffic: this.#evidence, isProbe, isStream, health, now, random: Math.random };
-    const watch = watchServer(server, context, giveUp);
+    const watch = watchServer(server, context, this.#manner === "found" ? giveUp : undefined);
     this.#watches.add(watch);
     if (this.#phase === "lame-duck") watch.hold();
-    if (this.#manner === "found") this.#engage();
+    if (this.#manner === "found") {
+      this.#engage();
+      const signal = this.#early?.();
+      if (signal) void this.terminate(signal.name, signal.late);
+    }
     return this;
   }
 
@@ -146,7 +159,7 @@ export class Lameduck {
   #engage(): void {
     for (const warning of this.#settings.warnings)
       if (isNews(warning)) this.#announcer.notice("settings", warning);
-    if (!this.#settings.signals) return;
+    if (this.#settings.signals.length === 0 && !this.#exits) return;
     signalGate().join(this.#member);
     this.#pulse.start();
   }
@@ -156,7 +169,9 @@ export class Lameduck {
     this.#pulse.stop();
   }
 
-  #giveUp(watch: ServerWatch): void {
+  #giveUp(watch: ServerWatch, isClosed: boolean): void {
+    // A server closes in a termination, too; its connections are still counted then.
+    if (isClosed && this.#phase !== "serving") return;
     this.#watches.delete(watch);
     watch.detach();
     if (this.#watches.size === 0) this.#leaveSignals();
@@ -207,8 +222,10 @@ export class Lameduck {
     return closed;
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.stop("disposed").then(() => {});
+  /** As stop(), but the process goes on. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#closed) this.#exits = false;
+    await this.stop("disposed");
   }
 
   /** Takes everything back, as if never called. */
@@ -219,18 +236,25 @@ export class Lameduck {
   }
 
   #signalled(name: NodeJS.Signals): void {
-    if (name === "SIGINT") return this.#interrupted();
-    if (this.#closed)
+    if (this.#isLeftToOthers(name)) return;
+    this.#isTold = true;
+    if (!this.#settings.signals.includes(name)) this.#interrupted(name);
+    else if (this.#closed)
       this.#announcer.notice("signal", `${name} again, during ${this.#phase}: changes nothing`);
     else void this.terminate(name, this.#pulse.lateness());
   }
 
   /** A developer's Ctrl-C is no deletion: nobody is still to learn of it. The second one is impatience. */
-  #interrupted(): void {
-    if (this.#manner === "found" && process.listenerCount("SIGINT") > 1) return;
+  #interrupted(name: NodeJS.Signals): void {
     this.#interrupts++;
-    if (this.#interrupts > 1 && this.#settings.exit) process.exit(130);
-    void this.stop("SIGINT");
+    if (this.#interrupts > 1 && this.#exits) process.exit(130);
+    void this.stop(name);
+  }
+
+  /** An application that knows nothing of us does with Ctrl-C what it likes. */
+  #isLeftToOthers(name: NodeJS.Signals): boolean {
+    const isTermination = this.#settings.signals.includes(name);
+    return this.#manner === "found" && !isTermination && signalGate().others(name).length > 0;
   }
 
   async #run(reason: string, late: number): Promise<ClosedEvent> {
@@ -240,6 +264,7 @@ export class Lameduck {
     const counted = Math.min(late, drain.cap - drain.floor);
     const capAt = from + drain.cap - counted;
     const killAt = from + deadline - counted;
+    signalGate().join(this.#member);
     const report = new Report(this.#settings, from, killAt, counted);
     const reserve = killAt - capAt;
     // The rest of the reserve belongs to the hooks, and a tenth of it to what cannot be foreseen.
@@ -249,7 +274,8 @@ export class Lameduck {
     const noLongerSurvive = surviveCrashes((message) => this.#announcer.notice("crash", message));
     try {
       const { hooks: lameDuckHooks } = await this.#serveOn(report, reason, capAt);
-      await this.#others.closeThemselves(signalGate(), () => this.#isListening(), capAt);
+      const listeners = new Set([...this.#watches].flatMap((watch) => watch.listeners));
+      await this.#others.closeThemselves(signalGate(), listeners, () => this.#isListening(), capAt);
       const closingHooks = lameDuckHooks.then(() => this.#hooks.run("closing", finishBy));
       await this.#closing.stopListening();
       const isBusy = (): boolean => this.#evidence.leases > 0;
@@ -260,7 +286,7 @@ export class Lameduck {
       this.#announcer.notice("internal", messageOf(error));
     }
     const cut = this.#closing.cut();
-    await this.#others.untilDone(endBy);
+    if (this.#exits) await this.#others.untilDone(endBy);
     noLongerSurvive();
     process.removeListener("exit", onExit);
     return this.#end(report, cut);
@@ -286,11 +312,11 @@ export class Lameduck {
 
   #end(report: Report, cut: Cut): ClosedEvent {
     this.#phase = "closed";
-    const exitCode = this.#settings.exit ? Number(process.exitCode ?? 0) : null;
+    const exitCode = this.#exits ? Number(process.exitCode ?? 0) : null;
     const closed = report.closed(this.#clock.now(), cut, this.#hooks.outcomes, exitCode);
     this.#announcer.phase(closed);
     this.detach();
-    if (exitCode !== null) signalGate().exitWhenLast(exitCode);
+    if (exitCode !== null) signalGate().exitWhenLast(exitCode, this.#isTold);
     return closed;
   }
 

@@ -1,10 +1,13 @@
-import { variables, type Environment } from "./environment.ts";
+import { environmentVariables, type Environment } from "./environment.ts";
 
 const prefix = "LAMEDUCK_";
 
 /** What Kubernetes sets in each pod of a namespace for a Service whose name begins with "lameduck". */
 const ofService =
   /^LAMEDUCK(_[A-Z0-9_]+)?_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/;
+
+/** The init's, which look like ours. */
+const ofInit = ["LAMEDUCK_SIGNAL"];
 
 /** So many letters may be wrong: two that changed places, or one too many and one too few. */
 const most = 2;
@@ -15,7 +18,8 @@ const most = 2;
  */
 export function misspeltVariables(environment: Environment): string[] {
   return Object.keys(environment)
-    .filter((name) => name.startsWith(prefix) && environment[name]?.trim() && !ofService.test(name))
+    .filter((name) => name.startsWith(prefix) && environment[name]?.trim())
+    .filter((name) => !ofService.test(name) && !ofInit.includes(name))
     .flatMap((name) => {
       const meant = nearest(name);
       return meant === undefined ? [] : [`${name} is unknown; did you mean ${meant}?`];
@@ -24,7 +28,7 @@ export function misspeltVariables(environment: Environment): string[] {
 
 /** The nearest known name; none where the name itself is known, or where none is near. */
 function nearest(name: string): string | undefined {
-  const [best] = Object.keys(variables)
+  const [best] = Object.keys(environmentVariables)
     .map((known) => ({ known, distance: editDistance(name, known) }))
     .sort((a, b) => a.distance - b.distance);
   return best && best.distance > 0 && best.distance <= most ? best.known : undefined;

@@ -1,40 +1,92 @@
-import { sleep, type Clock } from "./clock.ts";
-import type { SignalGate } from "./signals.ts";
+import type { EventEmitter } from "node:events";
+import type { Clock } from "./clock.ts";
+import { HandlerWork } from "./handler-work.ts";
+import { callHandler, type SignalGate } from "./signals.ts";
 
 /** How long handlers that got their signal late have to close their servers themselves before we do. */
 const theirTurn = 1_000;
+/** Handlers that have begun nothing for so long will not close their servers. */
+const noTurn = 250;
+/** Handlers that have nothing unfinished and have begun nothing for so long are done: what they wait for cannot be seen. */
+const quiet = 1_000;
+const beat = 10;
 
-/** The application's own SIGTERM handlers, which got the signal only when the hold was over. */
+/** The application's own handlers of the signal, which got it only when the hold was over. */
 export class OtherHandlers {
   readonly #clock: Clock;
-  #called = 0;
+  readonly #say: (message: string) => void;
+  readonly #work = new HandlerWork();
+  #called = "";
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, say: (message: string) => void) {
     this.#clock = clock;
-  }
-
-  get called(): boolean {
-    return this.#called > 0;
+    this.#say = say;
   }
 
   /** Gives them the signal, and a moment to stop listening by themselves, as frameworks do in an order of their own. */
-  async closeThemselves(gate: SignalGate, stillListening: () => boolean, until: number): Promise<void> {
-    this.#called = gate.release();
-    const latest = Math.min(until, this.#clock.now() + theirTurn);
-    while (this.called && stillListening() && this.#clock.now() < latest) await sleep(10);
+  async closeThemselves(
+    gate: SignalGate,
+    servers: Iterable<EventEmitter>,
+    stillListening: () => boolean,
+    until: number,
+  ): Promise<void> {
+    const released = gate.release((handler, name) =>
+      this.#work.call(nameOf(handler), () => callHandler(handler, name)),
+    );
+    if (!released) return;
+    this.#called = released.name;
+    for (const server of servers) this.#work.followClose(server);
+    await this.#whileAtWork(noTurn, Math.min(until, this.#clock.now() + theirTurn), stillListening);
   }
 
-  /** They may have more to close than we know of: the process ends when its event loop is empty, or at the latest at `until`. */
+  /**
+   * They may have more to do than to close servers: waits until they have nothing unfinished, or the event loop is empty, at the
+   * latest until `until`.
+   */
   async untilDone(until: number): Promise<void> {
-    if (!this.called) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(done, Math.max(0, until - this.#clock.now())).unref();
-      function done(): void {
-        clearTimeout(timer);
-        process.removeListener("beforeExit", done);
-        resolve();
-      }
-      process.once("beforeExit", done);
+    if (!this.#called) return;
+    let isTold = false;
+    await this.#whileAtWork(quiet, until, () => {
+      isTold ||= this.#tellPending("waiting for");
+      return true;
     });
+    if (this.#clock.now() >= until) this.#tellPending("no more time for");
+    this.#work.end();
   }
+
+  async #whileAtWork(longestPause: number, until: number, condition: () => boolean): Promise<void> {
+    let { steps } = this.#work;
+    let since = this.#clock.now();
+    while (condition() && this.#clock.now() < until) {
+      if (this.#work.steps !== steps || this.#work.pending.length > 0) since = this.#clock.now();
+      steps = this.#work.steps;
+      if (this.#clock.now() - since >= longestPause || (await isLoopEmpty())) return;
+    }
+  }
+
+  #tellPending(what: string): boolean {
+    const { pending } = this.#work;
+    if (pending.length > 0)
+      this.#say(`${what} the ${this.#called} handlers of the application: ${pending.join(", ")}`);
+    return pending.length > 0;
+  }
+}
+
+/** Waits a moment, without keeping the event loop alive for it. */
+function isLoopEmpty(): Promise<boolean> {
+  return new Promise((resolve) => {
+    const end = (isEmpty: boolean): void => {
+      clearTimeout(timer);
+      process.removeListener("beforeExit", empty);
+      resolve(isEmpty);
+    };
+    const empty = (): void => end(true);
+    const timer = setTimeout(end, beat, false).unref();
+    process.once("beforeExit", empty);
+  });
+}
+
+function nameOf(handler: object & { name?: string; listener?: { name: string } }): string {
+  // What `once` registers wraps the handler.
+  return `${handler.listener?.name || handler.name || "a function without name"}()`;
 }

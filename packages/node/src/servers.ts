@@ -21,12 +21,13 @@ interface Marked {
 
 /**
  * Puts a server under watch. One that the zero-code entry has found is given up by it.
+ * @param giveUp for a server that is found: what lets it go, where code names it or, `isClosed`, where it has closed.
  * @throws {LameduckError} for what is no server, or one attached before.
  */
 export function watchServer(
   server: unknown,
   context: WatchContext,
-  giveUp?: (watch: ServerWatch) => void,
+  giveUp?: (watch: ServerWatch, isClosed: boolean) => void,
 ): ServerWatch {
   if (!isWatchable(server))
     throw new LameduckError(
@@ -40,7 +41,9 @@ export function watchServer(
     throw new LameduckError("LAMEDUCK_ATTACHED_TWICE", "server", "is already attached");
   before?.giveUp?.();
   const watch = watchFor(server, context);
-  marked[watched] = { giveUp: giveUp && (() => giveUp(watch)) };
+  marked[watched] = { giveUp: giveUp && (() => giveUp(watch, false)) };
+  const closed = (): void => giveUp?.(watch, true);
+  if (giveUp) server.on("close", closed);
   const detach = watch.detach.bind(watch);
   const hold = watch.hold.bind(watch);
   let restoreHealth = (): void => {};
@@ -50,6 +53,7 @@ export function watchServer(
   };
   watch.detach = () => {
     delete marked[watched];
+    server.removeListener("close", closed);
     restoreHealth();
     detach();
   };

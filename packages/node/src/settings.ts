@@ -14,6 +14,7 @@ import { parseHealth, type FailingHealth, type Health } from "./health.ts";
 import type { Logger } from "./log.ts";
 import { misspeltVariables } from "./misspelt.ts";
 import { parseProbes, type IsProbe, type ProbeOptions } from "./probes.ts";
+import { parseSignals } from "./signal-list.ts";
 import { parseStreams, type IsStream, type StreamOptions } from "./streams.ts";
 
 /** Everything may be left out. Durations are "5s", "300ms" or milliseconds. */
@@ -32,8 +33,11 @@ export interface LameduckOptions extends DrainOptions {
   log?: Logger | false;
   /** Leave the process running at the end. Default: exit with process.exitCode or 0. */
   exit?: boolean;
-  /** Listen for SIGTERM and SIGINT. Default true; without, call terminate(). */
-  signals?: boolean;
+  /**
+   * Which signals mean that the pod is terminated. Default: SIGTERM, and in a pod SIGINT, too, unless it may be somebody's Ctrl-C; that
+   * ends the hold at once. False listens to none: call terminate().
+   */
+  signals?: boolean | readonly NodeJS.Signals[];
   /** SIGTERM handlers of others run when the hold is over ("hold", default) or at once ("leave"). */
   otherHandlers?: "hold" | "leave";
   /** Default process.env. */
@@ -52,7 +56,8 @@ export interface Settings {
   readonly health: Health | undefined;
   readonly log: Logger | false | undefined;
   readonly exit: boolean;
-  readonly signals: boolean;
+  /** Those that mean a termination; none where code tells when. */
+  readonly signals: readonly NodeJS.Signals[];
   readonly otherHandlers: "hold" | "leave";
   /** What is no mistake for certain, and is told once. */
   readonly warnings: readonly string[];
@@ -102,7 +107,7 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     health,
     log: parseLog(options.log),
     exit: boolean(options.exit, "exit"),
-    signals: boolean(options.signals, "signals"),
+    signals: parseSignals(options.signals, environment),
     otherHandlers: parseOtherHandlers(options.otherHandlers),
     warnings: misspeltVariables(environment),
   });

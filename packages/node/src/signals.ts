@@ -1,103 +1,128 @@
+import { EventEmitter } from "node:events";
+import { constants } from "node:os";
+
 /** Who wants to know of signals: one for each lameduck() call of the process. */
 export interface SignalMember {
+  /** Which signals it listens to; none where code tells it when to terminate. */
+  readonly signals: readonly NodeJS.Signals[];
   signal(name: NodeJS.Signals): void;
-  /** Whether handlers of others must wait until this one says deliver. */
-  readonly holds: boolean;
+  /** Whether handlers of others must wait until its hold is over. */
+  holds(name: NodeJS.Signals): boolean;
+  /** A signal has ended all who listen to signals: now the process ends. */
+  processEnds(): void;
 }
 
+export type SignalHandler = (name: NodeJS.Signals, number: number) => unknown;
+
 /**
- * The process has one SIGTERM, however many servers and copies of this package it holds, so that the gate belongs to the process.
- * While a member holds, SIGTERM reaches no other handler: a framework that closes its listener at SIGTERM would refuse exactly
+ * The process gets a signal once, however many servers and copies of this package it holds, so that the gate belongs to the process.
+ * While a member holds, a signal reaches no other handler: a framework that closes its listener at SIGTERM would refuse exactly
  * the requests that we stay for. When the last member has let go, the handlers get the signal as if it came only now.
  */
 export class SignalGate {
   readonly #members = new Set<SignalMember>();
-  readonly #emit = process.emit.bind(process);
-  #installed = false;
-  #owed = false;
+  /** Our own handler of each signal that a member listens to. */
+  readonly #handlers = new Map<NodeJS.Signals, () => void>();
+  readonly #owed = new Set<NodeJS.Signals>();
+  #emit: typeof process.emit | undefined;
 
   join(member: SignalMember): void {
     this.#members.add(member);
-    if (!this.#installed) this.#install();
+    for (const name of member.signals) if (!this.#handlers.has(name)) this.#listen(name);
   }
 
   /** The member wants to hear no more. */
   leave(member: SignalMember): void {
     this.#members.delete(member);
-    if (this.#members.size === 0) this.#uninstall();
+    for (const [name, handler] of this.#handlers)
+      if (!this.#listeners(name).length) {
+        process.removeListener(name, handler);
+        this.#handlers.delete(name);
+      }
+    // Whoever has wrapped process.emit after us calls ours still.
+    if (this.#handlers.size > 0 || !this.#emit || process.emit !== this.#gatedEmit) return;
+    if (this.#emit === EventEmitter.prototype.emit) Reflect.deleteProperty(process, "emit");
+    else process.emit = this.#emit;
+    this.#emit = undefined;
   }
 
   /**
-   * To be called when a member's hold is over: once no member holds any more, others get the signal they are owed.
-   * @returns how many handlers got it.
+   * To be called when a member's hold is over: once no member holds any more, others get the signal they are owed. Of several it
+   * is the first alone, as a second one means to many programs that they shall end at once.
+   * @param call what calls a handler.
+   * @returns the signal and how many handlers got it.
    */
-  release(): number {
-    if (!this.#owed || this.#isHeld()) return 0;
-    this.#owed = false;
-    const { others } = this;
-    if (others === 0) return 0;
+  release(
+    call: (handler: SignalHandler, name: NodeJS.Signals) => void,
+  ): { name: NodeJS.Signals; handlers: number } | undefined {
+    const owed = [...this.#owed];
+    if (owed.some((name) => this.#isHeld(name))) return undefined;
+    this.#owed.clear();
+    const name = owed.find((each) => this.others(each).length > 0);
+    if (!name) return undefined;
+    const others = this.others(name);
     // Ours leaves meanwhile: there are packages that act only if no handler but their own is there.
-    process.removeListener("SIGTERM", this.#onTerm);
-    this.#emitUngated("SIGTERM", "SIGTERM", 15);
-    if (this.#installed) process.on("SIGTERM", this.#onTerm);
-    return others;
+    const ours = this.#handlers.get(name);
+    if (ours) process.removeListener(name, ours);
+    for (const other of others) call(other, name);
+    if (ours && this.#handlers.get(name) === ours) process.on(name, ours);
+    return { name, handlers: others.length };
   }
 
-  /** Exits once no member is left that is still on its way. */
-  exitWhenLast(exitCode: number): void {
+  /** Exits once no member is left. @param bySignal whether the process was told to end, or code ended one member. */
+  exitWhenLast(exitCode: number, bySignal: boolean): void {
     if (this.#members.size === 0) process.exit(exitCode);
+    const isDeaf = (member: SignalMember): boolean => member.signals.length === 0;
+    if (bySignal && [...this.#members].every(isDeaf))
+      for (const member of this.#members) member.processEnds();
   }
 
   /** Handlers that others have registered. */
-  get others(): number {
-    return process.listeners("SIGTERM").filter((listener) => listener !== this.#onTerm).length;
+  others(name: NodeJS.Signals): SignalHandler[] {
+    const ours = this.#handlers.get(name);
+    return (process.rawListeners(name) as SignalHandler[]).filter((handler) => handler !== ours);
   }
 
-  #install(): void {
-    this.#installed = true;
+  #listen(name: NodeJS.Signals): void {
+    const handler = (): void => {
+      for (const member of this.#listeners(name)) member.signal(name);
+    };
+    this.#handlers.set(name, handler);
     // Node binds process.emit when a signal gets its first listener: whoever came before us is registered anew.
-    const earlier = process.rawListeners("SIGTERM") as NodeJS.SignalsListener[];
-    process.removeAllListeners("SIGTERM");
-    process.emit = this.#gatedEmit as typeof process.emit;
-    process.on("SIGTERM", this.#onTerm);
-    for (const listener of earlier) process.on("SIGTERM", listener);
-    process.on("SIGINT", this.#onInt);
+    const earlier = process.rawListeners(name) as NodeJS.SignalsListener[];
+    process.removeAllListeners(name);
+    if (!this.#emit) {
+      // oxlint-disable-next-line typescript/unbound-method -- it is called with the process, and put back as it was
+      this.#emit = process.emit;
+      process.emit = this.#gatedEmit;
+    }
+    process.on(name, handler);
+    for (const listener of earlier) process.on(name, listener);
   }
 
-  #uninstall(): void {
-    this.#installed = false;
-    if (process.emit === (this.#gatedEmit as typeof process.emit)) process.emit = this.#emit;
-    process.removeListener("SIGTERM", this.#onTerm);
-    process.removeListener("SIGINT", this.#onInt);
-  }
-
-  readonly #gatedEmit = (event: string, ...args: unknown[]): boolean => {
-    if (event !== "SIGTERM" || !this.#isHeld()) return this.#emitUngated(event, ...args);
-    this.#owed = true;
-    this.#onTerm();
+  readonly #gatedEmit = ((event: NodeJS.Signals, ...args: unknown[]): boolean => {
+    const handler = this.#handlers.get(event);
+    if (!handler || !this.#isHeld(event)) return Reflect.apply(this.#emit!, process, [event, ...args]);
+    this.#owed.add(event);
+    handler();
     return true;
-  };
+  }) as typeof process.emit;
 
-  #emitUngated(event: string, ...args: unknown[]): boolean {
-    return (this.#emit as (event: string, ...args: unknown[]) => boolean)(event, ...args);
+  #isHeld(name: NodeJS.Signals): boolean {
+    return this.#listeners(name).some((member) => member.holds(name));
   }
 
-  #isHeld(): boolean {
-    for (const member of this.#members) if (member.holds) return true;
-    return false;
+  #listeners(name: NodeJS.Signals): SignalMember[] {
+    return [...this.#members].filter((member) => member.signals.includes(name));
   }
+}
 
-  readonly #onTerm = (): void => {
-    for (const member of this.#members) member.signal("SIGTERM");
-  };
-
-  readonly #onInt = (): void => {
-    for (const member of this.#members) member.signal("SIGINT");
-  };
+export function callHandler(handler: SignalHandler, name: NodeJS.Signals): unknown {
+  return Reflect.apply(handler, process, [name, constants.signals[name]]);
 }
 
 /** Shared by all copies of this package in the process, hence a registered symbol with the version of the interface in it. */
-const place = Symbol.for("@lameduck/node:signals:1");
+const place = Symbol.for("@lameduck/node:signals:2");
 
 export function signalGate(): SignalGate {
   const holder = process as unknown as Record<symbol, SignalGate | undefined>;

@@ -187,7 +187,7 @@ test("hooks run in order, each in its own time, whatever became of the others", 
 });
 
 test("a second SIGTERM is logged and changes nothing; SIGINT ends the hold", async () => {
-  await using child = await startServer({}, { ...inPod, LAMEDUCK_FLOOR: "20s" });
+  await using child = await startServer({}, { ...inPod, LAMEDUCK_FLOOR: "20s", LAMEDUCK_SIGNALS: "SIGTERM" });
   child.kill();
   await child.until("lame-duck");
   child.kill();
@@ -199,7 +199,7 @@ test("a second SIGTERM is logged and changes nothing; SIGINT ends the hold", asy
 });
 
 test("a second SIGINT ends the process", async () => {
-  await using child = await startServer({}, inPod);
+  await using child = await startServer({}, { ...inPod, LAMEDUCK_SIGNALS: "SIGTERM" });
   const hanging = httpRequest({ host: "127.0.0.1", port: child.port, path: "/hang" }).end();
   hanging.on("error", () => {}).on("response", (response) => response.on("error", () => {}).resume());
   await new Promise((resolve) => hanging.once("response", resolve));
@@ -231,7 +231,7 @@ test("a handler of others that exits ends the story with a closed event, too", a
 });
 
 test("an uncaught error during the termination costs neither requests nor hooks", async () => {
-  const env = { ...inPod, LAMEDUCK_FLOOR: "300ms", LAMEDUCK_GRACE_PERIOD: "8s" };
+  const env = { ...inPod, LAMEDUCK_FLOOR: "300ms", LAMEDUCK_GRACE_PERIOD: "8s", LAMEDUCK_SIGNALS: "SIGTERM" };
   await using child = await startServer({ hooks: [["closed", "flush", 1]] }, env);
   const answer = ask(child.port, "/?wait=1000");
   child.kill();

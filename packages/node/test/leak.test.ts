@@ -76,6 +76,7 @@ test("after 10,000 requests and 1,000 connections nothing is held, nor after as 
     LAMEDUCK_POLICY: "until-deadline",
     LAMEDUCK_GRACE_PERIOD: "5m",
     LAMEDUCK_FLOOR: "4m",
+    LAMEDUCK_SIGNALS: "SIGTERM",
   };
   await using child = await startCounted([fixture("counted.ts")], env);
   await load(child);

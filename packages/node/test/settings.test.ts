@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readFileSync } from "node:fs";
 import { DrainError } from "@lameduck/drain";
-import { variables } from "../src/environment.ts";
+import { environmentVariables, variables } from "../src/environment.ts";
 import { LameduckError, nodeErrors } from "../src/errors.ts";
 import { misspeltVariables } from "../src/misspelt.ts";
 import { parseSettings, type LameduckOptions } from "../src/settings.ts";
@@ -126,6 +126,16 @@ const mistakes: [
   ["a logger that cannot log", { log: {} as never }, {}, "LAMEDUCK_BAD_OPTION", "log"],
   ["a relative probe path", { probes: { paths: ["healthz"] } }, {}, "LAMEDUCK_BAD_OPTION", "probes.paths"],
   ["an unknown probe option", { probes: { path: "/" } as never }, {}, "LAMEDUCK_BAD_OPTION", "probes.path"],
+  ["a signal that does not exist", { signals: ["SIGTREM"] as never }, {}, "LAMEDUCK_BAD_OPTION", "signals"],
+  ["a signal that no process can handle", { signals: ["SIGKILL"] }, {}, "LAMEDUCK_BAD_OPTION", "signals"],
+  ["an empty list of signals", { signals: [] }, {}, "LAMEDUCK_BAD_OPTION", "signals"],
+  [
+    "a signal in the environment that does not exist",
+    {},
+    { LAMEDUCK_SIGNALS: "SIGTERM,15" },
+    "LAMEDUCK_BAD_OPTION",
+    "LAMEDUCK_SIGNALS",
+  ],
   ["exit that is no boolean", { exit: 1 as never }, {}, "LAMEDUCK_BAD_OPTION", "exit"],
   [
     "handlers neither held nor left",
@@ -222,7 +232,7 @@ test("the page lists every code with its remedy, and every variable", () => {
     ([, code, text]) => [code, text],
   );
   assert.deepEqual(listed, Object.entries(nodeErrors));
-  for (const name of Object.keys(variables)) assert.ok(page.includes(`\`${name}\``), name);
+  for (const name of Object.keys(environmentVariables)) assert.ok(page.includes(`\`${name}\``), name);
 });
 
 test("every code has a remedy and the house's form", () => {

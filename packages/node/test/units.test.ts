@@ -243,7 +243,10 @@ test("a termination is a span where OpenTelemetry is at hand", async () => {
 });
 
 test("everything that is taken back leaves the process as it was", () => {
-  const state = () => ["SIGTERM", "SIGINT"].map((signal) => process.listenerCount(signal));
+  const state = () => [
+    Object.hasOwn(process, "emit"),
+    ...["SIGTERM", "SIGINT"].map((signal) => process.listenerCount(signal)),
+  ];
   const before = state();
   const server = createServer();
   const connectionListeners = server.listenerCount("connection");

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import { test } from "node:test";
+import { lameduckAll } from "../src/index.ts";
+import { ask } from "./ask.ts";
+import { fixture, startScript, until } from "./child.ts";
+
+for (const way of ["both at once", "one after the other", "one by the signal, the other never"])
+  test(`two under a lameduck() of their own, ended ${way}: the process ends after the last request`, async () => {
+    await using child = await startScript([fixture("several.ts")], { WAY: way });
+    const [, second = 0] = child.ports;
+    const slow = ask(second, "/?wait=2000");
+    // Its answer says that the server has met the slow one before it.
+    assert.equal((await ask(second)).status, 200);
+    child.kill();
+    assert.equal((await slow).status, 200);
+    assert.equal((await child.exited).code, 0);
+    const cuts = child.events.flatMap((event) =>
+      event.lameduck === "phase" && event.phase === "closed" ? [event.cut.requests] : [],
+    );
+    assert.deepEqual(cuts, [0, 0]);
+  });
+
+test("the end of a scope closes its server and leaves the process running", async () => {
+  await using child = await startScript([fixture("several.ts")], { WAY: "a scope's end" });
+  child.kill();
+  assert.equal((await child.exited).code, 0);
+  assert.match(child.stdout, /still here/);
+  assert.equal(child.event("closed")?.exitCode, null);
+});
+
+async function listening(): Promise<Server> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return server;
+}
+
+test("servers that were found are let go once they are closed, and found again", async () => {
+  const duck = lameduckAll({ log: false, exit: false, environment: {} });
+  const before = process.listenerCount("SIGTERM");
+  for (let count = 0; count < 50; count++) {
+    const server = await listening();
+    server.close();
+    await once(server, "close");
+  }
+  await until(
+    () => duck.state().servers === 0,
+    5_000,
+    () => `${duck.state().servers} held`,
+  );
+  assert.equal(process.listenerCount("SIGTERM"), before, "a process without a server is left alone");
+  const again = await listening();
+  assert.equal(duck.state().servers, 1);
+  again.close();
+  await once(again, "close");
+  again.listen(0, "127.0.0.1");
+  await once(again, "listening");
+  assert.equal(duck.state().servers, 1);
+  await duck.stop();
+  assert.equal(again.listening, false);
+});
