@@ -1,7 +1,9 @@
 import {
+  defaultRamp,
   DrainError,
   drainDefaults,
   formatDuration,
+  hintsFrom,
   parseConfig,
   parseDuration,
   type DrainConfig,
@@ -75,7 +77,6 @@ export const ownOptions = [
   "otherHandlers",
   "environment",
 ] as const;
-const defaultRamp = 1_000;
 
 /** @throws {LameduckError | DrainError} naming the option or variable at fault. */
 export function parseSettings(options: LameduckOptions = {}): Settings {
@@ -101,7 +102,7 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     drain,
     deadline: parseDuration(merged.grace ?? drainDefaults.grace, "grace") - drain.prestop,
     ramp,
-    hintAt: hintAt(drain, ramp),
+    hintAt: hintsFrom(drain, ramp),
     isProbe: parseProbes(options.probes, health?.path === undefined ? [] : [health.path]),
     isStream: parseStreams(options.streams),
     health,
@@ -149,16 +150,6 @@ function forNobodyWhoLags(options: DrainOptions): void {
   }
   options.floor ??= 0;
   options.requestQuiet ??= 0;
-}
-
-/**
- * Hints begin at the floor: a client that is told to leave before its load balancer has converged only comes back. But a hold
- * must leave time to hint before it ends, else pools would be cut with requests on their way.
- */
-function hintAt(drain: DrainConfig, ramp: number): number {
-  const { policy, floor, cap } = drain;
-  const longest = policy.kind === "fixed" ? Math.min(cap, Math.max(floor, policy.delay)) : cap;
-  return Math.min(floor, Math.max(longest / 2, longest - 2 * ramp));
 }
 
 function parseAt(merged: DrainOptions, inCode: DrainOptions, environment: Environment): DrainConfig {
