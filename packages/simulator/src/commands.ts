@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { advise, type Advice } from "./advise/advise.ts";
 import { advicePatch, renderAdvice } from "./advise/render.ts";
-import { scenarioOfManifest, scenarioOfRecording } from "./advise/sources.ts";
+import { sourceOfManifest } from "./advise/manifest.ts";
+import { sourceOfRecording } from "./advise/recording.ts";
+import type { Source } from "./advise/source.ts";
 import { SimulatorError } from "./errors.ts";
 import { namedScenarios, type NamedScenarioName } from "./named/scenarios.ts";
 import { withFlags, type ScenarioFlags } from "./scenario/flags.ts";
@@ -34,11 +36,11 @@ export async function simulateCommand(options: SimulateCommandOptions): Promise<
 
 export interface AdviseCommandOptions extends ScenarioFlags {
   readonly scenario?: string | undefined;
-  /** A manifest: replicas, strategy and grace period are taken from its workload. */
+  /** A manifest: replicas, strategy, grace period and preStop hook are taken from its workload. */
   readonly manifest?: string | undefined;
   /** Output of `lameduck lab --json` or `lameduck rollout --json`: convergence and rate are taken from it. */
   readonly recording?: string | undefined;
-  /** Container to which the patch adds settings. Default "app". */
+  /** Container to which the patch adds settings. Default: the manifest's that serves, else "app". */
   readonly container?: string | undefined;
   readonly seed?: number | undefined;
 }
@@ -53,16 +55,34 @@ export interface AdviseOutput {
 /** `lameduck advise`: what the settings should be. @throws coded errors with the place. */
 export async function adviseCommand(options: AdviseCommandOptions): Promise<AdviseOutput> {
   const { manifest, recording } = options;
-  const sources: ScenarioFile[] = [
-    ...(recording === undefined ? [] : [scenarioOfRecording(read(recording), recording)]),
-    ...(manifest === undefined ? [] : [scenarioOfManifest(read(manifest), manifest)]),
+  const sources: Source[] = [
+    ...(recording === undefined ? [] : [sourceOfRecording(read(recording), recording)]),
+    ...(manifest === undefined ? [] : [sourceOfManifest(read(manifest), manifest)]),
   ];
-  // The manifest knows the rollout, the recording the senders and the traffic.
-  const merged: ScenarioFile | undefined = sources.length === 0 ? undefined : Object.assign({}, ...sources);
   const { scenario } =
-    merged === undefined ? readScenario(options.scenario, options) : scenarioFrom(withFlags(merged, options));
-  const advice = await advise({ scenario, seed: options.seed ?? 1 });
-  return { text: renderAdvice(advice), json: advice, patch: advicePatch(advice, options.container) };
+    sources.length === 0 ? readScenario(options.scenario, options) : scenarioFrom(merged(sources, options));
+  const unknown = sources
+    .flatMap((source) => source.unknown)
+    .filter(({ answer }) => options[answer] === undefined)
+    .map(({ sentence }) => sentence);
+  const advice = await advise({ scenario, seed: options.seed ?? 1, unknown });
+  const container = options.container ?? sources.at(-1)?.container;
+  return { text: renderAdvice(advice), json: advice, patch: advicePatch(advice, container) };
+}
+
+/** The manifest, which comes last, knows the rollout; the recording the senders and the traffic. Flags win over both. */
+function merged(sources: readonly Source[], flags: AdviseCommandOptions): ScenarioFile {
+  const file = withFlags(
+    Object.assign({}, ...sources.map(({ scenario }) => scenario)) as ScenarioFile,
+    flags,
+  );
+  if (file.rollout?.kind === "daemon-set" && file.replicas === undefined)
+    throw new SimulatorError(
+      "LAMEDUCK_SCENARIO_INVALID",
+      flags.manifest ?? "scenario",
+      "a DaemonSet has a pod on each of its nodes, and does not say how many: give --replicas",
+    );
+  return file;
 }
 
 function readScenario(source: string | undefined, flags: ScenarioFlags): ParsedScenario {

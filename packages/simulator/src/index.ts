@@ -1,6 +1,8 @@
 export { advise, type Advice, type Prediction } from "./advise/advise.ts";
 export { advicePatch, renderAdvice } from "./advise/render.ts";
-export { scenarioOfManifest, scenarioOfRecording } from "./advise/sources.ts";
+export { sourceOfManifest } from "./advise/manifest.ts";
+export { sourceOfRecording } from "./advise/recording.ts";
+export type { Source } from "./advise/source.ts";
 export {
   adviseCommand,
   simulateCommand,

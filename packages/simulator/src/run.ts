@@ -1,6 +1,7 @@
 import { Random } from "./kernel/random.ts";
 import { draw } from "./model/distribution.ts";
 import { startForwarder } from "./model/forwarder.ts";
+import { drawPooledRequests } from "./model/pooled.ts";
 import { senderRates, sendersOf, type Scenario } from "./model/scenario.ts";
 import { terminate, type Outcome } from "./model/termination.ts";
 import { drawTrace, type Trace } from "./model/traffic.ts";
@@ -81,10 +82,30 @@ export function runOf(scenario: Scenario, world: World, seed: number, { outcomes
 
 /** When the last sender converged, per termination. */
 export function oraclesOf(scenario: Scenario, world: World, seed: number): number[] {
-  const rates = senderRates(scenario);
-  return Array.from({ length: scenario.terminations }, (_, termination) =>
-    oracleOf(rates, using(scenario, world, seed, termination).convergence),
+  return Array.from(terminationUses(scenario, world, seed), ({ rates, convergence }) =>
+    oracleOf(rates, convergence),
   );
+}
+
+/** How senders use one pod from its deletion on. */
+export interface TerminationUse {
+  readonly convergence: Float64Array;
+  /** New connections per millisecond of each sender until it lets go. */
+  readonly rates: Float64Array;
+}
+
+export function* terminationUses(scenario: Scenario, world: World, seed: number): Generator<TerminationUse> {
+  const usual = senderRates(scenario);
+  for (let termination = 0; termination < scenario.terminations; termination++) {
+    const load = loadOf(scenario, world, termination);
+    const { convergence } = using(scenario, world, seed, termination);
+    yield { convergence, rates: load ? usual.map((rate, sender) => rate * load[sender]!) : usual };
+  }
+}
+
+/** How many times its usual rate each sender has since the deletion; undefined where it does not change. */
+function loadOf({ traffic }: Scenario, world: World, termination: number): Float64Array | undefined {
+  return traffic.spread === "known" ? Float64Array.from(world.load[termination]!) : undefined;
 }
 
 /** Mean time after the deletion at which a sender let go. */
@@ -100,7 +121,14 @@ export function traceOf(scenario: Scenario, world: World, seed: number, terminat
   const arrivals = new Random(seed, "arrivals", termination);
   const history = Math.min(historyOf(scenario), watched);
   const load = traffic.spread === "known" ? { load: Float64Array.from(world.load[termination]!) } : {};
-  return drawTrace(traffic, senderRates(scenario), convergence, history, arrivals, { ...load, joined });
+  const trace = drawTrace(traffic, senderRates(scenario), convergence, history, arrivals, {
+    ...load,
+    joined,
+  });
+  const { pooled, service } = traffic;
+  if (!pooled) return trace;
+  const requests = (): Random => new Random(seed, "pooled", termination);
+  return { ...trace, pooled: () => drawPooledRequests(pooled, sendersOf(scenario), service, requests()) };
 }
 
 interface Using {

@@ -7,7 +7,7 @@ import { applyInOrder, startForwarder } from "../src/model/forwarder.ts";
 import { presets } from "../src/model/presets.ts";
 import { defaultEndpoints } from "../src/model/scenario.ts";
 import { simulateWorld } from "../src/model/world.ts";
-import { drained } from "../src/policies/drained.ts";
+import { bare, drained } from "../src/policies/drained.ts";
 import { run } from "../src/run.ts";
 import { scenarioFrom } from "../src/scenario/parse.ts";
 import { assertMean, equalSenders, exponential, meanOfAll, outcomesOf } from "./samples.ts";
@@ -173,30 +173,17 @@ test("what is still in flight when the grace period ends is cut, and the pod cou
     traffic: { ...slow.traffic, service: 20_000 },
     pod: { ...slow.pod, grace: 10_000 },
   };
-  const [first] = outcomesOf(run(scenario, [drained("adaptive", { grace: "10s" })], { seed: 1 }));
-  assert.ok(first?.killed);
-  assert.ok(first.losses.inFlight > 5);
-  assert.equal(first.total, 10_000);
-});
-
-test("idle connections closed without a hint lose what is on its way; hints empty them first", () => {
-  const plain = equalSenders(4, 0, { kind: "delay", delay: 100 }, { terminations: 400 });
-  const scenario = {
-    ...plain,
-    traffic: { ...plain.traffic, pooled: { connections: 5, perPod: 400, oneWay: 2 } },
-  };
-  const played = run(
-    scenario,
-    [drained("nothing", { policy: "fixed", delay: 0, floor: 0 }), drained("adaptive", { floor: "1s" })],
-    { seed: 2 },
-  );
-  // Closed form: requests per second on pooled connections x one-way delay.
-  assertMean(
-    outcomesOf(played).map(({ losses }) => losses.keepAlive),
-    0.4 * 2,
-    "keep-alive race",
-  );
-  assert.ok(meanOfAll(outcomesOf(played, 1).map(({ losses }) => losses.keepAlive)) < 0.08);
+  const slept = bare("sleep", { grace: "10s", policy: "fixed", delay: "4s", floor: 0 });
+  const library = drained("adaptive", { grace: "10s" });
+  const played = run(scenario, [slept, library], { seed: 1 });
+  const [killed] = outcomesOf(played);
+  assert.ok(killed?.killed);
+  assert.ok(killed.losses.inFlight > 5);
+  assert.equal(killed.total, 10_000);
+  // The library keeps half of the reserve for hooks: 10 s of grace - 5/3 s.
+  const [cut] = outcomesOf(played, 1);
+  assert.ok(cut && !cut.killed && cut.losses.inFlight > 5);
+  assert.ok(Math.abs(cut.total - 10_000 * (1 - 1 / 6)) < 1e-6, `${cut.total}`);
 });
 
 test("time in preStop hooks counts, and no hold outlives the grace period", () => {

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Observation } from "@lameduck/drain";
 import { defaultEndpoints, type Scenario } from "../src/model/scenario.ts";
 import type { Forwarder } from "../src/model/forwarder.ts";
 import type { Outcome } from "../src/model/termination.ts";
+import type { Contender } from "../src/policies/stopper.ts";
 import type { Run } from "../src/run.ts";
 
 /** A scenario of k equal senders in front of one pod, nothing else in the way. */
@@ -47,4 +53,28 @@ export function assertMean(values: readonly number[], expected: number, what: st
 /** What the first contender came to. */
 export function outcomesOf(played: Run, contender = 0): readonly Outcome[] {
   return played.outcomes.at(contender) ?? [];
+}
+
+/** Writes a file that goes with the test. @returns its path. */
+export function file(context: TestContext, name: string, text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "lameduck-simulator-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+}
+
+/** The same contender, and what it is told. */
+export function recorded(contender: Contender): { contender: Contender; seen: readonly Observation[] } {
+  const seen: Observation[] = [];
+  const start: Contender["start"] = (facts) => {
+    const stopper = contender.start(facts);
+    return {
+      observe: (observation) => {
+        seen.push(observation);
+        stopper.observe(observation);
+      },
+      decide: (now) => stopper.decide(now),
+    };
+  };
+  return { contender: { ...contender, start }, seen };
 }

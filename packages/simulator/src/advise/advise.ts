@@ -4,8 +4,9 @@ import { sendersOf, type Scenario } from "../model/scenario.ts";
 import type { Outcome } from "../model/termination.ts";
 import { simulateWorld } from "../model/world.ts";
 import { runInParallel } from "../parallel/run.ts";
-import { drained } from "../policies/drained.ts";
+import { drained, slept } from "../policies/drained.ts";
 import { meanConvergence, oraclesOf, type Run } from "../run.ts";
+import { rolloutTime } from "../rollout-time.ts";
 import { interval, mean, quantile, type Interval } from "../simulate/statistics.ts";
 
 export interface Advice {
@@ -14,20 +15,22 @@ export interface Advice {
   readonly seed: number;
   /** Milliseconds throughout, maxSurge in pods. */
   readonly recommended: {
-    readonly policy: "adaptive" | "fixed";
-    readonly delay?: number;
+    readonly policy: "adaptive";
     readonly floor: number;
     readonly cap: number;
     readonly reserve: number;
     readonly grace: number;
     readonly convergence: number;
-    readonly maxSurge: number;
+    /** Undefined where pods are replaced in place. */
+    readonly maxSurge?: number;
   };
   readonly expected: Prediction;
   /** The same for what most people do. */
   readonly instead: readonly (Prediction & { readonly policy: string })[];
   /** One line per number: where it comes from. */
   readonly arithmetic: readonly string[];
+  /** What the sources leave open, one sentence each with the flag that answers it: assumed as the scenario says. */
+  readonly unknown: readonly string[];
 }
 
 export interface Prediction {
@@ -40,15 +43,18 @@ export interface Prediction {
 export interface AdviseOptions {
   readonly scenario: Scenario;
   readonly seed: number;
+  readonly unknown?: readonly string[];
 }
 
 const defaultFloor = 1_000;
 const defaultGrace = 30_000;
 /** Beyond this a pod in lame duck is a cost that people refuse; the advice says what is lost then. */
 const longestHold = 300_000;
+/** A shorter cap is worth a line only if it saves this much of a hold on average. */
+const leastSaving = 100;
 
 /** Recommends settings for a scenario, and says what they cost. */
-export async function advise({ scenario, seed }: AdviseOptions): Promise<Advice> {
+export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): Promise<Advice> {
   // First without limits: how long would the rule hold if it could?
   const free = { ...scenario, pod: { ...scenario.pod, grace: 2 * longestHold, reserve: 0 } };
   const world = simulateWorld(free, seed);
@@ -75,15 +81,19 @@ export async function advise({ scenario, seed }: AdviseOptions): Promise<Advice>
   const adaptive = { grace, prestop, reserve, floor, convergence, cap } satisfies DrainOptions;
   const contenders = [
     drained("adaptive", adaptive),
-    drained("nothing", { grace, prestop, reserve, floor: 0, policy: "fixed", delay: 0 }),
-    drained("sleep 5", { grace, prestop, reserve, floor: 0, policy: "fixed", delay: "5s" }),
-    drained("sleep 15", { grace, prestop, reserve, floor: 0, policy: "fixed", delay: "15s" }),
+    slept("nothing", { grace, prestop, reserve }, 0),
+    slept("sleep 5", { grace, prestop, reserve }, 5_000),
+    slept("sleep 15", { grace, prestop, reserve }, 15_000),
     ...(evidence >= 1 && converged < cap
       ? [drained(`cap ${s(converged)}`, { ...adaptive, cap: converged })]
       : []),
   ];
   const played = await runInParallel(settled, contenders, { seed });
-  const [expected, ...instead] = played.outcomes.map((outcomes) => predict(outcomes, played, seed));
+  const [expected, ...others] = played.outcomes.map((outcomes) => predict(outcomes, played, seed));
+  const instead = others.map((prediction, index) => ({ policy: contenders[index + 1]!.name, ...prediction }));
+  const capped = instead.find(({ policy }) => policy.startsWith("cap "));
+  // Advice that shortens nothing is not given.
+  const saves = capped !== undefined && capped.hold.mean < expected!.hold.mean - leastSaving;
   const slowest = `a quarter more than the slowest convergence simulated, ${s(quantile(oracles, 1))}`;
   const surge = surgeFor(scenario, expected!.hold.mean);
   return {
@@ -97,46 +107,49 @@ export async function advise({ scenario, seed }: AdviseOptions): Promise<Advice>
       reserve,
       grace,
       convergence,
-      maxSurge: surge.pods,
+      ...(surge.pods === undefined ? {} : { maxSurge: surge.pods }),
     },
     expected: expected!,
-    instead: instead.map((prediction, index) => ({ policy: contenders[index + 1]!.name, ...prediction })),
+    instead: instead.filter((prediction) => prediction !== capped || saves),
     arithmetic: [
       `convergence ${s(convergence)}: mean over ${senders} senders and ${scenario.terminations} simulated terminations`,
       evidence < 1
-        ? `floor ${s(floor)}: a sender makes ${(rate * convergence).toFixed(2)}/${senders} = ${evidence.toPrecision(2)} connections while it converges, so silence says nothing; 99 % of terminations have converged by ${s(quantile(oracles, 0.99))}`
-        : `floor ${s(floor)}: the default; a sender makes ${evidence.toPrecision(2)} connections while it converges, so silence soon tells`,
+        ? `floor ${s(floor)}: a sender makes ${(rate * convergence).toFixed(2)}/${senders} = ${+evidence.toPrecision(2)} connections while it converges, so silence says nothing; 99 % of terminations have converged by ${s(quantile(oracles, 0.99))}`
+        : `floor ${s(floor)}: the default; a sender makes ${+evidence.toPrecision(2)} connections while it converges, so silence soon tells`,
       `reserve ${s(reserve)}: at least 5 s, three mean requests of ${s(meanOf(scenario.traffic.service))}`,
       evidence < 1
         ? `cap ${s(cap)}: ${slowest}`
-        : `cap ${s(cap)}: all that the grace period leaves, for the day on which this environment is slower. If it never is, cap ${s(converged)} shortens holds: ${slowest}`,
+        : `cap ${s(cap)}: all that the grace period leaves, for the day on which this environment is slower` +
+          (saves ? `. If it never is, cap ${s(converged)} shortens holds: ${slowest}` : ""),
       `grace ${s(grace)}: preStop ${s(prestop)} + longest hold ${s(needed)} + reserve ${s(reserve)}, rounded up to 5 s, at least Kubernetes' ${s(defaultGrace)}`,
       surge.why,
     ],
+    unknown,
   };
 }
 
-function predict(outcomes: readonly Outcome[], { scenario, world }: Run, seed: number): Prediction {
+function predict(outcomes: readonly Outcome[], played: Run, seed: number): Prediction {
   const lost = outcomes.map(({ expectedLost, losses }) => expectedLost + losses.keepAlive + losses.inFlight);
   const holds = outcomes.map(({ hold }) => hold).sort((a, b) => a - b);
-  const size = world.rollouts[0]?.pods ?? 1;
-  const ends = outcomes.slice(0, size).map(({ total }, pod) => world.deletedAt[pod]! + total);
   return {
     lostPerTermination: interval(lost, seed),
-    lostPerRollout: mean(lost) * scenario.replicas,
+    lostPerRollout: mean(lost) * played.scenario.replicas,
     hold: { mean: mean(holds), p99: quantile(holds, 0.99) },
-    rolloutTime: Math.max(...ends) - (world.deletedAt[0] ?? 0),
+    rolloutTime: rolloutTime(outcomes, played),
   };
 }
 
 /** Terminating pods do not count against maxSurge, but they take room: as many as are deleted in one hold. */
-function surgeFor(scenario: Scenario, hold: number): { pods: number; why: string } {
-  const ready = scenario.rollout.kind === "isolated" ? 5_000 : meanOf(scenario.rollout.ready);
-  if (scenario.rollout.kind === "stateful-set")
+function surgeFor(scenario: Scenario, hold: number): { pods: number | undefined; why: string } {
+  const { rollout } = scenario;
+  const ready = rollout.kind === "isolated" ? 5_000 : meanOf(rollout.ready);
+  if (rollout.kind === "in-place") {
+    const rounds = Math.ceil(scenario.replicas / rollout.slots);
     return {
-      pods: 0,
-      why: `maxSurge: none in a StatefulSet; a rollout takes ${scenario.replicas} x (hold ${s(hold)} + ready ${s(ready)}) = ${s(scenario.replicas * (hold + ready))}`,
+      pods: undefined,
+      why: `maxSurge: none, this ${rollout.workload} replaces ${rollout.slots} at a time in place; a rollout takes ${rounds} x (hold ${s(hold)} + ready ${s(ready)}) = ${s(rounds * (hold + ready))}`,
     };
+  }
   const pods = Math.max(1, Math.ceil(scenario.replicas / 4));
   const rounds = Math.ceil(scenario.replicas / pods);
   const terminating = Math.min(scenario.replicas, Math.ceil((pods / ready) * hold));

@@ -17,7 +17,8 @@ export function renderAdvice(advice: Advice): string {
   return [
     `${scenario.name}: recommended`,
     `  policy ${to.policy}, floor ${formatDuration(to.floor)}, cap ${formatDuration(to.cap)}, reserve ${formatDuration(to.reserve)}, convergence ${formatDuration(to.convergence)}`,
-    `  terminationGracePeriodSeconds ${to.grace / 1_000}, maxSurge ${to.maxSurge}, maxUnavailable 0`,
+    `  terminationGracePeriodSeconds ${to.grace / 1_000}` +
+      (to.maxSurge === undefined ? "" : `, maxSurge ${to.maxSurge}, maxUnavailable 0`),
     "",
     ...table([
       ["policy", "lost/termination", "95 %", "lost/rollout", "hold mean", "p99", "rollout"],
@@ -26,22 +27,25 @@ export function renderAdvice(advice: Advice): string {
     ]),
     "",
     ...advice.arithmetic.map((line) => `- ${line}`),
+    ...advice.unknown.map((line) => `- unknown: ${line}`),
     "",
   ].join("\n");
 }
 
-/** A strategic merge patch for the workload: `kubectl patch deployment NAME --patch-file`. */
+/** A strategic merge patch for the workload: `kubectl patch deployment NAME --patch-file FILE`. */
 export function advicePatch({ recommended: to, scenario }: Advice, container = "app"): string {
+  const isDaemonSet = "workload" in scenario.rollout && scenario.rollout.workload === "DaemonSet";
   const surge =
-    scenario.rollout.kind === "stateful-set"
+    to.maxSurge === undefined
       ? []
       : [
-          "  strategy:",
+          isDaemonSet ? "  updateStrategy:" : "  strategy:",
           "    type: RollingUpdate",
           "    rollingUpdate:",
           `      maxSurge: ${to.maxSurge}`,
           "      maxUnavailable: 0",
         ];
+  const { prestop } = scenario.pod;
   return [
     "spec:",
     ...surge,
@@ -53,6 +57,7 @@ export function advicePatch({ recommended: to, scenario }: Advice, container = "
     "          env:",
     ...Object.entries({
       LAMEDUCK_GRACE_PERIOD: formatDuration(to.grace),
+      ...(prestop > 0 ? { LAMEDUCK_PRESTOP: formatDuration(prestop) } : {}),
       LAMEDUCK_POLICY: to.policy,
       LAMEDUCK_FLOOR: formatDuration(to.floor),
       LAMEDUCK_CAP: formatDuration(to.cap),

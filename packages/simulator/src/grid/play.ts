@@ -81,7 +81,7 @@ export function playCell(cell: Cell, terminations: number, seed: number): Played
   const points = played.outcomes.map(pointOf);
   const [adaptive, taught, sleep5, sleep15, quiet5, quiet15, knative, star, exitOnZero, ...quiets] =
     points as [Point, Point, Point, Point, Point, Point, Point, Point, Point, ...Point[]];
-  const delays = new FixedDelays(scenario, played.world);
+  const delays = new FixedDelays(scenario, played.world, seed);
   return {
     ...cell,
     oracle: mean(played.oracles),

@@ -42,7 +42,7 @@ export function playPrior(terminations: number, seed: number, rate: number): Pri
           sums[index]!.lost += (weight / terminations) * expectedLost;
           sums[index]!.hold += (weight / terminations) * hold;
         }
-      const delays = new FixedDelays(played.scenario, played.world);
+      const delays = new FixedDelays(played.scenario, played.world, seed);
       lostByDelay.push((delay) => weight * delays.lostAfter(delay));
     }
   const [adaptive, ...quiets] = sums as [Point, ...Point[]];

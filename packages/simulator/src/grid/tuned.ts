@@ -117,7 +117,7 @@ function playSettings(cell: Cell, convergence: number, terminations: number, see
     ],
     { seed },
   );
-  const delays = new FixedDelays(played.scenario, played.world);
+  const delays = new FixedDelays(played.scenario, played.world, seed);
   const quiet = played.outcomes.slice(0, ladder.length);
   const adaptive = played.outcomes.slice(ladder.length, -given.length);
   return {

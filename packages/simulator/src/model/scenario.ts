@@ -23,6 +23,8 @@ export type RolloutModel =
   | { readonly kind: "isolated" }
   | {
       readonly kind: "deployment";
+      /** Where it is not a Deployment: a DaemonSet with surge rolls like one. */
+      readonly workload?: "DaemonSet";
       readonly maxSurge: number;
       readonly maxUnavailable: number;
       /** From a pod's creation to its readiness. */
@@ -30,7 +32,13 @@ export type RolloutModel =
       /** From the endpoint's being listed, with an address and not yet ready, to its readiness: a change of its own, which proxies sync. */
       readonly listedBefore: Distribution;
     }
-  | { readonly kind: "stateful-set"; readonly ready: Distribution };
+  /** A pod is gone before its successor starts; so many slots roll at a time, each one pod after the other. */
+  | {
+      readonly kind: "in-place";
+      readonly workload: "StatefulSet" | "DaemonSet";
+      readonly slots: number;
+      readonly ready: Distribution;
+    };
 
 export interface SenderGroup {
   readonly name: string;

@@ -2,6 +2,7 @@ import { Random } from "../kernel/random.ts";
 import { Simulation } from "../kernel/simulation.ts";
 import type { Contender, Stopper } from "../policies/stopper.ts";
 import { draw } from "./distribution.ts";
+import { Pools, type PooledRequest } from "./pooled.ts";
 import type { Scenario } from "./scenario.ts";
 import { Stalls } from "./stalls.ts";
 import type { Trace } from "./traffic.ts";
@@ -46,7 +47,7 @@ export function terminate(
     contender,
     scenario,
     trace,
-    new Random(seed, "requests", termination),
+    (what) => new Random(seed, what, termination),
     stalls && new Stalls(stalls, -trace.history, new Random(seed, "stalls", termination)),
   ).play();
 }
@@ -55,21 +56,26 @@ class Termination {
   readonly #simulation = new Simulation();
   readonly #scenario: Scenario;
   readonly #trace: Trace;
-  readonly #random: Random;
+  readonly #durations: Random;
+  readonly #beats: Random;
+  readonly #races: Random;
   readonly #stopper: Stopper;
   readonly #stalls: Stalls | undefined;
-  readonly #hintsAfter: number;
+  /** From when on each client is asked to leave, and how long it takes until all are. */
+  readonly #hintsFrom: number;
+  readonly #ramp: number;
   readonly #losses: Losses = { stale: 0, gone: 0, keepAlive: 0, inFlight: 0 };
   readonly #withDurations: boolean;
   /** SIGTERM: the kubelet has learnt of the deletion and run the hooks. */
   readonly #signalAt: number;
   /** SIGKILL: the grace period begins when the kubelet does. */
   readonly #deadline: number;
+  /** What is in flight then is cut. */
+  readonly #cutAt: number;
+  readonly #pooled: Iterator<PooledRequest, undefined> | undefined;
+  readonly #pools: Pools;
   #next: number;
   #inFlight = 0;
-  #connections: number;
-  /** By sender: the connections of before, and the requests made on them since the hold began. */
-  readonly #pools: { connections: number; requests: number }[];
   #stoppedAt: number | undefined;
   #reason = "";
   #lastEnd = 0;
@@ -80,23 +86,26 @@ class Termination {
     contender: Contender,
     scenario: Scenario,
     trace: Trace,
-    random: Random,
+    /** One stream for each purpose: what one policy draws more of must not change what another one sees. */
+    random: (what: string) => Random,
     stalls: Stalls | undefined,
   ) {
     this.#stalls = stalls;
     this.#scenario = scenario;
     this.#trace = trace;
-    this.#random = random;
+    this.#durations = random("durations");
+    this.#beats = random("beats");
+    this.#races = random("races");
     this.#next = trace.first;
-    this.#hintsAfter = contender.hintsAfter ?? Infinity;
     this.#withDurations = scenario.traffic.service !== 0;
-    const reaction = draw(scenario.pod.reaction, random);
+    const reaction = draw(scenario.pod.reaction, random("reaction"));
     this.#signalAt = this.#seen(reaction + scenario.pod.prestop);
     this.#deadline = reaction + scenario.pod.grace;
-    const connections = scenario.traffic.pooled?.connections ?? 0;
-    this.#connections = connections * trace.rates.length;
-    // One for each of thousands of senders is a tenth of all time, spent for nothing where there are no pools.
-    this.#pools = connections > 0 ? Array.from(trace.rates, () => ({ connections, requests: 0 })) : [];
+    this.#cutAt = Math.min(this.#deadline, this.#signalAt + (contender.finishBy ?? Infinity));
+    this.#hintsFrom = this.#signalAt + (contender.hints?.from ?? Infinity);
+    this.#ramp = contender.hints?.ramp ?? 0;
+    this.#pooled = trace.pooled?.();
+    this.#pools = new Pools(trace.rates.length, scenario.traffic.pooled?.connections ?? 0, random("turns"));
     let rate = 0;
     let oracle = 0;
     for (let sender = 0; sender < trace.rates.length; sender++) {
@@ -122,7 +131,7 @@ class Termination {
     while (this.#stoppedAt === undefined) this.#simulation.run(this.#simulation.now + 60_000);
     this.#simulation.run();
     const hold = this.#stoppedAt;
-    const killed = this.#lastEnd > this.#deadline || hold >= this.#deadline;
+    const killed = hold >= this.#deadline || (this.#losses.inFlight > 0 && this.#cutAt === this.#deadline);
     const losses = this.#losses;
     const total = killed ? this.#deadline : Math.max(hold, this.#lastEnd);
     return {
@@ -146,7 +155,7 @@ class Termination {
     const stall = this.#stalls?.next(after);
     if (!stall || this.#stoppedAt !== undefined) return;
     this.#simulation.at(stall.to, () => {
-      const due = stall.from + this.#random.uniform() * beat;
+      const due = stall.from + this.#beats.uniform() * beat;
       if (stall.to - due > beat) this.#stopper.observe({ type: "blind", at: stall.to, from: due });
       this.#scheduleStall(stall.to);
     });
@@ -171,7 +180,7 @@ class Termination {
     if (this.#stoppedAt === undefined)
       this.#whenSeen(() => {
         this.#tellArrival(index, this.#simulation.now);
-        this.#begin();
+        this.#begin(draw(this.#scenario.traffic.service, this.#durations));
       });
     else if (at < this.#goneAt()) this.#losses.stale++;
     else this.#losses.gone++;
@@ -184,14 +193,13 @@ class Termination {
     else happen();
   }
 
-  #begin(): void {
+  #begin(duration: number): void {
     if (!this.#withDurations) return;
-    const { traffic } = this.#scenario;
-    const end = this.#seen(this.#simulation.now + draw(traffic.service, this.#random));
-    this.#lastEnd = Math.max(this.#lastEnd, end);
+    const end = this.#seen(this.#simulation.now + duration);
+    this.#lastEnd = Math.max(this.#lastEnd, Math.min(end, this.#cutAt));
     this.#inFlight++;
     this.#stopper.observe({ type: "in-flight", at: this.#simulation.now, change: 1 });
-    if (end > this.#deadline) this.#losses.inFlight++;
+    if (end > this.#cutAt) this.#losses.inFlight++;
     this.#simulation.at(end, () => this.#end());
   }
 
@@ -223,44 +231,33 @@ class Termination {
     this.#reason = reason;
     const { pooled } = this.#scenario.traffic;
     // What is on its way on idle connections when they are closed: requests per millisecond x one-way delay, thinned to those left.
-    if (pooled && this.#connections > 0) {
-      const left = this.#connections / (pooled.connections * this.#trace.rates.length);
-      this.#losses.keepAlive += this.#random.poisson((pooled.perPod / 1_000) * pooled.oneWay * left);
+    if (pooled && this.#pools.open > 0) {
+      const left = this.#pools.open / this.#pools.size;
+      this.#losses.keepAlive += this.#races.poisson((pooled.perPod / 1_000) * pooled.oneWay * left);
     }
-    this.#connections = 0;
+    this.#pools.closeAll();
   }
 
-  /** Requests on pooled connections: each is a second-clock arrival; once hints are given, its connection goes with the response. */
   #schedulePooledRequest(): void {
-    const { pooled } = this.#scenario.traffic;
-    if (!pooled || this.#connections <= 0 || pooled.perPod <= 0) return;
-    const all = pooled.connections * this.#trace.rates.length;
-    const perMillisecond = (pooled.perPod / 1_000) * (this.#connections / all);
-    this.#simulation.after(this.#random.exponential(1 / perMillisecond), () => this.#pooledRequest());
+    if (this.#pools.open === 0) return;
+    const next = this.#pooled?.next();
+    if (next && !next.done) this.#simulation.at(next.value.at, () => this.#pooledRequest(next.value));
   }
 
-  #pooledRequest(): void {
-    if (this.#stoppedAt !== undefined || this.#connections <= 0) return;
-    const sender = this.#random.below(this.#trace.rates.length);
-    const asked = this.#simulation.now >= this.#hintsAfter;
-    if (this.#simulation.now >= this.#signalAt) this.#pools[sender]!.requests++;
-    const requests = asked ? this.#askedConnection(sender) : 0;
-    this.#whenSeen(() => {
-      const seen = { at: this.#simulation.now, sender: senderName(sender) };
-      this.#stopper.observe({ type: "arrival", ...seen, kind: "request" });
-      if (asked) this.#stopper.observe({ type: "asked", ...seen, requests });
-      this.#begin();
-    });
+  /** Each is an arrival on the second clock; once its client is asked to leave, its connection goes with the response. */
+  #pooledRequest(request: PooledRequest): void {
+    if (this.#pools.has(request)) {
+      const asked = this.#simulation.now >= this.#hintsFrom + this.#ramp * this.#pools.turnOf(request);
+      if (this.#simulation.now >= this.#signalAt) this.#pools.count(request);
+      const requests = asked ? this.#pools.close(request) : 0;
+      this.#whenSeen(() => {
+        const seen = { at: this.#simulation.now, sender: senderName(request.sender) };
+        this.#stopper.observe({ type: "arrival", ...seen, kind: "request" });
+        if (asked) this.#stopper.observe({ type: "asked", ...seen, requests });
+        this.#begin(request.duration);
+      });
+    }
     this.#schedulePooledRequest();
-  }
-
-  /** One of a sender's connections goes. @returns the requests that it has made: its share of them all. */
-  #askedConnection(sender: number): number {
-    this.#connections--;
-    const pool = this.#pools[sender]!;
-    const made = pool.requests / Math.max(1, pool.connections--);
-    pool.requests -= made;
-    return made;
   }
 
   #goneAt(): number {

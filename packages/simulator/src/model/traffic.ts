@@ -1,5 +1,6 @@
 import type { Random } from "../kernel/random.ts";
 import { Guide } from "../kernel/search.ts";
+import type { PooledRequest } from "./pooled.ts";
 import { expectationAfter } from "./to-come.ts";
 
 /** How one sender's arrivals are spaced. */
@@ -32,6 +33,8 @@ export interface Trace {
   readonly identities: Int32Array;
   /** Each sender's last arrival before it was watched, where gaps are remembered. */
   readonly unwatched?: Float64Array;
+  /** Requests on kept-alive connections since the deletion, the same at each call. */
+  readonly pooled?: () => Iterator<PooledRequest, undefined>;
   /** Index of the first arrival after the deletion. */
   readonly first: number;
   /** New connections that the senders would still make after `at`, on average over all that may follow what came before it. */

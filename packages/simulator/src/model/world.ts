@@ -144,8 +144,8 @@ function playRollout(scenario: Scenario, random: Random, pods: number): PlayedRo
     case "deployment":
       playDeployment(simulation, random, rollout, scenario, pods, controller, remove);
       break;
-    case "stateful-set":
-      playStatefulSet(simulation, random, rollout.ready, scenario, pods, controller, remove);
+    case "in-place":
+      playInPlace(simulation, random, rollout, scenario, pods, controller, remove);
       break;
   }
   simulation.run();
@@ -201,11 +201,11 @@ function playDeployment(
   });
 }
 
-/** One pod after the other: each is gone before its successor starts, so the next deletion waits for hold and readiness. */
-function playStatefulSet(
+/** Each pod is gone before its successor starts, so the next deletion of its slot waits for hold and readiness. */
+function playInPlace(
   simulation: Simulation,
   random: Random,
-  ready: Distribution,
+  { slots, ready }: { slots: number; ready: Distribution },
   scenario: Scenario,
   pods: number,
   controller: EndpointSliceController,
@@ -213,10 +213,11 @@ function playStatefulSet(
 ): void {
   // Deletions are as far apart as the longest hold: policies then differ in time, told by arithmetic, and not in what they see.
   const apart = scenario.pod.grace;
-  let at = 0;
+  const freeAt = Array.from({ length: slots }, () => 0);
   for (let pod = 0; pod < pods; pod++) {
-    simulation.at(at, remove, pod);
-    at += apart + draw(ready, random);
-    simulation.at(at, () => controller.change(becameReady));
+    const slot = pod % slots;
+    simulation.at(freeAt[slot]!, remove, pod);
+    freeAt[slot]! += apart + draw(ready, random);
+    simulation.at(freeAt[slot]!, () => controller.change(becameReady));
   }
 }

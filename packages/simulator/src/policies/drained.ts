@@ -1,16 +1,54 @@
-import { Drain, parseConfig, type DrainOptions } from "@lameduck/drain";
+import {
+  defaultRamp,
+  Drain,
+  drainDefaults,
+  hintsFrom,
+  parseConfig,
+  parseDuration,
+  type DrainOptions,
+} from "@lameduck/drain";
 import type { Contender } from "./stopper.ts";
 
-/** A policy of Lameduck: the same class that runs in production. */
+/** A policy of Lameduck in @lameduck/node: the same class that runs in production, and the library's way of closing. */
 export function drained(name: string, options: DrainOptions, description = ""): Contender {
   const config = parseConfig(options);
-  const learns = config.policy.kind === "adaptive";
   return {
     name,
     description,
-    learns,
+    learns: config.policy.kind === "adaptive",
     recipe: { kind: "drained", name, options, description },
-    hintsAfter: learns || config.policy.kind === "quiet" ? config.floor : undefined,
+    ...asTheLibraryCloses(options),
     start: () => new Drain(config),
+  };
+}
+
+/** Hints as the library gives them; what is in flight has until half of the reserve is over, the rest is for hooks. */
+export function asTheLibraryCloses(options: DrainOptions): Pick<Contender, "hints" | "finishBy"> {
+  const config = parseConfig(options);
+  const killAt = parseDuration(options.grace ?? drainDefaults.grace, "grace") - config.prestop;
+  return {
+    hints: { from: hintsFrom(config, defaultRamp), ramp: defaultRamp },
+    finishBy: (config.cap + killAt) / 2,
+  };
+}
+
+/** A sleep before a server that closes at SIGTERM: nobody is asked to leave, and what is in flight has until SIGKILL. */
+export function slept(
+  name: string,
+  pod: Pick<DrainOptions, "grace" | "prestop" | "reserve">,
+  delay: number,
+  description = "",
+): Contender {
+  return bare(name, { ...pod, policy: "fixed", delay, floor: 0 }, description);
+}
+
+/** A policy by somebody else's hand, who neither asks clients to leave nor cuts anything before SIGKILL. */
+export function bare(name: string, options: DrainOptions, description = ""): Contender {
+  return {
+    name,
+    description,
+    learns: false,
+    recipe: { kind: "bare", name, options, description },
+    start: () => new Drain(parseConfig(options)),
   };
 }

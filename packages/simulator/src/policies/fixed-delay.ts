@@ -1,21 +1,18 @@
 import { firstAbove } from "../kernel/search.ts";
-import { senderRates, type Scenario } from "../model/scenario.ts";
+import type { Scenario } from "../model/scenario.ts";
+import { terminationUses, type TerminationUse } from "../run.ts";
 import type { World } from "../model/world.ts";
 
 /** What fixed delays lose in a termination, on average: for Poisson arrivals it is known exactly from the convergence times. */
 export class FixedDelays {
   readonly #terminations: number;
-  readonly #groups: readonly EqualSenders[];
+  readonly #groups: readonly Senders[];
 
-  constructor(scenario: Scenario, world: World) {
-    const rates = senderRates(scenario);
+  constructor(scenario: Scenario, world: World, seed: number) {
     this.#terminations = scenario.terminations;
-    this.#groups = [...new Set(rates)].map((rate) => {
-      const times: number[] = [];
-      for (const each of world.convergence)
-        for (const [sender, time] of each.entries()) if (rates[sender] === rate) times.push(time);
-      return new EqualSenders(rate, times);
-    });
+    const uses = terminationUses(scenario, world, seed);
+    // A known spread gives each sender of each termination a rate of its own.
+    this.#groups = scenario.traffic.spread === "known" ? [new UnequalSenders(uses)] : equalSenders(uses);
   }
 
   lostAfter(delay: number): number {
@@ -23,8 +20,51 @@ export class FixedDelays {
   }
 }
 
+interface Senders {
+  lostAfter(delay: number): number;
+}
+
+function equalSenders(uses: Iterable<TerminationUse>): EqualSenders[] {
+  const timesByRate = new Map<number, number[]>();
+  for (const { convergence, rates } of uses)
+    for (let sender = 0; sender < rates.length; sender++) {
+      const times = timesByRate.get(rates[sender]!);
+      if (times) times.push(convergence[sender]!);
+      else timesByRate.set(rates[sender]!, [convergence[sender]!]);
+    }
+  return Array.from(timesByRate, ([rate, times]) => new EqualSenders(rate, times));
+}
+
+/** Senders in the order in which they let go. */
+class UnequalSenders implements Senders {
+  readonly #times: Float64Array;
+  /** By index: sums over it and all later senders. */
+  readonly #rates: Float64Array;
+  readonly #weightedTimes: Float64Array;
+
+  constructor(uses: Iterable<TerminationUse>) {
+    const senders: { time: number; rate: number }[] = [];
+    for (const { convergence, rates } of uses)
+      for (let sender = 0; sender < rates.length; sender++)
+        senders.push({ time: convergence[sender]!, rate: rates[sender]! });
+    senders.sort((a, b) => a.time - b.time);
+    this.#times = Float64Array.from(senders, ({ time }) => time);
+    this.#rates = new Float64Array(senders.length + 1);
+    this.#weightedTimes = new Float64Array(senders.length + 1);
+    for (const [index, { time, rate }] of [...senders.entries()].reverse()) {
+      this.#rates[index] = this.#rates[index + 1]! + rate;
+      this.#weightedTimes[index] = this.#weightedTimes[index + 1]! + rate * time;
+    }
+  }
+
+  lostAfter(delay: number): number {
+    const later = firstAbove(this.#times, delay);
+    return this.#weightedTimes[later]! - this.#rates[later]! * delay;
+  }
+}
+
 /** Their convergence times in order, so that none is looked at for a delay but those at its place. */
-class EqualSenders {
+class EqualSenders implements Senders {
   readonly #rate: number;
   readonly #times: Float64Array;
   /** By index: the sum of the times from there on. */

@@ -7,6 +7,7 @@ import {
   type Learnt,
   type Observation,
 } from "@lameduck/drain";
+import { asTheLibraryCloses } from "./drained.ts";
 import type { Contender, Stopper } from "./stopper.ts";
 
 /** An adaptive policy whose terminations teach the next ones, as an operator would carry the lesson from pod to pod. */
@@ -23,7 +24,7 @@ export function learning(name: string, options: DrainOptions, description = ""):
     learns: true,
     inOrder: true,
     recipe: { kind: "learning", name, options, description },
-    hintsAfter: parseConfig(options).floor,
+    ...asTheLibraryCloses(options),
     learnt: () => learnt,
     start: () =>
       new Pupil(new Drain(parseConfig({ ...options, ...(learnt ? { learnt } : {}) })), (lesson) => {

@@ -8,7 +8,6 @@ export function oracle(): Contender {
     description: "stops when the last sender has converged",
     recipe: { kind: "oracle" },
     learns: false,
-    hintsAfter: undefined,
     start: ({ oracle: at }) => stopAt(at),
   };
 }
@@ -23,7 +22,7 @@ export function istio(minimum = 5_000, period = 1_000): Contender {
     description: "after 5 s, looks each second and stops when no connection is open",
     recipe: { kind: "istio", minimum, period },
     learns: false,
-    hintsAfter: 0,
+    hints: { from: 0, ramp: 0 },
     start: () => new ExitOnZero(minimum, period),
   };
 }
@@ -40,7 +39,6 @@ export function wStar(tau: number, budget: number, cap: number): Contender {
       "a quiet window computed from the number of senders, the rate and the mean convergence, all known",
     recipe: { kind: "w*", tau, budget, cap },
     learns: false,
-    hintsAfter: undefined,
     start: ({ senders, rate }) => {
       const each = (rate * tau) / senders;
       if (each < 3) return stopAt(Math.min(cap, Math.max(0, tau * Math.log((rate * tau) / budget))));

@@ -1,5 +1,5 @@
 import type { DrainOptions } from "@lameduck/drain";
-import { drained } from "./drained.ts";
+import { bare, drained } from "./drained.ts";
 import { learning } from "./learning.ts";
 import { istio, oracle, wStar } from "./peers.ts";
 import type { Contender } from "./stopper.ts";
@@ -7,7 +7,7 @@ import type { Contender } from "./stopper.ts";
 /** What a contender is made from, as plain data: it can be sent to another thread, where functions cannot. */
 export type Recipe =
   | {
-      readonly kind: "drained" | "learning";
+      readonly kind: "drained" | "bare" | "learning";
       readonly name: string;
       readonly options: DrainOptions;
       readonly description: string;
@@ -20,6 +20,8 @@ export function contenderFrom(recipe: Recipe): Contender {
   switch (recipe.kind) {
     case "drained":
       return drained(recipe.name, recipe.options, recipe.description);
+    case "bare":
+      return bare(recipe.name, recipe.options, recipe.description);
     case "learning":
       return learning(recipe.name, recipe.options, recipe.description);
     case "istio":

@@ -14,8 +14,10 @@ export interface Contender {
   readonly description: string;
   /** Whether it learns from traffic before the termination; if not, it is spared the telling. */
   readonly learns: boolean;
-  /** Whether it asks clients to leave (Connection: close) once the floor is over; if so, when. */
-  readonly hintsAfter: number | undefined;
+  /** Asks clients to leave (`Connection: close`) from then on, each at its turn within the ramp. Milliseconds after SIGTERM. */
+  readonly hints?: { readonly from: number; readonly ramp: number };
+  /** What is in flight then is cut. Milliseconds after SIGTERM; without it, it has until SIGKILL. */
+  readonly finishBy?: number;
   /** How to make the same one elsewhere. */
   readonly recipe: Recipe;
   /** Each termination teaches the next: they can only be played one after the other. */

@@ -2,6 +2,7 @@ import { DrainError, parseConfig, type DrainOptions } from "@lameduck/drain";
 import { isMap, isScalar, LineCounter, parseDocument, type Document } from "yaml";
 import type { z } from "zod";
 import { SimulatorError } from "../errors.ts";
+import type { Distribution } from "../model/distribution.ts";
 import type { Forwarder } from "../model/forwarder.ts";
 import { presets, type PresetName } from "../model/presets.ts";
 import { defaultEndpoints, type Scenario, type SenderGroup, type RolloutModel } from "../model/scenario.ts";
@@ -118,24 +119,41 @@ function endpointsOf({ endpoints }: CheckedScenario): Scenario["endpoints"] {
 }
 
 function rolloutOf({ rollout, replicas }: CheckedScenario, place: Locate): RolloutModel {
-  if (rollout.kind === "isolated") return { kind: "isolated" };
-  if (rollout.kind === "stateful-set") return { kind: "stateful-set", ready: rollout.ready };
-  // Kubernetes rounds surge up and unavailability down, and refuses both being zero.
-  const maxSurge = podsOf(rollout.maxSurge, replicas, Math.ceil);
-  const maxUnavailable = podsOf(rollout.maxUnavailable, replicas, Math.floor);
+  const { kind, ready } = rollout;
+  if (kind === "isolated") return { kind };
+  const isDeployment = kind === "deployment";
+  // Kubernetes rounds surge up and refuses both being zero; unavailability it rounds down in a Deployment, and up elsewhere.
+  const maxSurge = podsOf(rollout.maxSurge ?? (isDeployment ? "25%" : 0), replicas, Math.ceil);
+  const maxUnavailable = podsOf(
+    rollout.maxUnavailable ?? (isDeployment ? "25%" : maxSurge > 0 ? 0 : 1),
+    replicas,
+    isDeployment ? Math.floor : Math.ceil,
+  );
   if (maxSurge === 0 && maxUnavailable === 0)
     throw new SimulatorError(
       "LAMEDUCK_SCENARIO_IMPOSSIBLE",
       place(["rollout", "maxSurge"]),
       `maxSurge and maxUnavailable both come to 0 of ${replicas} pods: no rollout could begin`,
     );
+  if (kind === "stateful-set") return inPlace("StatefulSet", maxUnavailable, ready);
+  // With surge a DaemonSet starts the successor first, as a Deployment does.
+  if (kind === "daemon-set" && maxSurge === 0) return inPlace("DaemonSet", maxUnavailable, ready);
   return {
     kind: "deployment",
+    ...(isDeployment ? {} : { workload: "DaemonSet" as const }),
     maxSurge,
     maxUnavailable,
-    ready: rollout.ready,
+    ready,
     listedBefore: rollout.listedBefore,
   };
+}
+
+function inPlace(
+  workload: "StatefulSet" | "DaemonSet",
+  maxUnavailable: number,
+  ready: Distribution,
+): RolloutModel {
+  return { kind: "in-place", workload, slots: Math.max(1, maxUnavailable), ready };
 }
 
 function podsOf(share: number | string, replicas: number, round: (value: number) => number): number {

@@ -82,9 +82,10 @@ export const scenarioSchema = z.strictObject({
   terminations: count.default(200),
   rollout: z
     .strictObject({
-      kind: z.enum(["deployment", "stateful-set", "isolated"]).default("deployment"),
-      maxSurge: share.default("25%"),
-      maxUnavailable: share.default("25%"),
+      kind: z.enum(["deployment", "stateful-set", "daemon-set", "isolated"]).default("deployment"),
+      /** Defaults are Kubernetes' own: 25 % each for a Deployment, none and 1 for a DaemonSet, 1 unavailable for a StatefulSet. */
+      maxSurge: share.optional(),
+      maxUnavailable: share.optional(),
       ready: distribution.default({ uniform: [2_000, 5_000] }),
       // None by default: with it fewer withdrawals come late than were counted on a real cluster (docs/simulate.md).
       listedBefore: distribution.default(0),
@@ -96,6 +97,7 @@ export const scenarioSchema = z.strictObject({
       batch: duration.optional(),
       cacheLag: distribution.optional(),
       backOff: duration.optional(),
+      drawn: distribution.optional(),
     })
     .prefault({}),
   senders: z

@@ -1,6 +1,6 @@
 import { drainDefaults, parseConfig, type DrainOptions } from "@lameduck/drain";
 import type { Scenario } from "../model/scenario.ts";
-import { drained } from "../policies/drained.ts";
+import { bare, drained, slept } from "../policies/drained.ts";
 import { learning } from "../policies/learning.ts";
 import { istio, oracle, wStar } from "../policies/peers.ts";
 import type { Contender } from "../policies/stopper.ts";
@@ -16,13 +16,9 @@ export function usualContenders(
   const { cap } = parseConfig(pod);
   const sleeps = [2_000, 5_000, 15_000].filter((delay) => delay < cap);
   return [
-    drained("nothing", { ...pod, policy: "fixed", delay: 0, floor: 0 }, "closes at SIGTERM"),
+    slept("nothing", pod, 0, "closes at SIGTERM"),
     ...sleeps.map((delay) =>
-      drained(
-        `sleep ${delay / 1_000}`,
-        { ...pod, policy: "fixed", delay, floor: 0 },
-        `waits ${delay / 1_000} s, whatever happens`,
-      ),
+      slept(`sleep ${delay / 1_000}`, pod, delay, `waits ${delay / 1_000} s, whatever happens`),
     ),
     drained(
       "until-deadline",
@@ -30,7 +26,7 @@ export function usualContenders(
       "serves until the grace period is nearly over",
     ),
     drained("quiet 5", { ...pod, policy: "quiet", window: "5s" }, "stops after 5 s without an arrival"),
-    drained(
+    bare(
       "knative",
       { ...pod, policy: "quiet", window: "30s", floor: 0 },
       "Knative's queue-proxy: 30 s without a request",
@@ -58,9 +54,7 @@ export function sweeps(scenario: Scenario): {
     120_000,
   ].filter((length) => length < cap);
   return {
-    fixed: lengths.map((delay) =>
-      drained(`sleep ${delay / 1_000}`, { ...pod, policy: "fixed", delay, floor: 0 }),
-    ),
+    fixed: lengths.map((delay) => slept(`sleep ${delay / 1_000}`, pod, delay)),
     quiet: lengths.map((window) =>
       drained(`quiet ${window / 1_000}`, { ...pod, policy: "quiet", window, floor: 0 }),
     ),

@@ -6,6 +6,7 @@ import { simulateWorld } from "../model/world.ts";
 import { runInParallel } from "../parallel/run.ts";
 import { FixedDelays, shortestDelay } from "../policies/fixed-delay.ts";
 import type { Contender } from "../policies/stopper.ts";
+import { rolloutTime } from "../rollout-time.ts";
 import { meanConvergence, traceOf, type Run } from "../run.ts";
 import { sweeps, usualContenders } from "./contenders.ts";
 import { interval, mean, quantile, type Interval } from "./statistics.ts";
@@ -90,7 +91,7 @@ export async function simulate(options: SimulateOptions): Promise<Simulation> {
     ...(options.signal ? { signal: options.signal } : {}),
   });
   const points = pointsOf(contenders, played);
-  const delays = new FixedDelays(scenario, world);
+  const delays = new FixedDelays(scenario, world, seed);
   // One curve of the picture, and by far the dearest: fewer terminations draw it as well.
   const few = { ...scenario, terminations: Math.min(scenario.terminations, 40) };
   const budgets = options.signal?.aborted
@@ -173,25 +174,6 @@ function summary(values: readonly number[]): PolicyResult["hold"] {
     p90: quantile(sorted, 0.9),
     max: sorted.at(-1) ?? 0,
   };
-}
-
-/** A Deployment does not wait for terminating pods; a StatefulSet waits for each. */
-function rolloutTime(outcomes: readonly Outcome[], { world, scenario }: Run): number {
-  const times: number[] = [];
-  let first = 0;
-  for (const { pods } of world.rollouts) {
-    const totals = outcomes.slice(first, first + pods).map(({ total }) => total);
-    if (totals.length === pods)
-      times.push(
-        scenario.rollout.kind === "stateful-set"
-          ? totals.reduce((sum, total) => sum + total, 0) +
-              (world.deletedAt[first + pods - 1]! - world.deletedAt[first]! - (pods - 1) * scenario.pod.grace)
-          : Math.max(...totals.map((total, index) => world.deletedAt[first + index]! + total)) -
-              world.deletedAt[first]!,
-      );
-    first += pods;
-  }
-  return mean(times);
 }
 
 function fixedFor(lost: number, delays: FixedDelays, { terminations, pod }: Scenario): number | undefined {
