@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 
 import { runClock } from "../src/model/clock.ts";
-import { presets, startFleet, type SenderSpec } from "../src/senders/index.ts";
+import { propagationOf, startFleet, type SenderSpec } from "../src/senders/index.ts";
 import { summary } from "./summary.ts";
 import { commandLine } from "../../../scripts/command-line.ts";
 
@@ -40,7 +40,7 @@ async function measure(seed: number): Promise<Figures> {
   const fleet = await startFleet({
     clock,
     senders: [{ name: "bench", kind: values.kind as "l4" } satisfies SenderSpec],
-    propagation: presets.instant,
+    propagation: propagationOf("instant"),
     load: { rate: Number(values.rate), pooledShare: Number(values.pooled) },
     seed,
     onEvent: (event) => event.type === "filled" && filled.resolve(),

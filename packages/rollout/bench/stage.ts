@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 
 import { runClock } from "../src/model/clock.ts";
-import { presets, startFleet, type SenderSpec } from "../src/senders/index.ts";
+import { propagationOf, startFleet, type SenderSpec } from "../src/senders/index.ts";
 import { summary } from "./summary.ts";
 import { commandLine } from "../../../scripts/command-line.ts";
 
@@ -39,7 +39,7 @@ async function measure(seed: number): Promise<Readonly<Record<string, number>>> 
   const fleet = await startFleet({
     clock,
     senders,
-    propagation: presets.instant,
+    propagation: propagationOf("instant"),
     load: { rate: Number(values.rate), pooledShare: Number(values.pooled) },
     seed,
     onEvent: (event) => {

@@ -4,7 +4,7 @@ import type { TestContext } from "node:test";
 import { runClock, type RunClock } from "../src/model/clock.ts";
 import type { Outcome, RequestRecord } from "../src/model/request.ts";
 import type { SenderEvent } from "../src/model/timeline.ts";
-import { presets, startFleet, type FleetOptions, type SenderFleet } from "../src/senders/index.ts";
+import { propagationOf, startFleet, type FleetOptions, type SenderFleet } from "../src/senders/index.ts";
 
 /** A fleet under test, its events, and a way to wait for them. */
 export interface Rig {
@@ -21,7 +21,7 @@ export async function rig(t: TestContext, options: Partial<FleetOptions>): Promi
   const fleet = await startFleet({
     clock,
     senders: [{ name: "s", kind: "l4" }],
-    propagation: presets.instant,
+    propagation: propagationOf("instant"),
     load: { rate: 200 },
     seed: 1,
     onEvent: (event) => events.push(event),

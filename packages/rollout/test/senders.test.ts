@@ -5,7 +5,7 @@ import { test, type TestContext } from "node:test";
 
 import { LoadError, startFleet, type SenderSpec } from "../src/senders/index.ts";
 import { runClock } from "../src/model/clock.ts";
-import { presets } from "../src/senders/presets.ts";
+import { propagationOf } from "../src/senders/index.ts";
 import { answerOk, outcomes, rig, serve, until, type Rig } from "./load-helpers.ts";
 
 /** A sender with two pods that both answer, after a while if that is said. */
@@ -262,7 +262,7 @@ test("an aborted signal starts nothing", async () => {
     startFleet({
       clock: runClock(),
       senders: [{ name: "s", kind: "l4" }],
-      propagation: presets.instant,
+      propagation: propagationOf("instant"),
       load: { rate: 1 },
       seed: 1,
       onEvent: () => undefined,

@@ -1,12 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
-import {
-  loadProtocols,
-  presets,
-  remedies,
-  senderKinds,
-  usualRemedies,
-  type LoadProtocol,
-} from "@lameduck/rollout";
+import { loadProtocols, remedies, senderKinds, usualRemedies, type LoadProtocol } from "@lameduck/rollout";
+import { presets } from "@lameduck/rollout/propagation";
 import { exitCodesText } from "../exit-codes.ts";
 import { number, whole } from "../numbers.ts";
 

@@ -10,7 +10,7 @@ import type { SenderEvent } from "../model/timeline.ts";
 import type { EndpointState } from "./change.ts";
 import { checkSenders } from "./check.ts";
 import { Child } from "./child.ts";
-import type { Propagation } from "./presets.ts";
+import type { Propagation } from "./propagation.ts";
 import { Propagator } from "./propagate.ts";
 import { amend, type Fate } from "./proxy/fate.ts";
 import { ProxyHosts } from "./proxy/hosts.ts";

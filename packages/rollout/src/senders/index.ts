@@ -3,7 +3,6 @@ export { parseLoad, type Expectation, type LoadOptions, type LoadPlan } from "..
 export type { Progress } from "../load/protocol.ts";
 export { loadProtocols, parseProtocol, protocolTraits, type LoadProtocol } from "../load/protocols.ts";
 export { isOwnTarget } from "../load/targets.ts";
-export type { Delay } from "./delay.ts";
 export { startFleet, type FleetOptions, type LoadResult, type SenderFleet } from "./fleet.ts";
-export { parsePropagation, presets, type PresetName, type Propagation } from "./presets.ts";
+export { parsePropagation, propagationOf, type Propagation } from "./propagation.ts";
 export { senderKinds, type HealthCheck, type SenderKind, type SenderSpec } from "./spec.ts";

@@ -1,7 +1,15 @@
-import { random } from "../model/random.ts";
+import { random, type Random } from "../model/random.ts";
 import type { Change, EndpointState } from "./change.ts";
-import { draw, type Delay } from "./delay.ts";
-import type { Propagation } from "./presets.ts";
+import { draw, type Distribution, type Draws } from "../propagation/index.ts";
+import type { Propagation } from "./propagation.ts";
+
+export function drawsFrom(from: Random): Draws {
+  return {
+    uniform: () => from.next(),
+    exponential: (mean) => from.exponential(mean),
+    normal: () => from.normal(),
+  };
+}
 
 type Way = "arrival" | "withdrawal";
 
@@ -45,7 +53,7 @@ export class Propagator {
     });
   }
 
-  #draw(delay: Delay, way: Way, number: number, whom: string): number {
-    return draw(delay, random(this.#seed, "propagation", way, number, whom));
+  #draw(delay: Distribution, way: Way, number: number, whom: string): number {
+    return draw(delay, drawsFrom(random(this.#seed, "propagation", way, number, whom)));
   }
 }

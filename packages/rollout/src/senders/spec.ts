@@ -1,6 +1,6 @@
 import type { Duration } from "@lameduck/drain";
 
-import type { Propagation } from "./presets.ts";
+import type { Propagation } from "./propagation.ts";
 
 /** What all senders have. */
 interface Common {

@@ -2,10 +2,9 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { presets, type Delay, type RemedyResult, type Results } from "@lameduck/rollout";
-import type { Distribution } from "../../src/model/distribution.ts";
+import { propagationOf, type RemedyResult, type Results } from "@lameduck/rollout";
 import type { Scenario } from "../../src/model/scenario.ts";
-import { drained } from "../../src/policies/drained.ts";
+import { bare, drained } from "../../src/policies/drained.ts";
 import { scenarioFrom } from "../../src/scenario/parse.ts";
 import { mean } from "../../src/simulate/statistics.ts";
 import { lostToTerminations } from "./digest.ts";
@@ -17,8 +16,8 @@ import { compared, type Compared } from "./table.ts";
 const shape = { replicas: 6, senders: 4, rps: 150, rollouts: 3 } as const;
 const propagations = ["ebpf", "idle-kube-proxy", "traefik", "mesh"] as const;
 const remedies = {
-  nothing: () => drained("nothing", { policy: "fixed", delay: 0, floor: 0 }),
-  "sleep-2": () => drained("sleep-2", { policy: "fixed", delay: 0, floor: 0, prestop: "2s" }),
+  nothing: () => bare("nothing", { policy: "fixed", delay: 0, floor: 0 }),
+  "sleep-2": () => bare("sleep-2", { policy: "fixed", delay: 0, floor: 0, prestop: "2s" }),
   adaptive: () => drained("adaptive", {}),
 } as const;
 const program = new URL("../../../cli/bin/lameduck.js", import.meta.url).pathname;
@@ -95,56 +94,14 @@ function compareRemedy(propagation: (typeof propagations)[number], result: Remed
 
 /** The lab draws what the model plays: senders that learn by the lab's own numbers, and in the order of the facts. */
 function propagatedAsInLab(scenario: Scenario, propagation: (typeof propagations)[number]): Scenario {
-  const { shared, own, spacing } = presets[propagation];
+  const { shared, own, spacing } = propagationOf(propagation);
   return {
     ...scenario,
-    endpoints: { ...scenario.endpoints, drawn: distributionOf(shared) },
+    endpoints: { ...scenario.endpoints, drawn: shared },
     senders: scenario.senders.map((group) => ({
       ...group,
-      forwarder: { kind: "ordered", delay: distributionOf(own), spacing },
+      forwarder: { kind: "ordered", delay: own, spacing },
     })),
-  };
-}
-
-function distributionOf(delay: Delay): Distribution {
-  switch (delay.kind) {
-    case "fixed":
-      return delay.after;
-    case "uniform":
-      return { uniform: [delay.from, delay.to] };
-    case "lognormal":
-      return {
-        lognormal: [
-          delay.median,
-          delay.median * (delay.at / delay.median) ** (1.281552 / normal(delay.share)),
-        ],
-      };
-    case "measured":
-      return { quantiles: delay.points };
-    case "back-off":
-      return backOff(delay);
-    case "sum":
-      return { sum: delay.parts.map(distributionOf) };
-  }
-}
-
-/** Upper quantiles of the standard normal distribution. */
-function normal(share: number): number {
-  return share === 0.99 ? 2.326348 : 1.281552;
-}
-
-function backOff({ likelihood, first, again, most }: Delay & { kind: "back-off" }): Distribution {
-  // After so many retries in a row: first, 3 x first, 7 x first ...
-  const times = Array.from({ length: most }, (_, retry) => first * (2 ** (retry + 1) - 1));
-  const reached = times.map((_, retry) => likelihood * again ** retry);
-  return {
-    mixture: [
-      [1 - likelihood, 0],
-      ...times.map((time, retry): [number, number] => [
-        (reached[retry] ?? 0) - (reached[retry + 1] ?? 0),
-        time,
-      ]),
-    ],
   };
 }
 

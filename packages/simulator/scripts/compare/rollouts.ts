@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import type { Scenario } from "../../src/model/scenario.ts";
-import { drained } from "../../src/policies/drained.ts";
+import { bare, drained } from "../../src/policies/drained.ts";
 import type { Contender } from "../../src/policies/stopper.ts";
 import { scenarioFrom } from "../../src/scenario/parse.ts";
 import { mean } from "../../src/simulate/statistics.ts";
@@ -25,7 +25,7 @@ function contenderOf(remedy: string): { readonly contender: Contender; readonly 
     case "until-deadline":
       return { contender: drained(remedy, { policy: "until-deadline" }), prestop };
     default:
-      return { contender: drained(remedy, closesAtOnce), prestop };
+      return { contender: bare(remedy, closesAtOnce), prestop };
   }
 }
 

@@ -1,39 +1,8 @@
 import type { Random } from "../kernel/random.ts";
-import { draw, type Distribution } from "./distribution.ts";
+import { draw, type Distribution, type Mechanism, type Periodic } from "@lameduck/rollout/propagation";
 
 /** What stands between an endpoint's withdrawal and the moment a sender stops using it. */
-export type Forwarder = Delay | Periodic | Poll | Ordered;
-
-/** A time drawn anew for each change. */
-export interface Delay {
-  readonly kind: "delay";
-  readonly delay: Distribution;
-}
-
-/**
- * Works off all changes that have come, but not more often than `every`: at once when it has been idle that long, else as soon as it has.
- * kube-proxy counts from the end of its last sync, throttles of ingress controllers from the start.
- */
-export interface Periodic {
-  readonly kind: "periodic";
-  /** Until the change is seen. */
-  readonly watch: Distribution;
-  readonly every: number;
-  readonly counted: "from-end" | "from-start";
-  /** How long a sync takes; its changes count from its end. */
-  readonly work: Distribution;
-  /** Other services' changes keep it busy: it never is idle, so that a change meets it at any time of its period. */
-  readonly busy?: boolean;
-  /** What the data plane behind it adds. */
-  readonly dataPlane?: Distribution;
-}
-
-/** Asks every so often, at times that have nothing to do with the change. */
-export interface Poll {
-  readonly kind: "poll";
-  readonly every: number;
-  readonly work: Distribution;
-}
+export type Forwarder = Mechanism | Ordered;
 
 /**
  * A time of its own for each change, but news in the order of the facts: who applies a change knows all that went before it, so that a

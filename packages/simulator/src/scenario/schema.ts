@@ -1,7 +1,7 @@
 import { parseDuration } from "@lameduck/drain";
 import { z } from "zod";
-import type { Distribution } from "../model/distribution.ts";
-import { presets } from "../model/presets.ts";
+import type { Distribution } from "@lameduck/rollout/propagation";
+import { presets } from "@lameduck/rollout/propagation";
 import { usualReaction } from "../model/scenario.ts";
 
 /** What a scenario file may say. Durations are "5s", "300ms" or milliseconds; every object refuses unknown keys. */

@@ -1,10 +1,10 @@
-import type { Forwarder } from "./forwarder.ts";
+import type { Mechanism } from "./mechanism.ts";
 
 /** How one kind of sender learns that a pod is gone, with the evidence for its numbers. */
 export interface Preset {
   readonly summary: string;
   readonly source: string;
-  readonly forwarder: Forwarder;
+  readonly forwarder: Mechanism;
 }
 
 /** Drawn through the medians and maxima of the recorded runs, of which the single lags were not kept: good to some 20 %. */
@@ -18,8 +18,8 @@ function recorded(period: string, quantiles: readonly (readonly [number, number]
 }
 
 /**
- * Ways in which senders converge, from deletion to last use, each per sender. Data, so that the lab and the simulator can speak of the
- * same thing. Published figures are of uneven quality: the sources say what they measured.
+ * Ways in which senders converge, from deletion to last use, each per sender. The lab draws delays from them, the simulator plays
+ * their mechanisms. Published figures are of uneven quality: the sources say what they measured.
  */
 export const presets = {
   instant: {

@@ -1,4 +1,11 @@
-import type { Random } from "../kernel/random.ts";
+/** What draws are made from: seeded, so that the same seed gives the same ones. */
+export interface Draws {
+  /** In (0, 1). */
+  uniform(): number;
+  exponential(mean: number): number;
+  /** Standard normal. */
+  normal(): number;
+}
 
 /** A distribution of durations, as data: it can stand in a scenario file. Milliseconds. */
 export type Distribution =
@@ -16,7 +23,7 @@ export type Distribution =
 const normal90 = 1.2815515655446004;
 
 /** Draws from a distribution. */
-export function draw(distribution: Distribution, random: Random): number {
+export function draw(distribution: Distribution, random: Draws): number {
   if (typeof distribution === "number") return distribution;
   if ("uniform" in distribution) {
     const [from, to] = distribution.uniform;
