@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
-import { run } from "./running.ts";
+import { program, run, start } from "./running.ts";
 import { testThatEachIsTold, type Mistake } from "./told.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-cli-rollout-"));
@@ -205,4 +207,73 @@ test("a load in the cluster that carries headers is a Secret, and needs the righ
 
 test("--help exits with 0", async () => {
   assert.equal((await run(["rollout", "--help"])).code, 0);
+});
+
+/** Answers the preflight, except for what its path matches: that is begun, and nothing more. */
+async function stalling(t: TestContext, what: RegExp): Promise<{ config: string; stalled: Promise<void> }> {
+  const { promise: stalled, resolve } = Promise.withResolvers<void>();
+  const server = await serve(t, (request, response) => {
+    request.resume();
+    response.writeHead(200, { "content-type": "application/json" });
+    if (what.test(request.url ?? "")) {
+      response.write('{"metadata":{');
+      resolve();
+    } else response.end(answerTo(request.url ?? ""));
+  });
+  return { config: kubeconfig(server), stalled };
+}
+
+function answerTo(path: string): string {
+  const metadata = { name: "web", uid: "u", resourceVersion: "1", generation: 1 };
+  const template = { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "app" }] } };
+  const spec = { replicas: 1, selector: { matchLabels: { app: "web" } }, template };
+  if (path.includes("selfsubjectaccessreviews")) return JSON.stringify({ status: { allowed: true } });
+  return JSON.stringify(path.endsWith("/deployments/web") ? { metadata, spec } : { metadata, items: [] });
+}
+
+for (const [what, path] of [
+  ["about rights", /selfsubjectaccessreviews/],
+  ["about the target", /deployments\/web$/],
+  ["about Services", /services$/],
+  ["about pods", /pods/],
+] as const)
+  test(`SIGTERM ends a preflight whose answer ${what} stalls`, async (t) => {
+    const { config, stalled } = await stalling(t, path);
+    const { child, ended } = start([...restart, "--kubeconfig", config]);
+    await stalled;
+    child.kill("SIGTERM");
+    const { code, err } = await ended;
+    assert.match(err, /interrupted; nothing was changed/);
+    assert.equal(code, 143, err);
+  });
+
+/** The command at a terminal of its own, and what is typed there when it asks. */
+async function typed(config: string, text: string): Promise<{ code: number | null; out: string }> {
+  const line = [process.execPath, program, ...restart, "--kubeconfig", config]
+    .map((word) => `'${word}'`)
+    .join(" ");
+  const child = spawn("script", ["-qefc", line, "/dev/null"], { stdio: ["pipe", "pipe", "inherit"] });
+  let out = "";
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    const asked = out.includes("to go on:");
+    out += chunk;
+    if (!asked && out.includes("to go on:")) child.stdin.write(text);
+  });
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, out };
+}
+
+const noTerminal =
+  spawnSync("script", ["-qefc", "true", "/dev/null"]).status === 0 ? false : "needs script(1) of util-linux";
+
+test("Ctrl-C, Ctrl-D and another word at the question change nothing", { skip: noTerminal }, async (t) => {
+  const { config } = await stalling(t, /nothing/);
+  const interrupted = await typed(config, "\u0003");
+  assert.match(interrupted.out, /interrupted; nothing was changed/);
+  assert.equal(interrupted.code, 130, interrupted.out);
+  for (const text of ["\u0004", "no\r"]) {
+    const { code, out } = await typed(config, text);
+    assert.match(out, /nothing was done: not "yes" \[LAMEDUCK_NOT_CONFIRMED\]/);
+    assert.equal(code, 2, out);
+  }
 });

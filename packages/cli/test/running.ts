@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-const program = fileURLToPath(new URL("../bin/lameduck.js", import.meta.url));
+export const program = fileURLToPath(new URL("../bin/lameduck.js", import.meta.url));
 
 export interface Ended {
   readonly code: number | null;

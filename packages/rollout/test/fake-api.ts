@@ -1,4 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { KubernetesClient } from "../src/kubernetes/index.ts";
 import { connectionTo } from "./kubernetes-api-server.ts";
@@ -41,6 +47,7 @@ export interface Asked {
   readonly name: string;
   readonly sub: string;
   readonly watch: boolean;
+  readonly headers: IncomingHttpHeaders;
 }
 
 /** Several collections of one namespace as an API server serves them, and that can misbehave in every way that one can. */
@@ -173,7 +180,7 @@ export class FakeApi implements AsyncDisposable {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", this.url);
-    const asked = { ...partsOf(url), method: request.method ?? "GET", url };
+    const asked = { ...partsOf(url), method: request.method ?? "GET", url, headers: request.headers };
     this.asked.push(asked);
     let text = "";
     for await (const chunk of request as AsyncIterable<Buffer>) text += chunk;
@@ -266,7 +273,7 @@ const expired = {
   message: "too old resource version",
 };
 
-function partsOf(url: URL): Omit<Asked, "method" | "url"> {
+function partsOf(url: URL): Omit<Asked, "method" | "url" | "headers"> {
   const [, group = "", resource = "", name = "", sub = ""] =
     /^\/(?:api\/v1|apis\/([^/]+)\/[^/]+)(?:\/namespaces\/[^/]+)?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/.exec(
       url.pathname,

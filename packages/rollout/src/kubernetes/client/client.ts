@@ -144,6 +144,7 @@ export class KubernetesClient {
     const once = async (): Promise<T> => {
       const response = await this.#open(sending, session, signal);
       const status = response.statusCode ?? 500;
+      if (status !== 401) this.#sessions.accepted(session);
       if (status < 300) return read(response);
       throw failureOf(placeOf(sending), status, await textOf(response, placeOf(sending)));
     };

@@ -10,7 +10,7 @@ export interface Session {
 
 /** Credentials are used for this long at least, milliseconds: by a clock that is wrong they may seem to have expired when they are issued. */
 const shortest = 60_000;
-/** Refused again within this time, new credentials would be refused, too. A plugin may ask a person each time. */
+/** Credentials that were refused as soon as they were issued would be so again: a plugin may ask a person each time. Milliseconds. */
 const betweenRenewals = 5_000;
 
 /** The credentials in use, asked for once for all requests that wait for them, and the connections made with them. */
@@ -22,6 +22,8 @@ export class Sessions {
   #freshUntil = 0;
   #asked = -Infinity;
   #asking: Promise<Session> | undefined;
+  /** The last that was seen to be accepted. */
+  #accepted: Session | undefined;
 
   /** @param signal ends what is being asked. */
   constructor(connection: ClusterConnection, signal: AbortSignal) {
@@ -34,12 +36,17 @@ export class Sessions {
     return this.#ask();
   }
 
+  accepted(session: Session): void {
+    this.#accepted = session;
+  }
+
   /** After a refusal. @returns the same where new credentials are not to be had, or would be no others. */
   async renewed(refused: Session): Promise<Session> {
     // Another request may have been refused before this one.
     if (this.#session !== refused && this.#session) return this.#session;
-    if (Date.now() - this.#asked < betweenRenewals && !this.#asking) return refused;
-    return this.#ask();
+    if (this.#asking) return this.#asking;
+    const justIssued = this.#accepted !== refused && Date.now() - this.#asked < betweenRenewals;
+    return justIssued ? refused : this.#ask();
   }
 
   close(): void {
