@@ -141,7 +141,8 @@ async function runRollout(network: Network, scenario: RolloutScenario): Promise<
 }
 
 if (!insideStage()) {
-  process.exitCode = await enterStage(import.meta.filename, process.argv.slice(2), { network: "namespaces" });
+  const options = { network: "namespaces", writable: [records] } as const;
+  process.exitCode = await enterStage(import.meta.filename, process.argv.slice(2), options);
 } else {
   const network = await openNetwork();
   try {

@@ -64,6 +64,33 @@ const mistakes: Mistake[] = [
     /slowShare: WebSocket.*\[LAMEDUCK_BAD_LOAD\]/,
   ],
   ["variable without a value", ["lab", "--env", "PORT"], /--env.*NAME=VALUE/],
+  ["something to allow that is no address", ["lab", "--allow", "5432"], /--allow.*HOST:PORT/],
+  [
+    "a name to allow that nobody knows",
+    ["lab", "--network", "namespaces", "--allow", "no-such-host.invalid:5432"],
+    /--allow no-such-host\.invalid: .*\[LAMEDUCK_(ALLOW_UNKNOWN_HOST|NO_NAMESPACES)\]/,
+    4,
+  ],
+  [
+    "the pod's own port allowed",
+    ["lab", "--port", "8080", "--allow", "localhost:8080", "--", "node", "server.js"],
+    /--allow: .*port 8080 .*\[LAMEDUCK_BAD_OPTION\]/,
+  ],
+  ["nothing there to write to", ["lab", "--writable", join(folder, "none")], /--writable.*no such file/],
+  [
+    "a probe that asks somebody else",
+    [
+      "lab",
+      "-f",
+      file(
+        "host.yaml",
+        pod(
+          "{ name: web, command: [node], ports: [{ containerPort: 80 }], readinessProbe: { httpGet: { host: example.com, port: 80 } } }",
+        ),
+      ),
+    ],
+    /container web: readiness would ask example\.com.*\[LAMEDUCK_HOST_OUTSIDE\]/,
+  ],
   ["unknown propagation", ["lab", "--propagation", "telepathy"], /\[LAMEDUCK_UNKNOWN_PROPAGATION\]/],
   [
     "half a second of grace",

@@ -1,3 +1,5 @@
+import { realpathSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { after, type TestContext } from "node:test";
 import {
   enterStage,
@@ -26,6 +28,8 @@ export async function stageNetwork(file: string): Promise<Network | undefined> {
   if (!insideStage()) {
     process.exitCode = await enterStage(file, [], {
       network: process.env["LAMEDUCK_TEST_NETWORK"] === "loopback" ? "loopback" : "auto",
+      // Pods of tests tell by files what became of them.
+      writable: [realpathSync(tmpdir())],
     });
     return undefined;
   }

@@ -21,7 +21,12 @@ export function labCommand(exit: (code: number) => void): Command {
     exit(
       insideStage()
         ? await conductWherePodsListen(argv, options)
-        : await enterStage(program, rest, { network: options.network }),
+        : await enterStage(program, rest, {
+            network: options.network,
+            allow: options.allow ?? [],
+            writable: options.writable ?? [],
+            say: (line) => void process.stderr.write(`${line}\n`),
+          }),
     );
   });
 }

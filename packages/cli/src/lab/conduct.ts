@@ -4,6 +4,7 @@ import {
   htmlReport,
   runLab,
   serialiseResults,
+  type LabHooks,
   type LabProgress,
   type LabSettings,
   type RemedyResult,
@@ -50,12 +51,12 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
 }
 
 function introduce({ workload, senders, load, propagation, remedies }: LabSettings, progress: Progress) {
-  return ({ kind, because, limits }: { kind: string; because?: string; limits: readonly string[] }): void => {
+  return ({ kind, because, files, limits }: Parameters<NonNullable<LabHooks["onNetwork"]>>[0]): void => {
     progress.say(
       `${workload.replicas} pods in ${kind}${because ? ` (${because})` : ""}, ${load.rate} requests/s through ` +
         `${senders.map(({ name }) => name).join(", ")}; delays: ${propagation.name}; ${remedies.length} remedies`,
     );
-    for (const line of [...limits, ...workload.warnings]) progress.say(`note: ${line}`);
+    for (const line of [files, ...limits, ...workload.warnings]) progress.say(`note: ${line}`);
   };
 }
 

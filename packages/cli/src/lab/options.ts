@@ -1,5 +1,13 @@
+import { realpathSync } from "node:fs";
 import { InvalidArgumentError, Option, type Command } from "commander";
-import { loadProtocols, remedies, senderKinds, usualRemedies, type LoadProtocol } from "@lameduck/rollout";
+import {
+  loadProtocols,
+  remedies,
+  senderKinds,
+  usualRemedies,
+  type Allowed,
+  type LoadProtocol,
+} from "@lameduck/rollout";
 import { presets } from "@lameduck/rollout/propagation";
 import { exitCodesText } from "../exit-codes.ts";
 import { number, whole } from "../numbers.ts";
@@ -28,6 +36,8 @@ export interface LabOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly warmUp: string;
   readonly seed: number;
+  readonly allow?: readonly Allowed[];
+  readonly writable?: readonly string[];
   readonly network: "auto" | "namespaces" | "loopback";
   readonly json?: string;
   readonly html?: string;
@@ -77,6 +87,16 @@ export function addLabOptions(command: Command): Command {
         .choices(["auto", "namespaces", "loopback"])
         .default("auto"),
     )
+    .option(
+      "--allow <HOST:PORT>",
+      "what pods may reach outside of their namespaces, such as localhost:5432; several times",
+      endpoints,
+    )
+    .option(
+      "--writable <path>",
+      "keep what pods write there, instead of throwing it away; several times",
+      paths,
+    )
     .option("--json <file>", "the results document (docs/results.md); - is stdout")
     .option("--html <file>", "a report to look at: both chains of every termination, and where they raced")
     .option("--allow-loss", "exit with 0 although a remedy lost requests")
@@ -91,6 +111,23 @@ function variables(
   if (name === undefined || value === undefined)
     throw new InvalidArgumentError("It must be NAME=VALUE; NAME= sets it to nothing.");
   return { ...former, [name]: value };
+}
+
+function endpoints(text: string, former: readonly Allowed[] = []): readonly Allowed[] {
+  const [, six, name, digits] = /^(?:\[([\da-fA-F:.]+)\]|([^\s:/]+)):(\d+)$/.exec(text) ?? [];
+  const host = six ?? name;
+  const port = Number(digits);
+  if (host === undefined || port < 1 || port > 65_535)
+    throw new InvalidArgumentError("It must be HOST:PORT, such as localhost:5432 or [fd00::5]:6379.");
+  return [...former, { host, port }];
+}
+
+function paths(text: string, former: readonly string[] = []): readonly string[] {
+  try {
+    return [...former, realpathSync(text)];
+  } catch {
+    throw new InvalidArgumentError("There is no such file or folder.");
+  }
 }
 
 const examples = `

@@ -46,6 +46,7 @@ export function labSettings(options: LabOptions, command: readonly string[]): La
     options.file === undefined ? fromCommand(options, command) : readWorkload(options.file),
     options,
   );
+  mustLeavePorts(options, workload);
   const app = appOf(workload, sample);
   return {
     workload,
@@ -96,6 +97,18 @@ function wholeSeconds(text: string, option: string): number {
       `"${text}" is not a whole number of seconds from 1s to 3600s`,
     );
   return seconds;
+}
+
+/** Whoever listens for what is allowed would keep the program from listening itself. */
+function mustLeavePorts({ allow = [] }: LabOptions, { template }: Workload): void {
+  const own = [template.port, ...template.containers.flatMap(({ ports }) => ports.map(({ port }) => port))];
+  const taken = allow.find(({ port }) => own.includes(port));
+  if (taken)
+    throw new CliError(
+      "LAMEDUCK_BAD_OPTION",
+      "--allow",
+      `port ${taken.port} is one that the pod itself listens on`,
+    );
 }
 
 function appOf({ template }: Workload, sample: boolean): App {

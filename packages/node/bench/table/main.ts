@@ -8,14 +8,14 @@
  * 15 to 35 s each, 10 s more for the first. `--try` keeps nothing, for other numbers of `--replicas` and `--rps`. `--print` prints the table
  * of what is kept, `--write` puts it into docs/protocols.md.
  */
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { parseDuration } from "@lameduck/drain";
 import { enterStage, insideStage } from "@lameduck/rollout";
 import { format, resolveConfig } from "prettier";
 import { allCells, type Cell } from "./cells.ts";
 import { keep, readKept } from "./kept.ts";
 import { intoPage, tableOf } from "./print.ts";
-import { measureInTurn } from "./turns.ts";
+import { compiled, measureInTurn } from "./turns.ts";
 import { commandLine } from "../../../../scripts/command-line.ts";
 
 const { values } = commandLine(import.meta.url, {
@@ -106,7 +106,10 @@ try {
   } else if (insideStage()) await measureAll(left);
   else {
     const from = performance.now();
-    process.exitCode = await enterStage(import.meta.filename, process.argv.slice(2));
+    await mkdir(compiled, { recursive: true });
+    process.exitCode = await enterStage(import.meta.filename, process.argv.slice(2), {
+      writable: [compiled],
+    });
     say(`${left.length} cells asked for, ${((performance.now() - from) / 1_000).toFixed(0)} s`);
     if (!values.try) process.stdout.write(`${tableOf(await readKept())}\n`);
   }

@@ -7,7 +7,7 @@ import type { LabProgress, LabSettings } from "./settings.ts";
 
 export interface LabHooks {
   /** Once, before the first pod: what lies between senders and pods on this machine. */
-  readonly onNetwork?: (network: Pick<Network, "kind" | "because" | "limits">) => void;
+  readonly onNetwork?: (network: Pick<Network, "kind" | "because" | "files" | "limits">) => void;
   readonly onProgress?: (progress: LabProgress) => void;
   readonly signal: AbortSignal;
 }

@@ -3,12 +3,14 @@ export const stageErrors = {
   LAMEDUCK_NO_SUCH_COMMAND: "install the program, or correct its path",
   LAMEDUCK_NO_NAMESPACES:
     "run as root, allow unprivileged user namespaces, or use the shared loopback (network: loopback)",
+  LAMEDUCK_ALLOW_UNKNOWN_HOST: "give an address, or a name that this machine can look up",
   LAMEDUCK_NETWORK_FAILED: "run with the shared loopback (network: loopback), or as root",
   LAMEDUCK_POD_CRASHED: "run the command by itself and see why it ends",
   LAMEDUCK_POD_NEVER_READY: "check the port and the readiness probe, or give it more time",
   LAMEDUCK_OTHER_PORT: "say which port it is with --port, or in the manifest",
   LAMEDUCK_PORT_COLLISION:
     "make the program listen on the address and port in its environment (HOST, PORT), or run where network namespaces are allowed",
+  LAMEDUCK_HOST_OUTSIDE: "leave httpGet.host out, so that the pod itself is asked",
   LAMEDUCK_MOUNT_MISSING: "leave the volume out, or run where network and mount namespaces are allowed",
   LAMEDUCK_BAD_STRATEGY: "give whole numbers or shares such as 25%; they must not both be zero",
   LAMEDUCK_NO_SUCH_POD: "name a pod that runs",

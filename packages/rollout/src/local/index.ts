@@ -7,6 +7,7 @@ export {
   type EnterOptions,
   type NetworkChoice,
 } from "./network/enter.ts";
+export type { Allowed } from "./network/forward.ts";
 export type { Network, NetworkKind } from "./network/network.ts";
 export { findFabric, type Fabric } from "./network/privileges.ts";
 export { PodNames } from "./pod-names.ts";

@@ -1,4 +1,5 @@
 import type { PodTemplate } from "../manifest/template.ts";
+import { isOwnTarget } from "../load/targets.ts";
 import { StageError } from "./errors.ts";
 import type { Network } from "./network/network.ts";
 import { findCommand } from "./runtime/find-command.ts";
@@ -27,6 +28,24 @@ export function mustHaveCommands(
       `there is no program "${program}" on this machine`,
     );
   }
+}
+
+/** Probes and hooks go to the pod or to this machine: a manifest's own host would be somebody else's server. */
+export function mustStayHere(template: PodTemplate, { kind }: Pick<Network, "kind">): void {
+  // Without namespaces the stage's own addresses would be somebody else's, too.
+  const isHere = (host: string): boolean =>
+    host === "localhost" || (isOwnTarget(host) && (kind !== "shared loopback" || !host.startsWith("198.")));
+  for (const { name, ...container } of [...template.initContainers, ...template.containers])
+    for (const key of ["startup", "liveness", "readiness", "postStart", "preStop"] as const) {
+      const given = container[key];
+      const handler = given && "handler" in given ? given.handler : given;
+      if (handler?.kind !== "http" || handler.host === undefined || isHere(handler.host)) continue;
+      throw new StageError(
+        "LAMEDUCK_HOST_OUTSIDE",
+        `container ${name}`,
+        `${key} would ask ${handler.host}, which is outside of this machine`,
+      );
+    }
 }
 
 export function mustHaveMountPoints(template: PodTemplate, network: Network): void {

@@ -13,8 +13,9 @@ import { imageEnvironment } from "./kubelet/environment.ts";
 import { Pod } from "./kubelet/pod.ts";
 import type { Network } from "./network/network.ts";
 import { lastWords, saysAddressInUse } from "./runtime/last-words.ts";
+import { unreachable } from "./runtime/unreachable.ts";
 import { PodNames } from "./pod-names.ts";
-import { mustHaveCommands, mustHaveMountPoints } from "./preflight.ts";
+import { mustHaveCommands, mustHaveMountPoints, mustStayHere } from "./preflight.ts";
 
 export interface StageOptions {
   readonly clock: RunClock;
@@ -237,7 +238,21 @@ export class Stage {
     const said = `${words?.how ?? "?"}: ${lastWords(lines)}`;
     if (this.#options.network.kind === "shared loopback" && saysAddressInUse(lines))
       return new StageError("LAMEDUCK_PORT_COLLISION", place, `another pod has its port: ${said}`);
-    return new StageError("LAMEDUCK_POD_CRASHED", place, `it ends again and again, ${said}`);
+    return new StageError(
+      "LAMEDUCK_POD_CRASHED",
+      place,
+      `it ends again and again, ${said}`,
+      this.#ifUnreachable(lines),
+    );
+  }
+
+  /** What to do about a program that could not connect somewhere, if that is what it says. */
+  #ifUnreachable(lines: readonly string[]): string | undefined {
+    const { kind, apiServer } = this.#options.network;
+    const where = kind === "shared loopback" ? undefined : unreachable(lines);
+    if (where === `${apiServer.host}:${apiServer.port}`)
+      return "there is no API server here: --env KUBERNETES_SERVICE_HOST= makes the program believe that it is in no cluster";
+    return where && `pods reach nothing outside of their network namespaces: --allow ${where} forwards there`;
   }
 
   #neverReady(): StageError {
@@ -248,6 +263,7 @@ export class Stage {
       "LAMEDUCK_POD_NEVER_READY",
       names,
       `not ready after ${seconds} s${this.#whyNotReady(late)}`,
+      this.#ifUnreachable(late.flatMap((pod) => pod.output)),
     );
   }
 
@@ -262,12 +278,13 @@ export class Stage {
 
 /**
  * Starts the pods of a workload. Nothing is started when the template cannot be run here.
- * @throws StageError LAMEDUCK_NO_SUCH_COMMAND, LAMEDUCK_BAD_STRATEGY, LAMEDUCK_MOUNT_MISSING
+ * @throws StageError LAMEDUCK_NO_SUCH_COMMAND, LAMEDUCK_BAD_STRATEGY, LAMEDUCK_MOUNT_MISSING, LAMEDUCK_HOST_OUTSIDE
  */
 export function startStage(options: StageOptions): Stage {
   const { template, strategy, replicas, network } = options;
   if (strategy.kind === "rolling") resolveBounds(strategy.maxSurge, strategy.maxUnavailable, replicas);
   mustHaveCommands(adjustTemplate(template, options.adjustments ?? {}), options);
   mustHaveMountPoints(template, network);
+  mustStayHere(template, network);
   return new Stage(options);
 }

@@ -92,6 +92,11 @@ export class Container {
     return this.#lastOutput;
   }
 
+  /** Of its present run. */
+  get output(): readonly string[] {
+    return this.#run?.process.tail() ?? [];
+  }
+
   get lastExit(): Exit | undefined {
     return this.#lastExit;
   }

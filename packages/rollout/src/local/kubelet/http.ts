@@ -50,7 +50,7 @@ function getOnce(
       Connection: "close",
       ...Object.fromEntries(handler.headers),
     },
-    // An address given in the manifest may be anywhere; ours must not be forced on it.
+    // A host given in the manifest is on this machine, but not on the pod's network.
     ...(handler.host === undefined ? { localAddress: target.from } : {}),
     rejectUnauthorized: false,
     signal,

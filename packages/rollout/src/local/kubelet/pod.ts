@@ -128,6 +128,11 @@ export class Pod {
     };
   }
 
+  /** The last lines of its containers. */
+  get output(): readonly string[] {
+    return this.#containers.flatMap((container) => container.output);
+  }
+
   start(): void {
     this.#emit({ type: "created" });
     this.#attached = this.#attach().catch((error: unknown) => {
@@ -257,8 +262,11 @@ export class Pod {
           directory: container.workingDirectory ?? directory,
         };
       },
-      binds: ({ mounts }) =>
-        mounts.map(({ volume, path }) => ({ from: join(this.#volumes, volume), to: path })),
+      binds: ({ mounts }) => [
+        // Under its own name, too: where containers have a root of their own, that is the machine's no longer.
+        { from: this.#volumes, to: this.#volumes },
+        ...mounts.map(({ volume, path }) => ({ from: join(this.#volumes, volume), to: path })),
+      ],
       emit: (event, at) => this.#containerEvent(event, at),
       onLine: (line) => this.#line(line),
       changed: () => this.#changed(),

@@ -5,6 +5,7 @@
  */
 export const prefixLength = 16;
 export const nodeAddress = "198.18.0.1";
+export const apiServer = { host: nodeAddress, port: 443 };
 
 const perBlock = 250;
 

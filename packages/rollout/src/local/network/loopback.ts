@@ -7,6 +7,9 @@ import { SocketTable } from "./socket-table.ts";
 
 const perBlock = 250;
 
+/** Not 443: whoever listens there on every address of this machine would be found. */
+const apiServer = { host: "127.0.0.1", port: 1 };
+
 /** Pods as ordinary processes that share loopback: what works without any privilege, on any system. */
 export async function openLoopbackNetwork(because: string, scratch: string): Promise<Network> {
   return new LoopbackNetwork(because, scratch, await claimHosts());
@@ -41,7 +44,10 @@ class LoopbackNetwork implements Network {
   readonly because: string;
   readonly scratch: string;
   readonly nodeAddress = "127.0.0.1";
+  readonly apiServer = apiServer;
+  readonly files = "pods write to this machine's own files";
   readonly limits = [
+    "pods share this machine's network and reach whatever it reaches",
     "containers are not PID 1: a program without a handler dies at SIGTERM, where in a container it would ignore it",
     "a program that does not obey HOST and PORT, and is not Node, collides with its replicas",
   ];
@@ -98,8 +104,7 @@ interface Listeners {
 class LoopbackPod implements PodNetwork {
   readonly address: string;
   readonly ownProcesses = false;
-  // Not 443: whoever listens there on every address of this machine would be found.
-  readonly apiServer = { host: "127.0.0.1", port: 1 };
+  readonly apiServer = apiServer;
   readonly env: Readonly<Record<string, string>>;
   readonly #ports: ReadonlyMap<number, number>;
   readonly #reaper: Reaper;

@@ -1,10 +1,33 @@
 /**
- * Binds the pod's volumes, then becomes the container: the shell is replaced, so PID 1 is the command itself.
- * Arguments: pairs of volume and mount path, `--`, the command. A mount path that this machine has not got is made in a copy of its
- * parent that only this container sees; nothing is ever created outside of it.
+ * A function that makes the root planned in $LAMEDUCK_STAGE_ROOT (root-plan.ts) this process's own; $old is then where the machine's
+ * own is, until it is taken away.
+ */
+export const ownRootScript = `
+stage=$LAMEDUCK_STAGE_SHADOW
+own_root() {
+  mount -n -t tmpfs -o mode=755 tmpfs "$stage" &&
+  cd "$stage" &&
+  . "$LAMEDUCK_STAGE_ROOT/directories" &&
+  mount -n -a -T "$LAMEDUCK_STAGE_ROOT/mounts" &&
+  cd root &&
+  mkdir .lameduck &&
+  pivot_root . .lameduck &&
+  cd / &&
+  old=/.lameduck
+}`;
+
+/**
+ * Takes a root of its own where there is a plan for one, binds the pod's volumes, then becomes the container: the shell is replaced, so
+ * PID 1 is the command itself.
+ * Arguments: for each volume how a missing mount path is made (`mkdir -p` or `provide`), the volume and the mount path; `--`, the command.
+ * Where files are this machine's own the path is made in a copy of its parent that only this container sees (`provide`); nothing is
+ * ever created outside of it.
  */
 export const containerScript = `
 set -e
+${ownRootScript}
+old=
+[ -z "$LAMEDUCK_STAGE_ROOT" ] || own_root
 
 # The directory $1 again, on a file system of its own in which entries can be added: everything in it is the old one's.
 shadow() {
@@ -37,16 +60,16 @@ provide() {
   own="$own$1:"
 }
 
-stage=$LAMEDUCK_STAGE_SHADOW
 while [ "$1" != -- ]; do
-  [ -d "$2" ] || provide "$2"
-  mount -n --bind "$1" "$2"
-  own="$own$2:"
-  shift 2
+  [ -e "$3" ] || $1 "$3"
+  mount -n --rbind "$old$2" "$3"
+  own="$own$3:"
+  shift 3
 done
 shift
+if [ -n "$old" ]; then umount -n -l "$old"; rmdir "$old"; fi
 cd "$LAMEDUCK_STAGE_DIRECTORY"
-unset LAMEDUCK_STAGE_DIRECTORY LAMEDUCK_STAGE_SHADOW
+unset LAMEDUCK_STAGE_DIRECTORY LAMEDUCK_STAGE_SHADOW LAMEDUCK_STAGE_ROOT
 exec "$@"
 `;
 

@@ -12,6 +12,10 @@ export interface Network {
   readonly nodeAddress: string;
   /** What differs from a cluster on this kind of network, for the person who reads the results. */
   readonly limits: readonly string[];
+  /** Where what pods write to files goes, in a sentence. */
+  readonly files: string;
+  /** Where pods are told that the API server is. Nobody listens there. */
+  readonly apiServer: { readonly host: string; readonly port: number };
   /** A directory for the pods' volumes, removed with the network. */
   readonly scratch: string;
   /** An address from which one sender connects, so that pods can tell senders apart. */
@@ -32,8 +36,8 @@ export interface PodNetwork {
   readonly ownProcesses: boolean;
   /** The host on which a program of this pod should listen. */
   readonly listenHost: string;
-  /** Where pods are told that the API server is. Nobody listens there. */
-  readonly apiServer: { readonly host: string; readonly port: number };
+  /** That of the network. */
+  readonly apiServer: Network["apiServer"];
   /** Where a program that wants `port` is told to listen; another number only where pods share one address. */
   localPort(port: number): number;
   /** Set for every container, over the environment of the stage and under that of the manifest. */

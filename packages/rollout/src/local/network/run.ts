@@ -10,13 +10,13 @@ export interface Finished {
 export function run(
   file: string,
   args: readonly string[],
-  options: { readonly input?: string; readonly milliseconds?: number } = {},
+  options: { readonly input?: string; readonly milliseconds?: number; readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<Finished> {
-  const { milliseconds = 15_000 } = options;
+  const { milliseconds = 15_000, env = process.env } = options;
   // Not spawn's own timeout: where the tool is missing, that keeps the process for as long.
   const limit = AbortSignal.timeout(milliseconds);
   return new Promise((resolve) => {
-    const child = spawn(file, args, { stdio: "pipe", signal: limit, killSignal: "SIGKILL" });
+    const child = spawn(file, args, { stdio: "pipe", env, signal: limit, killSignal: "SIGKILL" });
     let stdout = "";
     let stderr = "";
     child.stdout.on("data", (data: Buffer) => (stdout += data.toString()));

@@ -1,0 +1,86 @@
+import { lookup } from "node:dns/promises";
+import { createServer, connect, isIP, type Server, type Socket } from "node:net";
+import { join } from "node:path";
+import { StageError } from "../errors.ts";
+
+/** What pods may reach although it is outside of their namespaces. */
+export interface Allowed {
+  /** An address, or a name as this machine knows it. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The way there: pods connect to one of the addresses, the stage passes it on by the socket, and who entered the stage dials. */
+export interface Forward extends Allowed {
+  readonly addresses: readonly string[];
+  /** Path of a Unix socket: unlike an address it is the same in every network namespace. */
+  readonly socket: string;
+}
+
+export interface OpenForwards {
+  readonly forwards: readonly Forward[];
+  close(): void;
+}
+
+/**
+ * Dials for pods, outside of their namespaces.
+ * @param say - told the first failure of each.
+ * @throws StageError LAMEDUCK_ALLOW_UNKNOWN_HOST
+ */
+export async function openForwards(
+  allowed: readonly Allowed[],
+  folder: string,
+  say: (line: string) => void,
+): Promise<OpenForwards> {
+  const servers: Server[] = [];
+  const forwards = await Promise.all(
+    allowed.map(async ({ host, port }, index): Promise<Forward> => {
+      const addresses = await addressesOf(host);
+      const socket = join(folder, `forward-${index}`);
+      let said = false;
+      const server = createServer({ allowHalfOpen: true }, (inner) => {
+        const outer = connect({ host, port, allowHalfOpen: true });
+        outer.once("error", ({ message }) => {
+          if (!said && outer.connecting) say(`note: --allow ${host}:${port}: ${message}`);
+          said = true;
+        });
+        passOn(inner, outer);
+      });
+      servers.push(server);
+      await new Promise<void>((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(socket, resolve);
+      });
+      return { host, port, addresses, socket };
+    }),
+  );
+  return {
+    forwards,
+    close: () => {
+      for (const server of servers) server.close();
+    },
+  };
+}
+
+async function addressesOf(host: string): Promise<string[]> {
+  if (isIP(host)) return [host];
+  // Whatever /etc/hosts says of it; programs try one after the other.
+  if (host === "localhost") return ["127.0.0.1", "::1"];
+  try {
+    return [...new Set((await lookup(host, { all: true })).map(({ address }) => address))];
+  } catch (error) {
+    throw new StageError("LAMEDUCK_ALLOW_UNKNOWN_HOST", `--allow ${host}`, (error as Error).message);
+  }
+}
+
+/** Joins two connections until both have ended; where one breaks so does the other. */
+export function passOn(one: Socket, other: Socket): void {
+  for (const [from, to] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    from.pipe(to);
+    from.on("error", () => to.destroy());
+    from.on("close", () => to.destroySoon());
+  }
+}
