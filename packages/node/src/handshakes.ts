@@ -1,4 +1,5 @@
 import type { Server as NetServer, Socket } from "node:net";
+import { socketUnder } from "./internals.ts";
 import type { ServerWatch, WatchContext } from "./traffic.ts";
 
 /** How long a handshake is waited for once the listener is closed: two round trips of a slow client. */
@@ -77,9 +78,8 @@ export class Handshakes implements ServerWatch {
     socket.once("close", closed);
   };
 
-  /** `_parent` is the TCP socket under a TLS socket: undocumented, there since Node 0.11. Without it patience ends the wait. */
   readonly #done = (socket: Socket): void => {
-    const { _parent: parent } = socket as { _parent?: Socket };
+    const parent = socketUnder(socket);
     const closed = parent && this.#pending.get(parent);
     if (!parent || !closed) return;
     parent.removeListener("close", closed);

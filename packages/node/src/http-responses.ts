@@ -1,15 +1,6 @@
 import type { ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 import type { AnswerKind } from "./answers.ts";
-
-/**
- * The response a connection is busy with. `_httpMessage` is not documented, but has been there since Node 0.x and is the only
- * way to find responses begun before the hold without having watched every request.
- */
-export function currentResponse(socket: Socket): ServerResponse | undefined {
-  const message = (socket as { _httpMessage?: ServerResponse | null })._httpMessage;
-  return message && !message.writableFinished ? message : undefined;
-}
+import { renderedHeaders } from "./internals.ts";
 
 const overruled = Symbol("overruled");
 
@@ -48,9 +39,7 @@ function keepsAlive(connection: unknown): boolean {
 function isEventStream(response: ServerResponse): boolean {
   const type = response.getHeader("content-type");
   if (typeof type === "string") return type.includes("text/event-stream");
-  // Headers given to writeHead() are found in the rendered text only.
-  const rendered = (response as { _header?: unknown })._header;
-  return typeof rendered === "string" && /^content-type: *text\/event-stream/im.test(rendered);
+  return /^content-type: *text\/event-stream/im.test(renderedHeaders(response) ?? "");
 }
 
 function endStream(response: ServerResponse): void {

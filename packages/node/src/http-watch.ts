@@ -3,7 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Answers } from "./answers.ts";
 import { FreshConnections } from "./fresh.ts";
-import { closeAfter, currentResponse, httpAnswers } from "./http-responses.ts";
+import { closeAfter, httpAnswers } from "./http-responses.ts";
+import { currentResponse, trackResponses } from "./internals.ts";
 import { OpenSockets } from "./open-sockets.ts";
 import { ProtocolWatch } from "./protocol-watch.ts";
 import { addressOf } from "./senders.ts";
@@ -41,6 +42,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   readonly #open: OpenSockets;
   readonly #activities = new Map<Socket, Activity>();
   readonly #answers: Answers<ServerResponse>;
+  readonly #untrack = trackResponses();
   #hinted = 0;
   /** Requests that came on a connection after we had ended it: lost. */
   #late = 0;
@@ -128,6 +130,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     this.#fresh.stop();
     this.#upgrades.stop();
     unsubscribe(requestStart, this.#onRequestStart);
+    this.#untrack();
     this.#open.stop();
     this.#activities.clear();
     this.#answers.stop();

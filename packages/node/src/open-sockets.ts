@@ -1,14 +1,11 @@
-import { Socket, type Server as NetServer } from "node:net";
-
-interface Handles {
-  _getActiveHandles?: () => readonly unknown[];
-}
+import type { Server as NetServer, Socket } from "node:net";
+import { activeSockets, connectionsOf, isFindable } from "./internals.ts";
 
 /**
  * The open connections of a server. Until the hold nothing is kept of a connection where the process can be asked for all of them in
- * one go, by `process._getActiveHandles()`: undocumented, but in every Node from 0.x to 26. What that does not list is kept from the
- * beginning: TLS sockets, for which it lists what is beneath, and sockets without a handle that are emitted into a server by hand.
- * Nor does it list sockets that the application has unref()'d: those are cut at the end like any stranger's.
+ * one go. What that does not list is kept from the beginning: TLS sockets, for which it lists what is beneath, and sockets without a
+ * handle that are emitted into a server by hand. Nor does it list sockets that the application has unref()'d: those are cut at the end
+ * like any stranger's.
  */
 export class OpenSockets {
   readonly #server: NetServer;
@@ -21,29 +18,26 @@ export class OpenSockets {
   constructor(server: NetServer, isSecure: boolean, onClosed: (socket: Socket) => void) {
     this.#server = server;
     this.#onClosed = onClosed;
-    this.#canAsk = !isSecure && typeof (process as Handles)._getActiveHandles === "function";
+    this.#canAsk = !isSecure && activeSockets() !== undefined && connectionsOf(server) !== undefined;
     this.#keepsAll = !this.#canAsk;
     this.#closed = this.#closeListener();
   }
 
   /** From the "connection" of each. */
   opened(socket: Socket): void {
-    if (this.#keepsAll || !hasHandle(socket)) this.#keep(socket);
+    if (this.#keepsAll || !isFindable(socket, this.#server)) this.#keep(socket);
   }
 
   /** From now on they are known one by one. */
   findAll(): void {
     this.#keepsAll = true;
     if (!this.#canAsk) return;
-    for (const handle of (process as Handles)._getActiveHandles?.() ?? [])
-      if (handle instanceof Socket && serverOf(handle) === this.#server && !handle.destroyed)
-        this.#keep(handle);
+    for (const socket of activeSockets() ?? [])
+      if (isFindable(socket, this.#server) && !socket.destroyed) this.#keep(socket);
   }
 
   get size(): number {
-    if (this.#keepsAll) return this.#sockets.size;
-    // What getConnections() answers from, which answers only later.
-    return (this.#server as { _connections?: number })._connections ?? this.#sockets.size;
+    return this.#keepsAll ? this.#sockets.size : (connectionsOf(this.#server) ?? this.#sockets.size);
   }
 
   has(socket: Socket): boolean {
@@ -74,13 +68,4 @@ export class OpenSockets {
       all.#onClosed(this);
     };
   }
-}
-
-function hasHandle(socket: Socket): boolean {
-  return (socket as { _handle?: unknown })._handle != null;
-}
-
-/** Set by net, and by http for sockets that came another way (node#13435). */
-function serverOf(socket: Socket): unknown {
-  return (socket as { server?: unknown }).server;
 }

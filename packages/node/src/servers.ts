@@ -8,6 +8,7 @@ import { failHealth } from "./health.ts";
 import { Handshakes } from "./handshakes.ts";
 import { Http2Watch } from "./http2-watch.ts";
 import { HttpWatch } from "./http-watch.ts";
+import { allowsHttp1 } from "./internals.ts";
 import type { ServerWatch, WatchContext } from "./traffic.ts";
 
 export type WatchedServer = HttpServer | HttpsServer | Http2Server | Http2SecureServer;
@@ -73,21 +74,13 @@ function watchFor(server: WatchedServer, context: WatchContext): ServerWatch {
   return new CombinedWatch([http2, new HttpWatch(server as never, context), handshakes]);
 }
 
-/**
- * Whether clients over TLS that do not choose HTTP/2 are served HTTP/1.1, and not refused. Only then has the server the time-outs
- * of HTTP/1.1. Where a later Node has them otherwise, such clients are served as ever and not asked to leave.
- */
-function allowsHttp1(server: WatchedServer): boolean {
-  return "headersTimeout" in server;
-}
-
 export function isWatchable(server: unknown): server is WatchedServer {
   return server instanceof HttpServer || server instanceof HttpsServer || isHttp2(server);
 }
 
-/** By name, because Node exports neither class, and loading node:http2 to compare would cost those who do not use it. */
+/** By its own method, because Node exports neither class, and loading node:http2 to compare would cost those who do not use it. */
 function isHttp2(server: unknown): server is Http2Server | Http2SecureServer {
-  return server instanceof NetServer && /^Http2(Secure)?Server$/.test(server.constructor.name);
+  return server instanceof NetServer && "updateSettings" in server;
 }
 
 export function isWatched(server: object): boolean {

@@ -1,0 +1,171 @@
+/**
+ * What we lean on of Node that its documentation does not promise: all of it is in this file, each part with what it is for and what happens in a
+ * Node that has it no more. None is needed to start or to stop in order. test/internals.test.ts takes each away in turn.
+ */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerHttp2Session } from "node:http2";
+import { Socket, type Server as NetServer } from "node:net";
+
+/**
+ * `process._getActiveHandles()` lists the sockets of the process, so that nothing has to be kept of a connection until the hold. In every
+ * Node from 0.x to 26. Without it: undefined, and connections are kept from the beginning.
+ */
+export function activeSockets(): readonly Socket[] | undefined {
+  const { _getActiveHandles: handles } = process as { _getActiveHandles?: () => readonly unknown[] };
+  return handles?.call(process).filter((handle) => handle instanceof Socket);
+}
+
+/**
+ * Whether `activeSockets()` will list the socket as one of the server: it has a `_handle`, and `server` says whose it is (set by net, and by http for
+ * sockets that came another way, node#13435). Without either: false, and the connection is kept from the beginning.
+ */
+export function isFindable(socket: Socket, server: NetServer): boolean {
+  const { _handle: handle, server: owner } = socket as { _handle?: unknown; server?: unknown };
+  return handle != null && owner === server;
+}
+
+/** `_connections` of a server: what getConnections() answers from, which answers only later. Without it: undefined, and those kept are counted. */
+export function connectionsOf(server: NetServer): number | undefined {
+  return (server as { _connections?: number })._connections;
+}
+
+/**
+ * A second listen() on the `_handle` of a listener shortens its accept queue; Node has no public name for it. Without it: the queue is
+ * emptied, but whoever comes between the last look and close() is reset.
+ */
+export function shortenQueue(server: NetServer): void {
+  const { _handle: handle } = server as { _handle?: { listen?: (backlog: number) => number } | null };
+  if (server.listening && typeof handle?.listen === "function") handle.listen(0);
+}
+
+/**
+ * `fd` of a listener's `_handle`: listeners that node:cluster's primary owns have none. Without it: false, and the accept queue is not filled
+ * before the listener closes.
+ */
+export function hasDescriptor(server: NetServer): boolean {
+  const { _handle: handle } = server as { _handle?: { fd?: unknown } | null };
+  return typeof handle?.fd === "number";
+}
+
+export interface EndOfConnection {
+  readonly address?: string;
+  readonly family?: string;
+  readonly port?: number;
+}
+
+/**
+ * What the kernel says of a socket's other end. Asked of the `_handle` (1.2 us): `remoteAddress` keeps its answer on the socket, so that sockets
+ * which were asked are of another shape than those which were not, and Node learns only in the loop's next turn that a connection is
+ * made. Without it: what Node says.
+ */
+export function remoteEnd(socket: Socket): EndOfConnection | undefined {
+  return (
+    endOf(socket, "getpeername") ?? publicEnd(socket.remoteAddress, socket.remoteFamily, socket.remotePort)
+  );
+}
+
+/** The same of its own end. */
+export function localEnd(socket: Socket): EndOfConnection | undefined {
+  return endOf(socket, "getsockname") ?? publicEnd(socket.localAddress, socket.localFamily, socket.localPort);
+}
+
+type Asked = "getpeername" | "getsockname";
+
+function endOf(socket: Socket, asked: Asked): EndOfConnection | undefined {
+  const { _handle: handle } = socket as { _handle?: Partial<Record<Asked, (end: object) => number>> | null };
+  const end: EndOfConnection = {};
+  return typeof handle?.[asked] === "function" && handle[asked](end) === 0 ? end : undefined;
+}
+
+function publicEnd(address?: string, family?: string, port?: number): EndOfConnection | undefined {
+  return address === undefined || family === undefined || port === undefined
+    ? undefined
+    : { address, family, port };
+}
+
+/** The TCP socket under a TLS socket, `_parent`: there since Node 0.11. Without it: undefined, and a time-out ends the wait for handshakes. */
+export function socketUnder(socket: Socket): Socket | undefined {
+  return (socket as { _parent?: Socket })._parent;
+}
+
+/**
+ * The response a connection is busy with, `_httpMessage`: there since Node 0.x, and the only way to find responses begun before the
+ * hold without having watched every request. Without it: see `trackResponses`.
+ */
+export function currentResponse(socket: Socket): ServerResponse | undefined {
+  const { _httpMessage: message, [tracked]: fallback } = socket as {
+    _httpMessage?: ServerResponse | null;
+    [tracked]?: ServerResponse;
+  };
+  const response = message ?? fallback;
+  return response && !response.writableFinished ? response : undefined;
+}
+
+const tracked = Symbol("@lameduck/node:response");
+
+/** Where a response does not tell its socket of itself, every request has to be looked at. @returns what stops it. */
+export function trackResponses(): () => void {
+  if (socketsKnowResponses()) return () => {};
+  const onStart = (message: unknown): void => {
+    const { socket, response } = message as {
+      socket: Socket & { [tracked]?: ServerResponse };
+      response: ServerResponse;
+    };
+    socket[tracked] = response;
+  };
+  subscribe("http.server.request.start", onStart);
+  return () => void unsubscribe("http.server.request.start", onStart);
+}
+
+function socketsKnowResponses(): boolean {
+  const socket = new Socket();
+  const response = new ServerResponse(new IncomingMessage(socket));
+  response.assignSocket(socket);
+  return currentResponse(socket) === response;
+}
+
+/**
+ * The headers of a response as they are sent, `_header`: those given to writeHead() are found nowhere else. Without it: undefined, and
+ * a stream of server-sent events whose type was given so is taken for a long answer.
+ */
+export function renderedHeaders(response: ServerResponse): string | undefined {
+  const { _header: text } = response as { _header?: unknown };
+  return typeof text === "string" ? text : undefined;
+}
+
+/**
+ * The socket under an HTTP/2 session, for a frame that Node cannot send (see goaway.ts). `session.socket` refuses to be written to; a method of it that
+ * returns the socket itself gives one that does not refuse. Without that: undefined, and the client gets no notice before the session closes.
+ */
+export function writableSocketOf(session: ServerHttp2Session): Socket | undefined {
+  const { socket: proxy } = session;
+  try {
+    const socket = proxy?.setMaxListeners(proxy.getMaxListeners());
+    return socket !== proxy && typeof socket?.write === "function" ? socket : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Whether an HTTP/2 server over TLS serves HTTP/1.1 to clients that do not choose HTTP/2, and does not refuse them: only then has it the
+ * time-outs of HTTP/1.1. Where a later Node has them otherwise, such clients are served as ever and not asked to leave.
+ */
+export function allowsHttp1(server: object): boolean {
+  return "headersTimeout" in server;
+}
+
+/**
+ * Node emits a signal by calling `process.emit`, which is replaced, so that a hold can keep it from the handlers of others. Where it cannot be
+ * replaced, or Node no longer calls it: they get their signal at once, as with `otherHandlers: "leave"`.
+ * @returns whether it is the one given now.
+ */
+export function replaceEmit(emit: typeof process.emit): boolean {
+  try {
+    process.emit = emit;
+  } catch {
+    // Read-only.
+  }
+  return process.emit === emit;
+}

@@ -1,0 +1,101 @@
+/** A termination in a Node that lacks one of the internals that we lean on, and one that lacks them all. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { request } from "node:https";
+import { Agent } from "node:http";
+import { connect } from "node:http2";
+import { test } from "node:test";
+import { ask } from "./ask.ts";
+import { fixture, inPod, startScript, type Child } from "./child.ts";
+
+type Protocol = "http" | "https" | "h2c" | "h2 with http1";
+
+/** As internals.ts writes them, and where they matter. */
+const internals: Record<string, readonly Protocol[]> = {
+  _getActiveHandles: ["http"],
+  "server: owner": ["http"],
+  _connections: ["http"],
+  "_handle:": ["http", "h2c"],
+  getpeername: ["http"],
+  _parent: ["https"],
+  _httpMessage: ["http", "https"],
+  _header: ["http"],
+  setMaxListeners: ["h2c"],
+  headersTimeout: ["h2 with http1"],
+};
+
+const without = new URL("fixtures/without.mjs", import.meta.url).href;
+const environment = {
+  ...inPod,
+  LAMEDUCK_POLICY: "fixed",
+  LAMEDUCK_DELAY: "700ms",
+  LAMEDUCK_FLOOR: "300ms",
+  LAMEDUCK_GRACE_PERIOD: "9s",
+};
+
+function start(protocol: Protocol, missing: string): Promise<Child> {
+  const isHttp1 = protocol === "http" || protocol === "https";
+  const wanted = isHttp1
+    ? { FIXTURE: JSON.stringify({ tls: protocol === "https" }) }
+    : { PROTOCOL: protocol, OPTIONS: "{}" };
+  const script = fixture(isHttp1 ? "server.ts" : "protocols.ts");
+  return startScript(["--import", without, script], { ...environment, ...wanted, WITHOUT: missing });
+}
+
+/** One request on a connection of its own or of the agent's. Resolves with the body, rejects when it is lost. */
+function get(protocol: Protocol, port: number, path: string, agent?: Agent): Promise<string> {
+  if (protocol === "http") return ask(port, path, agent).then(({ body }) => body);
+  return new Promise((resolve, reject) => {
+    let body = "";
+    if (protocol !== "h2c") {
+      const options = { port, path, rejectUnauthorized: false, ALPNProtocols: ["http/1.1"] };
+      const sent = request(options, (response) => {
+        response.setEncoding("utf8").on("data", (text: string) => (body += text));
+        response.on("end", () => resolve(body)).on("error", reject);
+      });
+      sent.on("error", reject).end();
+      return;
+    }
+    const session = connect(`http://127.0.0.1:${port}`).on("error", reject);
+    const stream = session.request({ ":path": path }).on("error", reject).setEncoding("utf8");
+    stream.on("data", (text: string) => (body += text));
+    stream.on("close", () => {
+      session.close();
+      if (stream.rstCode === 0) resolve(body);
+      else reject(new Error(`reset with ${stream.rstCode}`));
+    });
+  });
+}
+
+async function terminates(protocol: Protocol, missing: string): Promise<void> {
+  await using child = await start(protocol, missing);
+  const agent = new Agent({ keepAlive: true });
+  await get(protocol, child.port, "/", agent);
+  const before = get(protocol, child.port, "/?wait=1500");
+  // Is being served, as far as anybody can tell from outside, when a later one has been.
+  await get(protocol, child.port, "/");
+  child.kill();
+  await child.until("lame-duck");
+  const meanwhile = get(protocol, child.port, "/?wait=1000");
+  assert.ok(await get(protocol, child.port, "/", agent));
+  assert.ok(await before, "a request begun before SIGTERM is finished");
+  assert.ok(await meanwhile, "a request begun during the hold is finished");
+  const { code } = await child.exited;
+  agent.destroy();
+  assert.equal(code, 0, child.stderr);
+  assert.equal(child.event("closed")?.reason, "done", child.stderr);
+  assert.deepEqual(child.event("closed")?.cut, { requests: 0, connections: 0 });
+  assert.doesNotMatch(child.stderr, /Error|"notice"/);
+}
+
+const source = readFileSync(new URL("../src/internals.ts", import.meta.url), "utf8");
+for (const [missing, protocols] of Object.entries(internals))
+  for (const protocol of protocols)
+    test(`without ${missing} a server of ${protocol} stops in order`, async () => {
+      assert.ok(source.includes(missing));
+      await terminates(protocol, missing);
+    });
+
+for (const protocol of ["http", "https", "h2c", "h2 with http1"] as const)
+  test(`without all of them a server of ${protocol} stops in order`, () =>
+    terminates(protocol, Object.keys(internals).join(";")));
