@@ -26,7 +26,7 @@ export interface DrainOptions {
   /** `adaptive`: mean convergence time expected of a sender. Default 4 s. */
   convergence?: Duration;
   /** `adaptive`: what earlier terminations of the same workload have taught; see `learn`. Default: nothing. */
-  learnt?: Learnt;
+  learnt?: Learnt | null;
   /** `acknowledged`: who must confirm. Required there. */
   consumers?: readonly string[];
   /** `acknowledged`: how many of them. Default: all. */
@@ -148,7 +148,7 @@ function parsePolicy(options: DrainOptions, duration: (name: "window" | "converg
     case "quiet":
       return Object.freeze({ kind, window });
     case "adaptive": {
-      const learnt = options.learnt === undefined ? {} : { prior: Object.freeze(priorOf(options.learnt)) };
+      const learnt = options.learnt ? { prior: Object.freeze(priorOf(options.learnt)) } : {};
       return Object.freeze({ kind, lossBudget, convergence, ...learnt });
     }
     case "acknowledged":

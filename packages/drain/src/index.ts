@@ -1,7 +1,7 @@
 export { parseConfig, drainDefaults, type DrainConfig, type DrainOptions } from "./config.ts";
 export { Drain, type Decision, type Explanation, type StopReason, type Wait } from "./drain.ts";
 export { defaultRamp, hintsFrom } from "./hints.ts";
-export { learn, type Learnt } from "./learning.ts";
+export { learn, unusable, type Learnt } from "./learning.ts";
 export { parseDuration, formatDuration, type Duration } from "./duration.ts";
 export { DrainError, drainErrors, type DrainErrorCode } from "./errors.ts";
 export {

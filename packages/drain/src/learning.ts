@@ -1,8 +1,10 @@
-import { pictureCount, unlearntPrior } from "./pictures.ts";
+import { delays, laggards, means, pictureCount, step, unlearntPrior } from "./pictures.ts";
 import { DrainError } from "./errors.ts";
 
 /** What terminations of one workload have taught about its environment: small, and plain JSON, to be carried from pod to pod. */
 export interface Learnt {
+  /** Which pictures and which first belief the weights belong to. */
+  readonly version: number;
   /** How many terminations. */
   readonly terminations: number;
   /** How likely each picture of the environment has become; the order is that of pictures.ts. They add up to 1. */
@@ -15,31 +17,48 @@ const memory = 50;
 /** As many terminations as the belief before the first one is worth: nothing is ever ruled out, only made less likely. */
 const unlearntWorth = 3;
 
-/** Adds the lesson of one termination (see `Drain.lesson`). */
-export function learn(learnt: Learnt | undefined, lesson: readonly number[]): Learnt {
-  const before = priorOf(learnt);
-  const terminations = (learnt?.terminations ?? 0) + 1;
+/**
+ * Weights mean something only together with the pictures that they weigh and the belief that the first lesson was added to. So their version is
+ * a checksum of these (FNV-1a), which nobody can forget to change.
+ */
+export const learntVersion = checksum(JSON.stringify([delays, means, laggards, step, unlearntPrior()]));
+
+function checksum(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++)
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash >>> 0;
+}
+
+/** Adds the lesson of one termination (see `Drain.lesson`). What cannot be used counts as nothing learnt: the next pods begin anew. */
+export function learn(learnt: Learnt | null | undefined, lesson: readonly number[]): Learnt {
+  const known = unusable(learnt) === undefined ? learnt : undefined;
+  const terminations = (known?.terminations ?? 0) + 1;
   const share = 1 / (Math.min(terminations, memory) + unlearntWorth);
-  const weights = before.map((weight, index) => (1 - share) * weight + share * (lesson[index] ?? 0));
-  return { terminations, weights };
+  const weights = priorOf(known).map((weight, index) => (1 - share) * weight + share * (lesson[index] ?? 0));
+  return { version: learntVersion, terminations, weights };
+}
+
+/** Why a value cannot be used, as one of another version cannot; undefined where it can, or where it is nothing at all. */
+export function unusable(learnt: unknown): string | undefined {
+  if (learnt === undefined || learnt === null) return undefined;
+  const { version, terminations, weights } = learnt as Partial<Record<keyof Learnt, unknown>>;
+  if (version !== learntVersion)
+    return `is of version ${String(version)}; this release reads version ${learntVersion}`;
+  if (typeof terminations !== "number" || !Number.isInteger(terminations) || terminations < 0)
+    return `${String(terminations)} is not a number of terminations`;
+  if (!Array.isArray(weights) || weights.length !== pictureCount) return `must have ${pictureCount} weights`;
+  const isWeight = (weight: unknown): boolean => Number.isFinite(weight) && (weight as number) >= 0;
+  const wrong = weights.findIndex((weight) => !isWeight(weight));
+  if (wrong >= 0) return `${String(weights[wrong])} is not a weight`;
+  return weights.every((weight) => weight === 0) ? "all weights are 0" : undefined;
 }
 
 /** @throws {DrainError} where the value is not one that `learn` gave. */
-export function priorOf(learnt: Learnt | undefined): number[] {
-  if (learnt === undefined) return unlearntPrior();
-  const weights: unknown = learnt?.weights;
-  if (!Array.isArray(weights) || weights.length !== pictureCount)
-    throw bad(`must have ${pictureCount} weights`);
-  const prior = weights.map((weight: unknown) => {
-    if (typeof weight !== "number" || !Number.isFinite(weight) || weight < 0)
-      throw bad(`${String(weight)} is not a weight`);
-    return weight;
-  });
-  const sum = prior.reduce((total, weight) => total + weight, 0);
-  if (sum <= 0) throw bad("all weights are 0");
-  return prior.map((weight) => weight / sum);
-}
-
-function bad(problem: string): DrainError {
-  return new DrainError("LAMEDUCK_BAD_NUMBER", "learnt", problem);
+export function priorOf(learnt: Learnt | null | undefined): number[] {
+  const problem = unusable(learnt);
+  if (problem !== undefined) throw new DrainError("LAMEDUCK_BAD_NUMBER", "learnt", problem);
+  if (!learnt) return unlearntPrior();
+  const sum = learnt.weights.reduce((total, weight) => total + weight, 0);
+  return learnt.weights.map((weight) => weight / sum);
 }

@@ -119,19 +119,30 @@ test("no traffic, no lesson", () => {
   assert.equal(drain.lesson(3_000), undefined);
 });
 
-test("a lesson that is none is refused with its place", () => {
-  const full = unlearntPrior();
-  for (const learnt of [
-    null,
-    {},
-    { terminations: 1, weights: [1] },
-    { terminations: 1, weights: full.map(() => 0) },
-    { terminations: 1, weights: full.with(3, -1) },
-    { terminations: 1, weights: full.with(3, NaN) },
-  ])
+const full = unlearntPrior();
+const { version } = learn(undefined, full);
+const unusable: [title: string, learnt: unknown][] = [
+  ["no lesson", {}],
+  ["one without a version", { terminations: 1, weights: full }],
+  ["one of another version", { version: version + 1, terminations: 1, weights: full }],
+  ["one whose count is none", { version, terminations: NaN, weights: full }],
+  ["too few weights", { version, terminations: 1, weights: [1] }],
+  ["weights of 0", { version, terminations: 1, weights: full.map(() => 0) }],
+  ["a negative weight", { version, terminations: 1, weights: full.with(3, -1) }],
+  ["a weight that is no number", { version, terminations: 1, weights: full.with(3, NaN) }],
+];
+
+for (const [title, learnt] of unusable)
+  test(`${title} is refused with its place, and learning begins anew`, () => {
     assert.throws(
-      () => parseConfig({ learnt: learnt as unknown as Learnt }),
+      () => parseConfig({ learnt: learnt as Learnt }),
       (error) =>
         error instanceof DrainError && error.code === "LAMEDUCK_BAD_NUMBER" && error.option === "learnt",
     );
+    assert.deepEqual(learn(learnt as Learnt, full), learn(undefined, full));
+  });
+
+test("null, as a store has it at first, is nothing learnt", () => {
+  assert.deepEqual(parseConfig({ learnt: null }), parseConfig());
+  assert.deepEqual(learn(null, full), learn(undefined, full));
 });

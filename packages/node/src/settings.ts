@@ -6,6 +6,7 @@ import {
   hintsFrom,
   parseConfig,
   parseDuration,
+  unusable,
   type DrainConfig,
   type DrainOptions,
   type Duration,
@@ -92,6 +93,7 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   const inCode = drainOptionsOf(options);
   const merged = { ...optionsFromEnvironment(environment), ...inCode };
   if (!isInKubernetes(environment)) forNobodyWhoLags(merged);
+  const warnings = [...misspeltVariables(environment), ...forgetUnusable(merged)];
   const health = parseHealth(options.lbHealth);
   const { timeout } = options;
   const whole = parseAt(merged, inCode, environment);
@@ -110,8 +112,16 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     exit: boolean(options.exit, "exit"),
     signals: parseSignals(options.signals, environment),
     otherHandlers: parseOtherHandlers(options.otherHandlers),
-    warnings: misspeltVariables(environment),
+    warnings,
   });
+}
+
+/** What a store answers must not keep a pod from starting: an older release has written it, a newer one, or nobody. */
+function forgetUnusable(options: DrainOptions): string[] {
+  const problem = unusable(options.learnt);
+  if (problem === undefined) return [];
+  delete options.learnt;
+  return [`learnt: ${problem}; it is ignored`];
 }
 
 /** As if the grace period ended then. */

@@ -47,3 +47,24 @@ test("what quick terminations teach shortens the hold of a pod that was asked on
 test("a termination without traffic teaches nothing", async () => {
   assert.equal((await terminate(0, 0)).learnt, undefined);
 });
+
+test("what a store answers keeps no pod from starting: null is nothing, another version one line in the log", async () => {
+  const told: string[] = [];
+  const log = { warn: (line: string) => void told.push(line), info: () => {} };
+  const options = { exit: false, signals: false, environment: {}, log } as const;
+  const start = (learnt: unknown): Promise<unknown> =>
+    lameduck(createServer(), { ...options, learnt: learnt as Learnt }).stop();
+  await start(null);
+  assert.deepEqual(told, []);
+  const { version } = learn(undefined, []);
+  for (const learnt of [
+    { terminations: 3, weights: [1] },
+    { ...learn(undefined, []), version: version + 1 },
+  ]) {
+    await start(learnt);
+    assert.match(
+      told.splice(0).join(),
+      /^[^\n]*learnt: is of version \w+; this release reads version \d+; it is ignored/,
+    );
+  }
+});

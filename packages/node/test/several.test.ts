@@ -25,7 +25,7 @@ for (const way of ["both at once", "one after the other", "one by the signal, th
 test("the end of a scope closes its server and leaves the process running", async () => {
   await using child = await startScript([fixture("several.ts")], { WAY: "a scope's end" });
   child.kill();
-  assert.equal((await child.exited).code, 0);
+  assert.equal((await child.exited).code, 0, child.stderr);
   assert.match(child.stdout, /still here/);
   assert.equal(child.event("closed")?.exitCode, null);
 });

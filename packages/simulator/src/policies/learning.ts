@@ -17,7 +17,7 @@ export interface LearningContender extends Contender {
 }
 
 export function learning(name: string, options: DrainOptions, description = ""): LearningContender {
-  let learnt: Learnt | undefined = options.learnt;
+  let learnt: Learnt | undefined = options.learnt ?? undefined;
   return {
     name,
     description,
