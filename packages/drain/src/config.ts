@@ -148,7 +148,8 @@ function parsePolicy(options: DrainOptions, duration: (name: "window" | "converg
     case "quiet":
       return Object.freeze({ kind, window });
     case "adaptive": {
-      const learnt = options.learnt ? { prior: Object.freeze(priorOf(options.learnt)) } : {};
+      const learnt =
+        (options.learnt ?? undefined) === undefined ? {} : { prior: Object.freeze(priorOf(options.learnt)) };
       return Object.freeze({ kind, lossBudget, convergence, ...learnt });
     }
     case "acknowledged":

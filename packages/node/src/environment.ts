@@ -17,7 +17,7 @@ export const variables = {
 } as const satisfies Record<string, keyof DrainOptions>;
 
 /** Those that stand for other options, which take more than one form in code. */
-const ownVariables = { LAMEDUCK_SIGNALS: "signals" } as const;
+const ownVariables = { LAMEDUCK_SIGNALS: "signals", LAMEDUCK_STOP_FILE: "stopFile" } as const;
 
 export const environmentVariables = { ...variables, ...ownVariables };
 

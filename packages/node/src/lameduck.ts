@@ -18,6 +18,7 @@ import { parseSettings, type LameduckOptions, type Settings } from "./settings.t
 import { rememberSignal, type EarlySignal } from "./early-signal.ts";
 import { signalGate, type SignalMember } from "./signals.ts";
 import { OtherHandlers } from "./other-handlers.ts";
+import { StopFile } from "./stop-file.ts";
 import { traceTermination } from "./tracing.ts";
 import type { ServerWatch } from "./traffic.ts";
 import { isNews } from "./warnings.ts";
@@ -47,6 +48,7 @@ export class Lameduck {
   readonly #hooks: Hooks;
   readonly #others: OtherHandlers;
   readonly #pulse: Pulse;
+  readonly #stopFile: StopFile | undefined;
   readonly #abort = new AbortController();
   readonly #member: SignalMember;
   readonly #manner: Manner;
@@ -71,6 +73,10 @@ export class Lameduck {
     this.#hooks = new Hooks(this.#clock, (problem) => this.#announcer.notice("hook", problem));
     this.#others = new OtherHandlers(this.#clock, (message) => this.#announcer.notice("handlers", message));
     this.#pulse = new Pulse(this.#clock);
+    if (settings.stopFile !== undefined)
+      this.#stopFile = new StopFile(settings.stopFile, (message) =>
+        this.#announcer.notice("killed", message),
+      );
     this.#holds = settings.otherHandlers === "hold";
     this.#exits = settings.exit;
     this.#member = {
@@ -157,6 +163,7 @@ export class Lameduck {
 
   /** There is something to stop: from here on the process is our business. */
   #engage(): void {
+    this.#stopFile?.read();
     for (const warning of this.#settings.warnings)
       if (isNews(warning)) this.#announcer.notice("settings", warning);
     if (this.#settings.signals.length === 0 && !this.#exits) return;
@@ -270,6 +277,7 @@ export class Lameduck {
     // The rest of the reserve belongs to the hooks, and a tenth of it to what cannot be foreseen.
     const finishBy = capAt + reserve / 2;
     const endBy = killAt - Math.min(500, reserve / 10);
+    this.#stopFile?.begin(reason, killAt - from);
     const onExit = this.#reportExit(report);
     const noLongerSurvive = surviveCrashes((message) => this.#announcer.notice("crash", message));
     try {
@@ -316,7 +324,8 @@ export class Lameduck {
     const closed = report.closed(this.#clock.now(), cut, this.#hooks.outcomes, exitCode);
     this.#announcer.phase(closed);
     this.detach();
-    if (exitCode !== null) signalGate().exitWhenLast(exitCode, this.#isTold);
+    if (exitCode === null) this.#stopFile?.end();
+    else signalGate().exitWhenLast(exitCode, this.#isTold);
     return closed;
   }
 

@@ -1,3 +1,4 @@
+import { isAbsolute } from "node:path";
 import {
   defaultRamp,
   DrainError,
@@ -15,6 +16,7 @@ import { isInKubernetes, optionsFromEnvironment, variableOf, type Environment } 
 import { LameduckError } from "./errors.ts";
 import { parseHealth, type FailingHealth, type Health } from "./health.ts";
 import type { Logger } from "./log.ts";
+import { doubts } from "./doubts.ts";
 import { misspeltVariables } from "./misspelt.ts";
 import { parseProbes, type IsProbe, type ProbeOptions } from "./probes.ts";
 import { parseSignals } from "./signal-list.ts";
@@ -43,6 +45,11 @@ export interface LameduckOptions extends DrainOptions {
   signals?: boolean | readonly NodeJS.Signals[];
   /** SIGTERM handlers of others run when the hold is over ("hold", default) or at once ("leave"). */
   otherHandlers?: "hold" | "leave";
+  /**
+   * A file on a volume that outlives the process: there from SIGTERM to the end, so that the next process can tell that this one was killed.
+   * Default: none.
+   */
+  stopFile?: string;
   /** Default process.env. */
   environment?: Environment;
 }
@@ -62,6 +69,7 @@ export interface Settings {
   /** Those that mean a termination; none where code tells when. */
   readonly signals: readonly NodeJS.Signals[];
   readonly otherHandlers: "hold" | "leave";
+  readonly stopFile: string | undefined;
   /** What is no mistake for certain, and is told once. */
   readonly warnings: readonly string[];
 }
@@ -76,6 +84,7 @@ export const ownOptions = [
   "exit",
   "signals",
   "otherHandlers",
+  "stopFile",
   "environment",
 ] as const;
 
@@ -112,13 +121,14 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     exit: boolean(options.exit, "exit"),
     signals: parseSignals(options.signals, environment),
     otherHandlers: parseOtherHandlers(options.otherHandlers),
-    warnings,
+    stopFile: parseStopFile(options.stopFile, environment),
+    warnings: [...warnings, ...doubts(merged, drain, environment)],
   });
 }
 
 /** What a store answers must not keep a pod from starting: an older release has written it, a newer one, or nobody. */
 function forgetUnusable(options: DrainOptions): string[] {
-  const problem = unusable(options.learnt);
+  const problem = typeof options.learnt === "object" ? unusable(options.learnt) : undefined;
   if (problem === undefined) return [];
   delete options.learnt;
   return [`learnt: ${problem}; it is ignored`];
@@ -202,4 +212,12 @@ function parseLog(value: unknown): Logger | false | undefined {
   if (typeof value === "object" && value !== null && typeof (value as Partial<Logger>).info === "function")
     return value as Logger;
   throw new LameduckError("LAMEDUCK_BAD_OPTION", "log", "a logger has a method info()");
+}
+
+function parseStopFile(inCode: unknown, environment: Environment): string | undefined {
+  const said = environment["LAMEDUCK_STOP_FILE"]?.trim();
+  const value = inCode === undefined && said ? said : inCode;
+  if (value === undefined || (typeof value === "string" && isAbsolute(value))) return value;
+  const place = inCode === undefined ? "LAMEDUCK_STOP_FILE" : "stopFile";
+  throw new LameduckError("LAMEDUCK_BAD_OPTION", place, `${JSON.stringify(value)} is not an absolute path`);
 }

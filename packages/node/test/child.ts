@@ -116,4 +116,7 @@ export function startServer(wanted: object = {}, env: Record<string, string> = i
   return startScript([fixture("server.ts")], { FIXTURE: JSON.stringify(wanted), ...env });
 }
 
-export const inPod: Record<string, string> = { KUBERNETES_SERVICE_HOST: "198.18.0.1" };
+export const inPod: Record<string, string> = {
+  KUBERNETES_SERVICE_HOST: "198.18.0.1",
+  LAMEDUCK_GRACE_PERIOD: "30s",
+};

@@ -7,7 +7,7 @@ import { LameduckError, nodeErrors } from "../src/errors.ts";
 import { misspeltVariables } from "../src/misspelt.ts";
 import { parseSettings, type LameduckOptions } from "../src/settings.ts";
 
-const pod = { KUBERNETES_SERVICE_HOST: "198.18.0.1" };
+const pod = { KUBERNETES_SERVICE_HOST: "198.18.0.1", LAMEDUCK_GRACE_PERIOD: "30s" };
 
 function settings(options: LameduckOptions, environment: Record<string, string> = {}) {
   return parseSettings({ environment, ...options });
@@ -136,6 +136,7 @@ const mistakes: [
     "LAMEDUCK_BAD_OPTION",
     "LAMEDUCK_SIGNALS",
   ],
+  ["a stop file that is no path", { stopFile: 3 as never }, {}, "LAMEDUCK_BAD_OPTION", "stopFile"],
   ["exit that is no boolean", { exit: 1 as never }, {}, "LAMEDUCK_BAD_OPTION", "exit"],
   [
     "handlers neither held nor left",
@@ -197,6 +198,29 @@ test("a misspelt variable is one warning that names the near one", () => {
     assert.deepEqual(warnings({ [name]: "1s" }), [`${name} is unknown; did you mean ${meant}?`]);
   assert.deepEqual(warnings({ LAMEDUCK_FLOR: "" }), [], "empty counts as unset");
   assert.deepEqual(warnings({ LAMEDUCK_WATERMARKS: "on", LAMEDUCK_PEERS: "3" }), [], "a newer injector's");
+});
+
+test("a delay or window above the cap is a warning, as it is cut", () => {
+  const warnings = (options: LameduckOptions): readonly string[] => settings(options, pod).warnings;
+  assert.deepEqual(warnings({ policy: "fixed", delay: "25s" }), []);
+  assert.deepEqual(warnings({ policy: "fixed", delay: "40s" }), [
+    "delay: 40s is above the cap, which ends the hold after 25s; raise the grace period or lower the delay",
+  ]);
+  assert.match(warnings({ policy: "quiet", window: "20s", cap: "10s" }).join(), /^window: 20s is above/);
+});
+
+test("in Kubernetes a grace period that nobody said is a warning that names what to add to the manifest", () => {
+  const { KUBERNETES_SERVICE_HOST } = pod;
+  const [warning = "", ...others] = settings({}, { KUBERNETES_SERVICE_HOST }).warnings;
+  assert.deepEqual(others, []);
+  for (const line of [
+    '- { name: LAMEDUCK_GRACE_PERIOD, value: "30s" }',
+    '- { name: LAMEDUCK_PRESTOP, value: "0s" }',
+  ])
+    assert.ok(warning.includes(line), warning);
+  assert.deepEqual(settings({ grace: "30s" }, { KUBERNETES_SERVICE_HOST }).warnings, []);
+  assert.deepEqual(settings({}, pod).warnings, []);
+  assert.deepEqual(settings({}).warnings, [], "outside nobody kills");
 });
 
 test("what Kubernetes sets for Services named lameduck is survived silently", () => {

@@ -1,0 +1,30 @@
+import { formatDuration, type DrainConfig, type DrainOptions } from "@lameduck/drain";
+import type { Environment } from "./environment.ts";
+
+/** Settings that are allowed and probably not meant: one line for each. */
+export function doubts(options: DrainOptions, drain: DrainConfig, environment: Environment): string[] {
+  return [...ofGrace(options, environment), ...ofCap(drain)];
+}
+
+/** Nothing in a container knows the grace period: the downward API does not have it. */
+function ofGrace(options: DrainOptions, environment: Environment): string[] {
+  if (options.grace !== undefined || !environment["KUBERNETES_SERVICE_HOST"]) return [];
+  return [
+    "the grace period is not known, and 30s are assumed; say it in the container's env, with the pod's terminationGracePeriodSeconds and the time " +
+      'its preStop hook takes: - { name: LAMEDUCK_GRACE_PERIOD, value: "30s" } - { name: LAMEDUCK_PRESTOP, value: "0s" }',
+  ];
+}
+
+/** What is longer than the cap never comes to its end. */
+function ofCap({ policy, cap }: DrainConfig): string[] {
+  const [name, time] =
+    policy.kind === "fixed"
+      ? ["delay", policy.delay]
+      : policy.kind === "quiet"
+        ? ["window", policy.window]
+        : ["", 0];
+  if (time <= cap) return [];
+  return [
+    `${name}: ${formatDuration(time)} is above the cap, which ends the hold after ${formatDuration(cap)}; raise the grace period or lower the ${name}`,
+  ];
+}
