@@ -1,52 +1,26 @@
 import assert from "node:assert/strict";
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { parseResults, type Results } from "@lameduck/rollout";
-import { apiPort, fabricAddress } from "../cluster/addresses.ts";
 import { type Cluster, until, whyNot } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";
 import { expireWatches } from "../matrix/faults/expire-watches.ts";
+import { program, resultsOf, RolloutProgram, type Ended, type KubeConfig } from "./rollout-program.ts";
 import { apply, quietCluster, rolledOut } from "./support.ts";
 
 const reason = await whyNot();
-const program = fileURLToPath(new URL("../../packages/cli/bin/lameduck.js", import.meta.url));
-
-interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-interface Running {
-  readonly child: ChildProcess;
-  readonly ended: Promise<Ended>;
-  /** Resolves when stderr has said it. */
-  readonly said: (words: RegExp) => Promise<void>;
-}
-
-/** What of the results document the tests read. */
-interface Observed {
-  readonly outcome: { readonly kind: string };
-  readonly watch: { readonly interrupted: number; readonly expired: number };
-  readonly podsKnownBy: { readonly header: number; readonly tuple: number };
-}
-
 describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => {
   let cluster: Cluster;
   let folder: string;
-  let kubeconfig: string;
+  let lameduck: RolloutProgram;
 
   before(async () => {
     cluster = await quietCluster({ nodes: 2 });
     folder = await mkdtemp(join(tmpdir(), "lameduck-rollout-"));
-    kubeconfig = join(folder, "kubeconfig");
-    const config = JSON.parse(await readFile(cluster.kubeconfig, "utf8")) as KubeConfig;
-    await writeFile(kubeconfig, JSON.stringify(fromInside(config)));
+    lameduck = await RolloutProgram.on(cluster, folder);
     await apply(
       cluster,
       deployment({ name: "plain", replicas: 2, environment: { SHUTDOWN: "close" } }),
@@ -63,29 +37,10 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
     await rm(folder, { recursive: true });
   });
 
-  /** Starts the command on node1, where Services can be reached. */
-  const start = (args: readonly string[], config = kubeconfig): Running => {
-    const command = [process.execPath, program, "rollout", ...args, "--kubeconfig", config];
-    const inside = cluster.commandInside("node1", command);
-    const child = spawn(inside.program, inside.args, { stdio: ["ignore", "pipe", "pipe"] });
-    let out = "";
-    let err = "";
-    child.stdout.on("data", (bytes: Buffer) => (out += bytes));
-    child.stderr.on("data", (bytes: Buffer) => (err += bytes));
-    const ended = new Promise<Ended>((resolve) => child.on("close", (code) => resolve({ code, out, err })));
-    const said = async (words: RegExp): Promise<void> => {
-      await until(() => Promise.resolve(words.test(err) || child.exitCode !== null), { what: String(words) });
-    };
-    return { child, ended, said };
-  };
-  const run = (args: readonly string[], config?: string): Promise<Ended> => start(args, config).ended;
-  const address = async (name: string): Promise<string> =>
-    `http://${await cluster.kubectl(["get", "service", name, "-o", "jsonpath={.spec.clusterIP}"])}/`;
+  const start: RolloutProgram["start"] = (args, config) => lameduck.start(args, config);
+  const run: RolloutProgram["run"] = (args, config) => lameduck.run(args, config);
+  const address = (name: string): Promise<string> => lameduck.address(name);
   const load = ["--rps", "100", "--warm-up", "2s", "--settle", "1s", "--request-timeout", "3s", "--yes"];
-  const results = async (file: string): Promise<{ results: Results; observed: Observed }> => {
-    const parsed = parseResults(await readFile(file, "utf8"), file);
-    return { results: parsed, observed: parsed.settings["observed"] as Observed };
-  };
 
   it("restarts an app that keeps serving, loses nothing, and exits with 0", async () => {
     const file = join(folder, "duck.json");
@@ -98,7 +53,7 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
       "--json",
       file,
     ]);
-    const [result] = (await results(file)).results.remedies;
+    const [result] = (await resultsOf(file)).results.remedies;
     assert.equal(code, 0, err + out);
     assert.deepEqual([result?.terminations, result?.lost, result?.killed], [2, 0, 0]);
     assert.ok((result?.sent ?? 0) > 200, `${result?.sent} sent`);
@@ -127,7 +82,7 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
     await sleep(4_000);
     await cluster.resume("kube-proxy-1");
     const { code, err } = await running.ended;
-    const { results: document, observed } = await results(file);
+    const { results: document, observed } = await resultsOf(file);
     const [result] = document.remedies;
     assert.ok(result);
     assert.equal(code, 1, err);
@@ -154,7 +109,7 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
       await running.said(/^rolling/m);
       await fault();
       const { code, err } = await running.ended;
-      const { results: document, observed } = await results(file);
+      const { results: document, observed } = await resultsOf(file);
       assert.equal(code, 0, err);
       assert.equal(observed.outcome.kind, "finished");
       assert.ok(observed.watch[told] > 0, JSON.stringify(observed.watch));
@@ -164,7 +119,7 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
   it("asks at a terminal, and does nothing without a yes", async () => {
     const pods = ["get", "pods", "-l", "app=single", "-o", "jsonpath={.items[*].metadata.name}"];
     const before = await cluster.kubectl(pods);
-    const command = `${process.execPath} ${program} rollout deployment/single --delete --kubeconfig ${kubeconfig}`;
+    const command = `${process.execPath} ${program} rollout deployment/single --delete --kubeconfig ${lameduck.kubeconfig}`;
     const inside = cluster.commandInside("node1", ["script", "-qec", command, "/dev/null"]);
     const terminal = spawn(inside.program, inside.args, { stdio: ["pipe", "pipe", "inherit"] });
     let shown = "";
@@ -181,7 +136,7 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
   it("names the verb and the resource that are not allowed, and the Role it prints is enough", async () => {
     await cluster.kubectl(["create", "serviceaccount", "roller"]);
     const token = (await cluster.kubectl(["create", "token", "roller"])).trim();
-    const config = JSON.parse(await readFile(kubeconfig, "utf8")) as KubeConfig;
+    const config = JSON.parse(await readFile(lameduck.kubeconfig, "utf8")) as KubeConfig;
     const weak = join(folder, "weak");
     await writeFile(
       weak,
@@ -256,7 +211,7 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
     assert.match(err, /interrupted: pods that were asked to go do go/);
     assert.match(err, /uncordoned node2/);
     assert.equal(await cluster.kubectl(cordoned), "");
-    assert.equal((await results(file)).observed.outcome.kind, "interrupted");
+    assert.equal((await resultsOf(file)).observed.outcome.kind, "interrupted");
   });
 
   const mistakes: [title: string, args: string[], says: RegExp, code: number][] = [
@@ -294,15 +249,3 @@ describe("lameduck rollout on a real cluster", { skip: reason ?? false }, () => 
       assert.doesNotMatch(err, /^\s+at /m, "no stack trace");
     });
 });
-
-interface KubeConfig {
-  readonly clusters: readonly [{ readonly name: string; readonly cluster: Readonly<Record<string, string>> }];
-  readonly users: readonly [{ readonly name: string; readonly user: object }];
-}
-
-/** The host reaches the API server by a port of its own; nodes reach it where it is. */
-function fromInside(config: KubeConfig): object {
-  const [{ name, cluster }] = config.clusters;
-  const server = `https://${fabricAddress}:${apiPort}`;
-  return { ...config, clusters: [{ name, cluster: { ...cluster, server } }] };
-}
