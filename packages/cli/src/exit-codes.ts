@@ -24,6 +24,7 @@ export const exitCodesText =
 
 /** Codes of what is wrong outside the command line and the files it names. All others are the user's to correct there. */
 const environmental: ReadonlySet<string> = new Set([
+  "LAMEDUCK_PROXY_NOT_SUPPORTED",
   "LAMEDUCK_CREDENTIALS_FAILED",
   "LAMEDUCK_API_UNREACHABLE",
   "LAMEDUCK_API_REFUSED",

@@ -3,6 +3,7 @@ export const kubernetesErrors = {
   LAMEDUCK_NO_KUBECONFIG: "give --kubeconfig FILE, set KUBECONFIG, or run in a pod with a service account",
   LAMEDUCK_KUBECONFIG_INVALID: "correct the entry named; `kubectl config view` shows how kubectl reads it",
   LAMEDUCK_NO_SUCH_CONTEXT: "choose one of the contexts listed: `kubectl config get-contexts`",
+  LAMEDUCK_PROXY_NOT_SUPPORTED: "use Node 22.21, 24.5 or newer, and an http:// or https:// proxy",
   LAMEDUCK_CREDENTIALS_FAILED: "log in again as for kubectl, then check with `kubectl auth whoami`",
   LAMEDUCK_API_UNREACHABLE: "check the network, the VPN and the server's address in the kubeconfig",
   LAMEDUCK_API_REFUSED: "read the words of the API server",

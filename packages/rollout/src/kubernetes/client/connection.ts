@@ -24,6 +24,7 @@ export interface ClusterConnection {
   readonly ca: string | Buffer | undefined;
   readonly insecure: boolean;
   readonly serverName: string | undefined;
+  /** The one to be used; undefined for none, whatever the environment says. */
   readonly proxy: string | undefined;
   /** Whom the user acts as, where it is allowed to. */
   readonly impersonation?: Impersonation | undefined;

@@ -3,6 +3,7 @@ import { delimiter, join } from "node:path";
 import { KubernetesError } from "../errors.ts";
 import type { ClusterConnection, Impersonation } from "./connection.ts";
 import { credentialsOf, material, readMaterial } from "./credentials.ts";
+import { proxyFor } from "./proxy.ts";
 import { readAll, type Merged, type User } from "./kubeconfig-file.ts";
 
 export interface ConnectionOptions {
@@ -19,7 +20,8 @@ const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount";
 /**
  * The cluster that kubectl would talk to: --kubeconfig, else the files of KUBECONFIG, else ~/.kube/config, else the pod's own service
  * account. Of several files the first that names a thing wins.
- * @throws {KubernetesError} LAMEDUCK_NO_KUBECONFIG, LAMEDUCK_KUBECONFIG_INVALID, LAMEDUCK_NO_SUCH_CONTEXT.
+ * @throws {KubernetesError} LAMEDUCK_NO_KUBECONFIG, LAMEDUCK_KUBECONFIG_INVALID, LAMEDUCK_NO_SUCH_CONTEXT,
+ * LAMEDUCK_PROXY_NOT_SUPPORTED.
  */
 export function clusterConnection(options: ConnectionOptions = {}): ClusterConnection {
   const env = options.env ?? process.env;
@@ -33,7 +35,7 @@ export function clusterConnection(options: ConnectionOptions = {}): ClusterConne
     return env["KUBERNETES_SERVICE_HOST"] !== undefined && given.length === 0 ? inCluster(env) : undefined;
   };
   const found = connection();
-  if (found) return actingAs(found, options);
+  if (found) return actingAs({ ...found, proxy: proxyFor(found.server, found.proxy, env) }, options);
   throw new KubernetesError("LAMEDUCK_NO_KUBECONFIG", paths.join(delimiter), "no such file");
 }
 

@@ -76,7 +76,8 @@ export class Sessions {
     const { server, ca, insecure, serverName, proxy } = this.#connection;
     const common = {
       keepAlive: true,
-      proxyEnv: proxy === undefined ? process.env : { HTTPS_PROXY: proxy, HTTP_PROXY: proxy },
+      // Which one it is, and whether, has been decided: Node knows no networks in NO_PROXY.
+      proxyEnv: proxy === undefined ? {} : { HTTPS_PROXY: proxy, HTTP_PROXY: proxy },
     };
     const agent =
       server.protocol === "http:"
