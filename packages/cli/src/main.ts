@@ -1,4 +1,5 @@
 import { Command, CommanderError } from "commander";
+import { completion } from "./completion/command.ts";
 import { init } from "./init/command.ts";
 import { labCommand } from "./lab/command.ts";
 import { rolloutCommand } from "./rollout/command.ts";
@@ -20,7 +21,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     .configureOutput({ outputError: () => {} })
     .addHelpText("after", `\nExit codes: ${exitCodesText}.`);
   const exit = (code: number): number => (exitCode = code);
-  for (const command of [labCommand(exit), rolloutCommand(exit), simulate(), advise(), init()])
+  for (const command of [labCommand(exit), rolloutCommand(exit), simulate(), advise(), init(), completion()])
     program.addCommand(command.copyInheritedSettings(program));
   try {
     await program.parseAsync([...argv]);

@@ -1,0 +1,20 @@
+import { Argument, Command } from "commander";
+import { completionScript, shells, type Shell } from "./scripts.ts";
+import { shapesOf } from "./tree.ts";
+
+/** `lameduck completion`: made of the very commands and options that are there. */
+export function completion(): Command {
+  return new Command("completion")
+    .description("Print a script that completes commands and options in your shell.")
+    .addArgument(new Argument("<shell>", "yours").choices(shells))
+    .addHelpText("after", examples)
+    .action((shell: Shell, _options: unknown, { parent }: Command) => {
+      if (parent) process.stdout.write(completionScript(shell, shapesOf(parent)));
+    });
+}
+
+const examples = `
+Examples:
+  $ source <(lameduck completion bash)      # in ~/.bashrc
+  $ source <(lameduck completion zsh)       # in ~/.zshrc, after compinit
+  $ lameduck completion fish | source       # in ~/.config/fish/config.fish`;
