@@ -66,6 +66,21 @@ const mistakes: [title: string, text: string, code: string, place: string, said:
     "s.yaml:1:",
     /LAMEDUCK_UNKNOWN_POLICY/,
   ],
+  ...[
+    "pod: { grace: 20 }\n",
+    'pod: { grace: "20" }\n',
+    "policy: { floor: 20 }\n",
+    "senders: [{ name: a, convergence: 20 }]\n",
+    "senders: [{ name: a, convergence: { sum: [1s, { uniform: [20, 30s] }] } }]\n",
+    "senders: [{ name: a, kubeProxy: { minSyncPeriod: 20 } }]\n",
+    "traffic: { service: { lognormal: [20, 100ms] } }\n",
+  ].map((text): (typeof mistakes)[number] => [
+    `a duration without a unit (${text.trim()})`,
+    text,
+    "LAMEDUCK_SCENARIO_INVALID",
+    "s.yaml:1:",
+    /: "20" has no unit: write "20s" for 20 seconds or "20ms" for 20 milliseconds$/,
+  ]),
   [
     "a falling range",
     "senders:\n  - name: a\n    convergence: { uniform: [5s, 1s] }\n",

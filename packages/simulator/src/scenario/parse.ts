@@ -15,6 +15,9 @@ export interface ParsedScenario {
   readonly policy: DrainOptions | undefined;
 }
 
+const inText = scenarioSchema("refused");
+const inCode = scenarioSchema("milliseconds");
+
 type Path = readonly PropertyKey[];
 /** Tells the place of a path in whatever the scenario was written in. */
 type Locate = (path: Path) => string;
@@ -42,7 +45,7 @@ export function parseScenario(
     return offset === undefined ? locate(document, path, at, file) : at(offset);
   };
   const said: unknown = document.toJS() ?? {};
-  const sound = scenarioSchema.safeParse(said);
+  const sound = inText.safeParse(said);
   if (!sound.success) throw invalid(sound.error, place);
   return checkScenario(adjust(said as ScenarioFile), place);
 }
@@ -56,7 +59,7 @@ export function scenarioFrom(
 }
 
 function checkScenario(input: unknown, place: Locate): ParsedScenario {
-  const checked = scenarioSchema.safeParse(input);
+  const checked = inCode.safeParse(input);
   if (!checked.success) throw invalid(checked.error, place);
   const file = checked.data;
   const senders = file.senders.map((group, index) => senderGroup(group, place(["senders", index])));

@@ -4,147 +4,190 @@ import type { Distribution } from "@lameduck/rollout/propagation";
 import { presets } from "@lameduck/rollout/propagation";
 import { usualReaction } from "../model/scenario.ts";
 
-/** What a scenario file may say. Durations are "5s", "300ms" or milliseconds; every object refuses unknown keys. */
-const duration = z
-  .union([z.number(), z.string()], {
-    error: 'expected a duration such as "5s", "300ms" or a number of milliseconds',
-  })
-  .transform((value, context) => {
-    try {
-      return parseDuration(value, "it");
-    } catch (error) {
-      context.addIssue({ code: "custom", message: (error as Error).message.replace(/^it: /, "") });
-      return z.NEVER;
-    }
-  });
+/** Whether a number may stand for milliseconds: from code it does; in a text, as anywhere else, a duration needs its unit. */
+export type Numbers = "milliseconds" | "refused";
+
+function durations(numbers: Numbers) {
+  return z
+    .union([z.number(), z.string()], { error: 'expected a duration such as "5s" or "300ms"' })
+    .transform((value, context) => {
+      try {
+        return parseDuration(numbers === "refused" && Number(value) > 0 ? String(value) : value, "it");
+      } catch (error) {
+        context.addIssue({ code: "custom", message: (error as Error).message.replace(/^it: /, "") });
+        return z.NEVER;
+      }
+    });
+}
+
+interface Issue {
+  readonly message?: string | undefined;
+  readonly errors?: readonly (readonly Issue[])[] | undefined;
+}
+
+/** What is wrong with a duration somewhere within a union, which would only say what may stand there. */
+function unitless({ message, errors = [] }: Issue): string | undefined {
+  if (message?.includes("has no unit")) return message;
+  for (const issue of errors.flat()) {
+    const found = unitless(issue);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
 
 const weight = z.number().positive();
 const rising = "the second must not be below the first";
-
-const distribution: z.ZodType<Distribution> = z.lazy(() =>
-  z.union(
-    [
-      duration,
-      z.strictObject({ uniform: z.tuple([duration, duration]).refine(([a, b]) => b >= a, rising) }),
-      z.strictObject({ exponential: duration.refine((mean) => mean > 0, "must be above 0") }),
-      z.strictObject({
-        lognormal: z
-          .tuple([duration, duration])
-          .refine(([median, p90]) => median > 0 && p90 >= median, rising),
-      }),
-      z.strictObject({ quantiles: z.array(z.tuple([z.number().min(0).max(1), duration])).min(1) }),
-      z.strictObject({ mixture: z.array(z.tuple([weight, distribution])).min(1) }),
-      z.strictObject({ sum: z.array(distribution).min(1) }),
-    ],
-    {
-      error:
-        "expected a duration, or one of uniform: [from, to], exponential: mean, lognormal: [median, p90], quantiles: [[p, value], ...], mixture: [[weight, ...], ...], sum: [...]",
-    },
-  ),
-);
 
 const count = z.int().min(1).max(100_000);
 const share = z.union([z.int().min(0), z.string().regex(/^\d{1,3}%$/, 'expected a number of pods or "25%"')]);
 const rate = z.number().min(0).max(1_000_000);
 
-const senders = z.union(
-  [
-    z.strictObject({
-      preset: z.string(),
-      count: count.default(1),
-      share: weight.default(1),
-      name: z.string().optional(),
-    }),
-    z.strictObject({
-      name: z.string(),
-      convergence: distribution,
-      count: count.default(1),
-      share: weight.default(1),
-    }),
-    z.strictObject({
-      name: z.string(),
-      kubeProxy: z.strictObject({
-        minSyncPeriod: duration,
-        sync: distribution.default({ uniform: [50, 200] }),
-        busy: z.boolean().default(false),
+/** Options of the library that are durations. */
+const ownDurations = [
+  "floor",
+  "cap",
+  "grace",
+  "prestop",
+  "reserve",
+  "delay",
+  "window",
+  "convergence",
+  "requestQuiet",
+];
+
+/** What a scenario may say; every object refuses unknown keys. */
+export function scenarioSchema(numbers: Numbers) {
+  const duration = durations(numbers);
+  const distribution: z.ZodType<Distribution> = z.lazy(() =>
+    z.union(
+      [
+        duration,
+        z.strictObject({ uniform: z.tuple([duration, duration]).refine(([a, b]) => b >= a, rising) }),
+        z.strictObject({ exponential: duration.refine((mean) => mean > 0, "must be above 0") }),
+        z.strictObject({
+          lognormal: z
+            .tuple([duration, duration])
+            .refine(([median, p90]) => median > 0 && p90 >= median, rising),
+        }),
+        z.strictObject({ quantiles: z.array(z.tuple([z.number().min(0).max(1), duration])).min(1) }),
+        z.strictObject({ mixture: z.array(z.tuple([weight, distribution])).min(1) }),
+        z.strictObject({ sum: z.array(distribution).min(1) }),
+      ],
+      {
+        error: (issue) =>
+          unitless(issue) ??
+          "expected a duration, or one of uniform: [from, to], exponential: mean, lognormal: [median, p90], quantiles: [[p, value], ...], mixture: [[weight, ...], ...], sum: [...]",
+      },
+    ),
+  );
+
+  const senders = z.union(
+    [
+      z.strictObject({
+        preset: z.string(),
+        count: count.default(1),
+        share: weight.default(1),
+        name: z.string().optional(),
       }),
-      count: count.default(1),
-      share: weight.default(1),
-    }),
-  ],
-  { error: `expected preset (${Object.keys(presets).join(", ")}), or name with convergence or kubeProxy` },
-);
+      z.strictObject({
+        name: z.string(),
+        convergence: distribution,
+        count: count.default(1),
+        share: weight.default(1),
+      }),
+      z.strictObject({
+        name: z.string(),
+        kubeProxy: z.strictObject({
+          minSyncPeriod: duration,
+          sync: distribution.default({ uniform: [50, 200] }),
+          busy: z.boolean().default(false),
+        }),
+        count: count.default(1),
+        share: weight.default(1),
+      }),
+    ],
+    {
+      error: (issue) =>
+        unitless(issue) ??
+        `expected preset (${Object.keys(presets).join(", ")}), or name with convergence or kubeProxy`,
+    },
+  );
 
-export const scenarioSchema = z.strictObject({
-  name: z.string().default("scenario"),
-  summary: z.string().default(""),
-  replicas: count.default(10),
-  terminations: count.default(200),
-  rollout: z
-    .strictObject({
-      kind: z.enum(["deployment", "stateful-set", "daemon-set", "isolated"]).default("deployment"),
-      /** Defaults are Kubernetes' own: 25 % each for a Deployment, none and 1 for a DaemonSet, 1 unavailable for a StatefulSet. */
-      maxSurge: share.optional(),
-      maxUnavailable: share.optional(),
-      ready: distribution.default({ uniform: [2_000, 5_000] }),
-      // None by default: with it fewer withdrawals come late than were counted on a real cluster (docs/simulate.md).
-      listedBefore: distribution.default(0),
-    })
-    .prefault({}),
-  endpoints: z
-    .strictObject({
-      latency: distribution.optional(),
-      batch: duration.optional(),
-      cacheLag: distribution.optional(),
-      backOff: duration.optional(),
-      drawn: distribution.optional(),
-    })
-    .prefault({}),
-  senders: z
-    .array(senders)
-    .min(1)
-    .default([{ preset: "idle-kube-proxy", count: 3, share: 1 }]),
-  traffic: z
-    .strictObject({
-      /** New connections per second to one pod ... */
-      perPod: rate.optional(),
-      /** ... or to all of them. */
-      total: rate.optional(),
-      spread: z.enum(["even", "known"]).default("even"),
-      arrivals: z
-        .union(
-          [
-            z.literal("poisson"),
-            z.strictObject({ bursty: z.number().min(1).max(10) }),
-            z.strictObject({ periodic: z.number().min(0).max(1) }),
-          ],
-          {
-            error:
-              "expected poisson, bursty: coefficient of variation (1 to 10), or periodic: jitter (0 to 1)",
-          },
-        )
-        .default("poisson"),
-      clients: count.optional(),
-      snat: count.optional(),
-      service: distribution.default({ lognormal: [20, 100] }),
-      pooled: z.strictObject({ connections: count, perPod: rate, oneWay: duration.default(0.5) }).optional(),
-    })
-    .prefault({}),
-  pod: z
-    .strictObject({
-      grace: duration.default(30_000),
-      prestop: duration.default(0),
-      reserve: duration.optional(),
-      watched: duration.default(120_000),
-      age: distribution.optional(),
-      /** Without a processor for this part of the time, for so long each time. */
-      stalls: z.strictObject({ share: distribution, length: distribution }).optional(),
-      reaction: distribution.default(usualReaction),
-    })
-    .prefault({}),
-  /** Your own settings, as for @lameduck/node: played beside the usual remedies. */
-  policy: z.record(z.string(), z.unknown()).optional(),
-});
+  return z.strictObject({
+    name: z.string().default("scenario"),
+    summary: z.string().default(""),
+    replicas: count.default(10),
+    terminations: count.default(200),
+    rollout: z
+      .strictObject({
+        kind: z.enum(["deployment", "stateful-set", "daemon-set", "isolated"]).default("deployment"),
+        /** Defaults are Kubernetes' own: 25 % each for a Deployment, none and 1 for a DaemonSet, 1 unavailable for a StatefulSet. */
+        maxSurge: share.optional(),
+        maxUnavailable: share.optional(),
+        ready: distribution.default({ uniform: [2_000, 5_000] }),
+        // None by default: with it fewer withdrawals come late than were counted on a real cluster (docs/simulate.md).
+        listedBefore: distribution.default(0),
+      })
+      .prefault({}),
+    endpoints: z
+      .strictObject({
+        latency: distribution.optional(),
+        batch: duration.optional(),
+        cacheLag: distribution.optional(),
+        backOff: duration.optional(),
+        drawn: distribution.optional(),
+      })
+      .prefault({}),
+    senders: z
+      .array(senders)
+      .min(1)
+      .default([{ preset: "idle-kube-proxy", count: 3, share: 1 }]),
+    traffic: z
+      .strictObject({
+        /** New connections per second to one pod ... */
+        perPod: rate.optional(),
+        /** ... or to all of them. */
+        total: rate.optional(),
+        spread: z.enum(["even", "known"]).default("even"),
+        arrivals: z
+          .union(
+            [
+              z.literal("poisson"),
+              z.strictObject({ bursty: z.number().min(1).max(10) }),
+              z.strictObject({ periodic: z.number().min(0).max(1) }),
+            ],
+            {
+              error:
+                "expected poisson, bursty: coefficient of variation (1 to 10), or periodic: jitter (0 to 1)",
+            },
+          )
+          .default("poisson"),
+        clients: count.optional(),
+        snat: count.optional(),
+        service: distribution.default({ lognormal: [20, 100] }),
+        pooled: z
+          .strictObject({ connections: count, perPod: rate, oneWay: duration.default(0.5) })
+          .optional(),
+      })
+      .prefault({}),
+    pod: z
+      .strictObject({
+        grace: duration.default(30_000),
+        prestop: duration.default(0),
+        reserve: duration.optional(),
+        watched: duration.default(120_000),
+        age: distribution.optional(),
+        /** Without a processor for this part of the time, for so long each time. */
+        stalls: z.strictObject({ share: distribution, length: distribution }).optional(),
+        reaction: distribution.default(usualReaction),
+      })
+      .prefault({}),
+    /** Your own settings, as for @lameduck/node: played beside the usual remedies. */
+    policy: z
+      .looseObject(Object.fromEntries(ownDurations.map((name) => [name, duration.optional()])))
+      .optional(),
+  });
+}
 
-export type ScenarioFile = z.input<typeof scenarioSchema>;
-export type CheckedScenario = z.output<typeof scenarioSchema>;
+export type ScenarioFile = z.input<ReturnType<typeof scenarioSchema>>;
+export type CheckedScenario = z.output<ReturnType<typeof scenarioSchema>>;
