@@ -40,6 +40,24 @@ const mistakes: Mistake[] = [
     ["lab", "-f", file("c.yaml", pod("{ name: web, image: nginx, ports: [{ containerPort: 80 }] }"))],
     /command/,
   ],
+  ...(
+    [
+      [["--policy", "quiet", "--remedies", "quiet"], "--policy", "--remedies"],
+      [["--compare", "--remedies", "quiet"], "--compare", "--remedies"],
+      [["--compare", "--policy", "quiet"], "--compare", "--policy"],
+      [["--slow", "0.1", "--", "node", "x.js"], "--slow", "--slow-path"],
+      [["--large", "0.1", "--", "node", "x.js"], "--large", "--large-path"],
+      [["-f", "x.yaml", "--port", "80"], "--port", "the manifest"],
+      [["-f", "x.yaml", "--ready-path", "/"], "--ready-path", "the manifest"],
+      [["--path", "/x"], "--path", "a server of yours"],
+      [["--network", "loopback", "--allow", "localhost:1"], "--allow", "namespaces"],
+      [["--network", "loopback", "--writable", "/tmp"], "--writable", "namespaces"],
+    ] as const
+  ).map(([args, place, other]): Mistake => [
+    `${place} against ${other}`,
+    ["lab", ...args],
+    new RegExp(`^error ${place}: goes .*${other}.*\\[LAMEDUCK_BAD_OPTION\\]`),
+  ]),
   ["manifest and command", ["lab", "-f", "x.yaml", "--", "node", "x"], /\[LAMEDUCK_BAD_OPTION\]/],
   [
     "unknown remedy",

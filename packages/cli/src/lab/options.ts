@@ -22,8 +22,8 @@ export interface LabOptions {
   readonly rollouts: number;
   readonly rps: number;
   readonly pooled: number;
-  readonly slow: number;
-  readonly large: number;
+  readonly slow?: number;
+  readonly large?: number;
   readonly slowPath?: string;
   readonly largePath?: string;
   readonly path?: string;
@@ -55,9 +55,9 @@ export function addLabOptions(command: Command): Command {
     .option("--rps <n>", "requests per second, open loop", number(0.1, 50_000), 400)
     .option("--pooled <share>", "share of requests on kept-alive connections", number(0, 1), 0.5)
     .option("--path <path>", 'where requests go (default "/")')
-    .option("--slow <share>", "share of requests to --slow-path", number(0, 1), 0.05)
+    .option("--slow <share>", "share of requests to --slow-path (default: 0.05)", number(0, 1))
     .option("--slow-path <path>", "a path that takes long to answer (the bundled sample has one)")
-    .option("--large <share>", "share of requests to --large-path", number(0, 1), 0.01)
+    .option("--large <share>", "share of requests to --large-path (default: 0.01)", number(0, 1))
     .option("--large-path <path>", "a path that streams a long answer (the bundled sample has one)")
     .addOption(
       new Option("--protocol <name>", "what the server speaks (docs/protocols.md)")

@@ -16,6 +16,7 @@ import {
 } from "@lameduck/rollout";
 import { CliError } from "../errors.ts";
 import { mustBeWritable } from "../output.ts";
+import { mustAgree } from "./contradictions.ts";
 import { readWorkload } from "./manifest-file.ts";
 import type { LabOptions } from "./options.ts";
 import { parseSenders } from "./senders.ts";
@@ -36,12 +37,7 @@ export function labSettings(options: LabOptions, command: readonly string[]): La
   ] as const)
     mustBeWritable(name, file);
   const sample = options.file === undefined && command.length === 0;
-  if (sample && options.protocol !== "http")
-    throw new CliError(
-      "LAMEDUCK_BAD_OPTION",
-      "--protocol",
-      "goes with a server of yours: the bundled one speaks http",
-    );
+  mustAgree(options, sample);
   const workload = adjusted(
     options.file === undefined ? fromCommand(options, command) : readWorkload(options.file),
     options,
@@ -150,8 +146,8 @@ function load(options: LabOptions, sample: boolean): LoadOptions {
     protocol: options.protocol,
     rate: options.rps,
     pooledShare: options.pooled,
-    slowShare: slowPath === undefined ? 0 : options.slow,
-    largeShare: largePath === undefined ? 0 : options.large,
+    slowShare: slowPath === undefined ? 0 : (options.slow ?? 0.05),
+    largeShare: largePath === undefined ? 0 : (options.large ?? 0.01),
     paths: {
       ...(options.path === undefined ? {} : { quick: options.path }),
       ...(slowPath === undefined ? {} : { slow: slowPath }),
