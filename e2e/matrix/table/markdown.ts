@@ -1,4 +1,4 @@
-import { causes, type Quantiles } from "@lameduck/rollout";
+import { boundAfterNone, causes, type Quantiles } from "@lameduck/rollout";
 import { routes } from "../routes.ts";
 import { scenarios } from "../scenarios.ts";
 import type { RecordedRow } from "./recorded.ts";
@@ -84,12 +84,13 @@ function lost({ lostNew, lostPooled }: RecordedRow): string {
   return lostNew + lostPooled === 0 ? "**0**" : `${lostNew} new, ${lostPooled} pooled`;
 }
 
-/** After a zero the rule of three bounds the share of terminations that lose anything; else the bootstrap bounds the mean. */
+/** After a zero an exact bound limits the share of terminations that lose anything; else the bootstrap bounds the mean. */
 function perTermination({ terminations, lostNew, lostPooled, lostPerTermination }: RecordedRow): string {
   const { mean, low, high } = lostPerTermination;
   if (terminations === 0) return "";
+  const bound = boundAfterNone(terminations);
   if (lostNew + lostPooled === 0)
-    return high < 1 ? `0 (fewer than ${(100 * high).toFixed(high < 0.1 ? 1 : 0)} % lose any)` : "0";
+    return `0 (fewer than ${(100 * bound).toFixed(bound < 0.1 ? 1 : 0)} % lose any)`;
   return terminations === 1 ? short(mean) : `${short(mean)} (${short(low)} to ${short(high)})`;
 }
 

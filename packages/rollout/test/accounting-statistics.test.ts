@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { average, perTermination, quantile, quantiles } from "../src/accounting/index.ts";
+import { average, boundAfterNone, perTermination, quantile, quantiles } from "../src/accounting/index.ts";
 
 const losses = fc.array(fc.nat({ max: 500 }), { minLength: 1, maxLength: 60 });
 
@@ -37,8 +37,13 @@ test("the interval contains the mean, stays within the sample and depends on the
   );
 });
 
-test("nothing lost in n terminations: the rule of three", () => {
-  assert.deepEqual(perTermination(Array<number>(300).fill(0), 1), { mean: 0, low: 0, high: 0.01 });
+test("nothing lost in n terminations: what would lose nothing in all n with 5 % probability", () => {
+  for (const n of [1, 2, 4, 59, 300]) {
+    const { mean, low, high } = perTermination(Array<number>(n).fill(0), 1);
+    assert.deepEqual([mean, low], [0, 0]);
+    assert.ok(Math.abs((1 - high) ** n - 0.05) < 1e-12, `${n}: ${high}`);
+  }
+  assert.equal(boundAfterNone(4).toFixed(2), "0.53");
   assert.deepEqual(perTermination([], 1), { mean: 0, low: 0, high: 0 });
 });
 

@@ -20,8 +20,8 @@ test("the table fits 110 columns, and 80 as far as its figures allow", () => {
 
 test("a row per remedy with its figures and its verdict", () => {
   const row = (name: string): string => lines.find((line) => line.startsWith(`${name} `)) ?? "";
-  assert.match(row("nothing"), / 8 +\d+\+\d+ +[\d.]+ \[\d.*\] .* loses$/);
-  assert.match(row("adaptive"), / 8 +0 +0 \(<38%\) +0 +6\.\d\/6\.\d\/6\.\d .* 0 +no loss$/);
+  assert.match(row("nothing"), / 8 +\d+\+\d+ +[\d.]+ \(\d+\.\.\d+\) .* loses$/);
+  assert.match(row("adaptive"), / 8 +0 +0 \(<31%\) +0 +6\.\d\/6\.\d\/6\.\d .* 0 +no loss$/);
   assert.match(row("sleep-over-grace"), / 8 +overruns$/);
   assert.match(text, /init was skipped: there is no lameduck-init for this machine/);
 });
@@ -87,4 +87,20 @@ test("nothing terminated proves nothing, a load that was not sent is said", () =
     remedies: [{ ...first, notSent: 1_500, notSentBecause: { EMFILE: 1_500 } }],
   };
   assert.match(comparisonText(starved), /1,500 of [\d,]+ scheduled requests were not sent \(1,500 EMFILE\)/);
+});
+
+test("an interval is drawn from ten terminations, not from nine", () => {
+  const first = results.remedies.at(0)!;
+  const row = (n: number): string => {
+    const each = Array.from({ length: n }, (_, index) => ({ ...first.each.at(0)!, lost: index }));
+    const lostPerTermination = { mean: 4, low: 2, high: 6 };
+    const one = { ...first, each, terminations: n, lostPerTermination };
+    return (
+      comparisonText({ ...results, remedies: [one] })
+        .split("\n")
+        .at(2) ?? ""
+    );
+  };
+  assert.match(row(9), / 4\.0 \(0\.\.8\) /);
+  assert.match(row(10), / 4\.0 \[2\.0, 6\.0\] /);
 });

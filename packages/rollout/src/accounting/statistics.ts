@@ -36,14 +36,13 @@ const draws = 2_000;
 
 /**
  * Mean per termination with the percentile bootstrap over terminations: they are the unit, for requests of one termination fall together.
- * When nothing was lost in n terminations the interval is [0, 3/n], the rule of three: with 95 % confidence fewer than that share of
- * terminations lose anything.
+ * When nothing was lost the interval is [0, boundAfterNone].
  */
 export function perTermination(losses: readonly number[], seed: number): Interval {
   const n = losses.length;
   if (n === 0) return { mean: 0, low: 0, high: 0 };
   const mean = average(losses);
-  if (losses.every((lost) => lost === 0)) return { mean: 0, low: 0, high: 3 / n };
+  if (losses.every((lost) => lost === 0)) return { mean: 0, low: 0, high: boundAfterNone(n) };
   const source = random(seed, "bootstrap");
   const means = Array.from({ length: draws }, () => {
     let sum = 0;
@@ -51,6 +50,14 @@ export function perTermination(losses: readonly number[], seed: number): Interva
     return sum / n;
   }).sort((a, b) => a - b);
   return { mean, low: quantile(means, 0.025), high: quantile(means, 0.975) };
+}
+
+/**
+ * With 95 % confidence fewer than this share of terminations lose anything, when none of n did: where the share is p, none does with
+ * probability (1 - p)^n (Clopper and Pearson). 3/n, the rule of three, is this for large n only: 0.75 for 4 instead of 0.53.
+ */
+export function boundAfterNone(n: number): number {
+  return 1 - 0.05 ** (1 / n);
 }
 
 export function average(values: readonly number[]): number {

@@ -1,6 +1,7 @@
 import { account } from "../accounting/account.ts";
 import { quantiles } from "../accounting/statistics.ts";
 import { count, spell } from "../accounting/words.ts";
+import { percent } from "../report/figures.ts";
 import type { RemedyResult } from "../model/results.ts";
 import type { Action } from "./actions/index.ts";
 import type { RolloutRun } from "./run.ts";
@@ -80,9 +81,6 @@ export function rolloutConclusion(result: RemedyResult, target: Target): string 
     return `${name} lost ${lost} of ${sent} requests in ${pods}${perRate}.${rest}`;
   }
   const bound = result.lostPerTermination.high;
-  const proof =
-    bound < 1
-      ? `: with 95 % confidence fewer than ${(bound * 100).toFixed(0)} % of its terminations lose anything.`
-      : ", too few to promise much.";
+  const proof = `: with 95 % confidence fewer than ${percent(bound, " ")} of its terminations lose anything.`;
   return `${name} lost none of ${sent} requests in ${pods}${proof}${rest}`;
 }

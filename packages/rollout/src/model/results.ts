@@ -66,7 +66,7 @@ export interface RemedyResult {
   readonly oracle: Quantiles;
   /** Lost requests divided by the request rate through the terminated pods that were tested, seconds; 0 where that rate is not known. */
   readonly weff: number;
-  /** 95 % interval of lost requests per tested termination: bootstrap over terminations, or [0, 3/n] by the rule of three. */
+  /** 95 % interval of lost requests per tested termination: bootstrap over terminations, or [0, 1 - 0.05^(1/n)] after none. */
   readonly lostPerTermination: { readonly mean: number; readonly low: number; readonly high: number };
   readonly duration: number;
   readonly each: readonly TerminationResult[];

@@ -34,15 +34,22 @@ export function lostOf(result: RemedyResult): string {
   return lost === 0 ? "0" : `${whole(lostNew)}+${whole(lostPooled)}`;
 }
 
-/** Mean and interval: "49.6 [41.2, 58.1]"; where nothing was lost, the share of terminations that may: "0 (< 3.0%)". */
+/** Fewer terminations than this are no sample to draw an interval from. */
+export const few = 10;
+
+/**
+ * Mean and interval: "49.6 [41.2, 58.1]"; of few terminations mean, least and most: "49.6 (41..58)"; where nothing was lost, the share of
+ * terminations that may: "0 (<3.0%)".
+ */
 export function perTerminationOf(result: RemedyResult): string {
   const { mean, low, high } = result.lostPerTermination;
   const tested = testedOf(result);
   if (tested === 0) return "-";
-  // Three terminations or fewer bound nothing.
-  if (mean === 0) return heldAgainstPods(result).lost > 0 ? "0" : high < 1 ? `0 (<${percent(high)})` : "0";
-  // One termination has no spread to draw from.
-  return tested === 1 ? short(mean) : `${short(mean)} [${short(low)}, ${short(high)}]`;
+  if (mean === 0) return heldAgainstPods(result).lost > 0 ? "0" : `0 (<${percent(high)})`;
+  if (tested === 1) return short(mean);
+  if (tested >= few) return `${short(mean)} [${short(low)}, ${short(high)}]`;
+  const each = result.each.filter(({ untested }) => untested === undefined).map(({ lost }) => lost);
+  return `${short(mean)} (${whole(Math.min(...each))}..${whole(Math.max(...each))})`;
 }
 
 export function percent(share: number, space = ""): string {

@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import type { RemedyResult, Results } from "../model/results.ts";
-import { lostOf, perTerminationOf, secondsOf, titleOf, whole } from "./figures.ts";
+import { few, lostOf, perTerminationOf, secondsOf, titleOf, whole } from "./figures.ts";
 import { grid, wrap, type Cell, type Column } from "./grid.ts";
 import { reservations } from "./reservations.ts";
 import { verdictOf, type Verdict } from "./verdict.ts";
@@ -78,8 +78,9 @@ function table(remedies: readonly RemedyResult[], paint: Paint, width: number, t
 
 function notes(remedies: readonly RemedyResult[], width: number, more: readonly string[] = []): string[] {
   const said = [
-    "pods: terminated. lost: on new + on pooled connections. lost per pod: mean and 95 % interval per termination; after 0, the share of terminations " +
-      "that may yet lose something (95 %). hold: p50/p90/max until the pod stopped accepting. oracle: p50/max until the last sender " +
+    "pods: terminated. lost: on new + on pooled connections. lost per pod: mean and 95 % interval per termination, of fewer than " +
+      `${few} mean and (least..most); after 0, the share of terminations that may yet lose something (95 %). ` +
+      "hold: p50/p90/max until the pod stopped accepting. oracle: p50/max until the last sender " +
       "had let go of it.",
     ...reservations(remedies),
     ...more,

@@ -20,12 +20,12 @@ export function quantile(sorted: readonly number[], p: number): number {
 
 /**
  * 95 % interval of the mean, by bootstrap over terminations: losses come in clusters, so the termination is the unit and not the
- * request. Where nothing was lost, the rule of three.
+ * request. Where nothing was lost in n terminations, the exact bound on the share that loses anything.
  */
 export function interval(values: readonly number[], seed: number): Interval {
   const average = mean(values);
   if (values.every((value) => value === 0))
-    return { mean: 0, low: 0, high: values.length === 0 ? Infinity : 3 / values.length };
+    return { mean: 0, low: 0, high: values.length === 0 ? Infinity : 1 - 0.05 ** (1 / values.length) };
   const random = new Random(seed, "bootstrap");
   const means = Array.from({ length: 400 }, () => {
     let sum = 0;

@@ -1,5 +1,5 @@
 import type { RemedyResult } from "../../model/results.ts";
-import { lostOf, perTerminationOf, secondsOf, short, titleOf, whole } from "../figures.ts";
+import { few, lostOf, perTerminationOf, secondsOf, short, titleOf, whole } from "../figures.ts";
 import { verdictOf } from "../verdict.ts";
 import { element, escape } from "./markup.ts";
 
@@ -10,7 +10,7 @@ const heads = [
   ["lost", "On new + on pooled connections"],
   [
     "lost per pod",
-    "Mean and 95 % interval per termination; after 0, the share of terminations that may yet lose something",
+    `Mean and 95 % interval per termination, of fewer than ${few} mean and (least..most); after 0, the share of terminations that may yet lose something`,
   ],
   ["W_eff, s", "Lost requests divided by the request rate through the terminated pods"],
   ["slow", "Answered more than 1 s late"],
