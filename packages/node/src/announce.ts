@@ -1,13 +1,14 @@
 import { channel } from "node:diagnostics_channel";
 import { EventEmitter } from "node:events";
-import type { NoticeEvent, PhaseEvent } from "./events.ts";
+import type { ClosedEvent, ClosingEvent, LameDuckEvent, NoticeEvent, PhaseEvent } from "./events.ts";
+import { messageOf } from "./hooks.ts";
 import type { Log } from "./log.ts";
 
 export interface LameduckEvents {
   phase: [PhaseEvent];
-  "lame-duck": [PhaseEvent];
-  closing: [PhaseEvent];
-  closed: [PhaseEvent];
+  "lame-duck": [LameDuckEvent];
+  closing: [ClosingEvent];
+  closed: [ClosedEvent];
   notice: [NoticeEvent];
 }
 
@@ -22,33 +23,33 @@ export class Announcer extends EventEmitter<LameduckEvents> {
     this.#log = log;
   }
 
-  phase(event: PhaseEvent): void {
+  /** @returns when the promises that listeners returned have settled. */
+  async phase(event: PhaseEvent): Promise<void> {
     this.#log(event);
     this.#phases.publish(event);
-    this.#guarded(() => this.emit("phase", event));
-    this.#guarded(() => this.emit(event.phase, event));
+    await Promise.all([...this.#tell("phase", event), ...this.#tell(event.phase, event)]);
   }
 
   notice(notice: string, message: string): void {
-    const event: NoticeEvent = { lameduck: "notice", at: Date.now(), pid: process.pid, notice, message };
-    this.#log(event);
+    const event = this.#write(notice, message);
     this.#notices.publish(event);
-    this.#guarded(() => this.emit("notice", event));
+    void Promise.all(this.#tell("notice", event));
   }
 
-  /** A listener that throws must not stop the shutdown. */
-  #guarded(emit: () => void): void {
-    try {
-      emit();
-    } catch (error) {
-      if (!(error instanceof Error)) return;
-      this.#log({
-        lameduck: "notice",
-        at: Date.now(),
-        pid: process.pid,
-        notice: "listener",
-        message: error.message,
-      });
-    }
+  /** A listener that fails must stop neither the others nor the shutdown. */
+  #tell(name: keyof LameduckEvents, event: PhaseEvent | NoticeEvent): Promise<void>[] {
+    return this.rawListeners(name).map(async (listener) => {
+      try {
+        await Reflect.apply(listener, this, [event]);
+      } catch (error) {
+        this.#write("listener", messageOf(error));
+      }
+    });
+  }
+
+  #write(notice: string, message: string): NoticeEvent {
+    const event: NoticeEvent = { lameduck: "notice", at: Date.now(), pid: process.pid, notice, message };
+    this.#log(event);
+    return event;
   }
 }

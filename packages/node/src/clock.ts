@@ -25,3 +25,10 @@ export function nextTurn(): Promise<void> {
     setImmediate(resolve);
   });
 }
+
+/** Waits for a promise that never rejects, but not for longer than `milliseconds`. */
+export async function untilSettled(promise: Promise<unknown>, milliseconds: number): Promise<void> {
+  const settled = new AbortController();
+  await Promise.race([promise, sleep(milliseconds, settled.signal)]);
+  settled.abort();
+}

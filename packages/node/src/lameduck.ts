@@ -1,5 +1,5 @@
 import { Announcer, type LameduckEvents } from "./announce.ts";
-import { systemClock, type Clock } from "./clock.ts";
+import { systemClock, untilSettled, type Clock } from "./clock.ts";
 import { Closing, type Cut } from "./closing.ts";
 import { passOnToWorkers } from "./cluster.ts";
 import { surviveCrashes } from "./crashes.ts";
@@ -106,10 +106,7 @@ export class Lameduck {
 
   /** Resolves when everything is closed. With `exit`, the process is gone by then. */
   get closed(): Promise<ClosedEvent> {
-    return (
-      this.#closed ??
-      new Promise((resolve) => this.#announcer.once("closed", (event) => resolve(event as ClosedEvent)))
-    );
+    return this.#closed ?? new Promise((resolve) => this.#announcer.once("closed", resolve));
   }
 
   state(): State {
@@ -184,7 +181,8 @@ export class Lameduck {
     if (this.#watches.size === 0) this.#leaveSignals();
   }
 
-  on<E extends keyof LameduckEvents>(event: E, listener: (...args: LameduckEvents[E]) => void): this {
+  /** Work that must be done belongs into a hook. A promise that a listener returns is waited for at `closed`, the last event, alone. */
+  on<E extends keyof LameduckEvents>(event: E, listener: (...args: LameduckEvents[E]) => unknown): this {
     (this.#announcer as { on(event: string, listener: unknown): unknown }).on(event, listener);
     return this;
   }
@@ -288,6 +286,7 @@ export class Lameduck {
       await this.#closing.stopListening();
       const isBusy = (): boolean => this.#evidence.leases > 0;
       await this.#closing.drain(drain.requestQuiet, isBusy, closingHooks, finishBy);
+      this.#phase = "closed";
       await this.#hooks.run("closed", endBy);
     } catch (error) {
       // Whatever goes wrong, the process must end in order and say so.
@@ -297,14 +296,14 @@ export class Lameduck {
     if (this.#exits) await this.#others.untilDone(endBy);
     noLongerSurvive();
     process.removeListener("exit", onExit);
-    return this.#end(report, cut);
+    return this.#end(report, cut, endBy);
   }
 
   /** The lame-duck phase. @returns its hooks, which may outlast it. */
   async #serveOn(report: Report, reason: string, capAt: number): Promise<{ hooks: Promise<void> }> {
     this.#phase = "lame-duck";
     const holding = this.#hold.run(capAt);
-    this.#announcer.phase(report.lameDuck(reason, this.#evidence.requestsInFlight, this.state().open));
+    void this.#announcer.phase(report.lameDuck(reason, this.#evidence.requestsInFlight, this.state().open));
     const hooks = this.#hooks.run("lame-duck", capAt);
     // A process that does not listen (yet, or any more) has nothing to wait for.
     const { open, leases } = this.state();
@@ -313,16 +312,17 @@ export class Lameduck {
     this.#phase = "closing";
     this.#lesson = end.lesson;
     this.#holds = false;
-    this.#announcer.phase(report.closing(this.#clock.now(), end, this.state().open));
+    void this.#announcer.phase(report.closing(this.#clock.now(), end, this.state().open));
     this.#abort.abort(new Error(`lameduck: closing (${end.reason})`));
     return { hooks };
   }
 
-  #end(report: Report, cut: Cut): ClosedEvent {
+  async #end(report: Report, cut: Cut, until: number): Promise<ClosedEvent> {
     this.#phase = "closed";
     const exitCode = this.#exits ? Number(process.exitCode ?? 0) : null;
     const closed = report.closed(this.#clock.now(), cut, this.#hooks.outcomes, exitCode);
-    this.#announcer.phase(closed);
+    const told = this.#announcer.phase(closed);
+    await untilSettled(told, until - this.#clock.now());
     this.detach();
     if (exitCode === null) this.#stopFile?.end();
     else signalGate().exitWhenLast(exitCode, this.#isTold);
@@ -333,7 +333,7 @@ export class Lameduck {
   #reportExit(report: Report): (code: number) => void {
     const onExit = (code: number): void => {
       const cut = this.#closing.cut();
-      this.#announcer.phase(report.closed(this.#clock.now(), cut, this.#hooks.outcomes, code));
+      void this.#announcer.phase(report.closed(this.#clock.now(), cut, this.#hooks.outcomes, code));
     };
     process.once("exit", onExit);
     return onExit;
