@@ -1,6 +1,7 @@
 /**
  * Streams of HTTP/2 that a terminating pod refuses or loses, by the way its clients ask: Node clients 5 ms away, each with a session at a
  * time, that never ask again. From 1.5 s after SIGTERM on new sessions go to another pod; the hold lasts for 4 s.
+ * _Unsent_ are requests that Node's client refused itself: it had made but not sent them when GOAWAY came, which would have had them served.
  *
  *     node packages/node/bench/refused.ts [rounds]
  */
@@ -21,6 +22,7 @@ class Client {
   readonly #url: string;
   readonly #counts: Counts;
   #session: ClientHttp2Session | undefined;
+  #last = (): number => Infinity;
 
   constructor(url: string, counts: Counts) {
     this.#url = url;
@@ -37,19 +39,30 @@ class Client {
   }
 
   #ask(): Promise<string> {
-    if (!this.#session || this.#session.closed || this.#session.destroyed)
+    if (!this.#session || this.#session.closed || this.#session.destroyed) {
       this.#session = connect(this.#url, { rejectUnauthorized: false }).on("error", () => {});
+      this.#last = lastStreamNamed(this.#session);
+    }
+    const last = this.#last;
     const stream = this.#session.request({ ":path": path }).resume();
     return new Promise((resolve, reject) => {
       let answered = false;
       stream.on("end", () => (answered = true)).on("error", () => {});
       stream.on("close", () => {
         if (answered && stream.rstCode === 0) resolve("answered");
-        else if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) resolve("refused");
+        else if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM)
+          resolve(last() >= (stream.id ?? 0) ? "unsent" : "refused");
         else reject(new Error(`reset with ${stream.rstCode}`));
       });
     });
   }
+}
+
+/** The last stream that the server has promised to serve. */
+function lastStreamNamed(session: ClientHttp2Session): () => number {
+  let last = Infinity;
+  session.on("goaway", (_code, named) => (last = Math.min(last, named)));
+  return () => last;
 }
 
 /** How clients ask: one request at a time, or 50 a second whatever becomes of them. */
@@ -94,7 +107,7 @@ async function round(protocol: string, habit: string, counts: Counts): Promise<v
   await balancer.close();
 }
 
-process.stdout.write("protocol  clients ask      requests  refused  of 10,000  lost otherwise\n");
+process.stdout.write("protocol  clients ask      requests  refused  of 10,000   unsent  lost otherwise\n");
 for (const protocol of ["h2c", "h2"])
   for (const habit of Object.keys(habits)) {
     const total: Counts = new Map();
@@ -105,8 +118,9 @@ for (const protocol of ["h2c", "h2"])
     }
     const all = [...total.values()].reduce((sum, count) => sum + count, 0);
     const refused = total.get("refused") ?? 0;
-    const lost = [...total].filter(([end]) => end !== "answered" && end !== "refused");
+    const lost = [...total].filter(([end]) => !["answered", "refused", "unsent"].includes(end));
     const row = [protocol.padEnd(8), habit.padEnd(15), String(all).padStart(8), String(refused).padStart(7)];
-    row.push(((refused / all) * 10_000).toFixed(1).padStart(9), JSON.stringify(Object.fromEntries(lost)));
+    row.push(((refused / all) * 10_000).toFixed(1).padStart(9), String(total.get("unsent") ?? 0).padStart(7));
+    row.push(JSON.stringify(Object.fromEntries(lost)));
     process.stdout.write(`${row.join("  ")}\n`);
   }
