@@ -18,6 +18,8 @@ export interface Running {
 
 interface Where {
   readonly cwd?: string | URL;
+  /** In a process group of its own. */
+  readonly detached?: boolean;
 }
 
 /** Starts the command line. */

@@ -189,6 +189,12 @@ export class FakeApi implements AsyncDisposable {
     response.sendDate = false;
     response.setHeader("date", new Date(this.now()).toUTCString());
     response.setHeader("content-type", "application/json");
+    // A request that comes to nothing at all has not been carried out either.
+    if (fault && "stallAt" in fault && fault.stallAt === 0) return;
+    if (fault && "cutAt" in fault && fault.cutAt === 0) {
+      request.socket.destroy();
+      return;
+    }
     if (asked.watch && !(fault && "status" in fault)) {
       this.#watch(asked, response, fault);
       return;
@@ -228,11 +234,6 @@ export class FakeApi implements AsyncDisposable {
   }
 
   #watch({ resource, url }: Asked, response: ServerResponse, fault: Fault | undefined): void {
-    if (fault && "stallAt" in fault && fault.stallAt === 0) return;
-    if (fault && "cutAt" in fault && fault.cutAt === 0) {
-      response.destroy();
-      return;
-    }
     const from = Number(url.searchParams.get("resourceVersion"));
     response.writeHead(200);
     response.flushHeaders();

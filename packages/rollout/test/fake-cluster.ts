@@ -1,6 +1,6 @@
 import { FakeApi, type Item } from "./fake-api.ts";
 
-export { FakeApi, type Answer, type Fault, type Item } from "./fake-api.ts";
+export { type Asked, type Fault } from "./fake-api.ts";
 
 export const namespace = "shop";
 

@@ -65,7 +65,7 @@ test("a restart that would replace nothing is refused, one that replaces some is
   );
   const some = targetOf("statefulset", workload(partition(3), {}));
   assert.equal(restart(reference).obstacle(some), undefined);
-  const client = { get: () => Promise.resolve({ items: [] }) } as unknown as KubernetesClient;
+  const client = { list: () => Promise.resolve([]) } as unknown as KubernetesClient;
   const notes = await inspect(client, some, restart(reference));
   assert.ok(notes.includes("partition 3: 1 of its 4 pods are replaced, the others stay"), notes.join("\n"));
 });
@@ -76,7 +76,7 @@ test("who scales what an autoscaler scales is told", async () => {
     { metadata: { name: "mine" }, spec: { scaleTargetRef } },
     { metadata: { name: "other" }, spec: { scaleTargetRef: { ...scaleTargetRef, name: "web" } } },
   ];
-  const client = { get: () => Promise.resolve({ items }) } as unknown as KubernetesClient;
+  const client = { list: () => Promise.resolve(items) } as unknown as KubernetesClient;
   const target = targetOf("statefulset", workload({}, {}));
   const notes = await inspect(client, target, scale(target.reference, 6));
   assert.deepEqual(

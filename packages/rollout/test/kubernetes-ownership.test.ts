@@ -1,43 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  checkRights,
-  findTarget,
-  inspect,
-  neededRules,
-  parseTarget,
-  remove,
-  restart,
-  rolloutResult,
-  runRollout,
-  type Action,
-  type RolloutRun,
-} from "../src/kubernetes/index.ts";
+import { findTarget, parseTarget, remove, restart, rolloutResult } from "../src/kubernetes/index.ts";
 import { FakeCluster, namespace } from "./fake-cluster.ts";
-
-interface Rolled {
-  readonly run: RolloutRun;
-  readonly warnings: readonly string[];
-}
-
-/** Everything from the preflight to the results, as the command does it, without a load. */
-async function roll(cluster: FakeCluster, text: string, actionOf: typeof restart): Promise<Rolled> {
-  const client = cluster.client();
-  try {
-    const reference = parseTarget(text, namespace);
-    const action: Action = actionOf(reference);
-    const { allowed } = await checkRights(client, reference, neededRules(reference, action));
-    const target = await findTarget(client, reference);
-    const warnings = await inspect(client, target, action);
-    const run = await runRollout(
-      { client, target, action, allowed, load: undefined, warmUp: 0, settle: 0, timeout: 20_000 },
-      { onProgress: () => undefined, say: () => undefined, signal: new AbortController().signal },
-    );
-    return { run, warnings };
-  } finally {
-    client.close();
-  }
-}
+import { roll, type Rolled } from "./fake-rollout.ts";
 
 const removeOne: typeof restart = (reference) => remove(reference, { how: "delete", pods: 1 });
 const evictAll: typeof restart = (reference) => remove(reference, { how: "evict", pods: "all" });

@@ -61,8 +61,8 @@ export function loadOf({
     rate: options.rps,
     pooledShare: request.pooledShare,
     timeout: request.requestTimeout,
-    maxDuration: request.duration,
-    maxRequests: options.requestsMax,
+    maxDuration: request.bounds.duration,
+    maxRequests: request.bounds.maxRequests,
     learn,
     seed: options.seed,
   };

@@ -29,8 +29,8 @@ export interface RolloutOptions {
   readonly image?: string;
   readonly rps: number;
   readonly mode: "new" | "pooled" | "mixed";
-  readonly duration: string;
-  readonly requestsMax: number;
+  readonly duration?: string;
+  readonly requestsMax?: number;
   readonly requestTimeout: string;
   readonly requests?: readonly string[];
   readonly requestsZone?: string;
@@ -81,8 +81,11 @@ export function addRolloutOptions(command: Command): Command {
         .choices(["new", "pooled", "mixed"])
         .default("mixed"),
     )
-    .option("--duration <time>", "the load ends by itself after this, whatever the rollout does", "15m")
-    .option("--requests-max <n>", "and after this many requests", whole(1, 20_000_000), 100_000)
+    .option(
+      "--duration <time>",
+      "the load ends by itself after this, whatever the rollout does (default: as long as that may take, by --timeout)",
+    )
+    .option("--requests-max <n>", "and after this many requests (default: by --rps)", whole(1, 20_000_000))
     .option("--request-timeout <time>", "a request without an answer for that long is lost", "10s")
     .option("--in-cluster", "the load runs in the cluster, as a Job in the target's namespace")
     .option("--parallel <n>", "in so many pods (default: 1)", whole(1, 100))

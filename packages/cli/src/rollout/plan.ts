@@ -15,8 +15,8 @@ export function planLines(request: RolloutRequest, options: RolloutOptions, targ
   ];
 }
 
-function loadLines({ routes, reference }: RolloutRequest, options: RolloutOptions): string[] {
-  const { requests, rps, mode, requestsMax, duration, inCluster, parallel = 1 } = options;
+function loadLines({ routes, reference, bounds }: RolloutRequest, options: RolloutOptions): string[] {
+  const { requests, rps, mode, inCluster, parallel = 1 } = options;
   if (requests) return [`load      none of its own: read afterwards from ${requests.join(", ")}`];
   if (routes.length === 0) return ["load      none (no --url): only the pods are watched"];
   const connections = {
@@ -25,14 +25,14 @@ function loadLines({ routes, reference }: RolloutRequest, options: RolloutOption
     pooled: "on kept-alive connections",
   };
   return [
-    `load      ${rps} requests/s (${requestWords(options)}) ${connections[mode]}, ` +
-      `at most ${requestsMax.toLocaleString("en")} requests or ${duration}, to`,
+    `load      ${rps} requests/s (${requestWords(options)}) ${connections[mode]}, to`,
     ...routes.map(({ name, url }) => `          ${name}: ${url.href}`),
     ...(inCluster
       ? [
           `          from a Job of ${parallel} ${parallel === 1 ? "pod" : "pods"} in namespace ${reference.namespace}, removed afterwards`,
         ]
       : []),
+    `          ${bounds.words}`,
   ];
 }
 

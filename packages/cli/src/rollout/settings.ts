@@ -18,6 +18,7 @@ import {
 } from "@lameduck/rollout";
 import { CliError } from "../errors.ts";
 import { mustBeWritable } from "../output.ts";
+import { loadBounds, type LoadBounds } from "./bounds.ts";
 import type { RolloutOptions } from "./options.ts";
 
 /** Everything that can be known without asking the cluster. Durations are milliseconds. */
@@ -28,7 +29,7 @@ export interface RolloutRequest {
   readonly routes: readonly Route[];
   readonly pooledShare: number;
   readonly requestTimeout: number;
-  readonly duration: number;
+  readonly bounds: LoadBounds;
   readonly warmUp: number;
   readonly settle: number;
   readonly timeout: number;
@@ -60,7 +61,6 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
   const chosen = chosenAction(options);
   const durations = {
     requestTimeout: parseDuration(options.requestTimeout, "--request-timeout"),
-    duration: parseDuration(options.duration, "--duration"),
     warmUp: parseDuration(options.warmUp, "--warm-up"),
     settle: parseDuration(options.settle, "--settle"),
     timeout: parseDuration(options.timeout, "--timeout"),
@@ -74,6 +74,7 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
     action: chosen(reference),
     routes,
     pooledShare: pooledShares[options.mode],
+    bounds: loadBounds(options, durations),
     ...durations,
   };
 }

@@ -76,9 +76,18 @@ export function termination(
     lostByCause: tally(causes),
     killed: life.killed !== undefined,
     ...(code === undefined ? {} : { exitCode: code }),
+    ...killedEarly(life),
     // What was lost is evidence, whatever else is not known.
     ...(untested === undefined || causes.length > 0 ? {} : { untested }),
   };
+}
+
+/** By the kernel for want of memory, by a deletion without grace, by somebody on the node. */
+function killedEarly({ deleted, killed, exits }: PodLife): Pick<TerminationResult, "killedEarly"> {
+  const end = exits.find((exit) => exit.type === "exited" && exit.signal === "SIGKILL");
+  if (!deleted || !end || killed !== undefined || end.at < deleted.at) return {};
+  const after = end.at - deleted.at;
+  return { killedEarly: { after, ...(end.detail === undefined ? {} : { why: end.detail }) } };
 }
 
 function stopReason(life: PodLife, stop: ReturnType<typeof stoppedAccepting>): string {

@@ -22,6 +22,7 @@ export { openRoute, parseRoutes, type OpenRoute, type Route, type RouteManner } 
 export { RouteLoad, type RouteLoadOptions } from "./routes/route-load.ts";
 export {
   baseline,
+  longestSettling,
   runRollout,
   type RolloutHooks,
   type RolloutOutcome,

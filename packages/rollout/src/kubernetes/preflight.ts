@@ -3,7 +3,6 @@ import {
   controllerOf,
   selects,
   type HorizontalPodAutoscaler,
-  type KubernetesObject,
   type Pod,
   type PodDisruptionBudget,
 } from "./client/objects.ts";
@@ -163,14 +162,12 @@ async function aboutNeighbours(client: KubernetesClient, target: Target): Promis
   if (!owner) return [];
   const path = (resource: Resource): string =>
     `${pathOf(resource, reference.namespace)}?${new URLSearchParams(podQuery).toString()}`;
-  const list = async <T extends KubernetesObject>(resource: Resource): Promise<readonly T[]> =>
-    (await client.get<{ items: readonly T[] }>(path(resource))).items;
   const own: Pod[] = [];
   const owned = new OwnedPods(target, ({ object }) => own.push(object));
   const found = { type: "there", at: 0, live: false, since: 0 } as const;
-  const sets = hasReplicaSets(owner.reference.kind) ? await list(replicaSets) : [];
+  const sets = hasReplicaSets(owner.reference.kind) ? await client.list(path(replicaSets)) : [];
   for (const object of sets) owned.takeSet({ ...found, object });
-  const pods = await list<Pod>({ group: "", resource: "pods" });
+  const pods = await client.list<Pod>(path({ group: "", resource: "pods" }));
   for (const object of pods) owned.takePod({ ...found, object });
   const others = pods.filter((pod) => !own.includes(pod));
   if (others.length === 0) return [];
@@ -187,7 +184,7 @@ async function aboutNeighbours(client: KubernetesClient, target: Target): Promis
 async function aboutBudgets(client: KubernetesClient, target: Target, action: Action): Promise<string[]> {
   if (action.name !== "evict" && action.name !== "drain") return [];
   try {
-    const { items } = await client.get<{ items: PodDisruptionBudget[] }>(
+    const items = await client.list<PodDisruptionBudget>(
       pathOf({ group: "policy", resource: "poddisruptionbudgets" }, target.reference.namespace),
     );
     const own = items.filter(({ spec }) => spec.selector && selects(spec.selector, target.podLabels));
@@ -209,9 +206,7 @@ async function aboutAutoscalers(
 ): Promise<string[]> {
   if (action.name !== "scale" || !owner) return [];
   try {
-    const { items } = await client.get<{ items: HorizontalPodAutoscaler[] }>(
-      pathOf(autoscalers, reference.namespace),
-    );
+    const items = await client.list<HorizontalPodAutoscaler>(pathOf(autoscalers, reference.namespace));
     return items
       .filter(
         ({ spec: { scaleTargetRef: to } }) =>

@@ -2,7 +2,7 @@ import { account } from "../accounting/account.ts";
 import { quantiles } from "../accounting/statistics.ts";
 import { count, spell } from "../accounting/words.ts";
 import { percent } from "../report/figures.ts";
-import type { RemedyResult } from "../model/results.ts";
+import type { RemedyResult, RunRecording } from "../model/results.ts";
 import type { Action } from "./actions/index.ts";
 import type { RolloutRun } from "./run.ts";
 import { nameOf } from "./target/reference.ts";
@@ -39,7 +39,7 @@ export function rolloutNotes({
   withdrawals,
   notes,
 }: RolloutRun): string[] {
-  const said: string[] = [...notes];
+  const said: string[] = [...notes, ...earlyEnd(recording)];
   const { header, proxy, tuple, unknown } = joined;
   if (recording.records.length > 0)
     said.push(
@@ -63,6 +63,21 @@ export function rolloutNotes({
         `(to within ${spell(serverClock.within)}); times are told by this machine's.`,
     );
   return said;
+}
+
+/** A load that reached its bound, or was stopped by whoever sent it. Chance makes no pause of twenty times the usual one. */
+function earlyEnd({ records, ended }: RunRecording): string[] {
+  let first = Infinity;
+  let last = -Infinity;
+  for (const { intended } of records) {
+    first = Math.min(first, intended);
+    last = Math.max(last, intended);
+  }
+  const usual = (last - first) / Math.max(1, records.length - 1);
+  if (records.length === 0 || ended - last <= Math.max(1_000, 20 * usual)) return [];
+  return [
+    `The load ended ${spell(ended - last)} before the run did, after ${count(records.length, "request")}: what stopped afterwards is untested.`,
+  ];
 }
 
 /** What the run proves, in one or two sentences. */

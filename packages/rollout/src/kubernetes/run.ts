@@ -28,6 +28,8 @@ export interface RolloutSettings {
   readonly settle: number;
   /** The rollout is given up after this time. */
   readonly timeout: number;
+  /** What was changed is tried to be taken back for so long. Default: 60,000. */
+  readonly undoing?: number;
 }
 
 export interface RolloutProgress {
@@ -69,7 +71,7 @@ export interface RolloutRun {
 
 export const baseline = 2_000;
 /** Senders may still send to pods that have gone while requests are lost; not for longer than this. */
-const longestSettling = 60_000;
+export const longestSettling = 60_000;
 /** So long without a loss counts as settled. */
 const calm = 5_000;
 
@@ -141,8 +143,9 @@ class Run {
       // What was seen of the pods is worth keeping, also without the requests.
       const { records, missing, notes } = await this.#stopLoad(observation, began, ended).catch(
         (error: unknown) => {
-          outcome = this.#ended(error);
-          return noLoad;
+          if (outcome.kind !== "failed") outcome = this.#ended(error);
+          const why = error instanceof Error ? error.message : String(error);
+          return { ...noLoad, notes: [`What the load saw could not be read: ${why}`] };
         },
       );
       const { recording, joined } = record({
@@ -236,7 +239,11 @@ class Run {
       if (this.#load.counts().failed > failed) lastLoss = now;
       failed = this.#load.counts().failed;
       const long = now - began;
-      if (long >= longestSettling || (long >= this.#settings.settle && now - lastLoss >= calm)) return;
+      if (
+        long >= Math.max(longestSettling, this.#settings.settle) ||
+        (long >= this.#settings.settle && now - lastLoss >= calm)
+      )
+        return;
     }
   }
 
@@ -245,7 +252,8 @@ class Run {
     const { action, client } = this.#settings;
     const undo = action.undo?.();
     if (!undo) return { undone: undefined, left: undefined };
-    const signal = AbortSignal.timeout(longestUndoing);
+    const { undoing = longestUndoing } = this.#settings;
+    const signal = AbortSignal.timeout(undoing);
     try {
       await persist(
         signal,
@@ -256,8 +264,7 @@ class Run {
     } catch (error) {
       // What is no longer there cannot have been left behind.
       if (isNotFound(error)) return { undone: undefined, left: undefined };
-      const why =
-        error instanceof KubernetesError ? error.message : `not done within ${longestUndoing / 1_000} s`;
+      const why = error instanceof KubernetesError ? error.message : `not done within ${undoing / 1_000} s`;
       return {
         undone: undefined,
         left: new KubernetesError("LAMEDUCK_NOT_TAKEN_BACK", undo.command, `has to be run by hand: ${why}`),

@@ -105,6 +105,8 @@ export interface TerminationResult {
   readonly lostByCause: Readonly<Partial<Record<Cause, number>>>;
   readonly killed: boolean;
   readonly exitCode?: number;
+  /** SIGKILL before the grace period was over, and why, where somebody tells: "OOMKilled". Nothing was left to be done in order. */
+  readonly killedEarly?: { readonly after: number; readonly why?: string };
   /** Why nothing follows from it: no load went through it, or nobody saw its end. It is in no figure of losses. */
   readonly untested?: string;
 }

@@ -27,7 +27,14 @@ export type PodEvent = { readonly at: number; readonly pod: string } & (
   | { readonly type: "listener-closed"; readonly port: number }
   /** SIGKILL at the end of the grace period. */
   | { readonly type: "killed"; readonly container: string }
-  | { readonly type: "exited"; readonly container: string; readonly code?: number; readonly signal?: string }
+  | {
+      readonly type: "exited";
+      readonly container: string;
+      readonly code?: number;
+      readonly signal?: string;
+      /** Why, where somebody tells: "OOMKilled". */
+      readonly detail?: string;
+    }
   | { readonly type: "crashed"; readonly container: string; readonly detail: string }
   /** All containers have stopped and the address is no longer there. */
   | { readonly type: "gone" }

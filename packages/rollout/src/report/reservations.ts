@@ -1,6 +1,6 @@
 import { tally } from "../accounting/terminations.ts";
 import type { RemedyResult } from "../model/results.ts";
-import { titleOf, whole } from "./figures.ts";
+import { seconds, titleOf, whole } from "./figures.ts";
 
 /** What has to be known beside the figures of a comparison, a sentence each. */
 export function reservations(remedies: readonly RemedyResult[]): string[] {
@@ -15,6 +15,17 @@ export function reservations(remedies: readonly RemedyResult[]): string[] {
         `${one.remedy}: ${whole(one.untested)} of ${whole(one.terminations)} terminations ${one.untested === 1 ? "is" : "are"} untested ` +
           `(${untestedBecause(one)}): nothing follows from ${one.untested === 1 ? "it" : "them"}.`,
       );
+    const early = one.each.filter(({ killedEarly }) => killedEarly !== undefined);
+    const [first] = early;
+    if (first?.killedEarly) {
+      const { after, why } = first.killedEarly;
+      const reason = why === undefined ? "" : ` (${why})`;
+      said.push(
+        `${one.remedy}: ${whole(early.length)} of ${whole(one.terminations)} terminations ended by SIGKILL before the grace period was over, ` +
+          `such as that of ${first.pod} after ${seconds(after)} s of ${seconds(first.grace)} s${reason}: the kernel for want of memory, ` +
+          "a deletion without grace, or somebody on the node.",
+      );
+    }
     if (cut > 0)
       said.push(
         `${one.remedy}: ${whole(cut)} more were cut by senders themselves, which no pod can prevent.`,

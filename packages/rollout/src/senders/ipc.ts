@@ -5,8 +5,8 @@ export interface Served<In> {
 }
 
 /**
- * Serves the process that started this one. A Ctrl-C reaches every process of the terminal at once; the parent decides what it means, so
- * it is ignored here, and the end of the channel is the order to leave: also when the parent was killed.
+ * Serves the process that started this one. A Ctrl-C reaches every process of the terminal at once, and timeout(1) or a CI runner ends the
+ * whole process group; the parent decides what it means, so it is ignored here, and the end of the channel is the order to leave: also when the parent was killed.
  */
 export function serveParent<In>(serve: (tell: (message: object) => void) => Served<In>): void {
   const tell = (message: object): void => {
@@ -15,6 +15,7 @@ export function serveParent<In>(serve: (tell: (message: object) => void) => Serv
   const served = serve(tell);
   process.on("SIGINT", () => undefined);
   process.on("SIGHUP", () => undefined);
+  process.on("SIGTERM", () => undefined);
   process.on("message", (message) => served.receive(message as In));
   process.on("disconnect", () => {
     void leave(served);

@@ -50,6 +50,7 @@ const podEvent = z.intersection(
       container: z.string(),
       code: z.exactOptional(z.int()),
       signal: z.exactOptional(z.string()),
+      detail: z.exactOptional(z.string()),
     }),
     z.object({ type: z.literal("crashed"), container: z.string(), detail: z.string() }),
     z.object({ type: z.literal("gone") }),
@@ -82,6 +83,7 @@ const termination = z.object({
   lostByCause: byCause,
   killed: z.boolean(),
   exitCode: z.exactOptional(z.int()),
+  killedEarly: z.exactOptional(z.object({ after: duration, why: z.exactOptional(z.string()) })),
   untested: z.exactOptional(z.string()),
 });
 

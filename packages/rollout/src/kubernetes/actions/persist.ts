@@ -2,7 +2,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ApiFailure } from "../client/client.ts";
 import { KubernetesError } from "../errors.ts";
 
-/** An API server that starts answers 500 and 503, and forbids everything until it knows its roles; one that has much to do answers 429. */
+/**
+ * An API server that starts answers 500 and 503, knows nobody (401) until it has its keys, and forbids everything until it knows its roles; one
+ * that has much to do answers 429. Milliseconds.
+ */
 const recovery = 15_000;
 const between = 500;
 
@@ -12,7 +15,7 @@ export type Passing = (error: KubernetesError, refused: number) => boolean;
 export const mayPass: Passing = (error, refused) => {
   if (!(error instanceof ApiFailure)) return error.code === "LAMEDUCK_API_UNREACHABLE";
   const { status } = error;
-  return (status >= 500 || status === 403 || status === 429) && refused < recovery;
+  return (status >= 500 || [401, 403, 429].includes(status)) && refused < recovery;
 };
 
 /**

@@ -8,6 +8,7 @@ import { request as httpsRequest } from "node:https";
 import { orAborted } from "../../or-aborted.ts";
 import { KubernetesError } from "../errors.ts";
 import type { ClusterConnection } from "./connection.ts";
+import { isObject, type KubernetesObject } from "./objects.ts";
 import { Sessions, type Session } from "./sessions.ts";
 
 /** An answer of the API server that is no success. */
@@ -72,6 +73,14 @@ export class KubernetesClient {
 
   get<T>(path: string, signal?: AbortSignal): Promise<T> {
     return this.#json<T>({ method: "GET", path, signal });
+  }
+
+  /** The objects of a collection that is small: all at once. */
+  async list<T extends KubernetesObject>(path: string, signal?: AbortSignal): Promise<readonly T[]> {
+    const { items } = await this.get<{ readonly items?: unknown }>(path, signal);
+    if (items === null) return [];
+    if (Array.isArray(items) && items.every(isObject)) return items as T[];
+    throw new KubernetesError("LAMEDUCK_API_REFUSED", `GET ${path}`, "the answer is no list of objects");
   }
 
   post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ApiFailure, type KubernetesClient } from "./client.ts";
 import { KubernetesError } from "../errors.ts";
-import type { KubernetesObject, ObjectMeta } from "./objects.ts";
+import { isObject, type KubernetesObject } from "./objects.ts";
 
 /** One change of an object, in the order in which the API server made them. */
 export interface Change<T> {
@@ -47,6 +47,8 @@ const longestRefusal = 30_000;
 const longestList = 120_000;
 /** The first list is begun anew so often when its pages expire in the middle. */
 const firstLists = 5;
+/** After so many watches in a row that told nothing and broke off, what is there is listed instead, again and again. */
+const mostSilent = 5;
 /** Characters of a watch's line. */
 const longestLine = 50_000_000;
 
@@ -76,6 +78,7 @@ export class Follower<T extends KubernetesObject> {
   #counts = { interrupted: 0, expired: 0, lists: 0, bookmarks: 0 };
   #version = "";
   #lastHeard = Date.now();
+  #silent = 0;
   #refusedFrom: number | undefined;
   #following: Promise<void> = Promise.resolve();
 
@@ -131,6 +134,7 @@ export class Follower<T extends KubernetesObject> {
           this.#counts.expired++;
           this.#version = "";
         } else this.#counts.interrupted++;
+        if (++this.#silent > mostSilent) this.#version = "";
         // Jitter, so that several watches do not come back at one moment.
         await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
         pause = Math.min(pause * 2, longestPause);
@@ -233,6 +237,7 @@ export class Follower<T extends KubernetesObject> {
       throw new ApiFailure(this.#options.path, object.code ?? 500, "", object.message ?? "");
     if (!isObject(object) && type !== "BOOKMARK") throw this.#senseless("an object without a name");
     this.#lastHeard = at;
+    this.#silent = 0;
     this.#version = object.metadata.resourceVersion ?? this.#version;
     if (type === "BOOKMARK") {
       this.#counts.bookmarks++;
@@ -261,12 +266,6 @@ export class Follower<T extends KubernetesObject> {
 function isPage(page: Page<unknown>): boolean {
   const { items, metadata } = page as Partial<Page<unknown>>;
   return typeof metadata?.resourceVersion === "string" && (items ?? []).every(isObject);
-}
-
-/** What everything here relies on. */
-function isObject(object: unknown): boolean {
-  const { name, uid } = ((object as Partial<KubernetesObject> | null)?.metadata ?? {}) as Partial<ObjectMeta>;
-  return typeof name === "string" && typeof uid === "string";
 }
 
 function isExpired(error: unknown): boolean {

@@ -24,6 +24,12 @@ export interface KubernetesObject {
   readonly metadata: ObjectMeta;
 }
 
+/** What everything relies on, whatever answered. */
+export function isObject(object: unknown): object is KubernetesObject {
+  const { name, uid } = (object as Partial<KubernetesObject> | null)?.metadata ?? {};
+  return typeof name === "string" && typeof uid === "string";
+}
+
 /** Who made an object and looks after it; there is at most one. */
 export function controllerOf({ metadata }: KubernetesObject): OwnerReference | undefined {
   return metadata.ownerReferences?.find(({ controller }) => controller);

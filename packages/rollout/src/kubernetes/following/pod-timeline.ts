@@ -143,6 +143,8 @@ function ending(facts: PodFacts, end: ContainerEnd, { time, hints }: TimelineOpt
       type: "exited",
       container,
       ...(code === killedCode ? { signal: "SIGKILL" } : { code }),
+      // "Error" and "Completed" say no more than the code.
+      ...(code === killedCode && reason !== "" && reason !== "Error" ? { detail: reason } : {}),
     },
   ];
 }

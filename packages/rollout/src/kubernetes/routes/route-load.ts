@@ -4,6 +4,7 @@ import type { FromGenerator, Progress, ToGenerator } from "../../load/protocol.t
 import { readRecords, type RecordChunk } from "../../load/records.ts";
 import type { RunClock } from "../../model/clock.ts";
 import type { RequestRecord } from "../../model/request.ts";
+import { messageOf } from "../../message-of.ts";
 import { Child } from "../../senders/child.ts";
 import type { LoadCounts, LoadSeen, LoadSource } from "../load-source.ts";
 import { routePlan } from "./plan.ts";
@@ -65,8 +66,19 @@ export class RouteLoad implements LoadSource {
     return { sent, failed };
   }
 
+  /** What one generator took with it when it died is missing; what the others saw is kept. */
   async stop(): Promise<LoadSeen> {
-    const seen = await Promise.all(this.#generators.map((generator) => generator.stop()));
+    const notes: string[] = [];
+    let missing = 0;
+    const seen = await Promise.all(
+      this.#generators.map((generator) =>
+        generator.stop().catch((error: unknown) => {
+          missing += generator.progress.due;
+          notes.push(`What one generator saw is missing: ${messageOf(error)}.`);
+          return [];
+        }),
+      ),
+    );
     const records: RequestRecord[] = [];
     const connections = connectionOffsets(seen);
     seen.forEach((own, route) => {
@@ -80,7 +92,7 @@ export class RouteLoad implements LoadSource {
             : { connection: record.connection + (connections[route] ?? 0) }),
         });
     });
-    return { records, missing: 0, notes: [] };
+    return { records, missing, notes };
   }
 
   async close(): Promise<void> {

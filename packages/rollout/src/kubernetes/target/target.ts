@@ -1,6 +1,7 @@
 import { ApiFailure, type KubernetesClient } from "../client/client.ts";
 import {
   controllerOf,
+  isObject,
   selects,
   selectorText,
   type KubernetesObject,
@@ -60,6 +61,7 @@ async function findWorkload(client: KubernetesClient, reference: TargetReference
 
 async function findPod(client: KubernetesClient, reference: TargetReference): Promise<Found> {
   const pod = await getObject<Pod>(client, reference);
+  mustBeWhole(reference, isObject(pod) && hasContainers(pod.spec));
   const owner = await ownerOf(client, pod, reference.namespace);
   const controller = controllerOf(pod);
   return {
@@ -122,6 +124,9 @@ const workloadKinds: Readonly<Record<string, TargetKind>> = {
 
 async function getWorkload(client: KubernetesClient, reference: TargetReference): Promise<Workload> {
   const object = await getObject<Workload>(client, reference);
+  const { template, selector, workloadRef } = (object as Partial<Workload>).spec ?? {};
+  const described = workloadRef !== undefined || (hasContainers(template?.spec) && selector !== undefined);
+  mustBeWhole(reference, isObject(object) && described);
   if (object.spec.workloadRef !== undefined)
     throw new KubernetesError(
       "LAMEDUCK_CANNOT_ROLL",
@@ -129,6 +134,20 @@ async function getWorkload(client: KubernetesClient, reference: TargetReference)
       "its pods are described elsewhere (workloadRef), which is not followed",
     );
   return object;
+}
+
+/** Whatever answered: it may not be an API server. */
+function mustBeWhole(reference: TargetReference, isWhole: boolean): void {
+  if (!isWhole)
+    throw new KubernetesError(
+      "LAMEDUCK_API_REFUSED",
+      nameOf(reference),
+      "the answer is no description of it: is this an API server?",
+    );
+}
+
+function hasContainers(spec: Partial<PodSpec> | undefined): boolean {
+  return Array.isArray(spec?.containers);
 }
 
 async function getObject<T extends KubernetesObject>(
@@ -151,9 +170,7 @@ async function getObject<T extends KubernetesObject>(
 /** Names that were perhaps meant; nothing where they may not be read. */
 async function others(client: KubernetesClient, { kind, namespace }: TargetReference): Promise<string> {
   try {
-    const { items } = await client.get<{ items: KubernetesObject[] }>(
-      `${pathOf(resourceOf(kind), namespace)}?limit=6`,
-    );
+    const items = await client.list(`${pathOf(resourceOf(kind), namespace)}?limit=6`);
     if (items.length === 0) return `; the namespace has no ${kind} at all`;
     const names = items.slice(0, 5).map(({ metadata }) => metadata.name);
     return `; there is ${names.join(", ")}${items.length > 5 ? " and more" : ""}`;
@@ -170,9 +187,7 @@ async function servicesOf(
   labels: Readonly<Record<string, string>>,
 ): Promise<string[]> {
   try {
-    const { items } = await client.get<{ items: Service[] }>(
-      pathOf({ group: "", resource: "services" }, namespace),
-    );
+    const items = await client.list<Service>(pathOf({ group: "", resource: "services" }, namespace));
     return items
       .filter(({ spec }) => {
         const selector: LabelSelector = { matchLabels: spec.selector ?? {} };

@@ -1,0 +1,38 @@
+import { formatDuration, parseDuration } from "@lameduck/drain";
+import { baseline, longestSettling } from "@lameduck/rollout";
+import type { RolloutOptions } from "./options.ts";
+
+/** When the load ends by itself, whatever the rollout does. */
+export interface LoadBounds {
+  /** Milliseconds. */
+  readonly duration: number;
+  readonly maxRequests: number;
+  /** The arithmetic, and whether the load may end before the run does. */
+  readonly words: string;
+}
+
+/** More than this a generator does not take. */
+const most = 20_000_000;
+
+/** Unless they are given they follow from the other options: a load that ends before the rollout would leave the rest untested. */
+export function loadBounds(
+  { rps, duration, requestsMax }: RolloutOptions,
+  times: { readonly warmUp: number; readonly settle: number; readonly timeout: number },
+): LoadBounds {
+  const settling = Math.max(times.settle, longestSettling);
+  const longest = times.warmUp + baseline + times.timeout + settling;
+  const limit = duration === undefined ? longest : parseDuration(duration, "--duration");
+  // Arrivals are random: a tenth more than are to be expected.
+  const needed = Math.ceil((1.1 * rps * longest) / 1_000) + 100;
+  const maxRequests = Math.min(requestsMax ?? needed, most);
+  const lasts = Math.min(limit, (maxRequests / rps) * 1_000);
+  const words =
+    lasts < longest
+      ? `; that may be ${formatDuration(Math.round((longest - lasts) / 1_000) * 1_000)} too few, and what ends without it is untested`
+      : "";
+  return {
+    duration: limit,
+    maxRequests,
+    words: `at most ${maxRequests.toLocaleString("en")} requests or ${formatDuration(limit)} (warm-up, --timeout and settling take at most ${formatDuration(longest)})${words}`,
+  };
+}

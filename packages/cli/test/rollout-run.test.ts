@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Results } from "@lameduck/rollout";
+import { FakeCluster } from "../../rollout/test/fake-cluster.ts";
+import { FakeService } from "../../rollout/test/fake-rollout.ts";
+import { run, start } from "./running.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "lameduck-cli-run-"));
+after(() => rmSync(folder, { recursive: true }));
+
+interface Parts extends AsyncDisposable {
+  readonly cluster: FakeCluster;
+  readonly args: readonly string[];
+  readonly results: () => Results;
+}
+
+/** A Deployment of two pods with a Service, and the command that restarts it under load. */
+async function deployed(): Promise<Parts> {
+  const cluster = await FakeCluster.start();
+  cluster.deployment("web");
+  const service = await FakeService.start(cluster);
+  const id = Math.random();
+  const kubeconfig = join(folder, `config-${id}`);
+  const json = join(folder, `results-${id}.json`);
+  writeFileSync(
+    kubeconfig,
+    `{ current-context: x, clusters: [{ name: c, cluster: { server: "${cluster.url}" } }], contexts: [{ name: x, context: { cluster: c, namespace: shop } }] }`,
+  );
+  const run = ["rollout", "deployment/web", "--restart", "--yes", "--kubeconfig", kubeconfig, "--json", json];
+  return {
+    cluster,
+    args: [...run, "--url", service.url, "--warm-up", "0.5s", "--settle", "0.5s"],
+    results: () => JSON.parse(readFileSync(json, "utf8")) as Results,
+    [Symbol.asyncDispose]: async () => {
+      await cluster.stop();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test("the bound of the load follows from --timeout and --rps, and is printed; one that is too small is said to be", async () => {
+  await using parts = await deployed();
+  const args = [...parts.args, "--dry-run", "--rps", "100", "--timeout", "10m"];
+  const { err } = await run(args);
+  // 0.5 s and 2 s before the first deletion, 10 min, and a minute of settling at most; a tenth more than are to be expected.
+  assert.match(
+    err,
+    /at most 72,976 requests or 662\.5s \(warm-up, --timeout and settling take at most 662\.5s\)\n/,
+  );
+  const few = await run([...args, "--requests-max", "1000"]);
+  assert.match(
+    few.err,
+    /at most 1,000 requests .*; that may be 653s too few, and what ends without it is untested/,
+  );
+});
+
+test("a rollout under load from its beginning to its end", async () => {
+  await using parts = await deployed();
+  const { code, err, out } = await run(parts.args);
+  assert.equal(code, 0, err);
+  assert.match(out, /no loss/);
+  const [result] = parts.results().remedies;
+  assert.deepEqual([result?.terminations, result?.untested, result?.lost], [2, 0, 0]);
+});
+
+test("terminations after the load's end are untested, and the exit code says so", async () => {
+  await using parts = await deployed();
+  const { code, err, out } = await run([...parts.args, "--rps", "100", "--requests-max", "50"]);
+  assert.equal(code, 5, err);
+  assert.match(out, /2 of 2 terminations are untested \(no request was sent while it ended\)/);
+  assert.match(out, /The load ended .* before the run did, after 50 requests/);
+});
+
+test("SIGTERM to the whole process group, as timeout(1) and CI send it, keeps what was sent", async () => {
+  await using parts = await deployed();
+  parts.cluster.termination = 60_000;
+  const { child, ended } = start(parts.args, { detached: true });
+  while (!parts.cluster.asked.some(({ method }) => method === "PATCH")) await delay(10);
+  await delay(500);
+  process.kill(-child.pid!, "SIGTERM");
+  const { code, err } = await ended;
+  assert.equal(code, 143, err);
+  const [result] = parts.results().remedies;
+  assert.ok((result?.sent ?? 0) > 50, JSON.stringify(result?.sent));
+  assert.match(err, /the rollout of deployment\/web goes on/);
+  assert.match(result?.each[0]?.untested ?? "", /had not ended when the run did/);
+});
