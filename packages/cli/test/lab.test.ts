@@ -27,6 +27,8 @@ const quick = [
 test("the bundled sample: closing at SIGTERM loses requests and says why, the evidence loses none", async () => {
   const file = join(folder, "lab.json");
   const html = join(folder, "lab.html");
+  const junit = join(folder, "lab.xml");
+  const markdown = join(folder, "lab.md");
   const { code, out, err } = await run([
     "lab",
     "--remedies",
@@ -37,6 +39,10 @@ test("the bundled sample: closing at SIGTERM loses requests and says why, the ev
     file,
     "--html",
     html,
+    "--junit",
+    junit,
+    "--markdown",
+    markdown,
   ]);
   assert.equal(code, 0, err);
   const { remedies, seed } = parseResults(readFileSync(file, "utf8"), file);
@@ -52,6 +58,11 @@ test("the bundled sample: closing at SIGTERM loses requests and says why, the ev
   assert.match(out, /Shortest hold without a loss: adaptive/);
   assert.match(out, /lameduck lab -- node server\.js/);
   assert.match(readFileSync(html, "utf8"), /^<!doctype html>/);
+  assert.match(
+    readFileSync(junit, "utf8"),
+    /<testsuite name="lameduck lab" tests="2" failures="0" errors="0"/,
+  );
+  assert.match(readFileSync(markdown, "utf8"), /^\| adaptive \| 2 \| 0 .* \*\*no loss\*\* \|$/m);
 });
 
 test("a server of one's own, with a port of its own, is met where it listens and held by --import", async () => {
@@ -136,6 +147,7 @@ test("Ctrl-C keeps what is measured and leaves no process, namespace or file", a
   assert.equal(code, 130, err);
   assert.match(out, /nothing/);
   assert.match(err, /1 of 2 remedies measured/);
+  assert.match(out, /until-deadline was skipped: the run ended before it was measured/);
   assert.deepEqual(leftovers(), before);
 });
 

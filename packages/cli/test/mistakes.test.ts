@@ -119,6 +119,11 @@ const mistakes: Mistake[] = [
   ["negative rate", ["lab", "--rps", "-1"], /--rps/],
   ["unknown option", ["lab", "--speed", "9"], /unknown option '--speed'/],
   ["unknown command", ["labb"], /unknown command 'labb'/],
+  [
+    "two outputs to stdout",
+    ["lab", "--json", "-", "--junit", "-"],
+    /--junit: only one .*\[LAMEDUCK_BAD_OPTION\]/,
+  ],
   ["output into no folder", ["lab", "--json", join(folder, "none", "a.json")], /\[LAMEDUCK_CANNOT_WRITE\]/],
   [
     "pod that crashes",

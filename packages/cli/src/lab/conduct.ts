@@ -1,29 +1,27 @@
 import {
   buildResults,
-  comparisonText,
-  htmlReport,
   runLab,
-  serialiseResults,
+  skippedRemedy,
   type LabHooks,
   type LabProgress,
   type LabSettings,
   type RemedyResult,
-  type Results,
 } from "@lameduck/rollout";
 import { exitCodeOfResults } from "../exit-codes.ts";
 import { catchInterrupt } from "../interrupt.ts";
-import { writeOutput } from "../output.ts";
+import { isStdoutFree, publishResults } from "../outputs.ts";
 import { Progress } from "../progress.ts";
 import { version } from "../version.ts";
 import { tryOnYours } from "./farewell.ts";
 import type { LabOptions } from "./options.ts";
 
-/** Runs the comparison, shows it, and returns the exit code. An interrupt keeps what has been measured. */
+/** Runs the comparison, shows it, and returns the exit code. What has been measured is kept, however it ends. */
 export async function conduct(settings: LabSettings, options: LabOptions): Promise<number> {
   const interrupt = catchInterrupt();
   const startedAt = new Date();
   const progress = new Progress();
   const measured: RemedyResult[] = [];
+  let failure: unknown;
   try {
     const hooks = {
       onNetwork: introduce(settings, progress),
@@ -32,8 +30,9 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
     };
     for await (const result of runLab(settings, hooks)) measured.push(result);
   } catch (error) {
-    if (!interrupt.signal.aborted) throw error;
-    progress.say(`interrupted; ${measured.length} of ${settings.remedies.length} remedies measured`);
+    failure = error;
+    const how = interrupt.signal.aborted ? "interrupted" : "failed";
+    progress.say(`${how}; ${measured.length} of ${settings.remedies.length} remedies measured`);
   } finally {
     progress.done();
     interrupt.release();
@@ -44,10 +43,22 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
     startedAt,
     seed: settings.seed,
     settings: described(settings),
-    remedies: measured,
+    remedies: [
+      ...measured,
+      ...settings.remedies
+        .slice(measured.length)
+        .map(({ name, description }) =>
+          skippedRemedy(name, description, "the run ended before it was measured"),
+        ),
+    ],
   });
-  if (measured.length > 0) publish(results, options, settings);
-  return interrupt.signal.aborted ? interrupt.exitCode : exitCodeOfResults(measured, options);
+  if (measured.length > 0) {
+    publishResults(results, options);
+    if (settings.app.kind === "sample" && isStdoutFree(options)) process.stdout.write(tryOnYours());
+  }
+  if (interrupt.signal.aborted) return interrupt.exitCode;
+  if (failure !== undefined) throw failure;
+  return exitCodeOfResults(measured, options);
 }
 
 function introduce({ workload, senders, load, propagation, remedies }: LabSettings, progress: Progress) {
@@ -85,11 +96,4 @@ function described(settings: LabSettings): Record<string, unknown> {
     propagation: { name: propagation.name, source: propagation.source },
     load,
   };
-}
-
-function publish(results: Results, options: LabOptions, settings: LabSettings): void {
-  if (options.json !== "-") process.stdout.write(`\n${comparisonText(results, { stream: process.stdout })}`);
-  writeOutput("--json", options.json, () => serialiseResults(results));
-  writeOutput("--html", options.html, () => htmlReport(results));
-  if (settings.app.kind === "sample" && options.json !== "-") process.stdout.write(tryOnYours());
 }

@@ -10,10 +10,11 @@ import {
 } from "@lameduck/rollout";
 import { presets } from "@lameduck/rollout/propagation";
 import { exitCodesText } from "../exit-codes.ts";
+import { addOutputOptions, type OutputOptions } from "../outputs.ts";
 import { number, whole } from "../numbers.ts";
 
 /** As commander delivers them: checked one by one, not yet together. */
-export interface LabOptions {
+export interface LabOptions extends OutputOptions {
   readonly file?: string;
   readonly compare?: boolean;
   readonly remedies?: string;
@@ -39,13 +40,10 @@ export interface LabOptions {
   readonly allow?: readonly Allowed[];
   readonly writable?: readonly string[];
   readonly network: "auto" | "namespaces" | "loopback";
-  readonly json?: string;
-  readonly html?: string;
-  readonly allowLoss?: boolean;
 }
 
 export function addLabOptions(command: Command): Command {
-  return command
+  command
     .option("-f, --file <manifest>", "Deployment, StatefulSet or Pod, with its Service: what to roll")
     .option("--compare", `the usual remedies side by side: ${usualRemedies.join(", ")}`)
     .option("--remedies <names>", `which ones: ${remedies.map(({ name }) => name).join(", ")}, sleep-N`)
@@ -96,11 +94,8 @@ export function addLabOptions(command: Command): Command {
       "--writable <path>",
       "keep what pods write there, instead of throwing it away; several times",
       paths,
-    )
-    .option("--json <file>", "the results document (docs/results.md); - is stdout")
-    .option("--html <file>", "a report to look at: both chains of every termination, and where they raced")
-    .option("--allow-loss", "exit with 0 although a remedy lost requests")
-    .addHelpText("after", examples);
+    );
+  return addOutputOptions(command).addHelpText("after", examples);
 }
 
 function variables(

@@ -15,7 +15,7 @@ import {
   type Workload,
 } from "@lameduck/rollout";
 import { CliError } from "../errors.ts";
-import { mustBeWritable } from "../output.ts";
+import { checkOutputs } from "../outputs.ts";
 import { mustAgree } from "./contradictions.ts";
 import { readWorkload } from "./manifest-file.ts";
 import type { LabOptions } from "./options.ts";
@@ -31,11 +31,7 @@ const longestWait = 90;
 export function labSettings(options: LabOptions, command: readonly string[]): LabSettings {
   if (options.file !== undefined && command.length > 0)
     throw new CliError("LAMEDUCK_BAD_OPTION", "--file", "goes without a command: the manifest has one");
-  for (const [name, file] of [
-    ["--json", options.json],
-    ["--html", options.html],
-  ] as const)
-    mustBeWritable(name, file);
+  checkOutputs(options);
   const sample = options.file === undefined && command.length === 0;
   mustAgree(options, sample);
   const workload = adjusted(

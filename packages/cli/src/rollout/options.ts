@@ -1,10 +1,11 @@
 import { Option, type Command } from "commander";
 import { defaultImage, loadProtocols, type LoadProtocol } from "@lameduck/rollout";
 import { exitCodesText } from "../exit-codes.ts";
+import { addOutputOptions, type OutputOptions } from "../outputs.ts";
 import { number, whole } from "../numbers.ts";
 
 /** As commander delivers them: checked one by one, not yet together. */
-export interface RolloutOptions {
+export interface RolloutOptions extends OutputOptions {
   readonly namespace?: string;
   readonly context?: string;
   readonly kubeconfig?: string;
@@ -40,13 +41,10 @@ export interface RolloutOptions {
   readonly dryRun?: boolean;
   readonly yes?: boolean;
   readonly seed: number;
-  readonly json?: string;
-  readonly html?: string;
-  readonly allowLoss?: boolean;
 }
 
 export function addRolloutOptions(command: Command): Command {
-  return command
+  command
     .option("-n, --namespace <name>", "of the target (default: the context's)")
     .option("--context <name>", "of the kubeconfig (default: its current one)")
     .option("--kubeconfig <file>", "default: KUBECONFIG, ~/.kube/config, or the pod's service account")
@@ -106,11 +104,8 @@ export function addRolloutOptions(command: Command): Command {
     .option("--timeout <time>", "the rollout is given up after this; what was seen is kept", "10m")
     .option("--dry-run", "check everything, say what would be done and which rights it takes; change nothing")
     .option("-y, --yes", "do not ask")
-    .option("--seed <n>", "the same seed gives the same load", whole(0, 2 ** 32 - 1), 1)
-    .option("--json <file>", "the results document (docs/results.md); - is stdout")
-    .option("--html <file>", "a report to look at")
-    .option("--allow-loss", "exit with 0 although requests were lost")
-    .addHelpText("after", examples);
+    .option("--seed <n>", "the same seed gives the same load", whole(0, 2 ** 32 - 1), 1);
+  return addOutputOptions(command).addHelpText("after", examples);
 }
 
 function collect(value: string, former: readonly string[] = []): string[] {

@@ -1,20 +1,17 @@
 import {
   buildResults,
-  comparisonText,
-  htmlReport,
   nameOf,
   observedFacts,
   rolloutConclusion,
   rolloutNotes,
   rolloutResult,
-  serialiseResults,
   type RolloutOutcome,
   type RolloutRun,
   type Target,
 } from "@lameduck/rollout";
 import { exitCodeOfResults, exitCodes } from "../exit-codes.ts";
 import { report } from "../failure.ts";
-import { writeOutput } from "../output.ts";
+import { publishResults } from "../outputs.ts";
 import { version } from "../version.ts";
 import type { RolloutOptions } from "./options.ts";
 import type { RolloutRequest } from "./settings.ts";
@@ -59,15 +56,7 @@ export function publish(run: RolloutRun, publication: Publication): number {
     notes: rolloutNotes(run),
     conclusion: rolloutConclusion(result, target),
   };
-  if (options.json !== "-")
-    process.stdout.write(
-      `\n${comparisonText(results, {
-        stream: process.stdout,
-        instead,
-      })}`,
-    );
-  writeOutput("--json", options.json, () => serialiseResults(results));
-  writeOutput("--html", options.html, () => htmlReport(results, instead));
+  publishResults(results, options, { instead, unfinished: unfinished(run.outcome) });
   if (run.undone !== undefined) process.stderr.write(`${run.undone}\n`);
   const left = run.left === undefined ? undefined : report(run.left);
   const ended = sayOutcome(run.outcome, target, interrupted) ?? exitCodeOfResults([result], options);
@@ -91,4 +80,9 @@ function sayOutcome(outcome: RolloutOutcome, target: Target, interrupted: number
     case "failed":
       return report(outcome.error);
   }
+}
+
+function unfinished(outcome: RolloutOutcome): string | undefined {
+  if (outcome.kind === "finished") return undefined;
+  return `${outcome.kind}: ${outcome.kind === "failed" ? outcome.error.message : outcome.words}`;
 }

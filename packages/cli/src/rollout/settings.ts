@@ -17,7 +17,7 @@ import {
   type TargetReference,
 } from "@lameduck/rollout";
 import { CliError } from "../errors.ts";
-import { mustBeWritable } from "../output.ts";
+import { checkOutputs } from "../outputs.ts";
 import { loadBounds, type LoadBounds } from "./bounds.ts";
 import type { RolloutOptions } from "./options.ts";
 
@@ -39,11 +39,7 @@ const pooledShares = { new: 0, pooled: 1, mixed: 0.5 } as const;
 
 /** @throws coded errors that name the option, the kubeconfig's entry or the target. */
 export function rolloutRequest(target: string, options: RolloutOptions): RolloutRequest {
-  for (const [name, file] of [
-    ["--json", options.json],
-    ["--html", options.html],
-  ] as const)
-    mustBeWritable(name, file);
+  checkOutputs(options);
   // A mistake in the target's name is told before a kubeconfig is looked for.
   parseTarget(target, "default");
   const routes = parseRoutes(options.url ?? [], mannerOf(options));

@@ -1,11 +1,11 @@
 import { styleText } from "node:util";
 import type { RemedyResult, Results } from "../model/results.ts";
-import { few, lostOf, perTerminationOf, secondsOf, titleOf, whole } from "./figures.ts";
-import { grid, wrap, type Cell, type Column } from "./grid.ts";
-import { reservations } from "./reservations.ts";
+import { columns, texts } from "./columns.ts";
+import { causesOf, explanations } from "./explanations.ts";
+import { titleOf, whole } from "./figures.ts";
+import { grid, wrap, type Cell } from "./grid.ts";
 import { verdictOf, type Verdict } from "./verdict.ts";
 import { advice } from "./advice.ts";
-import { whyOf } from "./why.ts";
 import type { Wording } from "./wording.ts";
 
 export interface TextOptions {
@@ -41,72 +41,34 @@ export function comparisonText(results: Results, options: TextOptions = {}): str
   ].join("\n");
 }
 
-const columns: readonly Column[] = [
-  { title: "remedy", align: "left" },
-  { title: "pods", align: "right" },
-  { title: "lost", align: "right" },
-  { title: "lost per pod", align: "right" },
-  { title: "slow", align: "right" },
-  { title: "hold s", align: "right" },
-  { title: "oracle s", align: "right" },
-  { title: "killed", align: "right" },
-  { title: "verdict", align: "left" },
-];
-
 function table(remedies: readonly RemedyResult[], paint: Paint, width: number, title = "remedy"): string[] {
   const rows = remedies.map((result): Cell[] => {
     const verdict = verdictOf(result);
     const last: Cell = { text: verdict, paint: (text) => paint(colours[verdict], text) };
     if (result.skipped !== undefined)
       return [{ text: titleOf(result) }, ...columns.slice(2).map(() => ({ text: "" })), last];
-    return [
-      { text: titleOf(result) },
-      { text: whole(result.terminations) },
-      { text: lostOf(result) },
-      { text: perTerminationOf(result) },
-      { text: whole(result.slow) },
-      { text: secondsOf(result.hold, "p50", "p90", "max") },
-      { text: secondsOf(result.oracle, "p50", "max") },
-      { text: whole(result.killed) },
-      last,
-    ];
+    return [...texts(result).map((text) => ({ text })), last];
   });
   const [, ...others] = columns;
   const [head, rule, ...body] = grid([{ title, align: "left" }, ...others], rows, width);
   return [paint("bold", head!), paint("dim", rule!), ...body];
 }
 
-function notes(remedies: readonly RemedyResult[], width: number, more: readonly string[] = []): string[] {
-  const said = [
-    "pods: terminated. lost: on new + on pooled connections. lost per pod: mean and 95 % interval per termination, of fewer than " +
-      `${few} mean and (least..most); after 0, the share of terminations that may yet lose something (95 %). ` +
-      "hold: p50/p90/max until the pod stopped accepting. oracle: p50/max until the last sender " +
-      "had let go of it.",
-    ...reservations(remedies),
-    ...more,
-  ];
-  return ["", ...said.flatMap((note) => wrap(note, width, "", "  "))];
+function notes(remedies: readonly RemedyResult[], width: number, more?: readonly string[]): string[] {
+  return ["", ...explanations(remedies, more).flatMap((note) => wrap(note, width, "", "  "))];
 }
-
-/** Causes shown per remedy; the rest is in the results document. */
-const shown = 3;
 
 function why(remedies: readonly RemedyResult[], paint: Paint, width: number): string[] {
   const losers = remedies.filter((one) => one.lost > 0);
   if (losers.length === 0) return [];
   const lines = losers.flatMap((result) => {
-    const all = whyOf(result);
-    const rest = all.slice(shown).reduce((sum, one) => sum + one.lost, 0);
+    const { shown, rest } = causesOf(result);
     return [
       `  ${paint("bold", result.remedy)}`,
-      ...all.slice(0, shown).flatMap(({ cause, words, lost, example, sender }) => {
-        const by = sender.lost < lost ? `, ${whole(sender.lost)} of them by ${sender.name}` : "";
-        const name = cause.startsWith("C") ? `${cause} ${words}` : words;
-        return [
-          `    ${paint("red", whole(lost).padStart(6))}  ${name}${by}`,
-          ...wrap(`e.g. ${example.sentence}`, width, " ".repeat(12), " ".repeat(12)),
-        ];
-      }),
+      ...shown.flatMap(({ lost, words, example }) => [
+        `    ${paint("red", whole(lost).padStart(6))}  ${words}`,
+        ...wrap(`e.g. ${example}`, width, " ".repeat(12), " ".repeat(12)),
+      ]),
       ...(rest > 0 ? [`    ${whole(rest).padStart(6)}  by other causes`] : []),
     ];
   });

@@ -1,6 +1,12 @@
-/** Text made safe for content and for attributes in double quotes. */
+/** Characters that neither XML nor HTML can hold. */
+// oxlint-disable-next-line no-control-regex -- these are they
+const impossible = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]|\p{Surrogate}/gu;
+
+/** Text made safe for content and for attributes in double quotes, in HTML and XML. */
 export function escape(text: string): string {
-  return text.replaceAll(/[&<>"]/g, (character) => entities[character] ?? character);
+  return text
+    .replaceAll(impossible, "\uFFFD")
+    .replaceAll(/[&<>"]/g, (character) => entities[character] ?? character);
 }
 
 const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };

@@ -1,0 +1,65 @@
+import type { Command } from "commander";
+import {
+  comparisonText,
+  htmlReport,
+  junitReport,
+  markdownReport,
+  serialiseResults,
+  type Results,
+  type Wording,
+} from "@lameduck/rollout";
+import { CliError } from "./errors.ts";
+import { mustBeWritable, writeOutput } from "./output.ts";
+
+/** Where the results of `lab` and `rollout` go beside the terminal. */
+export interface OutputOptions {
+  readonly json?: string;
+  readonly html?: string;
+  readonly junit?: string;
+  readonly markdown?: string;
+  readonly allowLoss?: boolean;
+}
+
+const names = ["json", "html", "junit", "markdown"] as const;
+
+export function addOutputOptions(command: Command): Command {
+  return command
+    .optionsGroup("The results (- is stdout):")
+    .option("--json <file>", "the results document (docs/results.md)")
+    .option("--html <file>", "a report to look at: both chains of every termination, and where they raced")
+    .option("--junit <file>", "JUnit XML, for a pipeline that shows tests")
+    .option("--markdown <file>", "a summary for a pipeline's page or a comment, such as $GITHUB_STEP_SUMMARY")
+    .option("--allow-loss", "exit with 0 although requests were lost");
+}
+
+/** @throws CliError LAMEDUCK_CANNOT_WRITE or LAMEDUCK_BAD_OPTION */
+export function checkOutputs(options: OutputOptions): void {
+  const [, second] = names.filter((name) => options[name] === "-");
+  if (second) throw new CliError("LAMEDUCK_BAD_OPTION", `--${second}`, "only one output goes to stdout");
+  for (const name of names) mustBeWritable(`--${name}`, options[name]);
+}
+
+/** Whether nothing but talk goes to stdout. */
+export function isStdoutFree(options: OutputOptions): boolean {
+  return names.every((name) => options[name] !== "-");
+}
+
+export interface Published {
+  readonly instead?: Wording;
+  /** Why the run did not come to its end, if it did not. */
+  readonly unfinished?: string | undefined;
+}
+
+/** Shows the results and writes what was asked for. */
+export function publishResults(results: Results, options: OutputOptions, published: Published = {}): void {
+  const { instead } = published;
+  const { allowLoss } = options;
+  if (isStdoutFree(options))
+    process.stdout.write(
+      `\n${comparisonText(results, { stream: process.stdout, ...(instead ? { instead } : {}) })}`,
+    );
+  writeOutput("--json", options.json, () => serialiseResults(results));
+  writeOutput("--html", options.html, () => htmlReport(results, instead));
+  writeOutput("--junit", options.junit, () => junitReport(results, { ...published, allowLoss }));
+  writeOutput("--markdown", options.markdown, () => markdownReport(results, instead));
+}

@@ -1,0 +1,43 @@
+import type { RemedyResult } from "../model/results.ts";
+import { few, whole } from "./figures.ts";
+import { reservations } from "./reservations.ts";
+import { whyOf } from "./why.ts";
+
+/** What the columns mean, and what has to be known beside the figures. */
+export function explanations(remedies: readonly RemedyResult[], more: readonly string[] = []): string[] {
+  return [
+    "pods: terminated. lost: on new + on pooled connections. lost per pod: mean and 95 % interval per termination, of fewer than " +
+      `${few} mean and (least..most); after 0, the share of terminations that may yet lose something (95 %). ` +
+      "hold: p50/p90/max until the pod stopped accepting. oracle: p50/max until the last sender " +
+      "had let go of it.",
+    ...reservations(remedies),
+    ...more,
+  ];
+}
+
+/** Causes shown per remedy; the rest is in the results document. */
+const most = 3;
+
+export interface ShownCause {
+  readonly lost: number;
+  readonly words: string;
+  readonly example: string;
+}
+
+export function causesOf(result: RemedyResult): {
+  readonly shown: readonly ShownCause[];
+  readonly rest: number;
+} {
+  const all = whyOf(result);
+  return {
+    shown: all.slice(0, most).map(({ cause, words, lost, example, sender }) => {
+      const by = sender.lost < lost ? `, ${whole(sender.lost)} of them by ${sender.name}` : "";
+      return {
+        lost,
+        words: `${cause.startsWith("C") ? `${cause} ` : ""}${words}${by}`,
+        example: example.sentence,
+      };
+    }),
+    rest: all.slice(most).reduce((sum, one) => sum + one.lost, 0),
+  };
+}

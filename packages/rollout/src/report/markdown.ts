@@ -1,0 +1,49 @@
+import type { RemedyResult, Results } from "../model/results.ts";
+import { advice } from "./advice.ts";
+import { columns, texts } from "./columns.ts";
+import { causesOf, explanations } from "./explanations.ts";
+import { titleOf, whole } from "./figures.ts";
+import { verdictOf } from "./verdict.ts";
+import type { Wording } from "./wording.ts";
+
+/** The comparison for the summary of a pipeline or a comment on a change (GitHub's and GitLab's dialect). */
+export function markdownReport({ tool, remedies }: Results, instead?: Wording): string {
+  const [first, ...others] = columns;
+  const heads = [instead?.title ?? first?.title ?? "", ...others.map(({ title }) => title)];
+  const rule = columns.map(({ align }) => (align === "right" ? "---:" : "---"));
+  const rows = remedies.map((result) => {
+    const figures =
+      result.skipped === undefined ? texts(result) : [titleOf(result), ...columns.slice(2).map(() => "")];
+    return [...figures, `**${verdictOf(result)}**`];
+  });
+  return `${[
+    `## lameduck ${tool}`,
+    "",
+    instead?.conclusion ?? advice(remedies),
+    "",
+    ...[heads, rule, ...rows].map(row),
+    "",
+    ...explanations(remedies, instead?.notes).map((note) => `- ${inline(note)}`),
+    ...remedies.filter(({ lost }) => lost > 0).flatMap(why),
+  ].join("\n")}\n`;
+}
+
+function why(result: RemedyResult): string[] {
+  const { shown, rest } = causesOf(result);
+  return [
+    "",
+    `### Why requests were lost: ${inline(titleOf(result))}`,
+    "",
+    ...shown.map(({ lost, words, example }) => `- **${whole(lost)}** ${inline(words)}: ${inline(example)}`),
+    ...(rest > 0 ? [`- **${whole(rest)}** by other causes`] : []),
+  ];
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.map(inline).join(" | ")} |`;
+}
+
+/** Names come from manifests and servers: they are text, whatever they contain. */
+function inline(text: string): string {
+  return text.replaceAll(/[\\`_[\]<>|]/g, "\\$&").replaceAll(/\s+/g, " ");
+}
