@@ -19,8 +19,9 @@ async function hold(child: Child): Promise<Map<string, unknown>> {
 }
 
 test("before SIGTERM servers behave with us as without us, byte by byte, over every protocol", async () => {
-  await using without = await startScript([fixture("bystander.ts")], inPod);
-  await using attached = await startScript(["--import", register, fixture("bystander.ts")], inPod);
+  const env = { ...inPod, LAMEDUCK_GRACE_PERIOD: "30s" };
+  await using without = await startScript([fixture("bystander.ts")], env);
+  await using attached = await startScript(["--import", register, fixture("bystander.ts")], env);
   const [expected, seen] = await Promise.all([hold(without), hold(attached)]);
   for (const [name, what] of expected) assert.deepEqual(seen.get(name), what, name);
   const outputs = [without, attached].map(({ stdout, stderr }) => [stdout.replaceAll(/\d+/g, "0"), stderr]);
