@@ -17,7 +17,11 @@ export const variables = {
 } as const satisfies Record<string, keyof DrainOptions>;
 
 /** Those that stand for other options, which take more than one form in code. */
-const ownVariables = { LAMEDUCK_SIGNALS: "signals", LAMEDUCK_STOP_FILE: "stopFile" } as const;
+const ownVariables = {
+  LAMEDUCK_SIGNALS: "signals",
+  LAMEDUCK_STOP_FILE: "stopFile",
+  LAMEDUCK_CRASHES: "crashes",
+} as const;
 
 export const environmentVariables = { ...variables, ...ownVariables };
 

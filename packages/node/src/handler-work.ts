@@ -1,5 +1,6 @@
 import { AsyncLocalStorage, createHook, type AsyncHook } from "node:async_hooks";
 import type { EventEmitter } from "node:events";
+import { keepsAlive } from "./internals.ts";
 
 /** Requests to the system keep the event loop alive without a handle that could be asked. */
 const request = /^(FSREQ|GETADDRINFO|GETNAMEINFO|QUERYWRAP)/;
@@ -83,10 +84,8 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as Partial<PromiseLike<unknown>> | undefined)?.then === "function";
 }
 
-/** A connection that is used once more shows as a resource that names its handle. */
 function resourceOf(type: string, resource: object): Resource | undefined {
-  const { handle = resource } = resource as { handle?: object };
-  const { hasRef } = handle as { hasRef?: () => boolean };
-  if (typeof hasRef === "function") return { type, isAlive: () => Reflect.apply(hasRef, handle, []) };
+  const isAlive = keepsAlive(resource);
+  if (isAlive) return { type, isAlive };
   return request.test(type) ? { type, isAlive: () => true } : undefined;
 }

@@ -157,15 +157,24 @@ export function allowsHttp1(server: object): boolean {
 }
 
 /**
+ * Whether a resource of async_hooks keeps the event loop alive, which its handle knows: a connection that is used once more shows as a resource that
+ * names its handle. Without it: undefined, and what a handler of the application has begun is not waited for but for the promises it
+ * returned.
+ */
+export function keepsAlive(resource: object): (() => boolean) | undefined {
+  const { handle = resource } = resource as { handle?: object };
+  const { hasRef } = handle as { hasRef?: () => boolean };
+  return typeof hasRef === "function" ? () => Reflect.apply(hasRef, handle, []) : undefined;
+}
+
+/**
  * Node emits a signal by calling `process.emit`, which is replaced, so that a hold can keep it from the handlers of others. Where it cannot be
  * replaced, or Node no longer calls it: they get their signal at once, as with `otherHandlers: "leave"`.
- * @returns whether it is the one given now.
  */
-export function replaceEmit(emit: typeof process.emit): boolean {
+export function replaceEmit(emit: typeof process.emit): void {
   try {
     process.emit = emit;
   } catch {
     // Read-only.
   }
-  return process.emit === emit;
 }

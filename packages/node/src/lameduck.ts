@@ -2,7 +2,7 @@ import { Announcer, type LameduckEvents } from "./announce.ts";
 import { systemClock, untilSettled, type Clock } from "./clock.ts";
 import { Closing, type Cut } from "./closing.ts";
 import { passOnToWorkers } from "./cluster.ts";
-import { surviveCrashes } from "./crashes.ts";
+import { closeOnCrash, surviveCrashes } from "./crashes.ts";
 import { LameduckError } from "./errors.ts";
 import type { ClosedEvent, Phase } from "./events.ts";
 import { Evidence } from "./evidence.ts";
@@ -33,6 +33,9 @@ export interface State {
   readonly servers: number;
 }
 
+/** What a crash leaves of the hold, milliseconds: to let in who waits in the accept queue already. */
+const lastTurns = 100;
+
 /** Whether code named the servers, or they are found as they listen and given up to code that names them. */
 export type Manner = "named" | "found";
 
@@ -59,6 +62,7 @@ export class Lameduck {
   /** A signal has told the process to end. */
   #isTold = false;
   #interrupts = 0;
+  #leaveCrashes: (() => void) | undefined;
   #lesson: readonly number[] | undefined;
   #closed: Promise<ClosedEvent> | undefined;
 
@@ -163,12 +167,16 @@ export class Lameduck {
     this.#stopFile?.read();
     for (const warning of this.#settings.warnings)
       if (isNews(warning)) this.#announcer.notice("settings", warning);
+    if (this.#settings.crashes === "close")
+      this.#leaveCrashes ??= closeOnCrash((message) => this.#crashed(message));
     if (this.#settings.signals.length === 0 && !this.#exits) return;
     signalGate().join(this.#member);
     this.#pulse.start();
   }
 
   #leaveSignals(): void {
+    this.#leaveCrashes?.();
+    this.#leaveCrashes = undefined;
     signalGate().leave(this.#member);
     this.#pulse.stop();
   }
@@ -256,19 +264,31 @@ export class Lameduck {
     void this.stop(name);
   }
 
+  /** A process in doubt serves nobody new; what is in flight gets the reserve. */
+  #crashed(message: string): void {
+    // Without a listener of ours Node would have printed it.
+    if (this.#settings.log === false) process.stderr.write(`${message}\n`);
+    this.#announcer.notice("crash", message);
+    this.#isTold = true;
+    this.#closed ??= this.#run("crash", 0, true);
+    this.#hold.force();
+    signalGate().endAll();
+  }
+
   /** An application that knows nothing of us does with Ctrl-C what it likes. */
   #isLeftToOthers(name: NodeJS.Signals): boolean {
     const isTermination = this.#settings.signals.includes(name);
     return this.#manner === "found" && !isTermination && signalGate().others(name).length > 0;
   }
 
-  async #run(reason: string, late: number): Promise<ClosedEvent> {
+  async #run(reason: string, late: number, isCrash = false): Promise<ClosedEvent> {
     const { drain, deadline } = this.#settings;
     const from = this.#clock.now();
     // However late the signal: that senders have their floor, and what is in flight its reserve, is worth more than the guess.
     const counted = Math.min(late, drain.cap - drain.floor);
-    const capAt = from + drain.cap - counted;
-    const killAt = from + deadline - counted;
+    const spent = isCrash ? Math.max(0, drain.cap - lastTurns) : counted;
+    const capAt = from + drain.cap - spent;
+    const killAt = from + deadline - spent;
     signalGate().join(this.#member);
     const report = new Report(this.#settings, from, killAt, counted);
     const reserve = killAt - capAt;
@@ -277,6 +297,7 @@ export class Lameduck {
     const endBy = killAt - Math.min(500, reserve / 10);
     this.#stopFile?.begin(reason, killAt - from);
     const onExit = this.#reportExit(report);
+    this.#leaveCrashes?.();
     const noLongerSurvive = surviveCrashes((message) => this.#announcer.notice("crash", message));
     try {
       const { hooks: lameDuckHooks } = await this.#serveOn(report, reason, capAt);

@@ -46,6 +46,11 @@ export interface LameduckOptions extends DrainOptions {
   /** SIGTERM handlers of others run when the hold is over ("hold", default) or at once ("leave"). */
   otherHandlers?: "hold" | "leave";
   /**
+   * An error that nobody catches while the process serves ends it at once, as in any process ("leave", default), or in order: without a
+   * hold, within the reserve, with exit code 1 ("close").
+   */
+  crashes?: "leave" | "close";
+  /**
    * A file on a volume that outlives the process: there from SIGTERM to the end, so that the next process can tell that this one was killed.
    * Default: none.
    */
@@ -69,6 +74,7 @@ export interface Settings {
   /** Those that mean a termination; none where code tells when. */
   readonly signals: readonly NodeJS.Signals[];
   readonly otherHandlers: "hold" | "leave";
+  readonly crashes: "leave" | "close";
   readonly stopFile: string | undefined;
   /** What is no mistake for certain, and is told once. */
   readonly warnings: readonly string[];
@@ -84,6 +90,7 @@ export const ownOptions = [
   "exit",
   "signals",
   "otherHandlers",
+  "crashes",
   "stopFile",
   "environment",
 ] as const;
@@ -121,6 +128,7 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     exit: boolean(options.exit, "exit"),
     signals: parseSignals(options.signals, environment),
     otherHandlers: parseOtherHandlers(options.otherHandlers),
+    crashes: parseCrashes(options.crashes, environment),
     stopFile: parseStopFile(options.stopFile, environment),
     warnings: [...warnings, ...doubts(merged, drain, environment)],
   });
@@ -205,6 +213,14 @@ function parseOtherHandlers(value: unknown = "hold"): "hold" | "leave" {
     "otherHandlers",
     `${String(value)} is not "hold" or "leave"`,
   );
+}
+
+function parseCrashes(inCode: unknown, environment: Environment): "leave" | "close" {
+  const said = environment["LAMEDUCK_CRASHES"]?.trim();
+  const value = inCode ?? (said || "leave");
+  if (value === "leave" || value === "close") return value;
+  const place = inCode === undefined ? "LAMEDUCK_CRASHES" : "crashes";
+  throw new LameduckError("LAMEDUCK_BAD_OPTION", place, `${JSON.stringify(value)} is not "leave" or "close"`);
 }
 
 function parseLog(value: unknown): Logger | false | undefined {

@@ -1,5 +1,6 @@
 import { EventEmitter } from "node:events";
 import { constants } from "node:os";
+import { replaceEmit } from "./internals.ts";
 
 /** Who wants to know of signals: one for each lameduck() call of the process. */
 export interface SignalMember {
@@ -77,6 +78,11 @@ export class SignalGate {
       for (const member of this.#members) member.processEnds();
   }
 
+  /** The process cannot go on: whoever still serves stops. */
+  endAll(): void {
+    for (const member of this.#members) member.processEnds();
+  }
+
   /** Handlers that others have registered. */
   others(name: NodeJS.Signals): SignalHandler[] {
     const ours = this.#handlers.get(name);
@@ -94,7 +100,7 @@ export class SignalGate {
     if (!this.#emit) {
       // oxlint-disable-next-line typescript/unbound-method -- it is called with the process, and put back as it was
       this.#emit = process.emit;
-      process.emit = this.#gatedEmit;
+      replaceEmit(this.#gatedEmit);
     }
     process.on(name, handler);
     for (const listener of earlier) process.on(name, listener);

@@ -12,6 +12,7 @@ type Protocol = "http" | "https" | "h2c" | "h2 with http1";
 
 /** As internals.ts writes them, and where they matter. */
 const internals: Record<string, readonly Protocol[]> = {
+  "process.emit = emit": ["http"],
   _getActiveHandles: ["http"],
   "server: owner": ["http"],
   _connections: ["http"],
@@ -21,6 +22,7 @@ const internals: Record<string, readonly Protocol[]> = {
   _httpMessage: ["http", "https"],
   _header: ["http"],
   setMaxListeners: ["h2c"],
+  hasRef: ["http"],
   headersTimeout: ["h2 with http1"],
 };
 
@@ -36,7 +38,12 @@ const environment = {
 function start(protocol: Protocol, missing: string): Promise<Child> {
   const isHttp1 = protocol === "http" || protocol === "https";
   const wanted = isHttp1
-    ? { FIXTURE: JSON.stringify({ tls: protocol === "https" }) }
+    ? {
+        FIXTURE: JSON.stringify({
+          tls: protocol === "https",
+          ...(missing === "hasRef" && { ownHandler: "close" }),
+        }),
+      }
     : { PROTOCOL: protocol, OPTIONS: "{}" };
   const script = fixture(isHttp1 ? "server.ts" : "protocols.ts");
   return startScript(["--import", without, script], { ...environment, ...wanted, WITHOUT: missing });
@@ -87,6 +94,19 @@ async function terminates(protocol: Protocol, missing: string): Promise<void> {
   assert.deepEqual(child.event("closed")?.cut, { requests: 0, connections: 0 });
   assert.doesNotMatch(child.stderr, /Error|"notice"/);
 }
+
+test("where process.emit cannot be replaced a handler of others has its signal at once, and only once", async () => {
+  const wanted = { FIXTURE: JSON.stringify({ ownHandler: "log" }), WITHOUT: "process.emit = emit" };
+  const script = ["--import", without, fixture("server.ts")];
+  await using child = await startScript(script, { ...environment, ...wanted });
+  child.kill();
+  await child.until("lame-duck");
+  await child.until(() => child.stdout.includes("own handler"));
+  assert.equal(child.event("closing"), undefined);
+  assert.ok(await get("http", child.port, "/"));
+  assert.equal((await child.exited).code, 0);
+  assert.equal(child.stdout.match(/own handler/g)?.length, 1);
+});
 
 const source = readFileSync(new URL("../src/internals.ts", import.meta.url), "utf8");
 for (const [missing, protocols] of Object.entries(internals))

@@ -47,6 +47,7 @@ const wrong: Record<keyof LameduckOptions, readonly unknown[]> = {
   log: ["", "json", true, 5, {}],
   exit: flags,
   signals: [...flags, [], ["SIGKILL"], ["SIGTREM"], [15], "SIGTERM"],
+  crashes: ["", "exit", true, 1],
   otherHandlers: ["", "kill", true],
   stopFile: ["", "stop.json", 5, null, {}, true],
   environment: ["", 5],
