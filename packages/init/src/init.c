@@ -1,6 +1,7 @@
 #include "init.h"
 
 #include "base/clock.h"
+#include "hold/report.h"
 #include "process/child.h"
 #include "process/reap.h"
 #include "traffic/before.h"
@@ -128,8 +129,8 @@ static void begin_hold(struct init *init, int signal)
 	char name[16];
 	init->stage = HOLDING;
 	init->stop_signal = signal;
-	say(init->speaker, SAY_DETAIL, "%s came: holding it while traffic comes", signal_name(signal, name));
 	hold_from_now(init);
+	report_begin(init->hold, signal_name(signal, name), clock_now());
 }
 
 static void finish_hold(struct init *init)

@@ -48,6 +48,7 @@ int main(int argc, char *argv[])
 		.name = argc > 0 ? base_name(argv[0]) : "lameduck-init",
 		.most = most_said(&settings),
 		.json = settings.json,
+		.also = -1,
 	};
 	if (!understood)
 		return refuse(&settings, &speaker, &error);

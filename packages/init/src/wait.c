@@ -1,10 +1,18 @@
 #include "wait.h"
 
 #include "base/clock.h"
-#include "hold/earlier_run.h"
+#include "hold/report.h"
+#include "process/container.h"
+#include "process/earlier_run.h"
 #include "traffic/before.h"
 
+#include <errno.h>
+#include <math.h>
 #include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+static const int look_interval = 100; /* ms */
 
 /* A hook may be ended by SIGTERM or SIGINT; either ends the hold, and the kubelet goes on with the program's own signal. */
 static bool told_to_end(int signals, const struct hold *hold, double now)
@@ -18,28 +26,90 @@ static bool told_to_end(int signals, const struct hold *hold, double now)
 	return polled[0].revents & POLLIN;
 }
 
-int run_wait(const struct settings *settings, const struct speaker *speaker)
+/* Until the process has gone, `until` has come or we are told to end. The end of PID 1 is ours, too: then this does not return. */
+static bool await_end(pid_t pid, int signals, double until)
+{
+	struct pollfd polled = { .fd = signals, .events = POLLIN };
+	while (kill(pid, 0) == 0) {
+		double left = until - clock_now();
+		if (left <= 0 || poll(&polled, 1, left < look_interval ? (int)ceil(left) : look_interval) > 0)
+			return false;
+	}
+	return true;
+}
+
+/* The program's own way to stop, where that is not SIGTERM. False where it cannot have been seen. */
+static bool stop_main(const struct main_process *main, int signal, const struct speaker *speaker)
+{
+	char name[16];
+	signal_name(signal, name);
+	if (drops_signal(main->pid, signal)) {
+		say(speaker, SAY_WARNING, "--then: PID 1 has no handler for %s, and the kernel drops what PID 1 does not handle",
+		    name);
+		return false;
+	}
+	if (kill(main->pid, signal) == 0)
+		return true;
+	say(speaker, SAY_WARNING, "--then: cannot send %s to PID %d: %s", name, (int)main->pid, strerror(errno));
+	return false;
+}
+
+static bool then_stop(const struct settings *settings, const struct main_process *main, int signals, double cap_ends,
+		      const struct speaker *speaker)
+{
+	if (!settings->then_signal || settings->dry_run)
+		return true;
+	if (!stop_main(main, settings->then_signal, speaker))
+		return false;
+	/* After a hold up to the cap there is the reserve; the other half of it is for the kubelet's SIGTERM. */
+	double until = fmax(cap_ends, clock_now() + settings->hold.decision.reserve / 2);
+	if (!await_end(main->pid, signals, until))
+		say(speaker, SAY_NOTE, "PID %d has not ended yet; the kubelet goes on with the container's stop signal",
+		    (int)main->pid);
+	return true;
+}
+
+static const char *what_follows(const struct settings *settings, const struct main_process *main, char *buffer, size_t size)
+{
+	char name[16];
+	if (!settings->then_signal)
+		return "the program may be stopped";
+	snprintf(buffer, size, "%s %s to PID %d", settings->dry_run ? "would send" : "sending",
+		 signal_name(settings->then_signal, name), (int)main->pid);
+	return buffer;
+}
+
+int run_wait(const struct settings *settings, const struct speaker *own)
 {
 	static struct hold hold;
+	char follows[64];
 	const signal_mask ending = mask_of(SIGTERM) | mask_of(SIGINT) | mask_of(SIGHUP);
 	set_signal_mask(ending | mask_of(SIGPIPE));
 	int signals = open_signals(ending);
 	double begun = clock_now();
-	/* The kubelet may run a hook again: what is left of the first run's time is all there is. */
-	double earlier = settings->dry_run ? begun : earlier_run_began(begun);
-	hold_warn(&settings->hold, speaker);
-	if (!settings->dry_run)
+	double began = begun;
+	double cap = settings->hold.decision.cap;
+	struct main_process main = find_main_process();
+	struct speaker speaker = *own;
+	struct run_record record = { 0 };
+	if (!settings->dry_run) {
+		/* The kubelet shows nobody what a hook says, unless it fails. */
+		speaker.also = open_log_of(main.pid);
+		began = run_begins(&record, main, cap, begun);
 		order_clean(&settings->hold.order);
+	}
+	hold_warn(&settings->hold, &speaker);
 	struct baseline baseline = baseline_of_namespace(begun);
-	hold_begin(&hold, &settings->hold, speaker, &baseline, earlier, begun);
-	for (;;) {
+	hold_begin(&hold, &settings->hold, &speaker, &baseline, began, begun);
+	report_begin(&hold, settings->dry_run ? "dry run" : "preStop", begun);
+	do {
 		if (told_to_end(signals, &hold, clock_now()))
 			hold_force(&hold, "signal", clock_now());
-		if (hold_step(&hold, clock_now()))
-			break;
-	}
-	hold_end(&hold, "the program may be stopped", clock_now());
+	} while (!hold_step(&hold, clock_now()));
+	hold_end(&hold, what_follows(settings, &main, follows, sizeof follows), clock_now());
+	run_ends(&record);
 	if (!settings->dry_run)
-		order_announce(settings->hold.order.ready_file, speaker);
-	return hold.order_missed ? 1 : 0;
+		order_announce(settings->hold.order.ready_file, &speaker);
+	bool stopped = then_stop(settings, &main, signals, began + cap, &speaker);
+	return stopped && !hold.order_missed ? 0 : 1;
 }

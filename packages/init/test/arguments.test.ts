@@ -66,6 +66,14 @@ const mistakes: Mistake[] = [
     says: /LAMEDUCK_MISSING_OPTION: --loss-budget: needs --policy adaptive/,
   },
   { words: "--stop-signal KILL -- true", says: /LAMEDUCK_BAD_SIGNAL: --stop-signal: "KILL"/ },
+  {
+    words: "wait --then KILL",
+    says: /LAMEDUCK_BAD_SIGNAL: --then: "KILL" is no signal that the program can handle/,
+  },
+  {
+    words: "--then USR1 -- true",
+    says: /LAMEDUCK_UNKNOWN_OPTION: --then: is an option of wait; with a program it is --signal TERM=10/,
+  },
   { words: "--stop-signal STOP -- true", says: /LAMEDUCK_BAD_SIGNAL: --stop-signal: "STOP"/ },
 ];
 

@@ -26,7 +26,7 @@ describe("ending", { skip }, () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "20s", "-v"]);
     terminate(server);
-    await server.says("holding it");
+    await server.says("holding until");
     terminate(server);
     await server.says("came again; it changes nothing");
     terminate(server, "SIGINT");
@@ -74,7 +74,7 @@ describe("ending", { skip }, () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "20s", "-v"]);
     terminate(server);
-    await server.says("holding it");
+    await server.says("holding until");
     const child = descendantsOf(server.pid).at(-1)!;
     process.kill(child, "SIGKILL");
     assert.equal((await server.ended).code, 137);

@@ -48,7 +48,7 @@ describe("at rest", { skip }, () => {
       const path = flag === "--wait-for" ? "/no/such/file" : "/";
       const server = await pod(network, ["--floor", "200ms", flag, path, "-v"]);
       terminate(server);
-      await server.says("holding it");
+      await server.says("holding until");
       // Past the floor, from where on there is nothing but the file to wait for.
       await pause(1_500);
       await assertAtRest(initBelow(server));

@@ -106,7 +106,7 @@ describe("files of order", { skip }, () => {
     const held = await witness("-v", "--wait-for", join(folder, "never"));
     assert.ok(!existsSync(ready) && !existsSync(done), "what an earlier run left is gone");
     held.kill("SIGTERM");
-    await held.says("SIGTERM came");
+    await held.says("holding until");
     process.kill(onlyChildOf(held.pid), "SIGKILL");
     assert.equal((await held.ended).code, 137);
     assert.ok(existsSync(ready) && existsSync(done), "in a hold");

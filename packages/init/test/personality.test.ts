@@ -305,3 +305,24 @@ for (const subject of subjects) {
     });
   });
 }
+
+describe("a hold under the names of others", { skip }, () => {
+  test("is silent, and tells of its beginning and end at -v", async () => {
+    const env = { ...process.env, LAMEDUCK_POLICY: "fixed", LAMEDUCK_DELAY: "10ms", LAMEDUCK_FLOOR: "0s" };
+    for (const name of ["tini", "dumb-init"])
+      for (const flags of [[], ["-v"]]) {
+        const program = new Running(named(name), [...flags, nativeProgram("witness"), "signals", "15"], {
+          env,
+        });
+        await program.line("ready");
+        program.kill("SIGTERM");
+        const { code, stderr } = await program.ended;
+        assert.equal(code, 0);
+        assert.equal(
+          /SIGTERM: holding until.*\n.*held for/.test(stderr),
+          flags.length > 0,
+          `${name}: ${stderr}`,
+        );
+      }
+  });
+});

@@ -4,7 +4,8 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, describe, test } from "node:test";
-import { initProgram, nativeProgram, sanitized, withoutCompiler } from "./compiled.ts";
+import { isInstalled } from "../toolchain/compilers.ts";
+import { helperProgram, initProgram, nativeProgram, sanitized, withoutCompiler } from "./compiled.ts";
 import { childrenOf, endAll, eventually, onlyChildOf, run, Running, stateOf } from "./running.ts";
 
 const skip = withoutCompiler;
@@ -258,6 +259,40 @@ describe("signals", { skip }, () => {
     assert.ok(!program.lines.includes("13"), program.lines.join());
   });
 });
+
+describe(
+  "a log that nobody reads",
+  { skip: skip || (isInstalled("cc") ? false : "needs cc for a helper") },
+  () => {
+    test("does not hold signals up: lines are lost, signals are not", async () => {
+      const flags = ["-vvv", "--no-hold", "--", nativeProgram("witness"), "signals", "15"];
+      const terminal = new Running(helperProgram("silent_terminal"), [initProgram(), ...flags]);
+      await terminal.line("ready");
+      const init = onlyChildOf(terminal.pid);
+      // Far more than what a terminal holds, 64 KiB at most, and of all lengths.
+      for (let sent = 0; sent < 4_000; sent++) {
+        process.kill(init, 40 + (sent % 2));
+        if (sent % 100 === 99) await terminal.until(() => terminal.lines.length === sent + 2);
+      }
+      process.kill(init, "SIGTERM");
+      assert.equal((await terminal.ended).code, 0);
+    });
+
+    test("an alarm that comes meanwhile reaches the program, and none that was not sent", async () => {
+      const flags = ["-vvv", "--no-hold", "--", nativeProgram("witness"), "signals", "15"];
+      const terminal = new Running(helperProgram("silent_terminal"), [initProgram(), ...flags]);
+      await terminal.line("ready");
+      const init = onlyChildOf(terminal.pid);
+      for (let sent = 0; sent < 2_000; sent++) {
+        process.kill(init, sent % 10 === 0 ? "SIGALRM" : 40);
+        if (sent % 10 === 9) await terminal.until(() => terminal.lines.length === sent + 2);
+      }
+      process.kill(init, "SIGTERM");
+      assert.equal((await terminal.ended).code, 0);
+      assert.equal(terminal.lines.filter((line) => line === "14").length, 200);
+    });
+  },
+);
 
 describe("reaping", { skip }, () => {
   test("thousands of orphans leave no zombie, and no descriptor", async () => {

@@ -4,7 +4,7 @@ import { afterEach, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { initProgram, nativeProgram, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
-import { go, reportOf, resultOf, sender, serverFile, type HoldReport } from "./pod.ts";
+import { go, reportOf, resultOf, sender, serverFile } from "./pod.ts";
 import { Running, endAll, withoutNamespaces } from "./running.ts";
 
 afterEach(endAll);
@@ -72,23 +72,5 @@ describe("wait", { skip }, () => {
     const report = reportOf(waiting.stderr);
     assert.match(report.because ?? "", /does not accept/);
     assert.ok(report.hold_ms < 15_000, waiting.stderr);
-  });
-
-  test("a hook that is run again has only what the first run left", async () => {
-    await using network = await Network.create();
-    await plainServer(network);
-    const both = `mount -t tmpfs none /dev/shm; "$0" "$@"; "$0" "$@"`;
-    const flags = ["wait", "--log", "json", "--policy", "fixed", "--delay", "1s", "--floor", "1s"];
-    const [command, ...rest] = network.asPod("unshare", "--mount", "sh", "-c", both, initProgram(), ...flags);
-    const begun = performance.now();
-    const twice = new Running(command, rest);
-    assert.equal((await twice.ended).code, 0);
-    const [first, second] = twice.stderr
-      .split("\n")
-      .filter((line) => line.includes("hold-ended"))
-      .map((line) => JSON.parse(line) as HoldReport);
-    assert.ok(first!.hold_ms >= 1_000, twice.stderr);
-    assert.ok(second!.hold_ms < 900, twice.stderr);
-    assert.ok(performance.now() - begun < 5_000);
   });
 });

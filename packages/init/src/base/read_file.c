@@ -6,7 +6,7 @@
 
 ssize_t read_file(const char *path, char *buffer, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -1;
 	size_t length = 0;

@@ -1,9 +1,11 @@
 #include "say.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,12 +27,48 @@ const char *json_escape(const char *text, char *buffer, unsigned size)
 	return buffer;
 }
 
-/* A pipe that polls writable takes 4096 bytes without blocking; a shared O_NONBLOCK would change the child's stderr too. */
-static void emit(const char *line, size_t length)
+static volatile sig_atomic_t alarm_of_others;
+
+static void on_alarm(int number, siginfo_t *info, void *context)
 {
-	struct pollfd out = { .fd = STDERR_FILENO, .events = POLLOUT };
-	if (poll(&out, 1, 0) == 1 && out.revents & POLLOUT && write(STDERR_FILENO, line, length) < 0)
-		return; /* nobody to tell */
+	(void)number, (void)context;
+	alarm_of_others = alarm_of_others || info->si_code != SI_KERNEL;
+}
+
+/*
+ * What polls writable may still block: a terminal takes a part of a line, and in a pipe the program may be faster than we. O_NONBLOCK
+ * is no way out, as the program shares it. So a timer ends the write, time and again in case it begins later than the timer.
+ */
+static void write_unless_stuck(int fd, const char *line, size_t length)
+{
+	const struct itimerval soon = { .it_interval.tv_usec = 20000, .it_value.tv_usec = 20000 }, never = { 0 };
+	const struct sigaction interrupt = { .sa_sigaction = on_alarm, .sa_flags = SA_SIGINFO };
+	struct sigaction before;
+	sigset_t alarm_alone, blocked;
+	struct pollfd out = { .fd = fd, .events = POLLOUT };
+	if (poll(&out, 1, 0) != 1 || !(out.revents & POLLOUT))
+		return;
+	sigemptyset(&alarm_alone);
+	sigaddset(&alarm_alone, SIGALRM);
+	alarm_of_others = 0;
+	sigaction(SIGALRM, &interrupt, &before);
+	sigprocmask(SIG_UNBLOCK, &alarm_alone, &blocked);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	ssize_t written = write(fd, line, length);
+	(void)written; /* nobody to tell */
+	setitimer(ITIMER_REAL, &never, NULL);
+	if (sigismember(&blocked, SIGALRM))
+		sigprocmask(SIG_BLOCK, &alarm_alone, NULL);
+	sigaction(SIGALRM, &before, NULL);
+	if (alarm_of_others)
+		kill(getpid(), SIGALRM);
+}
+
+static void emit(const struct speaker *speaker, const char *line, size_t length)
+{
+	write_unless_stuck(STDERR_FILENO, line, length);
+	if (speaker->also >= 0)
+		write_unless_stuck(speaker->also, line, length);
 }
 
 void say_with(const struct speaker *speaker, enum say_level level, const char *fields, const char *text)
@@ -54,7 +92,7 @@ void say_with(const struct speaker *speaker, enum say_level level, const char *f
 	if (length > (int)sizeof line - 2)
 		length = (int)sizeof line - 2;
 	line[length++] = '\n';
-	emit(line, (size_t)length);
+	emit(speaker, line, (size_t)length);
 }
 
 void say(const struct speaker *speaker, enum say_level level, const char *format, ...)

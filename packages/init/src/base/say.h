@@ -10,6 +10,7 @@ struct speaker {
 	const char *name; /* of the program, as it was called */
 	enum say_level most;
 	bool json;
+	int also; /* where each line goes besides stderr; -1: nowhere */
 };
 
 __attribute__((format(printf, 3, 4))) void say(const struct speaker *speaker, enum say_level level, const char *format,

@@ -80,6 +80,14 @@ bool read_stop_signal(struct settings *settings, const char *value, struct error
 	return true;
 }
 
+bool read_then(struct settings *settings, const char *value, struct error *error)
+{
+	settings->then_signal = signal_number(value);
+	/* From inside its own namespace neither reaches PID 1. */
+	bool possible = settings->then_signal && settings->then_signal != SIGKILL && settings->then_signal != SIGSTOP;
+	return possible || bad(error, ERROR_BAD_SIGNAL, value, "signal that the program can handle");
+}
+
 static bool add_port(struct port_list *list, const char *value, struct error *error)
 {
 	uint64_t port;

@@ -14,6 +14,7 @@ flag_reader read_expected_code;
 flag_reader read_translation;
 flag_reader read_rewrite;
 flag_reader read_stop_signal;
+flag_reader read_then;
 flag_reader read_port;
 flag_reader read_ignored_port;
 flag_reader read_ignored_peer;

@@ -46,6 +46,7 @@ static const struct flag flags[] = {
 	{ "version", 'V', OWN | DUMB, ACT, false, 0, read_version },
 	{ "signal", 0, 0, LIST, false, 0, read_translation },
 	{ "stop-signal", 0, 0, LIST, true, 0, read_stop_signal },
+	{ "then", 0, 0, LIST, false, 0, read_then },
 	{ "policy", 0, 0, TEXT, true, AT(decision.policy), NULL },
 	{ "floor", 0, 0, TEXT, true, AT(decision.floor), NULL },
 	{ "cap", 0, 0, TEXT, true, AT(decision.cap), NULL },

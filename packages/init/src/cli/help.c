@@ -24,6 +24,7 @@ static const char help[] =
 	"  --request-quiet D  how long old connections must have been silent (1s)\n"
 	"  --streams S        ignore (default) or wait: for connections that never fall silent\n"
 	"  --stop-signal SIG  the signal that begins a hold (TERM; images may set another as STOPSIGNAL)\n"
+	"  --then SIG         wait: send SIG to the container's PID 1 after the hold and wait until it has gone\n"
 	"  --no-hold          send every signal on at once\n"
 	"\n"
 	"What counts as traffic\n"
@@ -50,7 +51,7 @@ static const char help[] =
 	"  --log F            text (default) or json          -h, --help   -V, --version   -l, --license\n"
 	"\n"
 	"Exit codes: the program's own, 128 + n when signal n ended it, 127 not found, 126 not executable, 2 usage,\n"
-	"3 internal. wait: 0 held, 1 --wait-for or --wait-gone in vain.\n"
+	"3 internal. wait: 0 held, 1 --wait-for, --wait-gone or --then in vain, 137 --then ended PID 1.\n"
 	"Called by the name tini or dumb-init it behaves as that program does, and holds only when asked to.\n";
 
 static const char license[] =

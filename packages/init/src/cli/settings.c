@@ -121,6 +121,20 @@ static bool read_hold(struct settings *settings, struct error *error)
 	return true;
 }
 
+static bool check_then(struct settings *settings, struct error *error)
+{
+	char place[LONGEST_PLACE];
+	if (!settings->then_signal)
+		return true;
+	if (said_in_environment(settings, "then", place)) {
+		snprintf(settings->notice, sizeof settings->notice, "%s does nothing: only wait sends it", place);
+		return true;
+	}
+	error_set(error, ERROR_UNKNOWN_OPTION, "--then", "is an option of wait; with a program it is --signal TERM=%d",
+		  settings->then_signal);
+	return false;
+}
+
 static bool check_path(const char *path, const char *option, struct error *error)
 {
 	if (!path || *path)
@@ -196,6 +210,8 @@ bool settings_read(struct settings *settings, int argc, char *const *argv, struc
 		error_set(error, ERROR_MISSING_COMMAND, "PROGRAM", "there is no program to run");
 		return false;
 	}
+	if (settings->action == ACTION_RUN && !check_then(settings, error))
+		return false;
 	if (settings->action == ACTION_WAIT && next < argc) {
 		error_set(error, ERROR_UNKNOWN_OPTION, argv[next], "wait takes no program: it waits beside one that runs");
 		return false;

@@ -26,6 +26,7 @@ struct settings {
 	int parent_death_signal;
 	bool expected_codes[256]; /* exit codes that count as 0 */
 	struct translation translation;
+	int then_signal;	  /* of wait: what the container's first process is sent after the hold; 0: nothing */
 	signal_mask stop_signals; /* those that begin a hold; SIGTERM where none are named */
 
 	bool no_hold;

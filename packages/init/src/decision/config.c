@@ -155,6 +155,7 @@ bool parse_config(const struct drain_options *options, struct drain_config *conf
 	config->floor = fmin(floor, cap);
 	config->cap = cap;
 	config->prestop = prestop;
+	config->reserve = reserve;
 	return duration(options->request_quiet, default_request_quiet, "request-quiet", &config->request_quiet, error) &&
 	       whole_number(options->max_senders, default_max_senders, "max-senders", 1, 1000000, &config->max_senders,
 			    error);

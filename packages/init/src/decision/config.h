@@ -43,6 +43,7 @@ struct drain_config {
 	double floor;
 	double cap;
 	double prestop;
+	double reserve;
 	double request_quiet;
 	size_t max_senders;
 };

@@ -85,6 +85,17 @@ static void fields_of_end(const struct hold *hold, char *buffer, size_t size, do
 	add(&text, "%s]", quote);
 }
 
+void report_begin(const struct hold *hold, const char *why, double now)
+{
+	char fields[128], line[128], most[32];
+	struct text text = { line, sizeof line }, field = { fields, sizeof fields };
+	double left = fmax(0, hold->drain.terminated_at + hold->settings->decision.cap - now);
+	add(&text, "%s: holding until traffic has moved away, for %s at most", why,
+	    format_duration(floor(left), most, sizeof most));
+	add(&field, "\"event\":\"hold-began\",\"on\":\"%s\",\"most_ms\":%.0f", why, left);
+	say_with(hold->speaker, SAY_NOTE, fields, line);
+}
+
 void report_end(const struct hold *hold, const char *and_then, double now)
 {
 	const struct traffic *traffic = &hold->traffic;

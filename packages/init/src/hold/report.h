@@ -3,6 +3,9 @@
 
 #include "hold.h"
 
+/* One line that says that the hold has begun, why ("SIGTERM", "preStop") and how long it may take. */
+void report_begin(const struct hold *hold, const char *why, double now);
+
 /* One line that says why the hold ended and what was seen of the traffic meanwhile. */
 void report_end(const struct hold *hold, const char *and_then, double now);
 

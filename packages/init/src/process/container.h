@@ -1,0 +1,26 @@
+/* The container that a hook runs in, seen from beside its program. */
+#ifndef LAMEDUCK_CONTAINER_H
+#define LAMEDUCK_CONTAINER_H
+
+#include "signals.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Its first process, by which one life of a container can be told from the next. */
+struct main_process {
+	pid_t pid;
+	uint64_t started; /* ticks since boot; 0 where it cannot be read */
+};
+
+/* PID 1, unless the pod shares one process namespace: then the oldest process in our cgroup that was started from outside. */
+struct main_process find_main_process(void);
+
+/* Whether the kernel would drop the signal unseen, as it does for a PID 1 without a handler of its own. */
+bool drops_signal(pid_t pid, int signal);
+
+/* Its stderr, which is the container's log, to be written to; -1 where that cannot be opened or is our own stderr, too. */
+int open_log_of(pid_t pid);
+
+#endif
