@@ -247,6 +247,24 @@ for (const [what, path] of [
     assert.equal(code, 143, err);
   });
 
+test("SIGTERM ends the first question to a URL that answers byte by byte", async (t) => {
+  const { config } = await stalling(t, /nothing/);
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const url = await serve(t, (request) => {
+    const dripping = setInterval(() => request.socket.write("H"), 50);
+    request.socket.on("close", () => clearInterval(dripping)).on("error", () => undefined);
+    request.socket.write("HTTP/1.1 200 OK\r\nx-slow: ");
+    resolve();
+  });
+  const { child, ended } = start([...restart, "--kubeconfig", config, "--yes", "--url", url]);
+  await asked;
+  const began = Date.now();
+  child.kill("SIGTERM");
+  const { code, err } = await ended;
+  assert.equal(code, 143, err);
+  assert.ok(Date.now() - began < 8_000, "at once, not when the answer is given up");
+});
+
 /** The command at a terminal of its own, and what is typed there when it asks. */
 async function typed(config: string, text: string): Promise<{ code: number | null; out: string }> {
   const line = [process.execPath, program, ...restart, "--kubeconfig", config]

@@ -136,6 +136,18 @@ const rows: Row[] = [
   { title: "knows nobody for a second", fault: for1s(unauthorized), timeout: 15_000, kinds: ["finished"] },
   { title: "knows nobody any more", fault: () => unauthorized, kinds: ["not finished"], stays: true },
   {
+    title: "is away for a second when the node is to be uncordoned",
+    prepare: (api) => {
+      let from: number | undefined;
+      api.fault = ({ method, resource }) => {
+        if (method !== "PATCH" || resource !== "nodes" || !isCordoned(api)) return undefined;
+        from ??= Date.now();
+        return Date.now() - from < 1_000 ? { cutAt: 0 } : undefined;
+      };
+    },
+    kinds: ["finished"],
+  },
+  {
     title: "says yes and is a web site",
     fault: (asked) => (asked.sub === "eviction" ? html : undefined),
     kinds: ["failed"],
@@ -185,7 +197,8 @@ const rows: Row[] = [
     prepare: (api) =>
       (api.fault = ({ watch }) =>
         watch ? { status: 200, body: '{"type":"ADDED","object":{}}\n%\n' } : undefined),
-    kinds: ["not finished"],
+    timeout: 40_000,
+    kinds: ["finished"],
   },
   {
     title: "is slow to tell",

@@ -5,6 +5,7 @@ import { test, type TestContext } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { openRoute, parseRoutes, RouteLoad } from "../src/kubernetes/index.ts";
 import { runClock } from "../src/model/clock.ts";
+import { childrenOf } from "./processes.ts";
 
 async function serve(t: TestContext, headers: Record<string, string>): Promise<string> {
   const server = createServer((_, response) => response.writeHead(200, headers).end("hello\n"));
@@ -65,4 +66,20 @@ test("what it began to send it sees to its end, and then leaves", async (t) => {
   const { records } = await running.stop();
   assert.ok(records.length >= 10 && records.length < 10_000, String(records.length));
   assert.ok(records.every(({ finished, outcome }) => finished !== undefined && outcome === "ok"));
+});
+
+test("a generator that is killed takes no more with it than its last seconds", async (t) => {
+  const running = await load(t, [`one=${await serve(t, {})}`, `two=${await serve(t, {})}`], 100_000);
+  await running.begin();
+  const over = Date.now() + 20_000;
+  while (running.counts().sent < 1_600 && Date.now() < over) await delay(20);
+  const [first] = childrenOf(process.pid).filter(({ command }) => command.includes("generator-process"));
+  if (!first) return t.skip("needs /proc");
+  process.kill(first.pid, "SIGKILL");
+  await assert.rejects(running.failed, { code: "LAMEDUCK_GENERATOR_DIED" });
+  const { records, missing, notes } = await running.stop();
+  const by = (name: string): number => records.filter(({ sender }) => sender === name).length;
+  assert.ok(by("one") > 100 && by("two") > 100, `${by("one")} and ${by("two")}`);
+  assert.ok(missing > 0, "what it had not told is counted");
+  assert.match(notes.join(), /ended with SIGKILL/);
 });

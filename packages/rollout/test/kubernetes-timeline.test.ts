@@ -174,6 +174,20 @@ test("137 at the end of the grace period is a kill; before it the pod's own affa
   assert.deepEqual(ended(8_000), ["deleted", "exited"]);
 });
 
+test("SIGKILL before the end of the grace period comes with the kubelet's reason", () => {
+  const why = (reason: string): unknown => {
+    const [facts] = new Story()
+      .sees(20, pod({ deleted: true }))
+      .sees(8_500, pod({ deleted: true, ended: { at: 8_000, code: 137, reason } })).history.facts;
+    assert.ok(facts);
+    const spec = { containers: [{ name: "server" }] };
+    const events = podTimeline(facts, { spec, why: "test", time: (epoch) => epoch - deletion });
+    return events.find(({ type }) => type === "exited");
+  };
+  assert.partialDeepStrictEqual(why("OOMKilled"), { signal: "SIGKILL", detail: "OOMKilled" });
+  assert.equal("detail" in (why("Error") as object), false);
+});
+
 test("what ends without a deletion has crashed, and its pod stays", () => {
   const story = new Story().sees(
     2_500,

@@ -80,7 +80,7 @@ async function prepare(
     return undefined;
   }
   await obtainConsent(request, options.yes ?? false, signal);
-  const opened = await openRoutes(request, options);
+  const opened = await openRoutes(request, options, signal);
   for (const note of opened.flatMap((route) => aboutRoute(route))) progress.say(`note: ${note}`);
   return {
     client,

@@ -20,8 +20,12 @@ export function loadRules({ routes }: RolloutRequest, { inCluster }: RolloutOpti
 }
 
 /** Asks each URL once; those of a load in the cluster need not be reachable from here, and are asked by its pods. */
-export function openRoutes({ routes }: RolloutRequest, { inCluster }: RolloutOptions): Promise<OpenRoute[]> {
-  return Promise.all(inCluster ? [] : routes.map((route) => openRoute(route)));
+export function openRoutes(
+  { routes }: RolloutRequest,
+  { inCluster }: RolloutOptions,
+  signal: AbortSignal,
+): Promise<OpenRoute[]> {
+  return Promise.all(inCluster ? [] : routes.map((route) => openRoute(route, signal)));
 }
 
 export interface LoadParts {

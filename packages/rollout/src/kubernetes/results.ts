@@ -19,7 +19,7 @@ export function rolloutResult(
 
 /** What was observed beside the requests, for the document's settings. Durations are milliseconds. */
 export function observedFacts(run: RolloutRun): Record<string, unknown> {
-  const { outcome, joined, follow, serverClock, withdrawals } = run;
+  const { outcome, joined, follow, serverClock, withdrawals, left } = run;
   return {
     outcome:
       outcome.kind === "failed" ? { kind: outcome.kind, words: outcome.error.message } : { ...outcome },
@@ -27,6 +27,7 @@ export function observedFacts(run: RolloutRun): Record<string, unknown> {
     withdrawal: quantiles(withdrawals),
     watch: follow,
     ...(serverClock === undefined ? {} : { serverClock }),
+    ...(left === undefined ? {} : { left: left.message }),
   };
 }
 

@@ -15,6 +15,8 @@ import type { LoadSender, SenderContext } from "./sender.ts";
 
 /** How often the live counts are told, milliseconds. */
 const progressPeriod = 200;
+/** And the records: of a generator that dies those of this time are lost, not all. */
+const recordsPeriod = 2_000;
 
 /** The load generator as messages in and out: the senders that only decide, and the engine that fires requests through them. */
 export class Generator {
@@ -23,6 +25,7 @@ export class Generator {
   readonly #table: RecordTable;
   #engine: LoadEngine | undefined;
   #progress: NodeJS.Timeout | undefined;
+  #records: NodeJS.Timeout | undefined;
 
   /** `table` where records are to go elsewhere as soon as they are written. */
   constructor(tell: (message: FromGenerator) => void, table = new RecordTable()) {
@@ -94,6 +97,11 @@ export class Generator {
       () => this.#tell({ type: "progress", progress: engine.progress }),
       progressPeriod,
     );
+    this.#records = setInterval(() => this.#tellRecords(), recordsPeriod);
+  }
+
+  #tellRecords(): void {
+    for (const news of this.#table.news()) this.#tell({ type: "records", ...news });
   }
 
   async #stop(): Promise<void> {
@@ -101,8 +109,9 @@ export class Generator {
     if (!engine) return;
     await engine.stop();
     clearInterval(this.#progress);
+    clearInterval(this.#records);
     for (const sender of this.#senders.values()) sender.stop();
-    for (const chunk of this.#table.chunks) this.#tell({ type: "records", chunk });
+    this.#tellRecords();
     const late = lateness(this.#table.chunks);
     const quantile = (share: number): number => late[Math.ceil(share * late.length) - 1] ?? 0;
     this.#tell({

@@ -2,7 +2,7 @@ import type { SenderEvent } from "../model/timeline.ts";
 import type { Change } from "../senders/change.ts";
 import type { DecidingSpec } from "../senders/spec.ts";
 import type { LoadPlan } from "./plan.ts";
-import type { RecordChunk } from "./records.ts";
+import type { RecordNews } from "./records.ts";
 
 /** A sender as the generator sees it: one that decides here, or the address of a proxy. */
 export type GeneratorSender = { readonly name: string; readonly weight: number; readonly spacing: number } & (
@@ -47,7 +47,7 @@ export type FromGenerator =
   | { readonly type: "begun"; readonly at: number }
   | { readonly type: "event"; readonly event: SenderEvent }
   | { readonly type: "progress"; readonly progress: Progress }
-  | { readonly type: "records"; readonly chunk: RecordChunk }
+  | ({ readonly type: "records" } & RecordNews)
   | {
       readonly type: "done";
       readonly names: readonly string[];

@@ -54,6 +54,14 @@ export interface RecordChunk {
   readonly names: Uint16Array;
 }
 
+/** A chunk as it is by now, in place of what was told of it before. */
+export interface RecordNews {
+  readonly index: number;
+  readonly chunk: RecordChunk;
+  /** Names in the order of their numbers, after those that were told before. */
+  readonly names: readonly string[];
+}
+
 const size = 8_192;
 const timesPerRow = 5;
 const smallsPerRow = 7;
@@ -65,6 +73,8 @@ export class RecordTable {
   /** Pods and errors by number; 0 stands for none. */
   readonly names: string[] = [""];
   readonly #numbers = new Map<string, number>([["", 0]]);
+  readonly #changed = new Set<number>();
+  #toldNames = 0;
   #rows = 0;
 
   get rows(): number {
@@ -75,11 +85,25 @@ export class RecordTable {
     if (this.#rows % size === 0) this.chunks.push(newChunk());
     const chunk = this.chunks.at(-1) as RecordChunk;
     chunk.rows++;
+    this.#changed.add(this.chunks.length - 1);
     return this.#rows++;
+  }
+
+  /** The chunks that have changed since this was asked last, whole, and the names that are new. */
+  news(): RecordNews[] {
+    const news = [...this.#changed].map((index) => ({
+      index,
+      chunk: this.chunks[index] as RecordChunk,
+      names: this.names.slice(this.#toldNames),
+    }));
+    this.#changed.clear();
+    if (news.length > 0) this.#toldNames = this.names.length;
+    return news.map((one, nth) => (nth === 0 ? one : { ...one, names: [] }));
   }
 
   write(row: number, record: Finished): void {
     const chunk = this.chunks[Math.floor(row / size)] as RecordChunk;
+    this.#changed.add(Math.floor(row / size));
     const index = row % size;
     let at = index * timesPerRow;
     chunk.times[at++] = record.intended;
@@ -126,20 +150,24 @@ function newChunk(): RecordChunk {
   };
 }
 
-/** A chunk as the words of the model; `id` of the first record is `firstId`. */
+/** A chunk as the words of the model; `id` of the first record is `firstId`. Requests that have not ended are left out. */
 export function readRecords(
   chunk: RecordChunk,
   firstId: number,
   senders: readonly string[],
   names: readonly string[],
 ): RequestRecord[] {
-  return Array.from({ length: chunk.rows }, (_, index) => readRecord(chunk, index, firstId, senders, names));
+  const records: RequestRecord[] = [];
+  for (let index = 0; index < chunk.rows; index++)
+    if (!Number.isNaN(chunk.times[index * timesPerRow]))
+      records.push(readRecord(chunk, index, firstId + records.length, senders, names));
+  return records;
 }
 
 function readRecord(
   chunk: RecordChunk,
   index: number,
-  firstId: number,
+  id: number,
   senders: readonly string[],
   names: readonly string[],
 ): RequestRecord {
@@ -152,7 +180,7 @@ function readRecord(
   const text = (column: number): string | undefined => names[name(column)] || undefined;
   const retries = small(6);
   return {
-    id: firstId + index,
+    id,
     intended: time(0) as number,
     ...present("sent", time(2)),
     ...present("finished", time(3)),

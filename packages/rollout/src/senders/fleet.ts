@@ -227,7 +227,7 @@ export class SenderFleet implements EndpointListener {
         this.#progress = message.progress;
         break;
       case "records":
-        this.#chunks.push(message.chunk);
+        this.#chunks[message.index] = message.chunk;
         break;
       case "done":
         this.#progress = message.progress;

@@ -26,6 +26,9 @@ export interface RouteLoadOptions {
   readonly seed: number;
 }
 
+/** What a generator takes at most to end, beyond the time-out of its last request. Milliseconds. */
+const longestEnd = 30_000;
+
 /** The load of this machine: a generator for each route, in a process of its own, sharing the rate. */
 export class RouteLoad implements LoadSource {
   readonly addresses: ReadonlyMap<string, string>;
@@ -66,18 +69,19 @@ export class RouteLoad implements LoadSource {
     return { sent, failed };
   }
 
-  /** What one generator took with it when it died is missing; what the others saw is kept. */
+  /** What a generator had not told yet when it died is missing; everything else is kept. */
   async stop(): Promise<LoadSeen> {
     const notes: string[] = [];
     let missing = 0;
     const seen = await Promise.all(
-      this.#generators.map((generator) =>
-        generator.stop().catch((error: unknown) => {
-          missing += generator.progress.due;
-          notes.push(`What one generator saw is missing: ${messageOf(error)}.`);
-          return [];
-        }),
-      ),
+      this.#generators.map(async (generator) => {
+        const problem = await generator.stop();
+        const { records, progress } = generator;
+        if (problem === undefined) return records;
+        missing += Math.max(0, progress.due - records.length);
+        notes.push(`The end of what one generator saw is missing: ${problem}.`);
+        return records;
+      }),
     );
     const records: RequestRecord[] = [];
     const connections = connectionOffsets(seen);
@@ -118,7 +122,10 @@ class RouteGenerator {
   readonly #child: Child<ToGenerator, FromGenerator>;
   readonly #chunks: RecordChunk[] = [];
   readonly #begun = Promise.withResolvers<void>();
-  readonly #done = Promise.withResolvers<FromGenerator & { type: "done" }>();
+  readonly #done = Promise.withResolvers<void>();
+  readonly #silent = Promise.withResolvers<never>();
+  readonly #names: string[] = [];
+  readonly #patience: number;
 
   constructor(options: RouteLoadOptions, route: OpenRoute, index: number) {
     const { clock, seed } = options;
@@ -128,6 +135,7 @@ class RouteGenerator {
     failure.promise.catch(() => undefined);
     this.failed = failure.promise;
     this.#name = route.name;
+    this.#patience = options.timeout + longestEnd;
     this.#child = new Child({
       program: "../load/generator-process",
       received: (message) => this.#received(message, ready.resolve),
@@ -156,17 +164,31 @@ class RouteGenerator {
     return this.#orFailed(this.#begun.promise);
   }
 
-  async stop(): Promise<RequestRecord[]> {
+  /** @returns why it did not come to its end in order. */
+  async stop(): Promise<string | undefined> {
+    const limit = setTimeout(
+      () => this.#silent.reject(new Error(`it did not end within ${this.#patience / 1_000} s`)),
+      this.#patience,
+    );
     try {
       this.#child.tell({ type: "stop" });
-      const { names } = await this.#orFailed(this.#done.promise);
-      const records: RequestRecord[] = [];
-      for (const chunk of this.#chunks)
-        for (const record of readRecords(chunk, records.length, [this.#name], names)) records.push(record);
-      return records;
+      await Promise.race([this.#done.promise, this.failed, this.#silent.promise]);
+      return undefined;
+    } catch (error) {
+      return messageOf(error);
     } finally {
+      clearTimeout(limit);
       await this.close();
     }
+  }
+
+  /** Everything it has told by now. */
+  get records(): RequestRecord[] {
+    const records: RequestRecord[] = [];
+    for (const chunk of this.#chunks)
+      for (const record of readRecords(chunk, records.length, [this.#name], this.#names))
+        records.push(record);
+    return records;
   }
 
   close(): Promise<void> {
@@ -185,11 +207,12 @@ class RouteGenerator {
         this.progress = message.progress;
         break;
       case "records":
-        this.#chunks.push(message.chunk);
+        this.#chunks[message.index] = message.chunk;
+        this.#names.push(...message.names);
         break;
       case "done":
         this.progress = message.progress;
-        this.#done.resolve(message);
+        this.#done.resolve();
         break;
       case "event":
         break;

@@ -82,12 +82,12 @@ export function isHost(header: string): boolean {
 }
 
 /** Looks the name up and asks once. @throws {KubernetesError} LAMEDUCK_URL_NOT_ANSWERING. */
-export async function openRoute(route: Route): Promise<OpenRoute> {
+export async function openRoute(route: Route, signal?: AbortSignal): Promise<OpenRoute> {
   const host = route.url.hostname.replace(/^\[(.*)\]$/, "$1");
   const port = portOf(route.url);
   const addresses = await resolveHost(host, route);
   const [address = ""] = addresses;
-  const { status, pod } = await askPatiently(route, address, port);
+  const { status, pod } = await askPatiently(route, { address, port, signal });
   if (status >= 500)
     throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", route.url.href, `it answers ${status}`);
   return { ...route, address, port, status, pod, others: addresses.slice(1) };
@@ -108,14 +108,15 @@ interface FirstAnswer {
   readonly pod: string | undefined;
 }
 
-async function askPatiently(route: Route, address: string, port: number): Promise<FirstAnswer> {
+async function askPatiently(route: Route, place: Place): Promise<FirstAnswer> {
   const protocol = route.protocol ?? protocolOf(route.url);
   const ask = protocolTraits[protocol].http1 || protocol === "https" ? askOnce : connectOnce;
   for (let attempt = 1; ; attempt++)
     try {
-      return await ask(route, { address, port });
+      return await ask(route, place);
     } catch (error) {
-      if (attempt < attempts) await delay(between);
+      place.signal?.throwIfAborted();
+      if (attempt < attempts) await delay(between, undefined, { signal: place.signal });
       else throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", route.url.href, messageOf(error));
     }
 }
@@ -123,13 +124,16 @@ async function askPatiently(route: Route, address: string, port: number): Promis
 interface Place {
   readonly address: string;
   readonly port: number;
+  readonly signal: AbortSignal | undefined;
 }
 
-function askOnce(route: Route, { address, port }: Place): Promise<FirstAnswer> {
+function askOnce(route: Route, { address, port, signal }: Place): Promise<FirstAnswer> {
   const { url } = route;
   const form = parseRequest(route.request ?? {}, route.protocol ?? protocolOf(url));
   const { method, body } = form;
   const secure = isSecure(url);
+  // Of the whole answer: one that comes byte by byte is never idle.
+  const limit = AbortSignal.timeout(firstAnswer);
   return new Promise((resolve, reject) => {
     const request = (secure ? httpsRequest : httpRequest)(
       {
@@ -139,29 +143,37 @@ function askOnce(route: Route, { address, port }: Place): Promise<FirstAnswer> {
         path: `${url.pathname}${url.search}`,
         headers: { "user-agent": "lameduck-load", ...headerFields(form), host: hostOf(route) },
         agent: false,
-        timeout: firstAnswer,
+        signal: signal ? AbortSignal.any([signal, limit]) : limit,
         ...(secure ? tlsOf(route) : {}),
       },
       (response) => {
         const told = ["x-lameduck-pod", ...claimHeaders].map((name) => response.headers[name]);
         const pod = told.find((value) => typeof value === "string");
-        response.resume();
+        response.on("error", () => undefined).resume();
         resolve({ status: response.statusCode ?? 0, pod });
       },
     );
-    request.on("timeout", () => request.destroy(new Error(`no answer within ${firstAnswer / 1_000} s`)));
-    request.on("error", reject);
+    request.on("error", (error) =>
+      reject(limit.aborted ? new Error(`no answer within ${firstAnswer / 1_000} s`) : error),
+    );
     request.end(body === undefined ? undefined : Buffer.from(body, "base64"));
   });
 }
 
 /** To what speaks something else than HTTP/1.1; its answers are learned by the load itself. */
-function connectOnce(route: Route, { address, port }: Place): Promise<FirstAnswer> {
+function connectOnce(route: Route, { address, port, signal }: Place): Promise<FirstAnswer> {
   return new Promise((resolve, reject) => {
-    const place = { host: address, port, timeout: firstAnswer };
+    const place = { host: address, port };
     const secure = isSecure(route.url);
     const socket = secure ? connectTls({ ...place, ...tlsOf(route), ALPNProtocols: ["h2"] }) : connect(place);
-    socket.on("timeout", () => socket.destroy(new Error(`no connection within ${firstAnswer / 1_000} s`)));
+    const end = (reason: Error): unknown => socket.destroy(reason);
+    const limit = setTimeout(end, firstAnswer, new Error(`no connection within ${firstAnswer / 1_000} s`));
+    const aborted = (): unknown => end(new Error("given up"));
+    signal?.addEventListener("abort", aborted, { once: true });
+    socket.on("close", () => {
+      clearTimeout(limit);
+      signal?.removeEventListener("abort", aborted);
+    });
     socket.on("error", reject);
     socket.on(secure ? "secureConnect" : "connect", () => {
       socket.destroy();
