@@ -105,6 +105,16 @@ export class FakeApi implements AsyncDisposable {
     return this.#write(resource, "MODIFIED", merge(before, fields) as Item);
   }
 
+  /** Watches that no longer select it are told that it is gone, as it was before. */
+  relabel(name: string, labels: Record<string, string>): void {
+    const pod = this.get("pods", name);
+    if (!pod) throw new Error(`no pod ${name}`);
+    const metadata = { ...pod.metadata, labels, ownerReferences: [] };
+    const { items } = this.#collection("pods");
+    this.#write("pods", "DELETED", pod);
+    items.set(name, { ...pod, metadata });
+  }
+
   remove(resource: string, name: string): void {
     const item = this.get(resource, name);
     if (item) this.#write(resource, "DELETED", item);

@@ -142,3 +142,22 @@ test("a target that is deleted meanwhile ends the rollout by that name", async (
   assert.equal(outcome.kind, "not finished");
   assert.match(outcome.words, /deployment\/web was deleted/);
 });
+
+test("a pod that loses its labels or its controller goes on elsewhere: no termination, and nobody waits for it", async () => {
+  await using cluster = await FakeCluster.start();
+  cluster.deployment("web", { replicas: 3 });
+  await settled(cluster, "web-", 3);
+  const [relabelled = "", orphaned = ""] = cluster.items("pods").map(({ metadata }) => metadata.name);
+  cluster.fault = ({ method }) => {
+    if (method !== "PATCH") return undefined;
+    cluster.relabel(relabelled, { app: "quarantine" });
+    cluster.change("pods", orphaned, { metadata: { ownerReferences: [] } });
+    return undefined;
+  };
+  const rolled = await roll(cluster, "deployment/web", restart);
+  assert.deepEqual(rolled.run.outcome, { kind: "finished" });
+  const left = rolled.said.filter((line) => line.includes("no longer belongs to deployment/web"));
+  assert.equal(left.length, 2, rolled.said.join());
+  for (const name of [relabelled, orphaned])
+    assert.ok(!terminated(rolled).includes(name), terminated(rolled).join());
+});

@@ -47,6 +47,10 @@ export function rolloutNotes({
       `How the pod of a request is known: ${header} by the app's header, ${proxy} by a proxy's, ${tuple} by the connection; ` +
         `${unknown} by nothing but the time.`,
     );
+  if (recording.records.length > 0 && header + proxy + tuple === 0)
+    said.push(
+      "No answer named one of the target's pods: that the load went through them is assumed, not seen (x-pod-name in answers would show it).",
+    );
   if (withdrawals.length > 0) {
     const { p50, max } = quantiles(withdrawals);
     said.push(

@@ -3,7 +3,7 @@ import type { KubernetesClient } from "../client/client.ts";
 import { Follower, type Change, type FollowCounts } from "../client/follower.ts";
 import type { EndpointSlice, Event, KubernetesObject, Node, Pod, Workload } from "../client/objects.ts";
 import { orAborted } from "../../or-aborted.ts";
-import { hasReplicaSets, pathOf, replicaSets, resourceOf } from "../target/reference.ts";
+import { hasReplicaSets, nameOf, pathOf, replicaSets, resourceOf } from "../target/reference.ts";
 import type { Target } from "../target/target.ts";
 import { EndpointHistory } from "./endpoints.ts";
 import { OwnedPods } from "./ownership.ts";
@@ -93,7 +93,11 @@ export class Observation {
     const { namespace } = target.reference;
     client.onServerTime((time) => this.clock.note(time));
     const core = (resource: string): string => pathOf({ group: "", resource }, namespace);
-    const owned = new OwnedPods(target, (change) => this.#takePod(change));
+    const owned = new OwnedPods(
+      target,
+      (change) => this.#takePod(change),
+      (pod) => this.#leave(pod),
+    );
     if (target.owner && hasReplicaSets(target.owner.reference.kind))
       await this.#follow(pathOf(replicaSets, namespace), target.podQuery, (change) => owned.takeSet(change));
     await this.#follow<Pod>(core("pods"), target.podQuery, (change) => owned.takePod(change));
@@ -136,8 +140,12 @@ export class Observation {
   }
 
   #takePod(change: Change<Pod>): void {
-    this.pods.takePod(change);
     const { metadata, spec } = change.object;
+    if (change.type === "gone" && metadata.deletionTimestamp === undefined) {
+      void this.#takeUnannounced(change);
+      return;
+    }
+    this.pods.takePod(change);
     if (!this.#options.allowed.logs || metadata.deletionTimestamp === undefined || change.type === "gone")
       return;
     if (this.#logs.has(metadata.uid)) return;
@@ -153,6 +161,27 @@ export class Observation {
     this.#logs.set(
       metadata.uid,
       Promise.all(pods).then(() => undefined),
+    );
+  }
+
+  /** Gone without a deletion: either it was deleted by force, or it no longer has the labels that are followed. */
+  async #takeUnannounced(change: Change<Pod>): Promise<void> {
+    const { client, target } = this.#options;
+    const { name, uid } = change.object.metadata;
+    const path = `${pathOf({ group: "", resource: "pods" }, target.reference.namespace)}?fieldSelector=metadata.name%3D${name}`;
+    try {
+      const found = await client.list<Pod>(path, this.#stop.signal);
+      if (found.some(({ metadata }) => metadata.uid === uid)) this.#leave(change.object);
+      else this.pods.takePod(change);
+    } catch {
+      this.pods.takePod(change);
+    }
+  }
+
+  #leave({ metadata: { name, uid } }: Pod): void {
+    this.pods.leave(uid);
+    this.#options.say(
+      `pod ${name} no longer belongs to ${nameOf(this.#options.target.reference)}: it is left out`,
     );
   }
 

@@ -11,16 +11,23 @@ export class OwnedPods {
   readonly #owner: string | undefined;
   readonly #throughSets: boolean;
   readonly #take: (change: Change<Pod>) => void;
+  readonly #left: (pod: Pod) => void;
   /** ReplicaSets by UID, and whether they are the target's. */
   readonly #sets = new Map<string, boolean>();
   readonly #waiting = new Map<string, Change<Pod>[]>();
-  /** UIDs of pods that were passed on. A pod that loses its controller is nobody's to replace, and has still been the target's. */
+  /** UIDs of pods that were passed on. */
   readonly #own = new Set<string>();
 
-  constructor({ owner }: Target, take: (change: Change<Pod>) => void) {
+  /** @param left is told of a pod that was the target's and has been given up by its controller. */
+  constructor(
+    { owner }: Target,
+    take: (change: Change<Pod>) => void,
+    left: (pod: Pod) => void = () => undefined,
+  ) {
     this.#owner = owner?.object.metadata.uid;
     this.#throughSets = owner !== undefined && hasReplicaSets(owner.reference.kind);
     this.#take = take;
+    this.#left = left;
   }
 
   takeSet({ object }: Change<KubernetesObject>): void {
@@ -34,7 +41,8 @@ export class OwnedPods {
   takePod(change: Change<Pod>): void {
     const { object } = change;
     const controller = controllerOf(object)?.uid;
-    const own = this.#own.has(object.metadata.uid) || this.#isOwn(controller);
+    const own = this.#isOwn(controller);
+    if (own === false && this.#own.delete(object.metadata.uid)) this.#left(object);
     if (own === undefined && controller !== undefined) {
       const waiting = this.#waiting.get(controller) ?? [];
       this.#waiting.set(controller, [...waiting, change]);

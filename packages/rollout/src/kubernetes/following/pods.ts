@@ -89,6 +89,12 @@ export class PodHistory {
     this.changed();
   }
 
+  /** It goes on elsewhere: no end of it is to be expected. */
+  leave(uid: string): void {
+    this.#objects.delete(uid);
+    this.changed();
+  }
+
   /** Lets those who wait look again. */
   changed(): void {
     for (const listener of this.#listeners) listener();
