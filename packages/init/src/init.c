@@ -161,6 +161,7 @@ static void take_ended_children(struct init *init)
 		return;
 	init->ended = true;
 	init->status = reaped.status;
+	say(init->speaker, SAY_DETAIL, "PID %d has ended: exit code %d", (int)init->child, exit_code_of(init->status));
 }
 
 static void take_signal(struct init *init, struct arrived_signal arrived)
@@ -298,6 +299,8 @@ static int start_program(struct init *init, const struct inherited *inherited)
 		say(init->speaker, SAY_ERROR, "cannot start a process: %s", strerror(errno));
 	else if (exec_error)
 		say(init->speaker, SAY_ERROR, "cannot run %s: %s", launch.argv[0], strerror(exec_error));
+	else
+		say(init->speaker, SAY_DETAIL, "started %s as PID %d", launch.argv[0], (int)init->child);
 	if (launch.directory >= 0)
 		close(launch.directory);
 	return init->child < 0 ? -1 : exec_error;

@@ -15,6 +15,9 @@ static const char *base_name(const char *path)
 
 static enum say_level most_said(const struct settings *settings)
 {
+	/* dumb-init has no levels: it says all or nothing. */
+	if (settings->personality == PERSONALITY_DUMB_INIT && settings->verbosity > 0)
+		return SAY_TRACE;
 	int level = (settings->personality == PERSONALITY_OWN ? SAY_NOTE : SAY_WARNING) + settings->verbosity;
 	return level < SAY_ERROR ? SAY_ERROR : (enum say_level)level;
 }

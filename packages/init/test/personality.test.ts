@@ -319,7 +319,7 @@ describe("a hold under the names of others", { skip }, () => {
         const { code, stderr } = await program.ended;
         assert.equal(code, 0);
         assert.equal(
-          /SIGTERM: holding until.*\n.*held for/.test(stderr),
+          /SIGTERM: holding until[^]*held for/.test(stderr),
           flags.length > 0,
           `${name}: ${stderr}`,
         );

@@ -58,15 +58,13 @@ static const char license[] =
 	"Copyright the Lameduck authors, Apache License 2.0:\n"
 	"https://www.apache.org/licenses/LICENSE-2.0\n";
 
-static void print(const char *text)
-{
-	ssize_t written = write(STDOUT_FILENO, text, strlen(text));
-	(void)written;
-}
-
 void print_information(const struct settings *settings)
 {
-	print(settings->action == ACTION_HELP	   ? help :
-	      settings->action == ACTION_LICENSE ? license :
-						     "lameduck-init " LAMEDUCK_VERSION "\n");
+	const char *text = settings->action == ACTION_HELP    ? help :
+			   settings->action == ACTION_LICENSE ? license :
+								"lameduck-init " LAMEDUCK_VERSION "\n";
+	/* As dumb-init does. */
+	int where = settings->personality == PERSONALITY_DUMB_INIT ? STDERR_FILENO : STDOUT_FILENO;
+	ssize_t written = write(where, text, strlen(text));
+	(void)written;
 }
