@@ -4,6 +4,7 @@ export const nodeErrors = {
   LAMEDUCK_ATTACHED_TWICE: "call lameduck() once for each server",
   LAMEDUCK_TERMINATING: "attach servers, hooks and leases before the termination begins",
   LAMEDUCK_BAD_OPTION: "give the option the kind of value named",
+  LAMEDUCK_MATCH_FAILED: "let the function answer true or false for any request; an error counts as false",
   LAMEDUCK_BAD_HOOK: "name each hook once, and let it wait only for hooks of its own phase that exist",
 } as const;
 

@@ -1,4 +1,5 @@
 import { LameduckError } from "./errors.ts";
+import { parseMatch } from "./match.ts";
 import { nestedOptions, pathList } from "./nested-options.ts";
 
 /** What is needed of a request to tell a probe. Headers are in lower case, as Node gives them. */
@@ -51,8 +52,7 @@ const grpcHealth = "/grpc.health.v1.Health/";
 export function parseProbes(options: ProbeOptions = {}, morePaths: readonly string[] = []): IsProbe {
   const known = ["paths", "userAgents", "match"] as const;
   const { userAgents = [], match, ...rest } = nestedOptions(options, "probes", known);
-  if (match !== undefined && typeof match !== "function")
-    throw new LameduckError("LAMEDUCK_BAD_OPTION", "probes.match", "is not a function");
+  const isMatch = parseMatch(match, "probes.match");
   const isAgentLike = (agent: unknown): boolean => typeof agent === "string" || agent instanceof RegExp;
   if (!Array.isArray(userAgents) || !userAgents.every(isAgentLike))
     throw new LameduckError(
@@ -62,8 +62,7 @@ export function parseProbes(options: ProbeOptions = {}, morePaths: readonly stri
     );
   const paths = new Set([...pathList(rest.paths, "probes.paths"), ...morePaths]);
   const agents = [...probeAgents, ...userAgents];
-  return (request) =>
-    isAgent(userAgentOf(request), agents) || isPath(request.url, paths) || (match?.(request) ?? false);
+  return (request) => isAgent(userAgentOf(request), agents) || isPath(request.url, paths) || isMatch(request);
 }
 
 const userAgent = "user-agent";

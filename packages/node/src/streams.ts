@@ -1,4 +1,4 @@
-import { LameduckError } from "./errors.ts";
+import { parseMatch } from "./match.ts";
 import { nestedOptions, pathList } from "./nested-options.ts";
 import { pathOf, type ProbeRequest } from "./probes.ts";
 
@@ -16,14 +16,13 @@ export interface StreamOptions {
  */
 export function parseStreams(options: StreamOptions = {}): IsStream {
   const { paths, match } = nestedOptions(options, "streams", ["paths", "match"]);
-  if (match !== undefined && typeof match !== "function")
-    throw new LameduckError("LAMEDUCK_BAD_OPTION", "streams.match", "is not a function");
+  const isMatch = parseMatch(match, "streams.match");
   const known = pathList(paths, "streams.paths");
   return (request) =>
     asksForEvents(request) ||
     isSocketIoPoll(request) ||
     (known.size > 0 && known.has(pathOf(request.url))) ||
-    (match?.(request) ?? false);
+    isMatch(request);
 }
 
 /** EventSource always says so (HTML, 9.2). */

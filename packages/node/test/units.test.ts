@@ -9,6 +9,7 @@ import { lameduck, LameduckError } from "../src/index.ts";
 import { makeLog } from "../src/log.ts";
 import { parseProbes } from "../src/probes.ts";
 import { addressOf } from "../src/senders.ts";
+import { parseStreams } from "../src/streams.ts";
 
 test("the lines of other programs are no events", () => {
   assert.equal(parseEvent("listening"), undefined);
@@ -86,6 +87,8 @@ function freshConnections() {
         asked++;
         return address;
       },
+      remoteFamily: "IPv4",
+      remotePort: 1,
     } as Socket;
     fresh.opened(socket);
     fresh.firstRequest(socket, { url } as never);
@@ -160,6 +163,28 @@ test("a listener for requests is there while a connection is waited for, if the 
   next("b");
   assert.equal(ours(), 0);
   fresh.stop();
+});
+
+test("a match of the application's that fails is a no with one warning, as is anything but true", async (t) => {
+  const warnings: string[] = [];
+  const note = (warning: Error & { code?: string }): void =>
+    void warnings.push(`${warning.code}: ${warning.message}`);
+  process.on("warning", note);
+  t.after(() => process.removeListener("warning", note));
+  const request = { url: "/", headers: {} };
+  const failing = (): boolean => {
+    throw new Error("as asked");
+  };
+  const isProbe = parseProbes({ match: failing });
+  assert.deepEqual([isProbe(request), isProbe(request)], [false, false]);
+  assert.equal(parseStreams({ match: failing })(request), false);
+  assert.equal(parseProbes({ match: (() => Promise.resolve(true)) as never })(request), false);
+  assert.equal(parseProbes({ match: () => true })(request), true);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(
+    warnings.map((text) => text.split(";")[0]),
+    ["LAMEDUCK_MATCH_FAILED: probes.match: as asked", "LAMEDUCK_MATCH_FAILED: streams.match: as asked"],
+  );
 });
 
 test("hooks: dependencies first, circles and strangers named", () => {
