@@ -29,6 +29,7 @@ const defaultTimeout = 5_000;
 /** What an application wants done in each phase: one after another, each in its own time, whatever became of the others. */
 export class Hooks {
   readonly #hooks: Hook[] = [];
+  readonly #begun = new Set<HookPhase>();
   readonly #outcomes: HookOutcome[] = [];
   readonly #clock: Clock;
   readonly #complain: (problem: string) => void;
@@ -49,6 +50,8 @@ export class Hooks {
         name,
         `${JSON.stringify(phase)} is not lame-duck, closing or closed`,
       );
+    if (this.#begun.has(phase))
+      throw new LameduckError("LAMEDUCK_TERMINATING", name, `the hooks of ${phase} are already running`);
     if (typeof run !== "function") throw new LameduckError("LAMEDUCK_BAD_HOOK", name, "is not a function");
     if (this.#hooks.some((hook) => hook.phase === phase && hook.name === name))
       throw new LameduckError("LAMEDUCK_BAD_HOOK", name, `there is already a hook of that name in ${phase}`);
@@ -58,6 +61,7 @@ export class Hooks {
 
   /** Runs a phase's hooks until all have ended or `until` is reached; what could not begin by then is skipped. */
   async run(phase: HookPhase, until: number): Promise<void> {
+    this.#begun.add(phase);
     for (const hook of this.#ordered(phase)) {
       const outcome = await this.#runOne(hook, until);
       this.#outcomes.push(outcome);

@@ -49,23 +49,24 @@ test("SIGTERM before anything listens, without code: the process ends as it woul
   assert.equal((await child.exited).signal, "SIGTERM");
 });
 
-test("SIGTERM during start-up, without code, to process 1: it is remembered until there is a server", async (t) => {
-  const unshare = ["--pid", "--fork", "--kill-child"];
-  if (spawnSync("unshare", [...unshare, "true"]).status !== 0)
-    return t.diagnostic("left out: no leave to make a process namespace");
-  const args = [...unshare, process.execPath, "--import", register, fixture("late.mjs")];
-  await using child = new Child(spawn("unshare", args, { env: cleanEnvironment(brief), stdio: "pipe" }));
-  await child.until(() => child.stdout.includes("ready as process 1\n"));
-  const { pid } = child.process;
-  const inner = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"));
-  process.kill(inner, "SIGTERM");
-  assert.equal((await child.exited).code, 0);
-  const [first] = child.events;
-  assert.ok(first?.lameduck === "phase" && first.phase === "lame-duck");
-  assert.equal(first.reason, "SIGTERM");
-  assert.ok(first.late > 0, "the deadline is counted from the signal");
-  assert.equal(child.event("closed")?.reason, "done");
-});
+for (const signal of ["SIGTERM", "SIGINT"] as const)
+  test(`${signal} during start-up, without code, to process 1: it is remembered until there is a server`, async (t) => {
+    const unshare = ["--pid", "--fork", "--kill-child"];
+    if (spawnSync("unshare", [...unshare, "true"]).status !== 0)
+      return t.diagnostic("left out: no leave to make a process namespace");
+    const args = [...unshare, process.execPath, "--import", register, fixture("late.mjs")];
+    await using child = new Child(spawn("unshare", args, { env: cleanEnvironment(brief), stdio: "pipe" }));
+    await child.until(() => child.stdout.includes("ready as process 1\n"));
+    const { pid } = child.process;
+    const inner = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8"));
+    process.kill(inner, signal);
+    assert.equal((await child.exited).code, 0);
+    const [first] = child.events;
+    assert.ok(first?.lameduck === "phase" && first.phase === "lame-duck");
+    assert.equal(first.reason, signal);
+    assert.ok(first.late > 0, "the deadline is counted from the signal");
+    assert.equal(child.event("closed")?.reason, "done");
+  });
 
 test("SIGTERM five times at once, and again while closing, is one termination", async () => {
   await using child = await startServer({ hooks: [["closed", "slow", 500]] }, brief);

@@ -214,6 +214,7 @@ test("mistakes with servers and hooks are coded errors", async () => {
   assert.throws(() => duck.hook("later" as never, "b", () => {}), code("LAMEDUCK_BAD_HOOK"));
   await duck.terminate();
   assert.throws(() => duck.add(createServer()), code("LAMEDUCK_TERMINATING"));
+  assert.throws(() => duck.hook("closed", "late", () => {}), code("LAMEDUCK_TERMINATING"));
 });
 
 test("a lease is finished like a request, and can be taken with using", async () => {
