@@ -111,11 +111,20 @@ static void stop_program(struct init *init, int signal)
 	announce_ready(init);
 }
 
+/* Who presses keys at a terminal waits for an answer. A pod has one where its manifest says `tty: true`, and nobody before it. */
+static bool is_at_keyboard(void)
+{
+	return isatty(STDIN_FILENO) && !in_kubernetes();
+}
+
 static bool may_hold(const struct init *init)
 {
 	const struct settings *settings = init->settings;
-	/* Who presses keys at a terminal waits for an answer. */
-	return !settings->no_hold && !settings->dry_run && init->stage == SERVING && !isatty(STDIN_FILENO);
+	if (settings->no_hold || settings->dry_run || init->stage != SERVING)
+		return false;
+	if (is_at_keyboard())
+		say(init->speaker, SAY_NOTE, "nothing is held at a terminal outside Kubernetes");
+	return !is_at_keyboard();
 }
 
 static void hold_from_now(struct init *init)

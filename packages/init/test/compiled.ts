@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -31,6 +31,8 @@ let folder: string | undefined;
 function buildFolder(): string {
   if (!folder) {
     const made = mkdtempSync(join(tmpdir(), "lameduck-init-"));
+    // The restricted user of a pod runs programs from here.
+    chmodSync(made, 0o755);
     process.on("exit", () => rmSync(made, { recursive: true, force: true }));
     folder = made;
   }

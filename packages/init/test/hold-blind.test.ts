@@ -1,11 +1,21 @@
 /** What is left where less can be seen: no sock_diag, no /proc, a read-only root, the host's network, sockets that are files. */
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, rmSync } from "node:fs";
 import { afterEach, describe, test } from "node:test";
 import { helperProgram, initProgram, nativeProgram, sanitized, withoutCompiler } from "./compiled.ts";
 import { Network, senderAddress } from "./network.ts";
-import { go, pod, podBehind, reportOf, resultOf, sender, serverFile, terminate } from "./pod.ts";
+import {
+  go,
+  pod,
+  podBehind,
+  programAsPod,
+  reportOf,
+  resultOf,
+  sender,
+  serverFile,
+  terminate,
+  type HoldReport,
+} from "./pod.ts";
 import { endAll, Running, withoutNamespaces } from "./running.ts";
 
 afterEach(endAll);
@@ -84,42 +94,55 @@ describe("where less can be seen", { skip }, () => {
     assert.deepEqual(report.evidence, ["counters", "sockets", "tcp-info", "events"]);
     assert.equal(report.reason, "idle");
   });
+});
 
-  test("connections to a socket file are traffic", async () => {
+describe("Unix sockets", { skip }, () => {
+  /** A server at a socket, called ten times a second by a process of its own container for three seconds from the signal on. */
+  async function called(path: string, before: string[], ...flags: string[]): Promise<HoldReport> {
     await using network = await Network.create();
-    const folder = mkdtempSync("/tmp/lameduck-unix-");
+    const client = `
+      const { connect } = require("node:net");
+      setInterval(() => connect("${path}").on("error", () => process.exit(1)), 100);`;
+    const server = `
+      require("node:child_process").spawn(process.execPath, ["-e", \`${client}\`]);
+      require("node:http").createServer((_, response) => response.end()).listen("${path}", () => console.log("listening"));
+      process.on("SIGTERM", () => process.exit(0));`;
+    const program = [process.execPath, "-e", server];
+    const running = programAsPod(
+      before,
+      network,
+      ["--floor", "300ms", "--grace", "4s", "--reserve", "1s", ...flags],
+      program,
+    );
+    await running.line("listening");
+    terminate(running);
+    await running.ended;
+    return reportOf(running.stderr);
+  }
+  const volume = after("mount -t tmpfs -o mode=777 none /mnt");
+  const root = after("mkdir -p -m 777 /var/tmp/lameduck-unix");
+
+  test("connections to one on a volume, which other containers can reach, are traffic", async () => {
+    const report = await called("/mnt/app.sock", volume);
+    assert.equal(report.reason, "cap");
+    assert.ok(report.connections > 5);
+  });
+
+  test("those to one on the container's own root are internal, and hold nothing", async () => {
     try {
-      const path = join(folder, "socket");
-      const flags = ["--log", "json", "--floor", "300ms"];
-      const [command, ...rest] = network.asPod(
-        initProgram(),
-        ...flags,
-        "--",
-        process.execPath,
-        serverFile,
-        path,
-      );
-      const server = new Running(command, rest);
-      await server.line("listening");
-      const program = `
-        const { connect } = require("node:net");
-        const timer = setInterval(() => connect(process.argv[1]).on("error", () => process.exit(1)), 100);
-        setTimeout(() => process.exit(0), 3000);
-        console.log("connecting");`;
-      // In the pod's own network namespace, where the sockets of both ends then are.
-      const [clientCommand, ...clientRest] = network.asPod(process.execPath, "-e", program, path);
-      const client = new Running(clientCommand, clientRest);
-      await client.line("connecting");
-      server.kill("SIGTERM");
-      assert.equal((await client.ended).code, 0, "no connection was refused");
-      await server.ended;
-      const report = reportOf(server.stderr);
-      assert.equal(report.reason, "quiet");
-      assert.ok(report.connections > 5 && report.hold_ms > 2_000, server.stderr);
+      const report = await called(`/var/tmp/lameduck-unix/${process.pid}.sock`, root);
+      assert.equal(report.connections, 0);
+      assert.equal(report.because, "nothing listens");
     } finally {
-      rmSync(folder, { recursive: true });
+      rmSync("/var/tmp/lameduck-unix", { recursive: true, force: true });
     }
   });
+
+  for (const ignored of ["/mnt/app.sock", "/mnt", "/"])
+    test(`--ignore-socket ${ignored} leaves one on a volume out`, async () => {
+      const report = await called("/mnt/app.sock", volume, "--ignore-socket", ignored);
+      assert.equal(report.because, "nothing listens");
+    });
 });
 
 const notOfHost = existsSync("/proc/sys/net/core/netdev_budget") ? false : "this is no host's network";

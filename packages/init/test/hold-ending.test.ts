@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import { initProgram, nativeProgram, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
-import { go, pod, reportOf, sender, terminate } from "./pod.ts";
+import { go, pod, programAsPod, reportOf, resultOf, sender, terminate } from "./pod.ts";
 import { Running, descendantsOf, endAll, withoutNamespaces } from "./running.ts";
 
 afterEach(endAll);
@@ -20,6 +20,22 @@ describe("ending", { skip }, () => {
     const report = reportOf(server.stderr);
     assert.equal(report.reason, "cap");
     assert.ok(report.hold_ms >= 3_000 && report.hold_ms < 4_000, `${report.hold_ms} ms`);
+  });
+
+  test("a server with one worker, 4 s a request, loses none of those who wait in its queue", async () => {
+    await using network = await Network.create();
+    const server = programAsPod([], network, [], [nativeProgram("witness"), "slow", "80", "4000"]);
+    await server.line("ready");
+    // Four within 40 ms: one is worked at, three are in the accept queue, which shrinks every 4 s.
+    const clients = sender(network, 1, { every: 10, for: 40 });
+    await go(clients);
+    await server.line("working");
+    terminate(server);
+    assert.deepEqual(await resultOf(clients), { sent: 4, lost: 0 });
+    await server.ended;
+    const report = reportOf(server.stderr);
+    assert.notEqual(report.reason, "forced", server.stderr);
+    assert.ok(report.hold_ms > 12_000, server.stderr);
   });
 
   test("SIGINT ends the hold, a second SIGTERM does not", async () => {

@@ -1,12 +1,10 @@
 /** What counts as traffic: real connections from senders in network namespaces. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { afterEach, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { initProgram, nativeProgram, sanitized, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
-import { go, pod, reportOf, resultOf, tailOf, sender, serverFile, terminate } from "./pod.ts";
+import { go, pod, podBehind, reportOf, resultOf, tailOf, sender, terminate } from "./pod.ts";
 import { Running, commandOf, descendantsOf, endAll, eventually, withoutNamespaces } from "./running.ts";
 
 afterEach(endAll);
@@ -189,31 +187,15 @@ describe("evidence", { skip }, () => {
     assert.ok(connections > sent * 0.9 && connections <= sent, `${connections} of ${sent}`);
   });
 
-  test("a listener on a socket file counts as one", async () => {
+  test("a listener on a socket file of a volume counts as one", async () => {
     await using network = await Network.create();
-    const folder = mkdtempSync("/tmp/lameduck-unix-");
-    try {
-      const [command, ...rest] = network.asPod(
-        initProgram(),
-        "--log",
-        "json",
-        "--floor",
-        "700ms",
-        "--",
-        process.execPath,
-        serverFile,
-        join(folder, "socket"),
-      );
-      const server = new Running(command, rest);
-      await server.line("listening");
-      server.kill("SIGTERM");
-      await server.ended;
-      const report = reportOf(server.stderr);
-      assert.equal(report.reason, "idle");
-      assert.ok(report.hold_ms >= 700);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const volume = ["sh", "-c", 'mount -t tmpfs -o mode=777 none /mnt && exec "$@"', "volume"];
+    const server = await podBehind(volume, network, ["--floor", "700ms"], "/mnt/socket");
+    terminate(server);
+    await server.ended;
+    const report = reportOf(server.stderr);
+    assert.equal(report.reason, "idle");
+    assert.ok(report.hold_ms >= 700);
   });
 
   test("with hardly any memory to be had it holds all the same", { skip: sanitized }, async () => {

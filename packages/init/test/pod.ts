@@ -51,8 +51,23 @@ export async function podBehind(
   flags: readonly string[],
   ...serverArguments: string[]
 ): Promise<Running> {
+  const running = programAsPod(before, network, flags, [
+    process.execPath,
+    serverFile,
+    ...(serverArguments.length > 0 ? serverArguments : ["80"]),
+  ]);
+  await running.line("listening");
+  return running;
+}
+
+/** Any program in the place of the server. */
+export function programAsPod(
+  before: readonly string[],
+  network: Network,
+  flags: readonly string[],
+  program: readonly string[],
+): Running {
   const isolate = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"];
-  const server = [process.execPath, serverFile, ...(serverArguments.length > 0 ? serverArguments : ["80"])];
   // Port 80 needs a capability unless the namespace says otherwise, as container runtimes do.
   network.inPod("sysctl", "-q", "net.ipv4.ip_unprivileged_port_start=0");
   const [command, ...rest] = network.asPod(
@@ -64,11 +79,9 @@ export async function podBehind(
     "json",
     ...flags,
     "--",
-    ...server,
+    ...program,
   );
-  const running = new Running(command, rest);
-  await running.line("listening");
-  return running;
+  return new Running(command, rest);
 }
 
 /** unshare passes no signals on: they go to the init, its only child. */

@@ -11,9 +11,12 @@ const skip = withoutCompiler || (isInstalled("script") ? false : "needs script (
 const serverFile = fileURLToPath(new URL("server.ts", import.meta.url));
 
 /** Under a terminal of its own; what is written to stdin is typed there. */
-function atTerminal(...command: string[]): Running {
+function atTerminal(environment: Record<string, string>, ...command: string[]): Running {
   const quoted = command.map((word) => `'${word}'`).join(" ");
-  return new Running("script", ["-qec", quoted, "/dev/null"], { stdio: ["pipe", "pipe", "pipe"] });
+  return new Running("script", ["-qec", quoted, "/dev/null"], {
+    stdio: ["pipe", "pipe", "pipe"],
+    env: { ...process.env, ...environment },
+  });
 }
 
 function text(running: Running): string {
@@ -22,7 +25,7 @@ function text(running: Running): string {
 
 describe("terminal", { skip }, () => {
   test("a shell has job control and its exit code is ours", async () => {
-    const shell = atTerminal(initProgram(), "--", "sh", "-c", "read line; echo got $line; exit 3");
+    const shell = atTerminal({}, initProgram(), "--", "sh", "-c", "read line; echo got $line; exit 3");
     shell.process.stdin?.write("hello\n");
     const { code } = await shell.ended;
     assert.match(text(shell), /got hello/);
@@ -30,19 +33,30 @@ describe("terminal", { skip }, () => {
   });
 
   test("Ctrl-C ends the program: 130", async () => {
-    const program = atTerminal(initProgram(), "--", "sh", "-c", "echo up; exec sleep 60");
+    const program = atTerminal({}, initProgram(), "--", "sh", "-c", "echo up; exec sleep 60");
     await program.until(() => text(program).includes("up"));
     program.process.stdin?.write("\x03");
     assert.equal((await program.ended).code, 130);
   });
 
-  test("SIGTERM is not held", async () => {
-    const server = atTerminal(initProgram(), "--floor", "20s", "--", process.execPath, serverFile, "0");
+  async function terminated(environment: Record<string, string>): Promise<string> {
+    const command = [initProgram(), "--policy", "fixed", "--delay", "700ms", "--"];
+    const server = atTerminal(environment, ...command, process.execPath, serverFile, "0");
     await server.until(() => text(server).includes("listening"));
     const init = descendantsOf(server.pid).find((pid) => commandOf(pid) === initProgram());
     assert.ok(init !== undefined);
     process.kill(init, "SIGTERM");
     assert.equal((await server.ended).code, 0);
-    assert.doesNotMatch(text(server), /held/);
+    return text(server);
+  }
+
+  test("SIGTERM is not held, and that is said", async () => {
+    const said = await terminated({});
+    assert.doesNotMatch(said, /held for/);
+    assert.match(said, /nothing is held at a terminal outside Kubernetes/);
+  });
+
+  test("in a pod with tty: true it is held", async () => {
+    assert.match(await terminated({ KUBERNETES_SERVICE_HOST: "10.96.0.1" }), /held for/);
   });
 });

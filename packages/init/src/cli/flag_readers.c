@@ -126,22 +126,30 @@ bool read_ignored_peer(struct settings *settings, const char *value, struct erro
 	return true;
 }
 
-static bool add_path(struct path_list *list, const char *value, struct error *error)
+static bool add_path(const char **paths, size_t *count, size_t most, const char *value, struct error *error)
 {
 	if (!*value)
 		return bad(error, ERROR_BAD_CHOICE, value, "path");
-	if (list->count == MOST_ORDER_FILES)
-		return too_many(error, ERROR_BAD_CHOICE, MOST_ORDER_FILES);
-	list->paths[list->count++] = value;
+	if (*count == most)
+		return too_many(error, ERROR_BAD_CHOICE, (int)most);
+	paths[(*count)++] = value;
 	return true;
+}
+
+bool read_ignored_socket(struct settings *settings, const char *value, struct error *error)
+{
+	struct ignored_sockets *ignored = &settings->hold.traffic.ignored_sockets;
+	return add_path(ignored->paths, &ignored->count, MOST_IGNORED_SOCKETS, value, error);
 }
 
 bool read_wait_for(struct settings *settings, const char *value, struct error *error)
 {
-	return add_path(&settings->hold.order.wait_for, value, error);
+	struct path_list *list = &settings->hold.order.wait_for;
+	return add_path(list->paths, &list->count, MOST_ORDER_FILES, value, error);
 }
 
 bool read_wait_gone(struct settings *settings, const char *value, struct error *error)
 {
-	return add_path(&settings->hold.order.wait_gone, value, error);
+	struct path_list *list = &settings->hold.order.wait_gone;
+	return add_path(list->paths, &list->count, MOST_ORDER_FILES, value, error);
 }

@@ -63,6 +63,7 @@ static const struct flag flags[] = {
 	{ "port", 0, 0, LIST, true, 0, read_port },
 	{ "ignore-port", 0, 0, LIST, true, 0, read_ignored_port },
 	{ "ignore-peer", 0, 0, LIST, true, 0, read_ignored_peer },
+	{ "ignore-socket", 0, 0, LIST, true, 0, read_ignored_socket },
 	{ "streams", 0, 0, TEXT, true, AT(streams), NULL },
 	{ "ready-file", 0, 0, TEXT, false, AT(hold.order.ready_file), NULL },
 	{ "done-file", 0, 0, TEXT, false, AT(hold.order.done_file), NULL },

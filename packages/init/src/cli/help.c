@@ -31,6 +31,7 @@ static const char help[] =
 	"  --port N           only connections to this port (default: all that the program listens on)\n"
 	"  --ignore-port N    not this one (metrics, health)\n"
 	"  --ignore-peer CIDR nor from there; \"gateway\" stands for the default gateway, where kubelets probe from\n"
+	"  --ignore-socket P  nor to this Unix socket, or to those below this directory (/: to none)\n"
 	"  --max-senders N    how many are told apart (1024)\n"
 	"\n"
 	"Signals and processes\n"

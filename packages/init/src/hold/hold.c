@@ -21,9 +21,9 @@ static const double trace_interval = 1000;
 static const double patience_with_pools = 500;
 static const double between_requests = 10;
 
-/* Set in every container of Kubernetes: elsewhere the host's network is nothing to be told of before it matters. */
-static bool in_kubernetes(void)
+bool in_kubernetes(void)
 {
+	/* Set in every container, whatever its manifest says. */
 	return getenv("KUBERNETES_SERVICE_HOST") != NULL;
 }
 
@@ -37,6 +37,7 @@ static void warn_of_host_network(const struct hold_settings *settings, const str
 
 void hold_warn(const struct hold_settings *settings, const struct speaker *speaker)
 {
+	/* Elsewhere the host's network is nothing to be told of before it matters. */
 	if (in_kubernetes())
 		warn_of_host_network(settings, speaker);
 }
@@ -80,6 +81,9 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 	hold->order_missed = false;
 	drain_init(&hold->drain, &settings->decision);
 	traffic_begin(&hold->traffic, &settings->traffic, &hold->drain, baseline, now);
+	if (traffic_elsewhere(&hold->traffic))
+		say(speaker, SAY_WARNING, "nothing listens on --port %u: the program's other ports are watched instead",
+		    settings->traffic.ports.ports[0]);
 	drain_observe(&hold->drain, (struct observation){ .type = SEEN_TERMINATION, .at = terminated_at });
 	decide_now(hold, now);
 	hold->order_events = order_watch(&settings->order);
@@ -173,7 +177,7 @@ bool hold_step(struct hold *hold, double now)
 	if (!hold->decision.stop && !traffic_possible(&hold->traffic))
 		hold_force(hold, "nothing listens", now);
 	else if (!hold->decision.stop && traffic_is_stuck(&hold->traffic))
-		hold_force(hold, "the program does not accept connections", now);
+		hold_force(hold, "the program has accepted no connection for 20s", now);
 	if (hold->ended_by) {
 		decide(hold, now);
 		return true;

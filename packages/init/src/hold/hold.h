@@ -35,6 +35,8 @@ struct hold {
 
 enum { HOLD_DESCRIPTORS = 2 };
 
+bool in_kubernetes(void);
+
 /* At the start of the program: what will make holds worse than they could be. */
 void hold_warn(const struct hold_settings *settings, const struct speaker *speaker);
 

@@ -1,12 +1,14 @@
-/* Which sockets belong to the processes that can be seen from here, by inode: in a container, to its own processes. */
+/* Which sockets are held by processes that are visible from here: in a container, those of its own. */
 #ifndef LAMEDUCK_OWNED_SOCKETS_H
 #define LAMEDUCK_OWNED_SOCKETS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-/* Marks in `owned` those of `inodes` that some process holds open. False where no process could be read. */
-bool find_owned_sockets(const uint32_t *inodes, size_t count, bool *owned);
+/* False ends the walk: all that was looked for is found. */
+typedef bool inode_visitor(void *context, uint32_t inode);
+
+/* Visits the inode of each socket that a visible process holds. */
+void visit_owned_sockets(inode_visitor *visit, void *context);
 
 #endif

@@ -75,6 +75,7 @@ struct connection *connections_add(struct connections *connections, const struct
 				     .peer_port = row->peer_port,
 				     .local_port = row->local_port,
 				     .undecided_since = NAN,
+				     .accepted_at = NAN,
 				     .talking_since = NAN };
 	connections->used++;
 	connections->count++;

@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MOST_LISTENERS = 256, MOST_PORTS = 64 };
+/* Each worker that shares a port has a listening socket of its own. Those beyond are told apart by their ports alone. */
+enum { MOST_LISTENERS = 8192, MOST_PORTS = 64 };
 
 struct port_list {
 	uint16_t ports[MOST_PORTS];
@@ -16,13 +17,13 @@ struct port_list {
 struct listener {
 	uint32_t inode;
 	uint16_t port;
-	bool own;
+	bool owned; /* a visible process holds it */
 	uint32_t backlog; /* connections not accepted yet: closing the listener now would reset them */
 };
 
 struct listeners {
 	struct listener all[MOST_LISTENERS];
-	size_t count;
+	size_t count; /* may be more than MOST_LISTENERS */
 	size_t own_count;
 	uint32_t backlog; /* of our own */
 	bool attributed; /* own_ports are known by the processes that hold them */
@@ -30,8 +31,6 @@ struct listeners {
 	uint8_t own_ports[65536 / 8];
 	uint8_t any_ports[65536 / 8];
 };
-
-bool port_listed(const struct port_list *list, uint16_t port);
 
 /*
  * Reads them anew. Ours are those on `chosen` ports; where none are chosen, those held by processes visible from here, and where

@@ -61,7 +61,7 @@ static struct connection *take_new(struct traffic *traffic, const struct tcp_row
 	connection->sent = row->bytes_sent;
 	if (beginning)
 		return connection;
-	traffic->answered = traffic->answered || row->bytes_sent > 0;
+	traffic->alive = traffic->alive || row->bytes_sent > 0;
 	traffic->unnamed--;
 	traffic->bytes += (double)row->bytes_received;
 	connection->undecided_since = traffic->last_opened;
@@ -81,6 +81,20 @@ static void take_foreign(struct traffic *traffic, const struct tcp_row *row, boo
 		connection->generation = traffic->generation;
 }
 
+/* A socket has no inode before accept(), nor after close(). */
+static bool is_accepted(const struct tcp_row *row)
+{
+	return row->inode != 0 || (row->state != STATE_ESTABLISHED && row->state != STATE_CLOSE_WAIT);
+}
+
+static void note_accept(struct traffic *traffic, const struct tcp_row *row, struct connection *connection, bool beginning)
+{
+	if (!isnan(connection->accepted_at) || !is_accepted(row))
+		return;
+	connection->accepted_at = beginning ? -INFINITY : clock_now();
+	traffic->alive = true;
+}
+
 static void take_own(struct traffic *traffic, const struct tcp_row *row, bool beginning)
 {
 	struct connection *connection = connections_find(&traffic->connections, row);
@@ -92,6 +106,7 @@ static void take_own(struct traffic *traffic, const struct tcp_row *row, bool be
 	if (!connection)
 		return;
 	connection->generation = traffic->generation;
+	note_accept(traffic, row, connection, beginning);
 	if (!isnan(connection->undecided_since))
 		decide(traffic, row, connection, clock_now());
 	if (!has_work(traffic, row, connection, clock_now()))
@@ -129,7 +144,7 @@ static void take_end(struct traffic *traffic, const struct tcp_row *row, double 
 	bool own = listens_own(&traffic->listeners, row->local_port) && !probes_ignore(&traffic->probes, &row->peer);
 	bool decided = known && isnan(known->undecided_since);
 	double at = known ? known->undecided_since : ended_at;
-	traffic->answered = traffic->answered || (own && row->bytes_sent > (known ? known->sent : 0));
+	traffic->alive = traffic->alive || (own && row->bytes_sent > (known ? known->sent : 0));
 	if (own && row->has_info)
 		traffic->bytes += (double)(row->bytes_received - (known ? known->bytes : 0));
 	if (known)

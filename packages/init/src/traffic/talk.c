@@ -28,7 +28,7 @@ static const double steady_mean_gap = 500;
 static const double steady_squares = 4;
 /* Rarer ones do as well where there are no more than four requests on old connections to one: a proxy with a pool opens far fewer. */
 static const double most_said_to_one_opened = 4;
-/* An answer that takes longer is a long poll or a stream. */
+/* An answer that takes longer, from when the program has accepted and could have read the request, is a long poll or a stream. */
 static const double longest_request = 10000;
 /* ms: a peer acknowledges an answer 40 ms after it came, if it has nothing to say. */
 static const uint32_t delayed_acknowledgement = 50;
@@ -70,7 +70,7 @@ void note_talk(struct traffic *traffic, const struct tcp_row *row, struct connec
 	uint64_t bytes = row->bytes_received - connection->bytes;
 	bool sent = traffic->settings->wait_for_streams && row->unacknowledged > 0;
 	traffic->bytes += (double)bytes;
-	traffic->answered = traffic->answered || row->bytes_sent > connection->sent;
+	traffic->alive = traffic->alive || row->bytes_sent > connection->sent;
 	connection->segments = row->segments_received;
 	connection->bytes = row->bytes_received;
 	connection->sent = row->bytes_sent;
@@ -100,7 +100,8 @@ bool has_work(struct traffic *traffic, const struct tcp_row *row, const struct c
 		return false;
 	if (traffic->settings->wait_for_streams)
 		return true;
-	return row->since_received < longest_request && !(now - connection->talking_since >= lasting_talk);
+	double taken = isnan(connection->accepted_at) ? 0 : fmin(row->since_received, now - connection->accepted_at);
+	return taken < longest_request && !(now - connection->talking_since >= lasting_talk);
 }
 
 bool of_lasting_pool(struct traffic *traffic, const struct tcp_row *row)

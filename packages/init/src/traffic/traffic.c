@@ -24,7 +24,8 @@ static const double dump_share = 400;
 static const double blind_interval = 2000;
 /* While a request is in flight: ms, and times the cost of a dump. */
 static const double soon = 100;
-static const double stuck_after = 3000;
+/* A server with one worker accepts when it is done with a request: no less patient than the usual fixed delay. */
+static const double stuck_after = 20000;
 /* A SYN that was dropped is sent again after 1 s (RFC 6298), which timers of the kernel make a little longer. */
 static const double first_retry = 1200;
 
@@ -48,6 +49,29 @@ void traffic_arrive_from(struct traffic *traffic, const struct address *peer, ui
 	traffic_arrive(traffic, address_format(peer, name), at);
 }
 
+/* A port that is mistyped must not be the end of all requests: the program's own listeners are watched where none is at those chosen. */
+static bool find_listeners(struct traffic *traffic)
+{
+	static const struct port_list none;
+	const struct traffic_settings *settings = traffic->settings;
+	struct listeners *listeners = &traffic->listeners;
+	traffic->ports = &settings->ports;
+	bool read = listeners_read(listeners, traffic->ports, &settings->ignored_ports);
+	if (!read || settings->ports.count == 0 || listeners->own_count > 0)
+		return read;
+	traffic->ports = &none;
+	if (listeners_read(listeners, traffic->ports, &settings->ignored_ports) && listeners->attributed)
+		return true;
+	traffic->ports = &settings->ports;
+	memset(listeners, 0, sizeof *listeners);
+	return listeners_read(listeners, traffic->ports, &settings->ignored_ports);
+}
+
+bool traffic_elsewhere(const struct traffic *traffic)
+{
+	return traffic->ports != &traffic->settings->ports;
+}
+
 void traffic_begin(struct traffic *traffic, const struct traffic_settings *settings, struct drain *drain,
 		   const struct baseline *baseline, double now)
 {
@@ -62,9 +86,9 @@ void traffic_begin(struct traffic *traffic, const struct traffic_settings *setti
 	traffic->host_network = is_host_network();
 	traffic->events = -1;
 	talkers_init(&traffic->talkers);
-	if (listeners_read(&traffic->listeners, &settings->ports, &settings->ignored_ports))
+	if (find_listeners(traffic))
 		traffic->evidence |= EVIDENCE_SOCKETS;
-	if (traffic->host_network && settings->ports.count == 0 && !traffic->listeners.attributed) {
+	if (traffic->host_network && traffic->ports->count == 0 && !traffic->listeners.attributed) {
 		/* The sockets of a whole node: what is ours among them nobody can tell. */
 		traffic->evidence = 0;
 		return;
@@ -107,7 +131,8 @@ static void unix_arrived(void *context, const char *path)
 static void look_at_unix_sockets(struct traffic *traffic)
 {
 	traffic->unix_before = traffic->unix_now;
-	unix_sockets_read(&traffic->unix_now, &traffic->unix_before, unix_arrived, traffic);
+	unix_sockets_read(&traffic->unix_now, &traffic->unix_before, &traffic->settings->ignored_sockets, unix_arrived,
+			  traffic);
 }
 
 /* Those of before the hold may have been turned away just now: whoever had such clients may have one that is on its way back. */
@@ -143,20 +168,19 @@ static void watch_backlog(struct traffic *traffic, double now)
 	uint32_t backlog = traffic->listeners.backlog;
 	if (backlog == 0)
 		traffic->backlog_since = NAN;
-	else if (isnan(traffic->backlog_since) || backlog < traffic->last_backlog || traffic->answered)
+	else if (isnan(traffic->backlog_since) || backlog < traffic->last_backlog || traffic->alive)
 		traffic->backlog_since = now;
 	traffic->last_backlog = backlog;
-	traffic->answered = false;
+	traffic->alive = false;
 }
 
 static void look_at_sockets(struct traffic *traffic, double now)
 {
-	const struct traffic_settings *settings = traffic->settings;
 	traffic->busy = 0;
 	traffic->pools_busy = 0;
 	traffic->open = 0;
 	if (traffic->generation > 1)
-		listeners_read(&traffic->listeners, &settings->ports, &settings->ignored_ports);
+		listeners_read(&traffic->listeners, traffic->ports, &traffic->settings->ignored_ports);
 	if (!(traffic->evidence & EVIDENCE_DIAG) || !dump_sockets(open_states, true, take_open, traffic)) {
 		traffic->evidence &= ~(unsigned)(EVIDENCE_DIAG | EVIDENCE_EVENTS);
 		read_proc_tcp(open_states | 1u << STATE_TIME_WAIT, take_without_events, traffic);
@@ -173,7 +197,7 @@ void traffic_dump(struct traffic *traffic, double now)
 	if (traffic->evidence & EVIDENCE_SOCKETS)
 		look_at_sockets(traffic, now);
 	if (first)
-		unix_sockets_read(&traffic->unix_now, NULL, NULL, NULL);
+		unix_sockets_read(&traffic->unix_now, NULL, &traffic->settings->ignored_sockets, NULL, NULL);
 	else
 		look_at_unix_sockets(traffic);
 	weigh_talkers(traffic, now);

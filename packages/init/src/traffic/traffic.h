@@ -19,6 +19,7 @@ struct traffic_settings {
 	struct port_list ports;
 	struct port_list ignored_ports;
 	struct ignored_peers ignored_peers;
+	struct ignored_sockets ignored_sockets;
 	bool wait_for_streams;
 };
 
@@ -49,6 +50,7 @@ enum { MOST_UNKNOWN = 64 };
 
 struct traffic {
 	const struct traffic_settings *settings;
+	const struct port_list *ports; /* chosen ones, unless nothing listens there */
 	struct drain *drain;
 	unsigned evidence; /* bits of enum evidence */
 	bool host_network;
@@ -83,8 +85,8 @@ struct traffic {
 	unsigned pools_busy; /* of the last dump: those on connections of pools that never fall silent, which the decision is not told of */
 	double in_flight; /* as told to the decision */
 	uint32_t last_backlog;
-	double backlog_since; /* ms, since when it has not shrunk and nothing was answered; NAN while empty */
-	bool answered; /* something was, since the last dump */
+	double backlog_since; /* ms, since when it has not shrunk and the program has shown no life; NAN while empty */
+	bool alive; /* something was accepted or answered since the last dump */
 
 	/* For the report. */
 	double rate_before; /* new connections per second; NAN where unknown */
@@ -117,9 +119,12 @@ double traffic_settles_at(const struct traffic *traffic);
 /* Dumps again soon, at most 1 % of a core: a request seen in flight is usually answered within milliseconds. */
 void traffic_dump_soon(struct traffic *traffic);
 
+/* Nothing listens on the chosen ports, but the program does on others: those are watched. */
+bool traffic_elsewhere(const struct traffic *traffic);
+
 /* Anything listens, or at least waits for datagrams. */
 bool traffic_possible(const struct traffic *traffic);
-/* Connections have been waiting for accept() for 3 s, only become more, and nothing is answered: the program hangs. */
+/* Connections have been waiting for accept() for 20 s, and nothing was accepted or answered meanwhile: the program hangs. */
 bool traffic_is_stuck(const struct traffic *traffic);
 
 #endif

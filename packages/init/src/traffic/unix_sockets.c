@@ -28,21 +28,51 @@ bool parse_unix_line(const char *line, struct unix_row *row)
 	return true;
 }
 
-/* A file that is gone, or that lies in another container, can bring nobody here. */
-static bool can_be_reached(const char *path)
+static dev_t device_of(const char *path)
 {
 	struct stat status;
-	return path[0] == '/' && stat(path, &status) == 0 && S_ISSOCK(status.st_mode);
+	return stat(path, &status) == 0 ? status.st_dev : 0;
 }
 
-static void find_listeners(struct unix_sockets *now)
+/*
+ * A file that is gone, or that lies in another container, can bring nobody here. Nor can one on the container's own root, but for its own
+ * processes: supervisors and workers behind a server, whose requests come over the network first. Others reach only what lies on a volume.
+ */
+static bool can_be_reached(char *path)
+{
+	struct stat status;
+	if (path[0] != '/' || stat(path, &status) != 0 || !S_ISSOCK(status.st_mode))
+		return false;
+	/* Of its directory, since files of an overlay may have the device of a layer. */
+	char *name = strrchr(path, '/') + 1;
+	char first = *name;
+	*name = '\0';
+	dev_t device = device_of(path);
+	*name = first;
+	return device != device_of("/");
+}
+
+static bool is_ignored(const struct ignored_sockets *ignored, const char *path)
+{
+	for (size_t i = 0; i < ignored->count; i++) {
+		size_t length = strlen(ignored->paths[i]);
+		while (length > 0 && ignored->paths[i][length - 1] == '/')
+			length--;
+		if (strncmp(ignored->paths[i], path, length) == 0 && (path[length] == '/' || path[length] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+static void find_listeners(struct unix_sockets *now, const struct ignored_sockets *ignored)
 {
 	struct lines lines;
 	struct unix_row row;
 	if (!lines_open(&lines, table))
 		return;
 	for (const char *line; now->listener_count < MOST_UNIX_LISTENERS && (line = lines_next(&lines));)
-		if (parse_unix_line(line, &row) && row.listening && can_be_reached(row.path))
+		if (parse_unix_line(line, &row) && row.listening && !is_ignored(ignored, row.path) &&
+		    can_be_reached(row.path))
 			memcpy(now->listeners[now->listener_count++], row.path, sizeof row.path);
 	lines_close(&lines);
 }
@@ -63,11 +93,11 @@ static bool was_connected(const struct unix_sockets *previous, uint32_t inode)
 	return false;
 }
 
-void unix_sockets_read(struct unix_sockets *now, const struct unix_sockets *previous, unix_arrival *arrived,
-		       void *context)
+void unix_sockets_read(struct unix_sockets *now, const struct unix_sockets *previous,
+		       const struct ignored_sockets *ignored, unix_arrival *arrived, void *context)
 {
 	now->listener_count = now->connected_count = 0;
-	find_listeners(now);
+	find_listeners(now, ignored);
 	struct lines lines;
 	struct unix_row row;
 	if (now->listener_count == 0 || !lines_open(&lines, table))

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MOST_UNIX_LISTENERS = 16, MOST_UNIX_CONNECTED = 1024, UNIX_PATH = 108 };
+enum { MOST_UNIX_LISTENERS = 16, MOST_UNIX_CONNECTED = 1024, UNIX_PATH = 108, MOST_IGNORED_SOCKETS = 16 };
 
 struct unix_row {
 	bool listening;
@@ -27,8 +27,14 @@ struct unix_sockets {
 
 typedef void unix_arrival(void *context, const char *path);
 
+/* --ignore-socket: paths of sockets, or of directories that they are below. */
+struct ignored_sockets {
+	const char *paths[MOST_IGNORED_SOCKETS];
+	size_t count;
+};
+
 /* Reads them anew and reports each connection that was not in `previous` (none where NULL). */
-void unix_sockets_read(struct unix_sockets *now, const struct unix_sockets *previous, unix_arrival *arrived,
-		       void *context);
+void unix_sockets_read(struct unix_sockets *now, const struct unix_sockets *previous,
+		       const struct ignored_sockets *ignored, unix_arrival *arrived, void *context);
 
 #endif

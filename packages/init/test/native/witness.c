@@ -8,9 +8,12 @@
  *     witness orphans N               leaves N processes to be adopted, which end at once; then waits for SIGTERM
  *     witness leftover                leaves a process that prints "leftover N" for each signal, and exits 7
  *     witness deaf PORT               listens and never accepts
+ *     witness workers PORT COUNT      as many listening sockets on one port, as workers have that share it; answers on each
+ *     witness slow PORT MS            a server with one worker: accepts, takes so long for each request, answers, and only then accepts again
  */
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -121,17 +124,60 @@ static void leftover(void)
 	exit(read(ready[0], &byte, 1) == 1 ? 7 : 1);
 }
 
-static void deaf(unsigned port)
+static int listen_at(unsigned port, int backlog)
 {
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 	int yes = 1;
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-	if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 16) != 0)
+	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes);
+	if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, backlog) != 0)
 		exit(1);
+	return fd;
+}
+
+static void serve(int listener, unsigned milliseconds)
+{
+	static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+	char request[4096];
+	int client = accept(listener, NULL, NULL);
+	if (client < 0)
+		exit(1);
+	if (read(client, request, sizeof request) > 0) {
+		puts("working");
+		usleep(milliseconds * 1000);
+		if (write(client, answer, sizeof answer - 1) < 0)
+			puts("client gone");
+	}
+	close(client);
+}
+
+static void workers(unsigned port, unsigned count)
+{
+	struct pollfd *sockets = calloc(count, sizeof *sockets);
+	for (unsigned i = 0; sockets && i < count; i++)
+		sockets[i] = (struct pollfd){ .fd = listen_at(port, 64), .events = POLLIN };
+	say_ready();
+	while (sockets && poll(sockets, count, -1) > 0)
+		for (unsigned i = 0; i < count; i++)
+			if (sockets[i].revents & POLLIN)
+				serve(sockets[i].fd, 0);
+}
+
+static void deaf(unsigned port)
+{
+	listen_at(port, 16);
 	int signals = block_all();
 	say_ready();
 	report(signals, "", SIGTERM);
+}
+
+static void slow(unsigned port, unsigned milliseconds)
+{
+	int fd = listen_at(port, 64);
+	say_ready();
+	for (;;)
+		serve(fd, milliseconds);
 }
 
 int main(int argc, char *argv[])
@@ -164,6 +210,10 @@ int main(int argc, char *argv[])
 		leftover();
 	} else if (strcmp(what, "deaf") == 0) {
 		deaf(number);
+	} else if (strcmp(what, "workers") == 0) {
+		workers(number, argc > 3 ? (unsigned)atoi(argv[3]) : 1);
+	} else if (strcmp(what, "slow") == 0) {
+		slow(number, argc > 3 ? (unsigned)atoi(argv[3]) : 0);
 	} else {
 		return 2;
 	}
