@@ -23,8 +23,11 @@ function endStream(stream: ServerHttp2Stream): void {
     stream.close(cancel);
     return;
   }
-  // A call without a status would be an error of its own.
-  if (isGrpc(stream)) stream.once("wantTrailers", () => stream.sendTrailers(unavailable));
+  // A call without a status would be an error of its own. Where the application answers requests, Node has sent its trailers by then.
+  if (isGrpc(stream))
+    stream.once("wantTrailers", () => {
+      if (stream.sentTrailers === undefined) stream.sendTrailers(unavailable);
+    });
   stream.end();
 }
 

@@ -108,6 +108,20 @@ for (const [protocol, scheme] of [
     session.destroy();
   });
 
+test("a call served by requests, of which Node sends the trailers, is ended in order, too", async () => {
+  const OPTIONS = JSON.stringify({ streams: { paths: ["/grpc.Endless/Watch"] } });
+  await using child = await start("h2c by requests", { OPTIONS });
+  const session = open(child, "http");
+  const call = begin(session, { ":path": "/grpc.Endless/Watch", ":method": "POST" });
+  await call.begun;
+  child.kill();
+  assert.equal((await call.ended).code, 0);
+  assert.equal((await child.exited).code, 0);
+  assert.equal(child.event("closed")?.reason, "done");
+  assert.ok(!child.stderr.includes('"notice"'), child.stderr);
+  session.destroy();
+});
+
 test("a stream begun before SIGTERM that never ends is counted: in flight, and when it is cut", async () => {
   await using child = await start("h2c", { LAMEDUCK_CAP: "1s", LAMEDUCK_GRACE_PERIOD: "3s" });
   const session = open(child, "http");
