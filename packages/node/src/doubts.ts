@@ -3,7 +3,7 @@ import type { Environment } from "./environment.ts";
 
 /** Settings that are allowed and probably not meant: one line for each. */
 export function doubts(options: DrainOptions, drain: DrainConfig, environment: Environment): string[] {
-  return [...ofGrace(options, environment), ...ofCap(drain)];
+  return [...ofGrace(options, environment), ...ofCap(drain), ...ofPolicy(options, drain)];
 }
 
 /** Nothing in a container knows the grace period: the downward API does not have it. */
@@ -27,4 +27,20 @@ function ofCap({ policy, cap }: DrainConfig): string[] {
   return [
     `${name}: ${formatDuration(time)} is above the cap, which ends the hold after ${formatDuration(cap)}; raise the grace period or lower the ${name}`,
   ];
+}
+
+/** Settings of one policy, and what others do without. */
+const ofOnePolicy = {
+  delay: "fixed",
+  window: "quiet",
+  consumers: "acknowledged",
+  quorum: "acknowledged",
+} as const;
+
+function ofPolicy(options: DrainOptions, { policy }: DrainConfig): string[] {
+  return Object.entries(ofOnePolicy).flatMap(([name, kind]) =>
+    options[name as keyof typeof ofOnePolicy] === undefined || policy.kind === kind
+      ? []
+      : [`${name} counts under the policy ${kind} only, and the policy is ${policy.kind}`],
+  );
 }

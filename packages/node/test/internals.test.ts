@@ -1,6 +1,6 @@
 /** A termination in a Node that lacks one of the internals that we lean on, and one that lacks them all. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { request } from "node:https";
 import { Agent } from "node:http";
 import { connect } from "node:http2";
@@ -106,6 +106,13 @@ test("where process.emit cannot be replaced a handler of others has its signal a
   assert.ok(await get("http", child.port, "/"));
   assert.equal((await child.exited).code, 0);
   assert.equal(child.stdout.match(/own handler/g)?.length, 1);
+});
+
+test("no other file reads what Node keeps to itself", () => {
+  const folder = new URL("../src/", import.meta.url);
+  for (const name of readdirSync(folder).filter((each) => each !== "internals.ts"))
+    for (const line of readFileSync(new URL(name, folder), "utf8").split("\n"))
+      assert.doesNotMatch(line, /[.{"] ?_[a-zA-Z]+|\bprocess\.(emit = (?!this\.#emit;)|binding)/, name);
 });
 
 const source = readFileSync(new URL("../src/internals.ts", import.meta.url), "utf8");

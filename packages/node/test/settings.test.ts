@@ -209,6 +209,18 @@ test("a delay or window above the cap is a warning, as it is cut", () => {
   assert.match(warnings({ policy: "quiet", window: "20s", cap: "10s" }).join(), /^window: 20s is above/);
 });
 
+test("a setting of another policy than the one chosen is a warning", () => {
+  const warnings = (said: Record<string, string>): readonly string[] =>
+    settings({}, { ...pod, ...said }).warnings;
+  assert.deepEqual(warnings({ LAMEDUCK_DELAY: "15s" }), [
+    "delay counts under the policy fixed only, and the policy is adaptive",
+  ]);
+  assert.deepEqual(warnings({ LAMEDUCK_WINDOW: "5s", LAMEDUCK_POLICY: "until-deadline" }), [
+    "window counts under the policy quiet only, and the policy is until-deadline",
+  ]);
+  assert.deepEqual(warnings({ LAMEDUCK_DELAY: "15s", LAMEDUCK_POLICY: "fixed" }), []);
+});
+
 test("in Kubernetes a grace period that nobody said is a warning that names what to add to the manifest", () => {
   const { KUBERNETES_SERVICE_HOST } = pod;
   const [warning = "", ...others] = settings({}, { KUBERNETES_SERVICE_HOST }).warnings;
