@@ -1,6 +1,6 @@
 import { Announcer, type LameduckEvents } from "./announce.ts";
 import { systemClock, untilSettled, type Clock } from "./clock.ts";
-import { Closing, type Cut } from "./closing.ts";
+import { Closing } from "./closing.ts";
 import { passOnToWorkers } from "./cluster.ts";
 import { closeOnCrash, surviveCrashes } from "./crashes.ts";
 import { LameduckError } from "./errors.ts";
@@ -171,7 +171,7 @@ export class Lameduck {
       this.#leaveCrashes ??= closeOnCrash((message) => this.#crashed(message));
     if (this.#settings.signals.length === 0 && !this.#exits) return;
     signalGate().join(this.#member);
-    this.#pulse.start();
+    if (this.#settings.signals.length > 0) this.#pulse.start();
   }
 
   #leaveSignals(): void {
@@ -315,9 +315,14 @@ export class Lameduck {
     }
     const cut = this.#closing.cut();
     if (this.#exits) await this.#others.untilDone(endBy);
-    noLongerSurvive();
+    this.#phase = "closed";
     process.removeListener("exit", onExit);
-    return this.#end(report, cut, endBy);
+    const exitCode = this.#exits ? Number(process.exitCode ?? 0) : null;
+    const closed = report.closed(this.#clock.now(), cut, this.#hooks.outcomes, exitCode);
+    await untilSettled(this.#announcer.phase(closed), endBy - this.#clock.now());
+    noLongerSurvive();
+    this.#end(exitCode);
+    return closed;
   }
 
   /** The lame-duck phase. @returns its hooks, which may outlast it. */
@@ -338,16 +343,10 @@ export class Lameduck {
     return { hooks };
   }
 
-  async #end(report: Report, cut: Cut, until: number): Promise<ClosedEvent> {
-    this.#phase = "closed";
-    const exitCode = this.#exits ? Number(process.exitCode ?? 0) : null;
-    const closed = report.closed(this.#clock.now(), cut, this.#hooks.outcomes, exitCode);
-    const told = this.#announcer.phase(closed);
-    await untilSettled(told, until - this.#clock.now());
+  #end(exitCode: number | null): void {
     this.detach();
     if (exitCode === null) this.#stopFile?.end();
     else signalGate().exitWhenLast(exitCode, this.#isTold);
-    return closed;
   }
 
   /** An application that exits by itself ends the story, too. */
