@@ -15,14 +15,14 @@ export function proxyFor(
   const proxy = own || fromEnvironment(server, env);
   if (proxy === undefined) return undefined;
   const url = URL.parse(proxy.includes("://") ? proxy : `http://${proxy}`);
+  // Without the name and password that it may have.
+  const place = url ? `proxy ${url.protocol}//${url.host}` : "the proxy";
+  const refuse = (why: string): never => {
+    throw new KubernetesError("LAMEDUCK_PROXY_NOT_SUPPORTED", place, why);
+  };
   if (!url || !["http:", "https:"].includes(url.protocol))
-    throw new KubernetesError(
-      "LAMEDUCK_PROXY_NOT_SUPPORTED",
-      proxy,
-      "only http:// and https:// proxies are spoken to",
-    );
-  if (!agentsKnowProxies(node))
-    throw new KubernetesError("LAMEDUCK_PROXY_NOT_SUPPORTED", url.origin, `Node ${node} ignores proxies`);
+    return refuse("only http:// and https:// proxies are spoken to");
+  if (!agentsKnowProxies(node)) return refuse(`Node ${node} ignores proxies`);
   return url.href;
 }
 

@@ -32,10 +32,13 @@ export async function openForwards(
   folder: string,
   say: (line: string) => void,
 ): Promise<OpenForwards> {
+  // Before anything listens: what does would keep the process alive after the error.
+  const known = await Promise.all(
+    allowed.map(async ({ host, port }) => ({ host, port, addresses: await addressesOf(host) })),
+  );
   const servers: Server[] = [];
   const forwards = await Promise.all(
-    allowed.map(async ({ host, port }, index): Promise<Forward> => {
-      const addresses = await addressesOf(host);
+    known.map(async ({ host, port, addresses }, index): Promise<Forward> => {
       const socket = join(folder, `forward-${index}`);
       let said = false;
       const server = createServer({ allowHalfOpen: true }, (inner) => {

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import type { Command } from "commander";
+import { completion } from "../src/completion/command.ts";
+import { init } from "../src/init/command.ts";
+import { labCommand } from "../src/lab/command.ts";
+import type { LabOptions } from "../src/lab/options.ts";
+import { labSettings } from "../src/lab/settings.ts";
+import { rolloutCommand } from "../src/rollout/command.ts";
+import type { RolloutOptions } from "../src/rollout/options.ts";
+import { rolloutRequest } from "../src/rollout/settings.ts";
+import { advise } from "../src/simulate/advise.ts";
+import { simulate } from "../src/simulate/simulate.ts";
+import { examples, type Example } from "./examples-found.ts";
+import { run } from "./running.ts";
+
+const fixtures = join(import.meta.dirname, "..", "..", "node", "test", "fixtures");
+/** Where the files are that examples name. */
+const folder = mkdtempSync(join(tmpdir(), "lameduck-examples-"));
+after(() => rmSync(folder, { recursive: true }));
+const here = process.cwd();
+after(() => process.chdir(here));
+
+write(
+  "config",
+  `{ current-context: dev, clusters: [{ name: c, cluster: { server: "http://127.0.0.1:1" } }],
+    contexts: [{ name: dev, context: { cluster: c } }] }`,
+);
+write("order.json", "{}");
+write("k6.json", "");
+write(
+  "deployment.yaml",
+  `apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web }
+spec:
+  replicas: 2
+  selector: { matchLabels: { app: web } }
+  template:
+    metadata: { labels: { app: web } }
+    spec:
+      containers:
+        - { name: web, image: node, command: [node, server.js], workingDir: ${folder}, ports: [{ containerPort: 8080 }] }
+`,
+);
+for (const name of ["localhost-key.pem", "localhost-cert.pem"])
+  copyFileSync(join(fixtures, name), join(folder, name));
+write("shop.yaml", scenario());
+serve("http");
+
+/** The first scenario of its page, which has all fields. */
+function scenario(): string {
+  const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "docs", "simulate.md"), "utf8");
+  return /```yaml\n(.*?)```/s.exec(page)?.[1] ?? "";
+}
+
+/** The server of the examples, that speaks what they ask for. */
+function serve(protocol: string): void {
+  const tls = `{ key: fs.readFileSync("${folder}/localhost-key.pem"), cert: fs.readFileSync("${folder}/localhost-cert.pem") }`;
+  const create: Record<string, string> = {
+    http: `require("node:http").createServer((_, response) => response.end("ok"))`,
+    h2: `require("node:http2").createSecureServer(${tls}, (_, response) => response.end("ok"))`,
+    grpc: `require("node:http2").createServer().on("stream", (stream) => {
+      stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
+      stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+      stream.end(Buffer.alloc(5));
+    })`,
+  };
+  assert.ok(create[protocol], `no server speaks ${protocol}`);
+  write(
+    "server.js",
+    `const fs = require("node:fs");\n${create[protocol]}.listen(Number(process.env.PORT ?? 8080));\n`,
+  );
+}
+
+function write(name: string, text: string): void {
+  writeFileSync(join(folder, name), text);
+}
+
+/** Reads a command line as its command does, up to where it would act. */
+const readers: Readonly<Record<string, (words: readonly string[]) => Promise<void>>> = {
+  lab: (words) =>
+    read(labCommand(ignore), words, (argv: string[], options: LabOptions) => void labSettings(options, argv)),
+  rollout: (words) =>
+    read(rolloutCommand(ignore), words, (target: string, options: RolloutOptions) => {
+      rolloutRequest(target, { ...options, kubeconfig: join(folder, "config") });
+    }),
+  simulate: (words) => read(simulate(), words, ignore),
+  advise: (words) => read(advise(), words, ignore),
+  init: (words) => read(init(), words, ignore),
+  completion: (words) => read(completion(), words, ignore),
+};
+
+function ignore(): void {
+  // What it would do is not done here.
+}
+
+async function read(
+  command: Command,
+  words: readonly string[],
+  act: Parameters<Command["action"]>[0],
+): Promise<void> {
+  command.exitOverride().configureOutput({ writeErr: ignore });
+  await command.action(act).parseAsync([...words], { from: "user" });
+}
+
+const found = await examples(Object.keys(readers));
+const of = (...names: string[]): Example[] => found.filter(({ words: [name = ""] }) => names.includes(name));
+
+test("there are examples of every command that has any", () => {
+  for (const [name, least] of [
+    ["lab", 8],
+    ["rollout", 10],
+    ["simulate", 3],
+    ["advise", 2],
+    ["completion", 3],
+  ] as const)
+    assert.ok(of(name).length >= least, `${of(name).length} of ${name}`);
+});
+
+for (const { from, line, words } of found)
+  test(`${from}: lameduck ${line.trim()}: is understood`, async () => {
+    const [name = "", ...rest] = words;
+    write("lab.json", "{}");
+    process.chdir(folder);
+    await readers[name]?.(rest);
+  });
+
+for (const { from, line, words } of of("simulate", "advise", "completion").filter(
+  ({ words }) => !words.includes("lab.json"),
+))
+  test(`${from}: lameduck ${line.trim()}: runs`, async () => {
+    const { code, err } = await run(words, { cwd: folder });
+    assert.equal(code, 0, err);
+  });
