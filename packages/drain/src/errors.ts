@@ -4,7 +4,7 @@ export const drainErrors = {
   LAMEDUCK_BAD_NUMBER: "give a finite number in the range named",
   LAMEDUCK_UNKNOWN_OPTION: "remove it, or correct its spelling",
   LAMEDUCK_UNKNOWN_POLICY: "choose fixed, until-deadline, quiet, adaptive or acknowledged",
-  LAMEDUCK_MISSING_OPTION: "add the option named",
+  LAMEDUCK_MISSING_OPTION: "add the option, or the value, named",
   LAMEDUCK_NO_TIME_TO_HOLD:
     "raise the grace period (terminationGracePeriodSeconds), or lower the reserve or the preStop hook's time",
   LAMEDUCK_FLOOR_ABOVE_CAP: "lower the floor, or raise the cap or the grace period",

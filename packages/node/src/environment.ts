@@ -54,9 +54,12 @@ function numberFrom(value: string, name: Variable): number {
   throw new DrainError("LAMEDUCK_BAD_NUMBER", name, `${JSON.stringify(value)} is not a number`);
 }
 
-/** The variable through which an option was said, so that a mistake is reported where it was made. */
+/** The variable through which an option was said, or should have been: a mistake is reported where it is to be mended. */
 export function variableOf(option: string, environment: Environment): string | undefined {
-  return names.find((name) => variables[name] === option && environment[name]?.trim());
+  const isSaid = (name: Variable): boolean => Boolean(environment[name]?.trim());
+  const variable = names.find((name) => variables[name] === option);
+  // What is missing is asked for by the policy.
+  return variable && (isSaid(variable) || isSaid("LAMEDUCK_POLICY")) ? variable : undefined;
 }
 
 /** In a pod, or told about one: else nobody routes to this process by a list that lags behind. */

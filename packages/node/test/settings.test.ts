@@ -101,6 +101,7 @@ const mistakes: [
     "LAMEDUCK_FLOOR",
   ],
   ["an unknown policy", {}, { LAMEDUCK_POLICY: "hope" }, "LAMEDUCK_UNKNOWN_POLICY", "LAMEDUCK_POLICY"],
+  ["a delay that is missing", {}, { LAMEDUCK_POLICY: "fixed" }, "LAMEDUCK_MISSING_OPTION", "LAMEDUCK_DELAY"],
   [
     "a loss budget that is no number",
     {},
