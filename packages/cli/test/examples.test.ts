@@ -30,6 +30,7 @@ write(
     contexts: [{ name: dev, context: { cluster: c } }] }`,
 );
 write("order.json", "{}");
+write("headers.txt", "Authorization: Bearer eyJh\n");
 write("k6.json", "");
 write(
   "deployment.yaml",

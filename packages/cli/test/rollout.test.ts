@@ -161,10 +161,22 @@ test("no URL is called before somebody has agreed, and no header's value is show
     response.end();
   });
   const config = kubeconfig(await cluster(t));
-  const args = [...restart, "--kubeconfig", config, "--url", url, "-H", "Authorization: Bearer hush"];
+  const headers = join(folder, "headers");
+  writeFileSync(headers, "X-Key: hush\r\nX-Other: hush\n");
+  const args = [
+    ...restart,
+    "--kubeconfig",
+    config,
+    "--url",
+    url,
+    "-H",
+    "Authorization: Bearer hush",
+    "-H",
+    `@${headers}`,
+  ];
   const dry = await run([...args, "--dry-run"]);
   assert.equal(dry.code, 0, dry.err);
-  assert.match(dry.err, /requests\/s \(GET, header authorization\)/);
+  assert.match(dry.err, /requests\/s \(GET, header authorization, @.*headers\)/);
   assert.match(dry.err, /nothing was changed, and no URL was called/);
   const unasked = await run(args);
   assert.match(unasked.err, /\[LAMEDUCK_NOT_CONFIRMED\]/);

@@ -65,7 +65,11 @@ export function addRolloutOptions(command: Command): Command {
         loadProtocols,
       ),
     )
-    .option("-H, --header <'name: value'>", "of every request; several times", collect)
+    .option(
+      "-H, --header <'name: value'>",
+      "of every request, or @FILE with one a line; several times",
+      collect,
+    )
     .option("--method <name>", "of every request (default: GET)")
     .option("--body-file <file>", "what every request carries, with a --method that has a body")
     .option(
@@ -121,6 +125,7 @@ Examples:
   $ lameduck rollout deployment/web -n shop --restart --url http://shop.example/
   $ lameduck rollout deployment/web --watch --url ingress=http://shop.example/ --url service=http://10.96.3.4/
   $ lameduck rollout statefulset/db --evict --pods 2 --url http://db-gateway/health --rps 20
+  $ lameduck rollout deployment/api --restart --url https://api.example/cart -H @headers.txt --in-cluster
   $ lameduck rollout deployment/web --restart --dry-run
 
 Says what it will do and send, and asks before it does (--yes for scripts). docs/rollout.md has the rest.

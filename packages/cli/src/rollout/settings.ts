@@ -77,9 +77,12 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
 
 /** What is said in every request, and whose certificates are believed. */
 function mannerOf(options: RolloutOptions): RouteManner {
-  const { protocol, header: headers, method, bodyFile, caFile, insecure } = options;
+  const { protocol, header, method, bodyFile, caFile, insecure } = options;
   if (insecure && caFile !== undefined)
     throw new CliError("LAMEDUCK_BAD_OPTION", "--ca-file", "goes not together with --insecure");
+  const headers = header?.flatMap((text) =>
+    text.startsWith("@") ? linesOf("--header", text.slice(1)) : [text],
+  );
   const body = bodyFile === undefined ? undefined : contentOf("--body-file", bodyFile).toString("base64");
   const request = {
     ...(method === undefined ? {} : { method }),
@@ -91,6 +94,14 @@ function mannerOf(options: RolloutOptions): RouteManner {
     ...(caFile === undefined ? {} : { ca: contentOf("--ca-file", caFile).toString("utf8") }),
   };
   return { ...(protocol === undefined ? {} : { protocol }), request, tls };
+}
+
+/** What is secret stands in a file better than in a list of processes. */
+function linesOf(option: string, file: string): string[] {
+  return contentOf(option, file)
+    .toString("utf8")
+    .split(/\r?\n/)
+    .filter((line) => line !== "");
 }
 
 function contentOf(option: string, file: string): Buffer {
