@@ -88,3 +88,12 @@ test(
         assert.ok(line.includes(words), line);
   },
 );
+
+test("variables of the library are no misspelt ones of the init", { skip }, () => {
+  const environment = {
+    LAMEDUCK_SIGNALS: "SIGTERM",
+    LAMEDUCK_STOP_FILE: "/tmp/stop",
+    LAMEDUCK_CRASHES: "close",
+  };
+  assert.deepEqual(tell(init!, ["true"], environment), { code: 0, line: "" });
+});

@@ -174,8 +174,13 @@ bool flags_from_environment(struct settings *settings, struct error *error)
 	return true;
 }
 
+/* Of the library for Node, which may run below, and near one of ours. */
+static const char of_library[] = "LAMEDUCK_SIGNALS";
+
 static bool is_known(const char *name, size_t length)
 {
+	if (strlen(of_library) == length && memcmp(of_library, name, length) == 0)
+		return true;
 	for (size_t i = 0; i < FLAG_COUNT; i++) {
 		char known[LONGEST_VARIABLE];
 		if (strlen(variable_of(&flags[i], known)) == length && memcmp(known, name, length) == 0)
