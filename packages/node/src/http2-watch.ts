@@ -34,6 +34,8 @@ interface SessionState {
   /** Has sent a stream that was no probe, or nothing for a while: its sender is known to choose this pod. */
   counted: boolean;
   askedAt: number;
+  /** Whether it can be given notice, once that has been asked. */
+  notifiable?: boolean;
   idleSince: number;
   /** Streams since the hold began, but for the session's first. */
   requests: number;
@@ -41,6 +43,8 @@ interface SessionState {
   takesTurns: boolean;
   /** Open streams and what was asked for; from the hold on without probes. */
   readonly streams: Map<ServerHttp2Stream, IncomingHttpHeaders>;
+  /** Takes our listeners back. */
+  readonly forget: () => void;
 }
 
 /** HTTP/2, clear or over TLS, and so gRPC. Of each stream it knows from the beginning that it is open: there is no finding it later. */
@@ -70,7 +74,7 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
   hint(share: number): void {
     this.#hinted = share;
     for (const [session, state] of this.#sessions)
-      if (canNotify(session) && this.#isToBeAsked(state)) {
+      if (this.#isToBeAsked(state) && canBeNotified(session, state)) {
         this.#asks(session, state);
         notify(session);
       }
@@ -82,7 +86,10 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
     // The GOAWAY that names the last stream. The session ends by itself when its streams have ended.
     const now = this.context.now();
     for (const [session, state] of this.#sessions)
-      if (!session.closed && now >= (canNotify(session) ? afterNotice(state) : this.#betweenStreams(state)))
+      if (
+        !session.closed &&
+        now >= (canBeNotified(session, state) ? afterNotice(state) : this.#betweenStreams(state))
+      )
         session.close();
   }
 
@@ -106,6 +113,7 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
 
   detach(): void {
     this.server.removeListener("session", this.#opened);
+    for (const { forget } of this.#sessions.values()) forget();
     this.#sessions.clear();
     this.#answers.stop();
   }
@@ -122,20 +130,26 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
       requests: 0,
       takesTurns: true,
       streams: new Map(),
+      forget: () => {
+        clearTimeout(timer);
+        session.removeListener("close", onClose);
+        session.removeListener("stream", onStream);
+        for (const stream of state.streams.keys()) stream.removeListener("close", closed);
+      },
     };
     this.#sessions.set(session, state);
     const timer = setTimeout(() => this.#count(session, state), patience).unref();
-    session.once("close", () => {
-      clearTimeout(timer);
+    const onClose = (): void => {
+      state.forget();
       this.#sessions.delete(session);
       for (const stream of state.streams.keys()) this.#ended(state, stream);
-    });
+    };
     // One function for all streams of a session, told apart by `this`.
     const ended = (stream: ServerHttp2Stream): void => this.#ended(state, stream);
     function closed(this: ServerHttp2Stream): void {
       ended(this);
     }
-    session.prependListener("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
+    const onStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void => {
       clearTimeout(timer);
       // A client that has the whole answer may send its next request before we hear that the answer is out.
       if (state.streams.size > 0) state.takesTurns &&= [...state.streams.keys()].every(isAnswered);
@@ -144,7 +158,9 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
       if (this.holding) this.#arrived(session, state, stream, headers);
       else if (!state.counted && this.context.isProbe(requestOf(headers))) state.counted = true;
       else this.#count(session, state);
-    });
+    };
+    session.once("close", onClose);
+    session.prependListener("stream", onStream);
   };
 
   #count(session: ServerHttp2Session, state: SessionState): boolean {
@@ -166,7 +182,7 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
       state.requests++;
       this.context.traffic.request(senderOf(session.socket), state.askedAt < Infinity);
     }
-    if (!canNotify(session)) setImmediate(() => this.#askWithAnswer(session, state));
+    if (!canBeNotified(session, state)) setImmediate(() => this.#askWithAnswer(session, state));
   }
 
   /** @returns false for a probe. */
@@ -217,6 +233,10 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
 
 function isAnswered(stream: ServerHttp2Stream): boolean {
   return stream.writableEnded;
+}
+
+function canBeNotified(session: ServerHttp2Session, state: SessionState): boolean {
+  return (state.notifiable ??= canNotify(session));
 }
 
 function afterNotice({ askedAt, idleSince }: SessionState): number {

@@ -1,8 +1,17 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent, get } from "node:https";
-import { connect, constants, type ClientHttp2Session } from "node:http2";
+import {
+  connect,
+  constants,
+  createServer,
+  type ClientHttp2Session,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
+import type { AddressInfo } from "node:net";
 import { test } from "node:test";
+import { lameduck } from "../src/index.ts";
 import { fixture, inPod, startScript, type Child } from "./child.ts";
 
 const env = { ...inPod, LAMEDUCK_FLOOR: "400ms", LAMEDUCK_CONVERGENCE: "100ms" };
@@ -179,6 +188,36 @@ test("a secure server that allows HTTP/1.1 asks those clients as well", async ()
   assert.equal(child.event("closed")?.reason, "done");
   agent.destroy();
   session.destroy();
+});
+
+test("what is taken back leaves sessions and their streams as they were", async (t) => {
+  const server = createServer();
+  const bare = server.listenerCount("session");
+  const duck = lameduck(server, { log: false, exit: false, signals: false, environment: {} });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  t.after(() => {
+    session.destroy();
+    server.close();
+  });
+  session.request({ ":path": "/" }).on("error", () => {});
+  const [[ours], [stream]] = (await Promise.all([
+    once(server, "session"),
+    once(server, "stream"),
+  ])) as unknown as [[ServerHttp2Session], [ServerHttp2Stream]];
+  const counts = (): number[] => [
+    server.listenerCount("session"),
+    ours.listenerCount("stream"),
+    ours.listenerCount("close"),
+    stream.listenerCount("close"),
+  ];
+  const attached = counts();
+  duck.detach();
+  assert.deepEqual(
+    counts(),
+    attached.map((count) => count - 1),
+  );
+  assert.equal(server.listenerCount("session"), bare);
 });
 
 for (const [protocol, scheme] of [
