@@ -17,7 +17,7 @@ import {
 } from "../src/kubernetes/index.ts";
 import { runClock } from "../src/model/clock.ts";
 import { until } from "./load-helpers.ts";
-import { certificate, kindsOf, listening } from "./protocols-server.ts";
+import { certificate, kindsOf, listening, sentOf } from "./protocols-server.ts";
 
 /** What the load of a command sends to one URL, until the condition holds. */
 async function loaded(
@@ -41,7 +41,8 @@ async function loaded(
   t.after(() => load.close());
   await load.begin();
   await until(() => enough(load.counts().sent + load.counts().failed), "enough requests", 30_000);
-  return load.stop();
+  const seen = await load.stop();
+  return { ...seen, records: sentOf(seen.records) };
 }
 
 const some = { enough: (finished: number) => finished >= 40 };
@@ -145,7 +146,7 @@ test("a server that shows another certificate later loses its requests by that n
   t.after(() => load.close());
   await load.begin();
   await until(() => load.counts().failed >= 10, "failures");
-  const { records } = await load.stop();
+  const records = sentOf((await load.stop()).records);
   assert.deepEqual(kindsOf(records), { "wrong-body DEPTH_ZERO_SELF_SIGNED_CERT": records.length });
 });
 
@@ -190,6 +191,14 @@ test("a status of a class that was not answered before is a loss of its own kind
   assert.ok((kinds["other-status LEARNED_2XX_3XX"] ?? 0) > 50, JSON.stringify(kinds));
   assert.deepEqual(Object.keys(kinds).sort(), ["ok", "other-status LEARNED_2XX_3XX"]);
   assert.ok(seen.records.every(({ outcome, status: of }) => (outcome === "ok") === (of !== 404)));
+});
+
+test("the first answer teaches, too, where the load is too thin to be answered before something happens", async (t) => {
+  let answered = 0;
+  const server = createServer((_, response) => response.writeHead(answered++ === 0 ? 200 : 404).end());
+  const url = `http://127.0.0.1:${await listening(t, server)}/`;
+  const { records } = await loaded(t, url, {}, { enough: (finished) => finished >= 20, learn: 0.001 });
+  assert.deepEqual(kindsOf(records), { "other-status LEARNED_2XX": records.length });
 });
 
 test("what a path answers when nothing happens is right, 404 included", async (t) => {

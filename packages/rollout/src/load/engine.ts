@@ -54,7 +54,9 @@ export class LoadEngine {
     this.#schedule = new Schedule(options.plan, options.weights, options.seed);
     this.#connecting = new Deadlines(options.plan.connectTimeout);
     this.#answering = new Deadlines(options.plan.timeout);
-    this.#classes = options.senders.map(() => (options.plan.learn > 0 ? new StatusClasses() : undefined));
+    this.#classes = options.senders.map(() =>
+      options.plan.learn > 0 ? new StatusClasses(options.plan.learned) : undefined,
+    );
   }
 
   get progress(): Progress {

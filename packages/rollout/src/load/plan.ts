@@ -47,6 +47,8 @@ export interface LoadOptions extends RequestOptions {
   readonly meantStatuses?: readonly number[];
   /** For so long statuses below 500 are learned; later ones of another class are losses. Default 0: all are right. */
   readonly learn?: Duration;
+  /** Statuses that are known already to be answered. */
+  readonly learned?: readonly number[];
   /** Time a request may take from being sent, default 10 s. */
   readonly timeout?: Duration;
   /** Time a connection may take, default and at most `timeout`. */
@@ -73,6 +75,7 @@ export interface LoadPlan {
   readonly expect: Readonly<Partial<Record<ScheduledKind, Expectation>>>;
   readonly meantStatuses: readonly number[];
   readonly learn: number;
+  readonly learned: readonly number[];
   readonly timeout: number;
   readonly connectTimeout: number;
   readonly maxDuration: number;
@@ -104,6 +107,7 @@ export function parseLoad(options: LoadOptions): LoadPlan {
     expect: options.expect ?? {},
     meantStatuses: options.meantStatuses ?? [],
     learn: parseDuration(options.learn ?? 0, "load.learn"),
+    learned: options.learned ?? [],
     timeout,
     connectTimeout: Math.min(
       timeout,

@@ -5,6 +5,10 @@
 export class StatusClasses {
   readonly #known = new Set<number>();
 
+  constructor(statuses: readonly number[] = []) {
+    for (const status of statuses) this.learn(status);
+  }
+
   learn(status: number): void {
     this.#known.add(classOf(status));
   }
