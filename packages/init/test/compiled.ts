@@ -59,10 +59,14 @@ export function initProgram(): string {
 
 /** A helper of test/native that stands by itself; built with the system's compiler, as musl brings no kernel headers. */
 export function helperProgram(name: string): string {
+  return compiledOnce(name, ["-O2"], [join(packageRoot, "test/native", `${name}.c`)]);
+}
+
+function compiledOnce(name: string, flags: readonly string[], sources: readonly string[]): string {
   const known = built.get(name);
   if (known !== undefined) return known;
   const output = join(buildFolder(), name);
-  compile("cc", ["-O2"], [join(packageRoot, "test/native", `${name}.c`)], output);
+  compile("cc", flags, sources, output);
   built.set(name, output);
   return output;
 }
@@ -70,4 +74,17 @@ export function helperProgram(name: string): string {
 /** A harness of test/native, linked with everything but main. */
 export function nativeProgram(name: string): string {
   return build(name, () => [...librarySources(), join(packageRoot, "test/native", `${name}.c`)]);
+}
+
+/** The program linked dynamically, for what is put between it and the C library. */
+export function dynamicProgram(): string {
+  return compiledOnce("lameduck-init-dynamic", ["-O1"], programSources());
+}
+
+export function preloadLibrary(name: string): string {
+  return compiledOnce(
+    `${name}.so`,
+    ["-O2", "-shared", "-fPIC"],
+    [join(packageRoot, "test/native", `${name}.c`)],
+  );
 }

@@ -5,7 +5,7 @@ import { afterEach, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { initProgram, nativeProgram, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
-import { pod, terminate } from "./pod.ts";
+import { pod, programAsPod, reportOf, terminate } from "./pod.ts";
 import { commandOf, descendantsOf, endAll, Running, withoutNamespaces } from "./running.ts";
 
 afterEach(endAll);
@@ -53,6 +53,27 @@ describe("at rest", { skip }, () => {
       await pause(1_500);
       await assertAtRest(initBelow(server));
     });
+
+  test("a thousand senders cost hardly more than one", async () => {
+    await using network = await Network.create();
+    const flags = ["--floor", "8s", "--grace", "12s", "--reserve", "1s", "-v"];
+    const server = programAsPod([], network, flags, [nativeProgram("witness"), "workers", "80", "1"]);
+    await server.line("ready");
+    const [command, ...rest] = network.asPod(nativeProgram("witness"), "senders", "80", "1000");
+    await new Running(command, rest).line("ready");
+    await pause(3_000);
+    terminate(server);
+    await server.says("holding");
+    // What is known of the time before is read once, when the hold begins.
+    await pause(500);
+    const pid = initBelow(server);
+    const [ticks, at] = [ticksOf(pid), performance.now()];
+    await pause(4_000);
+    const share = (ticksOf(pid) - ticks) / 100 / ((performance.now() - at) / 1_000);
+    assert.ok(share < 0.15, `${(share * 100).toFixed(0)} % of a core`);
+    await server.ended;
+    assert.ok(reportOf(server.stderr).connections > 1_000, server.stderr);
+  });
 
   test("--dry-run as PID 1 says at most one line a second while nothing listens, and sleeps", async () => {
     await using network = await Network.create();

@@ -36,7 +36,7 @@ const durations = new Set(
 /** What is right for them although it looks like a mistake elsewhere: "20" is a port, a signal and the name of a file. */
 const paths = new Set(["ready-file", "done-file", "wait-for", "wait-gone", "ignore-socket"]);
 const numbers = new Set(["port", "ignore-port", "expect", "max-senders", "loss-budget", "parent-death"]);
-const signals = new Set(["signal", "stop-signal", "parent-death", "rewrite"]);
+const signals = new Set(["signal", "stop-signal", "parent-death", "rewrite", "then"]);
 const onlyFlags = new Set(["help", "version", "license"]);
 
 async function init(words: readonly string[], environment: Record<string, string> = {}): Promise<Ended> {

@@ -223,11 +223,11 @@ bool said_in_environment(struct settings *settings, const char *name, char place
 {
 	const struct flag *named = long_flag(name, strlen(name));
 	snprintf(place, LONGEST_PLACE, "%s%s", named ? "--" : "", name);
-	for (size_t i = 0; named && named->kind == TEXT && i < FLAG_COUNT; i++) {
+	for (size_t i = 0; named && i < FLAG_COUNT; i++) {
 		char variable[LONGEST_VARIABLE];
-		const char *text = *text_of(settings, named);
-		if (flags[i].kind != TEXT || flags[i].offset != named->offset || !text ||
-		    getenv(variable_of(&flags[i], variable)) != text)
+		const char *value = getenv(variable_of(&flags[i], variable));
+		bool same = named->kind == TEXT && flags[i].kind == TEXT && flags[i].offset == named->offset;
+		if (!value || (same ? value != *text_of(settings, named) : &flags[i] != named))
 			continue;
 		snprintf(place, LONGEST_PLACE, "%s", variable);
 		return true;

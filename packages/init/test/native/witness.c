@@ -8,13 +8,15 @@
  *     witness orphans N               leaves N processes to be adopted, which end at once; then waits for SIGTERM
  *     witness leftover                leaves a process that prints "leftover N" for each signal, and exits 7
  *     witness deaf PORT               listens and never accepts
- *     witness workers PORT COUNT      as many listening sockets on one port, as workers have that share it; answers on each
+ *     witness workers PORT COUNT      as many listening sockets on one port, as workers have that share it; answers on each; says "working" at the first
+ *     witness senders PORT COUNT      connects in turn from as many addresses of the loopback, some 1,000 times a second, until it is ended
  *     witness slow PORT MS            a server with one worker: accepts, takes so long for each request, answers, and only then accepts again
  */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,7 +146,10 @@ static void serve(int listener, unsigned milliseconds)
 	if (client < 0)
 		exit(1);
 	if (read(client, request, sizeof request) > 0) {
-		puts("working");
+		static bool said;
+		if (!said)
+			puts("working");
+		said = true;
 		usleep(milliseconds * 1000);
 		if (write(client, answer, sizeof answer - 1) < 0)
 			puts("client gone");
@@ -170,6 +175,25 @@ static void deaf(unsigned port)
 	int signals = block_all();
 	say_ready();
 	report(signals, "", SIGTERM);
+}
+
+static void senders(unsigned port, unsigned count)
+{
+	const struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	say_ready();
+	for (unsigned i = 0;; i = (i + 1) % count) {
+		char answer[256];
+		const struct sockaddr_in from = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK + 0x10000 + i) };
+		int fd = socket(AF_INET, SOCK_STREAM, 0);
+		if (bind(fd, (const struct sockaddr *)&from, sizeof from) != 0 ||
+		    connect(fd, (const struct sockaddr *)&to, sizeof to) != 0)
+			exit(1);
+		if (write(fd, "x", 1) == 1)
+			while (read(fd, answer, sizeof answer) > 0)
+				;
+		close(fd);
+		usleep(500);
+	}
 }
 
 static void slow(unsigned port, unsigned milliseconds)
@@ -212,6 +236,8 @@ int main(int argc, char *argv[])
 		deaf(number);
 	} else if (strcmp(what, "workers") == 0) {
 		workers(number, argc > 3 ? (unsigned)atoi(argv[3]) : 1);
+	} else if (strcmp(what, "senders") == 0) {
+		senders(number, argc > 3 ? (unsigned)atoi(argv[3]) : 1);
 	} else if (strcmp(what, "slow") == 0) {
 		slow(number, argc > 3 ? (unsigned)atoi(argv[3]) : 0);
 	} else {
