@@ -1,6 +1,6 @@
 /** What every init must do: exit codes, signals both ways, reaping. */
 import assert from "node:assert/strict";
-import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, describe, test } from "node:test";
@@ -94,7 +94,8 @@ describe("scripts without a first line that names their interpreter", { skip }, 
     const byName = await run(initProgram(), ["--", "plain", "two"], { env });
     assert.deepEqual([byName.code, byName.stdout], [5, `${path} two`], byName.stderr);
     const here = await run(initProgram(), ["--", "plain", "three"], { cwd: folder, env: { PATH: ":/bin" } });
-    assert.deepEqual([here.code, here.stdout], [5, "./plain three"], here.stderr);
+    // Where the name in PATH was empty, C libraries differ.
+    assert.match(`${here.code} ${here.stdout}`, /^5 (\.\/)?plain three$/, here.stderr);
   });
 });
 
@@ -293,6 +294,34 @@ describe(
     });
   },
 );
+
+const withoutFanotify =
+  isInstalled("cc") && process.getuid?.() === 0 ? false : "needs root and cc, for fanotify";
+
+describe("a file system that hangs", { skip: skip || withoutFanotify }, () => {
+  test("holds no signal up: one that comes while the program is being executed is sent to what there is", async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "lameduck-stuck-"));
+    try {
+      const path = join(folder, "stuck");
+      copyFileSync(nativeProgram("witness"), path);
+      const hanging = new Running(helperProgram("stuck_exec"), [path]);
+      await hanging.until(() => hanging.lines.length > 0);
+      if (hanging.lines[0] !== "ready") {
+        t.skip("the kernel has no fanotify for executions");
+        return;
+      }
+      const program = init("-vvv", "--no-hold", "--", path, "exit", "0");
+      await eventually(() => childrenOf(program.pid).length === 1, "the child is there");
+      program.kill("SIGTERM");
+      await program.says("sent SIGTERM");
+      hanging.kill("SIGKILL");
+      assert.equal((await program.ended).code, 143);
+    } finally {
+      endAll();
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
 
 describe("reaping", { skip }, () => {
   test("thousands of orphans leave no zombie, and no descriptor", async () => {
