@@ -2,22 +2,16 @@ import { spawnSync } from "node:child_process";
 import { globSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { dropSectionHeaders } from "./section-headers.ts";
 
 /** Where package.json is: one folder up from here, as source and as built. */
 export const packageRoot = fileURLToPath(new URL("..", import.meta.url));
 
 const warnings = ["-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"];
-/**
- * Sections of their own let the linker drop what is not used; without separate-code and relro, and with small pages in mind, it need not
- * pad to pages of 4 KiB. The optimizations that are left out each make the binary larger, as trials showed.
- */
-const releaseFlags: readonly string[] = (
-  "-Os -fno-tree-dominator-opts -fno-inline-functions-called-once -fmerge-all-constants -fno-math-errno -fno-trapping-math " +
-  "-fno-jump-tables -fno-caller-saves -flto -static -fno-pie -no-pie -s -fno-asynchronous-unwind-tables -ffunction-sections " +
-  "-fdata-sections -Wl,--gc-sections -Wl,--sort-section=alignment -Wl,-z,noseparate-code -Wl,-z,norelro " +
-  "-Wl,-z,common-page-size=64 -Wl,--build-id=none"
-).split(" ");
+/** Small, and what is not used is left out. */
+const releaseFlags: readonly string[] =
+  "-Os -flto=auto -static -s -fno-asynchronous-unwind-tables -ffunction-sections -fdata-sections -Wl,--gc-sections".split(
+    " ",
+  );
 
 /** All C files of the program. */
 export function programSources(): string[] {
@@ -51,5 +45,4 @@ export function compile(
 /** As users get it: small. */
 export function compileForRelease(command: string, sources: readonly string[], output: string): void {
   compile(command, releaseFlags, sources, output);
-  dropSectionHeaders(output);
 }
