@@ -66,7 +66,8 @@ class Plan implements RootPlan {
   readonly #shadow: string;
   readonly #obstacles: Obstacles;
   readonly #points = mountPoints();
-  readonly #directories: string[] = ["mkdir root"];
+  readonly #uppers: { readonly name: string; readonly mode: string; readonly owner: string }[] = [];
+  readonly #works: string[] = [];
   readonly #table: string[] = [];
   #copies = 0;
 
@@ -97,8 +98,23 @@ class Plan implements RootPlan {
   }
 
   write(): void {
-    writeFileSync(join(this.#folder, "directories"), `${this.#directories.join("\n")}\n`);
+    writeFileSync(join(this.#folder, "directories"), `${this.#directories().join("\n")}\n`);
     writeFileSync(join(this.#folder, "mounts"), `${this.#table.join("\n")}\n`);
+  }
+
+  /** Few commands for many directories: this is done for each container. */
+  #directories(): string[] {
+    const modes = Map.groupBy(this.#uppers, ({ mode }) => mode);
+    // Only who is root outside may give files away, and not to everybody.
+    const owners = this.#obstacles.locked ? [] : Map.groupBy(this.#uppers, ({ owner }) => owner);
+    const names = (of: readonly { readonly name: string }[]): string => of.map(({ name }) => name).join(" ");
+    return [
+      ["mkdir root", ...this.#works].join(" "),
+      ...[...modes].map(([mode, of]) => `mkdir -m ${mode} ${names(of)}`),
+      ...[...owners]
+        .filter(([owner]) => owner !== "0:0")
+        .map(([owner, of]) => `chown ${owner} ${names(of)} 2>/dev/null || true`),
+    ];
   }
 
   /** A layer over a copy of what lies directly in the directory, and each directory in it placed by itself. */
@@ -152,10 +168,8 @@ class Plan implements RootPlan {
     const number = this.layers++;
     const { mode, uid, gid } = statSync(path);
     const upper = `upper-${number}`;
-    this.#directories.push(`mkdir -m ${(mode & 0o7777).toString(8)} ${upper}; mkdir work-${number}`);
-    // Only who is root outside may give files away.
-    if (!this.#obstacles.locked && (uid !== 0 || gid !== 0))
-      this.#directories.push(`chown ${uid}:${gid} ${upper}`);
+    this.#uppers.push({ name: upper, mode: (mode & 0o7777).toString(8), owner: `${uid}:${gid}` });
+    this.#works.push(`work-${number}`);
     const layers = `lowerdir=${lower},upperdir=${this.#shadow}/${upper},workdir=${this.#shadow}/work-${number}`;
     this.#mount(kind, path, "overlay", "overlay", this.#obstacles.locked ? `${layers},userxattr` : layers);
   }
