@@ -41,6 +41,7 @@ export async function listenForwards(
       const stage = connect({ path: wanted[index]!.socket, allowHalfOpen: true });
       // Nobody answered out there: to the program that is a connection that breaks, not one that ends in order.
       stage.on("end", () => stage.bytesRead === 0 && pod.resetAndDestroy());
+      stage.on("error", () => pod.resetAndDestroy());
       passOn(pod, stage);
     });
   return () => {
