@@ -2,17 +2,16 @@ import { setTimeout as delay } from "node:timers/promises";
 import { runClock, type RunClock } from "../model/clock.ts";
 import type { RunRecording } from "../model/results.ts";
 import type { Action } from "./actions/index.ts";
-import { persist } from "./actions/persist.ts";
-import { ApiFailure, type KubernetesClient } from "./client/client.ts";
+import type { KubernetesClient } from "./client/client.ts";
 import type { FollowCounts } from "./client/follower.ts";
 import { Observation, type Allowed } from "./following/observation.ts";
 import type { JoinCounts } from "./joining/join.ts";
 import type { LoadSeen, LoadSource } from "./load-source.ts";
 import { Completion, look, RolloutStuck } from "./completion.ts";
-import { KubernetesError } from "./errors.ts";
 import { replicaFailures, waitingReasons } from "./progress.ts";
 import { stagePods, withdrawals } from "./seen.ts";
 import { record } from "./recording.ts";
+import { takeBack, type Undone } from "./undo.ts";
 import type { Target } from "./target/target.ts";
 
 export interface RolloutSettings {
@@ -54,7 +53,7 @@ export type RolloutOutcome =
   | { readonly kind: "interrupted"; readonly words: string }
   | { readonly kind: "failed"; readonly error: Error };
 
-export interface RolloutRun {
+export interface RolloutRun extends Undone {
   readonly outcome: RolloutOutcome;
   readonly recording: RunRecording;
   readonly joined: JoinCounts;
@@ -64,9 +63,6 @@ export interface RolloutRun {
   readonly withdrawals: readonly number[];
   /** What the load itself leaves open, a sentence each. */
   readonly notes: readonly string[];
-  readonly undone: string | undefined;
-  /** What was changed and could not be taken back, with the command that does. */
-  readonly left: KubernetesError | undefined;
 }
 
 export const baseline = 2_000;
@@ -74,11 +70,6 @@ export const baseline = 2_000;
 export const longestSettling = 60_000;
 /** So long without a loss counts as settled. */
 const calm = 5_000;
-
-/** An API server that restarts is back by then. Milliseconds. */
-const longestUndoing = 60_000;
-
-type Undone = Pick<RolloutRun, "undone" | "left">;
 
 const noLoad: LoadSeen = { records: [], missing: 0, notes: [] };
 
@@ -134,7 +125,7 @@ class Run {
     } catch (error) {
       outcome = this.#ended(error);
     } finally {
-      undone = await this.#undo();
+      undone = await takeBack(this.#settings);
     }
     if (countedFrom === Infinity) countedFrom = this.#clock.now();
     try {
@@ -247,31 +238,6 @@ class Run {
     }
   }
 
-  /** Also after an interrupt, and while the cluster may be hard to reach: as persistently as it was made. */
-  async #undo(): Promise<Undone> {
-    const { action, client } = this.#settings;
-    const undo = action.undo?.();
-    if (!undo) return { undone: undefined, left: undefined };
-    const { undoing = longestUndoing } = this.#settings;
-    const signal = AbortSignal.timeout(undoing);
-    try {
-      await persist(
-        signal,
-        () => undo.run(client, signal),
-        (error) => !isNotFound(error),
-      );
-      return { undone: undo.done, left: undefined };
-    } catch (error) {
-      // What is no longer there cannot have been left behind.
-      if (isNotFound(error)) return { undone: undefined, left: undefined };
-      const why = error instanceof KubernetesError ? error.message : `not done within ${undoing / 1_000} s`;
-      return {
-        undone: undefined,
-        left: new KubernetesError("LAMEDUCK_NOT_TAKEN_BACK", undo.command, `has to be run by hand: ${why}`),
-      };
-    }
-  }
-
   #ended(error: unknown): RolloutOutcome {
     if (this.#hooks.signal.aborted) {
       const { action, target } = this.#settings;
@@ -296,8 +262,4 @@ class Run {
       terminating: this.#observation?.pods.terminating ?? 0,
     });
   }
-}
-
-function isNotFound(error: unknown): boolean {
-  return error instanceof ApiFailure && error.status === 404;
 }
