@@ -30,7 +30,7 @@ const without = new URL("fixtures/without.mjs", import.meta.url).href;
 const environment = {
   ...inPod,
   LAMEDUCK_POLICY: "fixed",
-  LAMEDUCK_DELAY: "700ms",
+  LAMEDUCK_DELAY: "2s",
   LAMEDUCK_FLOOR: "300ms",
   LAMEDUCK_GRACE_PERIOD: "9s",
 };
