@@ -45,6 +45,8 @@ const flags: Record<string, Record<string, keyof typeof wrong>> = {
     network: "name",
     json: "text",
     html: "text",
+    junit: "text",
+    markdown: "text",
   },
   rollout: {
     namespace: "text",
@@ -76,6 +78,8 @@ const flags: Record<string, Record<string, keyof typeof wrong>> = {
     seed: "whole",
     json: "text",
     html: "text",
+    junit: "text",
+    markdown: "text",
   },
   simulate: {
     senders: "name",

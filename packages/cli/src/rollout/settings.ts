@@ -62,6 +62,7 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
     timeout: parseDuration(options.timeout, "--timeout"),
   };
   const { kubeconfig, context, as: user, asGroup: groups } = options;
+  const bounds = loadBounds(options, durations);
   const connection = clusterConnection({ kubeconfig, context, user, groups });
   const reference = parseTarget(target, options.namespace ?? connection.namespace);
   return {
@@ -70,7 +71,7 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
     action: chosen(reference),
     routes,
     pooledShare: pooledShares[options.mode],
-    bounds: loadBounds(options, durations),
+    bounds,
     ...durations,
   };
 }
