@@ -130,9 +130,10 @@ describe("load from inside the cluster", { skip: reason ?? false }, () => {
     await nothingLeft();
   });
 
-  it("names a URL that does not answer in there, and leaves nothing", async () => {
+  it("names a URL that does not answer in there, and leaves nothing", async (t) => {
     const routes = parseRoutes(["http://no-such-service.default.svc.cluster.local/"]);
     const load = await InClusterLoad.start(options({ routes, parallel: 1 }));
+    t.after(() => load.close());
     await assert.rejects(load.begin(), { code: "LAMEDUCK_IN_CLUSTER_URL", message: /no-such-service/ });
     await load.close();
     await nothingLeft();

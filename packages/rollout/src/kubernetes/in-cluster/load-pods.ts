@@ -9,7 +9,7 @@ import type { InClusterOptions } from "./options.ts";
 import { loadContainer, whyNotBegun } from "./start.ts";
 
 /** Time for the log of a container that has ended to say why, milliseconds. */
-const lastWords = 2_000;
+const lastWords = 10_000;
 
 /** The pods of the load, from the moment each is there. */
 export class LoadPods {
