@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { podLives } from "../src/accounting/pod-life.ts";
 import type { Change } from "../src/kubernetes/index.ts";
 import type { Container, Event, Pod } from "../src/kubernetes/client/objects.ts";
 import { EndpointHistory } from "../src/kubernetes/following/endpoints.ts";
@@ -209,6 +210,29 @@ test("a forced deletion has no grace period", () => {
     ["deleted", 100],
     ["gone", 100],
   ]);
+});
+
+test("a name that comes back within the second is another life, from when the last one was gone", () => {
+  const history = new PodHistory(new ServerClock());
+  const see = (at: number, object: Pod, type: Change<Pod>["type"] = "there"): void =>
+    history.takePod({ type, object, at: deletion + at, live: true, since: deletion + at });
+  see(-1_000, pod({}));
+  history.begin();
+  see(100, pod({ deleted: true }));
+  see(2_700, pod({ deleted: true, ended: { at: 2_000, code: 0 } }));
+  see(2_800, pod({ deleted: true, ended: { at: 2_000, code: 0 } }), "gone");
+  const next = pod({ ready: false });
+  see(2_850, { ...next, metadata: { ...next.metadata, uid: "u2", creationTimestamp: stamp(2_000) } });
+  const [first, second] = history.facts.flatMap((facts) => {
+    const time = (at: number): number => at - deletion;
+    return podLives(podTimeline(facts, { spec: { containers: [{ name: "server" }] }, why: "restart", time }));
+  });
+  const lives = podLives([...(first?.events ?? []), ...(second?.events ?? [])]);
+  assert.deepEqual(
+    lives.map(({ events }) => events.map(({ type }) => type)),
+    [first, second].map((life) => life?.events.map(({ type }) => type)),
+  );
+  assert.ok(lives[0]?.gone !== undefined && lives[0].exits.length === 1);
 });
 
 test("pods that were terminating already are not the run's", () => {

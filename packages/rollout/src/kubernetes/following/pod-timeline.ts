@@ -43,9 +43,10 @@ export function podTimeline(facts: PodFacts, options: TimelineOptions): PodEvent
   const app = appContainers(spec);
   const port = app[0]?.ports?.[0]?.containerPort ?? 0;
   const at = (moment: Moment): number => time((moment.from + moment.to) / 2);
-  const events: PodEvent[] = [{ at: time(facts.created.from), pod, type: "created" }];
+  const created = time(facts.created.from);
+  const events: PodEvent[] = [{ at: created, pod, type: "created" }];
   for (const { container, at: when } of facts.starts)
-    events.push({ at: at(when), pod, type: "started", container });
+    events.push({ at: Math.max(created, at(when)), pod, type: "started", container });
   facts.readiness.forEach(({ at: when, ready }, index) => {
     events.push({ at: at(when), pod, type: ready ? "ready" : "unready" });
     // After a restart in place the listener is open again when it is ready again, at the latest.

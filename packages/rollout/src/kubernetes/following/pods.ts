@@ -122,7 +122,7 @@ export class PodHistory {
       name,
       node: object.spec.nodeName,
       addresses: [],
-      created: this.#second(creationTimestamp, at),
+      created: notBefore(this.#second(creationTimestamp, at), this.#endOf(name)),
       readiness: [],
       starts: [],
       deleted: undefined,
@@ -135,6 +135,12 @@ export class PodHistory {
     this.#pods.set(uid, facts);
     if (!this.#begun && deletionTimestamp !== undefined) this.#leftover.add(uid);
     return facts;
+  }
+
+  /** When the last pod of that name was gone: a StatefulSet's come again in the same second, and stamps are no finer. */
+  #endOf(name: string): number {
+    const last = [...this.#pods.values()].findLast((pod) => pod.name === name && pod.gone !== undefined);
+    return last?.gone?.to ?? -Infinity;
   }
 
   #noteDeletion(facts: Growing, { type, object }: Change<Pod>, seen: Moment): void {
@@ -212,4 +218,8 @@ function isSame(one: number, other: number): boolean {
 function narrow(seen: Moment, stamped: Moment): Moment {
   const both = { from: Math.max(seen.from, stamped.from), to: Math.min(seen.to, stamped.to) };
   return both.from <= both.to ? both : seen;
+}
+
+function notBefore({ from, to }: Moment, at: number): Moment {
+  return { from: Math.max(from, at), to: Math.max(to, at) };
 }
