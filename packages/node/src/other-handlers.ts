@@ -15,8 +15,7 @@ const beat = 10;
 export class OtherHandlers {
   readonly #clock: Clock;
   readonly #say: (message: string) => void;
-  readonly #work = new HandlerWork();
-  #called = "";
+  #called: { name: NodeJS.Signals; work: HandlerWork } | undefined;
 
   constructor(clock: Clock, say: (message: string) => void) {
     this.#clock = clock;
@@ -30,13 +29,14 @@ export class OtherHandlers {
     stillListening: () => boolean,
     until: number,
   ): Promise<void> {
-    const released = gate.release((handler, name) =>
-      this.#work.call(nameOf(handler), () => callHandler(handler, name)),
+    const work = new HandlerWork();
+    const name = gate.release((handler, signal) =>
+      work.call(nameOf(handler), () => callHandler(handler, signal)),
     );
-    if (!released) return;
-    this.#called = released.name;
-    for (const server of servers) this.#work.followClose(server);
-    await this.#whileAtWork(noTurn, Math.min(until, this.#clock.now() + theirTurn), stillListening);
+    if (!name) return;
+    this.#called = { name, work };
+    for (const server of servers) work.followClose(server);
+    await this.#whileAtWork(work, noTurn, Math.min(until, this.#clock.now() + theirTurn), stillListening);
   }
 
   /**
@@ -45,30 +45,35 @@ export class OtherHandlers {
    */
   async untilDone(until: number): Promise<void> {
     if (!this.#called) return;
+    const { name, work } = this.#called;
+    const tell = (what: string): boolean => {
+      const { pending } = work;
+      if (pending.length > 0)
+        this.#say(`${what} the ${name} handlers of the application: ${pending.join(", ")}`);
+      return pending.length > 0;
+    };
     let isTold = false;
-    await this.#whileAtWork(quiet, until, () => {
-      isTold ||= this.#tellPending("waiting for");
+    await this.#whileAtWork(work, quiet, until, () => {
+      isTold ||= tell("waiting for");
       return true;
     });
-    if (this.#clock.now() >= until) this.#tellPending("no more time for");
-    this.#work.end();
+    if (this.#clock.now() >= until) tell("no more time for");
+    work.end();
   }
 
-  async #whileAtWork(longestPause: number, until: number, condition: () => boolean): Promise<void> {
-    let { steps } = this.#work;
+  async #whileAtWork(
+    work: HandlerWork,
+    longestPause: number,
+    until: number,
+    condition: () => boolean,
+  ): Promise<void> {
+    let { steps } = work;
     let since = this.#clock.now();
     while (condition() && this.#clock.now() < until) {
-      if (this.#work.steps !== steps || this.#work.pending.length > 0) since = this.#clock.now();
-      steps = this.#work.steps;
+      if (work.steps !== steps || work.pending.length > 0) since = this.#clock.now();
+      steps = work.steps;
       if (this.#clock.now() - since >= longestPause || (await isLoopEmpty())) return;
     }
-  }
-
-  #tellPending(what: string): boolean {
-    const { pending } = this.#work;
-    if (pending.length > 0)
-      this.#say(`${what} the ${this.#called} handlers of the application: ${pending.join(", ")}`);
-    return pending.length > 0;
   }
 }
 

@@ -51,11 +51,9 @@ export class SignalGate {
    * To be called when a member's hold is over: once no member holds any more, others get the signal they are owed. Of several it
    * is the first alone, as a second one means to many programs that they shall end at once.
    * @param call what calls a handler.
-   * @returns the signal and how many handlers got it.
+   * @returns the signal, where there are handlers that got it.
    */
-  release(
-    call: (handler: SignalHandler, name: NodeJS.Signals) => void,
-  ): { name: NodeJS.Signals; handlers: number } | undefined {
+  release(call: (handler: SignalHandler, name: NodeJS.Signals) => void): NodeJS.Signals | undefined {
     const owed = [...this.#owed];
     if (owed.some((name) => this.#isHeld(name))) return undefined;
     this.#owed.clear();
@@ -67,7 +65,7 @@ export class SignalGate {
     if (ours) process.removeListener(name, ours);
     for (const other of others) call(other, name);
     if (ours && this.#handlers.get(name) === ours) process.on(name, ours);
-    return { name, handlers: others.length };
+    return name;
   }
 
   /** Exits once no member is left. @param bySignal whether the process was told to end, or code ended one member. */

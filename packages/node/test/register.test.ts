@@ -84,17 +84,18 @@ test("a server that code names is given up to that code", async () => {
   assert.equal(child.event("closing")?.reason, "delay");
 });
 
-test("the primary of a cluster passes the signal on and waits for its workers", async () => {
-  await using child = await start("workers.mjs");
-  child.kill();
-  await child.until(() => child.events.filter((event) => event.lameduck === "phase").length >= 3);
-  const seen = new Set<string>();
-  for (let count = 0; count < 6; count++) seen.add((await ask(child.port)).body);
-  assert.equal(seen.size, 2, "both workers serve on");
-  assert.equal((await child.exited).code, 0);
-  const closed = child.events.filter((event) => event.lameduck === "phase" && event.phase === "closed");
-  assert.equal(closed.length, 3);
-});
+for (const signal of ["SIGTERM", "SIGINT"] as const)
+  test(`the primary of a cluster passes ${signal} on and waits for its workers`, async () => {
+    await using child = await start("workers.mjs");
+    child.kill(signal);
+    await child.until(() => child.events.filter((event) => event.lameduck === "phase").length >= 3);
+    const seen = new Set<string>();
+    for (let count = 0; count < 6; count++) seen.add((await ask(child.port)).body);
+    assert.equal(seen.size, 2, "both workers serve on");
+    assert.equal((await child.exited).code, 0);
+    const closed = child.events.filter((event) => event.lameduck === "phase" && event.phase === "closed");
+    assert.equal(closed.length, 3);
+  });
 
 test("a misspelt variable is one line, a foreign one none, and the server starts", async () => {
   const environment = { LAMEDUCK_GRACE_PERIDO: "20", LAMEDUCK_PORT: "tcp://10.96.0.7:80" };
