@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { ask } from "./ask.ts";
 import { fixture, inPod, startScript, type Child } from "./child.ts";
@@ -55,6 +58,28 @@ test("a handler whose loser of a race stays pending for ever is not waited for",
   assert.equal((await child.exited).code, 0);
   assert.match(child.stdout, /flushed/);
   assert.ok(child.event("closed")!.elapsed < 15_000, `${child.event("closed")!.elapsed} of 30 s`);
+});
+
+test("a last word that a handler sends to a slow collector, unawaited, over a connection of before, is waited for", async (t) => {
+  let isSlow = false;
+  const collector = createServer(
+    (_request, response) => void setTimeout(() => response.end(), isSlow ? 2_500 : 0),
+  );
+  // Its connections stay: the last word is sent over one of before.
+  collector.keepAliveTimeout = 120_000;
+  collector.listen(0, "127.0.0.1");
+  await once(collector, "listening");
+  t.after(() => {
+    collector.close();
+    collector.closeAllConnections();
+  });
+  const COLLECTOR = `http://127.0.0.1:${(collector.address() as AddressInfo).port}/`;
+  await using child = await start("delivers", { COLLECTOR });
+  await child.until(() => child.stdout.includes("connected"));
+  isSlow = true;
+  child.kill();
+  assert.equal((await child.exited).code, 0);
+  assert.match(child.stdout, /delivered/);
 });
 
 for (const handler of ["throws", "rejects"])
