@@ -150,6 +150,7 @@ for (const { from, line, words } of of("lab"))
   });
 
 function missing(words: readonly string[]): string | false {
+  if (process.env["LAMEDUCK_RUN_EXAMPLES"] !== "1") return "takes minutes in all: npm run test:examples";
   if (words.includes("--compare")) return "minutes: the same as the others, for one remedy after another";
   const needed = ["haproxy", "nginx"].filter((name) => words.some((word) => word.includes(`${name}:`)));
   const gone = needed.find((name) => spawnSync(name, ["-v"]).error);
