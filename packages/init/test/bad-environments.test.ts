@@ -79,10 +79,11 @@ describe("bad environments", { skip }, () => {
   });
 
   test("no more address space than it has", { skip: sanitized }, async () => {
-    const idle = new Running(initProgram(), ["--", nativeProgram("witness"), "signals", "15"]);
+    const idle = new Running(initProgram(), ["--no-hold", "--", nativeProgram("witness"), "signals", "15"]);
     await idle.line("ready");
     const size = /^VmSize:\s+(\d+) kB/m.exec(readFileSync(`/proc/${idle.pid}/status`, "utf8"))?.[1];
-    idle.kill("SIGKILL");
+    idle.kill("SIGTERM");
+    await idle.ended;
     await using network = await Network.create();
     const isolated = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"];
     const limited = ["prlimit", `--as=${Number(size) * 1024}`, initProgram(), "--log", "json", "--"];
