@@ -30,6 +30,7 @@ export async function conduct(request: RolloutRequest, options: RolloutOptions):
     process.stderr.write(`\nending; once more ends at once and leaves things as they are${left}\n`);
   });
   const progress = new Progress();
+  let hasBegun = false;
   try {
     // Nothing is changed before the end of it: what waits then, for a server or a person, need not be waited for.
     const settings = await orAborted(
@@ -38,6 +39,7 @@ export async function conduct(request: RolloutRequest, options: RolloutOptions):
     );
     if (settings === undefined) return exitCodes.clean;
     const startedAt = new Date();
+    hasBegun = true;
     const run = await runRollout(settings, {
       onProgress: (state) => show(state, progress),
       say: (line) => progress.say(line),
@@ -47,7 +49,7 @@ export async function conduct(request: RolloutRequest, options: RolloutOptions):
     const { target } = settings;
     return publish(run, { request, options, target, startedAt, interrupted: interrupt.exitCode });
   } catch (error) {
-    if (!interrupt.signal.aborted) throw error;
+    if (hasBegun || !interrupt.signal.aborted) throw error;
     progress.say("interrupted; nothing was changed");
     return interrupt.exitCode;
   } finally {

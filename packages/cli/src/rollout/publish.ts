@@ -56,9 +56,10 @@ export function publish(run: RolloutRun, publication: Publication): number {
     notes: rolloutNotes(run),
     conclusion: rolloutConclusion(result, target),
   };
-  publishResults(results, options, { instead, unfinished: unfinished(run.outcome) });
+  // What is left on the cluster is said first: also where an output can no longer be written.
   if (run.undone !== undefined) process.stderr.write(`${run.undone}\n`);
   const left = run.left === undefined ? undefined : report(run.left);
+  publishResults(results, options, { instead, unfinished: unfinished(run.outcome) });
   const ended = sayOutcome(run.outcome, target, interrupted) ?? exitCodeOfResults([result], options);
   const worse = ended !== exitCodes.clean && ended !== exitCodes.untested;
   return worse ? ended : (left ?? ended);

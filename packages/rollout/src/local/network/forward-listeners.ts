@@ -74,7 +74,7 @@ async function madeInside(wanted: readonly ForwardListener[], inside: readonly s
   throw new StageError(
     "LAMEDUCK_NETWORK_FAILED",
     "--allow",
-    complaints.trim().split("\n").at(-1) ?? `ended with ${code}`,
+    complaints.trim().split("\n").at(-1) || `ended with ${code}`,
   );
 }
 
