@@ -8,10 +8,12 @@ import { simulate } from "./simulate/simulate.ts";
 import { CliError } from "./errors.ts";
 import { exitCodes, exitCodesText } from "./exit-codes.ts";
 import { report } from "./failure.ts";
+import { surviveReaders } from "./readers.ts";
 import { version } from "./version.ts";
 
 /** Runs the command line and returns the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
+  surviveReaders();
   let exitCode: number = exitCodes.clean;
   const program = new Command("lameduck")
     .description("Stops Kubernetes pods without losing a request, and proves it.")

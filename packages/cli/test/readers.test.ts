@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { test } from "node:test";
+
+const program = join(import.meta.dirname, "..", "bin", "lameduck.js");
+// Long enough for progress to be told.
+const simulate = "simulate --senders busy-iptables:50 --terminations 2000 --rate 2000 --json -".split(" ");
+
+for (const gone of ["stderr", "stdout"] as const)
+  test(`a run goes on when the reader of its ${gone} has gone`, async () => {
+    const child = spawn(process.execPath, [program, ...simulate], { stdio: ["ignore", "pipe", "pipe"] });
+    child[gone].destroy();
+    const other = gone === "stderr" ? child.stdout : child.stderr;
+    let text = "";
+    other.setEncoding("utf8").on("data", (part: string) => (text += part));
+    const [code] = (await once(child, "close")) as [number | null];
+    assert.equal(code, 0, text);
+    if (gone === "stderr") assert.equal((JSON.parse(text) as { terminations: number }).terminations, 2_000);
+    else assert.doesNotMatch(text, /EPIPE/);
+  });
