@@ -12,7 +12,11 @@ const page = new URL("../docs/errors.md", import.meta.url);
 const titles: Record<string, string> = {
   drain: "The decision (options of every policy)",
   node: "@lameduck/node",
-  rollout: "lab and rollout: manifests, stage, clusters, load, results",
+  kube: "rollout: the cluster",
+  manifests: "Manifests",
+  accounting: "The results document",
+  load: "The load, and results of other load tools",
+  stage: "lab: the local stage",
   simulator: "simulate and advise",
   cli: "Command line",
   e2e: "The test cluster",

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { SenderEvent } from "@lameduck/rollout";
+import type { SenderEvent } from "@lameduck/accounting";
 import { haproxyImage } from "../cluster/index.ts";
 import type { ReadyEndpoint } from "./endpoints.ts";
 import {

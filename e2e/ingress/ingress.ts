@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { RunClock, SenderEvent } from "@lameduck/rollout";
+import type { RunClock, SenderEvent } from "@lameduck/accounting";
 import type { Cluster, KubernetesObject } from "../cluster/index.ts";
 import { EndpointFollower, type ReadyEndpoint } from "./endpoints.ts";
 

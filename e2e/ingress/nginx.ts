@@ -1,6 +1,6 @@
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { SenderEvent } from "@lameduck/rollout";
+import type { SenderEvent } from "@lameduck/accounting";
 import { nginxImage } from "../cluster/index.ts";
 import type { ReadyEndpoint } from "./endpoints.ts";
 import {

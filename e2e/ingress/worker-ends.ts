@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { RunClock } from "@lameduck/rollout";
+import type { RunClock } from "@lameduck/accounting";
 import type { Cluster } from "../cluster/index.ts";
 
 /** As in: 2026-11-21T20:01:11.123456789Z stderr F 2026/11/21 20:01:11 [notice] 15#15: gracefully shutting down */

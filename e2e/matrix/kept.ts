@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { comparisonText, mergeRuns, type RemedyResult } from "@lameduck/rollout";
+import { comparisonText, mergeRuns, type RemedyResult } from "@lameduck/accounting";
 import type { ProxyMode } from "../cluster/index.ts";
 import { routes, type RouteName } from "./routes.ts";
 import type { Lag, Rolling } from "./run.ts";

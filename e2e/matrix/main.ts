@@ -15,7 +15,8 @@ import {
   type ClusterError,
   type ProxyMode,
 } from "../cluster/index.ts";
-import { clusterConnection, defaultImage } from "@lameduck/rollout";
+import { clusterConnection } from "@lameduck/kube";
+import { defaultImage } from "@lameduck/load";
 import { runOnExisting } from "./existing/run.ts";
 import { keep, tableOf, tableText } from "./kept.ts";
 import { clusterRemedy, ownRemedies } from "./remedies.ts";

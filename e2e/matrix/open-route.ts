@@ -1,4 +1,4 @@
-import type { RunClock } from "@lameduck/rollout";
+import type { RunClock } from "@lameduck/accounting";
 import { clusterDomain, dnsServiceAddress, nodeAddress } from "../cluster/addresses.ts";
 import type { Cluster } from "../cluster/index.ts";
 import { startHaproxy } from "../ingress/haproxy.ts";

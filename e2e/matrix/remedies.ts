@@ -1,4 +1,4 @@
-import { findRemedy } from "@lameduck/rollout";
+import { findRemedy } from "@lameduck/stage";
 import { initPath, nginxImage } from "../cluster/index.ts";
 import type { ServerOptions } from "../cluster/workload.ts";
 

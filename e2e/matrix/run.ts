@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { account, runClock, type RemedyResult, type RunRecording } from "@lameduck/rollout";
+import { account, runClock, type RemedyResult, type RunRecording } from "@lameduck/accounting";
 import { until, type Cluster } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";
 import { Fleet } from "./load/fleet.ts";

@@ -1,16 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  clusterConnection,
-  InClusterLoad,
-  inClusterRules,
-  KubernetesClient,
-  parseRoutes,
-  rightsYaml,
-  runClock,
-  type InClusterOptions,
-} from "@lameduck/rollout";
+import { clusterConnection, KubernetesClient, rightsYaml } from "@lameduck/kube";
+import { InClusterLoad, inClusterRules, parseRoutes, type InClusterOptions } from "@lameduck/load";
+import { runClock } from "@lameduck/accounting";
 import { nodeImage } from "../cluster/images/catalogue.ts";
 import { type Cluster, until, whyNot } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";

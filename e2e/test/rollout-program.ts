@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseResults, type Results } from "@lameduck/rollout";
+import { parseResults, type Results } from "@lameduck/accounting";
 import { apiPort, fabricAddress } from "../cluster/addresses.ts";
 import { type Cluster, until } from "../cluster/index.ts";
 

@@ -1,14 +1,6 @@
 /** Runs inside of the lab's own namespaces. Usage: stage.ts RECORDER RECORDS-DIRECTORY SCENARIO... ; prints LabRuns. */
-import {
-  enterStage,
-  insideStage,
-  openNetwork,
-  readManifest,
-  startStage,
-  type Network,
-  type Stage,
-  type Workload,
-} from "@lameduck/rollout";
+import { enterStage, insideStage, openNetwork, startStage, type Network, type Stage } from "@lameduck/stage";
+import { readManifest, type Workload } from "@lameduck/manifests";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

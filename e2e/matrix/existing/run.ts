@@ -1,19 +1,14 @@
+import { ApiFailure, KubernetesClient, type ClusterConnection } from "@lameduck/kube";
 import {
-  ApiFailure,
   checkRights,
   findTarget,
-  inClusterRules,
-  InClusterLoad,
-  KubernetesClient,
-  mergeRuns,
   neededRules,
-  parseRoutes,
   rolloutResult,
   runRollout,
-  type ClusterConnection,
-  type RemedyResult,
   type TargetReference,
 } from "@lameduck/rollout";
+import { inClusterRules, InClusterLoad, parseRoutes } from "@lameduck/load";
+import { mergeRuns, type RemedyResult } from "@lameduck/accounting";
 import { badOption, ClusterError, until, type KubernetesObject } from "../../cluster/index.ts";
 import { deployment, service } from "../../cluster/workload.ts";
 import { clusterRemedy, graceSeconds, type ClusterRemedy } from "../remedies.ts";

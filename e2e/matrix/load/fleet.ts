@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { RequestRecord, RunClock } from "@lameduck/rollout";
+import type { RequestRecord, RunClock } from "@lameduck/accounting";
 import type { Cluster } from "../../cluster/index.ts";
 import type { AddressKnown, GeneratorPlan } from "./plan.ts";
 import { ResolvingClient } from "./resolving-client.ts";

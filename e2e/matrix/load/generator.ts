@@ -6,7 +6,7 @@
 import { Agent, request, type ClientRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { runClock, type RequestRecord } from "@lameduck/rollout";
+import { runClock, type RequestRecord } from "@lameduck/accounting";
 import type { AddressKnown, GeneratorPlan } from "./plan.ts";
 import { Destinations } from "./conntrack.ts";
 import { preferOwnSession } from "./priority.ts";

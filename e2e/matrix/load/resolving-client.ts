@@ -1,4 +1,4 @@
-import type { SenderEvent } from "@lameduck/rollout";
+import type { SenderEvent } from "@lameduck/accounting";
 import type { Sender } from "../observe/sender.ts";
 import type { Resolution } from "./resolver.ts";
 

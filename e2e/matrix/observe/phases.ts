@@ -1,6 +1,6 @@
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { PodEvent, RunClock } from "@lameduck/rollout";
+import type { PodEvent, RunClock } from "@lameduck/accounting";
 import type { Phase } from "@lameduck/node/events";
 import type { StopReason } from "@lameduck/drain";
 import type { Cluster } from "../../cluster/index.ts";

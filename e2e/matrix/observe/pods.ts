@@ -1,4 +1,4 @@
-import type { PodEvent, RunClock } from "@lameduck/rollout";
+import type { PodEvent, RunClock } from "@lameduck/accounting";
 import type { Cluster, KubernetesObject } from "../../cluster/index.ts";
 import { RuntimeEvents, type RuntimeExit } from "../../conformance/runtime-events.ts";
 

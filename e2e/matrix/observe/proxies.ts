@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import type { RunClock, SenderEvent } from "@lameduck/rollout";
+import type { RunClock, SenderEvent } from "@lameduck/accounting";
 import type { Cluster } from "../../cluster/index.ts";
 
 /** Rules are looked at so long after the kernel told of a change: one sync is many messages. */

@@ -1,4 +1,4 @@
-import type { SenderEvent } from "@lameduck/rollout";
+import type { SenderEvent } from "@lameduck/accounting";
 
 /** Whoever chooses the pod that a request goes to, as far as it can be watched. */
 export interface Sender {

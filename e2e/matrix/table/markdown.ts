@@ -1,4 +1,4 @@
-import { boundAfterNone, causes, type Quantiles } from "@lameduck/rollout";
+import { boundAfterNone, causes, type Quantiles } from "@lameduck/accounting";
 import { routes } from "../routes.ts";
 import { scenarios } from "../scenarios.ts";
 import type { RecordedRow } from "./recorded.ts";

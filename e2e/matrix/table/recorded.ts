@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { heldAgainstPods, type Quantiles, type RemedyResult } from "@lameduck/rollout";
+import { heldAgainstPods, type Quantiles, type RemedyResult } from "@lameduck/accounting";
 import { format, resolveConfig } from "prettier";
 import type { Row } from "../kept.ts";
 

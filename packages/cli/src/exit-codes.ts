@@ -1,13 +1,8 @@
 import { constants } from "node:os";
-import {
-  heldAgainstPods,
-  verdictOf,
-  type InClusterErrorCode,
-  type KubernetesErrorCode,
-  type LoadErrorCode,
-  type RemedyResult,
-  type StageErrorCode,
-} from "@lameduck/rollout";
+import { heldAgainstPods, verdictOf, type RemedyResult } from "@lameduck/accounting";
+import type { InClusterErrorCode, LoadErrorCode } from "@lameduck/load";
+import type { KubernetesErrorCode } from "@lameduck/kube";
+import type { StageErrorCode } from "@lameduck/stage";
 
 /** What every command ends with. The same words stand in `lameduck --help` and in docs/errors.md. */
 export const exitCodes = {

@@ -7,7 +7,7 @@ import {
   serialiseResults,
   type Results,
   type Wording,
-} from "@lameduck/rollout";
+} from "@lameduck/accounting";
 import { CliError } from "./errors.ts";
 import { mustBeWritable, writeOutput } from "./output.ts";
 

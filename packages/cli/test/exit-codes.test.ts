@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { skippedRemedy, type RemedyResult } from "@lameduck/rollout";
+import { skippedRemedy, type RemedyResult } from "@lameduck/accounting";
 import { exitCodeOfError, exitCodeOfResults } from "../src/exit-codes.ts";
 
 const nothing = skippedRemedy("x", "x", "x");

@@ -4,7 +4,7 @@ import { globSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { parseResults } from "@lameduck/rollout";
+import { parseResults } from "@lameduck/accounting";
 import { run, runProgram, start } from "./running.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-cli-test-"));

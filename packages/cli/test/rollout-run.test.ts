@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Results } from "@lameduck/rollout";
+import type { Results } from "@lameduck/accounting";
 import { FakeCluster } from "../../rollout/test/fake-cluster.ts";
 import { FakeService } from "../../rollout/test/fake-rollout.ts";
 import { run, start } from "./running.ts";

@@ -8,7 +8,8 @@
  *     --rps 1000       --replicas 4        --table   only print        --write    put the table into docs/init.md
  */
 import { fileURLToPath } from "node:url";
-import { enterStage, insideStage, parsePropagation, runLab, type LabSettings } from "@lameduck/rollout";
+import { enterStage, insideStage, runLab, type LabSettings } from "@lameduck/stage";
+import { parsePropagation } from "@lameduck/load";
 import { cells, launchers, workloadOf, type Cell } from "./rollouts/cells.ts";
 import { isWhole, keep, read, type Kept } from "./rollouts/kept.ts";
 import { tableOf, writeToDocs } from "./rollouts/table.ts";

@@ -1,15 +1,19 @@
-export * from "./accounting/index.ts";
-export * from "./kubernetes/index.ts";
-export * from "./lab/index.ts";
-export * from "./local/index.ts";
-export * from "./manifest/index.ts";
-export { causes, type Cause } from "./model/causes.ts";
-export { runClock, type RunClock } from "./model/clock.ts";
-export type * from "./model/endpoints.ts";
-export type * from "./model/request.ts";
-export type * from "./model/results.ts";
-export type * from "./model/timeline.ts";
-export { orAborted } from "./or-aborted.ts";
-export * from "./remedies/index.ts";
-export * from "./report/index.ts";
-export * from "./senders/index.ts";
+export type { Action } from "./actions/action.ts";
+export { drain } from "./actions/drain.ts";
+export { remove } from "./actions/remove.ts";
+export { restart } from "./actions/restart.ts";
+export { scale } from "./actions/scale.ts";
+export { watch } from "./actions/watch.ts";
+export { aboutRoute, checkRights, inspect, looksLikeProduction, neededRules } from "./preflight.ts";
+export { observedFacts, rolloutConclusion, rolloutNotes, rolloutResult } from "./results.ts";
+export {
+  type RolloutOutcome,
+  type RolloutProgress,
+  type RolloutRun,
+  type RolloutSettings,
+  baseline,
+  longestSettling,
+  runRollout,
+} from "./run.ts";
+export { type TargetReference, nameOf, parseTarget } from "./target-reference.ts";
+export { type Target, findTarget } from "./target.ts";

@@ -1,6 +1,6 @@
-import { FakeApi, type Item } from "./fake-api.ts";
+import { FakeApi, type Item } from "../../kube/test/fake-api.ts";
 
-export { type Asked, type Fault } from "./fake-api.ts";
+export type { Asked, Fault } from "../../kube/test/fake-api.ts";
 
 export const namespace = "shop";
 

@@ -1,20 +1,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import {
-  checkRights,
-  findTarget,
-  inspect,
-  neededRules,
-  openRoute,
-  parseRoutes,
-  parseTarget,
-  RouteLoad,
-  runRollout,
-  type Action,
-  type RolloutRun,
-  type RolloutSettings,
-  type TargetReference,
-} from "../src/kubernetes/index.ts";
+import { checkRights, inspect, neededRules } from "../src/preflight.ts";
+import { findTarget } from "../src/target.ts";
+import { openRoute, parseRoutes, RouteLoad } from "@lameduck/load";
+import { parseTarget, type TargetReference } from "../src/target-reference.ts";
+import { runRollout, type RolloutRun, type RolloutSettings } from "../src/run.ts";
+import type { Action } from "../src/actions/action.ts";
 import { namespace, type FakeCluster } from "./fake-cluster.ts";
 
 export interface Rolled {

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { account, type RunRecording } from "@lameduck/rollout";
+import { account, type RunRecording } from "@lameduck/accounting";
 import { digestOf, writeDigest } from "./compare/digest.ts";
 import { commandLine } from "../../../scripts/command-line.ts";
 

@@ -15,10 +15,16 @@ export { SimulatorError, simulatorErrors, type SimulatorErrorCode } from "./erro
 export { EventQueue, type Action } from "./kernel/event-queue.ts";
 export { Random } from "./kernel/random.ts";
 export { Simulation as EventSimulation } from "./kernel/simulation.ts";
-export { draw, meanOf, type Distribution } from "@lameduck/rollout/propagation";
+export {
+  draw,
+  meanOf,
+  type Distribution,
+  presets,
+  type Preset,
+  type PresetName,
+} from "@lameduck/load/propagation";
 export type { EndpointsModel } from "./model/endpoints.ts";
 export type { Forwarder } from "./model/forwarder.ts";
-export { presets, type Preset, type PresetName } from "@lameduck/rollout/propagation";
 export { defaultEndpoints, type Scenario } from "./model/scenario.ts";
 export type { Losses, Outcome } from "./model/termination.ts";
 export { namedScenarios, type NamedScenario, type NamedScenarioName } from "./named/scenarios.ts";

@@ -1,5 +1,5 @@
 import { Random } from "./kernel/random.ts";
-import { draw } from "@lameduck/rollout/propagation";
+import { draw } from "@lameduck/load/propagation";
 import { startForwarder } from "./model/forwarder.ts";
 import { drawPooledRequests } from "./model/pooled.ts";
 import { senderRates, sendersOf, type Scenario } from "./model/scenario.ts";

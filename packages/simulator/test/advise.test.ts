@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parse } from "yaml";
 import { adviseCommand } from "../src/commands.ts";
-import { meanOf } from "@lameduck/rollout/propagation";
+import { meanOf } from "@lameduck/load/propagation";
 import { file } from "./samples.ts";
 
 const small = { senders: "idle-kube-proxy:3", replicas: 6, rate: 120, terminations: 12 };

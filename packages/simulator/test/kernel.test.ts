@@ -5,7 +5,7 @@ import { EventQueue } from "../src/kernel/event-queue.ts";
 import { Random } from "../src/kernel/random.ts";
 import { firstAbove, Guide } from "../src/kernel/search.ts";
 import { Simulation } from "../src/kernel/simulation.ts";
-import { draw, meanOf, type Distribution } from "@lameduck/rollout/propagation";
+import { draw, meanOf, type Distribution } from "@lameduck/load/propagation";
 import { assertMean } from "./samples.ts";
 
 test("events come in order of time, and those of one time in the order of scheduling", () => {

@@ -4,7 +4,7 @@ import { Random } from "../src/kernel/random.ts";
 import { Simulation } from "../src/kernel/simulation.ts";
 import { EndpointSliceController } from "../src/model/endpoints.ts";
 import { applyInOrder, startForwarder } from "../src/model/forwarder.ts";
-import { presets } from "@lameduck/rollout/propagation";
+import { presets } from "@lameduck/load/propagation";
 import { defaultEndpoints } from "../src/model/scenario.ts";
 import { simulateWorld } from "../src/model/world.ts";
 import { bare, drained } from "../src/policies/drained.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { propagationOf } from "@lameduck/rollout";
-import { meanOf, presets, type PresetName } from "@lameduck/rollout/propagation";
+import { propagationOf } from "@lameduck/load";
+import { meanOf, presets, type PresetName } from "@lameduck/load/propagation";
 import { Random } from "../src/kernel/random.ts";
 import { startForwarder } from "../src/model/forwarder.ts";
 import { meanOfAll } from "./samples.ts";

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { enterStage, insideStage, OtherPortError } from "@lameduck/rollout";
+import { enterStage, insideStage, OtherPortError } from "@lameduck/stage";
 import { conduct } from "./conduct.ts";
 import { addLabOptions, type LabOptions } from "./options.ts";
 import { labSettings } from "./settings.ts";

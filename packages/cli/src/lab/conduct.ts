@@ -1,12 +1,5 @@
-import {
-  buildResults,
-  runLab,
-  skippedRemedy,
-  type LabHooks,
-  type LabProgress,
-  type LabSettings,
-  type RemedyResult,
-} from "@lameduck/rollout";
+import { buildResults, skippedRemedy, type RemedyResult } from "@lameduck/accounting";
+import { runLab, type LabHooks, type LabProgress, type LabSettings } from "@lameduck/stage";
 import { exitCodeOfResults } from "../exit-codes.ts";
 import { catchInterrupt } from "../interrupt.ts";
 import { isStdoutFree, publishResults } from "../outputs.ts";

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { readManifest, type Workload } from "@lameduck/rollout";
+import { readManifest, type Workload } from "@lameduck/manifests";
 import { CliError } from "../errors.ts";
 import { messageOf } from "../output.ts";
 

@@ -1,14 +1,8 @@
 import { realpathSync } from "node:fs";
 import { InvalidArgumentError, Option, type Command } from "commander";
-import {
-  loadProtocols,
-  remedies,
-  senderKinds,
-  usualRemedies,
-  type Allowed,
-  type LoadProtocol,
-} from "@lameduck/rollout";
-import { presets } from "@lameduck/rollout/propagation";
+import { loadProtocols, senderKinds, type LoadProtocol } from "@lameduck/load";
+import { remedies, usualRemedies, type Allowed } from "@lameduck/stage";
+import { presets } from "@lameduck/load/propagation";
 import { exitCodesText } from "../exit-codes.ts";
 import { addOutputOptions, type OutputOptions } from "../outputs.ts";
 import { number, whole } from "../numbers.ts";

@@ -1,4 +1,4 @@
-import { senderKinds, type SenderKind, type SenderSpec } from "@lameduck/rollout";
+import { senderKinds, type SenderKind, type SenderSpec } from "@lameduck/load";
 import { CliError } from "../errors.ts";
 
 /** What a sender of each kind is called in sentences. */

@@ -4,16 +4,14 @@ import { parseDuration } from "@lameduck/drain";
 import { initBinary } from "@lameduck/init";
 import {
   findRemedy,
-  manifestFromCommand,
-  parsePropagation,
   remedies,
   usualRemedies,
   type App,
   type LabSettings,
-  type LoadOptions,
   type Remedy,
-  type Workload,
-} from "@lameduck/rollout";
+} from "@lameduck/stage";
+import { manifestFromCommand, type Workload } from "@lameduck/manifests";
+import { parsePropagation, type LoadOptions } from "@lameduck/load";
 import { CliError } from "../errors.ts";
 import { checkOutputs } from "../outputs.ts";
 import { mustAgree } from "./contradictions.ts";

@@ -1,16 +1,15 @@
 import {
   aboutRoute,
   checkRights,
-  checkVersion,
   findTarget,
   inspect,
-  KubernetesClient,
   neededRules,
-  orAborted,
   runRollout,
   type RolloutProgress,
   type RolloutSettings,
 } from "@lameduck/rollout";
+import { checkVersion, KubernetesClient } from "@lameduck/kube";
+import { orAborted } from "@lameduck/drain/common";
 import { exitCodes } from "../exit-codes.ts";
 import { catchInterrupt } from "../interrupt.ts";
 import { Progress } from "../progress.ts";

@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline/promises";
-import { KubernetesError, looksLikeProduction } from "@lameduck/rollout";
+import { KubernetesError } from "@lameduck/kube";
+import { looksLikeProduction } from "@lameduck/rollout";
 import type { RolloutRequest } from "./settings.ts";
 
 /**

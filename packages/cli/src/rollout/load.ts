@@ -1,16 +1,13 @@
+import { baseline, type RolloutSettings, type Target } from "@lameduck/rollout";
 import {
-  baseline,
   inClusterRules,
   InClusterLoad,
   openRoute,
   requestsLoad,
   RouteLoad,
-  type KubernetesClient,
   type OpenRoute,
-  type RolloutSettings,
-  type Rule,
-  type Target,
-} from "@lameduck/rollout";
+} from "@lameduck/load";
+import type { KubernetesClient, Rule } from "@lameduck/kube";
 import type { RolloutOptions } from "./options.ts";
 import type { RolloutRequest } from "./settings.ts";
 

@@ -1,5 +1,5 @@
 import { Option, type Command } from "commander";
-import { defaultImage, loadProtocols, type LoadProtocol } from "@lameduck/rollout";
+import { defaultImage, loadProtocols, type LoadProtocol } from "@lameduck/load";
 import { exitCodesText } from "../exit-codes.ts";
 import { addOutputOptions, type OutputOptions } from "../outputs.ts";
 import { number, whole } from "../numbers.ts";

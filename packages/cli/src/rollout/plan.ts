@@ -1,4 +1,5 @@
-import { rightsYaml, type Rule, type Target, type TargetReference } from "@lameduck/rollout";
+import { rightsYaml, type Rule } from "@lameduck/kube";
+import type { Target, TargetReference } from "@lameduck/rollout";
 import type { RolloutOptions } from "./options.ts";
 import type { RolloutRequest } from "./settings.ts";
 

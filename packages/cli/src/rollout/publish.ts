@@ -1,5 +1,5 @@
+import { buildResults } from "@lameduck/accounting";
 import {
-  buildResults,
   nameOf,
   observedFacts,
   rolloutConclusion,

@@ -1,19 +1,15 @@
 import { readFileSync } from "node:fs";
 import { parseDuration } from "@lameduck/drain";
+import { checkInClusterOptions, parseRoutes, type Route, type RouteManner } from "@lameduck/load";
+import { clusterConnection, type ClusterConnection } from "@lameduck/kube";
 import {
-  checkInClusterOptions,
-  clusterConnection,
   drain,
-  parseRoutes,
   parseTarget,
   remove,
   restart,
   scale,
   watch,
   type Action,
-  type ClusterConnection,
-  type Route,
-  type RouteManner,
   type TargetReference,
 } from "@lameduck/rollout";
 import { CliError } from "../errors.ts";

@@ -1,6 +1,6 @@
 /** What is rolled, and what stands between the kubelet's SIGTERM and it. */
 import { fileURLToPath } from "node:url";
-import { manifestFromCommand, type Workload } from "@lameduck/rollout";
+import { manifestFromCommand, type Workload } from "@lameduck/manifests";
 import { initBinary } from "../../toolchain/index.ts";
 
 interface Software {

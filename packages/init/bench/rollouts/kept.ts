@@ -1,7 +1,7 @@
 /** Each cell's result is a file of its own, so that the table can be measured in parts. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { mergeRuns, type RemedyResult } from "@lameduck/rollout";
+import { mergeRuns, type RemedyResult } from "@lameduck/accounting";
 import type { Cell } from "./cells.ts";
 
 export interface Kept {

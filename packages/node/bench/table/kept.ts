@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { format, resolveConfig } from "prettier";
-import type { RemedyResult } from "@lameduck/rollout";
+import type { RemedyResult } from "@lameduck/accounting";
 import type { Cell } from "./cells.ts";
 import type { Scale as MeasuredScale } from "./turns.ts";
 

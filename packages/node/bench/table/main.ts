@@ -10,7 +10,7 @@
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { parseDuration } from "@lameduck/drain";
-import { enterStage, insideStage } from "@lameduck/rollout";
+import { enterStage, insideStage } from "@lameduck/stage";
 import { format, resolveConfig } from "prettier";
 import { allCells, type Cell } from "./cells.ts";
 import { keep, readKept } from "./kept.ts";

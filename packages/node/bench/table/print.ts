@@ -1,4 +1,4 @@
-import { protocolTraits } from "@lameduck/rollout";
+import { protocolTraits } from "@lameduck/load";
 import { bestDelay, ours, peers, protocols, supports, type Configuration } from "./cells.ts";
 import type { KeptCell } from "./kept.ts";
 

@@ -7,23 +7,19 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { account, runClock, type RemedyResult } from "@lameduck/accounting";
 import {
-  account,
   informed,
-  manifestFromCommand,
   Observed,
   openNetwork,
-  orAborted,
-  parsePropagation,
-  runClock,
   settled,
   startFleet,
   startStage,
-  type LoadOptions,
-  type RemedyResult,
-  type SenderSpec,
   type Stage,
-} from "@lameduck/rollout";
+} from "@lameduck/stage";
+import { manifestFromCommand } from "@lameduck/manifests";
+import { orAborted } from "@lameduck/drain/common";
+import { parsePropagation, type LoadOptions, type SenderSpec } from "@lameduck/load";
 import { bestDelay, type Cell } from "./cells.ts";
 import type { Protocol } from "./servers.ts";
 

@@ -1,4 +1,4 @@
-import type { PodEvent, RemedyResult, RunRecording } from "@lameduck/rollout";
+import type { PodEvent, RemedyResult, RunRecording } from "@lameduck/accounting";
 
 /** One termination of a recorded rollout. Milliseconds, from the pod's deletion unless said otherwise. */
 export interface RecordedTermination {

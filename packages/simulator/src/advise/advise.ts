@@ -1,5 +1,5 @@
 import type { DrainOptions } from "@lameduck/drain";
-import { meanOf } from "@lameduck/rollout/propagation";
+import { meanOf } from "@lameduck/load/propagation";
 import { sendersOf, type Scenario } from "../model/scenario.ts";
 import type { Outcome } from "../model/termination.ts";
 import { simulateWorld } from "../model/world.ts";

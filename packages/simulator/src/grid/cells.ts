@@ -1,4 +1,4 @@
-import { presets, type PresetName } from "@lameduck/rollout/propagation";
+import { presets, type PresetName } from "@lameduck/load/propagation";
 import { defaultEndpoints, type Scenario } from "../model/scenario.ts";
 import type { Arrivals, Identity } from "../model/traffic.ts";
 

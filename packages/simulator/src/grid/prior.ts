@@ -1,5 +1,5 @@
 import { believedPictures, drainDefaults, type DrainOptions, type Picture } from "@lameduck/drain";
-import type { Distribution } from "@lameduck/rollout/propagation";
+import type { Distribution } from "@lameduck/load/propagation";
 import { defaultEndpoints, type Scenario } from "../model/scenario.ts";
 import { drained } from "../policies/drained.ts";
 import { FixedDelays, shortestDelay } from "../policies/fixed-delay.ts";

@@ -1,5 +1,5 @@
 import { drainDefaults, type DrainOptions } from "@lameduck/drain";
-import type { PresetName } from "@lameduck/rollout/propagation";
+import type { PresetName } from "@lameduck/load/propagation";
 import { simulateWorld } from "../model/world.ts";
 import { drained } from "../policies/drained.ts";
 import { FixedDelays } from "../policies/fixed-delay.ts";

@@ -1,6 +1,6 @@
 import type { Random } from "../kernel/random.ts";
 import type { Simulation } from "../kernel/simulation.ts";
-import { draw, type Distribution } from "@lameduck/rollout/propagation";
+import { draw, type Distribution } from "@lameduck/load/propagation";
 
 /** The EndpointSlice controller, as far as it decides when a withdrawal is published. */
 export interface EndpointsModel {

@@ -1,5 +1,5 @@
 import type { Random } from "../kernel/random.ts";
-import { draw, type Distribution, type Mechanism, type Periodic } from "@lameduck/rollout/propagation";
+import { draw, type Distribution, type Mechanism, type Periodic } from "@lameduck/load/propagation";
 
 /** What stands between an endpoint's withdrawal and the moment a sender stops using it. */
 export type Forwarder = Mechanism | Ordered;

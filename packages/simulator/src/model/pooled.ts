@@ -1,5 +1,5 @@
 import type { Random } from "../kernel/random.ts";
-import { draw, type Distribution } from "@lameduck/rollout/propagation";
+import { draw, type Distribution } from "@lameduck/load/propagation";
 import type { PooledTraffic } from "./scenario.ts";
 
 /** A request on a connection that is kept alive; it is not made where that connection has been closed before. */

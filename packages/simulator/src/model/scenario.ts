@@ -1,4 +1,4 @@
-import type { Distribution } from "@lameduck/rollout/propagation";
+import type { Distribution } from "@lameduck/load/propagation";
 import type { EndpointsModel } from "./endpoints.ts";
 import type { Forwarder } from "./forwarder.ts";
 import type { StallsModel } from "./stalls.ts";

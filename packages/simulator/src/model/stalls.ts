@@ -1,6 +1,6 @@
 import { firstAbove } from "../kernel/search.ts";
 import type { Random } from "../kernel/random.ts";
-import { draw, meanOf, type Distribution } from "@lameduck/rollout/propagation";
+import { draw, meanOf, type Distribution } from "@lameduck/load/propagation";
 
 /** A pod that does not always get a processor: its event loop stands still, and then everything that came meanwhile is seen at once. */
 export interface StallsModel {

@@ -1,7 +1,7 @@
 import { Random } from "../kernel/random.ts";
 import { Simulation } from "../kernel/simulation.ts";
 import type { Contender, Stopper } from "../policies/stopper.ts";
-import { draw } from "@lameduck/rollout/propagation";
+import { draw } from "@lameduck/load/propagation";
 import { Pools, type PooledRequest } from "./pooled.ts";
 import type { Scenario } from "./scenario.ts";
 import { Stalls } from "./stalls.ts";

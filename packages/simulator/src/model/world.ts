@@ -1,6 +1,6 @@
 import { Random } from "../kernel/random.ts";
 import { Simulation } from "../kernel/simulation.ts";
-import { draw, type Distribution } from "@lameduck/rollout/propagation";
+import { draw, type Distribution } from "@lameduck/load/propagation";
 import { EndpointSliceController } from "./endpoints.ts";
 import { applyInOrder, startForwarder, type Forwarder } from "./forwarder.ts";
 import { sendersOf, type Scenario } from "./scenario.ts";

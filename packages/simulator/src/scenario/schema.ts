@@ -1,7 +1,6 @@
 import { parseDuration } from "@lameduck/drain";
 import { z } from "zod";
-import type { Distribution } from "@lameduck/rollout/propagation";
-import { presets } from "@lameduck/rollout/propagation";
+import { type Distribution, presets } from "@lameduck/load/propagation";
 import { usualReaction } from "../model/scenario.ts";
 
 /** Whether a number may stand for milliseconds: from code it does; in a text, as anywhere else, a duration needs its unit. */

@@ -1,0 +1,78 @@
+import type { LostRequest, RemedyResult, RunRecording } from "./model/results.ts";
+import type { RequestRecord } from "./model/request.ts";
+import { attribute } from "./attribution.ts";
+import { failedAt } from "./evidence/evidence.ts";
+import { summarise } from "./summary.ts";
+import { quantile } from "./statistics.ts";
+import { symptomOf } from "./evidence/symptom.ts";
+import { chargedTo, tally, terminated, termination } from "./terminations.ts";
+import { untestedReasons } from "./untested.ts";
+
+export interface AccountMeta {
+  /** One sentence: what was done. */
+  readonly description: string;
+  /** Seed of the bootstrap. */
+  readonly seed: number;
+  /** Keep the raw timelines for pictures. Default: true. */
+  readonly timeline?: boolean;
+}
+
+/** A caller with this patience would have given up. */
+const patience = 1_000;
+
+/** Explains every lost request of a run and counts per termination. Pure: the same recording and seed give the same result. */
+export function account(recording: RunRecording, meta: AccountMeta): RemedyResult {
+  const attribution = attribute(recording);
+  const counted = recording.records.filter((record) => record.intended >= recording.countedFrom);
+  const notSent = counted.filter((record) => symptomOf(record) === "not-sent");
+  const missing = Math.max(0, recording.scheduled - counted.length);
+  const lives = terminated(attribution.lives, recording.countedFrom);
+  const lostRequests = attribution.lost.map((one): LostRequest => {
+    const index = chargedTo(one, lives, recording.ended);
+    return index === undefined ? one.lost : { ...one.lost, termination: index };
+  });
+  const causesOf = Map.groupBy(lostRequests, (lost) => lost.termination);
+  const untested = untestedReasons(recording, attribution);
+  const each = lives.map((life, index) =>
+    termination(
+      life,
+      attribution,
+      (causesOf.get(index) ?? []).map((lost) => lost.cause),
+      recording,
+      untested(life),
+    ),
+  );
+  return summarise(
+    {
+      remedy: recording.remedy,
+      description: meta.description,
+      sent: counted.length - notSent.length,
+      notSent: notSent.length + missing,
+      notSentBecause: {
+        ...tally(notSent.map((record) => record.error ?? "skipped")),
+        ...(missing > 0 ? { missing } : {}),
+      },
+      slow: slow(counted),
+      resent: counted.filter(({ outcome, retries = 0 }) => outcome === "ok" && retries > 0).length,
+      duration: Math.max(0, recording.ended - recording.countedFrom),
+      each,
+      lostRequests,
+      ...(meta.timeline === false
+        ? {}
+        : { timeline: { pods: recording.podEvents, senders: recording.senderEvents } }),
+    },
+    meta.seed,
+  );
+}
+
+/** Answered, but later than a patient second beyond what the app itself takes for that kind of request. */
+function slow(counted: readonly RequestRecord[]): number {
+  const answered = counted.filter((record) => record.outcome === "ok");
+  let slow = 0;
+  for (const [kind, records] of Map.groupBy(answered, (record) => record.kind)) {
+    const latencies = records.map((record) => failedAt(record) - record.intended).sort((a, b) => a - b);
+    const ordinary = kind === "quick" ? 0 : quantile(latencies, 0.5);
+    slow += latencies.filter((latency) => latency > ordinary + patience).length;
+  }
+  return slow;
+}

@@ -1,0 +1,89 @@
+import type { LostRequest, RunRecording } from "./model/results.ts";
+import type { RequestRecord } from "./model/request.ts";
+import { explain } from "./causes/index.ts";
+import { failedAt, type Evidence } from "./evidence/evidence.ts";
+import { podLives, type PodLife } from "./evidence/pod-life.ts";
+import { runFacts } from "./evidence/run-facts.ts";
+import { senderHistories, type SenderHistory } from "./evidence/sender-history.ts";
+import { symptomOf, type Symptom } from "./evidence/symptom.ts";
+import { lifeByTime, lifeFor } from "./evidence/whereabouts.ts";
+
+/** A lost request with its cause, and the pod's life it belongs to, where there is one. */
+export interface Attributed {
+  readonly record: RequestRecord;
+  readonly life: PodLife | undefined;
+  readonly lost: Omit<LostRequest, "termination">;
+}
+
+export interface Attribution {
+  readonly lives: readonly PodLife[];
+  readonly senders: ReadonlyMap<string, SenderHistory>;
+  /** All records that went to a pod, warm-up included. */
+  readonly recordsOf: ReadonlyMap<PodLife, readonly RequestRecord[]>;
+  /** Lost requests after the warm-up, in the order in which they failed. */
+  readonly lost: readonly Attributed[];
+}
+
+/** Joins every lost request of a recording with the timeline of its pod and its sender. */
+export function attribute(recording: RunRecording): Attribution {
+  const lives = podLives(recording.podEvents);
+  const livesOf = Map.groupBy(lives, (life) => life.pod);
+  const senders = senderHistories(recording.senderEvents);
+  const recordsOf = new Map<PodLife, RequestRecord[]>();
+  for (const record of recording.records) {
+    const life = lifeFor(record, livesOf, senders.get(record.sender));
+    if (!life) continue;
+    const own = recordsOf.get(life);
+    if (own) own.push(record);
+    else recordsOf.set(life, [record]);
+  }
+  const run = runFacts(lives, recordsOf);
+  const lost: Attributed[] = [];
+  for (const record of recording.records) {
+    const symptom = symptomOf(record);
+    if (record.intended < recording.countedFrom || symptom === undefined || symptom === "not-sent") continue;
+    const sender = senders.get(record.sender);
+    const evidence = {
+      record,
+      symptom,
+      sender,
+      run,
+      ...whereabouts(record, symptom, lives, livesOf, sender),
+    };
+    lost.push({ record, life: evidence.life, lost: lostRequest(evidence) });
+  }
+  return { lives, senders, recordsOf, lost: lost.sort((a, b) => a.lost.at - b.lost.at) };
+}
+
+function whereabouts(
+  record: RequestRecord,
+  symptom: Symptom,
+  lives: readonly PodLife[],
+  livesOf: ReadonlyMap<string, readonly PodLife[]>,
+  sender: SenderHistory | undefined,
+): { life: PodLife | undefined; candidates?: number } {
+  if (record.pod !== undefined) return { life: lifeFor(record, livesOf, sender) };
+  return lifeByTime(record, symptom, lives, sender) ?? { life: undefined };
+}
+
+function lostRequest(evidence: Evidence): Omit<LostRequest, "termination"> {
+  const { record, life, candidates } = evidence;
+  const { cause, sentence } = explain(evidence);
+  // No pod was chosen where there was none to choose, whatever the time suggests or a proxy calls its empty group.
+  const none = cause === "C9";
+  const inferred = candidates !== undefined && !none ? life?.pod : undefined;
+  const pod = none ? undefined : (record.pod ?? inferred);
+  const podKnownBy = none ? undefined : inferred === undefined ? record.podKnownBy : "time";
+  return {
+    id: record.id,
+    at: failedAt(record),
+    waited: Math.max(0, failedAt(record) - record.intended),
+    ...(pod === undefined ? {} : { pod }),
+    ...(podKnownBy === undefined ? {} : { podKnownBy }),
+    sender: record.sender,
+    mode: record.mode,
+    outcome: record.outcome,
+    cause,
+    sentence,
+  };
+}

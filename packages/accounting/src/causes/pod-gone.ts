@@ -1,0 +1,26 @@
+import { addressGone, failedAt, setOut } from "../evidence/evidence.ts";
+import { chose, seen } from "../phrases.ts";
+import { tolerance } from "../evidence/tolerance.ts";
+import { spell } from "../words.ts";
+import type { Rule } from "./rule.ts";
+
+export const podGone: Rule = {
+  cause: "C2",
+  explain(evidence) {
+    const { record, symptom, life } = evidence;
+    const gone = life && addressGone(life);
+    if (gone === undefined || symptom === "truncated" || symptom === "wrong-answer") return undefined;
+    const at = failedAt(record);
+    if (at < gone - tolerance.observation) return undefined;
+    // What was answered by nobody must have been sent to nobody; a connection attempt is over only when it fails.
+    if (symptom === "timeout" && setOut(record) < gone - tolerance.observation) return undefined;
+    const past = setOut(record) - gone;
+    const when =
+      past >= 1
+        ? `had been gone for ${spell(past)}`
+        : past > -1
+          ? "went at that moment"
+          : `went ${spell(past)} later`;
+    return `${seen(record)}: ${chose(evidence)}; ${life?.pod} ${when}`;
+  },
+};

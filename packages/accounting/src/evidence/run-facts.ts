@@ -1,0 +1,94 @@
+import type { RequestRecord } from "../model/request.ts";
+import { failedAt, near, setOut, type RunFacts } from "./evidence.ts";
+import type { PodLife } from "./pod-life.ts";
+import { countBelow, quantile } from "../statistics.ts";
+import { tolerance } from "./tolerance.ts";
+
+interface Traffic {
+  readonly records: readonly RequestRecord[];
+  readonly begun: readonly number[];
+  readonly over: readonly number[];
+  readonly firstAnswer: number | undefined;
+}
+
+const nothing: Traffic = { records: [], begun: [], over: [], firstAnswer: undefined };
+
+/** Looks things up among all requests of a run, warm-up included. Prepared per pod on first demand: most pods are never asked about. */
+export function runFacts(
+  lives: readonly PodLife[],
+  recordsOf: ReadonlyMap<PodLife, readonly RequestRecord[]>,
+): RunFacts {
+  const firstDeletion = lives.reduce(
+    (first, { deleted }) => Math.min(first, deleted?.at ?? Infinity),
+    Infinity,
+  );
+  const prepared = new Map<PodLife, Traffic>();
+  const traffic = (life: PodLife): Traffic => {
+    const known = prepared.get(life) ?? prepare(recordsOf.get(life));
+    prepared.set(life, known);
+    return known;
+  };
+  const inFlight = (life: PodLife, at: number): number => {
+    const { begun, over } = traffic(life);
+    // Both up to and without the moment itself: those that were there already when another came.
+    return countBelow(begun, at) - countBelow(over, at);
+  };
+  return {
+    tellsPods: recordsOf.size > 0,
+    firstAnswer: (life) => traffic(life).firstAnswer,
+    cutAccepted: (life, at) => traffic(life).records.some((record) => acceptedAndCut(record, at)),
+    inFlight,
+    lastReset: (life, sender, at) => lastReset(traffic(life).records, sender, at),
+    ordinaryInFlight: (life) => ordinary(life, traffic(life), firstDeletion, inFlight),
+  };
+}
+
+function prepare(records: readonly RequestRecord[] | undefined): Traffic {
+  if (!records) return nothing;
+  const answers = records.filter((record) => record.outcome === "ok").map(failedAt);
+  return {
+    records,
+    begun: records.map(setOut).sort((a, b) => a - b),
+    over: records.map(failedAt).sort((a, b) => a - b),
+    firstAnswer: answers.length === 0 ? undefined : answers.reduce((least, at) => Math.min(least, at)),
+  };
+}
+
+/**
+ * The pod had certainly accepted the request, and yet it was cut: its answer had begun, its connection had carried others before, or the
+ * app was known to take its time over it. Idle connections that were closed are told apart by the short flight.
+ */
+function acceptedAndCut(record: RequestRecord, at: number): boolean {
+  if (record.outcome === "ok" || !near(failedAt(record), at)) return false;
+  if (record.outcome === "truncated") return true;
+  if (record.outcome !== "reset-before-response") return false;
+  const waited = failedAt(record) - setOut(record) > tolerance.race;
+  return waited && (record.reused || record.kind !== "quick");
+}
+
+function lastReset(records: readonly RequestRecord[], sender: string, at: number): number | undefined {
+  const resets = records.filter(
+    (record) =>
+      record.sender === sender && record.outcome === "reset-before-response" && failedAt(record) <= at,
+  );
+  return resets.length === 0 ? undefined : Math.max(...resets.map(failedAt));
+}
+
+function ordinary(
+  life: PodLife,
+  { begun }: Traffic,
+  until: number,
+  inFlight: RunFacts["inFlight"],
+): number | undefined {
+  const before = begun.filter((at) => at < until);
+  if (before.length < 10) return undefined;
+  // A hundred looks at arrivals spread over the time are enough for a median.
+  const step = Math.ceil(before.length / 100);
+  const looks = before.filter((_, i) => i % step === 0).map((at) => inFlight(life, at));
+  return Math.round(
+    quantile(
+      looks.sort((a, b) => a - b),
+      0.5,
+    ),
+  );
+}

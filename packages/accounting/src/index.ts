@@ -1,0 +1,30 @@
+export { account } from "./account.ts";
+export { buildResults } from "./document/build.ts";
+export { parseResults, serialiseResults } from "./document/parse.ts";
+export { podLives } from "./evidence/pod-life.ts";
+export { mergeRuns } from "./merge.ts";
+export { type Cause, causes } from "./model/causes.ts";
+export { type RunClock, runClock } from "./model/clock.ts";
+export type { Endpoint, EndpointListener } from "./model/endpoints.ts";
+export { type Random, random } from "./model/random.ts";
+export {
+  type ConnectionMode,
+  type Outcome,
+  type RequestKind,
+  type RequestRecord,
+  type ScheduledKind,
+  outcomes,
+} from "./model/request.ts";
+export type { Quantiles, RemedyResult, Results, RunRecording } from "./model/results.ts";
+export { StatusClasses } from "./model/status-classes.ts";
+export type { PodEvent, SenderEvent } from "./model/timeline.ts";
+export { percent } from "./report/figures.ts";
+export { htmlReport } from "./report/html/page.ts";
+export { junitReport } from "./report/junit.ts";
+export { markdownReport } from "./report/markdown.ts";
+export { comparisonText } from "./report/table.ts";
+export { heldAgainstPods, verdictOf } from "./report/verdict.ts";
+export type { Wording } from "./report/wording.ts";
+export { boundAfterNone, quantile, quantiles } from "./statistics.ts";
+export { skippedRemedy } from "./summary.ts";
+export { count, spell } from "./words.ts";

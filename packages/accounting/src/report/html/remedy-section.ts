@@ -1,0 +1,162 @@
+import { podLives } from "../../evidence/pod-life.ts";
+import { senderHistories } from "../../evidence/sender-history.ts";
+import type { LostRequest, RemedyResult, TerminationResult } from "../../model/results.ts";
+import { seconds, testedOf, titleOf, whole } from "../figures.ts";
+import { whyOf } from "../why.ts";
+import { element, escape } from "./markup.ts";
+import { terminationPicture, type Termination } from "./termination-picture.ts";
+
+/** Pictures per remedy: enough to see the pattern; the tables have the rest. */
+const pictures = { lossy: 4, lossless: 2 };
+/** Sentences listed per remedy; the document has all. */
+const sentences = 100;
+
+/** Why one remedy lost what it lost: causes, pictures of the worst terminations, tables of all. */
+export function remedySection(result: RemedyResult, index: number): string {
+  if (result.skipped !== undefined) return "";
+  return element(
+    "section",
+    { id: `remedy-${index}`, "aria-labelledby": `remedy-${index}-title` },
+    element("h2", { id: `remedy-${index}-title` }, escape(titleOf(result))),
+    element("p", { class: "soft" }, escape(result.description)),
+    causeList(result),
+    ...figures(result),
+    terminationTable(result.each),
+    sentenceTable(result.lostRequests),
+  );
+}
+
+function causeList(result: RemedyResult): string {
+  if (result.lost === 0)
+    return element(
+      "p",
+      {},
+      `Nothing lost of ${whole(result.sent)} requests in ${whole(testedOf(result))} terminations` +
+        (result.untested ? `; ${whole(result.untested)} more are untested.` : "."),
+    );
+  return element(
+    "ol",
+    { class: "causes" },
+    ...whyOf(result).map(({ cause, words, lost, example }) =>
+      element(
+        "li",
+        {},
+        element("span", { class: "number" }, whole(lost)),
+        element("span", {}, element("b", {}, escape(cause.startsWith("C") ? `${cause} ${words}` : words))),
+        element(
+          "span",
+          { class: "meter" },
+          element("i", { style: `width:${((100 * lost) / result.lost).toFixed(1)}%` }, ""),
+        ),
+        element("span", { class: "example" }, `e.g. ${escape(example.sentence)}`),
+      ),
+    ),
+  );
+}
+
+function figures({ each, timeline, lostRequests, lost }: RemedyResult): string[] {
+  if (!timeline || each.length === 0) return [];
+  const lives = podLives(timeline.pods);
+  const senders = [...senderHistories(timeline.senders).values()].sort((a, b) =>
+    a.sender < b.sender ? -1 : 1,
+  );
+  const lostOf = Map.groupBy(lostRequests, (one) => one.termination);
+  const shown = each
+    .map((result, index) => ({ result, index }))
+    .sort((a, b) => b.result.lost - a.result.lost || b.result.hold - a.result.hold)
+    .slice(0, lost > 0 ? pictures.lossy : pictures.lossless)
+    .flatMap(({ result, index }): Termination[] => {
+      const life = lives.find((one) => one.pod === result.pod && one.deleted?.at === result.deletedAt);
+      // What a sender cut is charged to no pod, and yet belongs in its picture.
+      const cut = lostRequests.filter((one) => one.cause === "proxy" && one.pod === result.pod);
+      return life ? [{ result, life, senders, lost: [...(lostOf.get(index) ?? []), ...cut] }] : [];
+    });
+  const which = lost > 0 ? "that lost most" : "held longest";
+  return [
+    element(
+      "h3",
+      {},
+      `${shown.length === each.length ? "All" : `The ${whole(shown.length)}`} of ${whole(each.length)} terminations ${shown.length === each.length ? "" : which}`,
+    ),
+    ...shown.map((one) =>
+      element("figure", {}, element("figcaption", {}, caption(one.result)), terminationPicture(one)),
+    ),
+  ];
+}
+
+function caption({ pod, lost, hold, stopReason, oracle, lastArrival, killed }: TerminationResult): string {
+  const parts = [
+    `${whole(lost)} lost`,
+    `held ${seconds(hold)} s, ended by ${stopReason}${killed ? " (SIGKILL)" : ""}`,
+    oracle === undefined ? "a sender never converged" : `last sender converged after ${seconds(oracle)} s`,
+    ...(lastArrival === undefined ? [] : [`last arrival after ${seconds(lastArrival)} s`]),
+  ];
+  return `${element("b", {}, escape(pod))}: ${escape(parts.join(" · "))}`;
+}
+
+function terminationTable(each: readonly TerminationResult[]): string {
+  const heads = [
+    "pod",
+    "lost",
+    "hold, s",
+    "oracle, s",
+    "last arrival, s",
+    "in all, s",
+    "req/s before",
+    "stop reason",
+  ];
+  const optional = (value: number | undefined): string => (value === undefined ? "-" : seconds(value));
+  const rows = each.map((one) => [
+    one.pod,
+    one.untested === undefined ? whole(one.lost) : "untested",
+    seconds(one.hold),
+    optional(one.oracle),
+    optional(one.lastArrival),
+    seconds(one.total),
+    one.rate === undefined ? "-" : one.rate.toFixed(1),
+    one.killed ? `${one.stopReason}, killed` : one.stopReason,
+  ]);
+  return fold(`All ${whole(each.length)} terminations`, heads, rows, [0, 7]);
+}
+
+function sentenceTable(lost: readonly LostRequest[]): string {
+  if (lost.length === 0) return "";
+  const step = Math.max(1, Math.ceil(lost.length / sentences));
+  const some = lost.filter((_, i) => i % step === 0);
+  const rows = some.map((one) => [
+    `${seconds(one.at)} s`,
+    one.cause,
+    one.sentence,
+    one.waited < 1_000 ? `${Math.round(one.waited)} ms` : `${seconds(one.waited)} s`,
+  ]);
+  const name =
+    some.length === lost.length
+      ? `All ${whole(lost.length)} lost requests`
+      : `${whole(some.length)} of ${whole(lost.length)} lost requests, evenly chosen`;
+  return fold(name, ["at", "cause", "what happened", "caller waited"], rows, [1, 2]);
+}
+
+function fold(
+  name: string,
+  heads: readonly string[],
+  rows: readonly (readonly string[])[],
+  text: readonly number[],
+): string {
+  const cell = (tag: string, attributes: Record<string, string>) => (value: string, i: number) =>
+    element(tag, { ...attributes, class: text.includes(i) ? "text" : undefined }, escape(value));
+  return element(
+    "details",
+    {},
+    element("summary", {}, escape(name)),
+    element(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": name },
+      element(
+        "table",
+        {},
+        element("thead", {}, element("tr", {}, ...heads.map(cell("th", { scope: "col" })))),
+        element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map(cell("td", {}))))),
+      ),
+    ),
+  );
+}

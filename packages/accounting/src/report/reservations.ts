@@ -1,0 +1,53 @@
+import { tally } from "../terminations.ts";
+import type { RemedyResult } from "../model/results.ts";
+import { seconds, titleOf, whole } from "./figures.ts";
+
+/** What has to be known beside the figures of a comparison, a sentence each. */
+export function reservations(remedies: readonly RemedyResult[]): string[] {
+  return remedies.flatMap((one) => {
+    const said: string[] = [];
+    const cut = one.lostByCause.proxy ?? 0;
+    if (one.skipped !== undefined) said.push(`${one.remedy} was skipped: ${one.skipped}`);
+    if (one.ownLameduck)
+      said.push(`${titleOf(one)}: the program brings Lameduck itself, which decided when its pods stopped.`);
+    if (one.untested)
+      said.push(
+        `${one.remedy}: ${whole(one.untested)} of ${whole(one.terminations)} terminations ${one.untested === 1 ? "is" : "are"} untested ` +
+          `(${untestedBecause(one)}): nothing follows from ${one.untested === 1 ? "it" : "them"}.`,
+      );
+    const early = one.each.filter(({ killedEarly }) => killedEarly !== undefined);
+    const [first] = early;
+    if (first?.killedEarly) {
+      const { after, why } = first.killedEarly;
+      const reason = why === undefined ? "" : ` (${why})`;
+      said.push(
+        `${one.remedy}: ${whole(early.length)} of ${whole(one.terminations)} terminations ended by SIGKILL before the grace period was over, ` +
+          `such as that of ${first.pod} after ${seconds(after)} s of ${seconds(first.grace)} s${reason}: the kernel for want of memory, ` +
+          "a deletion without grace, or somebody on the node.",
+      );
+    }
+    if (cut > 0)
+      said.push(
+        `${one.remedy}: ${whole(cut)} more were cut by senders themselves, which no pod can prevent.`,
+      );
+    if (one.notSent > 0)
+      said.push(
+        `${one.remedy}: ${whole(one.notSent)} of ${whole(one.sent + one.notSent)} scheduled requests were not sent ` +
+          `(${reasons(one)}): the load was lighter than asked for, and so may the losses be.`,
+      );
+    return said;
+  });
+}
+
+function untestedBecause({ each }: RemedyResult): string {
+  const because = tally(each.flatMap(({ untested }) => untested ?? []));
+  return Object.entries(because)
+    .map(([reason, times = 0]) => (Object.keys(because).length === 1 ? reason : `${whole(times)}: ${reason}`))
+    .join("; ");
+}
+
+function reasons({ notSentBecause }: RemedyResult): string {
+  return Object.entries(notSentBecause)
+    .map(([reason, times]) => `${whole(times)} ${reason}`)
+    .join(", ");
+}

@@ -1,0 +1,150 @@
+import type { Cause } from "./model/causes.ts";
+import type { TerminationResult } from "./model/results.ts";
+import type { RequestRecord } from "./model/request.ts";
+import type { Attributed, Attribution } from "./attribution.ts";
+import { setOut } from "./evidence/evidence.ts";
+import { lastExit, stoppedAccepting, type PodLife } from "./evidence/pod-life.ts";
+import { convergedFrom, type SenderHistory } from "./evidence/sender-history.ts";
+import { symptomOf } from "./evidence/symptom.ts";
+import { tolerance } from "./evidence/tolerance.ts";
+
+/** Counts by key, in the order of their first appearance. */
+export function tally<K extends string>(keys: Iterable<K>): Partial<Record<K, number>> {
+  const counts: Partial<Record<K, number>> = {};
+  for (const key of keys) counts[key] = (counts[key] ?? 0) + 1;
+  return counts;
+}
+
+/** The lives that were ended by a deletion in counted time, in the order of the deletions. */
+export function terminated(lives: readonly PodLife[], countedFrom: number): PodLife[] {
+  return lives
+    .filter((life) => life.deleted !== undefined && life.deleted.at >= countedFrom)
+    .sort((a, b) => a.deleted!.at - b.deleted!.at);
+}
+
+/**
+ * Index of the termination that a lost request is charged to: its own pod's, or, for one lost at no terminating pod (no endpoint, a new
+ * pod, overload), that which began last of those under way; undefined where none was, and for what a sender cut itself: no pod is to blame.
+ */
+export function chargedTo(
+  { life, lost }: Attributed,
+  terminations: readonly PodLife[],
+  ended: number,
+): number | undefined {
+  if (lost.cause === "proxy") return undefined;
+  const own = life ? terminations.indexOf(life) : -1;
+  if (own >= 0 && lost.at + tolerance.observation >= terminations[own]!.deleted!.at) return own;
+  const underWay = terminations.findLastIndex(
+    (one) => one.deleted!.at <= lost.at && lost.at <= over(one, ended) + tolerance.observation,
+  );
+  return underWay < 0 ? undefined : underWay;
+}
+
+function over(life: PodLife, ended: number): number {
+  return life.gone ?? lastExit(life) ?? ended;
+}
+
+export function termination(
+  life: PodLife,
+  { senders, recordsOf }: Attribution,
+  causes: readonly Cause[],
+  recording: { readonly countedFrom: number; readonly ended: number },
+  untested: string | undefined,
+): TerminationResult {
+  const { at: deletedAt, grace } = life.deleted!;
+  const records = recordsOf.get(life) ?? [];
+  const end = over(life, recording.ended);
+  const stop = stoppedAccepting(life);
+  const optional = {
+    lastArrival: lastArrival(life, records),
+    oracle: oracle(life, deletedAt, senders),
+    rate: rate(life, records, recording.countedFrom),
+    exitCode: life.exits.findLast((exit) => exit.type === "exited" && exit.code !== undefined),
+  };
+  const code = optional.exitCode?.type === "exited" ? optional.exitCode.code : undefined;
+  return {
+    pod: life.pod,
+    deletedAt,
+    grace,
+    total: Math.max(0, end - deletedAt),
+    hold: Math.max(0, (stop?.at ?? end) - deletedAt),
+    stopReason: stopReason(life, stop),
+    ...(optional.lastArrival === undefined ? {} : { lastArrival: optional.lastArrival }),
+    ...(optional.oracle === undefined ? {} : { oracle: optional.oracle }),
+    ...(optional.rate === undefined ? {} : { rate: optional.rate }),
+    lost: causes.length,
+    lostByCause: tally(causes),
+    killed: life.killed !== undefined,
+    ...(code === undefined ? {} : { exitCode: code }),
+    ...killedEarly(life),
+    // What was lost is evidence, whatever else is not known.
+    ...(untested === undefined || causes.length > 0 ? {} : { untested }),
+  };
+}
+
+/** By the kernel for want of memory, by a deletion without grace, by somebody on the node. */
+function killedEarly({ deleted, killed, exits }: PodLife): Pick<TerminationResult, "killedEarly"> {
+  const end = exits.find((exit) => exit.type === "exited" && exit.signal === "SIGKILL");
+  if (!deleted || !end || killed !== undefined || end.at < deleted.at) return {};
+  const after = end.at - deleted.at;
+  return { killedEarly: { after, ...(end.detail === undefined ? {} : { why: end.detail }) } };
+}
+
+function stopReason(life: PodLife, stop: ReturnType<typeof stoppedAccepting>): string {
+  const told = life.events.findLast((event) => event.type === "phase" && event.reason !== undefined);
+  if (told?.type === "phase") return told.reason!;
+  if (!stop) return "still running";
+  // The end of the process closes the listener: then the end is the reason.
+  const because = (moment: number | undefined): boolean =>
+    moment !== undefined && moment - stop.at <= tolerance.exit;
+  if (stop.by !== "closing" && because(life.killed)) return "killed";
+  if (stop.by !== "closing" && because(life.exits.at(-1)?.at)) return "exit";
+  return stop.by;
+}
+
+/** The last request that reached the pod, after the deletion: refused ones did not, whether the caller or a proxy was refused. */
+function lastArrival(life: PodLife, records: readonly RequestRecord[]): number | undefined {
+  const end = lastExit(life) ?? Infinity;
+  let last: number | undefined;
+  for (const record of records) {
+    const after = setOut(record) - life.deleted!.at;
+    if (after >= 0 && after > (last ?? -1) && setOut(record) <= end && reached(record)) last = after;
+  }
+  return last;
+}
+
+function reached(record: RequestRecord): boolean {
+  const symptom = symptomOf(record);
+  if (symptom === "unavailable") return record.podKnownBy === "header";
+  return symptom !== "refused" && symptom !== "unreachable" && symptom !== "not-sent";
+}
+
+function oracle(
+  life: PodLife,
+  deletedAt: number,
+  senders: ReadonlyMap<string, SenderHistory>,
+): number | undefined {
+  let last: number | undefined;
+  for (const sender of senders.values()) {
+    if (!sender.choices.has(life.pod)) continue;
+    const converged = convergedFrom(sender, life);
+    if (converged === undefined) return undefined;
+    last = Math.max(last ?? 0, converged - deletedAt);
+  }
+  return last;
+}
+
+/** Over the time in which the pod was counted and not deleted; too short a time gives no rate worth dividing by. */
+function rate(life: PodLife, records: readonly RequestRecord[], countedFrom: number): number | undefined {
+  const until = life.deleted!.at;
+  let first = Infinity;
+  let requests = 0;
+  for (const { intended } of records) {
+    if (intended < countedFrom || intended >= until) continue;
+    first = Math.min(first, intended);
+    requests++;
+  }
+  const from = life.ready === undefined ? first : Math.max(countedFrom, life.ready);
+  const time = until - Math.min(from, first);
+  return requests > 0 && time >= tolerance.observation ? requests / (time / 1_000) : undefined;
+}

@@ -1,0 +1,61 @@
+import type { RunRecording } from "./model/results.ts";
+import type { RequestRecord } from "./model/request.ts";
+import type { Attribution } from "./attribution.ts";
+import { failedAt, setOut } from "./evidence/evidence.ts";
+import { lastExit, stoppedAccepting, type PodLife } from "./evidence/pod-life.ts";
+import { choiceAt, type SenderHistory } from "./evidence/sender-history.ts";
+import { countBelow } from "./statistics.ts";
+import { symptomOf } from "./evidence/symptom.ts";
+import { tolerance } from "./evidence/tolerance.ts";
+
+/** Load this long before the pod stopped, or after it was gone, still counts as load through its end. Milliseconds. */
+const around = 1_000;
+
+/**
+ * Why a termination without a loss proves nothing, or undefined where it was tested: some request went to its pod, and a sender that chose the
+ * pod was sending when the pod stopped accepting. Where answers do not name their pods, nobody can tell whether one went to it.
+ */
+export function untestedReasons(
+  { records }: RunRecording,
+  { senders, recordsOf }: Attribution,
+): (life: PodLife) => string | undefined {
+  const moments = momentsBySender(records);
+  const allNamed = records.every(({ outcome, pod }) => outcome !== "ok" || pod !== undefined);
+  return (life) => {
+    const deletedAt = life.deleted!.at;
+    const stop = stoppedAccepting(life)?.at;
+    const end = life.gone ?? lastExit(life);
+    if (stop === undefined || end === undefined) return "it had not ended when the run did";
+    const loaded = [...moments].some(
+      ([sender, own]) =>
+        chose(senders.get(sender), life.pod, deletedAt) && hasWithin(own, stop - around, end + around),
+    );
+    if (!loaded) return "no request was sent while it ended";
+    return allNamed && !recordsOf.has(life) ? "no request went to it" : undefined;
+  };
+}
+
+/** When each sender had something under way: requests set out, and answered or failed. In order. */
+function momentsBySender(records: readonly RequestRecord[]): Map<string, number[]> {
+  const moments = new Map<string, number[]>();
+  for (const record of records) {
+    if (symptomOf(record) === "not-sent") continue;
+    const own = moments.get(record.sender) ?? [];
+    own.push(setOut(record), failedAt(record));
+    moments.set(record.sender, own);
+  }
+  for (const own of moments.values()) own.sort((a, b) => a - b);
+  return moments;
+}
+
+/** Of a sender that tells nothing of its choices every pod may be one. It may have let go before its news of the deletion were read here. */
+function chose(sender: SenderHistory | undefined, pod: string, at: number): boolean {
+  if (!sender || sender.choices.size === 0) return true;
+  const choice = choiceAt(sender, pod, at);
+  return choice !== undefined && (choice.chosen || at - choice.at <= tolerance.news);
+}
+
+function hasWithin(sorted: readonly number[], from: number, to: number): boolean {
+  const first = sorted[countBelow(sorted, from)];
+  return first !== undefined && first <= to;
+}

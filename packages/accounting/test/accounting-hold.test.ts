@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { account } from "../src/account.ts";
+import { reservations } from "../src/report/reservations.ts";
+import { ordinary, podLife, recording, type Moments } from "./accounting-recording.ts";
+
+function holdOf(moments: Moments) {
+  const podEvents = podLife("web-1", { ...ordinary, ...moments });
+  const { each } = account(recording({ podEvents }), { description: "", seed: 1, timeline: false });
+  const [only, ...others] = each;
+  assert.ok(only && others.length === 0);
+  return only;
+}
+
+test("a hold lasts until the listener closes", () => {
+  assert.equal(holdOf({ closed: 14_000, exited: 16_000, gone: 16_000 }).hold, 4_000);
+});
+
+test("news of a deletion that come after the pod has closed make no hold: it does not last until the pod's end", () => {
+  assert.equal(holdOf({ closed: 9_900, exited: 40_000, gone: 40_000 }).hold, 0);
+});
+
+test("SIGKILL before the grace period was over is said, with its reason, and is none at its end", () => {
+  const early = podLife("web-1", { ...ordinary, exited: 13_100 }, { signal: "SIGKILL", detail: "OOMKilled" });
+  const result = account(recording({ podEvents: early }), { description: "", seed: 1 });
+  assert.deepEqual(result.each[0]?.killedEarly, { after: 3_100, why: "OOMKilled" });
+  assert.match(
+    reservations([result]).join("\n"),
+    /1 of 1 terminations ended by SIGKILL before the grace period was over, such as that of web-1 after 3\.1 s of 30\.0 s \(OOMKilled\)/,
+  );
+  const late = podLife("web-1", { ...ordinary, killed: 40_000, exited: 40_001 }, { signal: "SIGKILL" });
+  assert.equal(
+    account(recording({ podEvents: late, ended: 50_000 }), { description: "", seed: 1 }).each[0]?.killedEarly,
+    undefined,
+  );
+});
+
+test("a listener that closed long before, and opened again unseen, is not what ended the hold", () => {
+  assert.equal(holdOf({ closed: 5_000, exited: 12_000, gone: 12_000 }).hold, 2_000);
+});

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { account } from "../src/account.ts";
+import { verdictOf } from "../src/report/verdict.ts";
+import type { RunRecording } from "../src/model/results.ts";
+import {
+  ordinary,
+  podLife,
+  recording,
+  refused,
+  request,
+  senderEvents,
+  traffic,
+} from "./accounting-recording.ts";
+
+/** Two senders, a pod that stays (web-2), and web-1, which is deleted at 10 s, stops at 10.02 s and is gone at 12.5 s. */
+const stays = podLife("web-2", { created: 0, opened: 500, ready: 1_000 });
+const beside: Partial<RunRecording> = {
+  podEvents: [...podLife("web-1", ordinary), ...stays],
+  senderEvents: [
+    ...senderEvents("node-1", { "web-1": [1_050, 10_010], "web-2": [1_050] }),
+    ...senderEvents("node-2", { "web-2": [1_050] }),
+  ],
+};
+
+const resultOf = (parts: Partial<RunRecording>) =>
+  account(recording({ ...beside, ...parts }), { description: "", seed: 1 });
+
+const before = traffic(2_000, 10_000);
+const after = traffic(10_000, 19_000, { pod: "web-2" });
+
+test("a termination with load through it, before it and while it ends, is tested", () => {
+  const result = resultOf({ records: [...before, ...after] });
+  assert.equal(result.untested, 0);
+  assert.equal(result.each[0]?.untested, undefined);
+  assert.equal(verdictOf(result), "no loss");
+  assert.equal(result.lostPerTermination.high.toFixed(2), "0.95");
+});
+
+test("a termination after the load's end is untested, and no part of what nothing lost", () => {
+  const result = resultOf({ records: traffic(2_000, 8_000) });
+  assert.equal(result.terminations, 1);
+  assert.equal(result.untested, 1);
+  assert.match(result.each[0]?.untested ?? "", /no request was sent while it ended/);
+  assert.deepEqual(result.lostPerTermination, { mean: 0, low: 0, high: 0 });
+  assert.equal(verdictOf(result), "untested");
+});
+
+test("one that is under way when the load ends is untested: the load must be there when the pod stops", () => {
+  const slow = { ...ordinary, signalled: 18_000, closed: 18_000, exited: 18_500, gone: 18_600 };
+  const podEvents = [...podLife("web-1", slow), ...stays];
+  assert.equal(resultOf({ podEvents, records: [...before, ...traffic(10_000, 14_000)] }).untested, 1);
+  assert.equal(resultOf({ podEvents, records: [...before, ...after] }).untested, 0);
+});
+
+test("one whose senders were all silent is untested, whatever other senders sent", () => {
+  const others = traffic(10_000, 19_000, { pod: "web-2", sender: "node-2" });
+  const result = resultOf({ records: [...traffic(2_000, 8_000), ...others] });
+  assert.match(result.each[0]?.untested ?? "", /no request was sent while it ended/);
+});
+
+test("one to which no request ever went is untested where every answer names its pod, and only there", () => {
+  const elsewhere = traffic(2_000, 19_000, { pod: "web-2" });
+  assert.match(resultOf({ records: elsewhere }).each[0]?.untested ?? "", /no request went to it/);
+  const { pod: _, podKnownBy: __, ...unnamed } = request(3_000);
+  assert.equal(resultOf({ records: [...elsewhere, unnamed] }).untested, 0);
+});
+
+test("one that had not ended with the run is untested: nobody saw it stop", () => {
+  const { created, opened, ready, deleted } = ordinary as Required<typeof ordinary>;
+  const podEvents = [...podLife("web-1", { created, opened, ready, deleted }), ...stays];
+  const result = resultOf({ podEvents, records: [...before, ...after] });
+  assert.match(result.each[0]?.untested ?? "", /had not ended/);
+});
+
+test("a request that was lost is evidence: its termination is tested", () => {
+  const result = resultOf({ records: [refused(10_300)] });
+  assert.equal(result.untested, 0);
+  assert.equal(verdictOf(result), "loses");
+});
+
+test("requests that the generator could not send test nothing", () => {
+  const unsent = traffic(2_000, 19_000).map((record) => ({ ...record, outcome: "not-sent" as const }));
+  assert.equal(resultOf({ records: unsent }).untested, 1);
+});
+
+test("some untested among tested ones: the verdict is untested, the interval is that of the tested ones", () => {
+  const podEvents = [
+    ...podLife("web-1", ordinary),
+    ...podLife("web-3", {
+      ...ordinary,
+      deleted: 16_000,
+      signalled: 16_000,
+      closed: 16_010,
+      exited: 17_000,
+      gone: 17_100,
+    }),
+    ...stays,
+  ];
+  const records = [
+    ...before,
+    ...traffic(2_000, 10_000, { pod: "web-3" }),
+    ...traffic(10_000, 14_000, { pod: "web-2" }),
+  ];
+  const result = resultOf({ podEvents, records, senderEvents: [] });
+  assert.deepEqual(
+    result.each.map(({ pod, untested }) => [pod, untested === undefined]),
+    [
+      ["web-1", true],
+      ["web-3", false],
+    ],
+  );
+  assert.equal(result.untested, 1);
+  assert.equal(result.lostPerTermination.high.toFixed(2), "0.95");
+  assert.equal(verdictOf(result), "untested");
+});

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
+import { test } from "node:test";
+import { comparisonText } from "../src/report/table.ts";
+import { lossless, verdictOf } from "../src/report/verdict.ts";
+import type { RemedyResult, Results } from "../src/model/results.ts";
+import { madeUpComparison } from "./report-fixture.ts";
+
+const results = madeUpComparison();
+const text = comparisonText(results);
+const lines = text.split("\n");
+
+test("the table fits 110 columns, and 80 as far as its figures allow", () => {
+  for (const line of lines) assert.ok(line.length <= 110, line);
+  const long = {
+    ...results,
+    remedies: results.remedies.map((one) => ({ ...one, remedy: one.remedy.repeat(9) })),
+  };
+  for (const line of comparisonText(long).split("\n").slice(0, 9)) assert.ok(line.length <= 110, line);
+});
+
+test("a row per remedy with its figures and its verdict", () => {
+  const row = (name: string): string => lines.find((line) => line.startsWith(`${name} `)) ?? "";
+  assert.match(row("nothing"), / 8 +\d+\+\d+ +[\d.]+ \(\d+\.\.\d+\) .* loses$/);
+  assert.match(row("adaptive"), / 8 +0 +0 \(<31%\) +0 +6\.\d\/6\.\d\/6\.\d .* 0 +no loss$/);
+  assert.match(row("sleep-over-grace"), / 8 +overruns$/);
+  assert.match(text, /init was skipped: there is no lameduck-init for this machine/);
+});
+
+test("it ends with causes in words, and with the shortest hold that lost nothing", () => {
+  assert.match(text, /C1 stale route, listener closed/);
+  assert.match(text, /e\.g\. .*still chose web-\d/);
+  assert.match(text, /Shortest hold without a loss: adaptive, 6\.\d s/);
+  assert.deepEqual(
+    lossless(results.remedies).map((one) => one.remedy),
+    ["adaptive", "sleep-15"],
+  );
+});
+
+test("colours on a terminal only", () => {
+  assert.ok(!text.includes("\u001B"));
+  const pipe = new PassThrough() as unknown as NodeJS.WriteStream;
+  assert.ok(!comparisonText(results, { stream: pipe }).includes("\u001B"));
+  const terminal = Object.assign(new PassThrough(), {
+    isTTY: true,
+    getColorDepth: () => 8,
+  }) as unknown as NodeJS.WriteStream;
+  const forced = { ...process.env };
+  // styleText lets the environment overrule the terminal.
+  delete process.env["NO_COLOR"];
+  delete process.env["NODE_DISABLE_COLORS"];
+  try {
+    assert.ok(comparisonText(results, { stream: terminal }).includes("\u001B[31mloses"));
+  } finally {
+    process.env = forced;
+  }
+});
+
+test("what senders cut themselves is told apart and held against no pod", () => {
+  const first = results.remedies.find((one) => one.remedy === "nothing")!;
+  const cut = first.lostRequests.map((lost) => ({ ...lost, cause: "proxy" as const }));
+  const own = { ...first, lostRequests: cut, lostByCause: { proxy: cut.length } };
+  assert.equal(verdictOf(own), "no loss");
+  const said = comparisonText({ ...results, remedies: [own] });
+  assert.match(said, new RegExp(`nothing: ${cut.length} more were cut by senders themselves`));
+});
+
+test("losses at new pods only are not blamed on the way of stopping", () => {
+  const first = results.remedies.at(0)!;
+  const lostRequests = first.lostRequests.map((lost) => ({ ...lost, cause: "C7" as const }));
+  const early: RemedyResult = { ...first, lostRequests, lostByCause: { C7: lostRequests.length } };
+  const text = (remedy: RemedyResult): string =>
+    comparisonText({ ...results, remedies: [remedy] }, { width: 500 });
+  assert.match(text(early), /What nothing lost went to new pods .*\(C7\).* a readinessProbe does\./);
+  assert.doesNotMatch(text(first), /readinessProbe/);
+});
+
+test("nothing terminated proves nothing, a load that was not sent is said", () => {
+  const first = results.remedies.at(0)!;
+  const idle: Results = {
+    ...results,
+    remedies: [{ ...first, terminations: 0, lost: 0, lostRequests: [], each: [] }],
+  };
+  assert.equal(verdictOf(idle.remedies.at(0)!), "untested");
+  assert.match(comparisonText(idle), /No pod was terminated: nothing is proved\./);
+  const starved: Results = {
+    ...results,
+    remedies: [{ ...first, notSent: 1_500, notSentBecause: { EMFILE: 1_500 } }],
+  };
+  assert.match(comparisonText(starved), /1,500 of [\d,]+ scheduled requests were not sent \(1,500 EMFILE\)/);
+});
+
+test("an interval is drawn from ten terminations, not from nine", () => {
+  const first = results.remedies.at(0)!;
+  const row = (n: number): string => {
+    const each = Array.from({ length: n }, (_, index) => ({ ...first.each.at(0)!, lost: index }));
+    const lostPerTermination = { mean: 4, low: 2, high: 6 };
+    const one = { ...first, each, terminations: n, lostPerTermination };
+    return (
+      comparisonText({ ...results, remedies: [one] })
+        .split("\n")
+        .at(2) ?? ""
+    );
+  };
+  assert.match(row(9), / 4\.0 \(0\.\.8\) /);
+  assert.match(row(10), / 4\.0 \[2\.0, 6\.0\] /);
+});

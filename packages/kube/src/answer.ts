@@ -1,0 +1,56 @@
+import type { IncomingMessage } from "node:http";
+import { KubernetesError } from "./errors.ts";
+
+/** An answer of the API server that is no success. */
+export class ApiFailure extends KubernetesError {
+  readonly status: number;
+  /** Kubernetes' own word for it, such as "NotFound" or "TooManyRequests". */
+  readonly reason: string;
+
+  constructor(place: string, status: number, reason: string, message: string) {
+    super(status === 403 ? "LAMEDUCK_API_FORBIDDEN" : codeOf(status), place, message);
+    this.status = status;
+    this.reason = reason;
+  }
+}
+
+/** Characters. A page of 500 pods has some 10 MB; what never ends must not fill the memory. */
+const longestAnswer = 200_000_000;
+
+function codeOf(status: number): "LAMEDUCK_CREDENTIALS_FAILED" | "LAMEDUCK_API_REFUSED" {
+  return status === 401 ? "LAMEDUCK_CREDENTIALS_FAILED" : "LAMEDUCK_API_REFUSED";
+}
+
+export function failureOf(place: string, status: number, text: string): ApiFailure {
+  try {
+    const { message, reason } = JSON.parse(text) as { message?: string; reason?: string };
+    return new ApiFailure(place, status, reason ?? "", message ?? `status ${status}`);
+  } catch {
+    return new ApiFailure(place, status, "", `status ${status}: ${text.slice(0, 200)}`);
+  }
+}
+
+export function parsed(text: string, place: string): Record<string, unknown> {
+  try {
+    const answer: unknown = JSON.parse(text);
+    if (typeof answer === "object" && answer !== null) return answer as Record<string, unknown>;
+  } catch {
+    // Told below.
+  }
+  throw new KubernetesError(
+    "LAMEDUCK_API_REFUSED",
+    place,
+    "the answer is no JSON object: is this an API server?",
+  );
+}
+
+export async function textOf(response: IncomingMessage, place: string): Promise<string> {
+  let text = "";
+  response.setEncoding("utf8");
+  for await (const chunk of response as AsyncIterable<string>) {
+    text += chunk;
+    if (text.length > longestAnswer)
+      throw new KubernetesError("LAMEDUCK_API_REFUSED", place, "the answer does not end");
+  }
+  return text;
+}

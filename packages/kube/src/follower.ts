@@ -1,0 +1,274 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { ApiFailure } from "./answer.ts";
+import type { KubernetesClient } from "./client.ts";
+import { KubernetesError } from "./errors.ts";
+import { isObject, type KubernetesObject } from "./objects.ts";
+
+/** One change of an object, in the order in which the API server made them. */
+export interface Change<T> {
+  readonly type: "there" | "gone";
+  readonly object: T;
+  /** When it was seen (Date.now()). */
+  readonly at: number;
+  /** Told by the watch at once; else found in a list, and it may have happened any time since `since`. */
+  readonly live: boolean;
+  /** When the object, or its absence, was last known to be otherwise; for what is live the same as `at`. */
+  readonly since: number;
+}
+
+/** What went other than straight: a test and a report must be able to tell. */
+export interface FollowCounts {
+  /** Watches that ended otherwise than by their time, or could not be opened. */
+  readonly interrupted: number;
+  /** 410 Gone: the place where the watch had been was forgotten by the API server. */
+  readonly expired: number;
+  /** Lists after the first. */
+  readonly lists: number;
+  readonly bookmarks: number;
+}
+
+interface WatchLine<T> {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+  readonly object: T & { readonly code?: number; readonly message?: string };
+}
+
+interface Page<T> {
+  readonly items: readonly T[] | null;
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
+}
+
+/** A watch is renewed after this time, seconds, so that a connection that died in silence is noticed soon after. */
+const renewal = 30;
+const pageSize = 500;
+const firstPause = 100;
+const longestPause = 2_000;
+/** Milliseconds of nothing but refusals after which they are believed. */
+const longestRefusal = 30_000;
+/** Milliseconds for all pages of a list. */
+const longestList = 120_000;
+/** The first list is begun anew so often when its pages expire in the middle. */
+const firstLists = 5;
+/** After so many watches in a row that told nothing and broke off, what is there is listed instead, again and again. */
+const mostSilent = 5;
+/** Characters of a watch's line. */
+const longestLine = 50_000_000;
+
+export interface FollowerOptions<T> {
+  /** "/api/v1/namespaces/shop/pods" */
+  readonly path: string;
+  /** labelSelector and the like. */
+  readonly query?: Readonly<Record<string, string>>;
+  readonly onChange: (change: Change<T>) => void;
+  /** It cannot go on: credentials no longer accepted, permission withdrawn, or the resource does not exist. */
+  readonly onFailure: (error: Error) => void;
+  /** Seconds; default 30. */
+  readonly renewal?: number;
+  /** Milliseconds for which a refusal (401, 403, 404) is taken for one that passes; default 30,000. */
+  readonly refusal?: number;
+}
+
+/**
+ * Follows one collection by list and watch: from the list's resourceVersion, on by bookmarks, again from the last place after an interruption,
+ * and from a new list after 410. Of a new list only the differences are told, so that whoever listens sees one history.
+ */
+export class Follower<T extends KubernetesObject> {
+  readonly #client: KubernetesClient;
+  readonly #options: FollowerOptions<T>;
+  readonly #stop = new AbortController();
+  readonly #known = new Map<string, T>();
+  #counts = { interrupted: 0, expired: 0, lists: 0, bookmarks: 0 };
+  #version = "";
+  #lastHeard = Date.now();
+  #silent = 0;
+  #refusedFrom: number | undefined;
+  #following: Promise<void> = Promise.resolve();
+
+  constructor(client: KubernetesClient, options: FollowerOptions<T>) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  get counts(): FollowCounts {
+    return this.#counts;
+  }
+
+  get objects(): readonly T[] {
+    return [...this.#known.values()];
+  }
+
+  /** Resolves after the first list. @throws {KubernetesError} when that fails. */
+  async start(): Promise<void> {
+    for (let attempt = 1; ; attempt++)
+      try {
+        await this.#list();
+        break;
+      } catch (error) {
+        if (!isExpired(error) || attempt >= firstLists) throw error;
+        await delay(firstPause, undefined, { signal: this.#stop.signal });
+      }
+    this.#counts.lists = 0;
+    this.#following = this.#follow();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#following;
+  }
+
+  async #follow(): Promise<void> {
+    const { signal } = this.#stop;
+    let pause = firstPause;
+    while (!signal.aborted) {
+      try {
+        const from = this.#version;
+        if (from === "") await this.#list();
+        await this.#watch();
+        pause = firstPause;
+        this.#refusedFrom = undefined;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (this.#isRefusedForGood(error)) {
+          this.#options.onFailure(error as ApiFailure);
+          return;
+        }
+        if (isExpired(error)) {
+          this.#counts.expired++;
+          this.#version = "";
+        } else this.#counts.interrupted++;
+        if (++this.#silent > mostSilent) this.#version = "";
+        // Jitter, so that several watches do not come back at one moment.
+        await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
+        pause = Math.min(pause * 2, longestPause);
+      }
+    }
+  }
+
+  /** An API server that has just started forbids everything until it knows its roles: only what lasts is meant. */
+  #isRefusedForGood(error: unknown): boolean {
+    const refused = error instanceof ApiFailure && [401, 403, 404].includes(error.status);
+    if (!refused) {
+      this.#refusedFrom = undefined;
+      return false;
+    }
+    this.#refusedFrom ??= Date.now();
+    return Date.now() - this.#refusedFrom > (this.#options.refusal ?? longestRefusal);
+  }
+
+  async #list(): Promise<void> {
+    const since = this.#lastHeard;
+    const items: T[] = [];
+    let version = "";
+    let more: string | undefined;
+    const until = Date.now() + longestList;
+    do {
+      const page = await this.#client.get<Page<T>>(
+        this.#path({ limit: String(pageSize), ...(more === undefined ? {} : { continue: more }) }),
+        this.#stop.signal,
+      );
+      if (!isPage(page)) throw this.#senseless("a list without objects or without its resourceVersion");
+      if (Date.now() > until) throw this.#senseless("a list that does not end");
+      items.push(...(page.items ?? []));
+      version = page.metadata.resourceVersion;
+      more = page.metadata.continue || undefined;
+    } while (more !== undefined);
+    this.#counts.lists++;
+    this.#adopt(items, since);
+    this.#version = version;
+    this.#lastHeard = Date.now();
+  }
+
+  #adopt(items: readonly T[], since: number): void {
+    const at = Date.now();
+    const listed = new Set(items.map(({ metadata }) => metadata.uid));
+    for (const [uid, object] of this.#known)
+      if (!listed.has(uid)) {
+        this.#known.delete(uid);
+        this.#options.onChange({ type: "gone", object, at, live: false, since });
+      }
+    for (const object of items) {
+      const known = this.#known.get(object.metadata.uid);
+      if (known && known.metadata.resourceVersion === object.metadata.resourceVersion) continue;
+      this.#known.set(object.metadata.uid, object);
+      this.#options.onChange({ type: "there", object, at, live: false, since });
+    }
+  }
+
+  async #watch(): Promise<void> {
+    const seconds = this.#options.renewal ?? renewal;
+    const silence = new AbortController();
+    // The server ends the watch by itself; a connection that outlives that has died without a word. Who was not told has to look.
+    const timer = setTimeout(
+      () => {
+        this.#version = "";
+        silence.abort();
+      },
+      (seconds + 10) * 1_000,
+    );
+    const began = Date.now();
+    const signal = AbortSignal.any([this.#stop.signal, silence.signal]);
+    try {
+      const response = await this.#client.stream(
+        this.#path({
+          watch: "true",
+          allowWatchBookmarks: "true",
+          timeoutSeconds: String(seconds),
+          resourceVersion: this.#version,
+        }),
+        signal,
+      );
+      let rest = "";
+      response.setEncoding("utf8");
+      for await (const chunk of response as AsyncIterable<string>) {
+        const at = Date.now();
+        const lines = (rest + chunk).split("\n");
+        rest = lines.pop() ?? "";
+        if (rest.length > longestLine) throw this.#senseless("a line that does not end");
+        for (const line of lines) if (line !== "") this.#take(JSON.parse(line) as WatchLine<T>, at);
+      }
+      this.#lastHeard = Date.now();
+      // A server that closes watches as soon as they are open must not be asked as fast as it can answer.
+      if (Date.now() - began < (seconds * 1_000) / 2) throw new Error("the watch ended before its time");
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #take({ type, object }: WatchLine<T>, at: number): void {
+    if (type === "ERROR")
+      throw new ApiFailure(this.#options.path, object.code ?? 500, "", object.message ?? "");
+    if (!isObject(object) && type !== "BOOKMARK") throw this.#senseless("an object without a name");
+    this.#lastHeard = at;
+    this.#silent = 0;
+    this.#version = object.metadata.resourceVersion ?? this.#version;
+    if (type === "BOOKMARK") {
+      this.#counts.bookmarks++;
+      return;
+    }
+    if (type === "DELETED") this.#known.delete(object.metadata.uid);
+    else this.#known.set(object.metadata.uid, object);
+    this.#options.onChange({
+      type: type === "DELETED" ? "gone" : "there",
+      object,
+      at,
+      live: true,
+      since: at,
+    });
+  }
+
+  #senseless(what: string): KubernetesError {
+    return new KubernetesError("LAMEDUCK_API_REFUSED", this.#options.path, `the answer is ${what}`);
+  }
+
+  #path(parameters: Readonly<Record<string, string>>): string {
+    return `${this.#options.path}?${new URLSearchParams({ ...this.#options.query, ...parameters }).toString()}`;
+  }
+}
+
+function isPage(page: Page<unknown>): boolean {
+  const { items, metadata } = page as Partial<Page<unknown>>;
+  return typeof metadata?.resourceVersion === "string" && (items ?? []).every(isObject);
+}
+
+function isExpired(error: unknown): boolean {
+  return error instanceof ApiFailure && (error.status === 410 || error.reason === "Expired");
+}

@@ -1,0 +1,30 @@
+export { ApiFailure } from "./answer.ts";
+export { KubernetesClient, type ServerTime } from "./client.ts";
+export type { ClusterConnection, Credentials } from "./connection.ts";
+export { KubernetesError, type KubernetesErrorCode } from "./errors.ts";
+export { type Change, type FollowCounts, Follower } from "./follower.ts";
+export { type ConnectionOptions, clusterConnection } from "./kubeconfig.ts";
+export {
+  type Condition,
+  type Container,
+  type ContainerState,
+  type ContainerStatus,
+  type EndpointSlice,
+  type Event,
+  type HorizontalPodAutoscaler,
+  type KubernetesObject,
+  type LabelSelector,
+  type Node,
+  type OwnerReference,
+  type Pod,
+  type PodDisruptionBudget,
+  type PodSpec,
+  type Service,
+  type Workload,
+  controllerOf,
+  isObject,
+  selectorText,
+  selects,
+} from "./objects.ts";
+export { type Rule, missingRights, rightsYaml, spellRight } from "./permissions.ts";
+export { checkVersion } from "./version.ts";

@@ -1,0 +1,104 @@
+import { stringify } from "yaml";
+import type { KubernetesClient } from "./client.ts";
+
+/** A right that is needed: all verbs on one resource. */
+export interface Rule {
+  readonly group: string;
+  readonly resource: string;
+  readonly verbs: readonly string[];
+  /** Only this object. */
+  readonly name?: string;
+  /** Nodes belong to no namespace. */
+  readonly clusterWide?: boolean;
+  /** What is lost without it; undefined where nothing goes without. */
+  readonly without?: string;
+}
+
+/** One verb that is not allowed. */
+export interface Missing {
+  readonly rule: Rule;
+  readonly verb: string;
+}
+
+/** Asks the API server about every verb of every rule. @returns what is not allowed. */
+export async function missingRights(
+  client: KubernetesClient,
+  namespace: string,
+  rules: readonly Rule[],
+): Promise<Missing[]> {
+  const questions = rules.flatMap((rule) => rule.verbs.map((verb) => ({ rule, verb })));
+  const answers = await Promise.all(
+    questions.map(async (question) => ({
+      question,
+      allowed: await isAllowed(client, namespace, question),
+    })),
+  );
+  return answers.filter(({ allowed }) => !allowed).map(({ question }) => question);
+}
+
+async function isAllowed(
+  client: KubernetesClient,
+  namespace: string,
+  { rule, verb }: Missing,
+): Promise<boolean> {
+  const [resource, subresource] = rule.resource.split("/");
+  const { status } = await client.post<{ status?: { allowed?: boolean } }>(
+    "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+    {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SelfSubjectAccessReview",
+      spec: {
+        resourceAttributes: {
+          ...(rule.clusterWide ? {} : { namespace }),
+          verb,
+          group: rule.group,
+          resource,
+          ...(subresource === undefined ? {} : { subresource }),
+          ...(rule.name === undefined ? {} : { name: rule.name }),
+        },
+      },
+    },
+  );
+  return status?.allowed === true;
+}
+
+/** "patch deployments.apps/web in namespace shop" */
+export function spellRight({ rule, verb }: Missing, namespace: string): string {
+  const { group, resource, name, clusterWide } = rule;
+  const what = `${resource}${group === "" ? "" : `.${group}`}${name === undefined ? "" : ` "${name}"`}`;
+  return `${verb} ${what}${clusterWide ? " (cluster-wide)" : ` in namespace ${namespace}`}`;
+}
+
+/** The least rights as manifests, ready for `kubectl apply -f -`. */
+export function rightsYaml(namespace: string, rules: readonly Rule[]): string {
+  const merged = mergedRules(rules);
+  const own = merged.filter(({ clusterWide }) => !clusterWide);
+  const wide = merged.filter(({ clusterWide }) => clusterWide);
+  const role = (kind: "Role" | "ClusterRole", of: readonly Rule[]): string =>
+    stringify({
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind,
+      metadata: { name: "lameduck-rollout", ...(kind === "Role" ? { namespace } : {}) },
+      rules: of.map(({ group, resource, verbs, name }) => ({
+        apiGroups: [group],
+        resources: [resource],
+        ...(name === undefined ? {} : { resourceNames: [name] }),
+        verbs,
+      })),
+    });
+  return [
+    ...(own.length > 0 ? [role("Role", own)] : []),
+    ...(wide.length > 0 ? [role("ClusterRole", wide)] : []),
+  ].join("---\n");
+}
+
+/** One rule for each resource and name. */
+function mergedRules(rules: readonly Rule[]): Rule[] {
+  const same = Map.groupBy(
+    rules,
+    ({ group, resource, name, clusterWide }) => `${group} ${resource} ${name ?? ""} ${clusterWide ?? false}`,
+  );
+  return [...same.values()].flatMap(([first, ...others]) =>
+    first ? [{ ...first, verbs: [...new Set([first, ...others].flatMap(({ verbs }) => verbs))] }] : [],
+  );
+}

@@ -1,0 +1,42 @@
+import { ApiFailure } from "./answer.ts";
+import type { KubernetesClient } from "./client.ts";
+import { KubernetesError } from "./errors.ts";
+
+/** discovery.k8s.io/v1 and policy/v1 came with 1.21; a Job whose pods are not replaced (backoffLimitPerIndex) is on since 1.29. */
+const oldestMinor = { rollout: 21, inCluster: 29 } as const;
+
+/**
+ * An older API server would drop what it does not know without a word.
+ * @returns a note where the version may not be read.
+ * @throws {KubernetesError} LAMEDUCK_CLUSTER_TOO_OLD.
+ */
+export async function checkVersion(client: KubernetesClient, inCluster: boolean): Promise<string[]> {
+  const oldest = inCluster ? oldestMinor.inCluster : oldestMinor.rollout;
+  const { major, minor } = await versionOf(client);
+  // Managed clusters add a plus sign.
+  const number = Number.parseInt(minor, 10);
+  if (Number.isNaN(number))
+    return [`the cluster does not tell its version; at least Kubernetes 1.${oldest} is needed`];
+  if (Number(major) > 1 || number >= oldest) return [];
+  throw new KubernetesError(
+    "LAMEDUCK_CLUSTER_TOO_OLD",
+    client.connection.server.origin,
+    `Kubernetes ${major}.${number}; ${inCluster ? "--in-cluster" : "lameduck rollout"} needs 1.${oldest} or newer`,
+  );
+}
+
+interface Version {
+  readonly major: string;
+  readonly minor: string;
+}
+
+async function versionOf(client: KubernetesClient): Promise<Version> {
+  try {
+    const { major = "1", minor = "" } = await client.get<Partial<Version>>("/version");
+    return { major, minor };
+  } catch (error) {
+    if (error instanceof ApiFailure && (error.status === 403 || error.status === 404))
+      return { major: "1", minor: "" };
+    throw error;
+  }
+}

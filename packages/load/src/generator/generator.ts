@@ -1,0 +1,139 @@
+import { runClock, random, type SenderEvent } from "@lameduck/accounting";
+import { ClientSender } from "../senders/client.ts";
+import { HealthCheckedSender } from "../senders/health-checked.ts";
+import { L4Sender } from "../senders/l4.ts";
+import { ProxyCaller } from "../senders/proxy-caller.ts";
+import type { DecidingSpec } from "../senders/spec.ts";
+import { Dialer } from "../protocols/dialer.ts";
+import { LoadEngine } from "./engine.ts";
+import { protocolTraits } from "../protocols.ts";
+import type { FromGenerator, GeneratorSender, ToGenerator } from "./protocol.ts";
+import { lateness, RecordTable } from "./records.ts";
+import type { LoadSender, SenderContext } from "./sender.ts";
+
+/** How often the live counts are told, milliseconds. */
+const progressPeriod = 200;
+/** And the records: of a generator that dies those of this time are lost, not all. */
+const recordsPeriod = 2_000;
+
+/** The load generator as messages in and out: the senders that only decide, and the engine that fires requests through them. */
+export class Generator {
+  readonly #tell: (message: FromGenerator) => void;
+  readonly #senders = new Map<string, LoadSender>();
+  readonly #table: RecordTable;
+  #engine: LoadEngine | undefined;
+  #progress: NodeJS.Timeout | undefined;
+  #records: NodeJS.Timeout | undefined;
+
+  /** `table` where records are to go elsewhere as soon as they are written. */
+  constructor(tell: (message: FromGenerator) => void, table = new RecordTable()) {
+    this.#tell = tell;
+    this.#table = table;
+  }
+
+  receive(message: ToGenerator): void {
+    switch (message.type) {
+      case "prepare":
+        this.#prepare(message);
+        this.#tell({ type: "ready" });
+        break;
+      case "change":
+        this.#senders.get(message.change.sender)?.learn(message.change);
+        break;
+      case "begin":
+        this.#begin();
+        break;
+      case "stop":
+        void this.#stop();
+        break;
+    }
+  }
+
+  #prepare({ origin, seed, plan, senders }: ToGenerator & { type: "prepare" }): void {
+    const clock = runClock(BigInt(origin));
+    // performance.now() counts the same monotonic clock and costs a tenth of a BigInt.
+    const offset = clock.now() - performance.now();
+    const now = (): number => performance.now() + offset;
+    const dialer = new Dialer(now, plan);
+    const { shared, http1 } = protocolTraits[plan.protocol];
+    for (const [index, sender] of senders.entries()) {
+      const local = "spec" in sender ? sender.spec.address : undefined;
+      const context: SenderContext = {
+        now,
+        random: random(seed, "choice", sender.name),
+        dial: dialer.from({
+          localAddress: local,
+          named: "proxy" in sender && sender.proxy.namesRequests,
+          sessionEnded: (end) => this.#engine?.note(index, end),
+        }),
+        shared,
+        speaksHttp1: http1,
+        tell: (deed) =>
+          this.#tell({
+            type: "event",
+            event: { ...deed, at: now(), sender: sender.name } satisfies SenderEvent,
+          }),
+        spacing: sender.spacing,
+      };
+      this.#senders.set(sender.name, build(sender, context));
+    }
+    this.#engine = new LoadEngine({
+      plan,
+      weights: senders.map((sender) => sender.weight),
+      senders: [...this.#senders.values()],
+      table: this.#table,
+      seed,
+      now,
+    });
+  }
+
+  #begin(): void {
+    const engine = this.#engine;
+    if (!engine) return;
+    this.#tell({ type: "begun", at: engine.begin() });
+    this.#progress = setInterval(
+      () => this.#tell({ type: "progress", progress: engine.progress }),
+      progressPeriod,
+    );
+    this.#records = setInterval(() => this.#tellRecords(), recordsPeriod);
+  }
+
+  #tellRecords(): void {
+    for (const news of this.#table.news()) this.#tell({ type: "records", ...news });
+  }
+
+  async #stop(): Promise<void> {
+    const engine = this.#engine;
+    if (!engine) return;
+    await engine.stop();
+    clearInterval(this.#progress);
+    clearInterval(this.#records);
+    for (const sender of this.#senders.values()) sender.stop();
+    this.#tellRecords();
+    const late = lateness(this.#table.chunks);
+    const quantile = (share: number): number => late[Math.ceil(share * late.length) - 1] ?? 0;
+    this.#tell({
+      type: "done",
+      names: this.#table.names,
+      progress: engine.progress,
+      lateness: { p50: quantile(0.5), p99: quantile(0.99), max: quantile(1) },
+    });
+  }
+}
+
+function build(sender: GeneratorSender, context: SenderContext): LoadSender {
+  return "proxy" in sender ? new ProxyCaller(context, sender.proxy) : decide(sender.spec, context);
+}
+
+function decide(spec: DecidingSpec, context: SenderContext): LoadSender {
+  switch (spec.kind) {
+    case "l4":
+      return new L4Sender(context, { cuts: false });
+    case "l4-cut":
+      return new L4Sender(context, { cuts: true });
+    case "client":
+      return new ClientSender(context);
+    case "health-checked":
+      return new HealthCheckedSender(context, spec);
+  }
+}

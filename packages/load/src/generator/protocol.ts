@@ -1,0 +1,56 @@
+import type { SenderEvent } from "@lameduck/accounting";
+import type { Change } from "../senders/change.ts";
+import type { DecidingSpec } from "../senders/spec.ts";
+import type { LoadPlan } from "../plan.ts";
+import type { RecordNews } from "./records.ts";
+
+/** A sender as the generator sees it: one that decides here, or the address of a proxy. */
+export type GeneratorSender = { readonly name: string; readonly weight: number; readonly spacing: number } & (
+  | { readonly spec: DecidingSpec }
+  | {
+      readonly proxy: {
+        readonly address: string;
+        readonly port: number;
+        readonly namesRequests: boolean;
+        /** What answers claim of their pod is noted: somebody compares it with the names of pods afterwards. */
+        readonly notesClaims?: boolean;
+      };
+    }
+);
+
+/** What the fleet tells the generator's process. */
+export type ToGenerator =
+  | {
+      readonly type: "prepare";
+      readonly origin: string;
+      readonly seed: number;
+      readonly plan: LoadPlan;
+      readonly senders: readonly GeneratorSender[];
+    }
+  | { readonly type: "change"; readonly change: Change }
+  | { readonly type: "begin" }
+  | { readonly type: "stop" };
+
+/** Live counts. */
+export interface Progress {
+  /** Requests whose time has come. */
+  readonly due: number;
+  readonly finished: number;
+  readonly lost: number;
+  readonly notSent: number;
+  readonly inFlight: number;
+}
+
+/** What the generator's process tells the fleet. */
+export type FromGenerator =
+  | { readonly type: "ready" }
+  | { readonly type: "begun"; readonly at: number }
+  | { readonly type: "event"; readonly event: SenderEvent }
+  | { readonly type: "progress"; readonly progress: Progress }
+  | ({ readonly type: "records" } & RecordNews)
+  | {
+      readonly type: "done";
+      readonly names: readonly string[];
+      readonly progress: Progress;
+      readonly lateness: { readonly p50: number; readonly p99: number; readonly max: number };
+    };

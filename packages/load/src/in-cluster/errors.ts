@@ -1,0 +1,27 @@
+/** Every way the load in the cluster can fail. The same codes stand in docs/errors.md. */
+export const inClusterErrors = {
+  LAMEDUCK_IN_CLUSTER_BAD_OPTION: "give a value in the range named",
+  LAMEDUCK_IN_CLUSTER_NO_PROGRAM: "build it: npm run bundle -w packages/load",
+  LAMEDUCK_IN_CLUSTER_NOT_STARTED:
+    "read the reason; --image names another image with Node 22 or newer, and quotas or policies may forbid pods there",
+  LAMEDUCK_IN_CLUSTER_URL: "give a URL that answers from inside the cluster, such as http://web.shop.svc/",
+  LAMEDUCK_IN_CLUSTER_PODS_LOST:
+    "see why the pods of the load ended; lower --rps or raise --parallel if they ran out of memory",
+} as const;
+
+export type InClusterErrorCode = keyof typeof inClusterErrors;
+
+/** `code` is stable, `place` is the option or the object, `remedy` says what to do. */
+export class InClusterError extends Error {
+  readonly code: InClusterErrorCode;
+  readonly place: string;
+  readonly remedy: string;
+
+  constructor(code: InClusterErrorCode, place: string, problem: string) {
+    super(`${place}: ${problem}`);
+    this.name = "InClusterError";
+    this.code = code;
+    this.place = place;
+    this.remedy = inClusterErrors[code];
+  }
+}

@@ -1,0 +1,258 @@
+/**
+ * The load as a Job in the cluster (`--in-cluster --parallel N`), so that ClusterIPs and pod networks can be hit and the load can
+ * outgrow one machine.
+ *
+ *     const load = await InClusterLoad.start({ kube: client, clock, namespace, routes, parallel: 2, rate: 600, ... });
+ *     await load.begin();                              // resolves when all pods send
+ *     const { records, missing, notes } = await load.stop();
+ *
+ * It is a LoadSource like RouteLoad, but its routes are not opened here: the pods look names up and ask once themselves, and a URL that
+ * does not answer there is LAMEDUCK_IN_CLUSTER_URL. `inClusterRules` is what the preflight has to ask for.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import type { LoadCounts, LoadSeen, LoadSource } from "../routes/load-source.ts";
+import { protocolOf } from "../routes/protocol.ts";
+import { messageOf } from "@lameduck/drain/common";
+import { InClusterError } from "./errors.ts";
+import { LoadJob } from "./job.ts";
+import { LoadPods } from "./load-pods.ts";
+import { checkOptions, defaultImage, type InClusterOptions } from "./options.ts";
+import { isSecret } from "./plan.ts";
+import { loadProgram } from "./program.ts";
+import { isRefusal, jobWarnings } from "./start.ts";
+
+const look = 500;
+/** An image may have to be pulled. */
+const longestStart = 180_000;
+/** Time to read the logs when the load has ended, an API server that is away included. */
+const longestReading = 90_000;
+/** How long a pod that somebody deletes stays for its log to be read. */
+const linger = 5_000;
+const watchPeriod = 2_000;
+/** What the pods need beyond the load itself: to start, and to stop. */
+const slack = 300_000;
+
+/** The load as a Job in the cluster: every pod runs the same generator as here, and its log brings its requests back. */
+export class InClusterLoad implements LoadSource {
+  readonly failed: Promise<never>;
+  readonly #options: InClusterOptions;
+  readonly #job: LoadJob;
+  readonly #pods: LoadPods;
+  readonly #over = new AbortController();
+  readonly #failed = Promise.withResolvers<never>();
+  #stopped: Promise<LoadSeen> | undefined;
+  #closed: Promise<void> | undefined;
+
+  private constructor(options: InClusterOptions) {
+    this.#options = options;
+    this.#job = new LoadJob(options.kube, options.namespace, isSecret(options.routes));
+    this.#pods = new LoadPods(options, this.#job);
+    this.failed = this.#failed.promise;
+    // Nobody may be waiting when it happens.
+    this.failed.catch(() => undefined);
+  }
+
+  /** Makes the Job. @throws {InClusterError}, {KubernetesError}; nothing is left behind then. */
+  static async start(options: InClusterOptions): Promise<InClusterLoad> {
+    checkOptions(options);
+    const program = await loadProgram();
+    const load = new InClusterLoad(options);
+    try {
+      await load.#create(program);
+    } catch (error) {
+      await load.close();
+      throw error;
+    }
+    return load;
+  }
+
+  /** Name of the Job and of its ConfigMap or Secret. */
+  get name(): string {
+    return this.#job.name;
+  }
+
+  get addresses(): ReadonlyMap<string, string> {
+    return this.#pods.addresses;
+  }
+
+  /** Streams of logs that had to be opened again. */
+  get reconnects(): number {
+    return this.#pods.sum(({ log }) => log.reconnects);
+  }
+
+  /** Resolves when all pods send. */
+  async begin(): Promise<void> {
+    const { parallel } = this.#options;
+    const began = Date.now();
+    for (;;) {
+      this.#throwIfInterrupted();
+      await this.#pods.find(Date.now() - began, this.#over.signal);
+      const { size } = this.#pods;
+      if (size >= parallel) break;
+      const warning = await jobWarnings(this.#options.kube, this.#options.namespace, this.name);
+      if (Date.now() - began > longestStart || isRefusal(warning))
+        throw this.#notStarted(size, Date.now() - began, warning);
+      await this.#pause(look);
+    }
+    await this.#allBegun(began);
+    void this.#watchPods();
+  }
+
+  counts(): LoadCounts {
+    return {
+      sent: this.#pods.sum(({ progress }) => (progress ? progress.finished - progress.notSent : 0)),
+      failed: this.#pods.sum(({ progress }) => progress?.lost ?? 0),
+    };
+  }
+
+  /** Ends the load, reads every log to its end, and removes everything. */
+  stop(): Promise<LoadSeen> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #create(program: string): Promise<void> {
+    const {
+      parallel,
+      image,
+      rate,
+      routes,
+      maxDuration,
+      maxRequests,
+      timeout,
+      pooledShare,
+      seed,
+      avoidNodes,
+      like,
+      learn = 0,
+    } = this.#options;
+    this.#pods.asked();
+    await this.#job.create(
+      {
+        image: image ?? defaultImage,
+        parallel,
+        longest: maxDuration + slack,
+        grace: timeout + linger + 5_000,
+        avoidNodes: avoidNodes ?? [],
+        like: like ?? {},
+      },
+      program,
+      {
+        routes: routes.map(({ name, url, protocol, request, tls }) => ({
+          name,
+          url: url.href,
+          protocol: protocolOf(url, protocol),
+          ...(request === undefined ? {} : { request }),
+          ...(tls === undefined ? {} : { tls }),
+        })),
+        load: {
+          rate: rate / parallel / routes.length,
+          pooledShare,
+          timeout,
+          learn,
+          maxDuration,
+          maxRequests: Math.max(1, Math.floor(maxRequests / parallel / routes.length)),
+        },
+        seed,
+        linger,
+      },
+    );
+  }
+
+  #notStarted(size: number, waited: number, why: string): InClusterError {
+    const { parallel } = this.#options;
+    return new InClusterError(
+      "LAMEDUCK_IN_CLUSTER_NOT_STARTED",
+      `job ${this.name}`,
+      `${size} of ${parallel} pods after ${Math.round(waited / 1_000)} s${why === "" ? "" : `: ${why}`}`,
+    );
+  }
+
+  async #allBegun(began: number): Promise<void> {
+    const pods = this.#pods.all;
+    const all = Promise.all(pods.map((pod) => pod.begun)).then(() => true);
+    while (!(await Promise.race([all, this.#pause(look)]))) {
+      this.#throwIfInterrupted();
+      const failure = pods.find(({ log }) => log.failure)?.log.failure;
+      if (failure) throw failure;
+      const waited = Date.now() - began;
+      await this.#pods.find(waited, this.#over.signal);
+      if (waited > longestStart)
+        throw new InClusterError(
+          "LAMEDUCK_IN_CLUSTER_NOT_STARTED",
+          `job ${this.name}`,
+          `not all of its pods run after ${longestStart / 1_000} s`,
+        );
+    }
+  }
+
+  /** Load that ends before it was asked to: some of it is told in the end; without any the run is worth nothing. */
+  async #watchPods(): Promise<void> {
+    const pods = this.#pods.all;
+    const ended = Promise.all(pods.map((pod) => pod.log.ended)).then(() => true);
+    while (!(await Promise.race([ended, this.#pause(watchPeriod)])))
+      if (!this.#over.signal.aborted) await this.#pods.finishEnded(this.#over.signal).catch(() => undefined);
+      else return;
+    if (this.#stopped || this.#over.signal.aborted) return;
+    const failure = pods.find(({ log }) => log.failure)?.log.failure;
+    this.#failed.reject(
+      failure ??
+        new InClusterError(
+          "LAMEDUCK_IN_CLUSTER_PODS_LOST",
+          `job ${this.name}`,
+          `all of its ${pods.length} pods ended before the rollout did`,
+        ),
+    );
+  }
+
+  /** Only the beginning is given up when it is interrupted; the end is to be read to its end. */
+  #throwIfInterrupted(): void {
+    this.#options.signal?.throwIfAborted();
+    this.#over.signal.throwIfAborted();
+  }
+
+  /** @returns false; at once where all is over. */
+  async #pause(milliseconds: number): Promise<false> {
+    await delay(milliseconds, undefined, { signal: this.#over.signal }).catch(() => undefined);
+    return false;
+  }
+
+  async #stop(): Promise<LoadSeen> {
+    // Of those that have not begun there is nothing to be read.
+    const pods = this.#pods.all.filter(({ hello }) => hello !== undefined);
+    try {
+      await Promise.all(
+        pods.map(async (pod) => {
+          pod.endAsked();
+          await this.#job.expirePod(pod.name);
+        }),
+      );
+      const limit = Date.now() + this.#options.timeout + longestReading;
+      const ended = Promise.all(pods.map((pod) => pod.log.ended)).then(() => true);
+      while (!(await Promise.race([ended, this.#pause(look)])) && Date.now() < limit)
+        if (!this.#over.signal.aborted)
+          await this.#pods.finishEnded(this.#over.signal).catch(() => undefined);
+        else break;
+    } finally {
+      await this.close();
+    }
+    return this.#pods.seen(pods);
+  }
+
+  async #close(): Promise<void> {
+    this.#over.abort();
+    await Promise.all(this.#pods.all.map((pod) => pod.log.close()));
+    try {
+      await this.#job.remove();
+    } catch (error) {
+      const why = messageOf(error);
+      const { namespace, say } = this.#options;
+      say?.(`job/${this.name} in namespace ${namespace} was not removed (${why}); it ends by itself`);
+    }
+  }
+}

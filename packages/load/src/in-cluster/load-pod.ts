@@ -1,0 +1,147 @@
+import type { RunClock, RequestRecord } from "@lameduck/accounting";
+import { ClockBounds } from "./clock-bounds.ts";
+import type { Kube } from "./kube.ts";
+import { PodLog } from "./pod-log.ts";
+import type { PodMessage } from "./transport/line.ts";
+import { unpack, type Numbered } from "./transport/pack.ts";
+
+export interface LoadPodOptions {
+  readonly kube: Kube;
+  readonly name: string;
+  readonly uid: string;
+  /** Path of its object. */
+  readonly path: string;
+  readonly clock: RunClock;
+  /** The time 0 (1970) on the run's clock: taken once, because each reading of two clocks adds its jitter. */
+  readonly epoch: number;
+  /** What senders are called, by route. */
+  readonly routes: readonly string[];
+  /** When the Job was sent, on the run's clock. */
+  readonly asked: number;
+}
+
+/** One pod of the load: what it said, and its requests on the run's clock. */
+export class LoadPod {
+  readonly name: string;
+  readonly uid: string;
+  readonly path: string;
+  readonly log: PodLog;
+  readonly bounds = new ClockBounds();
+  readonly begun: Promise<void>;
+  hello: (PodMessage & { type: "hello" }) | undefined;
+  progress: (PodMessage & { type: "progress" }) | undefined;
+  end: (PodMessage & { type: "end" }) | undefined;
+  failed: (PodMessage & { type: "failed" }) | undefined;
+  /** When somebody else ended it, milliseconds since 1970 by its own clock. */
+  endedEarly: number | undefined;
+  readonly #options: LoadPodOptions;
+  readonly #records: Map<number, Numbered["record"]>[];
+  readonly #begun = Promise.withResolvers<void>();
+  #endAsked: number | undefined;
+  /** Requests that came twice under the same number: never, unless the transport is broken. */
+  doubled = 0;
+
+  constructor(options: LoadPodOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.uid = options.uid;
+    this.path = options.path;
+    this.begun = this.#begun.promise;
+    this.#records = options.routes.map(() => new Map());
+    this.log = new PodLog({ kube: options.kube, path: options.path, take: (message) => this.#take(message) });
+  }
+
+  /** It is being asked to end: SIGTERM comes after this. */
+  endAsked(): void {
+    this.#endAsked ??= this.#options.clock.now();
+  }
+
+  /** Requests that it made, or was to make, and that have no record. */
+  get missing(): number {
+    const due = this.end ? this.end.due.reduce((sum, one) => sum + one, 0) : (this.progress?.due ?? 0);
+    return Math.max(0, due - this.#records.reduce((sum, { size }) => sum + size, 0));
+  }
+
+  /** @param connections number to add to its own numbers of connections @param from first id */
+  records(connections: number, from: number): RequestRecord[] {
+    const shift = (this.hello?.epoch ?? 0) + this.bounds.correction + this.#options.epoch;
+    let id = from;
+    return this.#records.flatMap((records, route) =>
+      [...records.values()].map((record): RequestRecord => {
+        const time = <K extends string>(name: K, at: number | undefined) =>
+          present(name, at === undefined ? undefined : at + shift);
+        return {
+          id: id++,
+          intended: record.intended + shift,
+          ...time("sent", record.sent),
+          ...time("finished", record.finished),
+          ...time("connected", record.connected),
+          mode: record.mode,
+          kind: record.kind,
+          sender: this.#options.routes[route] ?? "",
+          ...present("pod", record.pod),
+          ...present("podKnownBy", record.podKnownBy),
+          ...present("connection", record.connection && record.connection + connections),
+          reused: record.reused,
+          outcome: record.outcome,
+          ...present("status", record.status),
+          ...present("error", record.error),
+          received: record.received,
+          ...present("retries", record.retries),
+          ...(record.endedBySender ? { endedBySender: true } : {}),
+        };
+      }),
+    );
+  }
+
+  /** How late the generator itself was, milliseconds, for each request it sent. */
+  lateness(): number[] {
+    return this.#records.flatMap((records) =>
+      [...records.values()].flatMap(({ fired, intended }) => (fired === undefined ? [] : [fired - intended])),
+    );
+  }
+
+  #take(message: PodMessage): void {
+    const { clock, epoch, asked } = this.#options;
+    const arrived = clock.now() - epoch;
+    this.bounds.before(arrived, message.at);
+    switch (message.type) {
+      case "hello":
+        this.hello = message;
+        this.bounds.after(asked - epoch, message.at);
+        break;
+      case "begun":
+        this.#begun.resolve();
+        break;
+      case "progress":
+        this.progress = message;
+        break;
+      case "records":
+        this.#keep(message.route, unpack(message.packed));
+        break;
+      case "stopping":
+        // Before we asked it was somebody else: an eviction, a drained node.
+        if (this.#endAsked === undefined) this.endedEarly = message.at;
+        else this.bounds.after(this.#endAsked - epoch, message.at);
+        break;
+      case "end":
+        this.end = message;
+        break;
+      case "failed":
+        this.failed = message;
+        break;
+    }
+  }
+
+  #keep(route: number, numbered: readonly Numbered[]): void {
+    const records = this.#records[route];
+    for (const { row, record } of numbered) {
+      if (records?.has(row)) this.doubled++;
+      else records?.set(row, record);
+    }
+  }
+}
+
+function present<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V });
+}

@@ -1,0 +1,100 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { RequestRecord } from "@lameduck/accounting";
+import type { LoadSeen } from "../routes/load-source.ts";
+import { InClusterError } from "./errors.ts";
+import type { LoadJob } from "./job.ts";
+import { LoadPod } from "./load-pod.ts";
+import { notesOf } from "./notes.ts";
+import type { InClusterOptions } from "./options.ts";
+import { loadContainer, whyNotBegun } from "./start.ts";
+
+/** Time for the log of a container that has ended to say why, milliseconds. */
+const lastWords = 10_000;
+
+/** The pods of the load, from the moment each is there. */
+export class LoadPods {
+  readonly #options: InClusterOptions;
+  readonly #job: LoadJob;
+  readonly #epoch: number;
+  readonly #pods = new Map<string, LoadPod>();
+  #asked = 0;
+
+  constructor(options: InClusterOptions, job: LoadJob) {
+    this.#options = options;
+    this.#job = job;
+    this.#epoch = options.clock.fromEpoch(0);
+  }
+
+  get all(): readonly LoadPod[] {
+    return [...this.#pods.values()];
+  }
+
+  get size(): number {
+    return this.#pods.size;
+  }
+
+  get addresses(): ReadonlyMap<string, string> {
+    return new Map(this.all.flatMap(({ hello }) => Object.entries(hello?.addresses ?? {})));
+  }
+
+  sum(of: (pod: LoadPod) => number): number {
+    return this.all.reduce((sum, pod) => sum + of(pod), 0);
+  }
+
+  /** The Job is being sent: no pod starts before. */
+  asked(): void {
+    this.#asked = this.#options.clock.now();
+  }
+
+  /** Looks for pods of the Job; each is followed from the moment it is there. */
+  async find(waited: number, signal: AbortSignal): Promise<void> {
+    const { kube, clock, routes } = this.#options;
+    const found = await this.#job.pods(signal);
+    for (const pod of found) {
+      const { name, uid } = pod.metadata;
+      const known = this.#pods.get(uid);
+      if (known?.hello) continue;
+      const problem = whyNotBegun(pod, waited);
+      // Why it ended it may have said itself.
+      if (problem && known) await Promise.race([known.log.ended, delay(lastWords)]);
+      if (known?.failed)
+        throw new InClusterError("LAMEDUCK_IN_CLUSTER_URL", known.failed.url, known.failed.problem);
+      if (problem) throw problem;
+      if (known) continue;
+      this.#pods.set(
+        uid,
+        new LoadPod({
+          kube: kube,
+          name,
+          uid,
+          path: this.#job.podPath(name),
+          clock: clock,
+          epoch: this.#epoch,
+          routes: routes.map((route) => route.name),
+          asked: this.#asked,
+        }),
+      );
+    }
+  }
+
+  /** Of containers that have ended the log is read once more, and no longer. */
+  async finishEnded(signal: AbortSignal): Promise<void> {
+    for (const { metadata, status } of await this.#job.pods(signal))
+      if (loadContainer(status)?.state?.terminated) this.#pods.get(metadata.uid)?.log.finish();
+  }
+
+  /** Everything they told. */
+  seen(pods: readonly LoadPod[]): LoadSeen {
+    const records: RequestRecord[] = [];
+    let connections = 0;
+    for (const pod of pods) {
+      const own = pod.records(connections, records.length);
+      for (const record of own) {
+        records.push(record);
+        connections = Math.max(connections, record.connection ?? 0);
+      }
+    }
+    const missing = pods.reduce((sum, pod) => sum + pod.missing, 0);
+    return { records, missing, notes: notesOf(pods, this.#options.parallel) };
+  }
+}

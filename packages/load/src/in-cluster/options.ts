@@ -1,0 +1,48 @@
+import type { RunClock } from "@lameduck/accounting";
+import type { Route } from "../routes/route.ts";
+import { InClusterError } from "./errors.ts";
+import type { Kube } from "./kube.ts";
+import type { LikePod } from "./manifests.ts";
+
+/** Any image with Node 22.2 or newer as `node` in its PATH. */
+export const defaultImage = "docker.io/library/node:24-slim";
+
+export interface InClusterOptions {
+  readonly kube: Kube;
+  readonly clock: RunClock;
+  readonly namespace: string;
+  readonly routes: readonly Route[];
+  /** Pods that share the load. */
+  readonly parallel: number;
+  readonly image?: string;
+  /** Requests per second, all pods and routes together. */
+  readonly rate: number;
+  readonly pooledShare: number;
+  /** Milliseconds. */
+  readonly timeout: number;
+  readonly maxDuration: number;
+  readonly maxRequests: number;
+  /** How long nothing happens to the target yet: statuses are learned from what is answered then. */
+  readonly learn?: number;
+  readonly seed: number;
+  /** Nodes on which no pod of the load should be: those that are going to be drained. */
+  readonly avoidNodes?: readonly string[];
+  /** The target's pods: where they may run and their images may be pulled, those of the load may, too. */
+  readonly like?: LikePod;
+  readonly say?: (line: string) => void;
+  readonly signal?: AbortSignal;
+}
+
+const mostPods = 100;
+
+/** @throws {InClusterError} LAMEDUCK_IN_CLUSTER_BAD_OPTION. */
+export function checkOptions({ parallel, routes }: Pick<InClusterOptions, "parallel" | "routes">): void {
+  if (!Number.isInteger(parallel) || parallel < 1 || parallel > mostPods)
+    throw new InClusterError(
+      "LAMEDUCK_IN_CLUSTER_BAD_OPTION",
+      "--parallel",
+      `${parallel} is not a whole number from 1 to ${mostPods}`,
+    );
+  if (routes.length === 0)
+    throw new InClusterError("LAMEDUCK_IN_CLUSTER_BAD_OPTION", "--in-cluster", "needs a --url to send to");
+}

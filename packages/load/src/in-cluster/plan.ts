@@ -1,0 +1,29 @@
+import type { LoadOptions, TlsOptions } from "../plan.ts";
+import type { LoadProtocol } from "../protocols.ts";
+import type { RequestOptions } from "../request-form.ts";
+
+/** What a pod of the load is told, as plan.json beside its program. */
+export interface PodPlan {
+  readonly routes: readonly {
+    readonly name: string;
+    readonly url: string;
+    readonly protocol: LoadProtocol;
+    readonly request?: RequestOptions;
+    readonly tls?: TlsOptions;
+  }[];
+  /** This pod's share; the paths and the host are each route's own. */
+  readonly load: LoadOptions;
+  readonly seed: number;
+  /** How long it stays when all has been written, milliseconds: the log of a pod that is deleted goes with it. */
+  readonly linger: number;
+}
+
+/** Headers and bodies are credentials, as often as not: what has any is a Secret, and a ConfigMap else. */
+export function isSecret(routes: readonly { readonly request?: RequestOptions | undefined }[]): boolean {
+  return routes.some(({ request }) => (request?.headers?.length ?? 0) > 0 || request?.body !== undefined);
+}
+
+/** Where it is mounted. */
+export const programFolder = "/lameduck";
+export const programFile = "load.mjs";
+export const planFile = "plan.json";

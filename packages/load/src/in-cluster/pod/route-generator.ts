@@ -1,0 +1,54 @@
+import { Generator } from "../../generator/generator.ts";
+import { parseLoad, type LoadOptions } from "../../plan.ts";
+import type { FromGenerator, Progress } from "../../generator/protocol.ts";
+import { routePlan } from "../../routes/plan.ts";
+import type { OpenRoute } from "../../routes/route.ts";
+import type { Numbered } from "../transport/pack.ts";
+import { RecordStream } from "./record-stream.ts";
+
+/** The load of one route in this process. */
+export class RouteGenerator {
+  progress: Progress = { due: 0, finished: 0, lost: 0, notSent: 0, inFlight: 0 };
+  readonly #records = new RecordStream();
+  readonly #generator: Generator;
+  readonly #done = Promise.withResolvers<void>();
+
+  constructor(options: { route: OpenRoute; load: LoadOptions; seed: number; origin: string }) {
+    const { route, load, seed, origin } = options;
+    this.#generator = new Generator((message) => this.#received(message), this.#records);
+    this.#generator.receive({
+      type: "prepare",
+      origin,
+      seed,
+      plan: parseLoad(routePlan(load, route)),
+      senders: [
+        {
+          name: route.name,
+          weight: 1,
+          spacing: 0,
+          proxy: { address: route.address, port: route.port, namesRequests: false, notesClaims: true },
+        },
+      ],
+    });
+  }
+
+  begin(): void {
+    this.#generator.receive({ type: "begin" });
+  }
+
+  /** Resolves when every request has ended. */
+  stop(): Promise<void> {
+    this.#generator.receive({ type: "stop" });
+    return this.#done.promise;
+  }
+
+  /** Records of requests that ended since the last call. */
+  take(): Numbered[] {
+    return this.#records.take();
+  }
+
+  #received(message: FromGenerator): void {
+    if (message.type === "progress" || message.type === "done") this.progress = message.progress;
+    if (message.type === "done") this.#done.resolve();
+  }
+}

@@ -1,0 +1,79 @@
+import type { ContainerStatus, Pod } from "@lameduck/kube";
+import { InClusterError } from "./errors.ts";
+import type { Kube } from "./kube.ts";
+import { containerName } from "./manifests.ts";
+
+/** A node may be on its way. */
+const patienceForNodes = 20_000;
+/** A registry that did not answer at once may do so the second time. */
+const patienceForImages = 10_000;
+
+const hopeless = new Set([
+  "ImagePullBackOff",
+  "InvalidImageName",
+  "ErrImageNeverPull",
+  "CreateContainerConfigError",
+  "CreateContainerError",
+  "RunContainerError",
+  "CrashLoopBackOff",
+  "StartError",
+]);
+
+/** The container that sends the load. Meshes add theirs at admission, often before it. */
+export function loadContainer(status: Pod["status"]): ContainerStatus | undefined {
+  return status?.containerStatuses?.find(({ name }) => name === containerName);
+}
+
+/** Why a pod will not begin, as far as its object tells. @param waited milliseconds since it was asked for */
+export function whyNotBegun({ metadata, status }: Pod, waited: number): InClusterError | undefined {
+  const error = (problem: string): InClusterError =>
+    new InClusterError("LAMEDUCK_IN_CLUSTER_NOT_STARTED", `pod ${metadata.name}`, problem);
+  const container = loadContainer(status);
+  // Of others only those that it waits for can keep it from beginning.
+  for (const { name, state } of [
+    ...(status?.initContainerStatuses ?? []),
+    ...(container ? [container] : []),
+  ]) {
+    const { reason, message } = state?.waiting ?? {};
+    const pulling = reason === "ErrImagePull" && waited > patienceForImages;
+    if (reason === undefined || !(pulling || hopeless.has(reason))) continue;
+    const whose = name === containerName ? "" : `container ${name}: `;
+    return error(`${whose}${reason}${message ? `: ${message}` : ""}`);
+  }
+  const { terminated } = container?.state ?? {};
+  if (terminated)
+    return error(
+      `it ended with exit code ${terminated.exitCode} (${terminated.reason ?? "no reason given"})`,
+    );
+  const scheduled = status?.conditions?.find(({ type }) => type === "PodScheduled");
+  if (scheduled?.status === "False" && waited > patienceForNodes)
+    return error(`${scheduled.reason ?? "not scheduled"}: ${scheduled.message ?? ""}`);
+  return undefined;
+}
+
+interface JobEvent {
+  readonly reason?: string;
+  readonly message?: string;
+  readonly type?: string;
+}
+
+/** What is refused so is refused again: a quota, Pod Security, an admission webhook that answered. */
+const refusal = /exceeded quota|failed quota|violates PodSecurity|denied the request/;
+
+/** Whether waiting is no use. */
+export function isRefusal(warning: string): boolean {
+  return refusal.test(warning);
+}
+
+/** Why there are no pods: quotas and admission tell it in the Job's events. Nothing, where those may not be read. */
+export async function jobWarnings(kube: Kube, namespace: string, job: string): Promise<string> {
+  const selector = encodeURIComponent(`involvedObject.kind=Job,involvedObject.name=${job}`);
+  try {
+    const { items } = await kube.get<{ items: JobEvent[] }>(
+      `/api/v1/namespaces/${namespace}/events?fieldSelector=${selector}`,
+    );
+    return items.findLast(({ type }) => type === "Warning")?.message ?? "";
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,37 @@
+export { LoadError, type LoadErrorCode } from "./errors.ts";
+export { Child, generatorProgram } from "./generator/child.ts";
+export { serveParent } from "./generator/ipc.ts";
+export type { FromGenerator, GeneratorSender, Progress, ToGenerator } from "./generator/protocol.ts";
+export { type RecordChunk, readRecords } from "./generator/records.ts";
+export type { Deed } from "./generator/sender.ts";
+export type { InClusterErrorCode } from "./in-cluster/errors.ts";
+export { InClusterLoad } from "./in-cluster/in-cluster-load.ts";
+export {
+  type InClusterOptions,
+  checkOptions as checkInClusterOptions,
+  defaultImage,
+} from "./in-cluster/options.ts";
+export { inClusterRules } from "./in-cluster/rights.ts";
+export { type LoadOptions, type LoadPlan, parseLoad } from "./plan.ts";
+export { Propagator, drawsFrom } from "./propagation/propagate.ts";
+export { type Propagation, parsePropagation, propagationOf } from "./propagation/propagation.ts";
+export { type LoadProtocol, loadProtocols, protocolTraits } from "./protocols.ts";
+export { requestsLoad } from "./requests-file/requests-load.ts";
+export type { LoadSeen, LoadSource } from "./routes/load-source.ts";
+export { RouteLoad } from "./routes/route-load.ts";
+export { type OpenRoute, type Route, type RouteManner, openRoute, parseRoutes } from "./routes/route.ts";
+export type { Change, EndpointState } from "./senders/change.ts";
+export { checkSenders } from "./senders/check.ts";
+export { Learner } from "./senders/learner.ts";
+export {
+  type HaproxySpec,
+  type L7Spec,
+  type NginxSpec,
+  type ProxySpec,
+  type SenderKind,
+  type SenderSpec,
+  isProxy,
+  senderKinds,
+} from "./senders/spec.ts";
+export { EndpointView } from "./senders/view.ts";
+export { isOwnTarget, requireOwnTarget } from "./targets.ts";

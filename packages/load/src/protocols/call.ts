@@ -1,0 +1,58 @@
+import type { ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
+
+import { claimHeaders, type Answer, type Told } from "../answer.ts";
+
+/** What comes back on one HTTP/2 stream. */
+export class Call implements Answer {
+  /** Of the request, beside those that every request has. */
+  readonly headers: Readonly<Record<string, string>> = { accept: "*/*" };
+  /** Body of the request. */
+  readonly message: Buffer | undefined = undefined;
+  status = 0;
+  body = 0;
+  text = "";
+  readonly told: Told = {};
+  grpcStatus?: number;
+  /** Bytes of the answer, its head counted as one: headers have no length once they are unpacked. */
+  received = 0;
+  readonly #wanted: number;
+  #ended = false;
+
+  constructor(wanted: number) {
+    this.#wanted = wanted;
+  }
+
+  /** The server has ended the stream. */
+  get complete(): boolean {
+    return this.#ended && this.status > 0;
+  }
+
+  /** Complete, and yet no answer of this protocol: why. */
+  get wrong(): string | undefined {
+    return undefined;
+  }
+
+  follow(stream: ClientHttp2Stream): void {
+    stream.on("response", (headers) => this.began(headers));
+    stream.on("data", (bytes: Buffer) => this.came(bytes));
+    stream.on("end", () => {
+      this.#ended = !stream.aborted;
+    });
+  }
+
+  protected began(headers: IncomingHttpHeaders & { readonly ":status"?: number | undefined }): void {
+    this.received++;
+    this.status = headers[":status"] ?? 0;
+    const pod = headers["x-lameduck-pod"];
+    if (typeof pod === "string") this.told.pod = pod;
+    const claim = claimHeaders.map((name) => headers[name]).find((value) => typeof value === "string");
+    if (typeof claim === "string") this.told.claim = claim;
+  }
+
+  protected came(bytes: Buffer): void {
+    this.received += bytes.length;
+    this.body += bytes.length;
+    const wanted = this.#wanted - this.text.length;
+    if (wanted > 0) this.text += bytes.toString("latin1", 0, wanted);
+  }
+}

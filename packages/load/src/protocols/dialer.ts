@@ -1,0 +1,143 @@
+import type { Answer } from "../answer.ts";
+import type { Connection, ConnectionOptions, SessionEnd } from "./connection.ts";
+import { EventStream } from "./event-stream.ts";
+import type { Exchange } from "./exchange.ts";
+import { HttpConnection } from "./http1.ts";
+import { Http2Connection } from "./http2.ts";
+import type { LoadPlan } from "../plan.ts";
+import { allHeaders, headOf } from "../request-form.ts";
+import { WebSocketConnection } from "./websocket.ts";
+
+/** A place to connect to; `pod` where the sender itself chose it. */
+export interface Place {
+  readonly pod?: string;
+  readonly address: string;
+  readonly port: number;
+}
+
+/** What whoever dialled does with the connection afterwards. */
+export interface Handlers {
+  readonly idle: (connection: Connection) => void;
+  readonly gone: (connection: Connection) => void;
+  /** The request was not processed there, and is to be sent elsewhere. */
+  readonly again: (exchange: Exchange) => void;
+  readonly answered?: (exchange: Exchange, answer: Answer) => void;
+}
+
+export type Dial = (place: Place, handlers: Handlers) => Connection;
+
+/** Large enough that a burst of a streamed body takes one read. */
+const bufferSize = 64 * 1024;
+
+/** A client that is sent away by one server after another gives up; gRPC's transparent retries stop earlier, browsers' later. */
+const mostRetries = 5;
+
+type DialPlan = Pick<LoadPlan, "protocol" | "secure" | "tls" | "host" | "paths" | "request">;
+
+/** Opens the generator's connections and numbers them. */
+export class Dialer {
+  readonly #now: () => number;
+  readonly #plan: DialPlan;
+  readonly #body: Buffer | undefined;
+  readonly #buffer = Buffer.allocUnsafe(bufferSize);
+  readonly #heads = new Map<string, string>();
+  #connections = 0;
+
+  constructor(now: () => number, plan: DialPlan) {
+    this.#now = now;
+    this.#plan = plan;
+    this.#body = plan.request.body === undefined ? undefined : Buffer.from(plan.request.body, "base64");
+  }
+
+  /** `named` requests carry their number, for a proxy's log. */
+  from(options: {
+    readonly localAddress: string | undefined;
+    readonly named: boolean;
+    readonly sessionEnded: (end: SessionEnd) => void;
+  }): Dial {
+    const { localAddress, named, sessionEnded } = options;
+    return (place, handlers) => {
+      const address = place.address.includes(":") ? `[${place.address}]` : place.address;
+      return this.#open(
+        {
+          id: ++this.#connections,
+          pod: place.pod,
+          address: place.address,
+          port: place.port,
+          localAddress,
+          secure: this.#plan.secure,
+          tls: this.#plan.tls,
+          form: this.#plan.request,
+          host: this.#plan.host ?? address,
+          buffer: this.#buffer,
+          now: this.#now,
+          answered: handlers.answered ?? noteHeader,
+          idle: handlers.idle,
+          gone: handlers.gone,
+          again: (exchange) => this.#again(exchange, handlers.again),
+          sessionEnded,
+        },
+        named,
+      );
+    };
+  }
+
+  #open(options: ConnectionOptions, named: boolean): Connection {
+    const path = this.#plan.paths.quick;
+    switch (this.#plan.protocol) {
+      case "http":
+      case "https":
+        return new HttpConnection({
+          ...options,
+          body: this.#body,
+          head: (exchange, stays) =>
+            named
+              ? `${this.#head(exchange.path, options.host, stays)}x-lameduck-id: ${exchange.row}\r\n\r\n`
+              : `${this.#head(exchange.path, options.host, stays)}\r\n`,
+        });
+      case "h2":
+      case "h2c":
+        return new Http2Connection({ ...options, grpc: false, body: this.#body });
+      case "grpc":
+        return new Http2Connection({ ...options, grpc: true });
+      case "ws":
+        return new WebSocketConnection({ ...options, path });
+      case "sse":
+        return new EventStream({ ...options, path });
+    }
+  }
+
+  #again(exchange: Exchange, send: (exchange: Exchange) => void): void {
+    if (exchange.ended) return;
+    const { record } = exchange;
+    record.retries = (record.retries ?? 0) + 1;
+    if (record.retries > mostRetries)
+      exchange.fail({ outcome: "reset-before-response", error: "SENT_AWAY" }, this.#now());
+    else send(exchange);
+  }
+
+  #head(path: string, host: string, stays: boolean): string {
+    const key = `${stays ? "+" : "-"}${host} ${path}`;
+    let head = this.#heads.get(key);
+    if (head === undefined) {
+      const { request } = this.#plan;
+      const ours: (readonly [string, string])[] = [
+        ["Host", host],
+        ["User-Agent", "lameduck-load"],
+        ["Accept", "*/*"],
+        ["Connection", stays ? "keep-alive" : "close"],
+      ];
+      if (this.#body) ours.push(["Content-Length", String(this.#body.length)]);
+      head = headOf(request.method, path, allHeaders(ours, request));
+      this.#heads.set(key, head);
+    }
+    return head;
+  }
+}
+
+/** The sender's own choice is surer than any header; a header is for those who did not choose. */
+function noteHeader(exchange: Exchange, answer: Answer): void {
+  if (exchange.record.pod !== undefined || answer.told.pod === undefined) return;
+  exchange.record.pod = answer.told.pod;
+  exchange.record.podKnownBy = "header";
+}

@@ -1,0 +1,259 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { Socket } from "node:net";
+
+import { carry, type Connection, type ConnectionOptions } from "./connection.ts";
+import type { Exchange, Failure } from "./exchange.ts";
+import { classify, gaveUp } from "./failures.ts";
+import { allHeaders, headOf } from "../request-form.ts";
+import { cut, open } from "./socket.ts";
+import { clientFrame, closeCode, FrameReader, opcodes, type Frame } from "./websocket-frames.ts";
+
+/** RFC 6455, 7.4.1: going away; IANA's registry: service restart. Both tell a client to come back elsewhere. */
+const comeBack: ReadonlySet<number> = new Set([1001, 1012]);
+/** The end of a connection without a close frame. */
+const abnormal = 1006;
+/** How long the server may take to answer our close frame, milliseconds. */
+const farewell = 1_000;
+/** A message names itself so that whatever a server makes of it can be told to be its answer. */
+const token = /lameduck-(\d+)/g;
+
+/**
+ * One WebSocket. A request is a message and the message that answers it with the same token; several may be under way. On a close with
+ * "come back elsewhere" what was not answered is sent again there, as clients that wait for acknowledgements do; any other end loses it.
+ */
+export class WebSocketConnection implements Connection {
+  readonly id: number;
+  readonly pod: string | undefined;
+  readonly #options: ConnectionOptions;
+  readonly #socket: Socket;
+  readonly #key = randomBytes(16).toString("base64");
+  readonly #frames = new FrameReader();
+  readonly #unanswered = new Map<string, Exchange>();
+  readonly #path: string;
+  #state: "connecting" | "upgrading" | "open" | "closing" | "gone" = "connecting";
+  #head = Buffer.alloc(0);
+  #connected: number | undefined;
+  #carried = 0;
+  #received = 0;
+  #retiring = false;
+  #severed = false;
+  #lasting = false;
+  #code = "EOF";
+  #closed: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: ConnectionOptions & { readonly path: string }) {
+    this.id = options.id;
+    this.pod = options.pod;
+    this.#options = options;
+    this.#path = options.path;
+    this.#socket = open(
+      options,
+      {
+        alpn: options.secure ? "http/1.1" : undefined,
+        onread: { buffer: options.buffer, read: (bytes, length) => this.#read(bytes, length) },
+      },
+      {
+        connected: () => {
+          this.#connected = options.now();
+          for (const { record } of this.#unanswered.values()) record.connected = this.#connected;
+        },
+        ready: () => this.#upgrade(),
+      },
+    );
+    this.#socket.on("error", (error: NodeJS.ErrnoException) => {
+      this.#code = error.code ?? error.message;
+    });
+    this.#socket.on("end", () => this.#finish());
+    this.#socket.on("close", () => this.#finish());
+  }
+
+  get reusable(): boolean {
+    return !this.#retiring && this.#state !== "closing" && this.#state !== "gone";
+  }
+
+  send(exchange: Exchange): void {
+    carry(exchange, this, this.#carried++);
+    exchange.record.connected = this.#connected;
+    if (exchange.mode === "new") this.#retiring = true;
+    else this.#lasting = true;
+    this.#unanswered.set(String(exchange.row), exchange);
+    exchange.giveUp = () => this.#giveUp(exchange);
+    if (this.#state === "open") this.#write(exchange);
+  }
+
+  retire(): void {
+    this.#retiring = true;
+    this.#closeIfDone();
+  }
+
+  sever(): void {
+    this.#severed = true;
+    this.#code = "ECONNRESET";
+    cut(this.#socket);
+    this.#finish();
+  }
+
+  #upgrade(): void {
+    this.#state = "upgrading";
+    const { form, host } = this.#options;
+    const ours = [
+      ["Host", host],
+      ["User-Agent", "lameduck-load"],
+      ["Connection", "Upgrade"],
+      ["Upgrade", "websocket"],
+      ["Sec-WebSocket-Version", "13"],
+      ["Sec-WebSocket-Key", this.#key],
+    ] as const;
+    this.#socket.write(`${headOf("GET", this.#path, allHeaders(ours, form))}\r\n`, "latin1");
+  }
+
+  #write(exchange: Exchange): void {
+    exchange.record.sent = this.#options.now();
+    this.#socket.write(clientFrame(opcodes.text, Buffer.from(`lameduck-${exchange.row}`)));
+  }
+
+  #read(bytes: Buffer, length: number): void {
+    this.#received += length;
+    // The buffer is read into again; what waits for its rest must not lie in it.
+    const own = Buffer.from(bytes.subarray(0, length));
+    if (this.#state === "upgrading") this.#readHead(own);
+    else this.#take(own);
+  }
+
+  #readHead(bytes: Buffer): void {
+    this.#head = Buffer.concat([this.#head, bytes]);
+    const end = this.#head.indexOf("\r\n\r\n");
+    if (end === -1) return;
+    const head = this.#head.toString("latin1", 0, end);
+    const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0);
+    const accepted = /^sec-websocket-accept:\s*(\S+)\s*$/im.exec(head)?.[1];
+    if (status !== 101 || accepted !== acceptOf(this.#key)) {
+      this.#refused(status);
+      return;
+    }
+    this.#state = "open";
+    for (const exchange of this.#unanswered.values()) this.#write(exchange);
+    this.#take(this.#head.subarray(end + 4));
+    this.#head = Buffer.alloc(0);
+    this.#closeIfDone();
+  }
+
+  #refused(status: number): void {
+    this.#state = "closing";
+    for (const exchange of this.#unanswered.values()) {
+      exchange.record.status = status || undefined;
+      exchange.record.received = this.#received;
+      exchange.fail(
+        status >= 500
+          ? { outcome: "bad-status", error: "NO_UPGRADE" }
+          : { outcome: "wrong-body", error: "NOT_WEBSOCKET" },
+        this.#options.now(),
+      );
+    }
+    this.#unanswered.clear();
+    this.#end();
+  }
+
+  #take(bytes: Buffer): void {
+    for (const frame of this.#frames.push(bytes)) this.#understand(frame);
+  }
+
+  #understand({ opcode, payload }: Frame): void {
+    if (this.#state !== "open" && this.#state !== "closing") return;
+    if (opcode === opcodes.ping) this.#socket.write(clientFrame(opcodes.pong, payload));
+    else if (opcode === opcodes.close) this.#closing(payload);
+    else if (opcode === opcodes.text || opcode === opcodes.binary)
+      for (const [, row = ""] of payload.toString("latin1").matchAll(token))
+        this.#answer(row, payload.length);
+  }
+
+  #answer(row: string, length: number): void {
+    const exchange = this.#unanswered.get(row);
+    if (!exchange) return;
+    this.#unanswered.delete(row);
+    exchange.record.received = length;
+    const answer = { status: 101, body: length, text: "", told: {} };
+    this.#options.answered(exchange, answer);
+    exchange.answered(answer, this.#options.now());
+    this.#closeIfDone();
+  }
+
+  /** The server's close frame: the answer to ours, or its own wish. */
+  #closing(payload: Buffer): void {
+    if (this.#state === "open") {
+      this.#closed = closeCode(payload);
+      this.#socket.write(clientFrame(opcodes.close, payload.subarray(0, 2)));
+    }
+    this.#finish();
+  }
+
+  #closeIfDone(): void {
+    if (!this.#retiring || this.#unanswered.size > 0) return;
+    if (this.#state === "open") {
+      this.#state = "closing";
+      this.#socket.write(clientFrame(opcodes.close, Buffer.from([0x03, 0xe8])));
+      this.#timer = setTimeout(() => this.#end(), farewell);
+    } else if (this.#state !== "closing") this.#end();
+  }
+
+  #giveUp(exchange: Exchange): void {
+    if (!this.#unanswered.delete(String(exchange.row))) return;
+    exchange.fail(gaveUp(this.#connected), this.#options.now());
+    if (this.#state === "connecting" || this.#state === "upgrading") this.#end();
+    else this.#closeIfDone();
+  }
+
+  /** Ended by the server, by a close frame or without one; what follows for the messages on it and for itself. */
+  #finish(): void {
+    if (this.#state === "gone") return;
+    const { now, again } = this.#options;
+    const byClient = this.#state === "closing";
+    const wasOpen = this.#state === "open";
+    const code = this.#closed ?? abnormal;
+    const orderly = wasOpen && comeBack.has(code);
+    const failure = this.#failure(wasOpen, code);
+    const unanswered = [...this.#unanswered.values()];
+    this.#unanswered.clear();
+    this.#end();
+    if (this.#lasting && wasOpen && !byClient)
+      this.#options.sessionEnded({
+        connection: this.id,
+        pod: this.pod,
+        podKnownBy: this.pod === undefined ? undefined : "choice",
+        connected: this.#connected,
+        at: now(),
+        outcome: orderly ? "ok" : "truncated",
+        error: orderly ? undefined : `WS_${code}`,
+        received: this.#received,
+        endedBySender: this.#severed,
+      });
+    for (const exchange of unanswered) {
+      if (this.#severed) exchange.record.endedBySender = true;
+      if (orderly) again(exchange);
+      else exchange.fail(failure, now());
+    }
+  }
+
+  #failure(wasOpen: boolean, code: number): Failure {
+    const failure = classify(this.#code, { connected: this.#connected !== undefined, received: 0 });
+    return wasOpen && this.#closed !== undefined ? { ...failure, error: `WS_${code}` } : failure;
+  }
+
+  #end(): void {
+    if (this.#state === "gone") return;
+    this.#state = "gone";
+    clearTimeout(this.#timer);
+    // Ends in order, so that the close frame on its way arrives.
+    if (this.#socket.destroyed) this.#options.gone(this);
+    else {
+      this.#socket.destroySoon();
+      this.#options.gone(this);
+    }
+  }
+}
+
+/** RFC 6455, 4.2.2: what proves that the server has understood. */
+function acceptOf(key: string): string {
+  return createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
+}

@@ -1,0 +1,88 @@
+import type { Outcome } from "@lameduck/accounting";
+
+/** What became of a request, in the words of the model. */
+export interface Fate {
+  readonly outcome: Outcome;
+  readonly error?: string;
+  /** The tool's words mean nothing to us; they are kept as they are. */
+  readonly unknown?: boolean;
+}
+
+interface Rule {
+  /** Errnos as Node, Java and others spell them; words as Go, Python and curl do. */
+  readonly means: RegExp;
+  readonly fate: (answerBegun: boolean, words: string) => Fate;
+}
+
+const always = (outcome: Outcome, error: string) => (): Fate => ({ outcome, error });
+const cut =
+  (error: string) =>
+  (answerBegun: boolean): Fate => ({
+    outcome: answerBegun ? "truncated" : "reset-before-response",
+    error,
+  });
+
+/** A request that gave up before it had a connection says so in one of these ways. */
+const connecting =
+  /\bdial\b|while waiting for connection|connect(?:ion)? time|connecttimeout|UND_ERR_CONNECT_TIMEOUT/i;
+
+/**
+ * In this order: the first that fits decides. The words are those of Go's net, net/http and syscall packages, which k6, vegeta, hey and
+ * fortio all pass on, and errnos.
+ */
+const rules: readonly Rule[] = [
+  { means: /too many open files|\bE[MN]FILE\b/i, fate: always("not-sent", "EMFILE") },
+  { means: /assign requested address|\bEADDRNOTAVAIL\b/i, fate: always("not-sent", "EADDRNOTAVAIL") },
+  { means: /address already in use|\bEADDRINUSE\b/i, fate: always("not-sent", "EADDRINUSE") },
+  { means: /no buffer space|\bENOBUFS\b/i, fate: always("not-sent", "ENOBUFS") },
+  { means: /cannot allocate memory|\bENOMEM\b/i, fate: always("not-sent", "ENOMEM") },
+  // The tool ended it itself, at the end of its run.
+  { means: /context canceled|operation was canceled|\bECANCELED\b/i, fate: always("not-sent", "ECANCELED") },
+  { means: /connection refused|actively refused|\bECONNREFUSED\b/i, fate: always("refused", "ECONNREFUSED") },
+  { means: /no route to host|\bEHOSTUNREACH\b/i, fate: always("unreachable", "EHOSTUNREACH") },
+  { means: /network is unreachable|\bENETUNREACH\b/i, fate: always("unreachable", "ENETUNREACH") },
+  { means: /host is down|\bEHOSTDOWN\b/i, fate: always("unreachable", "EHOSTDOWN") },
+  {
+    means: /no such host|\blookup\b|name resolution|resolve host|\bENOTFOUND\b|\bEAI_AGAIN\b/i,
+    fate: always("unreachable", "ENOTFOUND"),
+  },
+  {
+    means: /time-?d? ?out|timeout|deadline exceeded|\bETIMEDOUT\b/i,
+    fate: (_, words) => ({ outcome: connecting.test(words) ? "unreachable" : "timeout", error: "ETIMEDOUT" }),
+  },
+  {
+    means:
+      /reset by peer|forcibly closed|socket hang up|connection aborted|\bECONNRESET\b|\bECONNABORTED\b|UND_ERR_SOCKET/i,
+    fate: cut("ECONNRESET"),
+  },
+  { means: /broken pipe|\bEPIPE\b/i, fate: cut("EPIPE") },
+  { means: /unexpected EOF|premature(?:ly)? clos|incomplete read/i, fate: always("truncated", "EOF") },
+  {
+    means: /\bEOF\b|closed idle connection|server disconnected|connection closed|client connection lost/i,
+    fate: cut("EOF"),
+  },
+  { means: /\bgoaway\b/i, fate: cut("GOAWAY") },
+  { means: /stream error|RST_STREAM|REFUSED_STREAM/i, fate: cut("RST_STREAM") },
+  { means: /malformed HTTP|invalid HTTP|\bHPE_/i, fate: always("wrong-body", "NOT_HTTP") },
+  { means: /\bx509\b|\btls\b|certificate|\bssl\b/i, fate: always("wrong-body", "ERR_TLS") },
+];
+
+/**
+ * @param words the tool's own, "" where it tells none
+ * @param status 0 where no answer came
+ */
+export function fateOf(
+  words: string,
+  status: number,
+  { answerBegun = false, meant = false }: { answerBegun?: boolean; meant?: boolean } = {},
+): Fate {
+  if (status >= 500) return meant ? { outcome: "ok" } : { outcome: "bad-status" };
+  // vegeta repeats the status line as the error of every answer outside 200 to 399.
+  if (words === "" || (status > 0 && words.startsWith(`${status} `))) {
+    if (status > 0) return { outcome: "ok" };
+    return { outcome: "wrong-body", error: "NO_ANSWER", unknown: true };
+  }
+  const rule = rules.find(({ means }) => means.test(words));
+  if (rule) return rule.fate(answerBegun || status > 0, words);
+  return { outcome: "wrong-body", error: words.slice(0, 80), unknown: true };
+}

@@ -1,0 +1,85 @@
+import type { RequestsFormat } from "./detect.ts";
+
+/** What a reader of the account must know of where its requests came from. */
+export function notesOf(files: readonly FileRead[], unknown: ReadonlyMap<string, number>): string[] {
+  const notes = files.flatMap((file) => ofFile(file));
+  if (unknown.size > 0) {
+    const words = [...unknown].map(([error, count]) => `${count} x "${error}"`).join(", ");
+    notes.push(`failures that are not understood, counted as wrong answers: ${words}`);
+  }
+  return notes;
+}
+
+/** A pause of that length between requests is not what a load looks like, milliseconds. */
+const pause = 5_000;
+
+function ofFile({
+  file,
+  format,
+  requests,
+  outside,
+  elsewhere,
+  dropped,
+  grain,
+  cut,
+  pods,
+  silentBefore,
+  silentAfter,
+}: FileRead): string[] {
+  const notes: string[] = [];
+  const note = (applies: boolean, text: string): void => {
+    if (applies) notes.push(`${file}: ${text}`);
+  };
+  note(outside > 0, `${outside} requests before or after the time watched are left out`);
+  note(elsewhere > 0, `${elsewhere} requests to other URLs are left out`);
+  note(dropped > 0, `${dropped} requests were due and never sent: the load tool had no free virtual user`);
+  note(
+    silentBefore > pause,
+    `its first request came ${seconds(silentBefore)} after the watching began: what was lost before is not known`,
+  );
+  note(
+    silentAfter > pause,
+    `its last request came ${seconds(silentAfter)} before the watching ended: the load had ended, or had not been written yet`,
+  );
+  note(cut, "the last line was cut and is left out");
+  note(
+    grain >= 100,
+    `times are known to ${grain >= 1_000 ? `${grain / 1_000} s` : `${grain} ms`} only, too coarse to say which race lost a request` +
+      (format === "k6-csv" ? "; set K6_CSV_TIME_FORMAT=unix_milli, or use --out json" : ""),
+  );
+  note(pods === 0 && requests > 0, "no request names its pod: pods are inferred from the time alone");
+  note(
+    format.startsWith("k6"),
+    "only with an arrival-rate executor is k6's load open; with others, losses of a stalled service are counted too low",
+  );
+  note(
+    format.startsWith("vegeta"),
+    "whether a connection was new or kept alive is not told; all that were made count as kept alive",
+  );
+  return notes;
+}
+
+const seconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(1)} s`;
+
+/** What one file held. */
+export interface FileRead {
+  readonly file: string;
+  readonly format: RequestsFormat;
+  /** Requests kept. */
+  readonly requests: number;
+  /** Requests before or after the time watched. */
+  readonly outside: number;
+  /** Requests to other URLs. */
+  readonly elsewhere: number;
+  /** Scheduled and never sent, as the tool says. */
+  readonly dropped: number;
+  /** Times are known to that many milliseconds only. */
+  readonly grain: number;
+  /** The last line was cut and is left out. */
+  readonly cut: boolean;
+  /** Requests whose pod is known. */
+  readonly pods: number;
+  /** Milliseconds of the time watched before its first and after its last request. */
+  readonly silentBefore: number;
+  readonly silentAfter: number;
+}

@@ -1,0 +1,229 @@
+/**
+ * Requests of load tools people already run, instead of our own load (`--requests FILE`).
+ *
+ *     const { records, files, notes } = await readRequests(["k6.json.gz", "vegeta.jsonl"], {
+ *       clock,                                    // the run's clock
+ *       window: { from, to },                     // what was watched, milliseconds since 1970
+ *       podAt: (address, at) => ...,              // where pods are known by their addresses
+ *     });
+ *
+ * `records` go into RunRecording.records as they are; `scheduled` is their number after countedFrom: requests that the tool itself says
+ * it never sent are among them, as "not-sent". `notes` belong into the report's reservations.
+ */
+import type { RunClock, RequestRecord } from "@lameduck/accounting";
+import { BadLine } from "./bad-line.ts";
+import { detect, formats, type RequestsFormat } from "./detect.ts";
+import { RequestsError } from "./errors.ts";
+import { readLines } from "./lines.ts";
+import { notesOf, type FileRead } from "./notes.ts";
+import { Recorder } from "./record.ts";
+import type { Parser, ToldRequest } from "./request.ts";
+import { parseZone } from "./time.ts";
+
+export interface RequestsOptions {
+  readonly clock: Pick<RunClock, "fromEpoch">;
+  /** Only requests begun in this time count, milliseconds since 1970: what was watched. */
+  readonly window?: { readonly from: number; readonly to: number };
+  /** Zone of times that name none: "Z", "+02:00", "Europe/Berlin". */
+  readonly zone?: string;
+  /** Milliseconds to add to every time, for a load machine whose clock is known to be off. */
+  readonly clockOffset?: number;
+  /** The pod that has an address at that time of the run: for proxies and tools that name addresses. */
+  readonly podAt?: (address: string, at: number) => string | undefined;
+  /** What a sender is called; default the host of the URL. */
+  readonly senderOf?: (url: string | undefined) => string;
+  /** Requests to other URLs are left out. */
+  readonly only?: (url: string | undefined) => boolean;
+  readonly meantStatuses?: readonly number[];
+  /** Most requests kept in memory, default 3,000,000. */
+  readonly limit?: number;
+  readonly onProgress?: (requests: number) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface RequestsRead {
+  /** In the order in which they were begun; ids are their places. */
+  readonly records: readonly RequestRecord[];
+  readonly files: readonly FileRead[];
+  /** What the files leave open, a sentence each, for the report's reservations. */
+  readonly notes: readonly string[];
+}
+
+/** Reads the requests of other load tools. @throws {RequestsError} */
+export async function readRequests(
+  files: readonly string[],
+  options: RequestsOptions,
+): Promise<RequestsRead> {
+  const zone = options.zone === undefined ? undefined : parseZone(options.zone, "--requests-zone");
+  const recorder = new Recorder({
+    // Taken once: each call would add the jitter of two clocks read one after the other.
+    offset: options.clock.fromEpoch(0) + (options.clockOffset ?? 0),
+    podAt: options.podAt ?? (() => undefined),
+    senderOf: options.senderOf ?? hostOf,
+    meantStatuses: options.meantStatuses ?? [],
+  });
+  const collection = new Collection(options, recorder);
+  const read: FileRead[] = [];
+  for (const file of files) read.push(await readFile(file, collection, zone, options.signal));
+  const records = collection.sorted();
+  return { records, files: read, notes: notesOf(read, recorder.unknown) };
+}
+
+/** The requests of all files, within bounds. */
+class Collection {
+  readonly #options: RequestsOptions;
+  readonly #recorder: Recorder;
+  readonly #limit: number;
+  #records: RequestRecord[] = [];
+  counts = noCounts();
+
+  constructor(options: RequestsOptions, recorder: Recorder) {
+    this.#options = options;
+    this.#recorder = recorder;
+    this.#limit = options.limit ?? 3_000_000;
+  }
+
+  get window(): RequestsOptions["window"] {
+    return this.#options.window;
+  }
+
+  /** @returns false where there is no more room. */
+  take(told: ToldRequest): boolean {
+    const { counts } = this;
+    const { window, only, clockOffset = 0, onProgress } = this.#options;
+    const begun = told.begun + clockOffset;
+    counts.first = Math.min(counts.first, begun);
+    counts.last = Math.max(counts.last, begun);
+    if (window && (begun < window.from || begun > window.to)) {
+      counts.outside++;
+      return true;
+    }
+    if (only && told.dropped !== true && !only(told.url)) {
+      counts.elsewhere++;
+      return true;
+    }
+    if (this.#records.length >= this.#limit) return false;
+    const record = this.#recorder.record(told, this.#records.length);
+    counts.requests++;
+    if (told.dropped) counts.dropped++;
+    if (record.pod !== undefined) counts.pods++;
+    this.#records.push(record);
+    if (this.#records.length % 100_000 === 0) onProgress?.(this.#records.length);
+    return true;
+  }
+
+  sorted(): RequestRecord[] {
+    this.#records.sort((a, b) => a.intended - b.intended);
+    return this.#records.map((record, id) => ({ ...record, id }));
+  }
+}
+
+function noCounts() {
+  return {
+    requests: 0,
+    outside: 0,
+    elsewhere: 0,
+    dropped: 0,
+    pods: 0,
+    grain: 0,
+    first: Infinity,
+    last: -Infinity,
+  };
+}
+
+async function readFile(
+  file: string,
+  collection: Collection,
+  zone: ReturnType<typeof parseZone> | undefined,
+  signal: AbortSignal | undefined,
+): Promise<FileRead> {
+  collection.counts = noCounts();
+  const { counts } = collection;
+  let format: RequestsFormat | undefined;
+  let parser: Parser | undefined;
+  let cut = false;
+  let number = 0;
+  const context = {
+    zone,
+    coarse: (milliseconds: number) => {
+      counts.grain = Math.max(counts.grain, milliseconds);
+    },
+    emit: (told: ToldRequest) => {
+      if (!collection.take(told))
+        throw new BadLine(number, "has more requests than there is room for", "LAMEDUCK_REQUESTS_TOO_MANY");
+    },
+  };
+  try {
+    for await (const { lines, first, unfinished } of readLines(file, signal)) {
+      signal?.throwIfAborted();
+      number = first;
+      for (const text of lines) {
+        if (!parser && text.trim() !== "") {
+          format = formatOf(text, `${file}:${number}`);
+          parser = formats[format](context);
+        }
+        cut = feed(parser, text, number, unfinished);
+        number++;
+      }
+    }
+    parser?.end();
+  } catch (error) {
+    throw error instanceof BadLine
+      ? new RequestsError(error.code, `${file}:${error.line}`, error.message)
+      : error;
+  }
+  const { first, last, ...rest } = counts;
+  if (format === undefined || rest.requests + rest.outside + rest.elsewhere === 0)
+    throw new RequestsError("LAMEDUCK_REQUESTS_EMPTY", file, "holds no request");
+  if (rest.requests === 0) throw nothingLeft(file, collection, first, last);
+  const { window } = collection;
+  return {
+    file,
+    format,
+    cut,
+    ...rest,
+    silentBefore: window ? Math.max(0, first - window.from) : 0,
+    silentAfter: window ? Math.max(0, window.to - last) : 0,
+  };
+}
+
+/** @returns whether the line had to be left out because it was cut. */
+function feed(parser: Parser | undefined, text: string, number: number, unfinished: boolean): boolean {
+  try {
+    parser?.line(text, number);
+    return false;
+  } catch (error) {
+    // The tool was stopped, or still runs: the last line may be half written.
+    if (unfinished && error instanceof BadLine && error.code !== "LAMEDUCK_REQUESTS_TOO_MANY") return true;
+    throw error;
+  }
+}
+
+function formatOf(text: string, place: string): RequestsFormat {
+  const found = detect(text);
+  if (typeof found === "string") return found;
+  throw new RequestsError("LAMEDUCK_REQUESTS_UNKNOWN_FORMAT", place, found.unreadable);
+}
+
+function nothingLeft(file: string, collection: Collection, first: number, last: number): RequestsError {
+  const { counts, window } = collection;
+  if (counts.outside === 0 || !window)
+    return new RequestsError(
+      "LAMEDUCK_REQUESTS_EMPTY",
+      file,
+      "holds no request to the URLs that are watched",
+    );
+  const iso = (at: number): string => new Date(at).toISOString();
+  const apart = first > window.to ? first - window.to : window.from - last;
+  const minutes = Math.round(apart / 60_000);
+  return new RequestsError(
+    "LAMEDUCK_REQUESTS_OTHER_TIME",
+    file,
+    `its requests are from ${iso(first)} to ${iso(last)}, the rollout was watched from ${iso(window.from)} to ${iso(window.to)}` +
+      (minutes >= 1 ? `: ${Math.floor(minutes / 60)} h ${minutes % 60} min apart` : ""),
+  );
+}
+
+function hostOf(url: string | undefined): string {
+  return (url === undefined ? undefined : URL.parse(url)?.host) || "load";
+}

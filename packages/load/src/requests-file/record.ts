@@ -1,0 +1,95 @@
+import type { RequestRecord } from "@lameduck/accounting";
+import { fateOf, type Fate } from "./failure.ts";
+import type { ToldRequest } from "./request.ts";
+
+export interface RecorderOptions {
+  /** Milliseconds to add to a time since 1970 to have it on the run's clock. */
+  readonly offset: number;
+  /** The pod that has an address at that time (run's clock). */
+  readonly podAt: (address: string, at: number) => string | undefined;
+  readonly senderOf: (url: string | undefined) => string;
+  /** 5xx statuses that the app means. */
+  readonly meantStatuses: readonly number[];
+}
+
+/** A file with an error or a URL of its own in every line gains nothing from their being remembered. */
+const mostNames = 10_000;
+
+/** Turns what tools tell into the records that the accounting takes. */
+export class Recorder {
+  readonly #options: RecorderOptions;
+  readonly #names = new Map<string, string>();
+  readonly #senders = new Map<string | undefined, string>();
+  /** Failures whose words mean nothing to us, and how many had them. */
+  readonly unknown = new Map<string, number>();
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+  }
+
+  record(told: ToldRequest, id: number): RequestRecord {
+    const { offset, meantStatuses } = this.#options;
+    const status = told.status ?? 0;
+    const fate: Fate =
+      told.dropped === true
+        ? { outcome: "not-sent", error: told.error ?? "dropped" }
+        : fateOf(told.error ?? "", status, {
+            answerBegun: told.answerBegun ?? false,
+            meant: told.meant === true || meantStatuses.includes(status),
+          });
+    if (fate.unknown) this.#note(fate.error ?? "");
+    const sent = told.sent === undefined ? undefined : told.sent + offset;
+    const connectionless = fate.outcome === "refused" || fate.outcome === "unreachable";
+    return {
+      id,
+      intended: told.begun + offset,
+      ...(sent === undefined ? {} : { sent }),
+      finished: told.finished + offset,
+      // Tools keep connections unless told not to; one that was made anew says so.
+      mode: told.reused === false || connectionless ? "new" : "pooled",
+      kind: "quick",
+      sender: this.#sender(told.url),
+      ...this.#pod(told, told.begun + offset),
+      reused: told.reused === true && !connectionless,
+      outcome: fate.outcome,
+      ...(status > 0 ? { status } : {}),
+      ...(fate.error === undefined ? {} : { error: this.#once(fate.error) }),
+      received: told.received ?? 0,
+    };
+  }
+
+  #pod(told: ToldRequest, at: number): Pick<RequestRecord, "pod" | "podKnownBy"> {
+    if (told.pod !== undefined) return { pod: this.#once(told.pod), podKnownBy: "header" };
+    if (told.upstream !== undefined) {
+      // nginx lists every address it tried, the last one answered.
+      const last = told.upstream.split(/[,:] /).at(-1)?.trim() ?? "";
+      const pod =
+        this.#options.podAt(last.replace(/:\d+$/, ""), at) ?? (/^[\d.:[\]]+$/.test(last) ? undefined : last);
+      if (pod !== undefined) return { pod: this.#once(pod), podKnownBy: "proxy" };
+    }
+    const pod = told.address === undefined ? undefined : this.#options.podAt(told.address, at);
+    return pod === undefined ? {} : { pod, podKnownBy: "tuple" };
+  }
+
+  #sender(url: string | undefined): string {
+    const known = this.#senders.get(url);
+    if (known !== undefined) return known;
+    const sender = this.#once(this.#options.senderOf(url));
+    if (this.#senders.size < mostNames) this.#senders.set(url && this.#once(url), sender);
+    return sender;
+  }
+
+  #note(words: string): void {
+    const key = this.unknown.size < 20 || this.unknown.has(words) ? this.#once(words) : "others";
+    this.unknown.set(key, (this.unknown.get(key) ?? 0) + 1);
+  }
+
+  /** One copy of each text: a part of a line would keep the whole block of the file in memory. */
+  #once(text: string): string {
+    const known = this.#names.get(text);
+    if (known !== undefined) return known;
+    const copy = Buffer.from(text).toString();
+    if (this.#names.size < mostNames) this.#names.set(copy, copy);
+    return copy;
+  }
+}

@@ -1,0 +1,41 @@
+import type { RequestRecord } from "@lameduck/accounting";
+
+/** Live counts of a load. */
+export interface LoadCounts {
+  readonly sent: number;
+  readonly failed: number;
+}
+
+/** What a load saw, in the end. */
+export interface LoadSeen {
+  /** Ids unique, times on the run's clock; pods only as far as answers named them. */
+  readonly records: readonly RequestRecord[];
+  /** Requests that were asked for and have no record. */
+  readonly missing: number;
+  /** What has to be known beside the figures, a sentence each. */
+  readonly notes: readonly string[];
+}
+
+/** What is known at the end and helps to read what others have written down. */
+export interface LoadEnd {
+  /** The pod that has an address at a time of the run. */
+  readonly podAt: (address: string, at: number) => string | undefined;
+  /** What was watched, on the run's clock. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Anything that sends requests through routes during the rollout, or knows what others sent: generators here, a Job, a load tool's file. */
+export interface LoadSource {
+  /** Begins to send; resolves when it has begun. */
+  begin(): Promise<void>;
+  counts(): LoadCounts;
+  /** Ends the load in order and tells everything it saw. */
+  stop(end: LoadEnd): Promise<LoadSeen>;
+  /** Ends it at once, and leaves nothing behind. Safe to call at any time, also after `stop`. */
+  close(): Promise<void>;
+  /** Rejects when the load has failed and the run is worth nothing any more; never resolves. */
+  readonly failed: Promise<never>;
+  /** The address each route is connected to, by name, where there is one. */
+  readonly addresses: ReadonlyMap<string, string>;
+}

@@ -1,0 +1,23 @@
+import type { LoadOptions } from "../plan.ts";
+import { isSecure, protocolOf } from "./protocol.ts";
+import { hostOf, isHost, type OpenRoute } from "./route.ts";
+
+/** The load for one route: its own path, host and protocol, and what is said in each request. */
+export function routePlan(load: LoadOptions, route: OpenRoute): LoadOptions {
+  const { url, protocol = protocolOf(url), request, tls } = route;
+  // gRPC's own default is its health check.
+  const paths = protocol === "grpc" && url.pathname === "/" ? {} : { quick: `${url.pathname}${url.search}` };
+  return {
+    ...load,
+    ...request,
+    // At a low rate the first answer may be the only one before something happens.
+    learned: route.status > 0 ? [route.status] : [],
+    // Written by the load itself, in its own place.
+    headers: (request?.headers ?? []).filter((header) => !isHost(header)),
+    protocol,
+    paths,
+    host: hostOf(route),
+    secure: isSecure(url),
+    tls: { verify: true, ...tls },
+  };
+}

@@ -1,0 +1,39 @@
+import { protocolTraits, type LoadProtocol } from "../protocols.ts";
+import { KubernetesError } from "@lameduck/kube";
+
+/** What a URL's scheme alone says. */
+const bySchemes: Readonly<Record<string, LoadProtocol>> = {
+  "http:": "http",
+  "https:": "https",
+  "ws:": "ws",
+  "wss:": "ws",
+};
+
+export function isSecure({ protocol }: URL): boolean {
+  return protocol === "https:" || protocol === "wss:";
+}
+
+/** @throws {KubernetesError} LAMEDUCK_BAD_URL where the load cannot speak what the URL and the option ask for. */
+export function protocolOf(url: URL, wanted?: LoadProtocol): LoadProtocol {
+  const byScheme = bySchemes[url.protocol];
+  const protocol = wanted ?? byScheme;
+  if (protocol === undefined || byScheme === undefined)
+    throw new KubernetesError(
+      "LAMEDUCK_BAD_URL",
+      "--url",
+      `"${url.href}": the load speaks http, https, ws and wss`,
+    );
+  const { secure, overTls, name } = protocolTraits[protocol];
+  if (isSecure(url) ? !overTls : secure)
+    throw new KubernetesError(
+      "LAMEDUCK_BAD_URL",
+      "--url",
+      `"${url.href}": ${name} is spoken ${secure ? "over TLS (https://)" : "in clear (http://)"} here`,
+    );
+  return protocol;
+}
+
+/** The port to connect to where the URL names none. */
+export function portOf(url: URL): number {
+  return Number(url.port || (isSecure(url) ? "443" : "80"));
+}

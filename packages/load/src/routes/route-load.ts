@@ -1,0 +1,237 @@
+import { LoadError } from "../errors.ts";
+import { parseLoad, type LoadOptions, type LoadPlan } from "../plan.ts";
+import type { FromGenerator, Progress, ToGenerator } from "../generator/protocol.ts";
+import { readRecords, type RecordChunk } from "../generator/records.ts";
+import type { RunClock, RequestRecord } from "@lameduck/accounting";
+import { messageOf } from "@lameduck/drain/common";
+import { Child, generatorProgram } from "../generator/child.ts";
+import type { LoadCounts, LoadSeen, LoadSource } from "./load-source.ts";
+import { routePlan } from "./plan.ts";
+import type { OpenRoute } from "./route.ts";
+
+export interface RouteLoadOptions {
+  readonly clock: RunClock;
+  readonly routes: readonly OpenRoute[];
+  /** Requests per second, all routes together. */
+  readonly rate: number;
+  /** Share of requests on kept-alive connections. */
+  readonly pooledShare: number;
+  /** Milliseconds. */
+  readonly timeout: number;
+  readonly maxDuration: number;
+  readonly maxRequests: number;
+  /** How long nothing happens to the target yet: statuses are learned from what is answered then. */
+  readonly learn?: number;
+  readonly seed: number;
+}
+
+/** What a generator takes at most to end, beyond the time-out of its last request. Milliseconds. */
+const longestEnd = 30_000;
+
+/** The load of this machine: a generator for each route, in a process of its own, sharing the rate. */
+export class RouteLoad implements LoadSource {
+  readonly addresses: ReadonlyMap<string, string>;
+  readonly #generators: readonly RouteGenerator[];
+
+  private constructor(options: RouteLoadOptions) {
+    this.addresses = new Map(options.routes.map(({ name, address }) => [name, address]));
+    this.#generators = options.routes.map((route, index) => new RouteGenerator(options, route, index));
+  }
+
+  /** Resolves when every generator is ready to begin. */
+  static async start(options: RouteLoadOptions): Promise<RouteLoad> {
+    const load = new RouteLoad(options);
+    try {
+      await Promise.all(load.#generators.map(({ ready }) => ready));
+    } catch (error) {
+      await load.close();
+      throw error;
+    }
+    return load;
+  }
+
+  get failed(): Promise<never> {
+    return Promise.race(this.#generators.map(({ failed }) => failed));
+  }
+
+  async begin(): Promise<void> {
+    await Promise.all(this.#generators.map((generator) => generator.begin()));
+  }
+
+  counts(): LoadCounts {
+    let sent = 0;
+    let failed = 0;
+    for (const { progress } of this.#generators) {
+      sent += progress.finished - progress.notSent;
+      failed += progress.lost;
+    }
+    return { sent, failed };
+  }
+
+  /** What a generator had not told yet when it died is missing; everything else is kept. */
+  async stop(): Promise<LoadSeen> {
+    const notes: string[] = [];
+    let missing = 0;
+    const seen = await Promise.all(
+      this.#generators.map(async (generator) => {
+        const problem = await generator.stop();
+        const { records, progress } = generator;
+        if (problem === undefined) return records;
+        missing += Math.max(0, progress.due - records.length);
+        notes.push(`The end of what one generator saw is missing: ${problem}.`);
+        return records;
+      }),
+    );
+    const records: RequestRecord[] = [];
+    const connections = connectionOffsets(seen);
+    seen.forEach((own, route) => {
+      for (const record of own)
+        records.push({
+          ...record,
+          id: records.length,
+          // Each generator numbers its connections from one.
+          ...(record.connection === undefined
+            ? {}
+            : { connection: record.connection + (connections[route] ?? 0) }),
+        });
+    });
+    return { records, missing, notes };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#generators.map((generator) => generator.close()));
+  }
+}
+
+function connectionOffsets(seen: readonly (readonly RequestRecord[])[]): number[] {
+  let offset = 0;
+  return seen.map((own) => {
+    const mine = offset;
+    for (const { connection = 0 } of own) offset = Math.max(offset, mine + connection);
+    return mine;
+  });
+}
+
+/** One generator's process and what it tells. */
+class RouteGenerator {
+  readonly failed: Promise<never>;
+  readonly ready: Promise<void>;
+  progress: Progress = { due: 0, finished: 0, lost: 0, notSent: 0, inFlight: 0 };
+  readonly #name: string;
+  readonly #child: Child<ToGenerator, FromGenerator>;
+  readonly #chunks: RecordChunk[] = [];
+  readonly #begun = Promise.withResolvers<void>();
+  readonly #done = Promise.withResolvers<void>();
+  readonly #silent = Promise.withResolvers<never>();
+  readonly #names: string[] = [];
+  readonly #patience: number;
+
+  constructor(options: RouteLoadOptions, route: OpenRoute, index: number) {
+    const { clock, seed } = options;
+    const failure = Promise.withResolvers<never>();
+    const ready = Promise.withResolvers<void>();
+    // Nobody may be waiting when it happens.
+    failure.promise.catch(() => undefined);
+    this.failed = failure.promise;
+    this.#name = route.name;
+    this.#patience = options.timeout + longestEnd;
+    this.#child = new Child({
+      program: generatorProgram,
+      received: (message) => this.#received(message, ready.resolve),
+      died: (how) =>
+        failure.reject(new LoadError("LAMEDUCK_GENERATOR_DIED", route.name, `the generator ${how}`)),
+    });
+    this.#child.tell({
+      type: "prepare",
+      origin: clock.origin,
+      seed: seed + index,
+      plan: planFor(options, route),
+      senders: [
+        {
+          name: route.name,
+          weight: 1,
+          spacing: 0,
+          proxy: { address: route.address, port: route.port, namesRequests: false, notesClaims: true },
+        },
+      ],
+    });
+    this.ready = this.#orFailed(ready.promise);
+  }
+
+  begin(): Promise<void> {
+    this.#child.tell({ type: "begin" });
+    return this.#orFailed(this.#begun.promise);
+  }
+
+  /** @returns why it did not come to its end in order. */
+  async stop(): Promise<string | undefined> {
+    const limit = setTimeout(
+      () => this.#silent.reject(new Error(`it did not end within ${this.#patience / 1_000} s`)),
+      this.#patience,
+    );
+    try {
+      this.#child.tell({ type: "stop" });
+      await Promise.race([this.#done.promise, this.failed, this.#silent.promise]);
+      return undefined;
+    } catch (error) {
+      return messageOf(error);
+    } finally {
+      clearTimeout(limit);
+      await this.close();
+    }
+  }
+
+  /** Everything it has told by now. */
+  get records(): RequestRecord[] {
+    const records: RequestRecord[] = [];
+    for (const chunk of this.#chunks)
+      for (const record of readRecords(chunk, records.length, [this.#name], this.#names))
+        records.push(record);
+    return records;
+  }
+
+  close(): Promise<void> {
+    return this.#child.close();
+  }
+
+  #received(message: FromGenerator, ready: () => void): void {
+    switch (message.type) {
+      case "ready":
+        ready();
+        break;
+      case "begun":
+        this.#begun.resolve();
+        break;
+      case "progress":
+        this.progress = message.progress;
+        break;
+      case "records":
+        this.#chunks[message.index] = message.chunk;
+        this.#names.push(...message.names);
+        break;
+      case "done":
+        this.progress = message.progress;
+        this.#done.resolve();
+        break;
+      case "event":
+        break;
+    }
+  }
+
+  #orFailed<T>(promise: Promise<T>): Promise<T> {
+    return Promise.race([promise, this.failed]);
+  }
+}
+
+function planFor(options: RouteLoadOptions, route: OpenRoute): LoadPlan {
+  const share = 1 / options.routes.length;
+  const load: LoadOptions = {
+    rate: options.rate * share,
+    pooledShare: options.pooledShare,
+    timeout: options.timeout,
+    learn: options.learn ?? 0,
+    maxDuration: options.maxDuration,
+    maxRequests: Math.max(1, Math.floor(options.maxRequests * share)),
+  };
+  return parseLoad(routePlan(load, route));
+}

@@ -1,0 +1,200 @@
+import { lookup } from "node:dns/promises";
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { connect, isIP } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { connect as connectTls, type ConnectionOptions } from "node:tls";
+import { claimHeaders } from "../answer.ts";
+import type { TlsOptions } from "../plan.ts";
+import { isImpostor } from "../protocols/failures.ts";
+import { protocolTraits, type LoadProtocol } from "../protocols.ts";
+import { headerFields, parseRequest, type RequestOptions } from "../request-form.ts";
+import { KubernetesError } from "@lameduck/kube";
+import { isSecure, portOf, protocolOf } from "./protocol.ts";
+
+/** One way for requests into the cluster: an ingress, a Service's address, a node's port. */
+export interface Route {
+  /** What the sender is called in sentences and results. */
+  readonly name: string;
+  readonly url: URL;
+  /** What the load speaks there; default what the URL's scheme says. */
+  readonly protocol?: LoadProtocol;
+  readonly request?: RequestOptions;
+  /** Certificates are verified unless told. */
+  readonly tls?: TlsOptions;
+}
+
+/** What holds for all routes of a command. */
+export type RouteManner = Pick<Route, "protocol" | "request" | "tls">;
+
+/** A route whose name was looked up and that has answered. */
+export interface OpenRoute extends Route {
+  readonly address: string;
+  readonly port: number;
+  /** What it answered at first; 0 where it was only connected to, because it speaks something else than HTTP/1.1. */
+  readonly status: number;
+  /** The pod that the first answer named; undefined where answers name none. */
+  readonly pod: string | undefined;
+  /** Other addresses the name has: the load goes to the first only. */
+  readonly others: readonly string[];
+}
+
+const firstAnswer = 10_000;
+/** A Service that was made just now, or is being rolled, may refuse for a moment. */
+const attempts = 3;
+const between = 1_000;
+
+/** "ingress=http://shop.example/cart" or the URL alone, which is then called by its host. @throws {KubernetesError} LAMEDUCK_BAD_URL, {LoadError} LAMEDUCK_BAD_LOAD. */
+export function parseRoutes(texts: readonly string[], manner: RouteManner = {}): Route[] {
+  const routes = texts.map((text) => parseRoute(text, manner));
+  const seen = new Set<string>();
+  for (const { name } of routes) {
+    if (seen.has(name))
+      throw new KubernetesError("LAMEDUCK_BAD_URL", "--url", `two are called "${name}": name them, NAME=URL`);
+    seen.add(name);
+  }
+  return routes;
+}
+
+function parseRoute(text: string, manner: RouteManner): Route {
+  const [, given, address = text] = /^([A-Za-z][\w.-]*)=(.*)$/.exec(text) ?? [];
+  const url = URL.parse(address);
+  if (!url) throw new KubernetesError("LAMEDUCK_BAD_URL", "--url", `"${address}" is not a URL`);
+  if (url.username !== "" || url.password !== "")
+    throw new KubernetesError("LAMEDUCK_BAD_URL", "--url", "a name and password in a URL are not sent");
+  const protocol = protocolOf(url, manner.protocol);
+  parseRequest(manner.request ?? {}, protocol);
+  return { ...manner, name: given ?? url.host, url, protocol };
+}
+
+/** What a Host header says: the URL's, unless --header says another one. */
+export function hostOf({ url, request }: Route): string {
+  return (
+    request?.headers
+      ?.find((header) => isHost(header))
+      ?.slice("host:".length)
+      .trim() ?? url.host
+  );
+}
+
+export function isHost(header: string): boolean {
+  return /^host:/i.test(header);
+}
+
+/** Looks the name up and asks once. @throws {KubernetesError} LAMEDUCK_URL_NOT_ANSWERING. */
+export async function openRoute(route: Route, signal?: AbortSignal): Promise<OpenRoute> {
+  const host = route.url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const port = portOf(route.url);
+  const addresses = await resolveHost(host, route);
+  const [address = ""] = addresses;
+  const { status, pod } = await askPatiently(route, { address, port, signal });
+  if (status >= 500)
+    throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", route.url.href, `it answers ${status}`);
+  return { ...route, address, port, status, pod, others: addresses.slice(1) };
+}
+
+async function resolveHost(host: string, { url }: Route): Promise<string[]> {
+  if (isIP(host) !== 0) return [host];
+  try {
+    const found = await lookup(host, { all: true });
+    return found.map(({ address }) => address);
+  } catch (error) {
+    throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", url.href, messageOf(error));
+  }
+}
+
+interface FirstAnswer {
+  readonly status: number;
+  readonly pod: string | undefined;
+}
+
+async function askPatiently(route: Route, place: Place): Promise<FirstAnswer> {
+  const protocol = route.protocol ?? protocolOf(route.url);
+  const ask = protocolTraits[protocol].http1 || protocol === "https" ? askOnce : connectOnce;
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await ask(route, place);
+    } catch (error) {
+      place.signal?.throwIfAborted();
+      if (attempt < attempts) await delay(between, undefined, { signal: place.signal });
+      else throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", route.url.href, messageOf(error));
+    }
+}
+
+interface Place {
+  readonly address: string;
+  readonly port: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+function askOnce(route: Route, { address, port, signal }: Place): Promise<FirstAnswer> {
+  const { url } = route;
+  const form = parseRequest(route.request ?? {}, route.protocol ?? protocolOf(url));
+  const { method, body } = form;
+  const secure = isSecure(url);
+  // Of the whole answer: one that comes byte by byte is never idle.
+  const limit = AbortSignal.timeout(firstAnswer);
+  return new Promise((resolve, reject) => {
+    const request = (secure ? httpsRequest : httpRequest)(
+      {
+        host: address,
+        port,
+        method,
+        path: `${url.pathname}${url.search}`,
+        headers: { "user-agent": "lameduck-load", ...headerFields(form), host: hostOf(route) },
+        agent: false,
+        signal: signal ? AbortSignal.any([signal, limit]) : limit,
+        ...(secure ? tlsOf(route) : {}),
+      },
+      (response) => {
+        const told = ["x-lameduck-pod", ...claimHeaders].map((name) => response.headers[name]);
+        const pod = told.find((value) => typeof value === "string");
+        response.on("error", () => undefined).resume();
+        resolve({ status: response.statusCode ?? 0, pod });
+      },
+    );
+    request.on("error", (error) =>
+      reject(limit.aborted ? new Error(`no answer within ${firstAnswer / 1_000} s`) : error),
+    );
+    request.end(body === undefined ? undefined : Buffer.from(body, "base64"));
+  });
+}
+
+/** To what speaks something else than HTTP/1.1; its answers are learned by the load itself. */
+function connectOnce(route: Route, { address, port, signal }: Place): Promise<FirstAnswer> {
+  return new Promise((resolve, reject) => {
+    const place = { host: address, port };
+    const secure = isSecure(route.url);
+    const socket = secure ? connectTls({ ...place, ...tlsOf(route), ALPNProtocols: ["h2"] }) : connect(place);
+    const end = (reason: Error): unknown => socket.destroy(reason);
+    const limit = setTimeout(end, firstAnswer, new Error(`no connection within ${firstAnswer / 1_000} s`));
+    const aborted = (): unknown => end(new Error("given up"));
+    signal?.addEventListener("abort", aborted, { once: true });
+    socket.on("close", () => {
+      clearTimeout(limit);
+      signal?.removeEventListener("abort", aborted);
+    });
+    socket.on("error", reject);
+    socket.on(secure ? "secureConnect" : "connect", () => {
+      socket.destroy();
+      resolve({ status: 0, pod: undefined });
+    });
+  });
+}
+
+function tlsOf(route: Route): ConnectionOptions {
+  const { verify = true, ca } = route.tls ?? {};
+  const name = hostOf(route).replace(/:\d+$/, "");
+  return {
+    rejectUnauthorized: verify,
+    ...(ca === undefined ? {} : { ca }),
+    ...(isIP(name) === 0 && !name.startsWith("[") ? { servername: name } : {}),
+  };
+}
+
+function messageOf(error: unknown): string {
+  const { message, code = "" } = error as NodeJS.ErrnoException;
+  if (isImpostor(code))
+    return `its certificate is not believed: ${message}; --ca-file names who signs it, --insecure asks for no proof`;
+  return message === "" ? code || "no connection" : message;
+}

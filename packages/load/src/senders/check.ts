@@ -1,0 +1,75 @@
+import { parseDuration } from "@lameduck/drain";
+
+import { LoadError } from "../errors.ts";
+import { protocolTraits, type LoadProtocol } from "../protocols.ts";
+import { requireOwnTarget } from "../targets.ts";
+import { isProxy, senderKinds, type HealthCheck, type SenderSpec } from "./spec.ts";
+
+/**
+ * @throws {LoadError} LAMEDUCK_BAD_SENDER, LAMEDUCK_SENDER_PROTOCOL, LAMEDUCK_TARGET_NOT_LOCAL, {DrainError} LAMEDUCK_BAD_DURATION.
+ */
+export function checkSenders(senders: readonly SenderSpec[], protocol: LoadProtocol = "http"): void {
+  if (senders.length === 0) throw new LoadError("LAMEDUCK_BAD_SENDER", "senders", "there is none");
+  const names = new Set<string>();
+  for (const spec of senders) {
+    const place = `sender ${JSON.stringify(spec.name)}`;
+    if (!/^[A-Za-z0-9][\w.-]{0,62}$/.test(spec.name))
+      throw new LoadError(
+        "LAMEDUCK_BAD_SENDER",
+        place,
+        "its name may have letters, digits, dots and dashes only",
+      );
+    if (names.has(spec.name)) throw new LoadError("LAMEDUCK_BAD_SENDER", place, "another has the same name");
+    names.add(spec.name);
+    if (!senderKinds.includes(spec.kind))
+      throw new LoadError(
+        "LAMEDUCK_BAD_SENDER",
+        place,
+        `"${spec.kind as string}" is none of ${senderKinds.join(", ")}`,
+      );
+    checkProtocol(spec, protocol, place);
+    if (spec.weight !== undefined && !(spec.weight > 0 && Number.isFinite(spec.weight)))
+      throw new LoadError("LAMEDUCK_BAD_SENDER", `${place}: weight`, `${spec.weight} is not above zero`);
+    if (spec.address !== undefined) requireOwnTarget(spec.address, `${place}: address`);
+    if (spec.kind === "health-checked") checkHealthCheck(spec.check ?? {}, `${place}: check`);
+    if ("retries" in spec) whole(spec.retries, 0, `${place}: retries`);
+  }
+}
+
+/** Senders that only choose a pod carry whatever runs over TCP; proxies of the stage, and health checks by path, speak HTTP/1.1. */
+function checkProtocol(spec: SenderSpec, protocol: LoadProtocol, place: string): void {
+  if (protocol === "http") return;
+  const { name, http1 } = protocolTraits[protocol];
+  if (isProxy(spec))
+    throw new LoadError(
+      "LAMEDUCK_SENDER_PROTOCOL",
+      place,
+      `a sender of kind ${spec.kind} does not speak ${name}`,
+    );
+  if (spec.kind === "health-checked" && typeof spec.check?.path === "string" && !http1)
+    throw new LoadError(
+      "LAMEDUCK_SENDER_PROTOCOL",
+      `${place}: check.path`,
+      `its check does not speak ${name}`,
+    );
+}
+
+function checkHealthCheck(check: HealthCheck, place: string): void {
+  const interval = parseDuration(check.interval ?? "5s", `${place}.interval`);
+  const timeout = parseDuration(check.timeout ?? "2s", `${place}.timeout`);
+  if (interval < 10) throw new LoadError("LAMEDUCK_BAD_SENDER", `${place}.interval`, "is shorter than 10 ms");
+  if (timeout <= 0) throw new LoadError("LAMEDUCK_BAD_SENDER", `${place}.timeout`, "is not above zero");
+  whole(check.unhealthyThreshold, 1, `${place}.unhealthyThreshold`);
+  whole(check.healthyThreshold, 1, `${place}.healthyThreshold`);
+  if (check.path !== undefined && check.path !== null && !/^\/[!-~]*$/.test(check.path))
+    throw new LoadError("LAMEDUCK_BAD_SENDER", `${place}.path`, `"${check.path}" is not a path`);
+}
+
+function whole(value: number | undefined, least: number, place: string): void {
+  if (value !== undefined && !(Number.isInteger(value) && value >= least && value <= 1_000))
+    throw new LoadError(
+      "LAMEDUCK_BAD_SENDER",
+      place,
+      `${value} is not a whole number between ${least} and 1000`,
+    );
+}

@@ -1,0 +1,54 @@
+import type { Deed } from "../generator/sender.ts";
+import type { Endpoint } from "@lameduck/accounting";
+import type { Change, EndpointState } from "./change.ts";
+import { Learner } from "./learner.ts";
+import { EndpointView, type Choice } from "./view.ts";
+
+/** The endpoints a sender may choose at present: learns in its own time and tells what changed when it did. */
+export class Chooser {
+  readonly #view: EndpointView;
+  readonly #learner: Learner;
+  readonly #tell: (deed: Deed) => void;
+  readonly #left: (endpoint: Endpoint) => void;
+
+  constructor(options: {
+    now: () => number;
+    spacing: number;
+    choice: Choice;
+    tell: (deed: Deed) => void;
+    left?: (endpoint: Endpoint) => void;
+  }) {
+    this.#view = new EndpointView(options.choice);
+    this.#tell = options.tell;
+    this.#left = options.left ?? (() => undefined);
+    this.#learner = new Learner({
+      now: options.now,
+      spacing: options.spacing,
+      apply: (states) => this.#apply(states),
+    });
+  }
+
+  get chosen(): readonly Endpoint[] {
+    return this.#view.chosen;
+  }
+
+  learn(change: Change): void {
+    this.#learner.learn(change);
+  }
+
+  stop(): void {
+    this.#learner.stop();
+  }
+
+  #apply(states: readonly EndpointState[]): void {
+    const before = this.chosen.length;
+    const { added, left } = this.#view.apply(states);
+    for (const { pod } of added) this.#tell({ type: "added", pod });
+    for (const endpoint of left) {
+      this.#tell({ type: "converged", pod: endpoint.pod });
+      this.#left(endpoint);
+    }
+    if (before === 0 && this.chosen.length > 0) this.#tell({ type: "filled" });
+    if (before > 0 && this.chosen.length === 0) this.#tell({ type: "empty" });
+  }
+}

@@ -1,0 +1,102 @@
+import { parseDuration } from "@lameduck/drain";
+
+import type { Exchange } from "../protocols/exchange.ts";
+import type { LoadSender, SenderContext } from "../generator/sender.ts";
+import type { Endpoint } from "@lameduck/accounting";
+import type { Change, EndpointState } from "./change.ts";
+import { Learner } from "./learner.ts";
+import type { HealthCheckedSpec } from "./spec.ts";
+import { HealthChecks } from "./health-checks.ts";
+import { PodPools } from "./pools.ts";
+import { refuse } from "./refuse.ts";
+
+/**
+ * A cloud load balancer: registers new pods when it learns of them and lets them in after its own checks; a deletion means nothing to it
+ * unless its controller deregisters the target. When every target is unhealthy it uses all of them, as AWS' target groups do ("fail open").
+ */
+export class HealthCheckedSender implements LoadSender {
+  readonly #context: SenderContext;
+  readonly #deregisters: boolean;
+  readonly #checks: HealthChecks;
+  readonly #pools: PodPools;
+  readonly #learner: Learner;
+  #targets: readonly Endpoint[] = [];
+  #chosen: readonly Endpoint[] = [];
+
+  constructor(context: SenderContext, spec: HealthCheckedSpec) {
+    const { check = {} } = spec;
+    this.#context = context;
+    this.#deregisters = spec.deregisters ?? false;
+    this.#pools = new PodPools({
+      dial: context.dial,
+      shared: context.shared?.pod,
+      again: (exchange) => this.send(exchange),
+    });
+    this.#checks = new HealthChecks({
+      // Without TLS and HTTP/2 of their own, checks of other protocols ask for a connection only.
+      path: check.path === undefined ? (context.speaksHttp1 ? "/" : null) : check.path,
+      interval: parseDuration(check.interval ?? "5s", "check.interval"),
+      timeout: parseDuration(check.timeout ?? "2s", "check.timeout"),
+      unhealthyThreshold: check.unhealthyThreshold ?? 2,
+      healthyThreshold: check.healthyThreshold ?? 2,
+      userAgent: check.userAgent ?? "ELB-HealthChecker/2.0",
+      localAddress: spec.address,
+      changed: () => this.#choose(),
+    });
+    this.#learner = new Learner({
+      now: context.now,
+      spacing: context.spacing,
+      apply: (states) => this.#register(states),
+    });
+  }
+
+  send(exchange: Exchange): void {
+    if (this.#chosen.length === 0) refuse(exchange, this.#context.now());
+    else this.#pools.send(exchange, this.#context.random.pick(this.#chosen));
+  }
+
+  learn(change: Change): void {
+    this.#learner.learn(change);
+  }
+
+  stop(): void {
+    this.#learner.stop();
+    this.#checks.stop();
+    this.#pools.dropAll();
+  }
+
+  #register(states: readonly EndpointState[]): void {
+    for (const { endpoint, listed, serving, terminating } of states) {
+      const known = this.#targets.some((target) => target.pod === endpoint.pod);
+      const wanted = listed && serving && !terminating;
+      if (wanted && !known) {
+        this.#targets = [...this.#targets, endpoint];
+        this.#checks.watch(endpoint);
+      } else if (!wanted && known && this.#deregisters) this.#deregister(endpoint);
+    }
+    this.#choose();
+  }
+
+  #deregister(endpoint: Endpoint): void {
+    this.#targets = this.#targets.filter((target) => target.pod !== endpoint.pod);
+    this.#checks.forget(endpoint.pod);
+  }
+
+  #choose(): void {
+    const before = this.#chosen;
+    const healthy = this.#targets.filter((target) => this.#checks.healthy(target.pod));
+    // A target that has never been healthy is still being looked at, and no reason to fail open.
+    const open =
+      healthy.length === 0 ? this.#targets.filter((target) => this.#checks.wasHealthy(target.pod)) : healthy;
+    this.#chosen = open;
+    for (const target of open)
+      if (!before.includes(target)) this.#context.tell({ type: "added", pod: target.pod });
+    for (const target of before)
+      if (!open.includes(target)) {
+        this.#context.tell({ type: "converged", pod: target.pod });
+        this.#pools.drop(target.pod);
+      }
+    if (before.length === 0 && open.length > 0) this.#context.tell({ type: "filled" });
+    if (before.length > 0 && open.length === 0) this.#context.tell({ type: "empty" });
+  }
+}

@@ -1,0 +1,143 @@
+import { request } from "node:http";
+import { connect } from "node:net";
+
+import type { Endpoint } from "@lameduck/accounting";
+
+export interface HealthCheckSettings {
+  /** `null`: a TCP connection is enough. */
+  readonly path: string | null;
+  /** Milliseconds. */
+  readonly interval: number;
+  readonly timeout: number;
+  readonly unhealthyThreshold: number;
+  readonly healthyThreshold: number;
+  readonly userAgent: string;
+  readonly localAddress: string | undefined;
+  /** A target's health has changed. */
+  readonly changed: (pod: string) => void;
+}
+
+interface Target {
+  readonly endpoint: Endpoint;
+  readonly timer: NodeJS.Timeout;
+  readonly abort: AbortController;
+  healthy: boolean;
+  wasHealthy: boolean;
+  asking: boolean;
+  /** Results in a row that speak against the present state. */
+  against: number;
+}
+
+/** Checks each target on its own interval, for real; a target changes sides after a threshold of results in a row. */
+export class HealthChecks {
+  readonly #settings: HealthCheckSettings;
+  readonly #targets = new Map<string, Target>();
+
+  constructor(settings: HealthCheckSettings) {
+    this.#settings = settings;
+  }
+
+  healthy(pod: string): boolean {
+    return this.#targets.get(pod)?.healthy ?? false;
+  }
+
+  wasHealthy(pod: string): boolean {
+    return this.#targets.get(pod)?.wasHealthy ?? false;
+  }
+
+  watch(endpoint: Endpoint): void {
+    this.forget(endpoint.pod);
+    const check = (): void => {
+      void this.#check(target);
+    };
+    const target: Target = {
+      endpoint,
+      timer: setInterval(check, this.#settings.interval),
+      abort: new AbortController(),
+      healthy: false,
+      wasHealthy: false,
+      asking: false,
+      against: 0,
+    };
+    this.#targets.set(endpoint.pod, target);
+    check();
+  }
+
+  forget(pod: string): void {
+    const target = this.#targets.get(pod);
+    if (!target) return;
+    clearInterval(target.timer);
+    target.abort.abort();
+    this.#targets.delete(pod);
+  }
+
+  stop(): void {
+    for (const pod of this.#targets.keys()) this.forget(pod);
+  }
+
+  async #check(target: Target): Promise<void> {
+    // One at a time: results would come out of order.
+    if (target.asking) return;
+    target.asking = true;
+    const passed = await this.#ask(target);
+    target.asking = false;
+    if (target.abort.signal.aborted) return;
+    target.against = passed === target.healthy ? 0 : target.against + 1;
+    const { unhealthyThreshold, healthyThreshold, changed } = this.#settings;
+    if (target.against < (target.healthy ? unhealthyThreshold : healthyThreshold)) return;
+    target.healthy = passed;
+    target.wasHealthy ||= passed;
+    target.against = 0;
+    changed(target.endpoint.pod);
+  }
+
+  #ask({ endpoint, abort }: Target): Promise<boolean> {
+    const signal = AbortSignal.any([abort.signal, AbortSignal.timeout(this.#settings.timeout)]);
+    return this.#settings.path === null
+      ? this.#askTcp(endpoint, signal)
+      : this.#askHttp(endpoint, this.#settings.path, signal);
+  }
+
+  #askHttp({ address, port }: Endpoint, path: string, signal: AbortSignal): Promise<boolean> {
+    const { localAddress, userAgent } = this.#settings;
+    return new Promise((resolve) => {
+      request(
+        {
+          host: address,
+          port,
+          path,
+          agent: false,
+          signal,
+          headers: { "user-agent": userAgent },
+          ...(localAddress === undefined ? {} : { localAddress }),
+        },
+        (response) => {
+          const status = response.statusCode ?? 0;
+          response.on("error", () => resolve(false));
+          response.on("end", () => resolve(status >= 200 && status < 400));
+          response.resume();
+        },
+      )
+        .on("error", () => resolve(false))
+        .end();
+    });
+  }
+
+  #askTcp({ address, port }: Endpoint, signal: AbortSignal): Promise<boolean> {
+    const { localAddress } = this.#settings;
+    return new Promise((resolve) => {
+      const socket = connect({
+        host: address,
+        port,
+        signal,
+        ...(localAddress === undefined ? {} : { localAddress }),
+      });
+      socket.on("error", () => resolve(false));
+      socket.on("close", () => resolve(false));
+      socket.on("connect", () => {
+        resolve(true);
+        socket.destroy();
+      });
+    });
+  }
+}

@@ -1,0 +1,103 @@
+import type { Duration } from "@lameduck/drain";
+
+import type { Propagation } from "../propagation/propagation.ts";
+
+/** What all senders have. */
+interface Common {
+  /** Unique in the run, e.g. "node-1", "ingress-2". */
+  readonly name: string;
+  /** Share of the load relative to the others, default 1. */
+  readonly weight?: number;
+  /** Source address of its connections to pods; a proxy listens on it, too. Loopback or 198.18.0.0/15. */
+  readonly address?: string;
+  /** How it learns; default the run's. */
+  readonly propagation?: Propagation;
+}
+
+/** Like kube-proxy: a random endpoint for each connection, established connections stay with their pod. */
+export interface L4Spec extends Common {
+  readonly kind: "l4";
+}
+
+/** Like an eBPF balancer that cuts established connections to a pod when it converges. */
+export interface L4CutSpec extends Common {
+  readonly kind: "l4-cut";
+}
+
+/** An in-cluster caller with a keep-alive pool for each pod, which drops a withdrawn pod's connections once they are idle. */
+export interface ClientSpec extends Common {
+  readonly kind: "client";
+}
+
+/** How a cloud load balancer asks its targets. */
+export interface HealthCheck {
+  /** Path of an HTTP check (2xx and 3xx are healthy), default "/"; `null` asks for a TCP connection only. */
+  readonly path?: string | null;
+  /** Default 5 s. */
+  readonly interval?: Duration;
+  /** Default 2 s. */
+  readonly timeout?: Duration;
+  /** Failures in a row that take a target out, default 2. */
+  readonly unhealthyThreshold?: number;
+  /** Successes in a row that let it in, default 2. */
+  readonly healthyThreshold?: number;
+  /** User-Agent of the check, default "ELB-HealthChecker/2.0". */
+  readonly userAgent?: string;
+}
+
+/** Like a cloud load balancer: leaves after failed health checks, or after its own deregistration delay. */
+export interface HealthCheckedSpec extends Common {
+  readonly kind: "health-checked";
+  readonly check?: HealthCheck;
+  /** Whether a controller tells it of deletions (after its propagation delay); else only health checks take a target out. Default false. */
+  readonly deregisters?: boolean;
+}
+
+/** Like an ingress: a reverse proxy of our own, in a process of its own. */
+export interface L7Spec extends Common {
+  readonly kind: "l7";
+  /** Other pods tried after a failure to connect, default 0. */
+  readonly retries?: number;
+  /** Time the pod has for an answer, and for a connection, default 60 s and 5 s. */
+  readonly timeout?: Duration;
+  readonly connectTimeout?: Duration;
+}
+
+/** A real HAProxy, its servers changed through the runtime API. */
+export interface HaproxySpec extends Common {
+  readonly kind: "haproxy";
+  readonly binary?: string;
+  /** Default HAProxy's own: 3, the last to another server. */
+  readonly retries?: number;
+  readonly timeout?: Duration;
+  readonly connectTimeout?: Duration;
+}
+
+/** A real nginx, its configuration rewritten and reloaded. */
+export interface NginxSpec extends Common {
+  readonly kind: "nginx";
+  readonly binary?: string;
+  /** Other pods tried, default nginx' own: all of them. 0 turns it off. */
+  readonly retries?: number;
+  readonly timeout?: Duration;
+  readonly connectTimeout?: Duration;
+}
+
+export type ProxySpec = L7Spec | HaproxySpec | NginxSpec;
+export type DecidingSpec = L4Spec | L4CutSpec | ClientSpec | HealthCheckedSpec;
+export type SenderSpec = DecidingSpec | ProxySpec;
+export type SenderKind = SenderSpec["kind"];
+
+export const senderKinds = [
+  "l4",
+  "l4-cut",
+  "client",
+  "health-checked",
+  "l7",
+  "haproxy",
+  "nginx",
+] as const satisfies readonly SenderKind[];
+
+export function isProxy(spec: SenderSpec): spec is ProxySpec {
+  return spec.kind === "l7" || spec.kind === "haproxy" || spec.kind === "nginx";
+}

@@ -1,0 +1,52 @@
+import type { Endpoint } from "@lameduck/accounting";
+import type { EndpointState } from "./change.ts";
+
+/**
+ * Which endpoints a sender may choose: `ready` ones only, or, like kube-proxy (KEP-1669, CategorizeEndpoints), the serving terminating
+ * ones when none is ready.
+ */
+export type Choice = "ready" | "ready-else-serving";
+
+/** What a sender knows of the endpoints at present, and whom it may choose. */
+export class EndpointView {
+  readonly #choice: Choice;
+  readonly #states = new Map<string, EndpointState>();
+  #chosen: readonly Endpoint[] = [];
+
+  constructor(choice: Choice) {
+    this.#choice = choice;
+  }
+
+  get chosen(): readonly Endpoint[] {
+    return this.#chosen;
+  }
+
+  /** @returns who came into choice by these changes and who left it. */
+  apply(states: readonly EndpointState[]): {
+    readonly added: readonly Endpoint[];
+    readonly left: readonly Endpoint[];
+  } {
+    const before = this.#chosen;
+    for (const state of states) {
+      if (state.listed) this.#states.set(state.endpoint.pod, state);
+      else this.#states.delete(state.endpoint.pod);
+    }
+    this.#chosen = this.#choose();
+    return { added: without(this.#chosen, before), left: without(before, this.#chosen) };
+  }
+
+  #choose(): readonly Endpoint[] {
+    const states = [...this.#states.values()];
+    const ready = states.filter((state) => state.serving && !state.terminating);
+    const usable =
+      ready.length === 0 && this.#choice === "ready-else-serving"
+        ? states.filter((state) => state.serving)
+        : ready;
+    return usable.map((state) => state.endpoint);
+  }
+}
+
+function without(some: readonly Endpoint[], others: readonly Endpoint[]): readonly Endpoint[] {
+  const pods = new Set(others.map((endpoint) => endpoint.pod));
+  return some.filter((endpoint) => !pods.has(endpoint.pod));
+}

@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { createWriteStream } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { describe, it } from "node:test";
+import { createGzip, gzipSync } from "node:zlib";
+import * as fc from "fast-check";
+import { split } from "../src/requests-file/csv.ts";
+import { fateOf } from "../src/requests-file/failure.ts";
+import { fuzz } from "./requests-file-fuzz.ts";
+import { golden, read, readText } from "./requests-file-helpers.ts";
+
+it("understands what other tools call a failure", () => {
+  const cases: [string, string][] = [
+    ['Get "http://a/": dial tcp 198.18.0.9:80: i/o timeout', "unreachable ETIMEDOUT"],
+    ['Get "http://a/": dial tcp 198.18.0.9:80: connect: no route to host', "unreachable EHOSTUNREACH"],
+    [
+      'Get "http://a/": context deadline exceeded (Client.Timeout exceeded while awaiting headers)',
+      "timeout ETIMEDOUT",
+    ],
+    [
+      'Get "http://a/": net/http: request canceled while waiting for connection (Client.Timeout exceeded while awaiting headers)',
+      "unreachable ETIMEDOUT",
+    ],
+    [
+      'Get "http://a/": dial tcp 198.18.0.9:80: connect: cannot assign requested address',
+      "not-sent EADDRNOTAVAIL",
+    ],
+    ['Get "http://a/": dial tcp: lookup a: no such host', "unreachable ENOTFOUND"],
+    ['Get "http://a/": http: server closed idle connection', "reset-before-response EOF"],
+    ["dial: unknown errno 24 error with msg `too many open files`", "not-sent EMFILE"],
+    [
+      "http2: server sent GOAWAY and closed the connection; LastStreamID=3, ErrCode=NO_ERROR",
+      "reset-before-response GOAWAY",
+    ],
+    ["write: broken pipe", "reset-before-response EPIPE"],
+    ["socket hang up", "reset-before-response ECONNRESET"],
+    ["x509: unknown authority", "wrong-body ERR_TLS"],
+    ["flux capacitor empty", "wrong-body flux capacitor empty"],
+  ];
+  for (const [words, expected] of cases) {
+    const { outcome, error = "" } = fateOf(words, 0);
+    assert.equal(`${outcome} ${error}`, expected, words);
+  }
+});
+
+it("splits what a CSV writer has quoted", () => {
+  fc.assert(
+    fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 6 }), (fields) => {
+      const line = fields.map((field) => `"${field.replaceAll('"', '""')}"`).join(",");
+      assert.deepEqual(split(line), fields);
+    }),
+  );
+});
+
+describe("mistakes", () => {
+  const header = "time,status\n";
+  const cases: [what: string, content: string | Uint8Array, code: string, message: RegExp][] = [
+    ["nothing in it", "", "EMPTY", /file: holds no request/],
+    ["only a header", header, "EMPTY", /holds no request/],
+    [
+      "a line that is no JSON",
+      '{"time":1769860801,"status":200}\nhello\n{}\n',
+      "BAD_LINE",
+      /file:2: is not JSON/,
+    ],
+    [
+      "a row too short",
+      `${header}1769860801,200\n1769860802\n`,
+      "BAD_LINE",
+      /file:3: has 1 fields and not 2/,
+    ],
+    ["a status that is none", `${header}1769860801,OK\n`, "BAD_LINE", /file:2: "OK" is not a status/],
+    ["a time that is none", `${header}yesterday,200\n`, "BAD_TIME", /file:2: "yesterday" is not a time/],
+    ["a day that is none", `${header}2026-02-31T25:00:00Z,200\n`, "BAD_TIME", /is not a time/],
+    ["no zone", `${header}2026-01-31 12:00:00,200\n`, "NO_ZONE", /file:2: .* names no time zone/],
+    ["neither status nor error", `${header}1769860801,\n`, "BAD_LINE", /neither a status nor an error/],
+    [
+      "a quote that stays open",
+      `${header}1769860801,"200\n${"1769860801,200\n".repeat(2_000)}`,
+      "BAD_LINE",
+      /file:2: a quote is opened/,
+    ],
+    ["k6's summary", '{"root_group":{},"metrics":{}}', "UNKNOWN_FORMAT", /--out json/],
+    ["vegeta's report", '{"latencies":{},"status_codes":{}}', "UNKNOWN_FORMAT", /vegeta encode/],
+    ["a JSON array", '[{"time":1}]', "UNKNOWN_FORMAT", /jq -c/],
+    ["JSON over several lines", '{\n "time": 1\n}\n', "UNKNOWN_FORMAT", /jq -c/],
+    [
+      "a picture",
+      Buffer.from("89504e470d0a1a0a0000000d49484452", "hex"),
+      "UNKNOWN_FORMAT",
+      /not a text file/,
+    ],
+    ["a zip file", Buffer.from("504b030414000000", "hex"), "UNREADABLE", /unpack it first/],
+    [
+      "gzip that is damaged",
+      Buffer.concat([gzipSync(header).subarray(0, 12), Buffer.from("damaged damaged")]),
+      "UNREADABLE",
+      /damaged gzip/,
+    ],
+  ];
+  for (const [what, content, code, message] of cases)
+    it(`names the line: ${what}`, async (t) => {
+      await assert.rejects(readText(t, content), { code: `LAMEDUCK_REQUESTS_${code}`, message });
+    });
+
+  it("names a file that is not there, and a folder", async () => {
+    await assert.rejects(read("/nowhere/at/all"), {
+      code: "LAMEDUCK_REQUESTS_UNREADABLE",
+      message: /no such file/,
+    });
+    await assert.rejects(read(tmpdir()), { code: "LAMEDUCK_REQUESTS_UNREADABLE", message: /is a folder/ });
+  });
+
+  it("leaves out a last line that was cut, of packed files, too", async (t) => {
+    const text = await readFile(golden("vegeta.jsonl"), "utf8");
+    const plain = await readText(t, text.slice(0, -40));
+    assert.deepEqual([plain.records.length, plain.files[0]?.cut], [19, true]);
+    const packed = gzipSync(text);
+    const half = await readText(t, packed.subarray(0, Math.floor(packed.length / 2)));
+    assert.ok(half.records.length > 0 && half.records.length < 20);
+  });
+
+  it("says by how much the file misses the time watched", async () => {
+    const { records } = await read(golden("vegeta.jsonl"));
+    const first = records[0]?.intended ?? 0;
+    const hours = 3_600_000;
+    await assert.rejects(
+      read(golden("vegeta.jsonl"), { window: { from: first + 2 * hours, to: first + 3 * hours } }),
+      {
+        code: "LAMEDUCK_REQUESTS_OTHER_TIME",
+        message: /2 h 0 min apart/,
+      },
+    );
+    const shifted = await read(golden("vegeta.jsonl"), {
+      window: { from: first + 2 * hours, to: first + 3 * hours },
+      clockOffset: 2 * hours,
+    });
+    assert.equal(shifted.records.length, 20);
+    const half = await read(golden("vegeta.jsonl"), { window: { from: first, to: first + 475 } });
+    assert.deepEqual([half.records.length, half.files[0]?.outside], [10, 10]);
+    assert.match(half.notes.join(), /10 requests before or after/);
+    const around = await read(golden("vegeta.jsonl"), {
+      window: { from: first - 8_000, to: first + 20_000 },
+    });
+    assert.match(around.notes.join(), /first request came 8.0 s after.*last request came 19.\d s before/);
+  });
+
+  it("says when there are more requests than it can hold", async () => {
+    await assert.rejects(read(golden("vegeta.csv"), { limit: 5 }), {
+      code: "LAMEDUCK_REQUESTS_TOO_MANY",
+      message: /csv:6/,
+    });
+  });
+});
+
+it("reads UTF-16 with a byte order mark, as PowerShell writes it", async (t) => {
+  const text = await readFile(golden("vegeta.csv"), "utf8");
+  const { records } = await readText(
+    t,
+    Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, "utf16le")]),
+  );
+  assert.equal(records.length, 20);
+});
+
+it("merges several files in the order of time, and renumbers", async () => {
+  const { records, files } = await read([golden("k6.jsonl"), golden("vegeta.jsonl")]);
+  assert.deepEqual(
+    files.map(({ format }) => format),
+    ["k6-json", "vegeta-json"],
+  );
+  assert.deepEqual(
+    records.map(({ id }) => id),
+    records.map((_, index) => index),
+  );
+});
+
+it("reads a file of 200 MB in bounded memory", { timeout: 240_000 }, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "lameduck-requests-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const file = join(folder, "k6.json.gz");
+  const text = await readFile(golden("k6.jsonl"), "utf8");
+  const times = Math.ceil(200e6 / text.length);
+  await pipeline(Readable.from(repeat(text, times)), createGzip({ level: 1 }), createWriteStream(file));
+  const from = Date.UTC(2000, 0);
+  let most = 0;
+  const before = process.memoryUsage().rss;
+  const watching = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 20);
+  // All outside of the time watched: what is measured is the reading.
+  await assert.rejects(read(file, { window: { from, to: from } }), {
+    code: "LAMEDUCK_REQUESTS_OTHER_TIME",
+  });
+  clearInterval(watching);
+  assert.ok(most - before < 150e6, `${Math.round((most - before) / 1e6)} MB`);
+});
+
+function* repeat(text: string, times: number): Generator<string> {
+  for (let time = 0; time < times; time++) yield text;
+}
+
+it("never fails otherwise than by naming a line, whatever is in the file", () => {
+  const { read: fine, refused } = fuzz(1, (runs) => runs === 4_000);
+  assert.ok(fine > 500 && refused > 500, `${fine} read, ${refused} refused`);
+});

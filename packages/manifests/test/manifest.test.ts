@@ -1,0 +1,307 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ManifestError } from "../src/errors.ts";
+import { manifestFromCommand } from "../src/command.ts";
+import { readManifest } from "../src/read.ts";
+
+const deployment = `# a shop
+apiVersion: v1
+kind: Service
+metadata: { name: shop }
+spec:
+  selector: { app: shop }
+  ports:
+    - { name: http, port: 80, targetPort: web }
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: shop
+  namespace: market
+spec:
+  replicas: 3
+  minReadySeconds: 2
+  strategy:
+    rollingUpdate: { maxSurge: 1, maxUnavailable: 0 }
+  selector: { matchLabels: { app: shop } }
+  template:
+    metadata: { labels: { app: shop } }
+    spec:
+      terminationGracePeriodSeconds: 20
+      initContainers:
+        - name: once
+          command: [sh, -c, "true"]
+        - name: proxy
+          restartPolicy: Always
+          command: [proxy]
+          ports: [{ containerPort: 9000 }]
+          lifecycle: { preStop: { exec: { command: [proxy-drain] } } }
+      containers:
+        - name: app
+          image: shop:1
+          command: [node, server.js]
+          args: ["--name", "$(NAME)"]
+          ports: [{ name: web, containerPort: 8080 }]
+          env:
+            - name: NAME
+              valueFrom: { fieldRef: { fieldPath: metadata.name } }
+            - { name: LEVEL, value: "3" }
+          readinessProbe:
+            httpGet: { path: /ready, port: web }
+            periodSeconds: 2
+          livenessProbe:
+            tcpSocket: { port: 8080 }
+            terminationGracePeriodSeconds: 60
+          lifecycle:
+            preStop: { sleep: { seconds: 5 } }
+            postStart: { httpGet: { port: web, path: /started } }
+          volumeMounts: [{ name: cache, mountPath: /tmp }]
+      volumes: [{ name: cache, emptyDir: {} }]
+`;
+
+test("a Deployment with its Service", () => {
+  const { kind, template, replicas, strategy, minReadySeconds, warnings } = readManifest(
+    deployment,
+    "shop.yaml",
+  );
+  assert.equal(kind, "Deployment");
+  assert.equal(replicas, 3);
+  assert.equal(minReadySeconds, 2);
+  assert.deepEqual(strategy, { kind: "rolling", maxSurge: 1, maxUnavailable: 0 });
+  assert.deepEqual(warnings, []);
+  assert.equal(template.name, "shop");
+  assert.equal(template.namespace, "market");
+  assert.equal(template.graceSeconds, 20);
+  assert.equal(template.port, 8080, "the Service's port 80 leads to the port called web");
+  assert.deepEqual(template.emptyDirs, ["cache"]);
+  assert.deepEqual(
+    template.initContainers.map(({ name, sidecar }) => [name, sidecar]),
+    [
+      ["once", false],
+      ["proxy", true],
+    ],
+  );
+  const [app] = template.containers;
+  assert.deepEqual(app?.command, ["node", "server.js", "--name", "$(NAME)"]);
+  assert.deepEqual(app?.env, [
+    { name: "NAME", field: "metadata.name" },
+    { name: "LEVEL", value: "3" },
+  ]);
+  assert.deepEqual(app?.preStop, { kind: "sleep", seconds: 5 });
+  assert.deepEqual(app?.postStart, {
+    kind: "http",
+    scheme: "HTTP",
+    port: 8080,
+    path: "/started",
+    headers: [],
+  });
+  assert.deepEqual(app?.readiness, {
+    handler: { kind: "http", scheme: "HTTP", port: 8080, path: "/ready", headers: [] },
+    initialDelaySeconds: 0,
+    periodSeconds: 2,
+    timeoutSeconds: 1,
+    successThreshold: 1,
+    failureThreshold: 3,
+  });
+  assert.equal(app?.liveness?.graceSeconds, 60);
+  assert.equal(app?.liveness?.periodSeconds, 10, "the API's default");
+  assert.deepEqual(app?.mounts, [{ volume: "cache", path: "/tmp" }]);
+});
+
+const minimal = (container: string, rest = ""): string =>
+  `kind: Pod\nmetadata: { name: one }\nspec:\n  containers:\n    - name: app\n      ports: [{ containerPort: 80 }]\n      ${container}\n${rest}`;
+
+test("defaults are those of Kubernetes", () => {
+  const { kind, replicas, template, strategy, progressDeadlineSeconds } = readManifest(
+    minimal("command: [a]"),
+    "p",
+  );
+  assert.deepEqual([kind, replicas, progressDeadlineSeconds], ["Pod", 1, 600]);
+  assert.deepEqual(strategy, { kind: "rolling", maxSurge: "25%", maxUnavailable: "25%" });
+  assert.deepEqual(
+    [template.graceSeconds, template.namespace, template.restartPolicy],
+    [30, "default", "Always"],
+  );
+});
+
+test("a StatefulSet, in a List", () => {
+  const text = `kind: List
+items:
+  - kind: StatefulSet
+    metadata: { name: db }
+    spec:
+      replicas: 3
+      podManagementPolicy: Parallel
+      updateStrategy: { rollingUpdate: { partition: 1 } }
+      template: { spec: { containers: [{ name: db, command: [db], ports: [{ containerPort: 5432 }] }] } }
+`;
+  const { kind, strategy, template } = readManifest(text, "db.yaml");
+  assert.equal(kind, "StatefulSet");
+  assert.deepEqual(strategy, { kind: "ordered", partition: 1, startTogether: true });
+  assert.equal(template.port, 5432);
+});
+
+test("ConfigMaps of the same file feed the environment; what cannot be had is left out aloud", () => {
+  const text = `kind: ConfigMap
+metadata: { name: settings }
+data: { MODE: "50$ $(X)" }
+---
+${minimal(
+  `command: [a]
+      envFrom: [{ configMapRef: { name: settings }, prefix: P_ }, { secretRef: { name: keys } }]
+      env: [{ name: MODE, valueFrom: { configMapKeyRef: { name: settings, key: MODE } } }]
+      volumeMounts: [{ name: data, mountPath: /data }]
+      readinesProbe: {}`,
+  "  volumes: [{ name: data, persistentVolumeClaim: { claimName: c } }]\n  hostNetwork: true\n",
+)}`;
+  const { template, warnings } = readManifest(text, "p.yaml");
+  assert.deepEqual(template.containers[0]?.env, [
+    { name: "P_MODE", value: "50$$ $$(X)" },
+    { name: "MODE", value: "50$$ $$(X)" },
+  ]);
+  assert.equal(warnings.length, 4, warnings.join("\n"));
+  assert.match(warnings.join("\n"), /^p\.yaml:\d+:\d+: spec\.containers\[0\]\.readinesProbe: is left out$/m);
+  assert.match(warnings.join("\n"), /\/data is left as this machine has it/);
+  assert.match(warnings.join("\n"), /hostNetwork/);
+  assert.match(warnings.join("\n"), /envFrom\[1\]/);
+});
+
+const mistakes: readonly (readonly [what: string, text: string, code: string, message: RegExp])[] = [
+  ["not YAML", "kind: Pod\nx: [\n", "LAMEDUCK_MANIFEST_NOT_YAML", /^m\.yaml:[23]:\d+: /],
+  ["a field twice", "kind: Pod\nkind: Pod\n", "LAMEDUCK_MANIFEST_NOT_YAML", /^m\.yaml:2:1: /],
+  ["nothing", "# only a comment\n", "LAMEDUCK_MANIFEST_EMPTY", /^m\.yaml: /],
+  ["no mapping", "hello\n", "LAMEDUCK_MANIFEST_INVALID", /^m\.yaml:1:1: document: must be a mapping/],
+  [
+    "no workload",
+    "kind: Service\n",
+    "LAMEDUCK_MANIFEST_UNKNOWN_KIND",
+    /^m\.yaml:1:7: kind: Service: there is no workload/,
+  ],
+  ["a DaemonSet", "kind: DaemonSet\n", "LAMEDUCK_MANIFEST_UNKNOWN_KIND", /DaemonSet cannot be rolled/],
+  [
+    "two workloads",
+    `${minimal("command: [a]")}---\n${minimal("command: [a]")}`,
+    "LAMEDUCK_MANIFEST_SEVERAL_WORKLOADS",
+    /^m\.yaml:9:7: /,
+  ],
+  [
+    "no container",
+    "kind: Pod\nmetadata: { name: x }\nspec: {}\n",
+    "LAMEDUCK_MANIFEST_NO_CONTAINER",
+    /^m\.yaml:3:\d+: spec\.containers: /,
+  ],
+  [
+    "an image only",
+    minimal("image: nginx:1"),
+    "LAMEDUCK_MANIFEST_NO_COMMAND",
+    /^m\.yaml:5:7: .*image nginx:1 and no command/,
+  ],
+  [
+    "a number as env value",
+    minimal("command: [a]\n      env: [{ name: A, value: 1 }]"),
+    "LAMEDUCK_MANIFEST_INVALID",
+    /value: must be a text, not number/,
+  ],
+  [
+    "an unknown downward field",
+    minimal("command: [a]\n      env: [{ name: A, valueFrom: { fieldRef: { fieldPath: spec.x } } }]"),
+    "LAMEDUCK_MANIFEST_INVALID",
+    /"spec\.x" is no field/,
+  ],
+  [
+    "an unknown port name",
+    minimal("command: [a]\n      readinessProbe: { tcpSocket: { port: web } }"),
+    "LAMEDUCK_MANIFEST_INVALID",
+    /no container port is called "web"/,
+  ],
+  [
+    "two handlers",
+    minimal("command: [a]\n      readinessProbe: { tcpSocket: { port: 80 }, exec: { command: [a] } }"),
+    "LAMEDUCK_MANIFEST_INVALID",
+    /exactly one of/,
+  ],
+  [
+    "a gRPC probe",
+    minimal("command: [a]\n      readinessProbe: { grpc: { port: 80 } }"),
+    "LAMEDUCK_MANIFEST_UNSUPPORTED",
+    /grpc/,
+  ],
+  [
+    "a sleep above the grace period",
+    minimal("command: [a]\n      lifecycle: { preStop: { sleep: { seconds: 31 } } }"),
+    "LAMEDUCK_MANIFEST_INVALID",
+    /not be above terminationGracePeriodSeconds, which is 30/,
+  ],
+  [
+    "a volume that is not there",
+    minimal("command: [a]\n      volumeMounts: [{ name: v, mountPath: /v }]"),
+    "LAMEDUCK_MANIFEST_INVALID",
+    /there is no volume "v"/,
+  ],
+  [
+    "a negative grace period",
+    minimal("command: [a]", "  terminationGracePeriodSeconds: -1\n"),
+    "LAMEDUCK_MANIFEST_INVALID",
+    /^m\.yaml:8:34: /,
+  ],
+  [
+    "a hook of an ordinary init container",
+    minimal(
+      "command: [a]",
+      "  initContainers: [{ name: i, command: [a], lifecycle: { preStop: { sleep: { seconds: 1 } } } }]\n",
+    ),
+    "LAMEDUCK_MANIFEST_INVALID",
+    /only for init containers with restartPolicy: Always/,
+  ],
+  [
+    "no port",
+    "kind: Pod\nmetadata: { name: x }\nspec: { containers: [{ name: a, command: [a] }] }\n",
+    "LAMEDUCK_MANIFEST_NO_PORT",
+    /^m\.yaml:1:1: /,
+  ],
+  [
+    "surge and unavailable zero",
+    deployment.replace("maxSurge: 1", "maxSurge: 0%"),
+    "LAMEDUCK_MANIFEST_INVALID",
+    /must not both be zero/,
+  ],
+];
+
+for (const [what, text, code, message] of mistakes)
+  test(`${what} is ${code}, with its place`, () => {
+    assert.throws(
+      () => readManifest(text, "m.yaml"),
+      (error) => {
+        assert.ok(error instanceof ManifestError, String(error));
+        assert.equal(error.code, code, error.message);
+        assert.match(error.message, message);
+        assert.ok(error.remedy.length > 0);
+        assert.doesNotMatch(error.message, /\n/);
+        return true;
+      },
+    );
+  });
+
+test("a command line becomes the workload that a Deployment of it would be", () => {
+  const { template, replicas } = manifestFromCommand(["node", "server.js", "$$5"], {
+    replicas: 4,
+    port: 3000,
+    readinessPath: "/up",
+  });
+  assert.equal(replicas, 4);
+  assert.equal(template.port, 3000);
+  assert.deepEqual(
+    template.containers[0]?.command,
+    ["node", "server.js", "$$$$5"],
+    "two dollars stay two dollars",
+  );
+  assert.deepEqual(template.containers[0]?.readiness?.handler, {
+    kind: "http",
+    scheme: "HTTP",
+    port: 3000,
+    path: "/up",
+    headers: [],
+  });
+  assert.throws(() => manifestFromCommand([]), { code: "LAMEDUCK_MANIFEST_NO_COMMAND" });
+  assert.throws(() => manifestFromCommand(["a"], { port: 0 }), { code: "LAMEDUCK_MANIFEST_INVALID" });
+});

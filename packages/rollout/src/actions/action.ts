@@ -1,0 +1,49 @@
+import type { KubernetesClient, Rule } from "@lameduck/kube";
+import type { Target } from "../target.ts";
+
+export interface StagePod {
+  readonly name: string;
+  readonly uid: string;
+  readonly node: string | undefined;
+}
+
+/** What an action may use while it runs. */
+export interface ActionStage {
+  readonly client: KubernetesClient;
+  readonly target: Target;
+  /** The target's pods that are neither terminating nor ended, oldest first. */
+  readonly pods: () => readonly StagePod[];
+  /** Resolves when these pods have gone and as many as are wanted are available again. */
+  readonly replaced: (pods: readonly StagePod[]) => Promise<void>;
+  /** The rollout is over only when the workload's controller has seen this generation. */
+  readonly expectGeneration: (generation: number) => void;
+  readonly say: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+export interface Undo {
+  /** In the past: "uncordoned node-1". */
+  readonly done: string;
+  /** What a person types to take it back. */
+  readonly command: string;
+  readonly run: (client: KubernetesClient, signal: AbortSignal) => Promise<unknown>;
+}
+
+/** One way to make pods end. */
+export interface Action {
+  readonly name: "restart" | "scale" | "delete" | "evict" | "drain" | "watch";
+  /** In the imperative, for the plan and the confirmation: "restart deployment/web". */
+  readonly plan: string;
+  /** In the past, for the results: "deployment/web was restarted". */
+  readonly deed: string;
+  /** Why the target cannot be rolled so; undefined if it can. */
+  readonly obstacle: (target: Target) => string | undefined;
+  /** What it needs beyond reading. */
+  readonly rules: readonly Rule[];
+  /** Ends when everything was asked of the cluster; the rollout itself may go on. */
+  readonly run: (stage: ActionStage) => Promise<void>;
+  /** What is to be taken back in the end, also after an interrupt; undefined as long as nothing was changed that stays. */
+  readonly undo?: () => Undo | undefined;
+  /** What goes on in the cluster when the run is given up in the middle; undefined when nothing does. */
+  readonly goesOn: (target: Target) => string | undefined;
+}

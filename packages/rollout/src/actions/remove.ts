@@ -1,0 +1,90 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { ApiFailure } from "@lameduck/kube";
+import { nameOf, pathOf, type TargetReference } from "../target-reference.ts";
+import type { Action, ActionStage, StagePod } from "./action.ts";
+import { mayPass, persist } from "./persist.ts";
+
+const podsResource = { group: "", resource: "pods" };
+
+export interface RemoveOptions {
+  readonly how: "delete" | "evict";
+  /** How many pods, one after another. */
+  readonly pods: number | "all";
+}
+
+/** Deletes or evicts pods one after another, each when the one before has been replaced. */
+export function remove(reference: TargetReference, { how, pods }: RemoveOptions): Action {
+  const name = nameOf(reference);
+  const which =
+    reference.kind === "pod"
+      ? name
+      : pods === "all"
+        ? `every pod of ${name}, one after another`
+        : `${pods} ${pods === 1 ? "pod" : "pods"} of ${name}${pods === 1 ? "" : ", one after another"}`;
+  return {
+    name: how,
+    plan: `${how} ${which}`,
+    deed: `${which} ${reference.kind === "pod" || pods === 1 ? "was" : "were"} ${how === "delete" ? "deleted" : "evicted"}`,
+    obstacle: () => undefined,
+    rules: [
+      how === "delete"
+        ? { ...podsResource, verbs: ["delete"] }
+        : { group: "", resource: "pods/eviction", verbs: ["create"] },
+    ],
+    run: async (stage) => {
+      const candidates =
+        reference.kind === "pod" ? stage.pods().filter((pod) => pod.name === reference.name) : stage.pods();
+      const chosen = pods === "all" ? candidates : candidates.slice(0, pods);
+      for (const pod of chosen) {
+        await removeOne(stage, reference.namespace, pod, how);
+        await stage.replaced([pod]);
+      }
+    },
+    goesOn: () => "pods that were asked to go do go; their controller replaces them",
+  };
+}
+
+/** An eviction that a PodDisruptionBudget refuses for now is asked for again, as kubectl drain does. */
+export async function removeOne(
+  { client, signal, say }: Pick<ActionStage, "client" | "signal" | "say">,
+  namespace: string,
+  pod: StagePod,
+  how: "delete" | "evict",
+): Promise<void> {
+  const path = pathOf(podsResource, namespace, pod.name);
+  const preconditions = { uid: pod.uid };
+  let refused = false;
+  for (;;)
+    try {
+      await persist(
+        signal,
+        () =>
+          how === "delete"
+            ? client.delete(path, { kind: "DeleteOptions", apiVersion: "v1", preconditions }, signal)
+            : client.post(
+                `${path}/eviction`,
+                {
+                  apiVersion: "policy/v1",
+                  kind: "Eviction",
+                  metadata: { name: pod.name, namespace },
+                  deleteOptions: { preconditions },
+                },
+                signal,
+              ),
+        // A budget's refusal lasts as long as it lasts: see below.
+        (error, refused) => !(how === "evict" && isThrottled(error)) && mayPass(error, refused),
+      );
+      return;
+    } catch (error) {
+      // Gone already, or another of the same name by now.
+      if (error instanceof ApiFailure && (error.status === 404 || error.status === 409)) return;
+      if (!isThrottled(error) || how === "delete") throw error;
+      if (!refused) say(`the eviction of ${pod.name} is refused for now: ${error.message}`);
+      refused = true;
+      await delay(1_000, undefined, { signal });
+    }
+}
+
+function isThrottled(error: unknown): error is ApiFailure {
+  return error instanceof ApiFailure && error.status === 429;
+}

@@ -1,0 +1,47 @@
+import type { Workload } from "@lameduck/kube";
+import { nameOf, pathOf, resourceOf, type TargetReference } from "../target-reference.ts";
+import type { Action } from "./action.ts";
+import { persist } from "./persist.ts";
+
+/** What kubectl writes, so that a restart looks the same whoever asked for it. */
+const annotation = "kubectl.kubernetes.io/restartedAt";
+
+/** The same as `kubectl rollout restart`. */
+export function restart(reference: TargetReference): Action {
+  const name = nameOf(reference);
+  const { kind, namespace } = reference;
+  return {
+    name: "restart",
+    plan: `restart ${name}: every pod is replaced`,
+    deed: `${name} was restarted`,
+    obstacle: ({ owner, replicas }) => {
+      if (kind === "pod") return "a pod cannot be restarted: name what made it, or use --delete";
+      if (kind === "deployment" && owner?.object.spec.paused)
+        return "it is paused: nothing would happen (kubectl rollout resume)";
+      const { type, rollingUpdate: { partition = 0 } = {} } = owner?.object.spec.updateStrategy ?? {};
+      if (type === "OnDelete")
+        return "its update strategy is OnDelete: a restart replaces nothing, use --delete";
+      if (partition > 0 && partition >= replicas)
+        return `its partition is ${partition}: a restart replaces none of its ${replicas} pods, use --delete`;
+      return undefined;
+    },
+    rules: [{ ...resourceOf(kind), verbs: ["patch"], name: reference.name }],
+    run: async ({ client, expectGeneration, signal }) => {
+      const now = new Date().toISOString();
+      // An Argo Rollout is told when; the others replace their pods because the template has changed.
+      const body =
+        kind === "rollout"
+          ? { spec: { restartAt: now } }
+          : { spec: { template: { metadata: { annotations: { [annotation]: now } } } } };
+      const path = pathOf(resourceOf(kind), namespace, reference.name);
+      const { metadata } = await persist(signal, () =>
+        client.patch<Workload>(path, body, "merge-patch", signal),
+      );
+      expectGeneration(metadata.generation ?? 0);
+    },
+    goesOn: () =>
+      kind === "rollout"
+        ? `the restart of ${name} goes on`
+        : `the rollout of ${name} goes on; \`kubectl rollout undo ${name} -n ${namespace}\` would be another one`,
+  };
+}

@@ -1,0 +1,35 @@
+import type { Workload } from "@lameduck/kube";
+import { autoscalers, nameOf, pathOf, resourceOf, type TargetReference } from "../target-reference.ts";
+import type { Action } from "./action.ts";
+import { persist } from "./persist.ts";
+
+/** The same as `kubectl scale --replicas`. It stays so: what the user asked for is not taken back. */
+export function scale(reference: TargetReference, replicas: number): Action {
+  const name = nameOf(reference);
+  const { kind, namespace } = reference;
+  const { group, resource } = resourceOf(kind);
+  return {
+    name: "scale",
+    plan: `scale ${name} to ${replicas}`,
+    deed: `${name} was scaled to ${replicas}`,
+    obstacle: (target) => {
+      if (kind === "daemonset" || kind === "pod") return `a ${kind} has no number of replicas`;
+      return target.replicas === replicas ? `it has ${replicas} replicas already` : undefined;
+    },
+    rules: [
+      { group, resource: `${resource}/scale`, verbs: ["patch"], name: reference.name },
+      { ...autoscalers, verbs: ["list"], without: "whether an autoscaler scales it, too" },
+    ],
+    run: async ({ client, expectGeneration, signal }) => {
+      const path = pathOf(resourceOf(kind), namespace, reference.name);
+      await persist(signal, () =>
+        client.patch(`${path}/scale`, { spec: { replicas } }, "merge-patch", signal),
+      );
+      // The answer to the patch has no generation. An autoscaler may change the number again from here on, and has the last word.
+      const { metadata } = await persist(signal, () => client.get<Workload>(path, signal));
+      expectGeneration(metadata.generation ?? 0);
+    },
+    goesOn: (target) =>
+      `${name} is scaled to ${replicas}; \`kubectl scale ${name} -n ${namespace} --replicas=${target.replicas}\` puts it back`,
+  };
+}

@@ -1,0 +1,16 @@
+import { nameOf, type TargetReference } from "../target-reference.ts";
+import type { Action } from "./action.ts";
+
+/** Does nothing: somebody else rolls the target, and it is only watched, under load if there is one. */
+export function watch(reference: TargetReference): Action {
+  const name = nameOf(reference);
+  return {
+    name: "watch",
+    plan: `watch ${name}; change nothing`,
+    deed: `${name} was watched`,
+    obstacle: () => undefined,
+    rules: [],
+    run: () => Promise.resolve(),
+    goesOn: () => undefined,
+  };
+}

@@ -1,0 +1,95 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Observation } from "./following/observation.ts";
+import { controllerProgress, deadlineExceeded } from "./progress.ts";
+import { nameOf } from "./target-reference.ts";
+import type { Target } from "./target.ts";
+
+/** How often what is waited for is looked at, beside every change. */
+export const look = 250;
+
+/** The controller says itself that the rollout will not come to its end. */
+export class RolloutStuck extends Error {}
+
+type Seen = Pick<Observation, "pods" | "workload"> & Partial<Pick<Observation, "deleted">>;
+
+/** Whether a rollout is over, by what is seen of its pods and of the controller that replaces them. */
+export class Completion {
+  readonly #target: Target;
+  readonly #observation: Seen;
+  readonly #exceededBefore: string | undefined;
+  #generation = 0;
+
+  constructor(target: Target, observation: Seen) {
+    this.#target = target;
+    this.#observation = observation;
+    this.#exceededBefore = target.owner && deadlineExceeded(target.owner.object)?.lastTransitionTime;
+  }
+
+  /** The controller has not seen what was asked for before it has seen this generation. */
+  expect(generation: number): void {
+    this.#generation = generation;
+  }
+
+  /** For who only watches: when somebody has begun to roll the target. */
+  begun(signal: AbortSignal): Promise<void> {
+    const generation = this.#target.owner?.object.metadata.generation ?? 0;
+    const { pods } = this.#observation;
+    return this.until(
+      () => pods.terminating > 0 || (this.#observation.workload?.metadata.generation ?? 0) > generation,
+      signal,
+    );
+  }
+
+  isComplete(): boolean {
+    const { pods, workload } = this.#observation;
+    const wanted = this.#wanted();
+    if (pods.terminating > 0 || pods.available < wanted) return false;
+    if (!workload) return true;
+    return pods.staying.length <= wanted && (this.progress()?.done ?? true);
+  }
+
+  /** What the controller says of itself; undefined for pods without one. */
+  progress(): ReturnType<typeof controllerProgress> | undefined {
+    const { owner } = this.#target;
+    const { workload } = this.#observation;
+    return owner && workload && controllerProgress(owner.reference.kind, workload, this.#generation);
+  }
+
+  words(): string {
+    return `${this.progress()?.words ?? "pods not back yet"}, ${this.#observation.pods.terminating} terminating`;
+  }
+
+  /** @throws {RolloutStuck} when it will never be. */
+  async until(condition: () => boolean, signal: AbortSignal): Promise<void> {
+    while (!condition()) {
+      const { workload, deleted } = this.#observation;
+      if (deleted) throw new RolloutStuck(`${nameOf(this.#target.reference)} was deleted meanwhile`);
+      const exceeded = workload && deadlineExceeded(workload);
+      // One that stood there before is about a rollout before this one.
+      if (exceeded && exceeded.lastTransitionTime !== this.#exceededBefore)
+        throw new RolloutStuck(`progress deadline exceeded: ${exceeded.message ?? ""}`);
+      await this.#change(signal);
+    }
+  }
+
+  /** Pods that are to be there in the end; an autoscaler may change its mind meanwhile. */
+  #wanted(): number {
+    const { spec, status } = this.#observation.workload ?? {};
+    if (!this.#target.owner) return 0;
+    return spec?.replicas ?? status?.desiredNumberScheduled ?? this.#target.replicas;
+  }
+
+  /** The next change of a pod or of the workload, or a moment later. */
+  async #change(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const changed = new AbortController();
+    const end = this.#observation.pods.onChange(() => changed.abort());
+    try {
+      await delay(look, undefined, { signal: AbortSignal.any([signal, changed.signal]) });
+    } catch {
+      signal.throwIfAborted();
+    } finally {
+      end();
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import { type Change, controllerOf, type KubernetesObject, type Pod } from "@lameduck/kube";
+import { hasReplicaSets } from "../target-reference.ts";
+import type { Target } from "../target.ts";
+
+/**
+ * Passes on the changes of those pods that are the target's. Selectors of workloads may overlap; owner references, by UID, do not. A pod that
+ * becomes known before its ReplicaSet waits for it: the two are followed by watches of their own.
+ */
+export class OwnedPods {
+  readonly #owner: string | undefined;
+  readonly #throughSets: boolean;
+  readonly #take: (change: Change<Pod>) => void;
+  readonly #left: (pod: Pod) => void;
+  /** ReplicaSets by UID, and whether they are the target's. */
+  readonly #sets = new Map<string, boolean>();
+  readonly #waiting = new Map<string, Change<Pod>[]>();
+  /** UIDs of pods that were passed on. */
+  readonly #own = new Set<string>();
+
+  /** @param left is told of a pod that was the target's and has been given up by its controller. */
+  constructor(
+    { owner }: Target,
+    take: (change: Change<Pod>) => void,
+    left: (pod: Pod) => void = () => undefined,
+  ) {
+    this.#owner = owner?.object.metadata.uid;
+    this.#throughSets = owner !== undefined && hasReplicaSets(owner.reference.kind);
+    this.#take = take;
+    this.#left = left;
+  }
+
+  takeSet({ object }: Change<KubernetesObject>): void {
+    const { uid } = object.metadata;
+    this.#sets.set(uid, controllerOf(object)?.uid === this.#owner);
+    const waiting = this.#waiting.get(uid) ?? [];
+    this.#waiting.delete(uid);
+    for (const change of waiting) this.takePod(change);
+  }
+
+  takePod(change: Change<Pod>): void {
+    const { object } = change;
+    const controller = controllerOf(object)?.uid;
+    const own = this.#isOwn(controller);
+    if (own === false && this.#own.delete(object.metadata.uid)) this.#left(object);
+    if (own === undefined && controller !== undefined) {
+      const waiting = this.#waiting.get(controller) ?? [];
+      this.#waiting.set(controller, [...waiting, change]);
+    } else if (own) {
+      this.#own.add(object.metadata.uid);
+      this.#take(change);
+    }
+  }
+
+  /** @returns undefined where its ReplicaSet is not known yet. */
+  #isOwn(controller: string | undefined): boolean | undefined {
+    if (this.#owner === undefined) return true;
+    if (controller === undefined) return false;
+    return this.#throughSets ? this.#sets.get(controller) : controller === this.#owner;
+  }
+}

@@ -1,0 +1,58 @@
+import type { KubernetesClient } from "@lameduck/kube";
+import type { PodFacts } from "./pod-facts.ts";
+
+type Phase = PodFacts["phases"][number];
+
+/** Lines of the library and of the init carry this; other lines are the app's own and are not looked at. */
+const mark = '"lameduck":"phase"';
+const phases = new Set(["lame-duck", "closing", "closed"]);
+
+/** Follows a terminating pod's log for what Lameduck in it says of its phases; ends with the pod. Anything that fails is no loss. */
+export async function followPhases(
+  client: KubernetesClient,
+  pod: { readonly namespace: string; readonly name: string; readonly container: string },
+  onPhase: (phase: Phase) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const query = new URLSearchParams({ container: pod.container, follow: "true", sinceSeconds: "5" });
+  const path = `/api/v1/namespaces/${pod.namespace}/pods/${pod.name}/log?${query.toString()}`;
+  try {
+    const response = await client.stream(path, signal);
+    let rest = "";
+    response.setEncoding("utf8");
+    for await (const chunk of response as AsyncIterable<string>) {
+      const lines = (rest + chunk).split("\n");
+      // A line without an end is not kept for ever.
+      rest = (lines.pop() ?? "").slice(-10_000);
+      for (const line of lines) {
+        const phase = parsePhase(line);
+        if (phase) onPhase(phase);
+      }
+    }
+  } catch {
+    // The container has gone, or logs may not be read: then the phases are not known, and the API server's word has to do.
+  }
+}
+
+export function parsePhase(line: string): Phase | undefined {
+  const start = line.indexOf("{");
+  if (start < 0 || !line.includes(mark)) return undefined;
+  try {
+    const {
+      phase,
+      at,
+      reason,
+      lameduck: _,
+      ...detail
+    } = JSON.parse(line.slice(start)) as Record<string, unknown>;
+    if (typeof phase !== "string" || !phases.has(phase) || typeof at !== "number") return undefined;
+    return {
+      at,
+      phase: phase as Phase["phase"],
+      reason: typeof reason === "string" ? reason : undefined,
+      detail,
+    };
+  } catch {
+    return undefined;
+  }
+}

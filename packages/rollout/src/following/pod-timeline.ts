@@ -1,0 +1,161 @@
+import type { StopReason } from "@lameduck/drain";
+import type { PodEvent } from "@lameduck/accounting";
+import type { Container, PodSpec } from "@lameduck/kube";
+import type { ContainerEnd, Moment, PodFacts } from "./pod-facts.ts";
+
+/** What the load knows of a pod beyond what the API server tells, on the run's clock. */
+export interface Hints {
+  /** The last time it certainly answered. */
+  readonly lastAnswer?: number;
+  /** When connections that certainly were the pod's were cut, in order. */
+  readonly cuts?: readonly number[];
+  /** When connections, to which pod is not known, found nobody at an address: some pod's network had been taken down by then. In order. */
+  readonly nobody?: readonly number[];
+}
+
+export interface TimelineOptions {
+  readonly spec: PodSpec;
+  readonly why: string;
+  /** Date.now() as a time of the run. */
+  readonly time: (epoch: number) => number;
+  readonly hints?: Hints;
+}
+
+/**
+ * A deletion is seen some milliseconds after the kubelet and others have seen it. What followed from it can have been seen before; what
+ * lies longer before did not follow from it.
+ */
+const watchDelay = 250;
+
+/** From the end of the last container until the kubelet has taken the pod's network down, milliseconds; that the pod is deleted is told only later. */
+const teardown = 300;
+
+/** SIGKILL: 128 + 9. */
+const killedCode = 137;
+
+/** Where a moment is known to the second only: how far outside of it evidence of the load may lie, milliseconds. */
+const slack = 150;
+
+/** What happened to a pod in the words of the model; what the API server does not tell is left out, not made up. */
+export function podTimeline(facts: PodFacts, options: TimelineOptions): PodEvent[] {
+  const { spec, time } = options;
+  const pod = facts.name;
+  const app = appContainers(spec);
+  const port = app[0]?.ports?.[0]?.containerPort ?? 0;
+  const at = (moment: Moment): number => time((moment.from + moment.to) / 2);
+  const created = time(facts.created.from);
+  const events: PodEvent[] = [{ at: created, pod, type: "created" }];
+  for (const { container, at: when } of facts.starts)
+    events.push({ at: Math.max(created, at(when)), pod, type: "started", container });
+  facts.readiness.forEach(({ at: when, ready }, index) => {
+    events.push({ at: at(when), pod, type: ready ? "ready" : "unready" });
+    // After a restart in place the listener is open again when it is ready again, at the latest.
+    if (ready && index > 0 && facts.ends.some((end) => end.at.from <= when.to))
+      events.push({ at: at(when), pod, type: "listener-opened", port });
+  });
+  const deleted = momentOfDeletion(facts, options);
+  if (facts.deleted && deleted !== undefined)
+    events.push({ at: deleted, pod, type: "deleted", grace: facts.deleted.grace, why: options.why });
+  events.push(...stopping(facts, app, at));
+  for (const { at: when, phase, reason, detail } of facts.phases)
+    events.push({
+      at: time(when),
+      pod,
+      type: "phase",
+      phase,
+      ...(phase === "closing" && reason !== undefined ? { reason: reason as StopReason } : {}),
+      detail,
+    });
+  for (const end of facts.ends)
+    if (app.some(({ name }) => name === end.container)) events.push(...ending(facts, end, options));
+  // A container that failed in place leaves its pod where it was.
+  if (facts.gone && deleted !== undefined)
+    events.push({ at: momentGone(events, time(facts.gone.to), options.hints), pod, type: "gone" });
+  return events.sort((a, b) => a.at - b.at);
+}
+
+/** As seen by the watch, or a little before where something shows that it had been written by then. */
+function momentOfDeletion(
+  { deleted, killing, phases }: PodFacts,
+  { time, hints }: TimelineOptions,
+): number | undefined {
+  if (!deleted) return undefined;
+  const seen = time(deleted.at.to);
+  const told = [...killing.map(({ at }) => at.to), ...phases.map(({ at }) => at)];
+  const signs = [...told.map(time), ...(hints?.cuts ?? [])];
+  return Math.min(seen, ...signs.filter((at) => at >= seen - watchDelay));
+}
+
+function momentGone(events: readonly PodEvent[], told: number, { nobody }: Hints = {}): number {
+  const end = events.findLast(({ type }) => type === "exited")?.at;
+  if (end === undefined) return told;
+  const latest = Math.max(end, Math.min(told, end + teardown));
+  return nobody?.find((at) => at >= end && at <= latest) ?? latest;
+}
+
+/** Containers that serve: those with ports, where any has one. */
+function appContainers({ containers }: PodSpec): readonly Container[] {
+  const serving = containers.filter(({ ports }) => (ports?.length ?? 0) > 0);
+  return serving.length > 0 ? serving : containers;
+}
+
+/** When hooks began and, as far as it follows from the pod's own specification, when SIGTERM was sent. */
+function stopping(facts: PodFacts, app: readonly Container[], at: (moment: Moment) => number): PodEvent[] {
+  const pod = facts.name;
+  const events: PodEvent[] = [];
+  for (const { name, lifecycle } of app) {
+    const word = facts.killing.find(({ message }) => message.includes(`container ${name}`));
+    if (!word) continue;
+    const begun = at(word.at);
+    const hook = lifecycle?.preStop;
+    const failed = facts.hookFailed[0];
+    if (!hook) events.push({ at: begun, pod, type: "signalled", container: name, signal: "SIGTERM" });
+    else events.push({ at: begun, pod, type: "pre-stop-begun", container: name });
+    if (hook && failed) {
+      const over = at(failed.at);
+      const detail = failed.message;
+      events.push({ at: over, pod, type: "pre-stop-ended", container: name, result: "failed", detail });
+      events.push({ at: over, pod, type: "signalled", container: name, signal: "SIGTERM" });
+    } else if (hook?.sleep) {
+      const over = begun + hook.sleep.seconds * 1_000;
+      // A hook that outlasts the pod never ended.
+      if (facts.ends.every((end) => at(end.at) > over)) {
+        events.push({ at: over, pod, type: "pre-stop-ended", container: name, result: "done" });
+        events.push({ at: over, pod, type: "signalled", container: name, signal: "SIGTERM" });
+      }
+    }
+  }
+  return events;
+}
+
+function ending(facts: PodFacts, end: ContainerEnd, { time, hints }: TimelineOptions): PodEvent[] {
+  const pod = facts.name;
+  const { container, code, reason } = end;
+  const at = momentOfEnd(end, time, hints);
+  if (!facts.deleted || end.at.to < facts.deleted.at.from)
+    return [{ at, pod, type: "crashed", container, detail: reason === "" ? `exit code ${code}` : reason }];
+  const deleted = time(facts.deleted.at.to);
+  const atLimit = code === killedCode && at >= deleted + facts.deleted.grace - 2_000;
+  return [
+    ...(atLimit ? [{ at, pod, type: "killed", container } as const] : []),
+    {
+      at,
+      pod,
+      type: "exited",
+      container,
+      ...(code === killedCode ? { signal: "SIGKILL" } : { code }),
+      // "Error" and "Completed" say no more than the code.
+      ...(code === killedCode && reason !== "" && reason !== "Error" ? { detail: reason } : {}),
+    },
+  ];
+}
+
+/** The kubelet gives the second; answers and cut connections of the load narrow it down. */
+function momentOfEnd({ at }: ContainerEnd, time: (epoch: number) => number, hints: Hints = {}): number {
+  const from = Math.max(time(at.from), Math.min(hints.lastAnswer ?? -Infinity, time(at.to)));
+  const to = time(at.to);
+  const cut = hints.cuts?.find((one) => one >= from - slack && one <= to + slack);
+  if (cut !== undefined) return cut;
+  const nobody = hints.nobody?.find((one) => one >= from && one <= to) ?? Infinity;
+  return Math.min((from + to) / 2, nobody);
+}

@@ -1,0 +1,224 @@
+import type { Change, ContainerState, ContainerStatus, Event, Pod } from "@lameduck/kube";
+import type { ContainerEnd, Moment, PodFacts } from "./pod-facts.ts";
+import type { ServerClock } from "./server-clock.ts";
+
+type Growing = {
+  -readonly [K in keyof PodFacts]: PodFacts[K] extends readonly (infer T)[] ? T[] : PodFacts[K];
+};
+
+/** Events of the kubelet that say when it began to end a container, and whose hook failed. */
+const killing = "Killing";
+const hookFailed = "FailedPreStopHook";
+
+/** Gathers what the API server tells about the target's pods. */
+export class PodHistory {
+  readonly #clock: ServerClock;
+  readonly #pods = new Map<string, Growing>();
+  readonly #objects = new Map<string, Pod>();
+  readonly #listeners = new Set<() => void>();
+  /** Pods that already were terminating when the run began: not its terminations. */
+  readonly #leftover = new Set<string>();
+  #begun = false;
+
+  constructor(clock: ServerClock) {
+    this.#clock = clock;
+  }
+
+  /** What was there before is not news. */
+  begin(): void {
+    this.#begun = true;
+  }
+
+  get facts(): readonly PodFacts[] {
+    return [...this.#pods.values()].filter(({ uid }) => !this.#leftover.has(uid));
+  }
+
+  get objects(): readonly Pod[] {
+    return [...this.#objects.values()];
+  }
+
+  /** Neither terminating nor ended. */
+  get staying(): readonly Pod[] {
+    return this.objects.filter((pod) => !isLeaving(pod));
+  }
+
+  get available(): number {
+    return this.staying.filter(isReady).length;
+  }
+
+  get terminating(): number {
+    return this.objects.filter(({ metadata }) => metadata.deletionTimestamp !== undefined).length;
+  }
+
+  has(uid: string): boolean {
+    return this.#objects.has(uid);
+  }
+
+  /** Which pod an address belonged to at a time (Date.now()); the one that had it last where several had. */
+  podAt(address: string, at: number): string | undefined {
+    return this.facts
+      .filter(({ addresses, created, gone }) => {
+        return addresses.includes(address) && created.from <= at && (gone?.to ?? Infinity) >= at - 60_000;
+      })
+      .sort((a, b) => b.created.from - a.created.from)[0]?.name;
+  }
+
+  /** Is called after each change. @returns ends that. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  takePod(change: Change<Pod>): void {
+    const { metadata, status } = change.object;
+    const { uid } = metadata;
+    const facts = this.#pods.get(uid) ?? this.#meet(change);
+    const seen: Moment = { from: change.since, to: change.at };
+    const addresses = [...(status?.podIPs ?? []).map(({ ip }) => ip), status?.podIP];
+    for (const address of addresses)
+      if (address !== undefined && !facts.addresses.includes(address)) facts.addresses.push(address);
+    facts.node ??= change.object.spec.nodeName;
+    this.#noteDeletion(facts, change, seen);
+    this.#noteReadiness(facts, change.object, seen);
+    for (const one of status?.containerStatuses ?? []) this.#noteContainer(facts, one, change.at);
+    const over = change.type === "gone" || status?.phase === "Failed" || status?.phase === "Succeeded";
+    if (over && facts.gone === undefined) facts.gone = seen;
+    if (change.type === "gone") this.#objects.delete(uid);
+    else this.#objects.set(uid, change.object);
+    this.changed();
+  }
+
+  /** It goes on elsewhere: no end of it is to be expected. */
+  leave(uid: string): void {
+    this.#objects.delete(uid);
+    this.changed();
+  }
+
+  /** Lets those who wait look again. */
+  changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  takeEvent({ type, object, at, live }: Change<Event>): void {
+    if (type === "gone" || !this.#begun) return;
+    const facts = this.#pods.get(object.involvedObject.uid ?? "");
+    if (!facts) return;
+    const stamp = object.eventTime ?? object.lastTimestamp;
+    const when = live ? { from: at, to: at } : this.#second(stamp, at);
+    const note = { at: when, message: object.message ?? "" };
+    if (object.reason === killing) facts.killing.push(note);
+    if (object.reason === hookFailed) facts.hookFailed.push(note);
+  }
+
+  takePhase(uid: string, phase: PodFacts["phases"][number]): void {
+    this.#pods.get(uid)?.phases.push(phase);
+  }
+
+  #meet({ object, at }: Change<Pod>): Growing {
+    const { name, uid, creationTimestamp, deletionTimestamp } = object.metadata;
+    const facts: Growing = {
+      uid,
+      name,
+      node: object.spec.nodeName,
+      addresses: [],
+      created: notBefore(this.#second(creationTimestamp, at), this.#endOf(name)),
+      readiness: [],
+      starts: [],
+      deleted: undefined,
+      killing: [],
+      hookFailed: [],
+      ends: [],
+      phases: [],
+      gone: undefined,
+    };
+    this.#pods.set(uid, facts);
+    if (!this.#begun && deletionTimestamp !== undefined) this.#leftover.add(uid);
+    return facts;
+  }
+
+  /** When the last pod of that name was gone: a StatefulSet's come again in the same second, and stamps are no finer. */
+  #endOf(name: string): number {
+    const last = [...this.#pods.values()].findLast((pod) => pod.name === name && pod.gone !== undefined);
+    return last?.gone?.to ?? -Infinity;
+  }
+
+  #noteDeletion(facts: Growing, { type, object }: Change<Pod>, seen: Moment): void {
+    const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata;
+    if (facts.deleted !== undefined) return;
+    if (deletionTimestamp === undefined) {
+      // Deleted and gone in one: what a forced deletion looks like.
+      if (type === "gone" && facts.gone === undefined) facts.deleted = { at: seen, grace: 0 };
+      return;
+    }
+    const grace = (deletionGracePeriodSeconds ?? 0) * 1_000;
+    // The stamp is the deletion's second and the grace period; where the watch was away it knows better.
+    const stamped = this.#clock.toLocal(Date.parse(deletionTimestamp) - grace);
+    facts.deleted = { at: narrow(seen, { from: stamped, to: stamped + 1_000 }), grace };
+  }
+
+  #noteReadiness(facts: Growing, pod: Pod, seen: Moment): void {
+    const ready = isReady(pod);
+    if (ready === (facts.readiness.at(-1)?.ready ?? false)) return;
+    const stamp = pod.status?.conditions?.find(({ type }) => type === "Ready")?.lastTransitionTime;
+    const at = seen.from === seen.to ? seen : this.#second(stamp, seen.to);
+    facts.readiness.push({ at, ready });
+  }
+
+  #noteContainer(facts: Growing, { name, state, lastState }: ContainerStatus, at: number): void {
+    for (const one of [lastState, state]) this.#noteEnd(facts, name, one?.terminated, at);
+    const started = state?.running?.startedAt;
+    if (started === undefined) return;
+    const moment = this.#second(started, at);
+    if (!facts.starts.some((start) => start.container === name && isSame(start.at.from, moment.from)))
+      facts.starts.push({ container: name, at: moment });
+  }
+
+  #noteEnd(facts: Growing, container: string, ended: ContainerState["terminated"], at: number): void {
+    if (ended?.finishedAt === undefined) return;
+    const stamped = this.#clock.toLocal(Date.parse(ended.finishedAt));
+    const known = facts.ends.some(
+      (end) => end.container === container && isSame(end.at.from, stamped) && end.code === ended.exitCode,
+    );
+    if (known) return;
+    const end: ContainerEnd = {
+      container,
+      at: { from: Math.min(stamped, at), to: Math.min(stamped + 1_000, at) },
+      code: ended.exitCode,
+      signal: ended.signal,
+      reason: ended.reason ?? "",
+    };
+    facts.ends.push(end);
+  }
+
+  /** A stamp of whole seconds; what was seen at `at` was not later than that. */
+  #second(stamp: string | null | undefined, at: number): Moment {
+    if (stamp === undefined || stamp === null) return { from: at, to: at };
+    const local = this.#clock.toLocal(Date.parse(stamp));
+    return { from: Math.min(local, at), to: Math.min(local + 1_000, at) };
+  }
+}
+
+export function isReady({ status }: Pod): boolean {
+  return status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
+}
+
+export function isLeaving({ metadata, status }: Pod): boolean {
+  return (
+    metadata.deletionTimestamp !== undefined || status?.phase === "Failed" || status?.phase === "Succeeded"
+  );
+}
+
+/** Every later status repeats a stamp; the offset of the clocks, which is known better and better, moves it by less than a second. */
+function isSame(one: number, other: number): boolean {
+  return Math.abs(one - other) < 900;
+}
+
+/** Both at once; where they contradict, the one that was seen. */
+function narrow(seen: Moment, stamped: Moment): Moment {
+  const both = { from: Math.max(seen.from, stamped.from), to: Math.min(seen.to, stamped.to) };
+  return both.from <= both.to ? both : seen;
+}
+
+function notBefore({ from, to }: Moment, at: number): Moment {
+  return { from: Math.max(from, at), to: Math.max(to, at) };
+}

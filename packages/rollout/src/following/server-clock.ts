@@ -1,0 +1,49 @@
+import type { ServerTime } from "@lameduck/kube";
+
+/**
+ * How the API server's clock stands to ours. Its Date header tells whole seconds only; each answer bounds the difference by a second and a
+ * round trip, and all of them together narrow it down.
+ */
+export class ServerClock {
+  #low = -Infinity;
+  #high = Infinity;
+  #samples = 0;
+
+  note({ server, sent, received }: ServerTime): void {
+    this.#samples++;
+    // At some moment between `sent` and `received` here it was between `server` and a second later there.
+    const low = Math.max(this.#low, server - received);
+    const high = Math.min(this.#high, server + 1_000 - sent);
+    if (low <= high) {
+      this.#low = low;
+      this.#high = high;
+      return;
+    }
+    // A clock was set, or several servers disagree: what was said last counts.
+    this.#low = server - received;
+    this.#high = server + 1_000 - sent;
+  }
+
+  /** Server time minus ours and how far off that may be, milliseconds; undefined before the first answer. */
+  get offset():
+    { readonly milliseconds: number; readonly within: number; readonly samples: number } | undefined {
+    if (this.#samples === 0) return undefined;
+    return {
+      milliseconds: (this.#low + this.#high) / 2,
+      within: (this.#high - this.#low) / 2,
+      samples: this.#samples,
+    };
+  }
+
+  /** A time of the server on our clock (Date.now()). */
+  toLocal(server: number): number {
+    return server - (this.offset?.milliseconds ?? 0);
+  }
+
+  /** How long to wait before an answer would halve what is left of the doubt: until the middle of it falls on a full second there. */
+  get nextQuestion(): number {
+    const { milliseconds } = this.offset ?? { milliseconds: 0 };
+    const there = Date.now() + milliseconds;
+    return 1_000 - (((there % 1_000) + 1_000) % 1_000);
+  }
+}

@@ -1,0 +1,104 @@
+import type { RequestRecord } from "@lameduck/accounting";
+
+/** How pods were told apart, for the report: requests by how their pod is known. */
+export interface JoinCounts {
+  readonly header: number;
+  readonly proxy: number;
+  readonly tuple: number;
+  /** Left to the accounting, which infers from the time. */
+  readonly unknown: number;
+}
+
+export interface Joined {
+  readonly records: readonly RequestRecord[];
+  readonly counts: JoinCounts;
+  /** Routes whose connections stay with one pod, as behind kube-proxy; the others choose a pod for each request, or never told. */
+  readonly sticky: readonly string[];
+}
+
+export interface JoinOptions {
+  /** The pod that has an address at a time of the run. */
+  readonly podAt: (address: string, at: number) => string | undefined;
+  readonly isPod: (name: string) => boolean;
+  /** Addresses that routes were connected to, by name. */
+  readonly addresses: ReadonlyMap<string, string>;
+}
+
+/** From how many connections with at least two answers a route's behaviour may be concluded. */
+const enough = 5;
+
+/**
+ * Says for each request which pod it went to, and how that is known: the app's own word, a proxy's word (a pod's name or address), the
+ * connection (made to the pod's own address; or a kept-alive one whose other requests all went to one pod). What is left has no pod.
+ */
+export function joinPods(records: readonly RequestRecord[], options: JoinOptions): Joined {
+  const told = records.map((record) => asTold(record, options));
+  const sticky = stickyRoutes(told);
+  const owners = connectionOwners(told.filter(({ sender }) => sticky.has(sender)));
+  const joined = told.map((record): RequestRecord => {
+    if (record.pod !== undefined) return record;
+    const direct = directPod(record, options);
+    const owner = direct ?? (sticky.has(record.sender) ? owners.get(connectionKey(record)) : undefined);
+    return owner === undefined ? record : { ...record, pod: owner, podKnownBy: "tuple" };
+  });
+  const by = (how: RequestRecord["podKnownBy"]): number =>
+    joined.filter(({ podKnownBy }) => podKnownBy === how).length;
+  return {
+    records: joined,
+    counts: {
+      header: by("header") + by("choice"),
+      proxy: by("proxy"),
+      tuple: by("tuple"),
+      unknown: by(undefined),
+    },
+    sticky: [...sticky],
+  };
+}
+
+/** Names that are no pod of the target's (another service answered, an address) are translated, or dropped. */
+function asTold(record: RequestRecord, { podAt, isPod }: JoinOptions): RequestRecord {
+  const { pod, podKnownBy: _, ...rest } = record;
+  if (pod === undefined || isPod(pod)) return record;
+  const address = pod.replace(/^\[?([^\]]*?)\]?(:\d+)?$/, "$1");
+  const named = podAt(address, record.sent ?? record.intended);
+  return named === undefined ? rest : { ...rest, pod: named, podKnownBy: "proxy" };
+}
+
+function connectionKey({ sender, connection }: RequestRecord): string {
+  return `${sender} ${connection ?? ""}`;
+}
+
+/** Routes of which no connection was ever answered by two pods, although enough of them had the chance. */
+function stickyRoutes(records: readonly RequestRecord[]): Set<string> {
+  const routes = new Map<string, Map<string, { pods: Set<string>; answers: number }>>();
+  for (const record of records) {
+    if (record.pod === undefined || record.connection === undefined) continue;
+    const connections =
+      routes.get(record.sender) ?? new Map<string, { pods: Set<string>; answers: number }>();
+    routes.set(record.sender, connections);
+    const one = connections.get(connectionKey(record)) ?? { pods: new Set<string>(), answers: 0 };
+    connections.set(connectionKey(record), one);
+    one.pods.add(record.pod);
+    one.answers++;
+  }
+  const sticky = new Set<string>();
+  for (const [route, connections] of routes) {
+    const several = [...connections.values()].filter(({ answers }) => answers > 1);
+    if (several.length >= enough && several.every(({ pods }) => pods.size === 1)) sticky.add(route);
+  }
+  return sticky;
+}
+
+function connectionOwners(records: readonly RequestRecord[]): Map<string, string> {
+  const owners = new Map<string, string>();
+  for (const record of records)
+    if (record.pod !== undefined && record.connection !== undefined)
+      owners.set(connectionKey(record), record.pod);
+  return owners;
+}
+
+/** A route that was made to a pod's own address needs nobody's word. */
+function directPod({ sender, sent, intended }: RequestRecord, options: JoinOptions): string | undefined {
+  const address = options.addresses.get(sender);
+  return address === undefined ? undefined : options.podAt(address, sent ?? intended);
+}

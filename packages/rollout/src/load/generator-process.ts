@@ -1,5 +1,0 @@
-import { serveParent } from "../senders/ipc.ts";
-import { Generator } from "./generator.ts";
-import type { FromGenerator, ToGenerator } from "./protocol.ts";
-
-serveParent<ToGenerator>((tell: (message: FromGenerator) => void) => new Generator(tell));

@@ -1,4 +1,0 @@
-/** What went wrong, whatever was thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

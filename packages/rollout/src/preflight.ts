@@ -1,0 +1,247 @@
+import {
+  ApiFailure,
+  type KubernetesClient,
+  controllerOf,
+  selects,
+  type HorizontalPodAutoscaler,
+  type Pod,
+  type PodDisruptionBudget,
+  KubernetesError,
+  missingRights,
+  spellRight,
+  type Rule,
+} from "@lameduck/kube";
+import type { Action } from "./actions/action.ts";
+import type { Allowed } from "./following/observation.ts";
+import { OwnedPods } from "./following/ownership.ts";
+import type { OpenRoute } from "@lameduck/load";
+import {
+  autoscalers,
+  hasReplicaSets,
+  nameOf,
+  pathOf,
+  replicaSets,
+  resourceOf,
+  type Resource,
+  type TargetReference,
+} from "./target-reference.ts";
+import type { Target } from "./target.ts";
+
+const watched = ["list", "watch"] as const;
+
+/** What reading needs; what is said to be lost without a right is what the results then lack. */
+function readingRules(reference: TargetReference): Rule[] {
+  const { kind, name } = reference;
+  const own: Rule[] =
+    kind === "pod"
+      ? [
+          { group: "", resource: "pods", verbs: ["get", ...watched] },
+          { ...replicaSets, verbs: ["get", ...watched], without: "the Deployment that replaces the pod" },
+        ]
+      : [
+          { ...resourceOf(kind), verbs: ["get", ...watched], name },
+          { group: "", resource: "pods", verbs: [...watched] },
+          ...(hasReplicaSets(kind) ? [{ ...replicaSets, verbs: [...watched] }] : []),
+        ];
+  return [
+    ...own,
+    {
+      group: "",
+      resource: "services",
+      verbs: ["list"],
+      without: "EndpointSlices: when pods were withdrawn, and whether there was any endpoint",
+    },
+    {
+      group: "discovery.k8s.io",
+      resource: "endpointslices",
+      verbs: [...watched],
+      without: "when pods were withdrawn, and whether there was any endpoint",
+    },
+    { group: "", resource: "events", verbs: [...watched], without: "when SIGTERM was sent" },
+    {
+      group: "",
+      resource: "pods/log",
+      verbs: ["get"],
+      without: "what Lameduck in the pods says of its phases",
+    },
+    { group: "policy", resource: "poddisruptionbudgets", verbs: ["list"], without: "disruption budgets" },
+    {
+      group: "",
+      resource: "nodes",
+      verbs: [...watched],
+      clusterWide: true,
+      without: "nodes that fail or are cordoned meanwhile",
+    },
+  ];
+}
+
+/** Everything that reading and the action need, and `more` for a load that runs in the cluster. */
+export function neededRules(reference: TargetReference, action: Action, more: readonly Rule[] = []): Rule[] {
+  return [...readingRules(reference), ...action.rules, ...more];
+}
+
+export interface Rights {
+  readonly allowed: Allowed;
+  readonly warnings: readonly string[];
+}
+
+/** @throws {KubernetesError} LAMEDUCK_API_FORBIDDEN that names every right that nothing goes without. */
+export async function checkRights(
+  client: KubernetesClient,
+  reference: TargetReference,
+  rules: readonly Rule[],
+): Promise<Rights> {
+  const { namespace } = reference;
+  const missing = await missingRights(client, namespace, rules);
+  const needed = missing.filter(({ rule }) => rule.without === undefined);
+  if (needed.length > 0)
+    throw new KubernetesError(
+      "LAMEDUCK_API_FORBIDDEN",
+      nameOf(reference),
+      `not allowed: ${needed.map((one) => spellRight(one, namespace)).join("; ")}`,
+    );
+  const may = (resource: string): boolean => missing.every(({ rule }) => rule.resource !== resource);
+  return {
+    allowed: {
+      endpointSlices: may("endpointslices") && may("services"),
+      events: may("events"),
+      nodes: may("nodes"),
+      logs: may("pods/log"),
+    },
+    warnings: missing.map(
+      (one) => `not allowed: ${spellRight(one, namespace)}; not known therefore: ${one.rule.without}`,
+    ),
+  };
+}
+
+/** What is worth knowing before anything happens. @throws {KubernetesError} LAMEDUCK_CANNOT_ROLL. */
+export async function inspect(client: KubernetesClient, target: Target, action: Action): Promise<string[]> {
+  const obstacle = action.obstacle(target);
+  if (obstacle !== undefined)
+    throw new KubernetesError("LAMEDUCK_CANNOT_ROLL", nameOf(target.reference), obstacle);
+  return [
+    ...aboutTarget(target, action),
+    ...(await aboutNeighbours(client, target)),
+    ...(await aboutBudgets(client, target, action)),
+    ...(await aboutAutoscalers(client, target, action)),
+  ];
+}
+
+function aboutTarget(target: Target, action: Action): string[] {
+  const { owner, controller, replicas, podSpec, services } = target;
+  const strategy = owner?.object.spec.strategy?.type;
+  const partition = owner?.object.spec.updateStrategy?.rollingUpdate?.partition ?? 0;
+  const first = podSpec.containers[0];
+  return [
+    ...(replicas === 0 ? ["it has no pod at all: nothing will be terminated"] : []),
+    ...(replicas === 1
+      ? ["one replica: while it is replaced there may be no endpoint (C9), whatever the pod does at its end"]
+      : []),
+    ...(owner ? [] : [aboutLonePod(controller)]),
+    ...(strategy === "Recreate" && action.name === "restart"
+      ? ["strategy Recreate: all pods end before a new one begins, requests in between find no endpoint (C9)"]
+      : []),
+    ...(partition > 0 && action.name === "restart"
+      ? [
+          `partition ${partition}: ${replicas - partition} of its ${replicas} pods are replaced, the others stay`,
+        ]
+      : []),
+    ...(first && first.readinessProbe === undefined
+      ? ["no readiness probe: new pods count as ready before they listen (C7)"]
+      : []),
+    ...(services.length === 0 ? ["no Service selects its pods, or Services may not be read"] : []),
+  ];
+}
+
+function aboutLonePod(controller: Target["controller"]): string {
+  return controller === undefined
+    ? "nobody replaces this pod: once gone it stays away"
+    : `${controller.kind}/${controller.name} may replace this pod: that is not followed`;
+}
+
+/** Selectors of workloads may overlap. Services and budgets then do not tell them apart, and nor do people. */
+async function aboutNeighbours(client: KubernetesClient, target: Target): Promise<string[]> {
+  const { owner, podQuery, reference } = target;
+  if (!owner) return [];
+  const path = (resource: Resource): string =>
+    `${pathOf(resource, reference.namespace)}?${new URLSearchParams(podQuery).toString()}`;
+  const own: Pod[] = [];
+  const owned = new OwnedPods(target, ({ object }) => own.push(object));
+  const found = { type: "there", at: 0, live: false, since: 0 } as const;
+  const sets = hasReplicaSets(owner.reference.kind) ? await client.list(path(replicaSets)) : [];
+  for (const object of sets) owned.takeSet({ ...found, object });
+  const pods = await client.list<Pod>(path({ group: "", resource: "pods" }));
+  for (const object of pods) owned.takePod({ ...found, object });
+  const others = pods.filter((pod) => !own.includes(pod));
+  if (others.length === 0) return [];
+  const named = others.slice(0, 5).map((pod) => {
+    const { kind, name } = controllerOf(pod) ?? {};
+    return `${pod.metadata.name} (${kind === undefined ? "of nobody" : `of ${kind}/${name}`})`;
+  });
+  return [
+    `its selector matches pods of others, too: ${named.join(", ")}${others.length > 5 ? " and more" : ""}; they are left alone, ` +
+      "but a Service or a PodDisruptionBudget with these labels takes them for its own",
+  ];
+}
+
+async function aboutBudgets(client: KubernetesClient, target: Target, action: Action): Promise<string[]> {
+  if (action.name !== "evict" && action.name !== "drain") return [];
+  try {
+    const items = await client.list<PodDisruptionBudget>(
+      pathOf({ group: "policy", resource: "poddisruptionbudgets" }, target.reference.namespace),
+    );
+    const own = items.filter(({ spec }) => spec.selector && selects(spec.selector, target.podLabels));
+    return own.map(({ metadata, status }) => {
+      const left = status?.disruptionsAllowed ?? 0;
+      return `PodDisruptionBudget ${metadata.name} allows ${left} disruption${left === 1 ? "" : "s"} now${left === 0 ? ": evictions wait for it" : ""}`;
+    });
+  } catch (error) {
+    if (error instanceof ApiFailure && error.status === 403) return [];
+    throw error;
+  }
+}
+
+/** Who scales what scales itself may see it scaled back. */
+async function aboutAutoscalers(
+  client: KubernetesClient,
+  { owner, reference }: Target,
+  action: Action,
+): Promise<string[]> {
+  if (action.name !== "scale" || !owner) return [];
+  try {
+    const items = await client.list<HorizontalPodAutoscaler>(pathOf(autoscalers, reference.namespace));
+    return items
+      .filter(
+        ({ spec: { scaleTargetRef: to } }) =>
+          to.kind.toLowerCase() === owner.reference.kind && to.name === owner.reference.name,
+      )
+      .map(
+        ({ metadata }) =>
+          `HorizontalPodAutoscaler ${metadata.name} scales it, too: it may change the number again`,
+      );
+  } catch (error) {
+    if (error instanceof ApiFailure && (error.status === 403 || error.status === 404)) return [];
+    throw error;
+  }
+}
+
+/** What is worth knowing of a route, once it has answered. */
+export function aboutRoute({ name, status, pod, others, address, tls }: OpenRoute): string[] {
+  return [
+    ...(status >= 400 ? [`${name} answers ${status}: is the path right?`] : []),
+    ...(tls?.verify === false ? [`${name}: its certificate is not verified`] : []),
+    ...(pod === undefined && status > 0
+      ? [
+          `${name} does not name its pod in a header (x-lameduck-pod, x-pod-name): of lost requests it is known by the connection or the time only`,
+        ]
+      : []),
+    ...(others.length > 0
+      ? [`${name} has ${others.length + 1} addresses: the load goes to ${address} only`]
+      : []),
+  ];
+}
+
+/** Names under which people keep what must not be tried out. @returns the one that looks so. */
+export function looksLikeProduction(names: readonly string[]): string | undefined {
+  return names.find((name) => /(^|[^a-z])(prod|prd|production|live)([^a-z]|$)/i.test(name));
+}

@@ -1,0 +1,90 @@
+import type { Condition, Pod, Workload } from "@lameduck/kube";
+import type { TargetKind } from "./target-reference.ts";
+
+/** How far a workload's controller has come. */
+export interface ControllerProgress {
+  readonly done: boolean;
+  /** "3 of 4 pods updated, 2 available" */
+  readonly words: string;
+}
+
+/** As `kubectl rollout status` judges it, and also where that refuses to: paused Deployments and OnDelete. */
+export function controllerProgress(
+  kind: TargetKind,
+  { metadata, spec, status = {} }: Workload,
+  generation: number,
+): ControllerProgress {
+  const wanted = kind === "daemonset" ? (status.desiredNumberScheduled ?? 0) : (spec.replicas ?? 1);
+  const updated = kind === "daemonset" ? (status.updatedNumberScheduled ?? 0) : updatedOf(kind, status);
+  const available =
+    kind === "daemonset"
+      ? (status.numberAvailable ?? 0)
+      : (status.availableReplicas ?? (kind === "statefulset" ? status.readyReplicas : undefined) ?? 0);
+  const toUpdate = Math.max(0, wanted - keptOld(spec, wanted));
+  const old = toUpdate < wanted ? 0 : Math.max(0, (status.replicas ?? 0) - updated);
+  const words =
+    `${updated} of ${toUpdate || wanted} pods updated, ${available} available${old > 0 ? `, ${old} old` : ""}` +
+    (spec.paused ? ", paused" : "");
+  const seen = Number(status.observedGeneration ?? 0);
+  const current = (metadata.generation ?? 0) >= generation && seen >= (metadata.generation ?? 0);
+  if (!current) return { done: false, words: "the controller has not seen the change yet" };
+  const none = kind === "daemonset" ? wanted : (status.replicas ?? 0);
+  const done = updated >= toUpdate && available >= wanted && none <= wanted;
+  return { done: done && isRestarted(spec, status), words };
+}
+
+/** An Argo Rollout that is restarted keeps its ReplicaSet: only its own word tells that every pod is younger. */
+function isRestarted(
+  { restartAt }: Workload["spec"],
+  { restartedAt }: NonNullable<Workload["status"]>,
+): boolean {
+  return restartAt === undefined || Date.parse(restartedAt ?? "") >= Date.parse(restartAt);
+}
+
+/** How many pods the controller does not update by itself: those below a partition, or all of them. */
+function keptOld({ paused, updateStrategy }: Workload["spec"], wanted: number): number {
+  if (paused || updateStrategy?.type === "OnDelete") return wanted;
+  return updateStrategy?.rollingUpdate?.partition ?? 0;
+}
+
+/** A Deployment whose controller has given up waiting for its pods; the condition that says so. */
+export function deadlineExceeded({ status }: Workload): Condition | undefined {
+  return status?.conditions?.find(
+    ({ type, reason }) => type === "Progressing" && reason === "ProgressDeadlineExceeded",
+  );
+}
+
+function updatedOf(kind: TargetKind, status: NonNullable<Workload["status"]>): number {
+  // A StatefulSet that is not being rolled has its updated replicas in the current revision.
+  if (kind === "statefulset" && status.currentRevision === status.updateRevision) return status.replicas ?? 0;
+  return status.updatedReplicas ?? 0;
+}
+
+/** Why pods cannot even be made: a quota, an admission webhook. */
+export function replicaFailures({ status }: Workload): string[] {
+  const failures = status?.conditions?.filter(
+    ({ type, status: value }) => type === "ReplicaFailure" && value === "True",
+  );
+  return (failures ?? []).map(({ reason, message }) => `${reason ?? "ReplicaFailure"}: ${message ?? ""}`);
+}
+
+/** Why pods do not become ready, as far as they tell: "web-7d-x4 ImagePullBackOff: Back-off pulling image ..." */
+export function waitingReasons(pods: readonly Pod[]): string[] {
+  return pods.flatMap(({ metadata, status }) => {
+    const waiting = status?.containerStatuses?.flatMap(({ name, state, lastState }) => {
+      const { reason = "", message = "" } = state?.waiting ?? {};
+      if (reason === "") return [];
+      const ended = lastState?.terminated;
+      const last = ended ? `, last exit code ${ended.exitCode}` : "";
+      return [`${name}: ${reason}${last}${message === "" ? "" : `: ${message.slice(0, 160)}`}`];
+    });
+    const unscheduled = status?.conditions?.find(
+      ({ type, status: value }) => type === "PodScheduled" && value === "False",
+    );
+    const reasons = [
+      ...(waiting ?? []),
+      ...(unscheduled ? [`${unscheduled.reason ?? "unscheduled"}: ${unscheduled.message ?? ""}`] : []),
+    ];
+    return reasons.map((reason) => `${metadata.name} ${reason}`);
+  });
+}

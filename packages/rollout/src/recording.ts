@@ -1,0 +1,113 @@
+import type { RunClock, RequestRecord, RunRecording, PodEvent, SenderEvent } from "@lameduck/accounting";
+import type { Observation } from "./following/observation.ts";
+import type { PodFacts } from "./following/pod-facts.ts";
+import { podTimeline, type Hints } from "./following/pod-timeline.ts";
+import { joinPods, type JoinCounts } from "./join.ts";
+import type { Target } from "./target.ts";
+
+export interface RecordingParts {
+  readonly clock: RunClock;
+  readonly target: Target;
+  readonly why: string;
+  readonly observation: Observation;
+  readonly records: readonly RequestRecord[];
+  readonly missing: number;
+  readonly addresses: ReadonlyMap<string, string>;
+  readonly countedFrom: number;
+  readonly ended: number;
+}
+
+/** Puts what the load saw and what the cluster told on one clock, each request with its pod where that is known. */
+export function record(parts: RecordingParts): { recording: RunRecording; joined: JoinCounts } {
+  const { clock, observation, target, countedFrom } = parts;
+  const epoch = clock.fromEpoch(0);
+  const time = (at: number): number => at + epoch;
+  const { facts } = observation.pods;
+  const names = new Set(facts.map(({ name }) => name));
+  const { records, counts } = joinPods(parts.records, {
+    podAt: (address, at) => observation.pods.podAt(address, at - epoch),
+    isPod: (name) => names.has(name),
+    addresses: parts.addresses,
+  });
+  const hints = hintsFrom(records);
+  const nobody = foundNobody(records);
+  const podEvents = facts.flatMap((pod): PodEvent[] =>
+    podTimeline(pod, {
+      spec: target.podSpec,
+      why: parts.why,
+      time,
+      hints: { ...within(pod, hints, time), nobody },
+    }),
+  );
+  const senders = [...new Set(records.map(({ sender }) => sender))];
+  const counted = records.filter(({ intended }) => intended >= countedFrom);
+  return {
+    joined: counts,
+    recording: {
+      remedy: `${target.reference.kind}/${target.reference.name}`,
+      records,
+      podEvents: podEvents.sort((a, b) => a.at - b.at),
+      senderEvents: senders.flatMap((sender) => emptiness(sender, observation, time)),
+      countedFrom,
+      scheduled: counted.length + parts.missing,
+      ended: parts.ended,
+    },
+  };
+}
+
+/** A route has nobody to send to where no EndpointSlice has anybody; when a route lets go of one pod, nobody outside can tell. */
+function emptiness(
+  sender: string,
+  { endpoints }: Observation,
+  time: (epoch: number) => number,
+): SenderEvent[] {
+  return endpoints.empty.flatMap(({ from, to }) => [
+    { at: time(from), sender, type: "empty" as const },
+    ...(to === undefined ? [] : [{ at: time(to), sender, type: "filled" as const }]),
+  ]);
+}
+
+function foundNobody(records: readonly RequestRecord[]): number[] {
+  return records
+    .filter(({ outcome, pod }) => outcome === "unreachable" && pod === undefined)
+    .map(({ intended }) => intended)
+    .sort((a, b) => a - b);
+}
+
+interface Evidence {
+  readonly answers: number[];
+  readonly cuts: number[];
+}
+
+function hintsFrom(records: readonly RequestRecord[]): Map<string, Evidence> {
+  const hints = new Map<string, Evidence>();
+  for (const { pod, outcome, finished } of records) {
+    if (pod === undefined || finished === undefined) continue;
+    const own = hints.get(pod) ?? { answers: [], cuts: [] };
+    hints.set(pod, own);
+    if (outcome === "ok") own.answers.push(finished);
+    if (outcome === "reset-before-response" || outcome === "truncated") own.cuts.push(finished);
+  }
+  for (const { answers, cuts } of hints.values()) {
+    answers.sort((a, b) => a - b);
+    cuts.sort((a, b) => a - b);
+  }
+  return hints;
+}
+
+/** A name may live again: only what fell into this life is evidence about it. */
+function within(
+  { name, created, gone }: PodFacts,
+  hints: ReadonlyMap<string, Evidence>,
+  time: (epoch: number) => number,
+): Hints {
+  const own = hints.get(name);
+  if (!own) return {};
+  const from = time(created.from);
+  const to = gone === undefined ? Infinity : time(gone.to);
+  const lastAnswer = own.answers.findLast((at) => at >= from && at <= to);
+  return {
+    ...(lastAnswer === undefined ? {} : { lastAnswer }),
+    cuts: own.cuts.filter((at) => at >= from && at <= to + 1_000),
+  };
+}

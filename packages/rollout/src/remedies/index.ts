@@ -1,2 +1,0 @@
-export { findRemedy, remedies, usualRemedies } from "./catalogue.ts";
-export type * from "./remedy.ts";

@@ -1,0 +1,110 @@
+import {
+  account,
+  quantiles,
+  count,
+  spell,
+  percent,
+  type RemedyResult,
+  type RunRecording,
+} from "@lameduck/accounting";
+import type { Action } from "./actions/action.ts";
+import type { RolloutRun } from "./run.ts";
+import { nameOf } from "./target-reference.ts";
+import type { Target } from "./target.ts";
+
+/** The run as a row of the results document. */
+export function rolloutResult(
+  { recording, outcome }: RolloutRun,
+  { action, seed }: { readonly action: Action; readonly seed: number },
+): RemedyResult {
+  const ending = outcome.kind === "finished" ? "" : ` (${outcome.kind})`;
+  return account(recording, { description: `${action.deed}${ending}`, seed });
+}
+
+/** What was observed beside the requests, for the document's settings. Durations are milliseconds. */
+export function observedFacts(run: RolloutRun): Record<string, unknown> {
+  const { outcome, joined, follow, serverClock, withdrawals, left } = run;
+  return {
+    outcome:
+      outcome.kind === "failed" ? { kind: outcome.kind, words: outcome.error.message } : { ...outcome },
+    podsKnownBy: joined,
+    withdrawal: quantiles(withdrawals),
+    watch: follow,
+    ...(serverClock === undefined ? {} : { serverClock }),
+    ...(left === undefined ? {} : { left: left.message }),
+  };
+}
+
+/** What has to be known beside the figures, a sentence each. */
+export function rolloutNotes({
+  recording,
+  joined,
+  follow,
+  serverClock,
+  withdrawals,
+  notes,
+}: RolloutRun): string[] {
+  const said: string[] = [...notes, ...earlyEnd(recording)];
+  const { header, proxy, tuple, unknown } = joined;
+  if (recording.records.length > 0)
+    said.push(
+      `How the pod of a request is known: ${header} by the app's header, ${proxy} by a proxy's, ${tuple} by the connection; ` +
+        `${unknown} by nothing but the time.`,
+    );
+  if (recording.records.length > 0 && header + proxy + tuple === 0)
+    said.push(
+      "No answer named one of the target's pods: that the load went through them is assumed, not seen (x-pod-name in answers would show it).",
+    );
+  if (withdrawals.length > 0) {
+    const { p50, max } = quantiles(withdrawals);
+    said.push(
+      `EndpointSlices withdrew a pod ${spell(p50)} after its deletion (median; at most ${spell(max)}): senders are told then, and act later.`,
+    );
+  }
+  if (follow.interrupted + follow.expired > 0)
+    said.push(
+      `The watch was interrupted ${follow.interrupted} times and had expired ${follow.expired} times; it was resumed, ` +
+        "but moments of that time are known to the second only.",
+    );
+  if (serverClock && Math.abs(serverClock.milliseconds) > serverClock.within + 50)
+    said.push(
+      `The API server's clock is ${spell(serverClock.milliseconds)} ${serverClock.milliseconds > 0 ? "ahead of" : "behind"} this machine's ` +
+        `(to within ${spell(serverClock.within)}); times are told by this machine's.`,
+    );
+  return said;
+}
+
+/** A load that reached its bound, or was stopped by whoever sent it. Chance makes no pause of twenty times the usual one. */
+function earlyEnd({ records, ended }: RunRecording): string[] {
+  let first = Infinity;
+  let last = -Infinity;
+  for (const { intended } of records) {
+    first = Math.min(first, intended);
+    last = Math.max(last, intended);
+  }
+  const usual = (last - first) / Math.max(1, records.length - 1);
+  if (records.length === 0 || ended - last <= Math.max(1_000, 20 * usual)) return [];
+  return [
+    `The load ended ${spell(ended - last)} before the run did, after ${count(records.length, "request")}: what stopped afterwards is untested.`,
+  ];
+}
+
+/** What the run proves, in one or two sentences. */
+export function rolloutConclusion(result: RemedyResult, target: Target): string {
+  const name = nameOf(target.reference);
+  if (result.terminations === 0) return `No pod of ${name} was terminated: nothing is proved.`;
+  const { untested = 0, terminations, lost, sent, weff } = result;
+  const tested = terminations - untested;
+  if (tested === 0)
+    return `${count(untested, "termination")} of ${name} without load through ${untested === 1 ? "it" : "them"}: whether requests were lost is not known.`;
+  const rest = untested === 0 ? "" : ` Of ${count(untested, "more termination")} nothing is known.`;
+  const pods = count(tested, "termination");
+  if (lost > 0) {
+    const perRate =
+      weff > 0 ? ` (W_eff ${weff.toFixed(2)} s: lost requests per request rate through the pods)` : "";
+    return `${name} lost ${lost} of ${sent} requests in ${pods}${perRate}.${rest}`;
+  }
+  const bound = result.lostPerTermination.high;
+  const proof = `: with 95 % confidence fewer than ${percent(bound, " ")} of its terminations lose anything.`;
+  return `${name} lost none of ${sent} requests in ${pods}${proof}${rest}`;
+}

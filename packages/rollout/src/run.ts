@@ -1,0 +1,263 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { runClock, type RunClock, type RunRecording } from "@lameduck/accounting";
+import type { Action } from "./actions/action.ts";
+import type { KubernetesClient, FollowCounts } from "@lameduck/kube";
+import { Observation, type Allowed } from "./following/observation.ts";
+import type { JoinCounts } from "./join.ts";
+import type { LoadSeen, LoadSource } from "@lameduck/load";
+import { Completion, look, RolloutStuck } from "./completion.ts";
+import { replicaFailures, waitingReasons } from "./progress.ts";
+import { stagePods, withdrawals } from "./seen.ts";
+import { record } from "./recording.ts";
+import { takeBack, type Undone } from "./undo.ts";
+import type { Target } from "./target.ts";
+
+export interface RolloutSettings {
+  readonly client: KubernetesClient;
+  readonly target: Target;
+  readonly action: Action;
+  readonly allowed: Allowed;
+  /** What sends the requests; undefined to watch only. */
+  readonly load: ((clock: RunClock) => Promise<LoadSource>) | undefined;
+  /** Milliseconds: load before anything happens, that is not counted. */
+  readonly warmUp: number;
+  /** Load after the last pod has gone: senders that lag lose requests still. */
+  readonly settle: number;
+  /** The rollout is given up after this time. */
+  readonly timeout: number;
+  /** What was changed is tried to be taken back for so long. Default: 60,000. */
+  readonly undoing?: number;
+}
+
+export interface RolloutProgress {
+  readonly stage: "warming up" | "rolling" | "watching" | "settling" | "counting";
+  readonly words: string;
+  readonly sent: number;
+  readonly failed: number;
+  readonly terminating: number;
+}
+
+export interface RolloutHooks {
+  readonly onProgress: (progress: RolloutProgress) => void;
+  readonly say: (line: string) => void;
+  /** The user has had enough: what was created is removed, and what has been seen is accounted for. */
+  readonly signal: AbortSignal;
+}
+
+/** How it ended. `words` say what was under way, and why pods wait. */
+export type RolloutOutcome =
+  | { readonly kind: "finished" }
+  | { readonly kind: "not finished"; readonly words: string; readonly waiting: readonly string[] }
+  | { readonly kind: "interrupted"; readonly words: string }
+  | { readonly kind: "failed"; readonly error: Error };
+
+export interface RolloutRun extends Undone {
+  readonly outcome: RolloutOutcome;
+  readonly recording: RunRecording;
+  readonly joined: JoinCounts;
+  readonly follow: FollowCounts;
+  readonly serverClock: Observation["clock"]["offset"];
+  /** From each pod's deletion until no EndpointSlice had it ready any more, milliseconds. */
+  readonly withdrawals: readonly number[];
+  /** What the load itself leaves open, a sentence each. */
+  readonly notes: readonly string[];
+}
+
+export const baseline = 2_000;
+/** Senders may still send to pods that have gone while requests are lost; not for longer than this. */
+export const longestSettling = 60_000;
+/** So long without a loss counts as settled. */
+const calm = 5_000;
+
+const noLoad: LoadSeen = { records: [], missing: 0, notes: [] };
+
+/** Rolls the target under load and returns everything seen, however it ended. */
+export async function runRollout(settings: RolloutSettings, hooks: RolloutHooks): Promise<RolloutRun> {
+  const run = new Run(settings, hooks);
+  return run.conduct();
+}
+
+class Run {
+  readonly #settings: RolloutSettings;
+  readonly #hooks: RolloutHooks;
+  readonly #clock = runClock();
+  readonly #failure = new AbortController();
+  readonly #signal: AbortSignal;
+  #observation: Observation | undefined;
+  #completion: Completion | undefined;
+  #load: LoadSource | undefined;
+  #stage: RolloutProgress["stage"] = "warming up";
+
+  constructor(settings: RolloutSettings, hooks: RolloutHooks) {
+    this.#settings = settings;
+    this.#hooks = hooks;
+    this.#signal = AbortSignal.any([hooks.signal, this.#failure.signal]);
+  }
+
+  async conduct(): Promise<RolloutRun> {
+    const { client, target, allowed, action } = this.#settings;
+    const observation = await Observation.start({
+      client,
+      target,
+      allowed,
+      say: this.#hooks.say,
+      onFailure: (error) => this.#failure.abort(error),
+      signal: this.#signal,
+    });
+    this.#observation = observation;
+    const completion = new Completion(target, observation);
+    this.#completion = completion;
+    const telling = setInterval(() => this.#tell(), look);
+    const began = this.#clock.now();
+    let countedFrom = Infinity;
+    let outcome: RolloutOutcome;
+    let undone: Undone = { undone: undefined, left: undefined };
+    try {
+      await this.#startLoad();
+      await this.#pause(this.#load ? this.#settings.warmUp : 0);
+      countedFrom = this.#clock.now();
+      // Counted time before the first deletion gives the rate through a pod, and what is lost without any termination.
+      await this.#pause(this.#load ? baseline : 0);
+      outcome = await this.#roll(observation, completion);
+      if (outcome.kind === "finished") await this.#settle();
+    } catch (error) {
+      outcome = this.#ended(error);
+    } finally {
+      undone = await takeBack(this.#settings);
+    }
+    if (countedFrom === Infinity) countedFrom = this.#clock.now();
+    try {
+      this.#stage = "counting";
+      const ended = this.#clock.now();
+      // What was seen of the pods is worth keeping, also without the requests.
+      const { records, missing, notes } = await this.#stopLoad(observation, began, ended).catch(
+        (error: unknown) => {
+          if (outcome.kind !== "failed") outcome = this.#ended(error);
+          const why = error instanceof Error ? error.message : String(error);
+          return { ...noLoad, notes: [`What the load saw could not be read: ${why}`] };
+        },
+      );
+      const { recording, joined } = record({
+        clock: this.#clock,
+        target,
+        why: action.name,
+        observation,
+        records,
+        missing,
+        addresses: this.#load?.addresses ?? new Map(),
+        countedFrom,
+        ended: Math.max(ended, countedFrom),
+      });
+      return {
+        outcome,
+        recording,
+        joined,
+        follow: observation.counts,
+        serverClock: observation.clock.offset,
+        withdrawals: withdrawals(observation),
+        notes,
+        ...undone,
+      };
+    } finally {
+      clearInterval(telling);
+      await this.#load?.close();
+      await observation.stop();
+    }
+  }
+
+  async #startLoad(): Promise<void> {
+    const load = await this.#settings.load?.(this.#clock);
+    if (!load) return;
+    this.#load = load;
+    load.failed.catch((error: unknown) => this.#failure.abort(error));
+    await load.begin();
+  }
+
+  async #stopLoad({ pods }: Observation, from: number, to: number): Promise<LoadSeen> {
+    if (!this.#load) return noLoad;
+    const epoch = this.#clock.fromEpoch(0);
+    return this.#load.stop({ podAt: (address, at) => pods.podAt(address, at - epoch), from, to });
+  }
+
+  async #roll(observation: Observation, completion: Completion): Promise<RolloutOutcome> {
+    const { action, target, client, timeout } = this.#settings;
+    this.#stage = action.name === "watch" ? "watching" : "rolling";
+    const limit = AbortSignal.timeout(timeout);
+    const signal = AbortSignal.any([this.#signal, limit]);
+    let begun = action.name !== "watch";
+    try {
+      if (!begun) await completion.begun(signal);
+      begun = true;
+      await action.run({
+        client,
+        target,
+        pods: () => stagePods(observation),
+        replaced: (pods) =>
+          completion.until(
+            () => pods.every(({ uid }) => !observation.pods.has(uid)) && completion.isComplete(),
+            signal,
+          ),
+        expectGeneration: (generation) => completion.expect(generation),
+        say: this.#hooks.say,
+        signal,
+      });
+      await completion.until(() => completion.isComplete(), signal);
+      return { kind: "finished" };
+    } catch (error) {
+      const stuck = error instanceof RolloutStuck;
+      if (this.#signal.aborted || !(limit.aborted || stuck)) throw error;
+      const words = begun ? completion.words() : "nobody began to roll it";
+      const { workload, pods } = observation;
+      return {
+        kind: "not finished",
+        words: stuck ? `${error.message}; ${words}` : words,
+        waiting: [...(workload ? replicaFailures(workload) : []), ...waitingReasons(pods.staying)],
+      };
+    }
+  }
+
+  async #settle(): Promise<void> {
+    if (!this.#load) return;
+    this.#stage = "settling";
+    const began = Date.now();
+    let lastLoss = -Infinity;
+    let failed = this.#load.counts().failed;
+    for (;;) {
+      await this.#pause(look);
+      const now = Date.now();
+      if (this.#load.counts().failed > failed) lastLoss = now;
+      failed = this.#load.counts().failed;
+      const long = now - began;
+      if (
+        long >= Math.max(longestSettling, this.#settings.settle) ||
+        (long >= this.#settings.settle && now - lastLoss >= calm)
+      )
+        return;
+    }
+  }
+
+  #ended(error: unknown): RolloutOutcome {
+    if (this.#hooks.signal.aborted) {
+      const { action, target } = this.#settings;
+      const goesOn = this.#stage === "warming up" ? undefined : action.goesOn(target);
+      return { kind: "interrupted", words: goesOn ?? "nothing goes on in the cluster" };
+    }
+    const reason: unknown = this.#failure.signal.aborted ? this.#failure.signal.reason : error;
+    return { kind: "failed", error: reason instanceof Error ? reason : new Error(String(reason)) };
+  }
+
+  async #pause(milliseconds: number): Promise<void> {
+    await delay(milliseconds, undefined, { signal: this.#signal });
+  }
+
+  #tell(): void {
+    const { sent, failed } = this.#load?.counts() ?? { sent: 0, failed: 0 };
+    this.#hooks.onProgress({
+      stage: this.#stage,
+      words: this.#completion?.progress()?.words ?? "",
+      sent,
+      failed,
+      terminating: this.#observation?.pods.terminating ?? 0,
+    });
+  }
+}

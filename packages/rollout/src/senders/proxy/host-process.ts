@@ -1,5 +1,0 @@
-import { serveParent } from "../ipc.ts";
-import { ProxyHost } from "./host.ts";
-import type { FromHost, ToHost } from "./protocol.ts";
-
-serveParent<ToHost>((tell: (message: FromHost) => void) => new ProxyHost(tell));

@@ -1,0 +1,91 @@
+import { KubernetesError } from "@lameduck/kube";
+
+export const targetKinds = ["deployment", "statefulset", "daemonset", "rollout", "pod"] as const;
+export type TargetKind = (typeof targetKinds)[number];
+
+/** What is to be rolled, as it is named on the command line. */
+export interface TargetReference {
+  readonly kind: TargetKind;
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** As kubectl abbreviates them. */
+const kinds: Readonly<Record<string, TargetKind>> = {
+  deployment: "deployment",
+  deployments: "deployment",
+  deploy: "deployment",
+  statefulset: "statefulset",
+  statefulsets: "statefulset",
+  sts: "statefulset",
+  daemonset: "daemonset",
+  daemonsets: "daemonset",
+  ds: "daemonset",
+  rollout: "rollout",
+  rollouts: "rollout",
+  ro: "rollout",
+  pod: "pod",
+  pods: "pod",
+  po: "pod",
+};
+
+/** "deployment/web" @throws {KubernetesError} LAMEDUCK_BAD_TARGET. */
+export function parseTarget(text: string, namespace: string): TargetReference {
+  const [kind = "", name = "", ...rest] = text.split("/");
+  const known = kinds[kind.toLowerCase().replace(/\..*$/, "")];
+  if (known === undefined || name === "" || rest.length > 0)
+    throw new KubernetesError(
+      "LAMEDUCK_BAD_TARGET",
+      `"${text}"`,
+      known === undefined && text.includes("/")
+        ? `"${kind}" is no kind that has pods to roll`
+        : "is not KIND/NAME",
+    );
+  if (!/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(name))
+    throw new KubernetesError("LAMEDUCK_BAD_TARGET", `"${text}"`, `"${name}" cannot be a name`);
+  return { kind: known, name, namespace };
+}
+
+/** "deployment/web" */
+export function nameOf({ kind, name }: TargetReference): string {
+  return `${kind}/${name}`;
+}
+
+/** A resource of the API; its version is v1 unless told. */
+export interface Resource {
+  readonly group: string;
+  readonly resource: string;
+  readonly version?: string;
+}
+
+const resources: Readonly<Record<TargetKind, Resource>> = {
+  deployment: { group: "apps", resource: "deployments" },
+  statefulset: { group: "apps", resource: "statefulsets" },
+  daemonset: { group: "apps", resource: "daemonsets" },
+  /** Of Argo Rollouts. */
+  rollout: { group: "argoproj.io", resource: "rollouts", version: "v1alpha1" },
+  pod: { group: "", resource: "pods" },
+};
+
+export function resourceOf(kind: TargetKind): Resource {
+  return resources[kind];
+}
+
+/** What stands between a Deployment, or an Argo Rollout, and its pods. */
+export const replicaSets = { group: "apps", resource: "replicasets" } as const;
+
+export function hasReplicaSets(kind: TargetKind): boolean {
+  return kind === "deployment" || kind === "rollout";
+}
+
+export const autoscalers = { group: "autoscaling", resource: "horizontalpodautoscalers" } as const;
+
+/** The API's path of a namespace's resource, or of one object of it. */
+export function pathOf(
+  { group, resource, version = "v1" }: Resource,
+  namespace: string,
+  name?: string,
+): string {
+  const root = group === "" ? "/api/v1" : `/apis/${group}/${version}`;
+  return `${root}/namespaces/${namespace}/${resource}${name === undefined ? "" : `/${name}`}`;
+}

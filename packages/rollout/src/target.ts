@@ -1,0 +1,203 @@
+import {
+  ApiFailure,
+  type KubernetesClient,
+  controllerOf,
+  isObject,
+  selects,
+  selectorText,
+  type KubernetesObject,
+  type LabelSelector,
+  type OwnerReference,
+  type Pod,
+  type PodSpec,
+  type Service,
+  type Workload,
+  KubernetesError,
+} from "@lameduck/kube";
+import {
+  nameOf,
+  pathOf,
+  replicaSets,
+  resourceOf,
+  type TargetKind,
+  type TargetReference,
+} from "./target-reference.ts";
+
+/** What is rolled, as the API server has it. */
+export interface Target {
+  readonly reference: TargetReference;
+  /** What makes new pods; undefined for a pod that nobody replaces. */
+  readonly owner: { readonly reference: TargetReference; readonly object: Workload } | undefined;
+  /** Of a pod without `owner`: who may replace it nevertheless, and is not followed. */
+  readonly controller?: Pick<OwnerReference, "kind" | "name">;
+  /** Query that finds its pods, those to come included, and those of others with the same labels: see OwnedPods. */
+  readonly podQuery: Readonly<Record<string, string>>;
+  readonly podSpec: PodSpec;
+  readonly podLabels: Readonly<Record<string, string>>;
+  /** Replicas wanted when it was looked at. */
+  readonly replicas: number;
+  /** Names of the Services that select its pods. */
+  readonly services: readonly string[];
+}
+
+/** @throws {KubernetesError} LAMEDUCK_NO_SUCH_TARGET, LAMEDUCK_API_FORBIDDEN and others of the client. */
+export async function findTarget(client: KubernetesClient, reference: TargetReference): Promise<Target> {
+  const found =
+    reference.kind === "pod" ? await findPod(client, reference) : await findWorkload(client, reference);
+  return { ...found, services: await servicesOf(client, reference.namespace, found.podLabels) };
+}
+
+type Found = Omit<Target, "services">;
+
+async function findWorkload(client: KubernetesClient, reference: TargetReference): Promise<Found> {
+  const object = await getWorkload(client, reference);
+  const { template } = object.spec;
+  return {
+    reference,
+    ...ofOwner({ reference, object }),
+    podSpec: template.spec,
+    podLabels: template.metadata?.labels ?? {},
+  };
+}
+
+async function findPod(client: KubernetesClient, reference: TargetReference): Promise<Found> {
+  const pod = await getObject<Pod>(client, reference);
+  mustBeWhole(reference, isObject(pod) && hasContainers(pod.spec));
+  const owner = await ownerOf(client, pod, reference.namespace);
+  const controller = controllerOf(pod);
+  return {
+    reference,
+    podSpec: pod.spec,
+    podLabels: pod.metadata.labels ?? {},
+    ...(owner
+      ? ofOwner(owner)
+      : {
+          owner,
+          ...(controller ? { controller } : {}),
+          podQuery: { fieldSelector: `metadata.name=${reference.name}` },
+          replicas: 1,
+        }),
+  };
+}
+
+interface Owner {
+  readonly reference: TargetReference;
+  readonly object: Workload;
+}
+
+function ofOwner(owner: Owner): Pick<Target, "owner" | "podQuery" | "replicas"> {
+  const { spec, status } = owner.object;
+  return {
+    owner,
+    podQuery: { labelSelector: selectorText(spec.selector) },
+    replicas:
+      owner.reference.kind === "daemonset" ? (status?.desiredNumberScheduled ?? 0) : (spec.replicas ?? 1),
+  };
+}
+
+/** What makes new pods in place of this one; a ReplicaSet stands for what made it. Each is known by its UID: another one may have its name by now. */
+async function ownerOf(client: KubernetesClient, pod: Pod, namespace: string): Promise<Owner | undefined> {
+  try {
+    let made = controllerOf(pod);
+    if (made?.kind === "ReplicaSet") {
+      const set = await client.get<KubernetesObject>(pathOf(replicaSets, namespace, made.name));
+      made = set.metadata.uid === made.uid ? controllerOf(set) : undefined;
+    }
+    const kind = workloadKinds[made?.kind ?? ""];
+    if (!made || !kind) return undefined;
+    const reference: TargetReference = { kind, name: made.name, namespace };
+    const object = await getWorkload(client, reference);
+    return object.metadata.uid === made.uid ? { reference, object } : undefined;
+  } catch (error) {
+    // Whoever may read pods only can still see this one end; and what made it may be gone.
+    if (error instanceof ApiFailure && (error.status === 403 || error.status === 404)) return undefined;
+    if (error instanceof KubernetesError && error.code === "LAMEDUCK_NO_SUCH_TARGET") return undefined;
+    throw error;
+  }
+}
+
+const workloadKinds: Readonly<Record<string, TargetKind>> = {
+  Deployment: "deployment",
+  StatefulSet: "statefulset",
+  DaemonSet: "daemonset",
+  Rollout: "rollout",
+};
+
+async function getWorkload(client: KubernetesClient, reference: TargetReference): Promise<Workload> {
+  const object = await getObject<Workload>(client, reference);
+  const { template, selector, workloadRef } = (object as Partial<Workload>).spec ?? {};
+  const described = workloadRef !== undefined || (hasContainers(template?.spec) && selector !== undefined);
+  mustBeWhole(reference, isObject(object) && described);
+  if (object.spec.workloadRef !== undefined)
+    throw new KubernetesError(
+      "LAMEDUCK_CANNOT_ROLL",
+      nameOf(reference),
+      "its pods are described elsewhere (workloadRef), which is not followed",
+    );
+  return object;
+}
+
+/** Whatever answered: it may not be an API server. */
+function mustBeWhole(reference: TargetReference, isWhole: boolean): void {
+  if (!isWhole)
+    throw new KubernetesError(
+      "LAMEDUCK_API_REFUSED",
+      nameOf(reference),
+      "the answer is no description of it: is this an API server?",
+    );
+}
+
+function hasContainers(spec: Partial<PodSpec> | undefined): boolean {
+  return Array.isArray(spec?.containers);
+}
+
+async function getObject<T extends KubernetesObject>(
+  client: KubernetesClient,
+  reference: TargetReference,
+): Promise<T> {
+  const { kind, name, namespace } = reference;
+  try {
+    return await client.get<T>(pathOf(resourceOf(kind), namespace, name));
+  } catch (error) {
+    if (!(error instanceof ApiFailure) || error.status !== 404) throw error;
+    throw new KubernetesError(
+      "LAMEDUCK_NO_SUCH_TARGET",
+      nameOf(reference),
+      `there is none in namespace "${namespace}" of context "${client.connection.context}"${await others(client, reference)}`,
+    );
+  }
+}
+
+/** Names that were perhaps meant; nothing where they may not be read. */
+async function others(client: KubernetesClient, { kind, namespace }: TargetReference): Promise<string> {
+  try {
+    const items = await client.list(`${pathOf(resourceOf(kind), namespace)}?limit=6`);
+    if (items.length === 0) return `; the namespace has no ${kind} at all`;
+    const names = items.slice(0, 5).map(({ metadata }) => metadata.name);
+    return `; there is ${names.join(", ")}${items.length > 5 ? " and more" : ""}`;
+  } catch (error) {
+    return error instanceof ApiFailure && error.status === 404
+      ? `; the cluster knows no ${resourceOf(kind).resource} at all`
+      : "";
+  }
+}
+
+async function servicesOf(
+  client: KubernetesClient,
+  namespace: string,
+  labels: Readonly<Record<string, string>>,
+): Promise<string[]> {
+  try {
+    const items = await client.list<Service>(pathOf({ group: "", resource: "services" }, namespace));
+    return items
+      .filter(({ spec }) => {
+        const selector: LabelSelector = { matchLabels: spec.selector ?? {} };
+        return spec.selector !== undefined && selects(selector, labels);
+      })
+      .map(({ metadata }) => metadata.name);
+  } catch (error) {
+    // Without this right the rest still works; the preflight says what is not known then.
+    if (error instanceof ApiFailure && error.status === 403) return [];
+    throw error;
+  }
+}

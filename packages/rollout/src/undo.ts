@@ -1,0 +1,49 @@
+import type { Action } from "./actions/action.ts";
+import { persist } from "./actions/persist.ts";
+import { ApiFailure, type KubernetesClient, KubernetesError } from "@lameduck/kube";
+
+/** What became of that which an action had changed for its time only. */
+export interface Undone {
+  /** In the past: "uncordoned node-1"; undefined where there was nothing to be taken back. */
+  readonly undone: string | undefined;
+  /** What was changed and could not be taken back, with the command that does. */
+  readonly left: KubernetesError | undefined;
+}
+
+/** An API server that restarts is back by then. Milliseconds. */
+const longest = 60_000;
+
+/** Also after an interrupt, and while the cluster may be hard to reach: as persistently as it was made. */
+export async function takeBack({
+  action,
+  client,
+  undoing = longest,
+}: {
+  readonly action: Action;
+  readonly client: KubernetesClient;
+  readonly undoing?: number;
+}): Promise<Undone> {
+  const undo = action.undo?.();
+  if (!undo) return { undone: undefined, left: undefined };
+  const signal = AbortSignal.timeout(undoing);
+  try {
+    await persist(
+      signal,
+      () => undo.run(client, signal),
+      (error) => !isNotFound(error),
+    );
+    return { undone: undo.done, left: undefined };
+  } catch (error) {
+    // What is no longer there cannot have been left behind.
+    if (isNotFound(error)) return { undone: undefined, left: undefined };
+    const why = error instanceof KubernetesError ? error.message : `not done within ${undoing / 1_000} s`;
+    return {
+      undone: undefined,
+      left: new KubernetesError("LAMEDUCK_NOT_TAKEN_BACK", undo.command, `has to be run by hand: ${why}`),
+    };
+  }
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof ApiFailure && error.status === 404;
+}

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { KubernetesClient, Workload } from "@lameduck/kube";
+import type { Target } from "../src/target.ts";
+import { restart } from "../src/actions/restart.ts";
+import { scale } from "../src/actions/scale.ts";
+import { inspect } from "../src/preflight.ts";
+import { Completion, RolloutStuck } from "../src/completion.ts";
+import { PodHistory } from "../src/following/pods.ts";
+import { ServerClock } from "../src/following/server-clock.ts";
+import { controllerProgress, replicaFailures } from "../src/progress.ts";
+import type { TargetKind } from "../src/target-reference.ts";
+
+function workload(spec: object, status: object, generation = 2): Workload {
+  return {
+    metadata: { name: "db", uid: "u", generation },
+    spec: { replicas: 4, selector: {}, template: { spec: { containers: [{ name: "db" }] } }, ...spec },
+    status: { observedGeneration: generation, replicas: 4, availableReplicas: 4, ...status },
+  };
+}
+
+function targetOf(kind: TargetKind, object: Workload): Target {
+  const reference = { kind, name: "db", namespace: "shop" };
+  const { template, replicas = 1 } = object.spec;
+  return {
+    reference,
+    owner: { reference, object },
+    podQuery: {},
+    podSpec: template.spec,
+    podLabels: {},
+    replicas,
+    services: ["db"],
+  };
+}
+
+const halfWay = { currentRevision: "db-1", updateRevision: "db-2", updatedReplicas: 2, readyReplicas: 4 };
+const partition = (of: number): object => ({
+  updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: of } },
+});
+
+test("a StatefulSet with a partition is rolled when all above it are new", () => {
+  const at = (spec: object, status: object = halfWay) =>
+    controllerProgress("statefulset", workload(spec, status), 2);
+  assert.deepEqual(at(partition(2)), { done: true, words: "2 of 2 pods updated, 4 available" });
+  assert.equal(at(partition(1)).done, false);
+  assert.equal(at(partition(0)).done, false);
+  assert.equal(at(partition(9), { ...halfWay, updatedReplicas: 0 }).done, true);
+});
+
+test("what a controller does not update by itself is not waited for", () => {
+  const onDelete = workload({ updateStrategy: { type: "OnDelete" } }, halfWay);
+  assert.equal(controllerProgress("statefulset", onDelete, 2).done, true);
+  const paused = workload({ paused: true }, { updatedReplicas: 1 });
+  assert.deepEqual(controllerProgress("deployment", paused, 2), {
+    done: true,
+    words: "1 of 4 pods updated, 4 available, paused",
+  });
+});
+
+test("a restart that would replace nothing is refused, one that replaces some is told", async () => {
+  const reference = { kind: "statefulset", name: "db", namespace: "shop" } as const;
+  const all = targetOf("statefulset", workload(partition(4), {}));
+  assert.match(
+    restart(reference).obstacle(all) ?? "",
+    /partition is 4: a restart replaces none of its 4 pods/,
+  );
+  const some = targetOf("statefulset", workload(partition(3), {}));
+  assert.equal(restart(reference).obstacle(some), undefined);
+  const client = { list: () => Promise.resolve([]) } as unknown as KubernetesClient;
+  const notes = await inspect(client, some, restart(reference));
+  assert.ok(notes.includes("partition 3: 1 of its 4 pods are replaced, the others stay"), notes.join("\n"));
+});
+
+test("who scales what an autoscaler scales is told", async () => {
+  const scaleTargetRef = { kind: "StatefulSet", name: "db" };
+  const items = [
+    { metadata: { name: "mine" }, spec: { scaleTargetRef } },
+    { metadata: { name: "other" }, spec: { scaleTargetRef: { ...scaleTargetRef, name: "web" } } },
+  ];
+  const client = { list: () => Promise.resolve(items) } as unknown as KubernetesClient;
+  const target = targetOf("statefulset", workload({}, {}));
+  const notes = await inspect(client, target, scale(target.reference, 6));
+  assert.deepEqual(
+    notes.filter((note) => note.includes("Autoscaler")),
+    ["HorizontalPodAutoscaler mine scales it, too: it may change the number again"],
+  );
+});
+
+const exceeded = (lastTransitionTime: string): object => ({
+  conditions: [
+    {
+      type: "Progressing",
+      status: "False",
+      reason: "ProgressDeadlineExceeded",
+      message: 'ReplicaSet "db-7d" has timed out progressing.',
+      lastTransitionTime,
+    },
+    { type: "ReplicaFailure", status: "True", reason: "FailedCreate", message: "exceeded quota: small" },
+  ],
+});
+
+test("a rollout whose progress deadline is exceeded is given up at once, unless it was another one's", async () => {
+  const before = workload({}, exceeded("2026-01-01T00:00:00Z"));
+  const observation = { pods: new PodHistory(new ServerClock()), workload: before };
+  const completion = new Completion(targetOf("deployment", before), observation);
+  const short = completion.until(() => false, AbortSignal.timeout(300));
+  await assert.rejects(short, { name: "TimeoutError" });
+  observation.workload = workload({}, exceeded("2026-01-01T00:10:00Z"), 3);
+  const never = completion.until(() => false, AbortSignal.timeout(60_000));
+  await assert.rejects(never, (error: unknown) => {
+    assert.ok(error instanceof RolloutStuck, String(error));
+    assert.match(error.message, /progress deadline exceeded: ReplicaSet "db-7d" has timed out progressing/);
+    return true;
+  });
+  assert.deepEqual(replicaFailures(before), ["FailedCreate: exceeded quota: small"]);
+});

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { findTarget } from "../src/target.ts";
+import { parseTarget } from "../src/target-reference.ts";
+import { remove } from "../src/actions/remove.ts";
+import { restart } from "../src/actions/restart.ts";
+import { rolloutResult } from "../src/results.ts";
+import { FakeCluster, namespace } from "./fake-cluster.ts";
+import { roll, type Rolled } from "./fake-rollout.ts";
+
+const removeOne: typeof restart = (reference) => remove(reference, { how: "delete", pods: 1 });
+const evictAll: typeof restart = (reference) => remove(reference, { how: "evict", pods: "all" });
+
+function terminated({ run }: Rolled): string[] {
+  return rolloutResult(run, { action: restart(parseTarget("deployment/web", namespace)), seed: 1 })
+    .each.map(({ pod }) => pod)
+    .sort();
+}
+
+const deletions = (cluster: FakeCluster): string[] =>
+  cluster.asked
+    .filter(({ method, sub }) => method === "DELETE" || sub === "eviction")
+    .map(({ name }) => name);
+
+/** A neighbour with the same labels, older than the target's pods, so that it would be taken first. */
+async function withNeighbour(): Promise<FakeCluster> {
+  const cluster = await FakeCluster.start();
+  cluster.put("apps/replicasets", "neighbour", { metadata: { labels: { app: "web" } } });
+  const set = cluster.get("apps/replicasets", "neighbour")!;
+  for (const name of ["neighbour-1", "neighbour-2"])
+    cluster.pod(
+      name,
+      { app: "web" },
+      { kind: "ReplicaSet", name: "neighbour", uid: set.metadata.uid, controller: true },
+    );
+  cluster.pod("orphan", { app: "web" });
+  return cluster;
+}
+
+async function settled(cluster: FakeCluster, name: string, pods: number): Promise<void> {
+  while (cluster.items("pods").filter(({ metadata }) => metadata.name.startsWith(name)).length < pods)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+test("only pods of the target are deleted, whoever else has the same labels", async () => {
+  await using cluster = await withNeighbour();
+  cluster.deployment("web");
+  await settled(cluster, "web-", 2);
+  const rolled = await roll(cluster, "deployment/web", removeOne);
+  assert.equal(rolled.run.outcome.kind, "finished");
+  assert.deepEqual(
+    deletions(cluster).map((name) => name.replace(/-h\d+-\d+$/, "")),
+    ["web"],
+  );
+  assert.equal(terminated(rolled).length, 1);
+  assert.ok(
+    rolled.warnings.some((warning) =>
+      /selector.*neighbour-1.*ReplicaSet\/neighbour.*orphan.*left alone/.test(warning),
+    ),
+    rolled.warnings.join("\n"),
+  );
+});
+
+test("every pod of the target is evicted, and none of its neighbours", async () => {
+  await using cluster = await withNeighbour();
+  cluster.deployment("web", { replicas: 3 });
+  await settled(cluster, "web-", 3);
+  const rolled = await roll(cluster, "deployment/web", evictAll);
+  assert.equal(rolled.run.outcome.kind, "finished");
+  assert.equal(deletions(cluster).filter((name) => !name.startsWith("web-")).length, 0);
+  assert.equal(terminated(rolled).length, 3);
+});
+
+test("a restart beside a neighbour with the same labels comes to its end", async () => {
+  await using cluster = await withNeighbour();
+  cluster.deployment("web");
+  await settled(cluster, "web-", 2);
+  const rolled = await roll(cluster, "deployment/web", restart);
+  assert.deepEqual(rolled.run.outcome, { kind: "finished" });
+  assert.equal(terminated(rolled).length, 2);
+});
+
+test("a neighbour's pod that ends meanwhile is no termination of the target", async () => {
+  await using cluster = await withNeighbour();
+  cluster.deployment("web");
+  await settled(cluster, "web-", 2);
+  const rolling = roll(cluster, "deployment/web", restart);
+  cluster.terminate("neighbour-2");
+  assert.deepEqual(
+    terminated(await rolling).filter((name) => !name.startsWith("web-")),
+    [],
+  );
+});
+
+for (const kind of ["DaemonSet", "StatefulSet"] as const)
+  test(`pods of a ${kind} are known by its UID`, async () => {
+    await using cluster = await withNeighbour();
+    cluster.direct(kind, "web");
+    const rolled = await roll(cluster, `${kind.toLowerCase()}/web`, evictAll);
+    assert.deepEqual(rolled.run.outcome, { kind: "finished" });
+    assert.deepEqual(deletions(cluster).sort(), ["web-0", "web-1"]);
+  });
+
+test("a pod leads to the Deployment that replaces it, by UID and not by its name", async () => {
+  await using cluster = await withNeighbour();
+  cluster.deployment("web");
+  await settled(cluster, "web-", 2);
+  const [own] = cluster.items("pods").filter(({ metadata }) => metadata.name.startsWith("web-"));
+  const client = cluster.client();
+  const found = await findTarget(client, parseTarget(`pod/${own?.metadata.name}`, namespace));
+  assert.deepEqual(found.owner?.reference, { kind: "deployment", name: "web", namespace });
+  // A ReplicaSet that is called as one of the Deployment's, and is not.
+  cluster.put("apps/replicasets", "web-own", { metadata: { labels: { app: "web" } } });
+  const set = cluster.get("apps/replicasets", "web-own")!;
+  cluster.pod(
+    "web-own-1",
+    { app: "web", "pod-template-hash": "own" },
+    { kind: "ReplicaSet", name: "web-own", uid: set.metadata.uid, controller: true },
+  );
+  const lone = await findTarget(client, parseTarget("pod/web-own-1", namespace));
+  assert.equal(lone.owner, undefined);
+  client.close();
+});
+
+test("an Argo Rollout is followed and restarted as its own controller is told to", async () => {
+  await using cluster = await withNeighbour();
+  cluster.deployment("web", { group: "argoproj.io", resource: "rollouts", kind: "Rollout" });
+  await settled(cluster, "web-", 2);
+  const rolled = await roll(cluster, "rollout/web", restart);
+  assert.deepEqual(rolled.run.outcome, { kind: "finished" });
+  assert.equal(terminated(rolled).length, 2);
+  const { restartAt } = cluster.get("argoproj.io/rollouts", "web")!["spec"] as { restartAt?: string };
+  assert.ok(restartAt);
+});
+
+test("a target that is deleted meanwhile ends the rollout by that name", async () => {
+  await using cluster = await FakeCluster.start();
+  cluster.deployment("web");
+  await settled(cluster, "web-", 2);
+  cluster.termination = 60_000;
+  const rolling = roll(cluster, "deployment/web", restart);
+  while (!cluster.asked.some(({ method }) => method === "PATCH"))
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  cluster.remove("apps/deployments", "web");
+  const { outcome } = (await rolling).run;
+  assert.equal(outcome.kind, "not finished");
+  assert.match(outcome.words, /deployment\/web was deleted/);
+});
+
+test("a pod that loses its labels or its controller goes on elsewhere: no termination, and nobody waits for it", async () => {
+  await using cluster = await FakeCluster.start();
+  cluster.deployment("web", { replicas: 3 });
+  await settled(cluster, "web-", 3);
+  const [relabelled = "", orphaned = ""] = cluster.items("pods").map(({ metadata }) => metadata.name);
+  cluster.fault = ({ method }) => {
+    if (method !== "PATCH") return undefined;
+    cluster.relabel(relabelled, { app: "quarantine" });
+    cluster.change("pods", orphaned, { metadata: { ownerReferences: [] } });
+    return undefined;
+  };
+  const rolled = await roll(cluster, "deployment/web", restart);
+  assert.deepEqual(rolled.run.outcome, { kind: "finished" });
+  const left = rolled.said.filter((line) => line.includes("no longer belongs to deployment/web"));
+  assert.equal(left.length, 2, rolled.said.join());
+  for (const name of [relabelled, orphaned])
+    assert.ok(!terminated(rolled).includes(name), terminated(rolled).join());
+});

@@ -1,0 +1,12 @@
+export { OtherPortError, type StageErrorCode } from "./errors.ts";
+export { Observed } from "./lab/observed.ts";
+export { findRemedy, remedies, usualRemedies } from "./lab/remedies.ts";
+export type { App, Remedy } from "./lab/remedy.ts";
+export { type LabHooks, runLab } from "./lab/run.ts";
+export type { LabProgress, LabSettings } from "./lab/settings.ts";
+export { informed, settled } from "./lab/waiting.ts";
+export { enterStage, insideStage, openNetwork } from "./network/enter.ts";
+export type { Allowed } from "./network/forward.ts";
+export type { Network } from "./network/network.ts";
+export { startFleet } from "./senders/fleet.ts";
+export { Stage, startStage } from "./stage.ts";

@@ -1,0 +1,306 @@
+import type { ContainerTemplate } from "@lameduck/manifests";
+import type { PodEvent } from "@lameduck/accounting";
+import type { StageClock } from "../clock.ts";
+import type { Bind, PodNetwork } from "../network/network.ts";
+import type { Launch } from "../runtime/launch.ts";
+import { ContainerProcess, type Exit } from "../runtime/process.ts";
+import { lastWords } from "../runtime/last-words.ts";
+import { Backoff } from "./backoff.ts";
+import { check } from "./check.ts";
+import { runHook } from "./hook.ts";
+import { Prober } from "./prober.ts";
+import { stopContainer, type Terminable, type TerminationEvents } from "./termination.ts";
+
+/** A PodEvent without what the pod itself fills in. */
+export type ContainerEvent = PodEvent extends infer Event
+  ? Event extends PodEvent
+    ? Omit<Event, "at" | "pod">
+    : never
+  : never;
+
+/** `init` runs to its end before the next starts; `sidecar` is started in the same row and stays. */
+export type ContainerRole = "init" | "sidecar" | "main";
+
+/** What a container needs of its pod. */
+export interface ContainerSurroundings {
+  readonly clock: StageClock;
+  readonly network: PodNetwork;
+  /** Where probes and hooks come from. */
+  readonly from: string;
+  readonly graceSeconds: number;
+  readonly restartPolicy: "Always" | "OnFailure" | "Never";
+  /** Aborted when the pod's termination begins: nothing is started any more. */
+  readonly ending: AbortSignal;
+  /** Aborted when the pod is over. */
+  readonly over: AbortSignal;
+  readonly launch: (container: ContainerTemplate) => Launch;
+  readonly binds: (container: ContainerTemplate) => readonly Bind[];
+  readonly emit: (event: ContainerEvent, at?: number) => void;
+  readonly onLine: (line: string) => void;
+  /** Its state has changed, or its process has ended. */
+  readonly changed: () => void;
+}
+
+interface Run {
+  readonly process: ContainerProcess;
+  readonly startedAt: number;
+  /** postStart is done and the startup probe, if any, has succeeded. */
+  started: boolean;
+  ready: boolean;
+}
+
+/** One container of a pod: its runs, its probes, its restarts. */
+export class Container {
+  readonly template: ContainerTemplate;
+  readonly role: ContainerRole;
+  readonly #pod: ContainerSurroundings;
+  readonly #backoff = new Backoff();
+  readonly #probers: { readonly kind: "startup" | "liveness" | "readiness"; readonly prober: Prober<Run> }[] =
+    [];
+  #run: Run | undefined;
+  #postStarted = false;
+  #restarts = 0;
+  #lastExit: Exit | undefined;
+  #lastOutput: readonly string[] = [];
+  #restarting: Promise<void> = Promise.resolve();
+  #killedByUs = false;
+
+  constructor(template: ContainerTemplate, role: ContainerRole, pod: ContainerSurroundings) {
+    this.template = template;
+    this.role = role;
+    this.#pod = pod;
+  }
+
+  get running(): boolean {
+    return this.#run?.process.running ?? false;
+  }
+
+  get started(): boolean {
+    return this.running && (this.#run?.started ?? false);
+  }
+
+  get ready(): boolean {
+    return this.started && (this.#run?.ready ?? false);
+  }
+
+  get restarts(): number {
+    return this.#restarts;
+  }
+
+  /** Of its previous run. */
+  get lastOutput(): readonly string[] {
+    return this.#lastOutput;
+  }
+
+  /** Of its present run. */
+  get output(): readonly string[] {
+    return this.#run?.process.tail() ?? [];
+  }
+
+  get lastExit(): Exit | undefined {
+    return this.#lastExit;
+  }
+
+  /** A kill by liveness or postStart that is under way; it holds up the pod's termination, as it does in the kubelet. */
+  get restarting(): Promise<void> {
+    return this.#restarting;
+  }
+
+  /** Its workers exist from the moment the pod does. */
+  startProbing(): void {
+    this.#addProber("startup");
+    this.#addProber("liveness");
+    this.#addProber("readiness");
+    for (const { prober } of this.#probers) void prober.start();
+  }
+
+  /** On deletion liveness and startup stop; readiness goes on until the containers have stopped. */
+  stopLivenessAndStartup(): void {
+    for (const { kind, prober } of this.#probers) if (kind !== "readiness") prober.stop();
+  }
+
+  stopProbing(): void {
+    for (const { prober } of this.#probers) prober.stop();
+  }
+
+  /** Runs it, and runs it again as its policy wants. Resolves when it will not run any more. */
+  async live(): Promise<void> {
+    for (;;) {
+      if (this.#pod.ending.aborted) return;
+      const exit = await this.#runOnce();
+      if (this.#pod.ending.aborted || !this.#shallRestart(exit)) return;
+      await this.#pod.clock.sleep(this.#backoff.next(this.#pod.clock.now()), this.#pod.ending);
+      if (this.#pod.ending.aborted) return;
+      this.#restarts++;
+    }
+  }
+
+  /** As the rules of termination see it; undefined when it does not run. */
+  terminable(): Terminable | undefined {
+    const run = this.#run;
+    return run?.process.running ? this.#terminableRun(run) : undefined;
+  }
+
+  /** Without ceremony: the stage is being taken down. */
+  async destroy(): Promise<void> {
+    this.stopProbing();
+    const process = this.#run?.process;
+    if (!process?.running) return;
+    await process.kill();
+    await process.exited;
+  }
+
+  async closed(): Promise<void> {
+    await this.#run?.process.closed;
+  }
+
+  async #runOnce(): Promise<Exit> {
+    const { clock, network, onLine, emit } = this.#pod;
+    const process = new ContainerProcess({
+      network,
+      launch: this.#pod.launch(this.template),
+      binds: this.#pod.binds(this.template),
+      now: () => clock.now(),
+      onLine,
+    });
+    const run: Run = { process, startedAt: clock.now(), started: false, ready: false };
+    this.#run = run;
+    this.#killedByUs = false;
+    this.#postStarted = false;
+    const pid = await process.pid;
+    emit(
+      { type: "started", container: this.template.name, ...(pid === undefined ? {} : { pid }) },
+      run.startedAt,
+    );
+    void this.#afterStart(run);
+    const exit = await process.exited;
+    this.#lastExit = exit;
+    this.#pod.changed();
+    const { at, ...how } = exit;
+    emit({ type: "exited", container: this.template.name, ...how }, at);
+    // The reason is often in the last line it wrote.
+    await Promise.race([process.closed, clock.sleep(500)]);
+    this.#lastOutput = process.tail();
+    if (this.#isCrash(exit)) {
+      emit(
+        { type: "crashed", container: this.template.name, detail: describeCrash(exit, this.#lastOutput) },
+        at,
+      );
+      this.#pod.changed();
+    }
+    return exit;
+  }
+
+  async #afterStart(run: Run): Promise<void> {
+    const { postStart, startup, readiness } = this.template;
+    if (postStart) {
+      const result = await Promise.race([runHook(postStart, this.#hookTarget(run)), run.process.exited]);
+      if ("ok" in result && !result.ok) return this.#restart(run, this.#pod.graceSeconds);
+    }
+    this.#postStarted = true;
+    if (!startup) run.started = true;
+    if (!readiness) run.ready = true;
+    this.#pod.changed();
+  }
+
+  #addProber(kind: "startup" | "liveness" | "readiness"): void {
+    const probe = this.template[kind];
+    if (!probe) return;
+    const prober = new Prober<Run>({
+      probe,
+      clock: this.#pod.clock,
+      subject: () => {
+        const run = this.#run;
+        if (!run?.process.running || !this.#postStarted) return undefined;
+        return run.started === (kind !== "startup") ? run : undefined;
+      },
+      check: ({ process }) => check(probe.handler, { ...this.#pod, process }, probe.timeoutSeconds),
+      onResult: (success, run) => this.#probed(kind, success, run, prober, probe.graceSeconds),
+    });
+    this.#probers.push({ kind, prober });
+  }
+
+  #probed(
+    kind: "startup" | "liveness" | "readiness",
+    success: boolean,
+    run: Run,
+    prober: Prober<Run>,
+    graceSeconds: number | undefined,
+  ): void {
+    if (kind === "readiness") run.ready = success;
+    else if (!success) {
+      prober.hold();
+      void this.#restart(run, graceSeconds ?? this.#pod.graceSeconds);
+    } else if (kind === "startup") {
+      run.started = true;
+      for (const other of this.#probers) if (other.kind !== "startup") other.prober.trigger();
+    }
+    this.#pod.changed();
+  }
+
+  /** Kills a container of a pod that nobody has deleted: its preStop runs all the same, and no endpoint moves. */
+  #restart(run: Run, graceSeconds: number): Promise<void> {
+    this.#killedByUs = true;
+    this.#restarting = stopContainer(
+      this.#terminableRun(run),
+      graceSeconds,
+      [],
+      this.#pod.clock,
+      hookEvents(this.#pod),
+    );
+    return this.#restarting;
+  }
+
+  #terminableRun(run: Run): Terminable {
+    const { process } = run;
+    const { preStop, name } = this.template;
+    const { emit, clock } = this.#pod;
+    const deliver = async (signal: "SIGTERM" | "SIGKILL"): Promise<void> => {
+      const at = clock.now();
+      if (!(await process.signal(signal))) return;
+      emit(
+        signal === "SIGKILL"
+          ? { type: "killed", container: name }
+          : { type: "signalled", container: name, signal },
+        at,
+      );
+    };
+    return {
+      name,
+      exited: process.exited,
+      terminate: () => deliver("SIGTERM"),
+      kill: () => deliver("SIGKILL"),
+      ...(preStop ? { preStop: () => runHook(preStop, this.#hookTarget(run)) } : {}),
+    };
+  }
+
+  #hookTarget(run: Run) {
+    return { ...this.#pod, process: run.process };
+  }
+
+  #shallRestart(exit: Exit): boolean {
+    if (this.role === "sidecar") return true;
+    if (this.role === "init") return exit.code !== 0 && this.#pod.restartPolicy !== "Never";
+    return (
+      this.#pod.restartPolicy === "Always" || (this.#pod.restartPolicy === "OnFailure" && exit.code !== 0)
+    );
+  }
+
+  #isCrash(exit: Exit): boolean {
+    if (this.#pod.ending.aborted || this.#killedByUs) return false;
+    return this.role === "init" ? exit.code !== 0 : true;
+  }
+}
+
+export function hookEvents(pod: Pick<ContainerSurroundings, "emit">): TerminationEvents {
+  return {
+    hookBegun: (container) => pod.emit({ type: "pre-stop-begun", container }),
+    hookEnded: (container, result, detail) =>
+      pod.emit({ type: "pre-stop-ended", container, result, ...(detail === undefined ? {} : { detail }) }),
+  };
+}
+
+function describeCrash(exit: Exit, output: readonly string[]): string {
+  const how = exit.signal === undefined ? `exit code ${exit.code ?? "unknown"}` : `signal ${exit.signal}`;
+  return `${how}: ${lastWords(output)}`;
+}

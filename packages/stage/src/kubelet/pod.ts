@@ -1,0 +1,333 @@
+import { randomUUID } from "node:crypto";
+import { chmodSync, mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { PodTemplate } from "@lameduck/manifests";
+import type { Endpoint, PodEvent } from "@lameduck/accounting";
+import type { StageClock } from "../clock.ts";
+import type { Listening, Network, PodNetwork } from "../network/network.ts";
+import { Container, hookEvents, type ContainerEvent, type ContainerSurroundings } from "./container.ts";
+import { containerEnvironment, expandCommand, type PodIdentity } from "./environment.ts";
+import { ListenerWatch } from "./listeners.ts";
+import { parsePhaseLine } from "./phase-line.ts";
+import { terminateContainers, type Terminable } from "./termination.ts";
+
+/** Beside the volumes, under a name that no volume can have. */
+const temporaryFiles = ".tmp";
+
+export interface PodOptions {
+  /** Unique in the run. */
+  readonly name: string;
+  /** Told to the pod; default the name. */
+  readonly hostname?: string;
+  readonly revision: number;
+  readonly template: PodTemplate;
+  readonly clock: StageClock;
+  /** A wall-clock time on the run's clock. */
+  readonly fromEpoch: (milliseconds: number) => number;
+  readonly network: Network;
+  readonly imageEnvironment: Readonly<Record<string, string>>;
+  /** Where containers without a workingDir start. */
+  readonly directory: string;
+  /** Under which emptyDir volumes are made. */
+  readonly volumes: string;
+  readonly emit: (event: PodEvent) => void;
+  /** Readiness, deletion, a crash or the end: the controllers look again. */
+  readonly changed: (pod: Pod) => void;
+}
+
+/** One pod and its part of the kubelet. */
+export class Pod {
+  readonly name: string;
+  readonly revision: number;
+  readonly createdAt: number;
+  readonly #options: PodOptions;
+  readonly #ending = new AbortController();
+  readonly #over = new AbortController();
+  readonly #volumes: string;
+  #containers: readonly Container[] = [];
+  #network: PodNetwork | undefined;
+  #listeners: ListenerWatch | undefined;
+  #readySince: number | undefined;
+  #crashes = 0;
+  #failure: Error | undefined;
+  #terminated: Promise<void> | undefined;
+  #attached: Promise<void> = Promise.resolve();
+  #left: Promise<void> | undefined;
+  #gone = false;
+  #waiting: (() => void)[] = [];
+
+  constructor(options: PodOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.revision = options.revision;
+    this.createdAt = options.clock.now();
+    this.#volumes = join(options.volumes, options.name);
+  }
+
+  /** Since when all its containers are ready; undefined while one is not. */
+  get readySince(): number | undefined {
+    return this.#readySince;
+  }
+
+  get terminating(): boolean {
+    return this.#terminated !== undefined;
+  }
+
+  get gone(): boolean {
+    return this.#gone;
+  }
+
+  /** Ends of a container that nobody asked for. */
+  get crashes(): number {
+    return this.#crashes;
+  }
+
+  get restarts(): number {
+    return this.#containers.reduce((sum, container) => sum + container.restarts, 0);
+  }
+
+  /** Why it could not be started at all. */
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  /** Whether somebody listens on the port that senders go to. */
+  get listening(): Listening {
+    return this.#network?.listening(this.#options.template.port) ?? "unknown";
+  }
+
+  /** Ports it listens on instead of the one that senders go to. */
+  get otherPorts(): readonly number[] {
+    const network = this.#network;
+    if (!network || this.listening !== "closed") return [];
+    const ports = network.listeningPorts();
+    // Two looks, and it may have begun to listen between them.
+    return ports.includes(network.localPort(this.#options.template.port)) ? [] : ports;
+  }
+
+  get endpoint(): Endpoint | undefined {
+    const network = this.#network;
+    if (!network) return undefined;
+    return { pod: this.name, address: network.address, port: network.localPort(this.#options.template.port) };
+  }
+
+  /** The last lines of the container that ended last, with its name. */
+  lastWords():
+    { readonly container: string; readonly lines: readonly string[]; readonly how: string } | undefined {
+    const dead = this.#containers
+      .filter(({ lastExit }) => lastExit !== undefined)
+      .toSorted((a, b) => (a.lastExit?.at ?? 0) - (b.lastExit?.at ?? 0))
+      .at(-1);
+    if (!dead) return undefined;
+    const { code, signal } = dead.lastExit ?? {};
+    return {
+      container: dead.template.name,
+      lines: dead.lastOutput,
+      how: signal === undefined ? `exit code ${code ?? "unknown"}` : `signal ${signal}`,
+    };
+  }
+
+  /** The last lines of its containers. */
+  get output(): readonly string[] {
+    return this.#containers.flatMap((container) => container.output);
+  }
+
+  start(): void {
+    this.#emit({ type: "created" });
+    this.#attached = this.#attach().catch((error: unknown) => {
+      if (this.#ending.signal.aborted) return;
+      this.#failure = error instanceof Error ? error : new Error(String(error));
+      this.#options.changed(this);
+    });
+    void this.#attached.then(() => this.#startContainers());
+  }
+
+  /** Ends it by the rules. A second call changes nothing: a later, shorter grace does not interrupt what is running. */
+  terminate(graceSeconds: number, why: string): Promise<void> {
+    this.#terminated ??= this.#terminate(Math.max(1, graceSeconds), graceSeconds, why);
+    return this.#terminated;
+  }
+
+  /** Takes it away without ceremony. */
+  async destroy(): Promise<void> {
+    this.#ending.abort();
+    this.#over.abort();
+    this.#listeners?.stop();
+    await this.#attached;
+    await Promise.all(this.#containers.map((container) => container.destroy()));
+    await this.#terminated;
+    await this.#leave();
+  }
+
+  async #attach(): Promise<void> {
+    const { template, clock, network, name } = this.#options;
+    const ports = [template.port, ...this.#allPorts()];
+    const own = await network.attachPod(name, { ports: [...new Set(ports)] });
+    this.#network = own;
+    if (this.#ending.signal.aborted) return;
+    this.#makeVolumes();
+    this.#listeners = new ListenerWatch(
+      clock,
+      () => own.listening(template.port),
+      (open, at) =>
+        this.#emit({ type: open ? "listener-opened" : "listener-closed", port: template.port }, at),
+    );
+    const surroundings = this.#surroundings(own);
+    this.#containers = [
+      ...template.initContainers.map(
+        (init) => new Container(init, init.sidecar ? "sidecar" : "init", surroundings),
+      ),
+      ...template.containers.map((main) => new Container(main, "main", surroundings)),
+    ];
+    for (const container of this.#containers) container.startProbing();
+  }
+
+  async #startContainers(): Promise<void> {
+    for (const container of this.#containers) {
+      const life = container.live();
+      if (container.role === "init") await life;
+      else if (container.role === "sidecar") await this.#until(() => container.started);
+      // A postStart hook holds up the containers after it.
+      else if (container.template.postStart)
+        await this.#until(() => container.started || container.restarts > 0);
+    }
+  }
+
+  async #terminate(graceSeconds: number, written: number, why: string): Promise<void> {
+    const { clock } = this.#options;
+    this.#ending.abort();
+    this.#emit({ type: "deleted", grace: written * 1_000, why });
+    this.#options.changed(this);
+    this.#wake();
+    await this.#attached;
+    this.#listeners?.untilEnd();
+    for (const container of this.#containers) container.stopLivenessAndStartup();
+    await Promise.all(this.#containers.map(({ restarting }) => restarting));
+    await terminateContainers(
+      this.#terminables(({ role }) => role !== "sidecar"),
+      this.#terminables(({ role }) => role === "sidecar"),
+      graceSeconds,
+      clock,
+      hookEvents({ emit: (event) => this.#emit(event) }),
+    );
+    for (const container of this.#containers) container.stopProbing();
+    this.#over.abort();
+    await Promise.race([
+      Promise.all(this.#containers.map((container) => container.closed())),
+      clock.sleep(1_000),
+    ]);
+    await this.#leave();
+  }
+
+  /** The address dies and the pod is over. */
+  #leave(): Promise<void> {
+    this.#left ??= (async () => {
+      this.#listeners?.stop();
+      await this.#network?.detach();
+      rmSync(this.#volumes, { recursive: true, force: true });
+      this.#gone = true;
+      this.#emit({ type: "gone" });
+      this.#options.changed(this);
+    })();
+    return this.#left;
+  }
+
+  #terminables(which: (container: Container) => boolean): Terminable[] {
+    return this.#containers.filter(which).flatMap((container) => container.terminable() ?? []);
+  }
+
+  #surroundings(network: PodNetwork): ContainerSurroundings {
+    const { template, clock, imageEnvironment, directory } = this.#options;
+    const identity: PodIdentity = {
+      hostname: this.#options.hostname ?? this.name,
+      uid: randomUUID(),
+      template,
+      network,
+      temporary: join(this.#volumes, temporaryFiles),
+    };
+    return {
+      clock,
+      network,
+      from: this.#options.network.nodeAddress,
+      graceSeconds: template.graceSeconds,
+      restartPolicy: template.restartPolicy,
+      ending: this.#ending.signal,
+      over: this.#over.signal,
+      launch: (container) => {
+        const env = containerEnvironment(identity, container, imageEnvironment);
+        return {
+          command: expandCommand(container, env, identity),
+          env,
+          directory: container.workingDirectory ?? directory,
+        };
+      },
+      binds: ({ mounts }) => [
+        // Under its own name, too: where containers have a root of their own, that is the machine's no longer.
+        { from: this.#volumes, to: this.#volumes },
+        ...mounts.map(({ volume, path }) => ({ from: join(this.#volumes, volume), to: path })),
+      ],
+      emit: (event, at) => this.#containerEvent(event, at),
+      onLine: (line) => this.#line(line),
+      changed: () => this.#changed(),
+    };
+  }
+
+  #containerEvent(event: ContainerEvent, at?: number): void {
+    if (event.type === "crashed") this.#crashes++;
+    // The kernel has closed its sockets: let the listener's end stand before the exit.
+    if (event.type === "exited") this.#listeners?.lookNow(at ?? this.#options.clock.now());
+    if (event.type === "started") this.#listeners?.untilOpen();
+    this.#emit(event, at);
+  }
+
+  #changed(): void {
+    this.#wake();
+    const kept = this.#containers.filter(({ role }) => role !== "init");
+    const ready = kept.length > 0 && kept.every((container) => container.ready);
+    // While it ends, a container that has exited is no news; a probe that fails is.
+    const ended = this.terminating && kept.some(({ running }) => !running);
+    if (!ended && ready !== (this.#readySince !== undefined)) {
+      this.#readySince = ready ? this.#options.clock.now() : undefined;
+      this.#emit({ type: ready ? "ready" : "unready" });
+    }
+    this.#options.changed(this);
+  }
+
+  #line(line: string): void {
+    const said = parsePhaseLine(line);
+    if (!said) return;
+    const { at, phase, reason, detail } = said;
+    this.#emit(
+      { type: "phase", phase, detail, ...(reason === undefined ? {} : { reason }) },
+      this.#options.fromEpoch(at),
+    );
+  }
+
+  #makeVolumes(): void {
+    for (const volume of [...this.#options.template.emptyDirs, temporaryFiles]) {
+      const directory = join(this.#volumes, volume);
+      mkdirSync(directory, { recursive: true });
+      // As an emptyDir: containers may run as any user.
+      chmodSync(directory, 0o777);
+    }
+  }
+
+  #allPorts(): number[] {
+    const { containers, initContainers } = this.#options.template;
+    return [...containers, ...initContainers].flatMap(({ ports }) => ports.map(({ port }) => port));
+  }
+
+  /** Waits until something is so, or the pod ends. */
+  async #until(condition: () => boolean): Promise<void> {
+    while (!condition() && !this.#ending.signal.aborted)
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  #emit(event: ContainerEvent, at = this.#options.clock.now()): void {
+    this.#options.emit({ ...event, at, pod: this.name });
+  }
+}

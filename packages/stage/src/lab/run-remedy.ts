@@ -1,0 +1,120 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { startStage, type Stage } from "../stage.ts";
+import type { Network } from "../network/network.ts";
+import type { PodNames } from "../pod-names.ts";
+import { runClock, type RunRecording } from "@lameduck/accounting";
+import { orAborted } from "@lameduck/drain/common";
+import type { Adjustment, Remedy } from "./remedy.ts";
+import { startFleet, type SenderFleet } from "../senders/fleet.ts";
+import { Observed } from "./observed.ts";
+import type { LabProgress, LabSettings } from "./settings.ts";
+import { informed, settled } from "./waiting.ts";
+
+export interface RemedyRun {
+  readonly settings: LabSettings;
+  readonly remedy: Remedy;
+  readonly adjustment: Adjustment;
+  readonly network: Network;
+  readonly names: PodNames;
+  readonly onProgress: (progress: LabProgress) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Rolls the workload under one remedy, from an empty stage to an empty stage, and returns everything seen. */
+export async function runRemedy(run: RemedyRun): Promise<RunRecording> {
+  const { settings, network, signal } = run;
+  const clock = runClock();
+  const observed = new Observed();
+  const failure = new AbortController();
+  const either = AbortSignal.any([signal, failure.signal]);
+  const fleet = await startFleet({
+    clock,
+    senders: await withAddresses(settings, network),
+    propagation: settings.propagation,
+    load: settings.load,
+    seed: settings.seed,
+    onEvent: (event) => observed.sender(event),
+    onFailure: (error) => failure.abort(error),
+    signal: either,
+  });
+  let stage: Stage | undefined;
+  try {
+    const progress = follow(run, fleet, observed);
+    void progress("starting", 0);
+    const { workload } = settings;
+    stage = startStage({
+      clock,
+      template: workload.template,
+      replicas: workload.replicas,
+      strategy: workload.strategy,
+      minReadySeconds: workload.minReadySeconds,
+      progressDeadlineSeconds: workload.progressDeadlineSeconds,
+      listener: fleet,
+      onEvent: (event) => observed.pod(event),
+      signal: either,
+      network,
+      names: run.names,
+      adjustments: { ...run.adjustment, overrides: settings.env ?? {} },
+    });
+    await orAborted(stage.ready(), either);
+    await progress("starting", 0, informed(settings.senders, stage, observed, either));
+    await fleet.begin();
+    await progress("warming up", 0, delay(settings.warmUp, undefined, { signal: either }));
+    const countedFrom = clock.now();
+    for (let rollout = 1; rollout <= settings.rollouts; rollout++)
+      await progress("rolling", rollout, orAborted(stage.rollout(), either));
+    await progress("settling", settings.rollouts, settled(observed, either));
+    const { records, ended } = await progress("counting", settings.rollouts, fleet.stop());
+    const counted = records.filter((record) => record.intended >= countedFrom);
+    return {
+      remedy: run.remedy.name,
+      records,
+      podEvents: observed.podEvents,
+      senderEvents: observed.senderEvents,
+      countedFrom,
+      scheduled: counted.length,
+      ended,
+    };
+  } catch (error) {
+    either.throwIfAborted();
+    throw error;
+  } finally {
+    await fleet.close();
+    await stage?.stop();
+  }
+}
+
+async function withAddresses(settings: LabSettings, network: Network): Promise<LabSettings["senders"]> {
+  return Promise.all(
+    settings.senders.map(async (spec) => ({
+      ...spec,
+      address: spec.address ?? (await network.senderAddress(spec.name)),
+    })),
+  );
+}
+
+type Follow = <T = void>(stage: LabProgress["stage"], rollout: number, work?: Promise<T>) => Promise<T>;
+
+/** Reports several times a second while `work` goes on. */
+function follow({ remedy, onProgress }: RemedyRun, fleet: SenderFleet, observed: Observed): Follow {
+  return async (stage, rollout, work) => {
+    const tell = (): void => {
+      const { finished, lost } = fleet.progress();
+      onProgress({
+        remedy: remedy.name,
+        stage,
+        rollout,
+        sent: finished,
+        failed: lost,
+        terminating: observed.terminating,
+      });
+    };
+    tell();
+    const timer = setInterval(tell, 250);
+    try {
+      return (await work) as never;
+    } finally {
+      clearInterval(timer);
+    }
+  };
+}

@@ -1,0 +1,51 @@
+import { account, skippedRemedy, type RemedyResult, type RunRecording } from "@lameduck/accounting";
+import { openNetwork } from "../network/enter.ts";
+import { PodNames } from "../pod-names.ts";
+import type { Network } from "../network/network.ts";
+import type { Adjustment } from "./remedy.ts";
+import { runRemedy } from "./run-remedy.ts";
+import type { LabProgress, LabSettings } from "./settings.ts";
+
+export interface LabHooks {
+  /** Once, before the first pod: what lies between senders and pods on this machine. */
+  readonly onNetwork?: (network: Pick<Network, "kind" | "because" | "files" | "limits">) => void;
+  readonly onProgress?: (progress: LabProgress) => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Rolls the workload under each remedy in turn and yields what was lost and why, so that an abort keeps what is done.
+ * Must run where `enterStage` has put it, or on the shared loopback.
+ */
+export async function* runLab(settings: LabSettings, hooks: LabHooks): AsyncGenerator<RemedyResult> {
+  const network = await openNetwork();
+  try {
+    hooks.onNetwork?.(network);
+    const names = new PodNames();
+    for (const remedy of settings.remedies) {
+      const adjustment = remedy.adjust(settings.app);
+      if ("unavailable" in adjustment) {
+        yield skippedRemedy(remedy.name, remedy.description, adjustment.unavailable);
+        continue;
+      }
+      const recording = await runRemedy({
+        settings,
+        remedy,
+        adjustment,
+        network,
+        names,
+        onProgress: hooks.onProgress ?? (() => undefined),
+        signal: hooks.signal,
+      });
+      const result = account(recording, { description: remedy.description, seed: settings.seed });
+      yield bringsLameduck(recording, adjustment) ? { ...result, ownLameduck: true } : result;
+    }
+  } finally {
+    await network.close();
+  }
+}
+
+/** Nobody but Lameduck writes the lines that tell its phases; a remedy of Lameduck's sets its policy. */
+function bringsLameduck({ podEvents }: RunRecording, { env }: Adjustment): boolean {
+  return env?.["LAMEDUCK_POLICY"] === undefined && podEvents.some(({ type }) => type === "phase");
+}

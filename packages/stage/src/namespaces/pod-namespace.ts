@@ -1,0 +1,214 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { StageError } from "../errors.ts";
+import type { Launch } from "../runtime/launch.ts";
+import { apiServer, prefixLength } from "../network/addresses.ts";
+import type { Forward } from "../network/forward.ts";
+import { listenForwards } from "../network/forward-listeners.ts";
+import { ip } from "../network/ip.ts";
+import { isBelow } from "./mount-table.ts";
+import { besideScript, containerScript } from "./mounts.ts";
+import type { Bind, PodNetwork } from "../network/network.ts";
+import type { Fabric } from "../network/privileges.ts";
+import { run } from "../network/run.ts";
+import { SocketTable } from "../network/socket-table.ts";
+
+export const bridge = "lameduck";
+
+/** Holds the pod's namespaces while containers come and go, like Kubernetes' pause container. */
+const pauseScript = `
+set -e
+# Not everybody may, and not every machine has the command; HOSTNAME in the environment is set in any case.
+hostname "$1" 2>/dev/null || echo "$1" 2>/dev/null > /proc/sys/kernel/hostname || true
+cd /proc/sys/net/ipv4
+# As containerd sets it: a pod may listen on port 80 without being root.
+echo 0 > ip_unprivileged_port_start
+# A small table of connections lowers these two; give them back.
+echo 65536 > tcp_max_tw_buckets
+echo 4096 > tcp_max_syn_backlog
+ip link set lo up
+echo made
+read -r address
+ip link set eth0 addrgenmode none
+ip addr add "$address" dev eth0
+ip link set eth0 up
+echo attached
+exec sleep infinity
+`;
+
+export interface PodNamespaceOptions {
+  readonly name: string;
+  readonly link: string;
+  readonly address: string;
+  readonly fabric: Fabric;
+  /** An empty directory, under which each container mounts what only it sees. */
+  readonly shadow: string;
+  /** That of a root of the containers' own, if they can have one. */
+  readonly plan: string | undefined;
+  /** For every container. */
+  readonly binds: readonly Bind[];
+  readonly forwards: readonly Forward[];
+  readonly onDetached: () => void;
+}
+
+/** One pod in namespaces of its own. */
+export class PodNamespace implements PodNetwork {
+  readonly address: string;
+  readonly ownProcesses = true;
+  readonly listenHost = "0.0.0.0";
+  readonly apiServer = apiServer;
+  readonly env = {};
+  readonly #options: PodNamespaceOptions;
+  #pause: ChildProcess | undefined;
+  #stopForwards: () => void = () => undefined;
+  #sockets: SocketTable | undefined;
+
+  constructor(options: PodNamespaceOptions) {
+    this.#options = options;
+    this.address = options.address;
+  }
+
+  async attach(): Promise<void> {
+    const { name, link, forwards } = this.#options;
+    const pause = spawn("unshare", ["--net", "--uts", "--", "sh", "-c", pauseScript, "pause", name], {
+      stdio: "pipe",
+      env: { PATH: process.env["PATH"] ?? "/usr/sbin:/usr/bin:/sbin:/bin" },
+    });
+    this.#pause = pause;
+    const said = sayings(pause, name);
+    await said("made");
+    await ip(
+      `link add ${link} type veth peer name eth0 netns ${pause.pid}
+link set ${link} addrgenmode none
+link set ${link} master ${bridge}
+link set ${link} up`,
+    );
+    pause.stdin.write(`${this.address}/${prefixLength}\n`);
+    await said("attached");
+    this.#stopForwards = await listenForwards(forwards, words(`nsenter --net=/proc/${pause.pid}/ns/net --`));
+    this.#sockets = new SocketTable(`/proc/${pause.pid}/net`);
+  }
+
+  localPort(port: number): number {
+    return port;
+  }
+
+  container(launch: Launch, binds: readonly Bind[]): Launch {
+    // Under a user namespace the stage is root of very little: a program that finds itself root and changes its user (nginx)
+    // would fail. So containers are again the user who started the stage.
+    const { fabric, shadow, plan = "" } = this.#options;
+    const asUser =
+      fabric.kind === "user" ? `unshare --map-user=${fabric.uid} --map-group=${fabric.gid} --` : "";
+    const namespaces = `/proc/${this.#pause?.pid}/ns`;
+    return {
+      command: [
+        ...words(`nsenter --net=${namespaces}/net --uts=${namespaces}/uts --`),
+        ...words("unshare --pid --mount --fork --kill-child --mount-proc --"),
+        "sh",
+        "-c",
+        containerScript,
+        "container",
+        ...[...this.#options.binds, ...binds].flatMap(({ from, to }) => [this.#howMade(to), from, to]),
+        "--",
+        ...words(asUser),
+        ...launch.command,
+      ],
+      env: {
+        ...launch.env,
+        LAMEDUCK_STAGE_DIRECTORY: launch.directory,
+        LAMEDUCK_STAGE_SHADOW: shadow,
+        LAMEDUCK_STAGE_ROOT: plan,
+      },
+      directory: "/",
+    };
+  }
+
+  /** Files outside of a root of the containers' own are this machine's. */
+  #howMade(mountPath: string): "provide" | "mkdir -p" {
+    const { plan, binds } = this.#options;
+    return plan === undefined || binds.some(({ to }) => isBelow(mountPath, to)) ? "provide" : "mkdir -p";
+  }
+
+  beside(pid: number, launch: Launch): Launch {
+    const user = this.#options.fabric.kind === "user" ? "--user --preserve-credentials" : "";
+    return {
+      ...launch,
+      command: [
+        ...words(`nsenter --target ${pid} ${user} --net --uts --pid --mount --`),
+        "sh",
+        "-c",
+        besideScript,
+        "beside",
+        launch.directory,
+        ...launch.command,
+      ],
+    };
+  }
+
+  listening(port: number): "open" | "closed" | "unknown" {
+    return this.#sockets?.listening(port) ?? "unknown";
+  }
+
+  listeningPorts(): readonly number[] {
+    const { forwards } = this.#options;
+    return (this.#sockets?.ports() ?? []).filter(
+      (port) => !forwards.some((forward) => forward.port === port),
+    );
+  }
+
+  watch(): { done(): void } {
+    return { done: () => undefined };
+  }
+
+  async detach(): Promise<void> {
+    const pause = this.#pause;
+    if (!pause) return;
+    this.#pause = undefined;
+    // An open table would keep the namespace, and with it the address, alive.
+    this.#stopForwards();
+    this.#sockets?.close();
+    this.#sockets = undefined;
+    const ended = new Promise((resolve) => pause.once("exit", resolve));
+    // The kernel takes namespaces down at its leisure; the address shall be dead when this returns.
+    await run("ip", ["link", "del", this.#options.link]);
+    if (pause.exitCode === null && pause.signalCode === null && pause.kill("SIGKILL")) await ended;
+    this.#options.onDetached();
+  }
+}
+
+/** Waits for the words that the pause script says, one after the other. */
+function sayings(child: ChildProcess, pod: string): (word: string) => Promise<void> {
+  let heard = "";
+  let complaints = "";
+  let wake = (): void => undefined;
+  child.stdout?.on("data", (data: Buffer) => {
+    heard += data.toString();
+    wake();
+  });
+  child.stderr?.on("data", (data: Buffer) => (complaints += data.toString()));
+  child.stdin?.on("error", () => undefined);
+  let over = false;
+  child.on("error", (error) => {
+    complaints += error.message;
+    over = true;
+    wake();
+  });
+  child.on("close", () => {
+    over = true;
+    wake();
+  });
+  return async (word) => {
+    while (!heard.includes(word)) {
+      if (over)
+        throw new StageError(
+          "LAMEDUCK_NETWORK_FAILED",
+          pod,
+          `no network namespace: ${complaints.trim() || "it ended"}`,
+        );
+      await new Promise<void>((resolve) => (wake = resolve));
+    }
+  };
+}
+
+function words(text: string): string[] {
+  return text.split(" ").filter((word) => word !== "");
+}

@@ -1,0 +1,126 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
+import { join } from "node:path";
+import { StageError } from "../errors.ts";
+import { openLoopbackNetwork } from "./loopback.ts";
+import { openForwards, type Allowed, type OpenForwards } from "./forward.ts";
+import { openNamespaceNetwork, type Openings } from "../namespaces/namespaces.ts";
+import type { Network } from "./network.ts";
+import { dyingWithUs, signalStage } from "./lifetime.ts";
+import { findFabric, unshareArguments, type Fabric } from "./privileges.ts";
+
+/** What `enterStage` tells the process that it starts. */
+interface Entered extends Openings {
+  readonly fabric: Fabric;
+  readonly scratch: string;
+}
+
+/** How a process learns that `enterStage` has put it where it is. Never passed on to pods. */
+export const stageVariable = "LAMEDUCK_STAGE";
+
+export type NetworkChoice = "auto" | "namespaces" | "loopback";
+
+export interface EnterOptions {
+  /** `auto`: namespaces where the machine allows them, else the shared loopback. */
+  readonly network?: NetworkChoice;
+  /** What pods in namespaces may reach outside of them. */
+  readonly allow?: readonly Allowed[];
+  /** Paths where what pods write is kept, where they have a root of their own. */
+  readonly writable?: readonly string[];
+  /** Told what goes wrong out here meanwhile. Default: nobody. */
+  readonly say?: (line: string) => void;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Options of node itself. */
+  readonly nodeArguments?: readonly string[];
+}
+
+const relayed = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
+
+/**
+ * Runs a program of Node in the place where a stage can be built: a network, mount and process namespace of its own where that is
+ * allowed, so that whatever is started there ends with it. Standard streams are shared, signals relayed.
+ * @returns the exit code; 128 + number of the signal when one ended it.
+ * @throws StageError LAMEDUCK_NO_NAMESPACES when namespaces were asked for and cannot be had, LAMEDUCK_ALLOW_UNKNOWN_HOST
+ */
+export async function enterStage(
+  entryFile: string,
+  args: readonly string[],
+  options: EnterOptions = {},
+): Promise<number> {
+  const { network = "auto", allow = [], writable = [], say = () => undefined } = options;
+  const fabric = await chooseFabric(network);
+  const node = [process.execPath, ...(options.nodeArguments ?? []), entryFile, ...args];
+  const [file = "", ...rest] = await dyingWithUs(
+    fabric.kind === "none" ? node : ["unshare", ...unshareArguments(fabric.kind), "--", ...node],
+  );
+  // Made and removed out here, so that it is gone however the stage ended.
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "lameduck-")));
+  let open: OpenForwards | undefined;
+  let relay: ((signal: NodeJS.Signals) => void) | undefined;
+  try {
+    open = await openForwards(fabric.kind === "none" ? [] : allow, folder, say);
+    const scratch = join(folder, "stage");
+    const entered: Entered = { fabric, scratch, forwards: open.forwards, writable };
+    const child = spawn(file, rest, {
+      stdio: "inherit",
+      // A session of its own: a terminal's Ctrl-C reaches this process alone and is relayed once, not delivered twice.
+      detached: true,
+      env: { ...process.env, ...options.env, [stageVariable]: JSON.stringify(entered) },
+    });
+    relay = (signal) => void (child.pid && signalStage(child.pid, fabric.kind !== "none", signal));
+    for (const signal of relayed) process.on(signal, relay);
+    return await new Promise<number>((resolve, reject) => {
+      child.on("error", reject);
+      child.on("exit", (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
+    });
+  } finally {
+    if (relay) for (const signal of relayed) process.off(signal, relay);
+    open?.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Whether this process was started by `enterStage`. */
+export function insideStage(): boolean {
+  return process.env[stageVariable] !== undefined;
+}
+
+/**
+ * The network of this process. Outside of `enterStage` that is the shared loopback, because nothing of this machine's own
+ * network is ever changed.
+ */
+export async function openNetwork(): Promise<Network> {
+  const text = process.env[stageVariable];
+  const { fabric, scratch, ...openings }: Entered = text
+    ? (JSON.parse(text) as Entered)
+    : {
+        fabric: { kind: "none", because: "the stage was not entered" },
+        scratch: mkdtempSync(join(tmpdir(), "lameduck-")),
+        forwards: [],
+        writable: [],
+      };
+  if (text && fabric.kind === "none") endWithParent();
+  // Closing a network takes it away, and one stage may follow another.
+  mkdirSync(scratch, { recursive: true });
+  return fabric.kind === "none"
+    ? openLoopbackNetwork(fabric.because, scratch)
+    : openNamespaceNetwork(fabric, scratch, openings);
+}
+
+/** Systems without setpriv cannot have the kernel end this process with the one that started it. */
+function endWithParent(): void {
+  const parent = process.ppid;
+  const look = (): void => {
+    if (process.ppid !== parent) process.exit(128 + constants.signals.SIGHUP);
+  };
+  setInterval(look, 500).unref();
+}
+
+async function chooseFabric(choice: NetworkChoice): Promise<Fabric> {
+  if (choice === "loopback") return { kind: "none", because: "asked for" };
+  const fabric = await findFabric();
+  if (fabric.kind === "none" && choice === "namespaces")
+    throw new StageError("LAMEDUCK_NO_NAMESPACES", "network", fabric.because);
+  return fabric;
+}

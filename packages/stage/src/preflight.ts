@@ -1,0 +1,63 @@
+import type { PodTemplate } from "@lameduck/manifests";
+import { isOwnTarget } from "@lameduck/load";
+import { StageError } from "./errors.ts";
+import type { Network } from "./network/network.ts";
+import { findCommand } from "./runtime/find-command.ts";
+
+/** Where commands are looked for. */
+export interface Machine {
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly directory?: string;
+}
+
+export function mustHaveCommands(
+  template: PodTemplate,
+  { env = process.env, directory = process.cwd() }: Machine,
+): void {
+  for (const { name, command, workingDirectory, env: own } of [
+    ...template.initContainers,
+    ...template.containers,
+  ]) {
+    const path = own.find((entry) => entry.name === "PATH");
+    const search = path && "value" in path ? path.value : (env["PATH"] ?? "");
+    const [program = ""] = command;
+    if (program.includes("$(") || findCommand(program, search, workingDirectory ?? directory)) continue;
+    throw new StageError(
+      "LAMEDUCK_NO_SUCH_COMMAND",
+      `container ${name}`,
+      `there is no program "${program}" on this machine`,
+    );
+  }
+}
+
+/** Probes and hooks go to the pod or to this machine: a manifest's own host would be somebody else's server. */
+export function mustStayHere(template: PodTemplate, { kind }: Pick<Network, "kind">): void {
+  // Without namespaces the stage's own addresses would be somebody else's, too.
+  const isHere = (host: string): boolean =>
+    host === "localhost" || (isOwnTarget(host) && (kind !== "shared loopback" || !host.startsWith("198.")));
+  for (const { name, ...container } of [...template.initContainers, ...template.containers])
+    for (const key of ["startup", "liveness", "readiness", "postStart", "preStop"] as const) {
+      const given = container[key];
+      const handler = given && "handler" in given ? given.handler : given;
+      if (handler?.kind !== "http" || handler.host === undefined || isHere(handler.host)) continue;
+      throw new StageError(
+        "LAMEDUCK_HOST_OUTSIDE",
+        `container ${name}`,
+        `${key} would ask ${handler.host}, which is outside of this machine`,
+      );
+    }
+}
+
+export function mustHaveMountPoints(template: PodTemplate, network: Network): void {
+  if (network.kind !== "shared loopback") return;
+  for (const { name, mounts } of [...template.initContainers, ...template.containers]) {
+    // Every pod has the machine's own /tmp then, which serves as long as its files do not clash.
+    const missing = mounts.find(({ path }) => path !== "/tmp");
+    if (missing)
+      throw new StageError(
+        "LAMEDUCK_MOUNT_MISSING",
+        `container ${name}`,
+        `volume ${missing.volume} cannot be mounted at ${missing.path} without mount namespaces`,
+      );
+  }
+}

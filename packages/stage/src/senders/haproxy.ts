@@ -1,0 +1,144 @@
+import { connect } from "node:net";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { parseDuration } from "@lameduck/drain";
+
+import { LoadError, type HaproxySpec } from "@lameduck/load";
+import type { Endpoint } from "@lameduck/accounting";
+import { findBinary, freePort, ownDirectory, Program } from "./binary.ts";
+import type { Fate } from "./fate.ts";
+import { haproxyConfig } from "./haproxy-config.ts";
+import type { Proxy, ProxyContext } from "./proxy.ts";
+import { reachable } from "./reachable.ts";
+
+/** Starts HAProxy in the foreground. @throws {LoadError} LAMEDUCK_SENDER_BINARY_MISSING, LAMEDUCK_SENDER_FAILED. */
+export async function startHaproxy(spec: HaproxySpec, context: ProxyContext): Promise<Proxy> {
+  const file = await findBinary(spec.binary ?? "haproxy", `sender ${spec.name}`);
+  const directory = await ownDirectory("haproxy");
+  const address = spec.address ?? "127.0.0.1";
+  const port = await freePort(address);
+  const socket = join(directory.path, "admin.sock");
+  const config = join(directory.path, "haproxy.cfg");
+  const connectTimeout = parseDuration(spec.connectTimeout ?? "5s", "connectTimeout");
+  const timeout = parseDuration(spec.timeout ?? "60s", "timeout");
+  const retries = spec.retries ?? 3;
+  await writeFile(
+    config,
+    haproxyConfig({ address, port, socket, source: spec.address, timeout, connectTimeout, retries }),
+  );
+  const fates: Fate[] = [];
+  const program = new Program({
+    file,
+    args: ["-db", "-f", config],
+    word: (line) => {
+      const fate = readFate(line);
+      if (fate) fates.push(fate);
+    },
+    died: (problem) => context.died(problem),
+  });
+  const proxy = new Haproxy({ address, port, socket, program, fates, remove: directory.remove });
+  try {
+    await reachable({ address, port, program, name: spec.name });
+  } catch (error) {
+    await proxy.close();
+    throw error;
+  }
+  return proxy;
+}
+
+class Haproxy implements Proxy {
+  readonly address: string;
+  readonly port: number;
+  readonly namesRequests = true;
+  readonly #socket: string;
+  readonly #program: Program;
+  readonly #fates: readonly Fate[];
+  readonly #remove: () => void;
+  readonly #names = new Map<string, string>();
+  #enabled: readonly Endpoint[] = [];
+  #servers = 0;
+
+  constructor(options: {
+    address: string;
+    port: number;
+    socket: string;
+    program: Program;
+    fates: readonly Fate[];
+    remove: () => void;
+  }) {
+    this.address = options.address;
+    this.port = options.port;
+    this.#socket = options.socket;
+    this.#program = options.program;
+    this.#fates = options.fates;
+    this.#remove = options.remove;
+  }
+
+  async use(endpoints: readonly Endpoint[]): Promise<void> {
+    const added = endpoints.filter((endpoint) => !this.#enabled.some((other) => other.pod === endpoint.pod));
+    const left = this.#enabled.filter((endpoint) => !endpoints.some((other) => other.pod === endpoint.pod));
+    for (const { pod } of left) {
+      await this.#command(`disable server pods/${this.#names.get(pod)}`);
+      this.#names.delete(pod);
+    }
+    for (const { pod, address, port } of added) {
+      // A server rests in maintenance until its last connection has ended; a pod that returns under its name needs another one.
+      const name = `${pod}:${++this.#servers}`;
+      this.#names.set(pod, name);
+      await this.#command(`add server pods/${name} ${address}:${port}`, `enable server pods/${name}`);
+    }
+    this.#enabled = endpoints;
+  }
+
+  async fates(): Promise<readonly Fate[]> {
+    // Its log comes through a pipe: read whole only when that has ended.
+    await this.#program.end();
+    return this.#fates;
+  }
+
+  async close(): Promise<void> {
+    await this.#program.end();
+    this.#remove();
+  }
+
+  async #command(...commands: readonly string[]): Promise<void> {
+    const said = await new Promise<string>((resolve, reject) => {
+      let text = "";
+      const socket = connect(this.#socket);
+      socket.setEncoding("utf8").on("data", (more) => {
+        text += String(more);
+      });
+      socket.on("error", reject);
+      socket.on("end", () => resolve(text));
+      socket.end(`${commands.join(" ; ")}\n`);
+    });
+    if (!/New server registered|^$/.test(said.trim()))
+      throw new LoadError("LAMEDUCK_SENDER_FAILED", "haproxy", `"${commands.join(" ; ")}": ${said.trim()}`);
+  }
+}
+
+/** How a session ended, by HAProxy's two letters (its manual, 8.5), as an errno; upper case is the peer's doing, lower case a time-out. */
+const errnos: Readonly<Record<string, string>> = {
+  SC: "ECONNREFUSED",
+  sC: "ETIMEDOUT",
+  SH: "ECONNRESET",
+  sH: "ETIMEDOUT",
+  SD: "ECONNRESET",
+  sD: "ETIMEDOUT",
+  SL: "ECONNRESET",
+};
+
+const form = /^lameduck (\d+) (\S+) (..) \+?(\d+)/;
+
+function readFate(line: string): Fate | undefined {
+  const [, id, server, state = "", retries] = form.exec(line) ?? [];
+  if (id === undefined) return undefined;
+  const error = server === "<NOSRV>" ? "NO_ENDPOINT" : errnos[state];
+  return {
+    id: Number(id),
+    ...(server === undefined || server === "<NOSRV>" ? {} : { pod: server.replace(/:\d+$/, "") }),
+    retries: Number(retries),
+    ...(error === undefined ? {} : { error }),
+  };
+}

@@ -1,0 +1,5 @@
+import { serveParent } from "@lameduck/load";
+import { ProxyHost } from "./host.ts";
+import type { FromHost, ToHost } from "./protocol.ts";
+
+serveParent<ToHost>((tell: (message: FromHost) => void) => new ProxyHost(tell));

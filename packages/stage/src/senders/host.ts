@@ -1,0 +1,110 @@
+import {
+  LoadError,
+  type LoadErrorCode,
+  type Deed,
+  type EndpointState,
+  Learner,
+  type ProxySpec,
+  EndpointView,
+} from "@lameduck/load";
+import { runClock, type SenderEvent } from "@lameduck/accounting";
+import { startHaproxy } from "./haproxy.ts";
+import { startL7 } from "./l7.ts";
+import { startNginx } from "./nginx.ts";
+import type { FromHost, ToHost } from "./protocol.ts";
+import type { Proxy, ProxyContext } from "./proxy.ts";
+import { messageOf } from "@lameduck/drain/common";
+
+/** Cares for one proxy: starts it, brings it the news when their time has come, and ends it. */
+export class ProxyHost {
+  readonly #tell: (message: FromHost) => void;
+  readonly #view = new EndpointView("ready");
+  #learner: Learner | undefined;
+  #starting: Promise<Proxy> | undefined;
+  #deed: (deed: Deed) => void = () => undefined;
+
+  constructor(tell: (message: FromHost) => void) {
+    this.#tell = tell;
+  }
+
+  receive(message: ToHost): void {
+    switch (message.type) {
+      case "prepare":
+        void this.#guard(() => this.#prepare(message));
+        break;
+      case "change":
+        this.#learner?.learn(message.change);
+        break;
+      case "finish":
+        void this.#guard(async () => {
+          const proxy = await this.#starting;
+          this.#tell({ type: "fates", fates: (await proxy?.fates()) ?? [] });
+        });
+        break;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#learner?.stop();
+    const proxy = await this.#starting?.catch(() => undefined);
+    await proxy?.close();
+  }
+
+  async #prepare({ origin, spec, spacing }: ToHost & { type: "prepare" }): Promise<void> {
+    const clock = runClock(BigInt(origin));
+    this.#deed = (deed) =>
+      this.#tell({
+        type: "event",
+        event: { ...deed, at: clock.now(), sender: spec.name } satisfies SenderEvent,
+      });
+    this.#learner = new Learner({
+      now: () => clock.now(),
+      spacing,
+      apply: (states) => this.#guard(() => this.#apply(states)),
+    });
+    this.#starting = start(spec, {
+      now: () => clock.now(),
+      tell: this.#deed,
+      died: (problem) => this.#fail("LAMEDUCK_SENDER_FAILED", problem),
+    });
+    const { address, port, namesRequests } = await this.#starting;
+    this.#tell({ type: "listening", place: { address, port, namesRequests } });
+  }
+
+  async #apply(states: readonly EndpointState[]): Promise<void> {
+    const proxy = await this.#starting;
+    const before = this.#view.chosen.length;
+    const { added, left } = this.#view.apply(states);
+    if (!proxy || added.length + left.length === 0) return;
+    await proxy.use(this.#view.chosen);
+    for (const { pod } of added) this.#deed({ type: "added", pod });
+    for (const { pod } of left) this.#deed({ type: "converged", pod });
+    const after = this.#view.chosen.length;
+    if (before === 0 && after > 0) this.#deed({ type: "filled" });
+    if (before > 0 && after === 0) this.#deed({ type: "empty" });
+  }
+
+  async #guard(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      const code = error instanceof LoadError ? error.code : "LAMEDUCK_SENDER_FAILED";
+      this.#fail(code, messageOf(error));
+    }
+  }
+
+  #fail(code: LoadErrorCode, problem: string): void {
+    this.#tell({ type: "failed", code, problem });
+  }
+}
+
+function start(spec: ProxySpec, context: ProxyContext): Promise<Proxy> {
+  switch (spec.kind) {
+    case "l7":
+      return startL7(spec, context);
+    case "haproxy":
+      return startHaproxy(spec, context);
+    case "nginx":
+      return startNginx(spec, context);
+  }
+}

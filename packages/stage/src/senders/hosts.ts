@@ -1,0 +1,89 @@
+import { extname } from "node:path";
+import { LoadError, type Change, Child, type ProxySpec } from "@lameduck/load";
+import type { RunClock, SenderEvent } from "@lameduck/accounting";
+import type { Fate } from "./fate.ts";
+import type { FromHost, ToHost, ProxyPlace } from "./protocol.ts";
+
+interface Host {
+  readonly child: Child<ToHost, FromHost>;
+  readonly place: PromiseWithResolvers<ProxyPlace>;
+  readonly fates: PromiseWithResolvers<readonly Fate[]>;
+}
+
+interface ProxyHostsOptions {
+  readonly clock: RunClock;
+  readonly tell: (event: SenderEvent) => void;
+  readonly failed: (error: LoadError) => void;
+}
+
+/** The proxies of a run, each in the care of a process of its own. */
+export class ProxyHosts {
+  readonly #options: ProxyHostsOptions;
+  readonly #hosts = new Map<string, Host>();
+
+  constructor(options: ProxyHostsOptions) {
+    this.#options = options;
+  }
+
+  async start(
+    proxies: readonly { readonly spec: ProxySpec; readonly spacing: number }[],
+  ): Promise<ReadonlyMap<string, ProxyPlace>> {
+    for (const { spec, spacing } of proxies) this.#start(spec, spacing);
+    const places = await Promise.all(
+      [...this.#hosts].map(async ([name, host]) => [name, await host.place.promise] as const),
+    );
+    return new Map(places);
+  }
+
+  learn(change: Change): void {
+    this.#hosts.get(change.sender)?.child.tell({ type: "change", change });
+  }
+
+  /** What the proxies' logs know of requests that went wrong, by the requests' numbers. */
+  async fates(): Promise<ReadonlyMap<number, Fate>> {
+    const all = await Promise.all(
+      [...this.#hosts.values()].map((host) => {
+        host.child.tell({ type: "finish" });
+        return host.fates.promise;
+      }),
+    );
+    return new Map(all.flat().map((fate) => [fate.id, fate]));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#hosts.values()].map((host) => host.child.close()));
+  }
+
+  #start(spec: ProxySpec, spacing: number): void {
+    const place = Promise.withResolvers<ProxyPlace>();
+    const fates = Promise.withResolvers<readonly Fate[]>();
+    const child = new Child<ToHost, FromHost>({
+      program: new URL(`./host-process${extname(import.meta.url)}`, import.meta.url),
+      received: (message) => {
+        switch (message.type) {
+          case "listening":
+            place.resolve(message.place);
+            break;
+          case "event":
+            this.#options.tell(message.event);
+            break;
+          case "fates":
+            fates.resolve(message.fates);
+            break;
+          case "failed":
+            this.#options.failed(new LoadError(message.code, `sender ${spec.name}`, message.problem));
+            break;
+        }
+      },
+      died: (how) =>
+        this.#options.failed(new LoadError("LAMEDUCK_SENDER_FAILED", `sender ${spec.name}`, how)),
+    });
+    this.#hosts.set(spec.name, { child, place, fates });
+    child.tell({
+      type: "prepare",
+      origin: this.#options.clock.origin,
+      spec: { ...spec, propagation: undefined } as never,
+      spacing,
+    });
+  }
+}

@@ -1,0 +1,170 @@
+import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { parseDuration } from "@lameduck/drain";
+
+import type { Endpoint } from "@lameduck/accounting";
+import type { L7Spec } from "@lameduck/load";
+import type { Proxy, ProxyContext } from "./proxy.ts";
+
+/** Headers that concern one connection only (RFC 9110, 7.6.1). */
+const perConnection = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** An ingress in small: round robin, keep-alive towards the pods, 502, 503 and 504 as usual, connect failures retried if asked to. */
+export async function startL7(spec: L7Spec, context: ProxyContext): Promise<Proxy> {
+  const proxy = new L7Proxy(spec, context);
+  await proxy.listen();
+  return proxy;
+}
+
+interface Attempt {
+  readonly endpoint: Endpoint;
+  readonly tried: ReadonlySet<string>;
+}
+
+class L7Proxy implements Proxy {
+  readonly address: string;
+  readonly namesRequests = false;
+  port = 0;
+  readonly #context: ProxyContext;
+  readonly #localAddress: string | undefined;
+  readonly #retries: number;
+  readonly #timeout: number;
+  readonly #connectTimeout: number;
+  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: 1_024 });
+  readonly #connectedAt = new WeakMap<object, number>();
+  readonly #server = createServer((incoming, outgoing) => this.#serve(incoming, outgoing));
+  #endpoints: readonly Endpoint[] = [];
+  #turn = 0;
+
+  constructor(spec: L7Spec, context: ProxyContext) {
+    this.#context = context;
+    this.address = spec.address ?? "127.0.0.1";
+    this.#localAddress = spec.address;
+    this.#retries = spec.retries ?? 0;
+    this.#timeout = parseDuration(spec.timeout ?? "60s", "timeout");
+    this.#connectTimeout = parseDuration(spec.connectTimeout ?? "5s", "connectTimeout");
+    // Its callers' idle connections outlive any run: a proxy that closed them would add races of its own.
+    this.#server.keepAliveTimeout = 3_600_000;
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(0, this.address, 4_096, resolve);
+    });
+    this.port = (this.#server.address() as AddressInfo).port;
+  }
+
+  use(endpoints: readonly Endpoint[]): Promise<void> {
+    this.#endpoints = endpoints;
+    return Promise.resolve();
+  }
+
+  fates(): Promise<readonly []> {
+    return Promise.resolve([]);
+  }
+
+  async close(): Promise<void> {
+    this.#agent.destroy();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => {
+      this.#server.close(resolve);
+    });
+  }
+
+  #serve(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    const endpoint = this.#choose(new Set());
+    if (endpoint) this.#forward(incoming, outgoing, { endpoint, tried: new Set() });
+    else answer(outgoing, 503, { "x-lameduck-error": "NO_ENDPOINT" });
+  }
+
+  #choose(tried: ReadonlySet<string>): Endpoint | undefined {
+    const untried = this.#endpoints.filter((endpoint) => !tried.has(endpoint.pod));
+    return untried[this.#turn++ % untried.length];
+  }
+
+  #forward(incoming: IncomingMessage, outgoing: ServerResponse, attempt: Attempt): void {
+    const { endpoint, tried } = attempt;
+    let connected = false;
+    let timedOut = false;
+    const upstream = request({
+      host: endpoint.address,
+      port: endpoint.port,
+      agent: this.#agent,
+      method: incoming.method ?? "GET",
+      path: incoming.url ?? "/",
+      headers: { ...passedOn(incoming.headers), "x-forwarded-for": incoming.socket.remoteAddress },
+      ...(this.#localAddress === undefined ? {} : { localAddress: this.#localAddress }),
+    });
+    const about = (): Record<string, string> => ({
+      "x-lameduck-upstream": endpoint.pod,
+      ...(tried.size > 0 ? { "x-lameduck-retries": String(tried.size) } : {}),
+    });
+    const expire = (): void => {
+      timedOut = true;
+      upstream.destroy();
+    };
+    let timer = setTimeout(expire, this.#connectTimeout);
+    upstream.on("socket", (socket) => {
+      const isConnected = (): void => {
+        connected = true;
+        if (!this.#connectedAt.has(socket)) this.#connectedAt.set(socket, this.#context.now());
+        clearTimeout(timer);
+        timer = setTimeout(expire, this.#timeout);
+      };
+      if (socket.connecting) socket.once("connect", isConnected);
+      else isConnected();
+    });
+    upstream.on("response", (response) => {
+      clearTimeout(timer);
+      outgoing.writeHead(response.statusCode ?? 502, { ...passedOn(response.headers), ...about() });
+      // A body that breaks off breaks off for the caller, too: the status has been sent.
+      response.on("error", () => outgoing.destroy());
+      response.pipe(outgoing);
+    });
+    upstream.on("error", (error: NodeJS.ErrnoException) => {
+      clearTimeout(timer);
+      if (outgoing.headersSent || outgoing.destroyed) {
+        outgoing.destroy();
+        return;
+      }
+      const now = new Set(tried).add(endpoint.pod);
+      const next = !connected && tried.size < this.#retries ? this.#choose(now) : undefined;
+      if (next) {
+        this.#forward(incoming, outgoing, { endpoint: next, tried: now });
+        return;
+      }
+      const at = upstream.socket ? this.#connectedAt.get(upstream.socket) : undefined;
+      answer(outgoing, timedOut ? 504 : 502, {
+        ...about(),
+        "x-lameduck-error": timedOut ? "ETIMEDOUT" : (error.code ?? "EPROTO"),
+        "x-lameduck-reused": upstream.reusedSocket ? "1" : "0",
+        ...(at === undefined ? {} : { "x-lameduck-connected": String(at) }),
+      });
+    });
+    outgoing.on("close", () => {
+      clearTimeout(timer);
+      if (!outgoing.writableFinished) upstream.destroy();
+    });
+    incoming.pipe(upstream);
+  }
+}
+
+function passedOn(headers: IncomingMessage["headers"]): Record<string, string | string[] | undefined> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !perConnection.has(name)));
+}
+
+function answer(outgoing: ServerResponse, status: number, headers: Record<string, string>): void {
+  const text = `${status}\n`;
+  outgoing.writeHead(status, { "content-type": "text/plain", "content-length": text.length, ...headers });
+  outgoing.end(text);
+}

@@ -1,0 +1,25 @@
+import type { LoadErrorCode, Change, ProxySpec } from "@lameduck/load";
+import type { SenderEvent } from "@lameduck/accounting";
+import type { Fate } from "./fate.ts";
+
+/** What the fleet tells a proxy's host. */
+export type ToHost =
+  | { readonly type: "prepare"; readonly origin: string; readonly spec: ProxySpec; readonly spacing: number }
+  | { readonly type: "change"; readonly change: Change }
+  /** The load is over: tell what the log knows. */
+  | { readonly type: "finish" };
+
+/** What a proxy's host tells the fleet. */
+export type FromHost =
+  | { readonly type: "listening"; readonly place: ProxyPlace }
+  | { readonly type: "event"; readonly event: SenderEvent }
+  | { readonly type: "fates"; readonly fates: readonly Fate[] }
+  | { readonly type: "failed"; readonly code: LoadErrorCode; readonly problem: string };
+
+/** Where callers reach a proxy. */
+export interface ProxyPlace {
+  readonly address: string;
+  readonly port: number;
+  /** Requests have to carry their number, for the proxy's log. */
+  readonly namesRequests: boolean;
+}

@@ -1,0 +1,23 @@
+import type { Deed } from "@lameduck/load";
+import type { Endpoint } from "@lameduck/accounting";
+import type { Fate } from "./fate.ts";
+
+/** A running reverse proxy. */
+export interface Proxy {
+  readonly address: string;
+  readonly port: number;
+  readonly namesRequests: boolean;
+  /** Makes it choose among exactly these; resolves when it does. */
+  use(endpoints: readonly Endpoint[]): Promise<void>;
+  /** What its log knows of requests that went wrong. */
+  fates(): Promise<readonly Fate[]>;
+  close(): Promise<void>;
+}
+
+/** What a proxy is started with. */
+export interface ProxyContext {
+  readonly now: () => number;
+  readonly tell: (deed: Deed) => void;
+  /** It ended although nobody asked it to. */
+  readonly died: (problem: string) => void;
+}

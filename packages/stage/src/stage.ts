@@ -1,0 +1,288 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { PodTemplate, Strategy } from "@lameduck/manifests";
+import type { RunClock, EndpointListener, PodEvent } from "@lameduck/accounting";
+import { adjustTemplate, type Adjustments } from "./adjust.ts";
+import { stageClock, type StageClock } from "./clock.ts";
+import { Controller } from "./deployment/controller.ts";
+import { resolveBounds } from "./deployment/rounding.ts";
+import { OtherPortError, StageError } from "./errors.ts";
+import { imageEnvironment } from "./kubelet/environment.ts";
+import { Pod } from "./kubelet/pod.ts";
+import type { Network } from "./network/network.ts";
+import { lastWords, saysAddressInUse } from "./runtime/last-words.ts";
+import { unreachable } from "./runtime/unreachable.ts";
+import { PodNames } from "./pod-names.ts";
+import { mustHaveCommands, mustHaveMountPoints, mustStayHere } from "./preflight.ts";
+
+export interface StageOptions {
+  readonly clock: RunClock;
+  readonly template: PodTemplate;
+  readonly replicas: number;
+  readonly strategy: Strategy;
+  /** Default 0. */
+  readonly minReadySeconds?: number;
+  /** How long a rollout may go on without progress; default 600 s, as in Kubernetes. */
+  readonly progressDeadlineSeconds?: number;
+  readonly listener: EndpointListener;
+  readonly onEvent: (event: PodEvent) => void;
+  /** Ends the stage without ceremony. */
+  readonly signal?: AbortSignal;
+  readonly network: Network;
+  readonly adjustments?: Adjustments;
+  /** Plays the image's part; default that of this process. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Where containers without a workingDir start; default that of this process. */
+  readonly directory?: string;
+  /** Names of pods go on from here, so that they are unique over the stages of one run. Default: from 1. */
+  readonly names?: PodNames;
+}
+
+export interface RolloutOptions {
+  /**
+   * When it counts as done. `gone` (default): every old pod's termination is over. `available`: what `kubectl rollout status` waits
+   * for; old pods may still be ending.
+   */
+  readonly until?: "gone" | "available";
+}
+
+/** A program that listens elsewhere may yet open the right port: some open that of their metrics first. */
+const patienceForPort = 5_000;
+
+/** Pods of one workload on this machine. */
+export class Stage {
+  readonly #options: StageOptions;
+  readonly #clock: StageClock;
+  readonly #template: PodTemplate;
+  readonly #controller: Controller;
+  readonly #names: PodNames;
+  readonly #image: Readonly<Record<string, string>>;
+  readonly #volumes: string;
+  readonly #told = new Set<string>();
+  #stopped: Promise<void> | undefined;
+
+  constructor(options: StageOptions) {
+    this.#options = options;
+    this.#clock = stageClock(options.clock);
+    this.#template = adjustTemplate(options.template, options.adjustments ?? {});
+    this.#names = options.names ?? new PodNames();
+    this.#volumes = mkdtempSync(join(options.network.scratch, "stage-"));
+    this.#image = imageEnvironment(options.env ?? process.env);
+    this.#controller = new Controller(options.replicas, {
+      strategy: options.strategy,
+      minReadySeconds: options.minReadySeconds ?? 0,
+      clock: this.#clock,
+      createPod: (revision, ordinal) => this.#createPod(revision, ordinal),
+      removePod: (pod, why) => void this.#terminate(pod, this.#template.graceSeconds, why),
+    });
+    options.signal?.addEventListener("abort", () => void this.stop(), { once: true });
+    if (options.signal?.aborted) void this.stop();
+    this.#controller.look();
+  }
+
+  get pods(): readonly Pod[] {
+    return this.#controller.pods;
+  }
+
+  /** Container restarts so far, and ends that nobody asked for. */
+  get troubles(): { readonly restarts: number; readonly crashes: number } {
+    const sum = (of: (pod: Pod) => number): number => this.#all.reduce((total, pod) => total + of(pod), 0);
+    return { restarts: sum((pod) => pod.restarts), crashes: sum((pod) => pod.crashes) };
+  }
+
+  readonly #all: Pod[] = [];
+
+  /**
+   * Waits until every pod is available.
+   * @throws StageError LAMEDUCK_POD_CRASHED, LAMEDUCK_PORT_COLLISION, LAMEDUCK_POD_NEVER_READY
+   */
+  ready(): Promise<void> {
+    return this.#progress("available");
+  }
+
+  /** `kubectl rollout restart`, and waits for its end. */
+  rollout({ until = "gone" }: RolloutOptions = {}): Promise<void> {
+    this.#mustRun();
+    this.#controller.restart();
+    return this.#progress(until);
+  }
+
+  scale(replicas: number, { until = "gone" }: RolloutOptions = {}): Promise<void> {
+    this.#mustRun();
+    this.#controller.scale(replicas);
+    return this.#progress(until);
+  }
+
+  /** `kubectl delete pod`; the controller replaces it. Resolves when it is gone. */
+  deletePod(
+    name: string,
+    options: { readonly graceSeconds?: number; readonly why?: string } = {},
+  ): Promise<void> {
+    this.#mustRun();
+    const pod = this.pods.find((candidate) => candidate.name === name && !candidate.gone);
+    if (!pod)
+      throw new StageError(
+        "LAMEDUCK_NO_SUCH_POD",
+        name,
+        `there is no such pod among ${this.pods.map((p) => p.name).join(", ")}`,
+      );
+    return this.#terminate(pod, options.graceSeconds ?? this.#template.graceSeconds, options.why ?? "delete");
+  }
+
+  /** Takes every pod away at once; says nothing more to listeners. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    this.#controller.stop();
+    await Promise.all(this.pods.map((pod) => pod.destroy()));
+    rmSync(this.#volumes, { recursive: true, force: true });
+  }
+
+  #createPod(revision: number, ordinal: number | undefined): Pod {
+    const { clock, network, directory = process.cwd() } = this.#options;
+    const names = this.#names.next(this.#template.name, ordinal);
+    const pod = new Pod({
+      ...names,
+      revision,
+      template: this.#template,
+      clock: this.#clock,
+      fromEpoch: (milliseconds) => clock.fromEpoch(milliseconds),
+      network,
+      imageEnvironment: this.#image,
+      directory,
+      volumes: this.#volumes,
+      emit: (event) => this.#event(event),
+      changed: () => this.#controller.look(),
+    });
+    this.#all.push(pod);
+    return pod;
+  }
+
+  #terminate(pod: Pod, graceSeconds: number, why: string): Promise<void> {
+    return pod.terminate(graceSeconds, why);
+  }
+
+  #event(event: PodEvent): void {
+    if (this.#stopped) return;
+    this.#options.onEvent(event);
+    const { listener } = this.#options;
+    const { pod, at } = event;
+    if (event.type === "ready") {
+      const endpoint = this.#all.find(({ name }) => name === pod)?.endpoint;
+      if (endpoint && !this.#told.has(pod)) listener.ready(endpoint, at);
+    } else if (event.type === "unready") {
+      if (!this.#told.has(pod)) listener.unready(pod, at);
+    } else if (event.type === "deleted") {
+      this.#told.add(pod);
+      listener.terminating(pod, at);
+    } else if (event.type === "gone") listener.gone(pod, at);
+  }
+
+  async #progress(until: "gone" | "available"): Promise<void> {
+    const deadline = (this.#options.progressDeadlineSeconds ?? 600) * 1_000;
+    let progress = this.#measure();
+    let since = this.#clock.now();
+    for (;;) {
+      this.#mustRun();
+      this.#mustNotFail();
+      const ending = this.pods.some((pod) => pod.terminating && !pod.gone);
+      if (this.#controller.settled && (until === "available" || !ending)) return;
+      const left = since + deadline - this.#clock.now();
+      if (left <= 0 && !ending) throw this.#neverReady();
+      const over = new AbortController();
+      await Promise.race([this.#controller.change(), this.#clock.sleep(Math.max(left, 1_000), over.signal)]);
+      over.abort();
+      const now = this.#measure();
+      if (now !== progress) [progress, since] = [now, this.#clock.now()];
+    }
+  }
+
+  /** Progress, as the Deployment controller means it: pods made, ready or gone. Restarts are none. */
+  #measure(): string {
+    const ready = this.pods.filter(({ readySince }) => readySince !== undefined).map(({ name }) => name);
+    return [this.#all.length, this.pods.length, ...ready].join(" ");
+  }
+
+  #mustRun(): void {
+    if (this.#stopped) throw new StageError("LAMEDUCK_STAGE_STOPPED", "stage", "it has been stopped");
+  }
+
+  /** A pod that was never ready and ended twice will not come up by waiting for its back-off. */
+  #mustNotFail(): void {
+    for (const pod of this.pods) {
+      if (pod.failure) throw pod.failure;
+      if (pod.crashes >= 2 && pod.readySince === undefined && !pod.terminating) throw this.#crashed(pod);
+      if (
+        pod.readySince === undefined &&
+        !pod.terminating &&
+        this.#clock.now() > pod.createdAt + patienceForPort
+      )
+        this.#mustNotListenElsewhere(pod);
+    }
+  }
+
+  #mustNotListenElsewhere(pod: Pod): void {
+    const ports = pod.otherPorts;
+    if (ports.length > 0) throw new OtherPortError(pod.name, this.#template.port, ports);
+  }
+
+  #crashed(pod: Pod): StageError {
+    const words = pod.lastWords();
+    const lines = words?.lines ?? [];
+    const place = `${pod.name}/${words?.container ?? "?"}`;
+    const said = `${words?.how ?? "?"}: ${lastWords(lines)}`;
+    if (this.#options.network.kind === "shared loopback" && saysAddressInUse(lines))
+      return new StageError("LAMEDUCK_PORT_COLLISION", place, `another pod has its port: ${said}`);
+    return new StageError(
+      "LAMEDUCK_POD_CRASHED",
+      place,
+      `it ends again and again, ${said}`,
+      this.#ifUnreachable(lines),
+    );
+  }
+
+  /** What to do about a program that could not connect somewhere, if that is what it says. */
+  #ifUnreachable(lines: readonly string[]): string | undefined {
+    const { kind, apiServer } = this.#options.network;
+    const where = kind === "shared loopback" ? undefined : unreachable(lines);
+    if (where === `${apiServer.host}:${apiServer.port}`)
+      return "there is no API server here: --env KUBERNETES_SERVICE_HOST= makes the program believe that it is in no cluster";
+    return where && `pods reach nothing outside of their network namespaces: --allow ${where} forwards there`;
+  }
+
+  #neverReady(): StageError {
+    const late = this.pods.filter((pod) => !pod.terminating && pod.readySince === undefined);
+    const seconds = this.#options.progressDeadlineSeconds ?? 600;
+    const names = late.map(({ name }) => name).join(", ") || this.#template.name;
+    return new StageError(
+      "LAMEDUCK_POD_NEVER_READY",
+      names,
+      `not ready after ${seconds} s${this.#whyNotReady(late)}`,
+      this.#ifUnreachable(late.flatMap((pod) => pod.output)),
+    );
+  }
+
+  #whyNotReady(late: readonly Pod[]): string {
+    const { port } = this.#template;
+    const deaf = late.filter((pod) => pod.listening === "closed");
+    return deaf.length > 0
+      ? `; nothing listens on port ${port}`
+      : "; it listens, but its readiness probe fails";
+  }
+}
+
+/**
+ * Starts the pods of a workload. Nothing is started when the template cannot be run here.
+ * @throws StageError LAMEDUCK_NO_SUCH_COMMAND, LAMEDUCK_BAD_STRATEGY, LAMEDUCK_MOUNT_MISSING, LAMEDUCK_HOST_OUTSIDE
+ */
+export function startStage(options: StageOptions): Stage {
+  const { template, strategy, replicas, network } = options;
+  if (strategy.kind === "rolling") resolveBounds(strategy.maxSurge, strategy.maxUnavailable, replicas);
+  mustHaveCommands(adjustTemplate(template, options.adjustments ?? {}), options);
+  mustHaveMountPoints(template, network);
+  mustStayHere(template, network);
+  return new Stage(options);
+}
