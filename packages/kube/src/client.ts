@@ -82,7 +82,7 @@ export class KubernetesClient {
   patch<T>(
     path: string,
     body: unknown,
-    type: "strategic-merge-patch" | "merge-patch" = "strategic-merge-patch",
+    type: "strategic-merge-patch" | "merge-patch" | "json-patch" = "strategic-merge-patch",
     signal?: AbortSignal,
   ): Promise<T> {
     return this.#json<T>({ method: "PATCH", path, body, type: `application/${type}+json`, signal });

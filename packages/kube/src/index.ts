@@ -27,4 +27,13 @@ export {
   selects,
 } from "./objects.ts";
 export { type Rule, missingRights, rightsYaml, spellRight } from "./permissions.ts";
+export {
+  hasStatus,
+  isTransient,
+  retry,
+  startupRefusals,
+  transientOrStarting,
+  type Retryable,
+  type RetryOptions,
+} from "./retry.ts";
 export { checkVersion } from "./version.ts";

@@ -1,9 +1,10 @@
 import {
-  ApiFailure,
   type KubernetesClient,
   controllerOf,
+  hasStatus,
   selects,
   type HorizontalPodAutoscaler,
+  type KubernetesObject,
   type Pod,
   type PodDisruptionBudget,
   KubernetesError,
@@ -23,6 +24,7 @@ import {
   replicaSets,
   resourceOf,
   type Resource,
+  type TargetKind,
   type TargetReference,
 } from "./target-reference.ts";
 import type { Target } from "./target.ts";
@@ -37,6 +39,14 @@ function readingRules(reference: TargetReference): Rule[] {
       ? [
           { group: "", resource: "pods", verbs: ["get", ...watched] },
           { ...replicaSets, verbs: ["get", ...watched], without: "the Deployment that replaces the pod" },
+          ...["Deployment", "StatefulSet", "DaemonSet"].map((owner): Rule => {
+            const kind = owner.toLowerCase() as TargetKind;
+            return {
+              ...resourceOf(kind),
+              verbs: ["get", ...watched],
+              without: `a ${owner} that replaces the pod`,
+            };
+          }),
         ]
       : [
           { ...resourceOf(kind), verbs: ["get", ...watched], name },
@@ -168,7 +178,13 @@ async function aboutNeighbours(client: KubernetesClient, target: Target): Promis
   const own: Pod[] = [];
   const owned = new OwnedPods(target, ({ object }) => own.push(object));
   const found = { type: "there", at: 0, live: false, since: 0 } as const;
-  const sets = hasReplicaSets(owner.reference.kind) ? await client.list(path(replicaSets)) : [];
+  let sets: readonly KubernetesObject[] = [];
+  try {
+    if (hasReplicaSets(owner.reference.kind)) sets = await client.list(path(replicaSets));
+  } catch (error) {
+    if (!hasStatus(error, 403)) throw error;
+    return ["ReplicaSets may not be listed: whether its selector matches pods of others is not known"];
+  }
   for (const object of sets) owned.takeSet({ ...found, object });
   const pods = await client.list<Pod>(path({ group: "", resource: "pods" }));
   for (const object of pods) owned.takePod({ ...found, object });
@@ -196,7 +212,7 @@ async function aboutBudgets(client: KubernetesClient, target: Target, action: Ac
       return `PodDisruptionBudget ${metadata.name} allows ${left} disruption${left === 1 ? "" : "s"} now${left === 0 ? ": evictions wait for it" : ""}`;
     });
   } catch (error) {
-    if (error instanceof ApiFailure && error.status === 403) return [];
+    if (hasStatus(error, 403)) return [];
     throw error;
   }
 }
@@ -220,7 +236,7 @@ async function aboutAutoscalers(
           `HorizontalPodAutoscaler ${metadata.name} scales it, too: it may change the number again`,
       );
   } catch (error) {
-    if (error instanceof ApiFailure && (error.status === 403 || error.status === 404)) return [];
+    if (hasStatus(error, 403, 404)) return [];
     throw error;
   }
 }

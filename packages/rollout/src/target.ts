@@ -1,7 +1,7 @@
 import {
-  ApiFailure,
   type KubernetesClient,
   controllerOf,
+  hasStatus,
   isObject,
   selects,
   selectorText,
@@ -110,7 +110,7 @@ async function ownerOf(client: KubernetesClient, pod: Pod, namespace: string): P
     return object.metadata.uid === made.uid ? { reference, object } : undefined;
   } catch (error) {
     // Whoever may read pods only can still see this one end; and what made it may be gone.
-    if (error instanceof ApiFailure && (error.status === 403 || error.status === 404)) return undefined;
+    if (hasStatus(error, 403, 404)) return undefined;
     if (error instanceof KubernetesError && error.code === "LAMEDUCK_NO_SUCH_TARGET") return undefined;
     throw error;
   }
@@ -159,7 +159,7 @@ async function getObject<T extends KubernetesObject>(
   try {
     return await client.get<T>(pathOf(resourceOf(kind), namespace, name));
   } catch (error) {
-    if (!(error instanceof ApiFailure) || error.status !== 404) throw error;
+    if (!hasStatus(error, 404)) throw error;
     throw new KubernetesError(
       "LAMEDUCK_NO_SUCH_TARGET",
       nameOf(reference),
@@ -176,9 +176,7 @@ async function others(client: KubernetesClient, { kind, namespace }: TargetRefer
     const names = items.slice(0, 5).map(({ metadata }) => metadata.name);
     return `; there is ${names.join(", ")}${items.length > 5 ? " and more" : ""}`;
   } catch (error) {
-    return error instanceof ApiFailure && error.status === 404
-      ? `; the cluster knows no ${resourceOf(kind).resource} at all`
-      : "";
+    return hasStatus(error, 404) ? `; the cluster knows no ${resourceOf(kind).resource} at all` : "";
   }
 }
 
@@ -197,7 +195,7 @@ async function servicesOf(
       .map(({ metadata }) => metadata.name);
   } catch (error) {
     // Without this right the rest still works; the preflight says what is not known then.
-    if (error instanceof ApiFailure && error.status === 403) return [];
+    if (hasStatus(error, 403)) return [];
     throw error;
   }
 }

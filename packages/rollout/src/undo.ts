@@ -1,6 +1,5 @@
 import type { Action } from "./actions/action.ts";
-import { persist } from "./actions/persist.ts";
-import { ApiFailure, type KubernetesClient, KubernetesError } from "@lameduck/kube";
+import { hasStatus, type KubernetesClient, KubernetesError, retry } from "@lameduck/kube";
 
 /** What became of that which an action had changed for its time only. */
 export interface Undone {
@@ -27,23 +26,18 @@ export async function takeBack({
   if (!undo) return { undone: undefined, left: undefined };
   const signal = AbortSignal.timeout(undoing);
   try {
-    await persist(
+    const undone = await retry(() => undo.run(client, signal), {
       signal,
-      () => undo.run(client, signal),
-      (error) => !isNotFound(error),
-    );
-    return { undone: undo.done, left: undefined };
+      retryable: (error) => !hasStatus(error, 404),
+    });
+    return { undone: undone ? undo.done : undefined, left: undefined };
   } catch (error) {
     // What is no longer there cannot have been left behind.
-    if (isNotFound(error)) return { undone: undefined, left: undefined };
+    if (hasStatus(error, 404)) return { undone: undefined, left: undefined };
     const why = error instanceof KubernetesError ? error.message : `not done within ${undoing / 1_000} s`;
     return {
       undone: undefined,
       left: new KubernetesError("LAMEDUCK_NOT_TAKEN_BACK", undo.command, `has to be run by hand: ${why}`),
     };
   }
-}
-
-function isNotFound(error: unknown): boolean {
-  return error instanceof ApiFailure && error.status === 404;
 }

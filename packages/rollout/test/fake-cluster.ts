@@ -4,6 +4,13 @@ export type { Asked, Fault } from "../../kube/test/fake-api.ts";
 
 export const namespace = "shop";
 
+/** Of a JSON patch. */
+interface Step {
+  readonly op: string;
+  readonly path: string;
+  readonly value?: unknown;
+}
+
 interface Options {
   readonly replicas?: number;
   readonly labels?: Record<string, string>;
@@ -94,6 +101,28 @@ export class FakeCluster extends FakeApi {
     });
   }
 
+  #steps(resource: string, name: string, before: Item, steps: readonly Step[]) {
+    const changes = steps.map(({ op, path, value }) => {
+      const keys = path
+        .slice(1)
+        .split("/")
+        .map((key) => key.replaceAll("~1", "/"));
+      const found = keys.reduce<unknown>(
+        (at, key) => (at as Record<string, unknown> | undefined)?.[key],
+        before,
+      );
+      return { keys, fails: op === "test" && found !== value };
+    });
+    if (changes.some(({ fails }) => fails)) return status(422, "Invalid", "the test of a patch failed");
+    for (const { keys } of changes)
+      this.change(
+        resource,
+        name,
+        keys.reduceRight<unknown>((value, key) => ({ [key]: value }), null) as Item,
+      );
+    return { status: 200, body: this.get(resource, name) };
+  }
+
   /** As the API server does it: the pod is marked, ends after a while, and whoever made it makes another. */
   terminate(name: string): void {
     const pod = this.get("pods", name);
@@ -137,6 +166,7 @@ export class FakeCluster extends FakeApi {
     if (method === "PATCH") {
       const before = this.get(resource, name);
       if (!before) return status(404, "NotFound", `${resource} "${name}" not found`);
+      if (Array.isArray(body)) return this.#steps(resource, name, before, body as Step[]);
       const generation = Number(before.metadata["generation"] ?? 0) + 1;
       const after = this.change(resource, name, { ...body, metadata: { ...body.metadata, generation } });
       this.#settle();

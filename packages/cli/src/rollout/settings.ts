@@ -45,7 +45,8 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
         throw new CliError("LAMEDUCK_BAD_OPTION", flagOf(name), "goes with --url only");
   if (routes.length > 0 && options.requests)
     throw new CliError("LAMEDUCK_BAD_OPTION", "--requests", "goes not together with --url");
-  if (options.inCluster) checkInClusterOptions({ parallel: options.parallel ?? 1, routes });
+  if (options.inCluster)
+    checkInClusterOptions({ parallel: options.parallel ?? 1, routes, maxRequests: options.requestsMax });
   else
     for (const name of ["parallel", "image"] as const)
       if (options[name] !== undefined)

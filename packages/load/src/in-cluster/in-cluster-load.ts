@@ -156,7 +156,7 @@ export class InClusterLoad implements LoadSource {
           timeout,
           learn,
           maxDuration,
-          maxRequests: Math.max(1, Math.floor(maxRequests / parallel / routes.length)),
+          maxRequests: Math.floor(maxRequests / parallel / routes.length),
         },
         seed,
         linger,
@@ -225,11 +225,16 @@ export class InClusterLoad implements LoadSource {
   async #stop(): Promise<LoadSeen> {
     // Of those that have not begun there is nothing to be read.
     const pods = this.#pods.all.filter(({ hello }) => hello !== undefined);
+    const notes: string[] = [];
     try {
       await Promise.all(
         pods.map(async (pod) => {
           pod.endAsked();
-          await this.#job.expirePod(pod.name);
+          await this.#job.expirePod(pod.name).catch((error: unknown) => {
+            notes.push(
+              `pod ${pod.name} of the load could not be asked to end: ${messageOf(error)}; what it sent until then is counted`,
+            );
+          });
         }),
       );
       const limit = Date.now() + this.#options.timeout + longestReading;
@@ -241,7 +246,8 @@ export class InClusterLoad implements LoadSource {
     } finally {
       await this.close();
     }
-    return this.#pods.seen(pods);
+    const seen = this.#pods.seen(pods);
+    return { ...seen, notes: [...(seen.notes ?? []), ...notes] };
   }
 
   async #close(): Promise<void> {

@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { KubernetesObject, Pod } from "@lameduck/kube";
-import { hasStatus, insist, type Kube } from "./kube.ts";
+import { hasStatus, isTransient, retry, transientOrStarting } from "@lameduck/kube";
+import type { Kube } from "./kube.ts";
 import { jobManifest, programManifest, runLabel, type JobOptions } from "./manifests.ts";
 import type { PodPlan } from "./plan.ts";
 
 /** An API server that restarts is back sooner. */
-const patience = 60_000;
+const timeout = 60_000;
 
 /** The objects of the load in the cluster: made together, removed together. */
 export class LoadJob {
@@ -40,7 +41,7 @@ export class LoadJob {
     const selector = encodeURIComponent(`${runLabel}=${this.name}`);
     const path = `/api/v1/namespaces/${this.#namespace}/pods?labelSelector=${selector}`;
     const list = () => this.#kube.get<{ items: Pod[] }>(path, signal);
-    return (await insist(list, { patience })).items;
+    return (await retry(list, { timeout, retryable: isTransient, signal })).items;
   }
 
   /**
@@ -81,7 +82,7 @@ export class LoadJob {
   async #post(path: string, object: object): Promise<KubernetesObject> {
     const { name } = this;
     let attempts = 0;
-    return insist(
+    return retry(
       async () => {
         try {
           return await this.#kube.post<KubernetesObject>(path, object);
@@ -92,13 +93,13 @@ export class LoadJob {
           throw error;
         }
       },
-      { patience },
+      { timeout, retryable: isTransient },
     );
   }
 
   /** Does something to an object that may have gone. */
   async #gone(attempt: () => Promise<unknown>): Promise<void> {
-    await insist(
+    await retry(
       async () => {
         try {
           await attempt();
@@ -106,7 +107,7 @@ export class LoadJob {
           if (!hasStatus(error, 404)) throw error;
         }
       },
-      { patience, allowed: true },
+      { timeout, retryable: (error, refused) => isTransient(error) || transientOrStarting(error, refused) },
     );
   }
 }

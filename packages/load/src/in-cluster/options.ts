@@ -36,7 +36,11 @@ export interface InClusterOptions {
 const mostPods = 100;
 
 /** @throws {InClusterError} LAMEDUCK_IN_CLUSTER_BAD_OPTION. */
-export function checkOptions({ parallel, routes }: Pick<InClusterOptions, "parallel" | "routes">): void {
+export function checkOptions({
+  parallel,
+  routes,
+  maxRequests,
+}: Pick<InClusterOptions, "parallel" | "routes"> & { readonly maxRequests?: number | undefined }): void {
   if (!Number.isInteger(parallel) || parallel < 1 || parallel > mostPods)
     throw new InClusterError(
       "LAMEDUCK_IN_CLUSTER_BAD_OPTION",
@@ -45,4 +49,10 @@ export function checkOptions({ parallel, routes }: Pick<InClusterOptions, "paral
     );
   if (routes.length === 0)
     throw new InClusterError("LAMEDUCK_IN_CLUSTER_BAD_OPTION", "--in-cluster", "needs a --url to send to");
+  if (maxRequests !== undefined && maxRequests < parallel * routes.length)
+    throw new InClusterError(
+      "LAMEDUCK_IN_CLUSTER_BAD_OPTION",
+      "--requests-max",
+      `${maxRequests} is less than one request for each pod and URL (${parallel * routes.length})`,
+    );
 }

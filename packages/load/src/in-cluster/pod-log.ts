@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { forgetfulness, hasStatus, isForbidden, isPassing, type Kube } from "./kube.ts";
+import { hasStatus, isTransient, startupRefusals } from "@lameduck/kube";
+import type { Kube } from "./kube.ts";
 import { containerName } from "./manifests.ts";
 import type { PodMessage } from "./transport/line.ts";
 import { Receiver } from "./transport/receiver.ts";
@@ -98,8 +99,10 @@ export class PodLog {
 
   #mayPass(error: unknown): boolean {
     // 400: its container waits to be started.
-    if (isPassing(error) || hasStatus(error, 400)) return true;
-    return isForbidden(error) && this.#opened !== undefined && Date.now() - this.#opened < forgetfulness;
+    if (isTransient(error) || hasStatus(error, 400)) return true;
+    return (
+      hasStatus(error, 401, 403) && this.#opened !== undefined && Date.now() - this.#opened < startupRefusals
+    );
   }
 
   /** @returns whether it ended in order, as that of a container that has ended does. */

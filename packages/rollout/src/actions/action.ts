@@ -26,7 +26,8 @@ export interface Undo {
   readonly done: string;
   /** What a person types to take it back. */
   readonly command: string;
-  readonly run: (client: KubernetesClient, signal: AbortSignal) => Promise<unknown>;
+  /** @returns false where there was nothing to be taken back. */
+  readonly run: (client: KubernetesClient, signal: AbortSignal) => Promise<boolean>;
 }
 
 /** One way to make pods end. */
@@ -34,7 +35,7 @@ export interface Action {
   readonly name: "restart" | "scale" | "delete" | "evict" | "drain" | "watch";
   /** In the imperative, for the plan and the confirmation: "restart deployment/web". */
   readonly plan: string;
-  /** In the past, for the results: "deployment/web was restarted". */
+  /** In the past, for the results: "deployment/web was restarted". True once `run` has ended, however it ended. */
   readonly deed: string;
   /** Why the target cannot be rolled so; undefined if it can. */
   readonly obstacle: (target: Target) => string | undefined;

@@ -1,8 +1,11 @@
-import type { Node } from "@lameduck/kube";
+import { randomUUID } from "node:crypto";
+import { hasStatus, retry, type Node } from "@lameduck/kube";
 import { nameOf, type TargetReference } from "../target-reference.ts";
-import type { Action, Undo } from "./action.ts";
-import { persist } from "./persist.ts";
+import type { Action, ActionStage, StagePod, Undo } from "./action.ts";
 import { removeOne } from "./remove.ts";
+
+/** Says which run has cordoned a node, so that none uncordons what somebody else has cordoned. */
+const cordonedBy = "lameduck.dev/cordoned-by";
 
 /**
  * What draining a node does to the target: the node is cordoned, and those of the target's pods that run there are evicted, all at
@@ -11,11 +14,29 @@ import { removeOne } from "./remove.ts";
 export function drain(reference: TargetReference, node: string): Action {
   const path = `/api/v1/nodes/${encodeURIComponent(node)}`;
   const name = nameOf(reference);
-  let cordoned = false;
+  const run = randomUUID();
+  let asked = false;
+  let answered = true;
   const uncordon: Undo = {
     done: `uncordoned ${node}`,
     command: `kubectl uncordon ${node}`,
-    run: (client, signal) => client.patch(path, { spec: { unschedulable: null } }, "merge-patch", signal),
+    run: async (client, signal) => {
+      const mark = `/metadata/annotations/${cordonedBy.replace("/", "~1")}`;
+      const steps = [
+        { op: "test", path: mark, value: run },
+        { op: "remove", path: mark },
+        { op: "remove", path: "/spec/unschedulable" },
+      ];
+      try {
+        await client.patch(path, steps, "json-patch", signal);
+        return true;
+      } catch (error) {
+        // The mark is not there: the request to cordon never arrived, or an earlier one to uncordon did and its answer was lost.
+        if (hasStatus(error, 422)) return !answered;
+        answered = false;
+        throw error;
+      }
+    },
   };
   return {
     name: "drain",
@@ -29,20 +50,41 @@ export function drain(reference: TargetReference, node: string): Action {
     ],
     run: async (stage) => {
       const { client, signal, say } = stage;
-      const { spec } = await persist(signal, () => client.get<Node>(path, signal));
+      const { spec } = await retry(() => client.get<Node>(path, signal), { signal });
       if (!spec?.unschedulable) {
         // Before the request: an interrupt in the middle of it must not leave the node so.
-        cordoned = true;
-        await persist(signal, () =>
-          client.patch(path, { spec: { unschedulable: true } }, "merge-patch", signal),
+        asked = true;
+        await retry(
+          () =>
+            client.patch(
+              path,
+              { metadata: { annotations: { [cordonedBy]: run } }, spec: { unschedulable: true } },
+              "merge-patch",
+              signal,
+            ),
+          { signal },
         );
       }
       const there = stage.pods().filter((pod) => pod.node === node);
       if (there.length === 0) say(`no pod of ${name} runs on ${node}`);
-      await Promise.all(there.map((pod) => removeOne(stage, reference.namespace, pod, "evict")));
+      await evictAll(stage, reference.namespace, there);
       await stage.replaced(there);
     },
-    undo: () => (cordoned ? uncordon : undefined),
+    undo: () => (asked ? uncordon : undefined),
     goesOn: () => "pods that were asked to go do go; their controller replaces them elsewhere",
   };
+}
+
+/** One eviction that fails ends the others: they would be asked for while the node is uncordoned. */
+async function evictAll(stage: ActionStage, namespace: string, pods: readonly StagePod[]): Promise<void> {
+  const failed = new AbortController();
+  const signal = AbortSignal.any([stage.signal, failed.signal]);
+  const evictions = pods.map((pod) => removeOne({ ...stage, signal }, namespace, pod, "evict"));
+  try {
+    await Promise.all(evictions);
+  } catch (error) {
+    failed.abort(error);
+    await Promise.allSettled(evictions);
+    throw error;
+  }
 }

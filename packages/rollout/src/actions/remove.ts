@@ -1,8 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { ApiFailure } from "@lameduck/kube";
+import { hasStatus, retry, transientOrStarting } from "@lameduck/kube";
 import { nameOf, pathOf, type TargetReference } from "../target-reference.ts";
 import type { Action, ActionStage, StagePod } from "./action.ts";
-import { mayPass, persist } from "./persist.ts";
 
 const podsResource = { group: "", resource: "pods" };
 
@@ -21,10 +20,17 @@ export function remove(reference: TargetReference, { how, pods }: RemoveOptions)
       : pods === "all"
         ? `every pod of ${name}, one after another`
         : `${pods} ${pods === 1 ? "pod" : "pods"} of ${name}${pods === 1 ? "" : ", one after another"}`;
+  let removed = 0;
   return {
     name: how,
     plan: `${how} ${which}`,
-    deed: `${which} ${reference.kind === "pod" || pods === 1 ? "was" : "were"} ${how === "delete" ? "deleted" : "evicted"}`,
+    get deed() {
+      const what =
+        reference.kind === "pod" && removed > 0
+          ? name
+          : `${removed} ${removed === 1 ? "pod" : "pods"} of ${name}`;
+      return `${what} ${removed === 1 ? "was" : "were"} ${how === "delete" ? "deleted" : "evicted"}`;
+    },
     obstacle: () => undefined,
     rules: [
       how === "delete"
@@ -37,6 +43,7 @@ export function remove(reference: TargetReference, { how, pods }: RemoveOptions)
       const chosen = pods === "all" ? candidates : candidates.slice(0, pods);
       for (const pod of chosen) {
         await removeOne(stage, reference.namespace, pod, how);
+        removed++;
         await stage.replaced([pod]);
       }
     },
@@ -56,8 +63,7 @@ export async function removeOne(
   let refused = false;
   for (;;)
     try {
-      await persist(
-        signal,
+      await retry(
         () =>
           how === "delete"
             ? client.delete(path, { kind: "DeleteOptions", apiVersion: "v1", preconditions }, signal)
@@ -72,19 +78,19 @@ export async function removeOne(
                 signal,
               ),
         // A budget's refusal lasts as long as it lasts: see below.
-        (error, refused) => !(how === "evict" && isThrottled(error)) && mayPass(error, refused),
+        {
+          signal,
+          retryable: (error, refused) =>
+            !(how === "evict" && hasStatus(error, 429)) && transientOrStarting(error, refused),
+        },
       );
       return;
     } catch (error) {
       // Gone already, or another of the same name by now.
-      if (error instanceof ApiFailure && (error.status === 404 || error.status === 409)) return;
-      if (!isThrottled(error) || how === "delete") throw error;
+      if (hasStatus(error, 404, 409)) return;
+      if (!hasStatus(error, 429) || how === "delete") throw error;
       if (!refused) say(`the eviction of ${pod.name} is refused for now: ${error.message}`);
       refused = true;
       await delay(1_000, undefined, { signal });
     }
-}
-
-function isThrottled(error: unknown): error is ApiFailure {
-  return error instanceof ApiFailure && error.status === 429;
 }

@@ -1,7 +1,6 @@
-import type { Workload } from "@lameduck/kube";
+import { retry, type Workload } from "@lameduck/kube";
 import { nameOf, pathOf, resourceOf, type TargetReference } from "../target-reference.ts";
 import type { Action } from "./action.ts";
-import { persist } from "./persist.ts";
 
 /** What kubectl writes, so that a restart looks the same whoever asked for it. */
 const annotation = "kubectl.kubernetes.io/restartedAt";
@@ -34,9 +33,9 @@ export function restart(reference: TargetReference): Action {
           ? { spec: { restartAt: now } }
           : { spec: { template: { metadata: { annotations: { [annotation]: now } } } } };
       const path = pathOf(resourceOf(kind), namespace, reference.name);
-      const { metadata } = await persist(signal, () =>
-        client.patch<Workload>(path, body, "merge-patch", signal),
-      );
+      const { metadata } = await retry(() => client.patch<Workload>(path, body, "merge-patch", signal), {
+        signal,
+      });
       expectGeneration(metadata.generation ?? 0);
     },
     goesOn: () =>

@@ -1,7 +1,6 @@
-import type { Workload } from "@lameduck/kube";
+import { retry, type Workload } from "@lameduck/kube";
 import { autoscalers, nameOf, pathOf, resourceOf, type TargetReference } from "../target-reference.ts";
 import type { Action } from "./action.ts";
-import { persist } from "./persist.ts";
 
 /** The same as `kubectl scale --replicas`. It stays so: what the user asked for is not taken back. */
 export function scale(reference: TargetReference, replicas: number): Action {
@@ -22,11 +21,11 @@ export function scale(reference: TargetReference, replicas: number): Action {
     ],
     run: async ({ client, expectGeneration, signal }) => {
       const path = pathOf(resourceOf(kind), namespace, reference.name);
-      await persist(signal, () =>
-        client.patch(`${path}/scale`, { spec: { replicas } }, "merge-patch", signal),
-      );
+      await retry(() => client.patch(`${path}/scale`, { spec: { replicas } }, "merge-patch", signal), {
+        signal,
+      });
       // The answer to the patch has no generation. An autoscaler may change the number again from here on, and has the last word.
-      const { metadata } = await persist(signal, () => client.get<Workload>(path, signal));
+      const { metadata } = await retry(() => client.get<Workload>(path, signal), { signal });
       expectGeneration(metadata.generation ?? 0);
     },
     goesOn: (target) =>
