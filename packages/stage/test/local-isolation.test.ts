@@ -42,6 +42,9 @@ if (!insideStage()) {
   process.exitCode = await enterStage(import.meta.filename, [], {
     allow: [
       { host: "127.0.0.1", port },
+      // The same once more, by two names.
+      { host: "127.0.0.1", port },
+      { host: "localhost", port },
       { host: "localhost", port: closed },
     ],
     writable: [kept],
@@ -76,13 +79,16 @@ if (!insideStage()) {
   ];
 
   test("a pod reaches what --allow names, and nothing else of this machine", limit, async (context) => {
+    // One connection stays open: it must not outlive the pod, or keep this test from ending.
     const value = `Promise.all([
+      new Promise((resolve) => net.connect({ port: ${port} }).on("connect", () => resolve("open"))),
       dial(${port}, "127.0.0.1"), dial(${port}, "localhost"), dial(${port}, "127.0.0.2"), dial(${closed}, "127.0.0.1")
     ])`;
     const observed = observe(context, network, workload(tells(value)));
     await observed.stage.ready();
     const { address, port: at } = observed.endpoints.get("web-1") ?? { address: "", port: 0 };
     assert.deepEqual(await (await fetch(`http://${address}:${at}/`)).json(), [
+      "open",
       "database says hello",
       "database says hello",
       "ECONNREFUSED",
@@ -92,12 +98,13 @@ if (!insideStage()) {
 
   test("what a pod writes is thrown away with it, except where --writable says", limit, async (context) => {
     if (!own) return context.skip(network.files);
+    const shared = `/dev/shm/lameduck-test-${process.pid}`;
     const value = `(() => {
       const home = ${JSON.stringify(homedir())} + "/lameduck-was-here";
       const before = fs.existsSync(home);
       for (const [file, text] of [
         [${JSON.stringify(join(lost, "there"))}, "changed"], [${JSON.stringify(join(lost, "new"))}, "new"],
-        [${JSON.stringify(join(kept, "new"))}, "kept"], [process.env.TMPDIR + "/x", "x"],
+        [${JSON.stringify(join(kept, "new"))}, "kept"], [process.env.TMPDIR + "/x", "x"], [${JSON.stringify(shared)}, "x"],
         ...(fs.existsSync(${JSON.stringify(homedir())}) ? [[home, "x"]] : []),
       ]) fs.writeFileSync(file, text);
       if (process.getuid() === 0) fs.rmSync("/etc/hostname", { force: true });
@@ -113,6 +120,7 @@ if (!insideStage()) {
     assert.deepEqual(await ask("web-1"), [false, "changed", false, false]);
     assert.equal(readFileSync(join(lost, "there"), "utf8"), "as it was");
     assert.equal(existsSync(join(lost, "new")), false);
+    assert.equal(existsSync(shared), false);
     assert.equal(readFileSync(join(kept, "new"), "utf8"), "kept");
     assert.equal(existsSync(join(homedir(), "lameduck-was-here")), false);
     assert.equal(existsSync("/etc/hostname"), hostname);

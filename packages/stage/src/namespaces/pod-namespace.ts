@@ -69,10 +69,14 @@ export class PodNamespace implements PodNetwork {
 
   async attach(): Promise<void> {
     const { name, link, forwards } = this.#options;
-    const pause = spawn("unshare", ["--net", "--uts", "--", "sh", "-c", pauseScript, "pause", name], {
-      stdio: "pipe",
-      env: { PATH: process.env["PATH"] ?? "/usr/sbin:/usr/bin:/sbin:/bin" },
-    });
+    const pause = spawn(
+      "unshare",
+      ["--net", "--uts", "--ipc", "--", "sh", "-c", pauseScript, "pause", name],
+      {
+        stdio: "pipe",
+        env: { PATH: process.env["PATH"] ?? "/usr/sbin:/usr/bin:/sbin:/bin" },
+      },
+    );
     this.#pause = pause;
     const said = sayings(pause, name);
     await said("made");
@@ -101,7 +105,7 @@ link set ${link} up`,
     const namespaces = `/proc/${this.#pause?.pid}/ns`;
     return {
       command: [
-        ...words(`nsenter --net=${namespaces}/net --uts=${namespaces}/uts --`),
+        ...words(`nsenter --net=${namespaces}/net --uts=${namespaces}/uts --ipc=${namespaces}/ipc --`),
         ...words("unshare --pid --mount --fork --kill-child --mount-proc --"),
         "sh",
         "-c",
@@ -133,7 +137,7 @@ link set ${link} up`,
     return {
       ...launch,
       command: [
-        ...words(`nsenter --target ${pid} ${user} --net --uts --pid --mount --`),
+        ...words(`nsenter --target ${pid} ${user} --net --uts --ipc --pid --mount --`),
         "sh",
         "-c",
         besideScript,
@@ -181,10 +185,10 @@ function sayings(child: ChildProcess, pod: string): (word: string) => Promise<vo
   let complaints = "";
   let wake = (): void => undefined;
   child.stdout?.on("data", (data: Buffer) => {
-    heard += data.toString();
+    heard = (heard + data.toString()).slice(-4_000);
     wake();
   });
-  child.stderr?.on("data", (data: Buffer) => (complaints += data.toString()));
+  child.stderr?.on("data", (data: Buffer) => (complaints = (complaints + data.toString()).slice(-4_000)));
   child.stdin?.on("error", () => undefined);
   let over = false;
   child.on("error", (error) => {

@@ -82,7 +82,7 @@ class Plan implements RootPlan {
     const possible = !/[,:"\\]/.test(path) && !(this.#obstacles.locked && below.length > 0);
     const found = statSync(path, { throwIfNoEntry: false });
     if (!found) return;
-    if (kernels.includes(path)) this.#bind(path);
+    if (kernels.includes(path)) this.#placeKernels(path);
     else if (!found.isDirectory()) this.#placeFile(path);
     else if (possible && this.#mayBe("layer", path)) {
       this.#layer("layer", path, path);
@@ -91,6 +91,14 @@ class Plan implements RootPlan {
         if (!below.some((other) => isBelow(point, other)) && !kernels.some((one) => isBelow(point, one)))
           this.place(point);
     } else if (below.length === 0 || !this.#takeApart(path)) this.#share(path);
+  }
+
+  /** Shared memory is no device: each container has its own, as in Kubernetes. */
+  #placeKernels(path: string): void {
+    this.#bind(path);
+    const shared = join(path, "shm");
+    if (path === "/dev" && statSync(shared, { throwIfNoEntry: false })?.isDirectory())
+      this.#mount("bind", shared, "shm", "tmpfs", "mode=1777,size=64m,nosuid,nodev,noexec");
   }
 
   #mayBe(kind: Mounted["kind"], path: string): boolean {

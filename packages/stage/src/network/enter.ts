@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
-import { constants, tmpdir } from "node:os";
+import { mkdirSync, rmSync } from "node:fs";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { StageError } from "../errors.ts";
+import { scratchFolder } from "../scratch.ts";
 import { openLoopbackNetwork } from "./loopback.ts";
 import { openForwards, type Allowed, type OpenForwards } from "./forward.ts";
 import { openNamespaceNetwork, type Openings } from "../namespaces/namespaces.ts";
@@ -55,11 +56,24 @@ export async function enterStage(
     fabric.kind === "none" ? node : ["unshare", ...unshareArguments(fabric.kind), "--", ...node],
   );
   // Made and removed out here, so that it is gone however the stage ended.
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "lameduck-")));
+  const folder = scratchFolder();
   let open: OpenForwards | undefined;
-  let relay: ((signal: NodeJS.Signals) => void) | undefined;
+  let relay: (signal: NodeJS.Signals) => void = () => undefined;
+  const early = Promise.withResolvers<NodeJS.Signals>();
+  // From here on there is something to be removed.
+  const listener = (signal: NodeJS.Signals): void => {
+    early.resolve(signal);
+    relay(signal);
+  };
+  for (const signal of relayed) process.on(signal, listener);
   try {
-    open = await openForwards(fabric.kind === "none" ? [] : allow, folder, say);
+    const opening = openForwards(fabric.kind === "none" ? [] : allow, folder, say);
+    const ended = await Promise.race([opening.then(() => undefined), early.promise]);
+    if (ended) {
+      void opening.then((late) => late.close()).catch(() => undefined);
+      return 128 + constants.signals[ended];
+    }
+    open = await opening;
     const scratch = join(folder, "stage");
     const entered: Entered = { fabric, scratch, forwards: open.forwards, writable };
     const child = spawn(file, rest, {
@@ -69,13 +83,12 @@ export async function enterStage(
       env: { ...process.env, ...options.env, [stageVariable]: JSON.stringify(entered) },
     });
     relay = (signal) => void (child.pid && signalStage(child.pid, fabric.kind !== "none", signal));
-    for (const signal of relayed) process.on(signal, relay);
     return await new Promise<number>((resolve, reject) => {
       child.on("error", reject);
       child.on("exit", (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
     });
   } finally {
-    if (relay) for (const signal of relayed) process.off(signal, relay);
+    for (const signal of relayed) process.off(signal, listener);
     open?.close();
     rmSync(folder, { recursive: true, force: true });
   }
@@ -96,7 +109,7 @@ export async function openNetwork(): Promise<Network> {
     ? (JSON.parse(text) as Entered)
     : {
         fabric: { kind: "none", because: "the stage was not entered" },
-        scratch: mkdtempSync(join(tmpdir(), "lameduck-")),
+        scratch: scratchFolder(),
         forwards: [],
         writable: [],
       };

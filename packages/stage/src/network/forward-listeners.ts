@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { connect, isIP, type Server } from "node:net";
+import { connect, isIP, type Server, type Socket } from "node:net";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { StageError } from "../errors.ts";
@@ -10,6 +10,17 @@ import { ip } from "./ip.ts";
 export interface ForwardListener {
   readonly address: string;
   readonly port: number;
+  /** Where the machine has no such address, it goes without. */
+  readonly optional: boolean;
+}
+
+interface Wanted extends ForwardListener {
+  readonly socket: string;
+}
+
+interface Listening {
+  readonly server: Server;
+  readonly socket: string;
 }
 
 /**
@@ -23,9 +34,7 @@ export async function listenForwards(
   forwards: readonly Forward[],
   inside: readonly string[],
 ): Promise<() => void> {
-  const wanted = forwards.flatMap(({ addresses, port, socket }) =>
-    addresses.map((address) => ({ address, port, socket })),
-  );
+  const wanted = wantedOf(forwards);
   if (wanted.length === 0) return () => undefined;
   const foreign = wanted.map(({ address }) => address).filter((address) => !isLoopback(address));
   if (foreign.length > 0)
@@ -35,42 +44,62 @@ export async function listenForwards(
         .join("\n"),
       inside,
     );
-  const servers = await madeInside(wanted, inside);
-  for (const [index, server] of servers.entries())
+  const listening = await madeInside(wanted, inside);
+  // A connection that stays open would keep the namespace alive.
+  const open = new Set<Socket>();
+  for (const { server, socket } of listening)
     server.on("connection", (pod) => {
-      const stage = connect({ path: wanted[index]!.socket, allowHalfOpen: true });
+      open.add(pod);
+      pod.on("close", () => open.delete(pod));
+      const stage = connect({ path: socket, allowHalfOpen: true });
       // Nobody answered out there: to the program that is a connection that breaks, not one that ends in order.
       stage.on("end", () => stage.bytesRead === 0 && pod.resetAndDestroy());
       stage.on("error", () => pod.resetAndDestroy());
       passOn(pod, stage);
     });
   return () => {
-    for (const server of servers) server.close();
+    for (const { server } of listening) server.close();
+    for (const pod of open) pod.resetAndDestroy();
   };
 }
 
-async function madeInside(wanted: readonly ForwardListener[], inside: readonly string[]): Promise<Server[]> {
+/** Each address once, whatever it was called. */
+function wantedOf(forwards: readonly Forward[]): Wanted[] {
+  const wanted = new Map<string, Wanted>();
+  for (const { host, addresses, port, socket } of forwards)
+    for (const address of addresses) {
+      const key = `${address} ${port}`;
+      const optional = host === "localhost";
+      if (!wanted.has(key) || !optional) wanted.set(key, { address, port, socket, optional });
+    }
+  return [...wanted.values()];
+}
+
+async function madeInside(wanted: readonly Wanted[], inside: readonly string[]): Promise<Listening[]> {
   const program = fileURLToPath(new URL(`./forward-child${extname(import.meta.url)}`, import.meta.url));
   const [file, ...rest] = [...inside, process.execPath, program];
   // A test runner's variable would make the child report to it.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const child = spawn(file, rest, { stdio: ["ignore", "ignore", "pipe", "ipc"], env });
   let complaints = "";
-  child.stderr!.on("data", (bytes: Buffer) => (complaints += bytes));
-  const servers: Server[] = [];
-  child.on("message", (_made, handle) => {
+  child.stderr!.on(
+    "data",
+    (bytes: Buffer) => (complaints = `${complaints}${bytes.toString()}`.slice(-4_000)),
+  );
+  const made: Listening[] = [];
+  child.on("message", (listener, handle) => {
     const server = handle as Server;
     // The half that the program closes may be the half that the other end waits for.
     Object.assign(server, { allowHalfOpen: true });
-    servers.push(server);
+    made.push({ server, socket: (listener as Wanted).socket });
   });
   child.send(wanted);
   const code = await new Promise<number | null>((resolve) => {
     child.on("error", ({ message }) => (complaints += message));
     child.on("close", resolve);
   });
-  if (code === 0 && servers.length === wanted.length) return servers;
-  for (const server of servers) server.close();
+  if (code === 0) return made;
+  for (const { server } of made) server.close();
   throw new StageError(
     "LAMEDUCK_NETWORK_FAILED",
     "--allow",

@@ -37,12 +37,17 @@ export async function openForwards(
     allowed.map(async ({ host, port }) => ({ host, port, addresses: await addressesOf(host) })),
   );
   const servers: Server[] = [];
+  const open = new Set<Socket>();
   const forwards = await Promise.all(
     known.map(async ({ host, port, addresses }, index): Promise<Forward> => {
       const socket = join(folder, `forward-${index}`);
       let said = false;
       const server = createServer({ allowHalfOpen: true }, (inner) => {
         const outer = connect({ host, port, allowHalfOpen: true });
+        for (const socket of [inner, outer]) {
+          open.add(socket);
+          socket.on("close", () => open.delete(socket));
+        }
         outer.once("error", ({ message }) => {
           if (!said && outer.connecting) say(`note: --allow ${host}:${port}: ${message}`);
           said = true;
@@ -61,6 +66,7 @@ export async function openForwards(
     forwards,
     close: () => {
       for (const server of servers) server.close();
+      for (const socket of open) socket.destroy();
     },
   };
 }
