@@ -35,3 +35,4 @@ export {
 } from "./senders/spec.ts";
 export { EndpointView } from "./senders/view.ts";
 export { isOwnTarget, requireOwnTarget } from "./targets.ts";
+export { shownUrl } from "./routes/shown-url.ts";
