@@ -150,8 +150,8 @@ test("Ctrl-C keeps what is measured and leaves no process, namespace or file", a
   assert.match(err, /1 of 2 remedies measured/);
   assert.match(out, /until-deadline was not finished: interrupted; what came later is not counted/);
   const { remedies } = parseResults(readFileSync(file, "utf8"), file);
-  assert.ok(remedies[1]?.sent && remedies[1].sent > 50, "the load of the one under way is kept");
-  assert.equal(remedies[1].interrupted, "interrupted");
+  assert.ok((remedies[1]?.sent ?? 0) > 0, "the load of the one under way is kept");
+  assert.equal(remedies[1]?.interrupted, "interrupted");
   assert.deepEqual(leftovers(), before);
 });
 
