@@ -13,6 +13,7 @@ const titles: Record<string, string> = {
   drain: "The decision (options of every policy)",
   node: "@lameduck/node",
   kube: "rollout: the cluster",
+  init: "@lameduck/init",
   manifests: "Manifests",
   accounting: "The results document",
   load: "The load, and results of other load tools",
@@ -53,19 +54,19 @@ const body = Object.entries(titles)
 const text = `# Errors
 
 Every mistake has a stable code, the place where it was made, and a remedy. A message reads
-\`error PLACE: PROBLEM [CODE]; REMEDY\`, in one line.
+\`error PLACE: PROBLEM [CODE]; REMEDY\`, in one line. \`lameduck help CODE\` says what a code means.
 
 ## Exit codes
 
-| Code          | Meaning                                                                                             |
-| ------------- | --------------------------------------------------------------------------------------------------- |
-| 0             | clean                                                                                               |
-| 1             | requests were lost; \`--allow-loss\` of \`lab\` and \`rollout\` makes it 0                                |
-| 2             | usage: a mistake on the command line, or in a file that it names                                    |
-| 3             | internal: a defect of Lameduck                                                                      |
-| 4             | cluster or environment: unreachable, forbidden, did not finish, a pod crashed, a program is missing |
-| 5             | untested: nothing was lost, but some of it was not put to the test, which proves nothing            |
-| 129, 130, 143 | interrupted by SIGHUP, Ctrl-C or SIGTERM (128 + the signal's number); what was measured is written  |
+| Code       | Meaning                                                                                             |
+| ---------- | --------------------------------------------------------------------------------------------------- |
+| 0          | clean                                                                                               |
+| 1          | requests were lost; \`--allow-loss\` of \`lab\` and \`rollout\` makes it 0                                |
+| 2          | usage: a mistake on the command line, or in a file that it names                                    |
+| 3          | internal: a defect of Lameduck                                                                      |
+| 4          | cluster or environment: unreachable, forbidden, did not finish, a pod crashed, a program is missing |
+| 5          | untested: nothing was lost, but some of it was not put to the test, which proves nothing            |
+| 130 or 143 | interrupted by Ctrl-C or SIGTERM (128 + the signal's number); what was measured is written          |
 
 An error ends with 2 where nothing else is said below.
 
@@ -73,8 +74,7 @@ ${body}
 
 ## lameduck-init
 
-The program's own messages have codes, too: [init.md](init.md) lists them. \`LAMEDUCK_INIT_NOT_BUILT\` is that of \`lameduck init\` where
-the binary has not been built: \`npm run build -w packages/init\`, with a C compiler.
+The program's own messages have codes, too: [init.md](init.md) lists them.
 `;
 
 if (!process.argv.includes("--check")) writeFileSync(page, text);

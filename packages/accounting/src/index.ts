@@ -18,6 +18,7 @@ export {
 export type { Quantiles, RemedyResult, Results, RunRecording } from "./model/results.ts";
 export { StatusClasses } from "./model/status-classes.ts";
 export type { PodEvent, SenderEvent } from "./model/timeline.ts";
+export { resultsErrors } from "./document/errors.ts";
 export { percent } from "./report/figures.ts";
 export { htmlReport } from "./report/html/page.ts";
 export { junitReport } from "./report/junit.ts";

@@ -1,8 +1,11 @@
 #!/usr/bin/env node
-const [major] = process.versions.node.split(".");
-if (Number(major) < 22) {
+import { readFileSync } from "node:fs";
+
+const { engines } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+const oldest = engines.node.replace(">=", "");
+if (process.versions.node.localeCompare(oldest, "en", { numeric: true }) < 0) {
   process.stderr.write(
-    `error Node ${process.versions.node} is too old: Lameduck needs Node 22 or newer [LAMEDUCK_OLD_NODE]\n`,
+    `error Node ${process.versions.node} is too old: Lameduck needs Node ${oldest} or newer [LAMEDUCK_OLD_NODE]\n`,
   );
   process.exit(4);
 }

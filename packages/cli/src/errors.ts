@@ -2,6 +2,9 @@
 export const cliErrors = {
   LAMEDUCK_BAD_OPTION: "see the command's --help",
   LAMEDUCK_UNKNOWN_REMEDY: "see `lameduck lab --help` for the names",
+  LAMEDUCK_RENAMED: "use the name that is named",
+  LAMEDUCK_UNKNOWN_TOPIC: "see `lameduck --help` for the commands, and `lameduck help codes` for the codes",
+  LAMEDUCK_OLD_NODE: "install the Node that is named, or a newer one",
   LAMEDUCK_CANNOT_WRITE: "name a file in a folder that exists and may be written to",
 } as const;
 

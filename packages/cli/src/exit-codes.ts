@@ -1,8 +1,10 @@
 import { constants } from "node:os";
 import { heldAgainstPods, verdictOf, type RemedyResult } from "@lameduck/accounting";
 import type { InClusterErrorCode, LoadErrorCode } from "@lameduck/load";
+import type { initErrors } from "@lameduck/init";
 import type { KubernetesErrorCode } from "@lameduck/kube";
 import type { StageErrorCode } from "@lameduck/stage";
+import type { CliErrorCode } from "./errors.ts";
 
 /** What every command ends with. The same words stand in `lameduck --help` and in docs/errors.md. */
 export const exitCodes = {
@@ -15,7 +17,7 @@ export const exitCodes = {
 } as const;
 
 export const exitCodesText =
-  "0 clean, 1 requests lost, 2 usage, 3 internal, 4 cluster or environment, 5 untested, 129, 130 or 143 interrupted";
+  "0 clean, 1 requests lost, 2 usage, 3 internal, 4 cluster or environment, 5 untested, 130 or 143 interrupted";
 
 /** Codes of what is wrong outside the command line and the files it names. All others are the user's to correct there. */
 const environmental: ReadonlySet<string> = new Set([
@@ -42,8 +44,14 @@ const environmental: ReadonlySet<string> = new Set([
   "LAMEDUCK_SENDER_FAILED",
   "LAMEDUCK_GENERATOR_DIED",
   "LAMEDUCK_INIT_NOT_BUILT",
+  "LAMEDUCK_OLD_NODE",
 ] satisfies (
-  KubernetesErrorCode | InClusterErrorCode | StageErrorCode | LoadErrorCode | "LAMEDUCK_INIT_NOT_BUILT"
+  | KubernetesErrorCode
+  | InClusterErrorCode
+  | StageErrorCode
+  | LoadErrorCode
+  | CliErrorCode
+  | keyof typeof initErrors
 )[]);
 
 export function exitCodeOfError(code: string): number {

@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { withAddresses } from "./about.ts";
 import { exitCodeOfError, exitCodes } from "./exit-codes.ts";
 
 /** What every package throws for a mistake of its user: a stable code, a sentence with the place, and what to do. */
@@ -21,7 +22,7 @@ export function report(error: unknown, stream: NodeJS.WriteStream = process.stde
   const red = (text: string): string => styleText("red", text, { stream });
   if (isCoded(error)) {
     const remedy = error.remedy ? `; ${error.remedy}` : "";
-    stream.write(`${red("error")} ${error.message} [${error.code}]${remedy}\n`);
+    stream.write(withAddresses(`${red("error")} ${error.message} [${error.code}]${remedy}\n`));
     return exitCodeOfError(error.code);
   }
   const detail =

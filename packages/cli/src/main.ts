@@ -1,6 +1,8 @@
 import { Command, CommanderError } from "commander";
+import { version, withAddresses } from "./about.ts";
 import { completion } from "./completion/command.ts";
-import { init } from "./init/command.ts";
+import { help } from "./help/command.ts";
+import { initBinaryCommand, renamedInit } from "./init-binary/command.ts";
 import { labCommand } from "./lab/command.ts";
 import { rolloutCommand } from "./rollout/command.ts";
 import { advise } from "./simulate/advise.ts";
@@ -9,7 +11,6 @@ import { CliError } from "./errors.ts";
 import { exitCodes, exitCodesText } from "./exit-codes.ts";
 import { report } from "./failure.ts";
 import { surviveReaders } from "./readers.ts";
-import { version } from "./version.ts";
 
 /** Runs the command line and returns the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -20,11 +21,16 @@ export async function main(argv: readonly string[]): Promise<number> {
     .version(version())
     .exitOverride()
     .configureHelp({ showGlobalOptions: false })
-    .configureOutput({ outputError: () => {} })
+    .configureOutput({
+      outputError: () => {},
+      writeOut: (text) => void process.stdout.write(withAddresses(text)),
+    })
     .addHelpText("after", `\nExit codes: ${exitCodesText}.`);
   const exit = (code: number): number => (exitCode = code);
-  for (const command of [labCommand(exit), rolloutCommand(exit), simulate(), advise(), init(), completion()])
+  const commands = [labCommand(exit), rolloutCommand(exit), simulate(), advise(), initBinaryCommand()];
+  for (const command of [...commands, completion(), help()])
     program.addCommand(command.copyInheritedSettings(program));
+  program.addCommand(renamedInit().copyInheritedSettings(program), { hidden: true });
   try {
     await program.parseAsync([...argv]);
     return exitCode;

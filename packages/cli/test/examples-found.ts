@@ -27,7 +27,7 @@ export async function examples(commands: readonly string[]): Promise<Example[]> 
 
 /** "npx lameduck lab ...", "$ lameduck lab ...", also in a substitution or before a pipe. */
 const shown =
-  /^[ \t]*(?:\$ )?(?:npx |source <\()?lameduck ((?:lab|rollout|simulate|advise|init|completion)\b.*)$/gm;
+  /^[ \t]*(?:\$ )?(?:npx |source <\()?lameduck ((?:lab|rollout|simulate|advise|init-binary|completion)\b.*)$/gm;
 
 function exampleOf(from: string, line: string): Example {
   return { from: basename(from), line, words: wordsOf(line) };

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import type { Command } from "commander";
 import { completion } from "../src/completion/command.ts";
-import { init } from "../src/init/command.ts";
+import { initBinaryCommand } from "../src/init-binary/command.ts";
 import { labCommand } from "../src/lab/command.ts";
 import type { LabOptions } from "../src/lab/options.ts";
 import { labSettings } from "../src/lab/settings.ts";
@@ -92,7 +92,7 @@ const readers: Readonly<Record<string, (words: readonly string[]) => Promise<voi
     }),
   simulate: (words) => read(simulate(), words, ignore),
   advise: (words) => read(advise(), words, ignore),
-  init: (words) => read(init(), words, ignore),
+  "init-binary": (words) => read(initBinaryCommand(), words, ignore),
   completion: (words) => read(completion(), words, ignore),
 };
 

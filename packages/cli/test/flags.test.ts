@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { main } from "../src/main.ts";
-import { init } from "../src/init/command.ts";
+import { initBinaryCommand } from "../src/init-binary/command.ts";
 import { labCommand } from "../src/lab/command.ts";
 import { rolloutCommand } from "../src/rollout/command.ts";
 import { advise } from "../src/simulate/advise.ts";
@@ -114,7 +114,7 @@ const flags: Record<string, Record<string, keyof typeof wrong>> = {
     json: "text",
     patch: "text",
   },
-  init: { arch: "name", output: "text" },
+  "init-binary": { arch: "name", output: "text" },
 };
 
 /** What has to stand on the command line besides. */
@@ -129,7 +129,13 @@ async function told(context: TestContext, args: readonly string[]): Promise<{ co
 }
 
 test("every flag that takes a value stands in the table", () => {
-  const commands = [labCommand(() => {}), rolloutCommand(() => {}), simulate(), advise(), init()];
+  const commands = [
+    labCommand(() => {}),
+    rolloutCommand(() => {}),
+    simulate(),
+    advise(),
+    initBinaryCommand(),
+  ];
   for (const command of commands) {
     const known = command.options.filter((one) => one.required).map((one) => one.long?.slice(2));
     assert.deepEqual(new Set(known), new Set(Object.keys(flags[command.name()] ?? {})), command.name());

@@ -133,7 +133,9 @@ const mistakes: Mistake[] = [
   ],
   ["unknown scenario file", ["simulate", join(folder, "none.yaml")], /\[LAMEDUCK_SCENARIO_UNREADABLE\]/],
   ["unknown preset", ["simulate", "--senders", "pigeon:3"], /pigeon.*\[LAMEDUCK_/],
-  ["unknown processor", ["init", "--arch", "z80"], /z80/],
+  ["unknown processor", ["init-binary", "--arch", "z80"], /z80/],
+  ["the old name of init-binary", ["init", "-o", "x"], /lameduck init-binary.*\[LAMEDUCK_RENAMED\]/],
+  ["unknown topic", ["help", "LAMEDUCK_NONE"], /"LAMEDUCK_NONE".*\[LAMEDUCK_UNKNOWN_TOPIC\]/],
 ];
 
 testThatEachIsTold(mistakes);
@@ -144,7 +146,10 @@ test("--help and --version exit with 0", async () => {
     ["lab", "--help"],
     ["simulate", "--help"],
     ["advise", "--help"],
-    ["init", "--help"],
+    ["init-binary", "--help"],
+    ["help"],
+    ["help", "lab"],
+    ["help", "codes"],
     ["--version"],
   ])
     assert.equal((await run(args)).code, 0, args.join(" "));

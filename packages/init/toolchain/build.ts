@@ -1,8 +1,9 @@
-/** `npm run build -w packages/init`: static binaries for x64 and arm64, as far as there are compilers for them here. */
+/** `npm run build:init`: static binaries for x64 and arm64, as far as there are compilers for them here. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { compileForRelease, packageRoot, programSources } from "./compile.ts";
-import { findCompiler, type Architecture } from "./compilers.ts";
+import { findCompiler } from "./compilers.ts";
+import type { Architecture } from "./index.ts";
 
 const architectures: readonly Architecture[] = ["x64", "arm64"];
 const missing = architectures.filter((architecture) => !build(architecture));

@@ -1,8 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
-
-export type Architecture = "x64" | "arm64";
+import type { Architecture } from "./index.ts";
 
 export interface Compiler {
   readonly command: string;

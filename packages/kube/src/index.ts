@@ -1,7 +1,7 @@
 export { ApiFailure } from "./answer.ts";
 export { KubernetesClient, type ServerTime } from "./client.ts";
 export type { ClusterConnection, Credentials } from "./connection.ts";
-export { KubernetesError, type KubernetesErrorCode } from "./errors.ts";
+export { KubernetesError, kubernetesErrors, type KubernetesErrorCode } from "./errors.ts";
 export { type Change, type FollowCounts, Follower } from "./follower.ts";
 export { type ConnectionOptions, clusterConnection } from "./kubeconfig.ts";
 export {

@@ -1,10 +1,10 @@
-export { LoadError, type LoadErrorCode } from "./errors.ts";
+export { LoadError, loadErrors, type LoadErrorCode } from "./errors.ts";
 export { Child, generatorProgram } from "./generator/child.ts";
 export { serveParent } from "./generator/ipc.ts";
 export type { FromGenerator, GeneratorSender, Progress, ToGenerator } from "./generator/protocol.ts";
 export { type RecordChunk, readRecords } from "./generator/records.ts";
 export type { Deed } from "./generator/sender.ts";
-export type { InClusterErrorCode } from "./in-cluster/errors.ts";
+export { inClusterErrors, type InClusterErrorCode } from "./in-cluster/errors.ts";
 export { InClusterLoad } from "./in-cluster/in-cluster-load.ts";
 export {
   type InClusterOptions,
@@ -35,4 +35,4 @@ export {
 } from "./senders/spec.ts";
 export { EndpointView } from "./senders/view.ts";
 export { isOwnTarget, requireOwnTarget } from "./targets.ts";
-export { shownUrl } from "./routes/shown-url.ts";
+export { requestsErrors } from "./requests-file/errors.ts";

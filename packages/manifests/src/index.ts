@@ -1,4 +1,5 @@
 export { manifestFromCommand } from "./command.ts";
+export { manifestErrors } from "./errors.ts";
 export { readManifest } from "./read.ts";
 export type {
   ContainerTemplate,

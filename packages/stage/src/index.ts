@@ -1,4 +1,4 @@
-export { OtherPortError, type StageErrorCode } from "./errors.ts";
+export { OtherPortError, stageErrors, type StageErrorCode } from "./errors.ts";
 export { Observed } from "./lab/observed.ts";
 export { findRemedy, remedies, usualRemedies } from "./lab/remedies.ts";
 export type { App, Remedy } from "./lab/remedy.ts";

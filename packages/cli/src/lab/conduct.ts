@@ -4,7 +4,7 @@ import { exitCodeOfResults } from "../exit-codes.ts";
 import { catchInterrupt } from "../interrupt.ts";
 import { isStdoutFree, publishResults } from "../outputs.ts";
 import { Progress } from "../progress.ts";
-import { version } from "../version.ts";
+import { version } from "../about.ts";
 import { tryOnYours } from "./farewell.ts";
 import type { LabOptions } from "./options.ts";
 
@@ -25,8 +25,7 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
   } catch (error) {
     failure = error;
     const how = interrupt.signal.aborted ? "interrupted" : "failed";
-    const whole = measured.filter(({ interrupted: why }) => why === undefined).length;
-    progress.say(`${how}; ${whole} of ${settings.remedies.length} remedies measured`);
+    progress.say(`${how}; ${measured.length} of ${settings.remedies.length} remedies measured`);
   } finally {
     progress.done();
     interrupt.release();

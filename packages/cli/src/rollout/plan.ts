@@ -1,4 +1,3 @@
-import { shownUrl } from "@lameduck/load";
 import { rightsYaml, type Rule } from "@lameduck/kube";
 import type { Target, TargetReference } from "@lameduck/rollout";
 import type { RolloutOptions } from "./options.ts";
@@ -28,7 +27,7 @@ function loadLines({ routes, reference, bounds }: RolloutRequest, options: Rollo
   };
   return [
     `load      ${rps} requests/s (${requestWords(options)}) ${connections[mode]}, to`,
-    ...routes.map(({ name, url }) => `          ${name}: ${shownUrl(url)}`),
+    ...routes.map(({ name, url }) => `          ${name}: ${url.href}`),
     ...(inCluster
       ? [
           `          from a Job of ${parallel} ${parallel === 1 ? "pod" : "pods"} in namespace ${reference.namespace}, removed afterwards`,

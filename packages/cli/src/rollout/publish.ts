@@ -1,4 +1,3 @@
-import { shownUrl } from "@lameduck/load";
 import { buildResults } from "@lameduck/accounting";
 import {
   nameOf,
@@ -13,7 +12,7 @@ import {
 import { exitCodeOfResults, exitCodes } from "../exit-codes.ts";
 import { report } from "../failure.ts";
 import { publishResults } from "../outputs.ts";
-import { version } from "../version.ts";
+import { version } from "../about.ts";
 import type { RolloutOptions } from "./options.ts";
 import type { RolloutRequest } from "./settings.ts";
 
@@ -46,7 +45,7 @@ export function publish(run: RolloutRun, publication: Publication): number {
       },
       context: connection.context,
       action: action.name,
-      routes: routes.map(({ name, url }) => ({ name, url: shownUrl(url) })),
+      routes: routes.map(({ name, url }) => ({ name, url: url.href })),
       load: { rate: options.rps, mode: options.mode },
       observed: observedFacts(run),
     },

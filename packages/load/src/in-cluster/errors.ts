@@ -1,7 +1,7 @@
 /** Every way the load in the cluster can fail. The same codes stand in docs/errors.md. */
 export const inClusterErrors = {
   LAMEDUCK_IN_CLUSTER_BAD_OPTION: "give a value in the range named",
-  LAMEDUCK_IN_CLUSTER_NO_PROGRAM: "build it: npm run bundle -w packages/load",
+  LAMEDUCK_IN_CLUSTER_NO_PROGRAM: "install lameduck again, or run `npm ci` in a clone of the repository",
   LAMEDUCK_IN_CLUSTER_NOT_STARTED:
     "read the reason; --image names another image with Node 22 or newer, and quotas or policies may forbid pods there",
   LAMEDUCK_IN_CLUSTER_URL: "give a URL that answers from inside the cluster, such as http://web.shop.svc/",

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,9 +7,10 @@ import { InClusterError } from "./errors.ts";
 /** A ConfigMap holds 1 MiB. */
 const most = 500_000;
 
-/** The program of the load's pods as one file: bundled from these very modules in a clone, where the bundler is, else the published one. */
+/** The program of the load's pods as one file. A published package brings it; in a clone it is bundled from these very modules. */
 export async function loadProgram(): Promise<string> {
-  const text = (await bundled().catch(() => undefined)) ?? (await published());
+  const file = new URL("./load-pod.mjs", import.meta.url);
+  const text = existsSync(file) ? await readFile(file, "utf8") : await bundledProgram();
   if (text.length <= most) return text;
   throw new InClusterError(
     "LAMEDUCK_IN_CLUSTER_NO_PROGRAM",
@@ -17,20 +19,14 @@ export async function loadProgram(): Promise<string> {
   );
 }
 
-/** Not the published file first: one from an earlier build would speak to other modules than it was made of. */
-async function bundled(): Promise<string> {
+/** @throws {InClusterError} where there is no bundler. */
+export async function bundledProgram(): Promise<string> {
   const input = fileURLToPath(new URL(`./pod/main${extname(import.meta.url)}`, import.meta.url));
-  const { rolldown } = await import("rolldown");
+  const { rolldown } = await import("rolldown").catch((error: unknown) => {
+    const problem = error instanceof Error ? error.message : String(error);
+    throw new InClusterError("LAMEDUCK_IN_CLUSTER_NO_PROGRAM", "load program", problem);
+  });
   await using bundle = await rolldown({ input, platform: "node", logLevel: "silent" });
   const { output } = await bundle.generate({ format: "esm", minify: true, codeSplitting: false });
   return output[0].code;
-}
-
-async function published(): Promise<string> {
-  const file = new URL("./load-pod.mjs", import.meta.url);
-  try {
-    return await readFile(file, "utf8");
-  } catch {
-    throw new InClusterError("LAMEDUCK_IN_CLUSTER_NO_PROGRAM", fileURLToPath(file), "there is no such file");
-  }
 }

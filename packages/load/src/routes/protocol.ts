@@ -1,4 +1,3 @@
-import { shownUrl } from "./shown-url.ts";
 import { protocolTraits, type LoadProtocol } from "../protocols.ts";
 import { KubernetesError } from "@lameduck/kube";
 
@@ -22,14 +21,14 @@ export function protocolOf(url: URL, wanted?: LoadProtocol): LoadProtocol {
     throw new KubernetesError(
       "LAMEDUCK_BAD_URL",
       "--url",
-      `"${shownUrl(url)}": the load speaks http, https, ws and wss`,
+      `"${url.href}": the load speaks http, https, ws and wss`,
     );
   const { secure, overTls, name } = protocolTraits[protocol];
   if (isSecure(url) ? !overTls : secure)
     throw new KubernetesError(
       "LAMEDUCK_BAD_URL",
       "--url",
-      `"${shownUrl(url)}": ${name} is spoken ${secure ? "over TLS (https://)" : "in clear (http://)"} here`,
+      `"${url.href}": ${name} is spoken ${secure ? "over TLS (https://)" : "in clear (http://)"} here`,
     );
   return protocol;
 }

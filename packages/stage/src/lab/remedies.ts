@@ -77,7 +77,7 @@ function policy(name: string, description: string, settings: Readonly<Record<str
         unavailable:
           app.kind === "node"
             ? "@lameduck/node is not installed"
-            : "no lameduck-init: npm run build -w packages/init",
+            : "there is no lameduck-init; `lameduck help LAMEDUCK_INIT_NOT_BUILT` tells more",
       };
     },
   };

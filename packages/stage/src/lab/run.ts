@@ -3,7 +3,6 @@ import { openNetwork } from "../network/enter.ts";
 import { PodNames } from "../pod-names.ts";
 import type { Network } from "../network/network.ts";
 import type { Adjustment } from "./remedy.ts";
-import { messageOf } from "@lameduck/drain/common";
 import { runRemedy } from "./run-remedy.ts";
 import type { LabProgress, LabSettings } from "./settings.ts";
 
@@ -15,8 +14,7 @@ export interface LabHooks {
 }
 
 /**
- * Rolls the workload under each remedy in turn and yields what was lost and why, so that an abort keeps what is done: that of the
- * remedy under way comes last, and says so.
+ * Rolls the workload under each remedy in turn and yields what was lost and why, so that an abort keeps what is done.
  * Must run where `enterStage` has put it, or on the shared loopback.
  */
 export async function* runLab(settings: LabSettings, hooks: LabHooks): AsyncGenerator<RemedyResult> {
@@ -30,7 +28,7 @@ export async function* runLab(settings: LabSettings, hooks: LabHooks): AsyncGene
         yield skippedRemedy(remedy.name, remedy.description, adjustment.unavailable);
         continue;
       }
-      const { recording, failure } = await runRemedy({
+      const recording = await runRemedy({
         settings,
         remedy,
         adjustment,
@@ -40,12 +38,7 @@ export async function* runLab(settings: LabSettings, hooks: LabHooks): AsyncGene
         signal: hooks.signal,
       });
       const result = account(recording, { description: remedy.description, seed: settings.seed });
-      yield {
-        ...result,
-        ...(bringsLameduck(recording, adjustment) ? { ownLameduck: true } : {}),
-        ...(failure === undefined ? {} : { interrupted: messageOf(failure) }),
-      };
-      if (failure !== undefined) throw failure;
+      yield bringsLameduck(recording, adjustment) ? { ...result, ownLameduck: true } : result;
     }
   } finally {
     await network.close();

@@ -4,9 +4,9 @@ import { initBinary } from "@lameduck/init";
 import { CliError } from "../errors.ts";
 import { messageOf } from "../output.ts";
 
-/** `lameduck init`: the static binary, for an image or a ConfigMap. */
-export function init(): Command {
-  return new Command("init")
+/** `lameduck init-binary`: the static binary, for an image or a ConfigMap. */
+export function initBinaryCommand(): Command {
+  return new Command("init-binary")
     .description(
       "Print where the lameduck-init binary is, or copy it: PID 1 and preStop hook for software that is not Node (docs/init.md).",
     )
@@ -24,5 +24,15 @@ export function init(): Command {
       } catch (error) {
         throw new CliError("LAMEDUCK_CANNOT_WRITE", "--output", messageOf(error));
       }
+    });
+}
+
+/** The name that the command had before: `init` reads as if it set something up. */
+export function renamedInit(): Command {
+  return new Command("init")
+    .argument("[arguments...]")
+    .allowUnknownOption()
+    .action(() => {
+      throw new CliError("LAMEDUCK_RENAMED", "lameduck init", "is called lameduck init-binary now");
     });
 }

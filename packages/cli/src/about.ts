@@ -1,0 +1,21 @@
+import { readFileSync } from "node:fs";
+
+interface PackageJson {
+  readonly version: string;
+  readonly homepage: string;
+}
+
+function packageJson(): PackageJson {
+  return JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as PackageJson;
+}
+
+export function version(): string {
+  return packageJson().version;
+}
+
+/** Pages are named as in the repository; who has installed the package finds them at its homepage. */
+export function withAddresses(text: string): string {
+  if (!text.includes("docs/")) return text;
+  const { homepage } = packageJson();
+  return text.replace(/(?<![\w/])docs\/(?=[\w-]+\.md\b)/g, () => new URL("docs/", homepage).href);
+}

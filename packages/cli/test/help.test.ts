@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { errorCodes, remediesOf } from "../src/help/catalogue.ts";
+import { explain } from "../src/help/command.ts";
+import { meanings } from "../src/help/meanings.ts";
+import { run } from "./running.ts";
+
+const root = join(import.meta.dirname, "..", "..", "..");
+const page = readFileSync(join(root, "docs/errors.md"), "utf8");
+
+test("every code of docs/errors.md is explained, and no other", () => {
+  const listed = [...page.matchAll(/^- `(LAMEDUCK_\w+)`/gm)].map(([, code = ""]) => code);
+  const own = listed.filter((code) => !code.startsWith("LAMEDUCK_CLUSTER_") || code in meanings);
+  assert.deepEqual([...new Set(own)].sort(), errorCodes().sort());
+  assert.deepEqual(Object.keys(meanings).sort(), errorCodes().sort());
+  for (const code of errorCodes())
+    assert.match(
+      explain(code),
+      /^\w+\n\nMeaning:\n  [A-Z-].+\.\nRemedy:\n(  .+\.\n)+Exit code:\n  [24] \(.+\)\n$/i,
+    );
+});
+
+test("a code that two say has the remedy of each", () => {
+  assert.equal(remediesOf("LAMEDUCK_BAD_OPTION").length, 2);
+});
+
+test("lameduck-init says the remedies of the catalogue", () => {
+  const source = readFileSync(join(root, "packages/init/src/decision/errors.c"), "utf8").replace(
+    /"\s*\n\s*"/g,
+    "",
+  );
+  for (const { of, remedy } of ["BAD_SIGNAL", "BAD_ADDRESS", "BAD_CHOICE", "MISSING_COMMAND"].flatMap(
+    (code) => remediesOf(`LAMEDUCK_${code}`),
+  ))
+    assert.ok(of !== "lameduck-init" || source.includes(`"${remedy}"`), remedy);
+});
+
+test("help and remedies name nothing that only a clone of the repository has", async () => {
+  const texts = errorCodes().map(explain);
+  for (const command of ["lab", "rollout", "simulate", "advise", "init-binary", "completion"])
+    texts.push((await run(["help", command])).out);
+  for (const text of texts) assert.doesNotMatch(text, /npm run .*-w |packages\//);
+  for (const text of texts.filter((one) => one.startsWith("Usage")))
+    assert.doesNotMatch(text, /(?<!\/)docs\//, "pages have addresses");
+});
+
+test("a page in an error has its address", async () => {
+  const { err } = await run(["simulate", join(root, "package.json")]);
+  assert.match(err, /https:\/\/\S+\/docs\/simulate\.md/);
+});

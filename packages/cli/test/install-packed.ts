@@ -1,0 +1,51 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, delimiter, dirname, join } from "node:path";
+
+const root = join(import.meta.dirname, "..", "..", "..");
+/** Built anew in the copy. */
+const leftOut = /^(node_modules|dist|\.git|e2e|.*\.tsbuildinfo)$/;
+/** What `lameduck` depends on besides its own: taken from this clone, so that no registry is needed. */
+const dependencies = ["commander", "yaml", "zod"];
+
+/** @returns what it wrote to stdout. */
+export function must(file: string, args: readonly string[], cwd: string, node = process.execPath): string {
+  const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env["PATH"]}` };
+  const { status, stdout, stderr, error } = spawnSync(file, args, { cwd, env, encoding: "utf8" });
+  if (status === 0) return stdout;
+  throw new Error(`${file} ${args.join(" ")} in ${cwd}: ${error?.message ?? `${status} ${stdout}${stderr}`}`);
+}
+
+/** A clone as `npm ci` leaves it, without anything that was built here: its packages are its own, the others those of this clone. */
+function copyOfClone(folder: string): string {
+  const copy = join(folder, "clone");
+  cpSync(root, copy, { recursive: true, filter: (path) => path === root || !leftOut.test(basename(path)) });
+  const modules = join(copy, "node_modules");
+  mkdirSync(join(modules, "@lameduck"), { recursive: true });
+  for (const name of readdirSync(join(root, "node_modules")))
+    if (!["@lameduck", "lameduck", ".cache"].includes(name))
+      symlinkSync(join(root, "node_modules", name), join(modules, name));
+  for (const name of readdirSync(join(copy, "packages")))
+    symlinkSync(join(copy, "packages", name), join(modules, "@lameduck", name));
+  return copy;
+}
+
+/** Packs the three published packages and installs them. @returns a folder with `clone`, `tarballs` and `app`; to be removed. */
+export function installPacked(): string {
+  const folder = mkdtempSync(join(tmpdir(), "lameduck-packed-"));
+  const copy = copyOfClone(folder);
+  const tarballs = join(folder, "tarballs");
+  const app = join(folder, "app");
+  mkdirSync(tarballs);
+  mkdirSync(app);
+  const pack = ["pack", "--silent", "--pack-destination", tarballs];
+  const ours = ["init", "node", "cli"].map((name) => must("npm", pack, join(copy, "packages", name)));
+  const others = dependencies.map((name) =>
+    must("npm", [...pack, "--ignore-scripts"], join(root, "node_modules", name)),
+  );
+  const files = [...ours, ...others].map((name) => join(tarballs, name.trim()));
+  writeFileSync(join(app, "package.json"), JSON.stringify({ private: true }));
+  must("npm", ["install", "--offline", "--no-audit", "--no-fund", "--loglevel", "error", ...files], app);
+  return folder;
+}

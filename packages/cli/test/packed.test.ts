@@ -1,0 +1,152 @@
+/**
+ * What a user gets: the three packages packed as in a clean clone, installed into an empty folder, and run. With LAMEDUCK_PACKED=whole
+ * (`npm run test:packed`) also a lab, and all of it on the oldest and the newest Node as well.
+ */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
+import { SourceMap, type SourceMapPayload } from "node:module";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { findCompiler } from "../../init/toolchain/compilers.ts";
+import { fetchNode, newestNode } from "../../../scripts/other-nodes.ts";
+import { installPacked, must } from "./install-packed.ts";
+
+const missing = (["x64", "arm64"] as const).filter((architecture) => !findCompiler(architecture));
+const skip = missing.length > 0 && `no C compiler for ${missing.join(" and ")}`;
+const folder = skip ? "" : installPacked();
+after(() => rmSync(folder, { recursive: true, force: true }));
+const app = join(folder, "app");
+const modules = join(app, "node_modules");
+const lameduck = (args: readonly string[], node?: string): string =>
+  must("npx", ["--offline", "lameduck", ...args], app, node);
+
+test("each package has its licence, its page and nothing of the development", { skip }, () => {
+  for (const name of ["lameduck", "@lameduck/node", "@lameduck/init"]) {
+    const here = join(modules, name);
+    for (const file of ["LICENSE", "README.md"]) assert.ok(existsSync(join(here, file)), `${name}/${file}`);
+    assert.deepEqual(globSync("{test,bench,scripts,toolchain,fuzz,**/*.tsbuildinfo}", { cwd: here }), []);
+  }
+  assert.ok(existsSync(join(modules, "lameduck/docs/errors.md")));
+  assert.ok(existsSync(join(modules, "lameduck/dist/private/load/in-cluster/load-pod.mjs")));
+  assert.deepEqual(globSync("*", { cwd: join(modules, "@lameduck") }).sort(), ["init", "node"]);
+});
+
+test("packing leaves the clone as it was", { skip }, () => {
+  const left = globSync("packages/*/{LICENSE,docs,dist/private,dist/cjs}", { cwd: join(folder, "clone") });
+  assert.deepEqual(left, []);
+  assert.ok(existsSync(join(folder, "clone/packages/cli/dist/main.js")));
+});
+
+test("source maps lead to the sources, which they contain", { skip }, () => {
+  const maps = globSync("{lameduck,@lameduck/node}/dist/**/*.js.map", { cwd: modules });
+  assert.ok(maps.length > 300, `${maps.length} maps`);
+  for (const file of maps) {
+    const { sources, sourcesContent } = payloadOf(file);
+    assert.equal(sourcesContent?.length, sources.length, file);
+  }
+  for (const [file, words] of [
+    ["lameduck/dist/main.js", "surviveReaders();"],
+    ["lameduck/dist/private/load/generator/child.js", "serialization:"],
+    ["@lameduck/node/dist/lameduck.js", "throw new "],
+  ] as const) {
+    const lines = readFileSync(join(modules, file), "utf8").split("\n");
+    const line = lines.findIndex((one) => one.includes(words));
+    const payload = payloadOf(`${file}.map`);
+    const entry = new SourceMap(payload).findEntry(line, lines[line]?.indexOf(words) ?? -1);
+    assert.ok("originalLine" in entry, `${file} has "${words}"`);
+    assert.ok(payload.sourcesContent[0]?.split("\n")[entry.originalLine]?.includes(words), file);
+  }
+});
+
+function payloadOf(file: string): SourceMapPayload {
+  return JSON.parse(readFileSync(join(modules, file), "utf8")) as SourceMapPayload;
+}
+
+test("a Node that is too old is told in one line which one is needed", { skip }, () => {
+  const older =
+    "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '22.9.0' } })";
+  const bin = join(modules, "lameduck/bin/lameduck.js");
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ["--import", `data:text/javascript,${encodeURIComponent(older)}`, bin, "--version"],
+    { encoding: "utf8" },
+  );
+  assert.equal(
+    stderr,
+    "error Node 22.9.0 is too old: Lameduck needs Node 22.12.0 or newer [LAMEDUCK_OLD_NODE]\n",
+  );
+  assert.equal(status, 4);
+});
+
+const library = `
+  const { lameduck } = require("@lameduck/node");
+  const server = require("node:http").createServer((request, response) => response.end("ok"));
+  const duck = lameduck(server, { policy: "fixed", delay: "10ms", floor: "0s"});
+  import("@lameduck/node").then(async (module) => {
+    if (typeof module.lameduck !== "function" || typeof duck.on !== "function") throw new Error("no lameduck");
+    server.listen(0, () => process.exit(0));
+  });`;
+
+function runs(title: string, find: () => string): void {
+  test(`${title}: the command, the library and the init run`, { skip }, (context) => {
+    const node = nodeOr(context, find);
+    if (node === undefined) return;
+    assert.match(lameduck(["lab", "--help"], node), /^Usage: lameduck lab/);
+    assert.match(lameduck(["help", "LAMEDUCK_NO_KUBECONFIG"], node), /Remedy:/);
+    assert.match(lameduck(["simulate", "--terminations", "20", "--rate", "50"], node), /adaptive/);
+    must("node", ["-e", library], app, node);
+    must("node", ["--import", "@lameduck/node/register", "-e", "0"], app, node);
+    const init = lameduck(["init-binary"], node).trim();
+    assert.equal(must(init, ["--", "echo", "started"], app), "started\n");
+    for (const [arch, machine] of [
+      ["x64", 62],
+      ["arm64", 183],
+    ] as const) {
+      const binary: Buffer = readFileSync(lameduck(["init-binary", "--arch", arch], node).trim());
+      assert.equal(binary.readUInt16LE(18), machine, `the ELF header of ${arch}`);
+    }
+  });
+}
+
+function nodeOr(context: { skip(reason: string): void }, find: () => string): string | undefined {
+  try {
+    return find();
+  } catch (error) {
+    context.skip(error instanceof Error ? error.message : String(error));
+    return undefined;
+  }
+}
+
+/** One pod, replaced once, under hardly any load. */
+const shortLab = "lab --replicas 1 --rps 50 --warm-up 500ms --grace 10s --policy adaptive --allow-loss".split(
+  " ",
+);
+
+function runsLab(title: string, find: () => string): void {
+  test(`${title}: a lab runs`, { skip }, (context) => {
+    const node = nodeOr(context, find);
+    if (node === undefined) return;
+    const results = JSON.parse(
+      lameduck([...shortLab, "--propagation", "exactly 1s", "--json", "-"], node),
+    ) as {
+      remedies: { remedy: string; terminations: number }[];
+    };
+    assert.deepEqual(
+      results.remedies.map(({ remedy, terminations }) => [remedy, terminations]),
+      [["adaptive", 1]],
+    );
+  });
+}
+
+runs("this Node", () => process.execPath);
+if (process.env["LAMEDUCK_PACKED"] === "whole") {
+  runsLab("this Node", () => process.execPath);
+  for (const [title, version] of [
+    ["the oldest Node", () => "22.12.0"],
+    ["the newest Node", newestNode],
+  ] as const) {
+    runs(title, () => fetchNode(version()));
+    runsLab(title, () => fetchNode(version()));
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * Run by npm around `npm pack` and `npm publish`, in the folder of a published package: `prepack` builds and makes `dist` what is
+ * published, `postpack` puts the development build back.
+ */
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, globSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { findCompiler } from "../../packages/init/toolchain/compilers.ts";
+import { bundledProgram } from "../../packages/load/src/in-cluster/program.ts";
+import { embed } from "./embed.ts";
+import { folderOf, published, root, type Published } from "./workspace.ts";
+
+/** Copied from the root for the time of packing. */
+const copied: Readonly<Record<Published, readonly string[]>> = {
+  init: ["LICENSE"],
+  node: ["LICENSE"],
+  cli: ["LICENSE", "docs"],
+};
+/** The grid is a listing of measurements, larger than everything else together. */
+const keptBack = /[/\\]grid\.md$/;
+
+const fill: Readonly<Record<Published, () => Promise<void> | void>> = {
+  init: buildBinaries,
+  node: () => {
+    run("node", [join(folderOf("node"), "scripts/bundle.ts")]);
+    embed("node");
+  },
+  cli: async () => {
+    embed("cli");
+    await bundleLoadProgram();
+  },
+};
+
+const name = published.find((one) => one === basename(process.cwd()));
+const [step] = process.argv.slice(2);
+if (name === undefined || (step !== "prepack" && step !== "postpack")) {
+  fail(`usage: node scripts/pack/pack.ts prepack|postpack, in packages/${published.join(" or packages/")}`);
+} else if (step === "postpack") restore(name);
+else {
+  // An earlier pack may have been killed.
+  restore(name);
+  try {
+    await prepare(name);
+  } catch (error) {
+    restore(name);
+    fail(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function fail(problem: string): void {
+  process.stderr.write(`cannot pack: ${problem}\n`);
+  process.exitCode = 1;
+}
+
+async function prepare(one: Published): Promise<void> {
+  const folder = folderOf(one);
+  run("tsc", ["-b", root]);
+  mkdirSync(join(backupOf(one), ".."), { recursive: true });
+  cpSync(join(folder, "dist"), backupOf(one), { recursive: true });
+  for (const file of copied[one])
+    cpSync(join(root, file), join(folder, file), { recursive: true, filter: (path) => !keptBack.test(path) });
+  await fill[one]();
+}
+
+function restore(one: Published): void {
+  const folder = folderOf(one);
+  for (const file of copied[one]) rmSync(join(folder, file), { recursive: true, force: true });
+  if (!existsSync(backupOf(one))) return;
+  rmSync(join(folder, "dist"), { recursive: true, force: true });
+  renameSync(backupOf(one), join(folder, "dist"));
+}
+
+function backupOf(one: Published): string {
+  return join(root, "node_modules/.cache/lameduck-pack", one);
+}
+
+function buildBinaries(): void {
+  const missing = (["x64", "arm64"] as const).filter((architecture) => !findCompiler(architecture));
+  if (missing.length > 0)
+    throw new Error(
+      `no C compiler for ${missing.join(" and ")}; install musl-tools, gcc-aarch64-linux-gnu and libc6-dev-arm64-cross`,
+    );
+  run("node", [join(folderOf("init"), "toolchain/build.ts")]);
+  const dist = join(folderOf("init"), "dist");
+  for (const file of globSync("*", { cwd: dist }))
+    if (!/^(lameduck-init-(x64|arm64)|(index|errors)\.(js|d\.ts))$/.test(file)) rmSync(join(dist, file));
+}
+
+/** One file for the load's pods, which have Node and nothing else. */
+async function bundleLoadProgram(): Promise<void> {
+  const file = join(folderOf("cli"), "dist/private/load/in-cluster/load-pod.mjs");
+  writeFileSync(file, await bundledProgram());
+}
+
+/** @throws {Error} with what the program said. */
+function run(command: string, args: readonly string[]): void {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: "utf8", cwd: root });
+  if (status !== 0)
+    throw new Error(`${command} ${args.join(" ")} failed: ${error?.message ?? `${stdout}${stderr}`}`);
+}
