@@ -58,15 +58,15 @@ Every mistake has a stable code, the place where it was made, and a remedy. A me
 
 ## Exit codes
 
-| Code       | Meaning                                                                                             |
-| ---------- | --------------------------------------------------------------------------------------------------- |
-| 0          | clean                                                                                               |
-| 1          | requests were lost; \`--allow-loss\` of \`lab\` and \`rollout\` makes it 0                                |
-| 2          | usage: a mistake on the command line, or in a file that it names                                    |
-| 3          | internal: a defect of Lameduck                                                                      |
-| 4          | cluster or environment: unreachable, forbidden, did not finish, a pod crashed, a program is missing |
-| 5          | untested: nothing was lost, but some of it was not put to the test, which proves nothing            |
-| 130 or 143 | interrupted by Ctrl-C or SIGTERM (128 + the signal's number); what was measured is written          |
+| Code          | Meaning                                                                                             |
+| ------------- | --------------------------------------------------------------------------------------------------- |
+| 0             | clean                                                                                               |
+| 1             | requests were lost; \`--allow-loss\` of \`lab\` and \`rollout\` makes it 0                                |
+| 2             | usage: a mistake on the command line, or in a file that it names                                    |
+| 3             | internal: a defect of Lameduck                                                                      |
+| 4             | cluster or environment: unreachable, forbidden, did not finish, a pod crashed, a program is missing |
+| 5             | untested: nothing was lost, but some of it was not put to the test, which proves nothing            |
+| 129, 130, 143 | interrupted by SIGHUP, Ctrl-C or SIGTERM (128 + the signal's number); what was measured is written  |
 
 An error ends with 2 where nothing else is said below.
 

@@ -17,7 +17,7 @@ export const exitCodes = {
 } as const;
 
 export const exitCodesText =
-  "0 clean, 1 requests lost, 2 usage, 3 internal, 4 cluster or environment, 5 untested, 130 or 143 interrupted";
+  "0 clean, 1 requests lost, 2 usage, 3 internal, 4 cluster or environment, 5 untested, 129, 130 or 143 interrupted";
 
 /** Codes of what is wrong outside the command line and the files it names. All others are the user's to correct there. */
 const environmental: ReadonlySet<string> = new Set([

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import {
   comparisonText,
@@ -36,6 +37,15 @@ export function addOutputOptions(command: Command): Command {
 export function checkOutputs(options: OutputOptions): void {
   const [, second] = names.filter((name) => options[name] === "-");
   if (second) throw new CliError("LAMEDUCK_BAD_OPTION", `--${second}`, "only one output goes to stdout");
+  const files = new Map<string, string>();
+  for (const name of names) {
+    const file = options[name];
+    if (file === undefined || file === "-") continue;
+    const other = files.get(resolve(file));
+    if (other !== undefined)
+      throw new CliError("LAMEDUCK_BAD_OPTION", `--${name}`, `${file} is written by --${other}, too`);
+    files.set(resolve(file), name);
+  }
   for (const name of names) mustBeWritable(`--${name}`, options[name]);
 }
 
@@ -58,8 +68,21 @@ export function publishResults(results: Results, options: OutputOptions, publish
     process.stdout.write(
       `\n${comparisonText(results, { stream: process.stdout, ...(instead ? { instead } : {}) })}`,
     );
-  writeOutput("--json", options.json, () => serialiseResults(results));
-  writeOutput("--html", options.html, () => htmlReport(results, instead));
-  writeOutput("--junit", options.junit, () => junitReport(results, { ...published, allowLoss }));
-  writeOutput("--markdown", options.markdown, () => markdownReport(results, instead));
+  const texts = {
+    json: () => serialiseResults(results),
+    html: () => htmlReport(results, instead),
+    junit: () => junitReport(results, { ...published, allowLoss }),
+    markdown: () => markdownReport(results, instead),
+  };
+  const failures: Error[] = [];
+  for (const name of names)
+    try {
+      writeOutput(`--${name}`, options[name], texts[name]);
+    } catch (error) {
+      failures.push(error as Error);
+    }
+  // One full disk is no reason to lose the other files.
+  const [first, ...others] = failures;
+  for (const error of others) process.stderr.write(`error ${error.message}\n`);
+  if (first) throw first;
 }

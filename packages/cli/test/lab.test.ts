@@ -140,14 +140,18 @@ test("SIGTERM ends it with 143", async () => {
 
 test("Ctrl-C keeps what is measured and leaves no process, namespace or file", async () => {
   const before = leftovers();
-  const lab = start(["lab", "--remedies", "nothing,until-deadline", ...quick]);
-  await lab.said(/\[2\/2\] until-deadline: rolling/);
+  const file = join(folder, "results.json");
+  const lab = start(["lab", "--remedies", "nothing,close", ...quick, "--json", file]);
+  await lab.said(/\[2\/2\] close: settling/);
   lab.child.kill("SIGINT");
   const { code, out, err } = await lab.ended;
   assert.equal(code, 130, err);
   assert.match(out, /nothing/);
   assert.match(err, /1 of 2 remedies measured/);
-  assert.match(out, /until-deadline was skipped: the run ended before it was measured/);
+  assert.match(out, /close was not finished: interrupted; what came later is not counted/);
+  const { remedies } = parseResults(readFileSync(file, "utf8"), file);
+  assert.ok((remedies[1]?.sent ?? 0) > 50, "the load of the one under way is kept");
+  assert.equal(remedies[1]?.interrupted, "interrupted");
   assert.deepEqual(leftovers(), before);
 });
 
@@ -169,3 +173,9 @@ function commandLines(): string[] {
     }
   });
 }
+
+test("two outputs into one file are refused, also by two names of it", async () => {
+  const { code, err } = await run(["lab", "--json", "./x.json", "--html", join(process.cwd(), "x.json")]);
+  assert.equal(code, 2);
+  assert.match(err, /--html: .*x\.json is written by --json, too \[LAMEDUCK_BAD_OPTION\]/);
+});

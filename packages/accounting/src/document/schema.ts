@@ -106,6 +106,7 @@ const remedy = z.object({
   description: z.string(),
   ownLameduck: z.exactOptional(z.literal(true)),
   skipped: z.exactOptional(z.string()),
+  interrupted: z.exactOptional(z.string()),
   terminations: count,
   untested: z.exactOptional(count),
   sent: count,

@@ -35,6 +35,8 @@ export interface RemedyResult {
   readonly ownLameduck?: true;
   /** Set when the remedy could not be run, with the reason; counts are then zero. */
   readonly skipped?: string;
+  /** Set when the run ended in the middle, with the reason; what came after that moment is not counted. */
+  readonly interrupted?: string;
   readonly terminations: number;
   /** Terminations of which nothing is known, see `each[].untested`; absent in documents of releases that did not count them. */
   readonly untested?: number;

@@ -7,6 +7,8 @@ export function reservations(remedies: readonly RemedyResult[]): string[] {
   return remedies.flatMap((one) => {
     const said: string[] = [];
     const cut = one.lostByCause.proxy ?? 0;
+    if (one.interrupted !== undefined)
+      said.push(`${one.remedy} was not finished: ${one.interrupted}; what came later is not counted`);
     if (one.skipped !== undefined) said.push(`${one.remedy} was skipped: ${one.skipped}`);
     if (one.ownLameduck)
       said.push(`${titleOf(one)}: the program brings Lameduck itself, which decided when its pods stopped.`);

@@ -3,16 +3,16 @@ import type { RemedyResult } from "../model/results.ts";
 /**
  * What is to be said of a remedy. `loses`: requests that are held against its pods. `overruns`: nothing was lost, but pods were killed at the
  * end of their grace period, so that hooks did not run and whatever was open
- * would have been cut. `untested`: nothing was terminated, or some termination had no load through it, and nothing
- * is known to be worse.
+ * would have been cut. `untested`: nothing was terminated, some termination had no load through it, or the run was
+ * interrupted, and nothing is known to be worse.
  */
 export type Verdict = "no loss" | "overruns" | "loses" | "untested" | "skipped";
 
 export function verdictOf(result: RemedyResult): Verdict {
   if (result.skipped !== undefined) return "skipped";
   if (heldAgainstPods(result).lost > 0) return "loses";
-  const { terminations, untested = 0, sent } = result;
-  if (terminations === 0 || untested > 0 || sent === 0) return "untested";
+  const { terminations, untested = 0, sent, interrupted } = result;
+  if (interrupted !== undefined || terminations === 0 || untested > 0 || sent === 0) return "untested";
   return result.killed > 0 ? "overruns" : "no loss";
 }
 

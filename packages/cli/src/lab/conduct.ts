@@ -25,7 +25,8 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
   } catch (error) {
     failure = error;
     const how = interrupt.signal.aborted ? "interrupted" : "failed";
-    progress.say(`${how}; ${measured.length} of ${settings.remedies.length} remedies measured`);
+    const whole = measured.filter(({ interrupted: why }) => why === undefined).length;
+    progress.say(`${how}; ${whole} of ${settings.remedies.length} remedies measured`);
   } finally {
     progress.done();
     interrupt.release();

@@ -20,13 +20,27 @@ export interface RemedyRun {
   readonly signal: AbortSignal;
 }
 
-/** Rolls the workload under one remedy, from an empty stage to an empty stage, and returns everything seen. */
-export async function runRemedy(run: RemedyRun): Promise<RunRecording> {
+export interface RemedySeen {
+  readonly recording: RunRecording;
+  /** Why it did not come to its end, if it did not; the recording ends at that moment. */
+  readonly failure?: unknown;
+}
+
+/**
+ * Rolls the workload under one remedy, from an empty stage to an empty stage.
+ * @throws what ended it before anything could be counted.
+ */
+export async function runRemedy(run: RemedyRun): Promise<RemedySeen> {
   const { settings, network, signal } = run;
   const clock = runClock();
   const observed = new Observed();
   const failure = new AbortController();
   const either = AbortSignal.any([signal, failure.signal]);
+  // The load outlives an interrupt once there is something to be counted.
+  const unused = new AbortController();
+  const giveUp = (): void => unused.abort(signal.reason);
+  if (signal.aborted) giveUp();
+  signal.addEventListener("abort", giveUp, { once: true });
   const fleet = await startFleet({
     clock,
     senders: await withAddresses(settings, network),
@@ -35,9 +49,10 @@ export async function runRemedy(run: RemedyRun): Promise<RunRecording> {
     seed: settings.seed,
     onEvent: (event) => observed.sender(event),
     onFailure: (error) => failure.abort(error),
-    signal: either,
+    signal: unused.signal,
   });
   let stage: Stage | undefined;
+  let countedFrom: number | undefined;
   try {
     const progress = follow(run, fleet, observed);
     void progress("starting", 0);
@@ -60,28 +75,42 @@ export async function runRemedy(run: RemedyRun): Promise<RunRecording> {
     await progress("starting", 0, informed(settings.senders, stage, observed, either));
     await fleet.begin();
     await progress("warming up", 0, delay(settings.warmUp, undefined, { signal: either }));
-    const countedFrom = clock.now();
+    countedFrom = clock.now();
+    signal.removeEventListener("abort", giveUp);
     for (let rollout = 1; rollout <= settings.rollouts; rollout++)
       await progress("rolling", rollout, orAborted(stage.rollout(), either));
     await progress("settling", settings.rollouts, settled(observed, either));
     const { records, ended } = await progress("counting", settings.rollouts, fleet.stop());
-    const counted = records.filter((record) => record.intended >= countedFrom);
-    return {
-      remedy: run.remedy.name,
-      records,
-      podEvents: observed.podEvents,
-      senderEvents: observed.senderEvents,
-      countedFrom,
-      scheduled: counted.length,
-      ended,
-    };
+    return { recording: recorded(run, observed, { records, countedFrom, ended }) };
   } catch (error) {
-    either.throwIfAborted();
-    throw error;
+    const why: unknown = either.aborted ? either.reason : error;
+    if (countedFrom === undefined || failure.signal.aborted) throw why;
+    const ended = clock.now();
+    const { records } = await fleet.stop();
+    return { recording: recorded(run, observed, { records, countedFrom, ended }), failure: why };
   } finally {
+    signal.removeEventListener("abort", giveUp);
     await fleet.close();
     await stage?.stop();
   }
+}
+
+/** What was under way at the end may have ended because of it, and is left out. */
+function recorded(
+  { remedy }: RemedyRun,
+  { podEvents, senderEvents }: Observed,
+  { records, countedFrom, ended }: Pick<RunRecording, "records" | "countedFrom" | "ended">,
+): RunRecording {
+  const known = records.filter(({ intended, finished = intended }) => Math.max(intended, finished) <= ended);
+  return {
+    remedy: remedy.name,
+    records: known,
+    podEvents: podEvents.filter(({ at }) => at <= ended),
+    senderEvents: senderEvents.filter(({ at }) => at <= ended),
+    countedFrom,
+    scheduled: known.filter(({ intended }) => intended >= countedFrom).length,
+    ended,
+  };
 }
 
 async function withAddresses(settings: LabSettings, network: Network): Promise<LabSettings["senders"]> {

@@ -3,6 +3,7 @@ import { openNetwork } from "../network/enter.ts";
 import { PodNames } from "../pod-names.ts";
 import type { Network } from "../network/network.ts";
 import type { Adjustment } from "./remedy.ts";
+import { messageOf } from "@lameduck/drain/common";
 import { runRemedy } from "./run-remedy.ts";
 import type { LabProgress, LabSettings } from "./settings.ts";
 
@@ -14,7 +15,8 @@ export interface LabHooks {
 }
 
 /**
- * Rolls the workload under each remedy in turn and yields what was lost and why, so that an abort keeps what is done.
+ * Rolls the workload under each remedy in turn and yields what was lost and why, so that an abort keeps what is done: that of the
+ * remedy under way comes last, and says so.
  * Must run where `enterStage` has put it, or on the shared loopback.
  */
 export async function* runLab(settings: LabSettings, hooks: LabHooks): AsyncGenerator<RemedyResult> {
@@ -28,7 +30,7 @@ export async function* runLab(settings: LabSettings, hooks: LabHooks): AsyncGene
         yield skippedRemedy(remedy.name, remedy.description, adjustment.unavailable);
         continue;
       }
-      const recording = await runRemedy({
+      const { recording, failure } = await runRemedy({
         settings,
         remedy,
         adjustment,
@@ -38,7 +40,12 @@ export async function* runLab(settings: LabSettings, hooks: LabHooks): AsyncGene
         signal: hooks.signal,
       });
       const result = account(recording, { description: remedy.description, seed: settings.seed });
-      yield bringsLameduck(recording, adjustment) ? { ...result, ownLameduck: true } : result;
+      yield {
+        ...result,
+        ...(bringsLameduck(recording, adjustment) ? { ownLameduck: true } : {}),
+        ...(failure === undefined ? {} : { interrupted: messageOf(failure) }),
+      };
+      if (failure !== undefined) throw failure;
     }
   } finally {
     await network.close();
