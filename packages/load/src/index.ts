@@ -36,3 +36,4 @@ export {
 export { EndpointView } from "./senders/view.ts";
 export { isOwnTarget, requireOwnTarget } from "./targets.ts";
 export { requestsErrors } from "./requests-file/errors.ts";
+export { shownUrl } from "./routes/shown-url.ts";

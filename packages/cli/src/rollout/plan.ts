@@ -1,3 +1,4 @@
+import { shownUrl } from "@lameduck/load";
 import { rightsYaml, type Rule } from "@lameduck/kube";
 import type { Target, TargetReference } from "@lameduck/rollout";
 import type { RolloutOptions } from "./options.ts";
@@ -27,7 +28,7 @@ function loadLines({ routes, reference, bounds }: RolloutRequest, options: Rollo
   };
   return [
     `load      ${rps} requests/s (${requestWords(options)}) ${connections[mode]}, to`,
-    ...routes.map(({ name, url }) => `          ${name}: ${url.href}`),
+    ...routes.map(({ name, url }) => `          ${name}: ${shownUrl(url)}`),
     ...(inCluster
       ? [
           `          from a Job of ${parallel} ${parallel === 1 ? "pod" : "pods"} in namespace ${reference.namespace}, removed afterwards`,

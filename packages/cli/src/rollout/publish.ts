@@ -1,3 +1,4 @@
+import { shownUrl } from "@lameduck/load";
 import { buildResults } from "@lameduck/accounting";
 import {
   nameOf,
@@ -45,7 +46,7 @@ export function publish(run: RolloutRun, publication: Publication): number {
       },
       context: connection.context,
       action: action.name,
-      routes: routes.map(({ name, url }) => ({ name, url: url.href })),
+      routes: routes.map(({ name, url }) => ({ name, url: shownUrl(url) })),
       load: { rate: options.rps, mode: options.mode },
       observed: observedFacts(run),
     },

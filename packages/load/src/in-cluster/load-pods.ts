@@ -1,3 +1,4 @@
+import { shownUrl } from "../routes/shown-url.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import type { RequestRecord } from "@lameduck/accounting";
 import type { LoadSeen } from "../routes/load-source.ts";
@@ -58,7 +59,11 @@ export class LoadPods {
       // Why it ended it may have said itself.
       if (problem && known) await Promise.race([known.log.ended, delay(lastWords)]);
       if (known?.failed)
-        throw new InClusterError("LAMEDUCK_IN_CLUSTER_URL", known.failed.url, known.failed.problem);
+        throw new InClusterError(
+          "LAMEDUCK_IN_CLUSTER_URL",
+          shownUrl(new URL(known.failed.url)),
+          known.failed.problem,
+        );
       if (problem) throw problem;
       if (known) continue;
       this.#pods.set(

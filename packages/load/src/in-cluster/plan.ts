@@ -1,3 +1,4 @@
+import { hasCredentials } from "../routes/shown-url.ts";
 import type { LoadOptions, TlsOptions } from "../plan.ts";
 import type { LoadProtocol } from "../protocols.ts";
 import type { RequestOptions } from "../request-form.ts";
@@ -19,8 +20,13 @@ export interface PodPlan {
 }
 
 /** Headers and bodies are credentials, as often as not: what has any is a Secret, and a ConfigMap else. */
-export function isSecret(routes: readonly { readonly request?: RequestOptions | undefined }[]): boolean {
-  return routes.some(({ request }) => (request?.headers?.length ?? 0) > 0 || request?.body !== undefined);
+export function isSecret(
+  routes: readonly { readonly url: URL | string; readonly request?: RequestOptions | undefined }[],
+): boolean {
+  return routes.some(
+    ({ url, request }) =>
+      hasCredentials(new URL(url)) || (request?.headers?.length ?? 0) > 0 || request?.body !== undefined,
+  );
 }
 
 /** Where it is mounted. */

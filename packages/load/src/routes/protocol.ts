@@ -1,3 +1,4 @@
+import { shownUrl } from "./shown-url.ts";
 import { protocolTraits, type LoadProtocol } from "../protocols.ts";
 import { KubernetesError } from "@lameduck/kube";
 
@@ -21,14 +22,14 @@ export function protocolOf(url: URL, wanted?: LoadProtocol): LoadProtocol {
     throw new KubernetesError(
       "LAMEDUCK_BAD_URL",
       "--url",
-      `"${url.href}": the load speaks http, https, ws and wss`,
+      `"${shownUrl(url)}": the load speaks http, https, ws and wss`,
     );
   const { secure, overTls, name } = protocolTraits[protocol];
   if (isSecure(url) ? !overTls : secure)
     throw new KubernetesError(
       "LAMEDUCK_BAD_URL",
       "--url",
-      `"${url.href}": ${name} is spoken ${secure ? "over TLS (https://)" : "in clear (http://)"} here`,
+      `"${shownUrl(url)}": ${name} is spoken ${secure ? "over TLS (https://)" : "in clear (http://)"} here`,
     );
   return protocol;
 }

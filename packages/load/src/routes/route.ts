@@ -11,6 +11,7 @@ import { protocolTraits, type LoadProtocol } from "../protocols.ts";
 import { headerFields, parseRequest, type RequestOptions } from "../request-form.ts";
 import { KubernetesError } from "@lameduck/kube";
 import { isSecure, portOf, protocolOf } from "./protocol.ts";
+import { shownUrl } from "./shown-url.ts";
 
 /** One way for requests into the cluster: an ingress, a Service's address, a node's port. */
 export interface Route {
@@ -89,7 +90,7 @@ export async function openRoute(route: Route, signal?: AbortSignal): Promise<Ope
   const [address = ""] = addresses;
   const { status, pod } = await askPatiently(route, { address, port, signal });
   if (status >= 500)
-    throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", route.url.href, `it answers ${status}`);
+    throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", shownUrl(route.url), `it answers ${status}`);
   return { ...route, address, port, status, pod, others: addresses.slice(1) };
 }
 
@@ -99,7 +100,7 @@ async function resolveHost(host: string, { url }: Route): Promise<string[]> {
     const found = await lookup(host, { all: true });
     return found.map(({ address }) => address);
   } catch (error) {
-    throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", url.href, messageOf(error));
+    throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", shownUrl(url), messageOf(error));
   }
 }
 
@@ -117,7 +118,7 @@ async function askPatiently(route: Route, place: Place): Promise<FirstAnswer> {
     } catch (error) {
       place.signal?.throwIfAborted();
       if (attempt < attempts) await delay(between, undefined, { signal: place.signal });
-      else throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", route.url.href, messageOf(error));
+      else throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", shownUrl(route.url), messageOf(error));
     }
 }
 

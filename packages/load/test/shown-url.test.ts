@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { hasCredentials, shownUrl } from "../src/routes/shown-url.ts";
+
+for (const [text, shown] of [
+  ["http://shop/?access_token=abc&page=2", "http://shop/?access_token=REDACTED&page=2"],
+  ["http://shop/cart?X-Amz-Signature=abc", "http://shop/cart?X-Amz-Signature=REDACTED"],
+  ["http://shop/?api_key=abc", "http://shop/?api_key=REDACTED"],
+] as const)
+  test(`${text} is shown without its credentials`, () => {
+    assert.equal(hasCredentials(new URL(text)), true);
+    assert.equal(shownUrl(new URL(text)), shown);
+  });
+
+test("what is no credential is shown as it is", () => {
+  for (const text of ["http://shop/?page=2&sort=a%20b", "http://shop/token", "http://shop/"])
+    assert.equal(shownUrl(new URL(text)), text);
+});
