@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { SourceMap, type SourceMapPayload } from "node:module";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -36,6 +36,22 @@ test("packing leaves the clone as it was", { skip }, () => {
   const left = globSync("packages/*/{LICENSE,docs,dist/private,dist/cjs}", { cwd: join(folder, "clone") });
   assert.deepEqual(left, []);
   assert.ok(existsSync(join(folder, "clone/packages/cli/dist/main.js")));
+});
+
+test("without a compiler for a binary, packing fails in one line", { skip }, () => {
+  const bin = join(folder, "bin");
+  mkdirSync(bin);
+  symlinkSync(process.execPath, join(bin, "node"));
+  symlinkSync(join(folder, "clone/node_modules/.bin/tsc"), join(bin, "tsc"));
+  const clone = join(folder, "clone");
+  const { status, stdout, stderr } = spawnSync("node", [join(clone, "scripts/pack/pack.ts"), "prepack"], {
+    cwd: join(clone, "packages/init"),
+    env: { PATH: bin },
+    encoding: "utf8",
+  });
+  assert.match(`${stdout}${stderr}`, /^cannot pack: no C compiler for x64 and arm64; install [^\n]+\n$/);
+  assert.equal(status, 1);
+  assert.ok(existsSync(join(clone, "packages/init/dist/compile.js")), "the build is back");
 });
 
 test("source maps lead to the sources, which they contain", { skip }, () => {
