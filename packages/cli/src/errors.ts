@@ -1,3 +1,5 @@
+import { LameduckError } from "@lameduck/drain/common";
+
 /** Every mistake on the command line that is not another package's to find. The same codes stand in docs/errors.md. */
 export const cliErrors = {
   LAMEDUCK_BAD_OPTION: "see the command's --help",
@@ -11,16 +13,8 @@ export const cliErrors = {
 export type CliErrorCode = keyof typeof cliErrors;
 
 /** `code` is stable, `place` is the option, `remedy` says what to do. */
-export class CliError extends Error {
-  readonly code: CliErrorCode;
-  readonly place: string;
-  readonly remedy: string;
-
+export class CliError extends LameduckError<CliErrorCode> {
   constructor(code: CliErrorCode, place: string, problem: string) {
-    super(`${place}: ${problem}`);
-    this.name = "CliError";
-    this.code = code;
-    this.place = place;
-    this.remedy = cliErrors[code];
+    super(cliErrors, code, place, problem);
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from "@lameduck/drain/common";
 import { accessSync, constants, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { CliError } from "./errors.ts";
@@ -24,9 +25,4 @@ export function mustBeWritable(option: string, file: string | undefined): void {
   } catch (error) {
     throw new CliError("LAMEDUCK_CANNOT_WRITE", option, messageOf(error));
   }
-}
-
-/** What went wrong, whatever was thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

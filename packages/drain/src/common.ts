@@ -1,3 +1,25 @@
+/** What is told in one line: `code` is stable, `place` is the option, object or file, `remedy` says what to do. */
+export class LameduckError<Code extends string = string> extends Error {
+  readonly code: Code;
+  readonly place: string;
+  readonly remedy: string;
+
+  /** @param remedies those of the package's catalogue, by code. */
+  constructor(
+    remedies: Readonly<Record<Code, string>>,
+    code: Code,
+    place: string,
+    problem: string,
+    options?: ErrorOptions,
+  ) {
+    super(`${place}: ${problem}`, options);
+    this.name = new.target.name;
+    this.code = code;
+    this.place = place;
+    this.remedy = remedies[code];
+  }
+}
+
 /** What went wrong, whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

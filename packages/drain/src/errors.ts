@@ -1,3 +1,5 @@
+import { LameduckError } from "./common.ts";
+
 /** Every way a drain configuration can be wrong. The same codes stand in docs/errors.md. */
 export const drainErrors = {
   LAMEDUCK_BAD_DURATION: 'write a duration with its unit, such as "300ms", "5s", "2m" or "1h"',
@@ -15,16 +17,8 @@ export const drainErrors = {
 export type DrainErrorCode = keyof typeof drainErrors;
 
 /** A mistake in the configuration: `code` is stable, `option` is the place, `remedy` says what to do. */
-export class DrainError extends Error {
-  readonly code: DrainErrorCode;
-  readonly option: string;
-  readonly remedy: string;
-
-  constructor(code: DrainErrorCode, option: string, problem: string) {
-    super(`${option}: ${problem}`);
-    this.name = "DrainError";
-    this.code = code;
-    this.option = option;
-    this.remedy = drainErrors[code];
+export class DrainError extends LameduckError<DrainErrorCode> {
+  constructor(code: DrainErrorCode, place: string, problem: string) {
+    super(drainErrors, code, place, problem);
   }
 }

@@ -53,7 +53,7 @@ for (const [title, options, code, option] of mistakes)
       (error: unknown) => {
         assert.ok(error instanceof DrainError);
         assert.equal(error.code, code);
-        assert.equal(error.option, option);
+        assert.equal(error.place, option);
         assert.equal(error.remedy, drainErrors[error.code]);
         assert.match(error.message, new RegExp(`^${option}: `));
         return true;

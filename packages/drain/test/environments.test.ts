@@ -137,7 +137,7 @@ for (const [title, learnt] of unusable)
     assert.throws(
       () => parseConfig({ learnt: learnt as Learnt }),
       (error) =>
-        error instanceof DrainError && error.code === "LAMEDUCK_BAD_NUMBER" && error.option === "learnt",
+        error instanceof DrainError && error.code === "LAMEDUCK_BAD_NUMBER" && error.place === "learnt",
     );
     assert.deepEqual(learn(learnt as Learnt, full), learn(undefined, full));
   });

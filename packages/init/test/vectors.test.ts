@@ -133,7 +133,7 @@ function expected(config: DrainOptions, observations: readonly Observation[]): s
   try {
     parseConfig(config);
   } catch (error) {
-    if (error instanceof DrainError) return `error ${error.code} ${error.option}`;
+    if (error instanceof DrainError) return `error ${error.code} ${error.place}`;
     throw error;
   }
   const { stop, reason } = runVector({

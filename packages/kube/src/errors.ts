@@ -1,3 +1,5 @@
+import { LameduckError } from "@lameduck/drain/common";
+
 /** Every way `lameduck rollout` can be asked for wrongly, refused, or fail to reach a cluster. The same codes stand in docs/errors.md. */
 export const kubernetesErrors = {
   LAMEDUCK_NO_KUBECONFIG: "give --kubeconfig FILE, set KUBECONFIG, or run in a pod with a service account",
@@ -23,16 +25,8 @@ export const kubernetesErrors = {
 export type KubernetesErrorCode = keyof typeof kubernetesErrors;
 
 /** `code` is stable, `place` is the option, object or request, `remedy` says what to do. */
-export class KubernetesError extends Error {
-  readonly code: KubernetesErrorCode;
-  readonly place: string;
-  readonly remedy: string;
-
+export class KubernetesError extends LameduckError<KubernetesErrorCode> {
   constructor(code: KubernetesErrorCode, place: string, problem: string, options?: ErrorOptions) {
-    super(`${place}: ${problem}`, options);
-    this.name = "KubernetesError";
-    this.code = code;
-    this.place = place;
-    this.remedy = kubernetesErrors[code];
+    super(kubernetesErrors, code, place, problem, options);
   }
 }

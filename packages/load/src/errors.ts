@@ -1,3 +1,5 @@
+import { LameduckError } from "@lameduck/drain/common";
+
 /** Every way a load or its senders can be asked for wrongly, or fail to start. The same codes stand in docs/errors.md. */
 export const loadErrors = {
   LAMEDUCK_TARGET_NOT_LOCAL:
@@ -15,16 +17,8 @@ export const loadErrors = {
 export type LoadErrorCode = keyof typeof loadErrors;
 
 /** `code` is stable, `option` is the place, `remedy` says what to do. */
-export class LoadError extends Error {
-  readonly code: LoadErrorCode;
-  readonly option: string;
-  readonly remedy: string;
-
-  constructor(code: LoadErrorCode, option: string, problem: string) {
-    super(`${option}: ${problem}`);
-    this.name = "LoadError";
-    this.code = code;
-    this.option = option;
-    this.remedy = loadErrors[code];
+export class LoadError extends LameduckError<LoadErrorCode> {
+  constructor(code: LoadErrorCode, place: string, problem: string) {
+    super(loadErrors, code, place, problem);
   }
 }

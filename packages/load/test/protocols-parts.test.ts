@@ -91,12 +91,12 @@ const problem = (work: () => unknown): LoadError => {
 
 test("what a protocol cannot is refused, with the place", () => {
   const unknown = problem(() => parseLoad({ rate: 1, protocol: "spdy" as never }));
-  assert.deepEqual([unknown.code, unknown.option], ["LAMEDUCK_BAD_LOAD", "load.protocol"]);
+  assert.deepEqual([unknown.code, unknown.place], ["LAMEDUCK_BAD_LOAD", "load.protocol"]);
   for (const protocol of loadProtocols) {
     const plan = parseLoad({ rate: 1, protocol });
     assert.equal(plan.paths.quick, protocolTraits[protocol].path);
     if (!protocolTraits[protocol].kinds)
-      assert.equal(problem(() => parseLoad({ rate: 1, protocol, slowShare: 0.1 })).option, "load.slowShare");
+      assert.equal(problem(() => parseLoad({ rate: 1, protocol, slowShare: 0.1 })).place, "load.slowShare");
     for (const kind of ["l7", "haproxy", "nginx"] as const) {
       const check = (): void => checkSenders([{ name: "in", kind }], protocol);
       if (protocol === "http") check();
@@ -106,7 +106,7 @@ test("what a protocol cannot is refused, with the place", () => {
       checkSenders([{ name: "s", kind }], protocol);
   }
   const checked: SenderSpec = { name: "lb", kind: "health-checked", check: { path: "/healthz" } };
-  assert.equal(problem(() => checkSenders([checked], "grpc")).option, 'sender "lb": check.path');
+  assert.equal(problem(() => checkSenders([checked], "grpc")).place, 'sender "lb": check.path');
   checkSenders([checked], "sse");
 });
 

@@ -1,3 +1,5 @@
+import { LameduckError } from "@lameduck/drain/common";
+
 /** Every way a manifest or a command line can be unfit for the stage, with what to do about it. */
 export const manifestErrors = {
   LAMEDUCK_MANIFEST_UNREADABLE: "name a file that exists and may be read",
@@ -17,21 +19,14 @@ export const manifestErrors = {
 export type ManifestErrorCode = keyof typeof manifestErrors;
 
 /** A mistake in a manifest: `code` is stable, `place` is file:line:column or an option, `remedy` says what to do. */
-export class ManifestError extends Error {
-  readonly code: ManifestErrorCode;
-  readonly place: string;
-  readonly remedy: string;
-
+export class ManifestError extends LameduckError<ManifestErrorCode> {
+  /** @param remedy where a better one is known than the catalogue's. */
   constructor(
     code: ManifestErrorCode,
     place: string,
     problem: string,
     remedy: string = manifestErrors[code],
   ) {
-    super(`${place}: ${problem}`);
-    this.name = "ManifestError";
-    this.code = code;
-    this.place = place;
-    this.remedy = remedy;
+    super({ ...manifestErrors, [code]: remedy }, code, place, problem);
   }
 }

@@ -10,17 +10,17 @@ export const nodeErrors = {
 
 export type LameduckErrorCode = keyof typeof nodeErrors;
 
-/** `code` is stable, `option` is the place, `remedy` says what to do. */
+/** `code` is stable, `place` is the option or variable, `remedy` says what to do. */
 export class LameduckError extends Error {
   readonly code: LameduckErrorCode;
-  readonly option: string;
+  readonly place: string;
   readonly remedy: string;
 
-  constructor(code: LameduckErrorCode, option: string, problem: string) {
-    super(`${option}: ${problem}`);
+  constructor(code: LameduckErrorCode, place: string, problem: string) {
+    super(`${place}: ${problem}`);
     this.name = "LameduckError";
     this.code = code;
-    this.option = option;
+    this.place = place;
     this.remedy = nodeErrors[code];
   }
 }

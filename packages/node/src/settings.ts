@@ -184,8 +184,8 @@ function parseAt(merged: DrainOptions, inCode: DrainOptions, environment: Enviro
   try {
     return parseConfig(merged);
   } catch (error) {
-    if (!(error instanceof DrainError) || error.option in inCode) throw error;
-    const variable = variableOf(error.option, environment);
+    if (!(error instanceof DrainError) || error.place in inCode) throw error;
+    const variable = variableOf(error.place, environment);
     if (!variable) throw error;
     throw new DrainError(error.code, variable, error.message.replace(/^[^:]*: /, ""));
   }

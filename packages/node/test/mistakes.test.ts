@@ -71,7 +71,7 @@ for (const [option, values] of Object.entries(wrong))
         () => lameduck(createServer(), options).detach(),
         (error) => {
           assert.ok(error instanceof DrainError || error instanceof LameduckError, String(error));
-          assert.match(error.option, new RegExp(`^${option}(\\.|$)`));
+          assert.match(error.place, new RegExp(`^${option}(\\.|$)`));
           assert.match(error.message, new RegExp(`^${option}[.\\w]*: [^\\n]+$`));
           assert.ok(error.remedy.length > 10);
           return true;
@@ -83,7 +83,7 @@ test("a misspelt option is an error that names the known ones", () => {
   for (const option of Object.keys(wrong))
     assert.throws(() => lameduck(createServer(), { environment: {}, [`${option}x`]: 1 }), {
       code: "LAMEDUCK_UNKNOWN_OPTION",
-      option: `${option}x`,
+      place: `${option}x`,
     });
 });
 
@@ -102,7 +102,7 @@ for (const name of Object.keys(environmentVariables))
         () => lameduck(createServer(), { environment: { LAMEDUCK_DELAY: "1s", [name]: value } }).detach(),
         (error) => {
           assert.ok(error instanceof DrainError || error instanceof LameduckError);
-          assert.equal(error.option, name);
+          assert.equal(error.place, name);
           assert.match(error.message, new RegExp(`^${name}: [^\\n]*${value.split(",").at(-1)}`));
           return true;
         },

@@ -70,7 +70,7 @@ test("a time-out bounds hold and closing together", () => {
   assert.equal(drain.cap, 6_000, "a third is kept for closing");
   assert.throws(() => settings({ timeout: "9s" }, { ...pod, LAMEDUCK_CAP: "8s" }), {
     code: "LAMEDUCK_CAP_ABOVE_GRACE",
-    option: "LAMEDUCK_CAP",
+    place: "LAMEDUCK_CAP",
   });
   assert.throws(() => settings({ timeout: "25s" }, { ...pod, LAMEDUCK_PRESTOP: "10s" }), {
     code: "LAMEDUCK_BAD_OPTION",
@@ -155,7 +155,7 @@ for (const [title, options, environment, code, place] of mistakes)
       typeof options === "object" ? settings(options, environment) : parseSettings(options);
     assert.throws(parse, (error) => {
       assert.ok(error instanceof DrainError || error instanceof LameduckError);
-      assert.deepEqual([error.code, error.option], [code, place]);
+      assert.deepEqual([error.code, error.place], [code, place]);
       assert.ok(error.remedy.length > 10);
       return true;
     });

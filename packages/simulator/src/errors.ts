@@ -1,3 +1,5 @@
+import { LameduckError } from "@lameduck/drain/common";
+
 /** Every way a scenario can be wrong. The same codes stand in docs/errors.md. */
 export const simulatorErrors = {
   LAMEDUCK_SCENARIO_UNREADABLE: "name a file that exists and may be read",
@@ -10,16 +12,8 @@ export const simulatorErrors = {
 export type SimulatorErrorCode = keyof typeof simulatorErrors;
 
 /** A mistake in a scenario: `code` is stable, `place` is file:line:column or an option, `remedy` says what to do. */
-export class SimulatorError extends Error {
-  readonly code: SimulatorErrorCode;
-  readonly place: string;
-  readonly remedy: string;
-
+export class SimulatorError extends LameduckError<SimulatorErrorCode> {
   constructor(code: SimulatorErrorCode, place: string, problem: string) {
-    super(`${place}: ${problem}`);
-    this.name = "SimulatorError";
-    this.code = code;
-    this.place = place;
-    this.remedy = simulatorErrors[code];
+    super(simulatorErrors, code, place, problem);
   }
 }

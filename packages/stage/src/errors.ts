@@ -1,3 +1,5 @@
+import { LameduckError } from "@lameduck/drain/common";
+
 /** Every way the local stage can fail by a mistake or a limit outside Lameduck, with what to do about it. */
 export const stageErrors = {
   LAMEDUCK_NO_SUCH_COMMAND: "install the program, or correct its path",
@@ -20,17 +22,10 @@ export const stageErrors = {
 export type StageErrorCode = keyof typeof stageErrors;
 
 /** `code` is stable, `place` is the pod, container or option, `remedy` says what to do. */
-export class StageError extends Error {
-  readonly code: StageErrorCode;
-  readonly place: string;
-  readonly remedy: string;
-
+export class StageError extends LameduckError<StageErrorCode> {
+  /** @param remedy where a better one is known than the catalogue's. */
   constructor(code: StageErrorCode, place: string, problem: string, remedy: string = stageErrors[code]) {
-    super(`${place}: ${problem}`);
-    this.name = "StageError";
-    this.code = code;
-    this.place = place;
-    this.remedy = remedy;
+    super({ ...stageErrors, [code]: remedy }, code, place, problem);
   }
 }
 

@@ -1,3 +1,5 @@
+import { LameduckError } from "@lameduck/drain/common";
+
 /** Every way a results document can be unfit for reading, with what to do about it. The same codes stand in docs/errors.md. */
 export const resultsErrors = {
   LAMEDUCK_RESULTS_NOT_JSON: "give the file that --json wrote, whole",
@@ -8,16 +10,8 @@ export const resultsErrors = {
 export type ResultsErrorCode = keyof typeof resultsErrors;
 
 /** `code` is stable, `place` is the file and the field, `remedy` says what to do. */
-export class ResultsError extends Error {
-  readonly code: ResultsErrorCode;
-  readonly place: string;
-  readonly remedy: string;
-
+export class ResultsError extends LameduckError<ResultsErrorCode> {
   constructor(code: ResultsErrorCode, place: string, problem: string) {
-    super(`${place}: ${problem}`);
-    this.name = "ResultsError";
-    this.code = code;
-    this.place = place;
-    this.remedy = resultsErrors[code];
+    super(resultsErrors, code, place, problem);
   }
 }

@@ -2,7 +2,7 @@ import { chmodSync, copyFileSync } from "node:fs";
 import { Command, Option } from "commander";
 import { initBinary } from "@lameduck/init";
 import { CliError } from "../errors.ts";
-import { messageOf } from "../output.ts";
+import { messageOf } from "@lameduck/drain/common";
 
 /** `lameduck init-binary`: the static binary, for an image or a ConfigMap. */
 export function initBinaryCommand(): Command {

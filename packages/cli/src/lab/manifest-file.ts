@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { readManifest, type Workload } from "@lameduck/manifests";
 import { CliError } from "../errors.ts";
-import { messageOf } from "../output.ts";
+import { messageOf } from "@lameduck/drain/common";
 
 /** The workload of a manifest; `-` is stdin. */
 export function readWorkload(file: string): Workload {

@@ -1,3 +1,5 @@
+import { LameduckError } from "@lameduck/drain/common";
+
 /** Every way the load in the cluster can fail. The same codes stand in docs/errors.md. */
 export const inClusterErrors = {
   LAMEDUCK_IN_CLUSTER_BAD_OPTION: "give a value in the range named",
@@ -12,16 +14,8 @@ export const inClusterErrors = {
 export type InClusterErrorCode = keyof typeof inClusterErrors;
 
 /** `code` is stable, `place` is the option or the object, `remedy` says what to do. */
-export class InClusterError extends Error {
-  readonly code: InClusterErrorCode;
-  readonly place: string;
-  readonly remedy: string;
-
+export class InClusterError extends LameduckError<InClusterErrorCode> {
   constructor(code: InClusterErrorCode, place: string, problem: string) {
-    super(`${place}: ${problem}`);
-    this.name = "InClusterError";
-    this.code = code;
-    this.place = place;
-    this.remedy = inClusterErrors[code];
+    super(inClusterErrors, code, place, problem);
   }
 }

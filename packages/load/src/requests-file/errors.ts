@@ -1,3 +1,5 @@
+import { LameduckError } from "@lameduck/drain/common";
+
 /** Every way a file of another tool's requests can be unfit for the account. The same codes stand in docs/errors.md. */
 export const requestsErrors = {
   LAMEDUCK_REQUESTS_UNREADABLE:
@@ -20,16 +22,8 @@ export const requestsErrors = {
 export type RequestsErrorCode = keyof typeof requestsErrors;
 
 /** `code` is stable, `place` is the file and the line, `remedy` says what to do. */
-export class RequestsError extends Error {
-  readonly code: RequestsErrorCode;
-  readonly place: string;
-  readonly remedy: string;
-
+export class RequestsError extends LameduckError<RequestsErrorCode> {
   constructor(code: RequestsErrorCode, place: string, problem: string, options?: ErrorOptions) {
-    super(`${place}: ${problem}`, options);
-    this.name = "RequestsError";
-    this.code = code;
-    this.place = place;
-    this.remedy = requestsErrors[code];
+    super(requestsErrors, code, place, problem, options);
   }
 }

@@ -100,7 +100,7 @@ async function resolveHost(host: string, { url }: Route): Promise<string[]> {
     const found = await lookup(host, { all: true });
     return found.map(({ address }) => address);
   } catch (error) {
-    throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", shownUrl(url), messageOf(error));
+    throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", shownUrl(url), whyNot(error));
   }
 }
 
@@ -118,7 +118,7 @@ async function askPatiently(route: Route, place: Place): Promise<FirstAnswer> {
     } catch (error) {
       place.signal?.throwIfAborted();
       if (attempt < attempts) await delay(between, undefined, { signal: place.signal });
-      else throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", shownUrl(route.url), messageOf(error));
+      else throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", shownUrl(route.url), whyNot(error));
     }
 }
 
@@ -193,7 +193,7 @@ function tlsOf(route: Route): ConnectionOptions {
   };
 }
 
-function messageOf(error: unknown): string {
+function whyNot(error: unknown): string {
   const { message, code = "" } = error as NodeJS.ErrnoException;
   if (isImpostor(code))
     return `its certificate is not believed: ${message}; --ca-file names who signs it, --insecure asks for no proof`;

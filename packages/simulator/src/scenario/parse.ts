@@ -219,7 +219,7 @@ function ownPolicy({ policy, pod }: CheckedScenario, place: Locate): DrainOption
     parseConfig(options);
   } catch (error) {
     if (!(error instanceof DrainError)) throw error;
-    const where = policy && error.option in policy ? ["policy", error.option] : ["policy"];
+    const where = policy && error.place in policy ? ["policy", error.place] : ["policy"];
     throw new SimulatorError(
       "LAMEDUCK_SCENARIO_IMPOSSIBLE",
       place(where),
