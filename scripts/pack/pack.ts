@@ -3,12 +3,21 @@
  * published, `postpack` puts the development build back.
  */
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, globSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { findCompiler } from "../../packages/init/toolchain/compilers.ts";
-import { bundledProgram } from "../../packages/load/src/in-cluster/program.ts";
 import { embed } from "./embed.ts";
-import { folderOf, published, root, type Published } from "./workspace.ts";
+import { folderOf, manifestOf, published, root, type Published } from "./workspace.ts";
 
 /** Copied from the root for the time of packing. */
 const copied: Readonly<Record<Published, readonly string[]>> = {
@@ -26,6 +35,7 @@ const fill: Readonly<Record<Published, () => Promise<void> | void>> = {
     embed("node");
   },
   cli: async () => {
+    linkToHomepage();
     embed("cli");
     await bundleLoadProgram();
   },
@@ -66,8 +76,12 @@ function restore(one: Published): void {
   const folder = folderOf(one);
   for (const file of copied[one]) rmSync(join(folder, file), { recursive: true, force: true });
   if (!existsSync(backupOf(one))) return;
-  rmSync(join(folder, "dist"), { recursive: true, force: true });
+  // Something else may be running from there: it is away for a moment only.
+  const packed = `${backupOf(one)}-packed`;
+  rmSync(packed, { recursive: true, force: true });
+  if (existsSync(join(folder, "dist"))) renameSync(join(folder, "dist"), packed);
   renameSync(backupOf(one), join(folder, "dist"));
+  rmSync(packed, { recursive: true, force: true });
 }
 
 function backupOf(one: Published): string {
@@ -86,8 +100,24 @@ function buildBinaries(): void {
     if (!/^(lameduck-init-(x64|arm64)|(index|errors)\.(js|d\.ts))$/.test(file)) rmSync(join(dist, file));
 }
 
+/** Pages that are not in the package are at the homepage. */
+function linkToHomepage(): void {
+  const { homepage = "" } = manifestOf(root);
+  const docs = join(folderOf("cli"), "docs");
+  for (const page of globSync("*.md", { cwd: docs })) {
+    const text = readFileSync(join(docs, page), "utf8")
+      .replaceAll("](../", `](${homepage}`)
+      .replaceAll("](grid.md", `](${homepage}docs/grid.md`);
+    writeFileSync(join(docs, page), text);
+  }
+}
+
 /** One file for the load's pods, which have Node and nothing else. */
 async function bundleLoadProgram(): Promise<void> {
+  // What tsc made: the sources have syntax that the oldest Node does not know.
+  const { bundledProgram } = (await import(
+    pathToFileURL(join(folderOf("load"), "dist/in-cluster/program.js")).href
+  )) as { bundledProgram: () => Promise<string> };
   const file = join(folderOf("cli"), "dist/private/load/in-cluster/load-pod.mjs");
   writeFileSync(file, await bundledProgram());
 }

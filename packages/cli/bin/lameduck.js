@@ -9,5 +9,6 @@ if (process.versions.node.localeCompare(oldest, "en", { numeric: true }) < 0) {
   );
   process.exit(4);
 }
+if (process.env.LAMEDUCK_DEBUG) process.setSourceMapsEnabled(true);
 const { main } = await import("../dist/main.js");
 process.exitCode = await main(process.argv);

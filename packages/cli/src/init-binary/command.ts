@@ -30,6 +30,7 @@ export function initBinaryCommand(): Command {
 /** The name that the command had before: `init` reads as if it set something up. */
 export function renamedInit(): Command {
   return new Command("init")
+    .description("Is called `lameduck init-binary` now.")
     .argument("[arguments...]")
     .allowUnknownOption()
     .action(() => {
