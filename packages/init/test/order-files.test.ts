@@ -113,6 +113,55 @@ describe("files of order", { skip }, () => {
   });
 
   test(
+    "a program that listens nowhere waits for the file of another, and says when it was in vain",
+    { skip: withoutNamespaces },
+    async () => {
+      const sidecar = async (...flags: string[]): Promise<Running> => {
+        const inside = [
+          "--net",
+          initProgram(),
+          "-v",
+          ...flags,
+          "--",
+          nativeProgram("witness"),
+          "signals",
+          "15",
+        ];
+        const program = new Running("unshare", inside);
+        await program.line("ready");
+        program.kill("SIGTERM");
+        return program;
+      };
+      const file = join(folder, "app-done");
+      const waits = await sidecar("--wait-for", file);
+      await waits.says("holding until");
+      writeFileSync(file, "");
+      assert.equal((await waits.ended).code, 0);
+      assert.match(waits.stderr, /nothing listens/);
+      assert.doesNotMatch(waits.stderr, /in vain/);
+      const vain = await sidecar("--wait-for", join(folder, "never"), "--order-timeout", "300ms");
+      assert.equal((await vain.ended).code, 0);
+      assert.match(vain.stderr, /waited for .*never in vain/);
+    },
+  );
+
+  test("--order-timeout without a file is an error, and --port without any listener says so", async () => {
+    const alone = await new Running(initProgram(), ["--order-timeout", "1s", "--", "true"]).ended;
+    assert.equal(alone.code, 2);
+    assert.match(
+      alone.stderr,
+      /LAMEDUCK_MISSING_OPTION: --order-timeout: needs --wait-for FILE or --wait-gone FILE/,
+    );
+    const program = await witness("-v", "--port", "1");
+    program.kill("SIGTERM");
+    await program.ended;
+    assert.match(
+      program.stderr,
+      /nothing listens on --port 1: nor does the program listen anywhere else, yet/,
+    );
+  });
+
+  test(
     "wait removes the ready file of an earlier run when it begins; a dry run changes nothing",
     {
       skip: withoutNamespaces,

@@ -108,6 +108,22 @@ static bool check_uses(struct settings *settings, struct error *error)
 	return true;
 }
 
+/* A bound of what nobody waits for. */
+static bool check_order(struct settings *settings, struct error *error)
+{
+	const struct order *order = &settings->hold.order;
+	char place[LONGEST_PLACE];
+	if (!settings->order_timeout || order->wait_for.count + order->wait_gone.count > 0)
+		return true;
+	if (said_in_environment(settings, "order-timeout", place)) {
+		snprintf(settings->notice, sizeof settings->notice,
+			 "%s does nothing: no file is waited for (--wait-for, --wait-gone)", place);
+		return true;
+	}
+	error_set(error, ERROR_MISSING_OPTION, "order-timeout", "needs --wait-for FILE or --wait-gone FILE");
+	return false;
+}
+
 static bool read_hold(struct settings *settings, struct error *error)
 {
 	if (!read_policy(settings, error) || !parse_config(&settings->decision, &settings->hold.decision, error) ||
@@ -116,6 +132,8 @@ static bool read_hold(struct settings *settings, struct error *error)
 	settings->hold.order_patience = INFINITY;
 	if (settings->order_timeout &&
 	    !parse_duration(settings->order_timeout, "order-timeout", &settings->hold.order_patience, error))
+		return false;
+	if (!check_order(settings, error))
 		return false;
 	settings->hold.trace = settings->dry_run || settings->verbosity >= 2;
 	return true;

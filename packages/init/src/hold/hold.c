@@ -78,12 +78,14 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 	hold->ready_since = NAN;
 	hold->good_at = hold->next_decision = now;
 	hold->ended_by = NULL;
+	hold->forced = false;
 	hold->order_missed = false;
 	drain_init(&hold->drain, &settings->decision);
 	traffic_begin(&hold->traffic, &settings->traffic, &hold->drain, baseline, now);
 	if (traffic_elsewhere(&hold->traffic))
-		say(speaker, SAY_WARNING, "nothing listens on --port %u: the program's other ports are watched instead",
-		    settings->traffic.ports.ports[0]);
+		say(speaker, SAY_WARNING, "nothing listens on --port %u: %s", settings->traffic.ports.ports[0],
+		    hold->traffic.ports->count > 0 ? "the program's other ports are watched instead"
+						   : "nor does the program listen anywhere else, yet");
 	drain_observe(&hold->drain, (struct observation){ .type = SEEN_TERMINATION, .at = terminated_at });
 	decide_now(hold, now);
 	hold->order_events = order_watch(&settings->order);
@@ -107,12 +109,6 @@ int hold_patience(const struct hold *hold, double now)
 	if (hold->events_from > now && hold->events_from < until)
 		until = hold->events_from;
 	return until <= now ? 0 : (int)ceil(until - now);
-}
-
-void hold_force(struct hold *hold, const char *why, double now)
-{
-	hold->ended_by = why;
-	drain_observe(&hold->drain, (struct observation){ .type = SEEN_FORCE, .at = now });
 }
 
 static bool order_allows(struct hold *hold, double now)
@@ -169,18 +165,31 @@ static void look(struct hold *hold, double now)
 	}
 }
 
+static void give_up(struct hold *hold, const char *why, double now)
+{
+	hold->ended_by = why;
+	drain_observe(&hold->drain, (struct observation){ .type = SEEN_FORCE, .at = now });
+}
+
+void hold_force(struct hold *hold, const char *why, double now)
+{
+	hold->forced = true;
+	give_up(hold, why, now);
+}
+
 bool hold_step(struct hold *hold, double now)
 {
 	if (hold->order_events >= 0)
 		order_drain(hold->order_events);
 	look(hold, now);
 	if (!hold->decision.stop && !traffic_possible(&hold->traffic))
-		hold_force(hold, "nothing listens", now);
+		give_up(hold, "nothing listens", now);
 	else if (!hold->decision.stop && traffic_is_stuck(&hold->traffic))
-		hold_force(hold, "the program has accepted no connection for 20s", now);
+		give_up(hold, "the program has accepted no connection for 20s", now);
 	if (hold->ended_by) {
 		decide(hold, now);
-		return true;
+		/* A sidecar without traffic of its own still waits for those that have some. */
+		return hold->forced || order_allows(hold, now);
 	}
 	return hold->decision.stop && order_allows(hold, now) && is_good_moment(hold, now);
 }

@@ -30,6 +30,7 @@ struct hold {
 	double ready_since;   /* when the decision first allowed to stop; NAN before */
 	double good_at;	      /* once it allows to stop: not before */
 	const char *ended_by; /* where not the decision ended it: what did */
+	bool forced;		   /* from outside: nothing is waited for any more */
 	bool order_missed;
 };
 

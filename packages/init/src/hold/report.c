@@ -108,7 +108,7 @@ void report_end(const struct hold *hold, const char *and_then, double now)
 	add(&text, ": %.0f new connection%s and ", traffic->connections_seen,
 	    traffic->connections_seen == 1 ? "" : "s");
 	add_bytes(&text, traffic->bytes);
-	add(&text, " received since the signal");
+	add(&text, " received meanwhile");
 	if (!isnan(traffic->last_arrival))
 		add(&text, ", last arrival %s before the end",
 		    format_duration(floor(now - traffic->last_arrival), duration, sizeof duration));
