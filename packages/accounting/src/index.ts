@@ -26,6 +26,7 @@ export { markdownReport } from "./report/markdown.ts";
 export { comparisonText } from "./report/table.ts";
 export { heldAgainstPods, verdictOf } from "./report/verdict.ts";
 export type { Wording } from "./report/wording.ts";
-export { boundAfterNone, quantile, quantiles } from "./statistics.ts";
+export { average, boundAfterNone, quantile, quantiles, type Interval } from "./statistics.ts";
+export { escape } from "./report/html/markup.ts";
 export { skippedRemedy } from "./summary.ts";
 export { count, spell } from "./words.ts";

@@ -201,7 +201,8 @@ function readRecord(
   };
 }
 
-function present<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
+/** For fields that are left out where nothing is known. */
+export function present<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
   return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V });
 }
 

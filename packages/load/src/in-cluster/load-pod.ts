@@ -1,3 +1,4 @@
+import { present } from "../generator/records.ts";
 import type { RunClock, RequestRecord } from "@lameduck/accounting";
 import { ClockBounds } from "./clock-bounds.ts";
 import type { Kube } from "./kube.ts";
@@ -140,8 +141,4 @@ export class LoadPod {
       else records?.set(row, record);
     }
   }
-}
-
-function present<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
-  return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V });
 }

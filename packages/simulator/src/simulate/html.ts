@@ -1,7 +1,8 @@
 import { sendersOf } from "../model/scenario.ts";
 import type { FrontierPoint, PolicyResult, Simulation } from "./simulate.ts";
 import { quantile } from "./statistics.ts";
-import { escape, plot, type Series } from "./svg.ts";
+import { escape } from "@lameduck/accounting";
+import { plot, type Series } from "./svg.ts";
 import { number, seconds } from "./text.ts";
 
 const colors = {

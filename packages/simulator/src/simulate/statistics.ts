@@ -1,22 +1,7 @@
+import { average as mean, boundAfterNone, quantile, type Interval } from "@lameduck/accounting";
 import { Random } from "../kernel/random.ts";
 
-export interface Interval {
-  readonly mean: number;
-  readonly low: number;
-  readonly high: number;
-}
-
-export function mean(values: readonly number[]): number {
-  return values.length === 0 ? 0 : values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-export function quantile(sorted: readonly number[], p: number): number {
-  if (sorted.length === 0) return 0;
-  const position = p * (sorted.length - 1);
-  const below = Math.floor(position);
-  const above = Math.min(below + 1, sorted.length - 1);
-  return sorted[below]! + (position - below) * (sorted[above]! - sorted[below]!);
-}
+export { mean, quantile, type Interval };
 
 /**
  * 95 % interval of the mean, by bootstrap over terminations: losses come in clusters, so the termination is the unit and not the
@@ -25,7 +10,7 @@ export function quantile(sorted: readonly number[], p: number): number {
 export function interval(values: readonly number[], seed: number): Interval {
   const average = mean(values);
   if (values.every((value) => value === 0))
-    return { mean: 0, low: 0, high: values.length === 0 ? Infinity : 1 - 0.05 ** (1 / values.length) };
+    return { mean: 0, low: 0, high: values.length === 0 ? Infinity : boundAfterNone(values.length) };
   const random = new Random(seed, "bootstrap");
   const means = Array.from({ length: 400 }, () => {
     let sum = 0;

@@ -1,3 +1,4 @@
+import { escape } from "@lameduck/accounting";
 /** Just enough of a plot: axes, lines, dots, labels. No library, so that a page needs nothing but itself. */
 export interface Series {
   readonly name: string;
@@ -112,11 +113,4 @@ function decades(least: number, highest: number): number[] {
 
 function short(value: number): string {
   return String(+value.toPrecision(3));
-}
-
-export function escape(text: string): string {
-  return text.replace(
-    /[&<>"]/g,
-    (character) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[character] ?? character,
-  );
 }

@@ -1,3 +1,4 @@
+import { freePort } from "./free-port.ts";
 import { rmSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import type { Launch } from "../runtime/launch.ts";
@@ -165,16 +166,4 @@ function preload(): string {
 
 function hostOf(block: number, part: number, number: number): string {
   return `127.${block}.${part + Math.floor(number / perBlock)}.${(number % perBlock) + 1}`;
-}
-
-function freePort(address: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on("error", reject);
-    server.listen(0, address, () => {
-      const bound = server.address();
-      const port = typeof bound === "object" && bound ? bound.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -1,8 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { access, constants, mkdtemp } from "node:fs/promises";
 import { rmSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
@@ -38,20 +37,6 @@ export async function ownDirectory(
       remove();
     },
   };
-}
-
-/** A port that was free a moment ago: for programs that cannot tell which one they were given. */
-export async function freePort(address: string): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, address, resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  return port;
 }
 
 /** How long a program may take to end in order, milliseconds; then it is killed with everything it started. */

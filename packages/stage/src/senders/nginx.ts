@@ -5,7 +5,8 @@ import { parseDuration } from "@lameduck/drain";
 
 import { LoadError, type NginxSpec } from "@lameduck/load";
 import type { Endpoint } from "@lameduck/accounting";
-import { findBinary, freePort, ownDirectory, Program } from "./binary.ts";
+import { freePort } from "../network/free-port.ts";
+import { findBinary, ownDirectory, Program } from "./binary.ts";
 import type { Fate } from "./fate.ts";
 import { authority, nginxConfig, type NginxSettings } from "./nginx-config.ts";
 import type { Proxy, ProxyContext } from "./proxy.ts";
