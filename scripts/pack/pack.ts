@@ -105,9 +105,7 @@ function linkToHomepage(): void {
   const { homepage = "" } = manifestOf(root);
   const docs = join(folderOf("cli"), "docs");
   for (const page of globSync("*.md", { cwd: docs })) {
-    const text = readFileSync(join(docs, page), "utf8")
-      .replaceAll("](../", `](${homepage}`)
-      .replaceAll("](grid.md", `](${homepage}docs/grid.md`);
+    const text = readFileSync(join(docs, page), "utf8").replaceAll("](../", `](${homepage}`);
     writeFileSync(join(docs, page), text);
   }
 }

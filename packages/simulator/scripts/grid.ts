@@ -1,16 +1,16 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { gridAxes, gridCells, heldOutAxes, terminationsOf, type Cell } from "../src/grid/cells.ts";
-import { playCell } from "../src/grid/play.ts";
-import { renderHeldOut } from "../src/grid/held-out.ts";
-import { playPrior, priorAxes, renderPrior } from "../src/grid/prior.ts";
-import { renderGrid } from "../src/grid/table.ts";
-import { playTuned } from "../src/grid/tuned.ts";
-import { renderTuned } from "../src/grid/tuned-table.ts";
+import { gridAxes, gridCells, heldOutAxes, terminationsOf, type Cell } from "./grid/cells.ts";
+import { playCell } from "./grid/play.ts";
+import { renderHeldOut } from "./grid/held-out.ts";
+import { playPrior, priorAxes, renderPrior } from "./grid/prior.ts";
+import { renderGrid } from "./grid/table.ts";
+import { playTuned } from "./grid/tuned.ts";
+import { renderTuned } from "./grid/tuned-table.ts";
 import { commandLine } from "../../../scripts/command-line.ts";
 import { withGrid, withPart } from "./grid/page.ts";
 
 /**
- * Plays the grid and writes docs/grid.md, some ten minutes on one idle core. With --cache FILE it goes on where it was stopped; --only
+ * Plays the grid and writes packages/simulator/recordings/grid.md, some ten minutes on one idle core. With --cache FILE it goes on where it was stopped; --only
  * PRESET,... plays a part, and several caches can be rendered together: --caches FILE,... Three more parts of the same page are made by themselves:
  * --held-out plays cells that nothing was tuned on, --prior opponents of equal knowledge, --tuned opponents that know the preset as the rule does.
  */
@@ -19,7 +19,7 @@ const { values } = commandLine(import.meta.url, {
     terminations: { type: "string", default: "50" },
     seed: { type: "string", default: "1" },
     only: { type: "string" },
-    output: { type: "string", default: new URL("../../../docs/grid.md", import.meta.url).pathname },
+    output: { type: "string", default: new URL("../recordings/grid.md", import.meta.url).pathname },
     cache: { type: "string" },
     caches: { type: "string" },
     "held-out": { type: "boolean", default: false },

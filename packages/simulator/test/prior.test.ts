@@ -1,6 +1,6 @@
 import { test } from "node:test";
 import { believedPictures, drainDefaults } from "@lameduck/drain";
-import { scenarioOfPicture } from "../src/grid/prior.ts";
+import { scenarioOfPicture } from "../scripts/grid/prior.ts";
 import { simulateWorld } from "../src/model/world.ts";
 import { assertMean } from "./samples.ts";
 

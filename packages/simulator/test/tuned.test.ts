@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gridGrace, scenarioOf, type Cell } from "../src/grid/cells.ts";
-import { bounded } from "../src/grid/tuned.ts";
+import { gridGrace, scenarioOf, type Cell } from "../scripts/grid/cells.ts";
+import { bounded } from "../scripts/grid/tuned.ts";
 import { drained } from "../src/policies/drained.ts";
 import { run } from "../src/run.ts";
 

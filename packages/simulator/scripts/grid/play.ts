@@ -1,13 +1,13 @@
 import { drainDefaults, type DrainOptions } from "@lameduck/drain";
-import type { Outcome } from "../model/termination.ts";
-import { simulateWorld } from "../model/world.ts";
-import { drained } from "../policies/drained.ts";
-import { FixedDelays, shortestDelay } from "../policies/fixed-delay.ts";
-import { istio, wStar } from "../policies/peers.ts";
-import { learning } from "../policies/learning.ts";
-import type { Contender } from "../policies/stopper.ts";
-import { meanConvergence, run, type Run } from "../run.ts";
-import { mean } from "../simulate/statistics.ts";
+import type { Outcome } from "../../src/model/termination.ts";
+import { simulateWorld } from "../../src/model/world.ts";
+import { drained } from "../../src/policies/drained.ts";
+import { FixedDelays, shortestDelay } from "../../src/policies/fixed-delay.ts";
+import { istio, wStar } from "../../src/policies/peers.ts";
+import { learning } from "../../src/policies/learning.ts";
+import type { Contender } from "../../src/policies/stopper.ts";
+import { meanConvergence, run, type Run } from "../../src/run.ts";
+import { mean } from "../../src/simulate/statistics.ts";
 import { gridGrace, scenarioOf, type Cell } from "./cells.ts";
 
 /** Fixed before the first run and not touched since: what counts as "not worse". */

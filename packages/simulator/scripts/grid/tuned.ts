@@ -1,11 +1,11 @@
 import { drainDefaults, type DrainOptions } from "@lameduck/drain";
 import type { PresetName } from "@lameduck/load/propagation";
-import { simulateWorld } from "../model/world.ts";
-import { drained } from "../policies/drained.ts";
-import { FixedDelays } from "../policies/fixed-delay.ts";
-import { istio, wStar } from "../policies/peers.ts";
-import { meanConvergence, run, type Run } from "../run.ts";
-import { mean } from "../simulate/statistics.ts";
+import { simulateWorld } from "../../src/model/world.ts";
+import { drained } from "../../src/policies/drained.ts";
+import { FixedDelays } from "../../src/policies/fixed-delay.ts";
+import { istio, wStar } from "../../src/policies/peers.ts";
+import { meanConvergence, run, type Run } from "../../src/run.ts";
+import { mean } from "../../src/simulate/statistics.ts";
 import { gridAxes, gridCells, gridGrace, scenarioOf, terminationsOf, type Cell } from "./cells.ts";
 import { lostInOne, pointOf, type Held, type Point } from "./play.ts";
 import { isInformative } from "./verdict.ts";

@@ -1,6 +1,6 @@
 import { heldOutAxes, terminationsText } from "./cells.ts";
 import { gridMargins, ladder, type PlayedCell, type Point } from "./play.ts";
-import { mean } from "../simulate/statistics.ts";
+import { mean } from "../../src/simulate/statistics.ts";
 import { figure } from "./table.ts";
 import { judge } from "./verdict.ts";
 

@@ -1,6 +1,6 @@
 import { presets, type PresetName } from "@lameduck/load/propagation";
-import { defaultEndpoints, type Scenario } from "../model/scenario.ts";
-import type { Arrivals, Identity } from "../model/traffic.ts";
+import { defaultEndpoints, type Scenario } from "../../src/model/scenario.ts";
+import type { Arrivals, Identity } from "../../src/model/traffic.ts";
 
 /** Kinds of traffic that the grid distinguishes. */
 export const gridTraffic = {

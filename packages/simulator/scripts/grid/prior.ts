@@ -1,9 +1,9 @@
 import { believedPictures, drainDefaults, type DrainOptions, type Picture } from "@lameduck/drain";
 import type { Distribution } from "@lameduck/load/propagation";
-import { defaultEndpoints, type Scenario } from "../model/scenario.ts";
-import { drained } from "../policies/drained.ts";
-import { FixedDelays, shortestDelay } from "../policies/fixed-delay.ts";
-import { run } from "../run.ts";
+import { defaultEndpoints, type Scenario } from "../../src/model/scenario.ts";
+import { drained } from "../../src/policies/drained.ts";
+import { FixedDelays, shortestDelay } from "../../src/policies/fixed-delay.ts";
+import { run } from "../../src/run.ts";
 import type { Point } from "./play.ts";
 
 /** Senders and rates (per pod and second) that every picture is played with. */
