@@ -13,26 +13,42 @@ const around = 1_000;
 
 /**
  * Why a termination without a loss proves nothing, or undefined where it was tested: some request went to its pod, and a sender that chose the
- * pod was sending when the pod stopped accepting. Where answers do not name their pods, nobody can tell whether one went to it.
+ * pod was sending when the pod stopped accepting. Of a sender whose answers do not name their pods nobody can tell whether one went to it.
  */
 export function untestedReasons(
   { records }: RunRecording,
   { senders, recordsOf }: Attribution,
 ): (life: PodLife) => string | undefined {
-  const moments = momentsBySender(records);
-  const allNamed = records.every(({ outcome, pod }) => outcome !== "ok" || pod !== undefined);
+  const own = records.filter(({ elsewhere }) => !elsewhere);
+  const moments = momentsBySender(own);
+  const naming = namingSenders(own);
   return (life) => {
     const deletedAt = life.deleted!.at;
     const stop = stoppedAccepting(life)?.at;
     const end = life.gone ?? lastExit(life);
     if (stop === undefined || end === undefined) return "it had not ended when the run did";
-    const loaded = [...moments].some(
-      ([sender, own]) =>
-        chose(senders.get(sender), life.pod, deletedAt) && hasWithin(own, stop - around, end + around),
+    const loading = [...moments].filter(
+      ([sender, times]) =>
+        chose(senders.get(sender), life.pod, deletedAt) && hasWithin(times, stop - around, end + around),
     );
-    if (!loaded) return "no request was sent while it ended";
-    return allNamed && !recordsOf.has(life) ? "no request went to it" : undefined;
+    if (loading.length === 0)
+      return own.length < records.length
+        ? "the answers name pods that are not the target's"
+        : "no request was sent while it ended";
+    const named = loading.every(([sender]) => naming.has(sender));
+    return named && !recordsOf.has(life) ? "no request went to it" : undefined;
   };
+}
+
+/** Those whose answers name their pods, all but a few: a proxy may answer some by itself. */
+function namingSenders(records: readonly RequestRecord[]): Set<string> {
+  const answers = Map.groupBy(
+    records.filter(({ outcome }) => outcome === "ok"),
+    ({ sender }) => sender,
+  );
+  const isNaming = (of: readonly RequestRecord[]): boolean =>
+    of.filter(({ pod }) => pod !== undefined).length > of.length / 2;
+  return new Set([...answers].filter(([, of]) => isNaming(of)).map(([sender]) => sender));
 }
 
 /** When each sender had something under way: requests set out, and answered or failed. In order. */

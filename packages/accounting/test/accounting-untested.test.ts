@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { account } from "../src/account.ts";
 import { verdictOf } from "../src/report/verdict.ts";
+import type { RequestRecord } from "../src/model/request.ts";
 import type { RunRecording } from "../src/model/results.ts";
 import {
   ordinary,
@@ -25,6 +26,11 @@ const beside: Partial<RunRecording> = {
 
 const resultOf = (parts: Partial<RunRecording>) =>
   account(recording({ ...beside, ...parts }), { description: "", seed: 1 });
+
+function withoutPod(record: RequestRecord): RequestRecord {
+  const { pod: _, podKnownBy: __, ...rest } = record;
+  return rest;
+}
 
 const before = traffic(2_000, 10_000);
 const after = traffic(10_000, 19_000, { pod: "web-2" });
@@ -59,11 +65,33 @@ test("one whose senders were all silent is untested, whatever other senders sent
   assert.match(result.each[0]?.untested ?? "", /no request was sent while it ended/);
 });
 
-test("one to which no request ever went is untested where every answer names its pod, and only there", () => {
+test("one to which no request ever went is untested where its senders' answers name their pods, and only there", () => {
   const elsewhere = traffic(2_000, 19_000, { pod: "web-2" });
   assert.match(resultOf({ records: elsewhere }).each[0]?.untested ?? "", /no request went to it/);
   const { pod: _, podKnownBy: __, ...unnamed } = request(3_000);
-  assert.equal(resultOf({ records: [...elsewhere, unnamed] }).untested, 0);
+  assert.equal(
+    resultOf({ records: [...elsewhere, unnamed] }).untested,
+    1,
+    "one answer of a proxy's own changes nothing",
+  );
+  const silent = elsewhere.map(withoutPod);
+  assert.equal(resultOf({ records: silent }).untested, 0);
+});
+
+test("answers that name another service's pods are no load for the target", () => {
+  const foreign = [...before, ...after].map(
+    (record) => ({ ...withoutPod(record), elsewhere: true }) as const,
+  );
+  const result = resultOf({ records: foreign });
+  assert.match(result.each[0]?.untested ?? "", /the answers name pods that are not the target's/);
+  assert.equal(verdictOf(result), "untested");
+});
+
+test("requests without a record may have been lost: no verdict", () => {
+  const records = [...before, ...after];
+  const counted = records.length;
+  assert.equal(verdictOf(resultOf({ records, scheduled: counted })), "no loss");
+  assert.equal(verdictOf(resultOf({ records, scheduled: counted + 1 })), "untested");
 });
 
 test("one that had not ended with the run is untested: nobody saw it stop", () => {

@@ -3,8 +3,8 @@ import type { LameduckEvent } from "./events.ts";
 
 /** The part of pino, winston, bunyan or console that is used. */
 export interface Logger {
-  info(...args: unknown[]): void;
-  warn?(...args: unknown[]): void;
+  info(...args: unknown[]): unknown;
+  warn?(...args: unknown[]): unknown;
 }
 
 export type Log = (event: LameduckEvent) => void;
@@ -14,16 +14,17 @@ export function makeLog(logger: Logger | false | undefined): Log {
   if (!logger) return (event) => writeLine(JSON.stringify(event));
   const write = writerFor(logger);
   return (event) => {
+    // A logger that is already closed must not stop the shutdown it reports on, nor be told of its own failure.
     try {
-      write(event);
+      void Promise.resolve(write(event)).catch(() => undefined);
     } catch {
-      // A logger that is already closed must not stop the shutdown it reports on.
+      // See above.
     }
   };
 }
 
-function writerFor(logger: Logger): Log {
-  const infoOf = (event: LameduckEvent): ((...args: unknown[]) => void) =>
+function writerFor(logger: Logger): (event: LameduckEvent) => unknown {
+  const infoOf = (event: LameduckEvent): ((...args: unknown[]) => unknown) =>
     event.lameduck === "notice" && logger.warn ? logger.warn.bind(logger) : logger.info.bind(logger);
   // pino and bunyan merge the fields of a first object into their own JSON line, which parseEvent() reads as well.
   if ("child" in logger) return (event) => infoOf(event)(event, describe(event));

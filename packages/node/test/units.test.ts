@@ -283,3 +283,18 @@ test("everything that is taken back leaves the process as it was", () => {
   assert.deepEqual(state(), before);
   lameduck(server, quiet).detach();
 });
+
+test("a logger that rejects is not told of its own failure, and ends nothing", async () => {
+  let calls = 0;
+  const rejects = (): Promise<never> => {
+    calls++;
+    return Promise.reject(new Error("the log is full"));
+  };
+  const unhandled: unknown[] = [];
+  const listener = (error: unknown): void => void unhandled.push(error);
+  process.on("unhandledRejection", listener);
+  makeLog({ info: rejects, warn: rejects })({ lameduck: "notice", message: "x" } as never);
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off("unhandledRejection", listener);
+  assert.deepEqual([calls, unhandled], [1, []]);
+});

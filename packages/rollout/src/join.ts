@@ -55,13 +55,13 @@ export function joinPods(records: readonly RequestRecord[], options: JoinOptions
   };
 }
 
-/** Names that are no pod of the target's (another service answered, an address) are translated, or dropped. */
+/** An address becomes the name of the target's pod that had it. Any other name is another service's, and is dropped. */
 function asTold(record: RequestRecord, { podAt, isPod }: JoinOptions): RequestRecord {
   const { pod, podKnownBy: _, ...rest } = record;
   if (pod === undefined || isPod(pod)) return record;
   const address = pod.replace(/^\[?([^\]]*?)\]?(:\d+)?$/, "$1");
   const named = podAt(address, record.sent ?? record.intended);
-  return named === undefined ? rest : { ...rest, pod: named, podKnownBy: "proxy" };
+  return named === undefined ? { ...rest, elsewhere: true } : { ...rest, pod: named, podKnownBy: "proxy" };
 }
 
 function connectionKey({ sender, connection }: RequestRecord): string {

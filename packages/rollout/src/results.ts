@@ -92,11 +92,12 @@ function earlyEnd({ records, ended }: RunRecording): string[] {
 /** What the run proves, in one or two sentences. */
 export function rolloutConclusion(result: RemedyResult, target: Target): string {
   const name = nameOf(target.reference);
-  if (result.terminations === 0) return `No pod of ${name} was terminated: nothing is proved.`;
   const { untested = 0, terminations, lost, sent, weff } = result;
+  const anyway = lost > 0 ? ` ${lost} of ${sent} requests were lost all the same.` : "";
+  if (terminations === 0) return `No pod of ${name} was terminated: nothing is proved.${anyway}`;
   const tested = terminations - untested;
   if (tested === 0)
-    return `${count(untested, "termination")} of ${name} without load through ${untested === 1 ? "it" : "them"}: whether requests were lost is not known.`;
+    return `${count(untested, "termination")} of ${name} without load through ${untested === 1 ? "it" : "them"}: whether requests were lost is not known.${anyway}`;
   const rest = untested === 0 ? "" : ` Of ${count(untested, "more termination")} nothing is known.`;
   const pods = count(tested, "termination");
   if (lost > 0) {
