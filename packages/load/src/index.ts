@@ -37,3 +37,4 @@ export { EndpointView } from "./senders/view.ts";
 export { isOwnTarget, requireOwnTarget } from "./targets.ts";
 export { requestsErrors } from "./requests-file/errors.ts";
 export { shownUrl } from "./routes/shown-url.ts";
+export { parseZone } from "./requests-file/time.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseDuration } from "@lameduck/drain";
-import { checkInClusterOptions, parseRoutes, type Route, type RouteManner } from "@lameduck/load";
+import { checkInClusterOptions, parseRoutes, parseZone, type Route, type RouteManner } from "@lameduck/load";
 import { clusterConnection, type ClusterConnection } from "@lameduck/kube";
 import {
   drain,
@@ -45,6 +45,8 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
         throw new CliError("LAMEDUCK_BAD_OPTION", flagOf(name), "goes with --url only");
   if (routes.length > 0 && options.requests)
     throw new CliError("LAMEDUCK_BAD_OPTION", "--requests", "goes not together with --url");
+  // The file is read after the rollout; a wrong zone is told before.
+  if (options.requestsZone !== undefined) parseZone(options.requestsZone, "--requests-zone");
   if (options.inCluster)
     checkInClusterOptions({ parallel: options.parallel ?? 1, routes, maxRequests: options.requestsMax });
   else
