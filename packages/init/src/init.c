@@ -25,6 +25,7 @@ struct init {
 	pid_t child;
 	int signals;
 	enum stage stage;
+	bool trying; /* a dry run, of a program that was started */
 	int stop_signal; /* that began the hold */
 	signal_mask ignore_once;
 	struct baseline baseline;
@@ -220,7 +221,7 @@ static int patience(struct init *init, double now)
 /* One turn of the loop. While serving, nothing but a signal wakes us. */
 static void turn(struct init *init)
 {
-	if (init->stage != HOLDING && !init->settings->dry_run) {
+	if (init->stage != HOLDING && !init->trying) {
 		take_signal(init, next_signal(init->signals));
 		return;
 	}
@@ -340,7 +341,8 @@ int run_init(const struct settings *settings, const struct speaker *speaker)
 		init.baseline = baseline_read(clock_now());
 		hold_warn(&settings->hold, speaker);
 	}
-	if (settings->dry_run && !failure)
+	init.trying = settings->dry_run && !failure;
+	if (init.trying)
 		hold_from_now(&init);
 	while (!init.ended)
 		turn(&init);

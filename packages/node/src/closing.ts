@@ -1,5 +1,6 @@
 import { sleep, type Clock } from "./clock.ts";
 import { fillQueues } from "./full-queue.ts";
+import { messageOf } from "./hooks.ts";
 import { emptyQueue } from "./listener.ts";
 import type { ServerWatch } from "./traffic.ts";
 
@@ -20,9 +21,13 @@ export class Closing {
   readonly #watches: ReadonlySet<ServerWatch>;
   readonly #clock: Clock;
 
-  constructor(watches: ReadonlySet<ServerWatch>, clock: Clock) {
+  readonly #failed: (problem: string) => void;
+
+  /** @param failed told what a server's own methods threw. */
+  constructor(watches: ReadonlySet<ServerWatch>, clock: Clock, failed: (problem: string) => void) {
     this.#watches = watches;
     this.#clock = clock;
+    this.#failed = failed;
   }
 
   async stopListening(): Promise<void> {
@@ -59,11 +64,15 @@ export class Closing {
 
   cut(): Cut {
     const total = { requests: 0, connections: 0 };
-    for (const watch of this.#watches) {
-      const { requests, connections } = watch.cut();
-      total.requests += requests;
-      total.connections += connections;
-    }
+    for (const watch of this.#watches)
+      try {
+        const { requests, connections } = watch.cut();
+        total.requests += requests;
+        total.connections += connections;
+      } catch (error) {
+        // One server whose close() throws must not keep the process from ending.
+        this.#failed(messageOf(error));
+      }
     return total;
   }
 

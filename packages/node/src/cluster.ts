@@ -15,8 +15,14 @@ export function passOnToWorkers(duck: Pick<Lameduck, "on" | "hook" | "busy">): v
     const lease = duck.busy();
     workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
     cluster.on("fork", suppress);
-    cluster.on("exit", () => {
+    const exited = (): void => {
       if (areGone()) lease[Symbol.dispose]();
+    };
+    cluster.on("exit", exited);
+    // Where the process goes on (exit: false) it may fork again.
+    duck.on("closed", () => {
+      cluster.off("fork", suppress);
+      cluster.off("exit", exited);
     });
     for (const worker of workers) worker.process.kill("SIGTERM");
     if (areGone()) lease[Symbol.dispose]();

@@ -65,6 +65,8 @@ export class Lameduck {
   #leaveCrashes: (() => void) | undefined;
   #lesson: readonly number[] | undefined;
   #closed: Promise<ClosedEvent> | undefined;
+  #untilClosed: Promise<ClosedEvent> | undefined;
+  readonly #atDetach: (() => void)[] = [];
 
   constructor(servers: readonly unknown[], options: LameduckOptions = {}, manner: Manner = "named") {
     this.#manner = manner;
@@ -73,7 +75,9 @@ export class Lameduck {
     this.#announcer = new Announcer(makeLog(settings.log));
     this.#evidence = new Evidence(settings.drain, this.#clock, () => this.#hold.reconsider());
     this.#hold = new Hold(this.#evidence.drain, this.#watches, this.#clock, settings);
-    this.#closing = new Closing(this.#watches, this.#clock);
+    this.#closing = new Closing(this.#watches, this.#clock, (problem) =>
+      this.#announcer.notice("internal", problem),
+    );
     this.#hooks = new Hooks(this.#clock, (problem) => this.#announcer.notice("hook", problem));
     this.#others = new OtherHandlers(this.#clock, (message) => this.#announcer.notice("handlers", message));
     this.#pulse = new Pulse(this.#clock);
@@ -110,7 +114,8 @@ export class Lameduck {
 
   /** Resolves when everything is closed. With `exit`, the process is gone by then. */
   get closed(): Promise<ClosedEvent> {
-    return this.#closed ?? new Promise((resolve) => this.#announcer.once("closed", resolve));
+    this.#untilClosed ??= new Promise((resolve) => this.#announcer.once("closed", resolve));
+    return this.#closed ?? this.#untilClosed;
   }
 
   state(): State {
@@ -241,8 +246,14 @@ export class Lameduck {
     await this.stop("disposed");
   }
 
+  /** For what was done on its behalf elsewhere, and is to be taken back with it. */
+  atDetach(undo: () => void): void {
+    this.#atDetach.push(undo);
+  }
+
   /** Takes everything back, as if never called. */
   detach(): void {
+    for (const undo of this.#atDetach.splice(0)) undo();
     this.#leaveSignals();
     for (const watch of this.#watches) watch.detach();
     this.#watches.clear();

@@ -106,7 +106,10 @@ export class SignalGate {
 
   readonly #gatedEmit = ((event: NodeJS.Signals, ...args: unknown[]): boolean => {
     const handler = this.#handlers.get(event);
-    if (!handler || !this.#isHeld(event)) return Reflect.apply(this.#emit!, process, [event, ...args]);
+    // Node keeps calling the emit that it has bound, also after it was put back: see leave().
+    // oxlint-disable-next-line typescript/unbound-method -- it is called with the process
+    const emit = this.#emit ?? process.emit;
+    if (!handler || !this.#isHeld(event)) return Reflect.apply(emit, process, [event, ...args]);
     this.#owed.add(event);
     handler();
     return true;
