@@ -157,7 +157,7 @@ describe("files of order", { skip }, () => {
     await program.ended;
     assert.match(
       program.stderr,
-      /nothing listens on --port 1: nor does the program listen anywhere else, yet/,
+      /nothing listens on --port 1: no other port of the program was found, either/,
     );
   });
 

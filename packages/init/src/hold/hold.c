@@ -82,10 +82,10 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 	hold->order_missed = false;
 	drain_init(&hold->drain, &settings->decision);
 	traffic_begin(&hold->traffic, &settings->traffic, &hold->drain, baseline, now);
-	if (traffic_elsewhere(&hold->traffic))
+	if (traffic_port_is_silent(&hold->traffic))
 		say(speaker, SAY_WARNING, "nothing listens on --port %u: %s", settings->traffic.ports.ports[0],
-		    hold->traffic.ports->count > 0 ? "the program's other ports are watched instead"
-						   : "nor does the program listen anywhere else, yet");
+		    traffic_elsewhere(&hold->traffic) ? "the program's other ports are watched instead"
+						      : "no other port of the program was found, either");
 	drain_observe(&hold->drain, (struct observation){ .type = SEEN_TERMINATION, .at = terminated_at });
 	decide_now(hold, now);
 	hold->order_events = order_watch(&settings->order);

@@ -72,6 +72,12 @@ bool traffic_elsewhere(const struct traffic *traffic)
 	return traffic->ports != &traffic->settings->ports;
 }
 
+bool traffic_port_is_silent(const struct traffic *traffic)
+{
+	return traffic->settings->ports.count > 0 && (traffic->evidence & EVIDENCE_SOCKETS) != 0 &&
+	       (traffic_elsewhere(traffic) || traffic->listeners.own_count == 0);
+}
+
 void traffic_begin(struct traffic *traffic, const struct traffic_settings *settings, struct drain *drain,
 		   const struct baseline *baseline, double now)
 {

@@ -122,6 +122,9 @@ void traffic_dump_soon(struct traffic *traffic);
 /* Nothing listens on the chosen ports, but the program does on others: those are watched. */
 bool traffic_elsewhere(const struct traffic *traffic);
 
+/* Ports were chosen, and nothing listens on them. */
+bool traffic_port_is_silent(const struct traffic *traffic);
+
 /* Anything listens, or at least waits for datagrams. */
 bool traffic_possible(const struct traffic *traffic);
 /* Connections have been waiting for accept() for 20 s, and nothing was accepted or answered meanwhile: the program hangs. */
