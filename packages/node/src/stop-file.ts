@@ -1,6 +1,6 @@
 import cluster from "node:cluster";
-import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { utimes } from "node:fs/promises";
+import { closeSync, constants, fstatSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { lutimes } from "node:fs/promises";
 import { formatDuration } from "@lameduck/drain";
 import { messageOf } from "./hooks.ts";
 
@@ -14,6 +14,11 @@ interface Record {
   readonly at: number;
   readonly deadline: number;
 }
+
+/** A link would lead to somebody else's file, and opening a pipe would wait for its other end. */
+const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants;
+const reading = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
+const making = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
 
 /**
  * SIGKILL leaves no last word. So a file is there from the signal to the end, touched every second: where one is found at the start, the process
@@ -33,10 +38,14 @@ export class StopFile {
   read(): void {
     if (cluster.isWorker) return;
     try {
-      const record = JSON.parse(readFileSync(this.#path, "utf8")) as Record;
-      if (record.process === performance.timeOrigin) return;
-      const lived = statSync(this.#path).mtimeMs - record.at;
+      const { text, modified } = contentOf(this.#path);
+      if (!isOurs(text)) throw new Error(`${this.#path} holds something else and is left as it is`);
+      if (isOfThisProcess(text)) return;
       rmSync(this.#path, { force: true });
+      const record = JSON.parse(text) as Record;
+      const lived = modified - record.at;
+      if (!Number.isFinite(lived + record.deadline))
+        throw new Error(`${this.#path} was cut short and is removed`);
       this.#say(
         `the process before this one was killed about ${spell(lived)} after ${record.reason}, where it expected ${spell(record.deadline - record.at)}: ` +
           "check that LAMEDUCK_GRACE_PERIOD and LAMEDUCK_PRESTOP say what the pod has",
@@ -52,14 +61,14 @@ export class StopFile {
     const at = Date.now();
     const record: Record = { process: performance.timeOrigin, reason, at, deadline: at + untilDeadline };
     try {
-      writeFileSync(this.#path, JSON.stringify(record));
+      make(this.#path, JSON.stringify(record));
     } catch (error) {
       return this.#complain(error);
     }
     // Not awaited: a volume that hangs must not stop the process.
     this.#timer = setInterval(() => {
       const now = new Date();
-      utimes(this.#path, now, now).catch(() => {});
+      lutimes(this.#path, now, now).catch(() => {});
     }, beat).unref();
     process.once("exit", this.#remove);
   }
@@ -86,3 +95,40 @@ export class StopFile {
 }
 
 const spell = (milliseconds: number): string => formatDuration(Math.round(milliseconds / 100) * 100);
+
+function contentOf(path: string): { text: string; modified: number } {
+  const file = openSync(path, reading);
+  try {
+    const status = fstatSync(file);
+    if (!status.isFile()) throw new Error(`${path} is no regular file and is left as it is`);
+    return { text: readFileSync(file, "utf8"), modified: status.mtimeMs };
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** As begin() writes it, or what a process wrote of it that was killed meanwhile. */
+function isOurs(text: string): boolean {
+  const start = '{"process":';
+  return start.startsWith(text) || (text.startsWith(start) && text.length < 1_000);
+}
+
+function isOfThisProcess(text: string): boolean {
+  return text.startsWith(`{"process":${performance.timeOrigin},`);
+}
+
+/** Another Lameduck of this process may have made it. @throws where something else is there. */
+function make(path: string, text: string): void {
+  let file: number;
+  try {
+    file = openSync(path, making, 0o644);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST" && isOfThisProcess(contentOf(path).text)) return;
+    throw error;
+  }
+  try {
+    writeSync(file, text);
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -59,6 +60,26 @@ test("a volume that is not there, and a file that is none, are a line in the log
   assert.match(told(torn).join(), /^stopFile: /);
   torn.kill();
   assert.equal((await torn.exited).code, 0);
+});
+
+test("a file of somebody else is left as it is: in place, behind a link, and a pipe is not waited for", async () => {
+  const precious = nextFile();
+  writeFileSync(precious, "precious");
+  const link = nextFile();
+  symlinkSync(precious, link);
+  const pipe = nextFile();
+  execFileSync("mkfifo", [pipe]);
+  for (const [path, says] of [
+    [precious, /holds something else/],
+    [link, /ELOOP/],
+    [pipe, /no regular file/],
+  ] as const) {
+    await using child = await startServer({}, { LAMEDUCK_STOP_FILE: path });
+    child.kill();
+    assert.equal((await child.exited).code, 0, path);
+    assert.match(told(child).join("\n"), says);
+    assert.equal(readFileSync(precious, "utf8"), "precious");
+  }
 });
 
 test("a grace period that nobody said is told once, however many servers there are", async () => {
