@@ -1,22 +1,20 @@
 import type { ServerResponse } from "node:http";
 import type { AnswerKind } from "./answers.ts";
-import { renderedHeaders } from "./internals.ts";
+import { beforeHeaders, renderedHeaders, stayOpen, staysOpen } from "./internals.ts";
 
 const overruled = Symbol("overruled");
 
-/** Asks the client to leave with this answer, unless `shouldKeepAlive` is set again before its headers are sent. */
+/** Asks the client to leave with this answer, unless it is told to stay again before its headers are sent. */
 export function closeAfter(response: ServerResponse): void {
-  response.shouldKeepAlive = false;
+  stayOpen(response, false);
   if (overruled in response) return;
-  // A `Connection: keep-alive` of the application, as a proxy copies it, has the last word in Node. It is known only when the headers
-  // are sent, and every way of answering sends them by this method.
-  const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse;
-  const overruling = (...args: unknown[]): ServerResponse => {
-    if (response.shouldKeepAlive) return writeHead(...args);
+  Object.assign(response, { [overruled]: true });
+  // A `Connection: keep-alive` of the application, as a proxy copies it, has the last word in Node. It is known only when the headers are sent.
+  beforeHeaders(response, (given) => {
+    if (staysOpen(response)) return given;
     if (keepsAlive(response.getHeader("connection"))) response.setHeader("connection", "close");
-    return writeHead(...args.map(withoutKeepAlive));
-  };
-  Object.assign(response, { writeHead: overruling, [overruled]: true });
+    return given.map(withoutKeepAlive);
+  });
 }
 
 /** Of what writeHead() takes, headers come as an object or as names and values in turn. */

@@ -1,10 +1,9 @@
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Answers } from "./answers.ts";
 import { FreshConnections } from "./fresh.ts";
 import { closeAfter, httpAnswers } from "./http-responses.ts";
-import { currentResponse, trackResponses } from "./internals.ts";
+import { currentResponse, onRequests, stayOpen, trackResponses } from "./internals.ts";
 import { OpenSockets } from "./open-sockets.ts";
 import { ProtocolWatch } from "./protocol-watch.ts";
 import { addressOf } from "./senders.ts";
@@ -32,8 +31,6 @@ interface Activity {
 /** How long half a request head is waited for once the listener is closed: senders that are alive send a head at once. */
 const patienceForHeads = 1_000;
 
-const requestStart = "http.server.request.start";
-
 /** HTTP/1.1 over TCP, TLS or a Unix socket. Until the hold it counts connections and looks at some; requests cost nothing. */
 export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   readonly #connectionEvent: "connection" | "secureConnection";
@@ -42,7 +39,8 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   readonly #open: OpenSockets;
   readonly #activities = new Map<Socket, Activity>();
   readonly #answers: Answers<ServerResponse>;
-  readonly #untrack = trackResponses();
+  readonly #untrack: () => void;
+  #unfollow = (): void => {};
   #hinted = 0;
   /** Requests that came on a connection after we had ended it: lost. */
   #late = 0;
@@ -56,6 +54,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     this.#upgrades = new Upgrades(server, now, (socket, request) => this.#upgraded(socket, request));
     this.#open = new OpenSockets(server, isSecure, (socket) => this.#closed(socket));
     this.#answers = new Answers(context, httpAnswers);
+    this.#untrack = trackResponses(server);
     server.on(this.#connectionEvent, this.#opened);
   }
 
@@ -67,7 +66,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     super.hold();
     this.#fresh.askAll();
     this.#open.findAll();
-    subscribe(requestStart, this.#onRequestStart);
+    this.#unfollow = onRequests(this.server, this.#onRequest);
     const now = this.context.now();
     for (const socket of this.#open) {
       const current = currentResponse(socket);
@@ -129,7 +128,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     this.server.removeListener(this.#connectionEvent, this.#opened);
     this.#fresh.stop();
     this.#upgrades.stop();
-    unsubscribe(requestStart, this.#onRequestStart);
+    this.#unfollow();
     this.#untrack();
     this.#open.stop();
     this.#activities.clear();
@@ -164,14 +163,9 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     this.#activities.delete(socket);
   }
 
-  readonly #onRequestStart = (message: unknown): void => {
-    const { server, socket, request, response } = message as {
-      server: Server;
-      socket: Socket;
-      request: IncomingMessage;
-      response: ServerResponse;
-    };
-    if (server !== this.server || !this.#open.has(socket)) return;
+  readonly #onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    const { socket } = request;
+    if (!this.#open.has(socket)) return;
     const first = this.#fresh.firstRequest(socket, request);
     if (socket.writableEnded) this.#late++;
     if (this.context.isProbe(request)) {
@@ -194,7 +188,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     const unanswered = [...activity.responses].filter((earlier) => !earlier.writableEnded);
     if (unanswered.length > 0) {
       activity.pipelines = true;
-      for (const earlier of unanswered) if (!earlier.headersSent) earlier.shouldKeepAlive = true;
+      for (const earlier of unanswered) if (!earlier.headersSent) stayOpen(earlier, true);
     }
     activity.responses.add(response);
     this.#answers.begin(response, this.context.isStream(response.req));

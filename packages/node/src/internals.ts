@@ -3,7 +3,7 @@
  * Node that has it no more. None is needed to start or to stop in order. test/internals.test.ts takes each away in turn.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { IncomingMessage, ServerResponse } from "node:http";
+import { IncomingMessage, ServerResponse, type Server as HttpServer } from "node:http";
 import type { ServerHttp2Session } from "node:http2";
 import { Socket, type Server as NetServer } from "node:net";
 
@@ -105,17 +105,11 @@ export function currentResponse(socket: Socket): ServerResponse | undefined {
 const tracked = Symbol("@lameduck/node:response");
 
 /** Where a response does not tell its socket of itself, every request has to be looked at. @returns what stops it. */
-export function trackResponses(): () => void {
+export function trackResponses(server: HttpServer): () => void {
   if (socketsKnowResponses()) return () => {};
-  const onStart = (message: unknown): void => {
-    const { socket, response } = message as {
-      socket: Socket & { [tracked]?: ServerResponse };
-      response: ServerResponse;
-    };
-    socket[tracked] = response;
-  };
-  subscribe("http.server.request.start", onStart);
-  return () => void unsubscribe("http.server.request.start", onStart);
+  return onRequests(server, ({ socket }, response) => {
+    (socket as { [tracked]?: ServerResponse })[tracked] = response;
+  });
 }
 
 function socketsKnowResponses(): boolean {
@@ -123,6 +117,73 @@ function socketsKnowResponses(): boolean {
   const response = new ServerResponse(new IncomingMessage(socket));
   response.assignSocket(socket);
   return currentResponse(socket) === response;
+}
+
+const requestStart = "http.server.request.start";
+
+/**
+ * Tells of each request before the application sees it, whatever its kind: a channel of node:diagnostics_channel, which Node's documentation calls
+ * experimental. Without it: a listener, beside one of the application's, tells of those that the application's gets.
+ * @returns what stops it.
+ */
+export function onRequests(
+  server: HttpServer,
+  tell: (request: IncomingMessage, response: ServerResponse) => void,
+): () => void {
+  const told = new WeakSet<ServerResponse>();
+  const tellOnce = (request: IncomingMessage, response: ServerResponse): void => {
+    // Requests of HTTP/2 come to the same listeners.
+    if (told.has(response) || !(response instanceof ServerResponse)) return;
+    told.add(response);
+    tell(request, response);
+  };
+  const started = (message: unknown): void => {
+    const about = message as { server: HttpServer; request: IncomingMessage; response: ServerResponse };
+    if (about.server === server) tellOnce(about.request, about.response);
+  };
+  subscribe(requestStart, started);
+  if (server.listenerCount("request") > 0) server.prependListener("request", tellOnce);
+  return () => {
+    unsubscribe(requestStart, started);
+    server.removeListener("request", tellOnce);
+  };
+}
+
+const listenStart = "tracing:net.server.listen:asyncStart";
+
+/**
+ * Tells of each server of the process as it begins to listen: another such channel. Without it: none is found, and the process is as it would be
+ * without us; servers that code names do not need it.
+ * @returns what stops it.
+ */
+export function onListen(tell: (server: object) => void): () => void {
+  const started = (message: unknown): void => tell((message as { server: object }).server);
+  subscribe(listenStart, started);
+  return () => void unsubscribe(listenStart, started);
+}
+
+/**
+ * `shouldKeepAlive` of a response: where false, Node answers `Connection: close` and ends the connection; in every Node from 0.x to 26. Without it: the client
+ * is not asked to leave, and its connection is ended last.
+ */
+export function staysOpen(response: ServerResponse): boolean {
+  return response.shouldKeepAlive;
+}
+
+/** See there. */
+export function stayOpen(response: ServerResponse, stays: boolean): void {
+  response.shouldKeepAlive = stays;
+}
+
+/**
+ * Every way of answering sends the headers by the response's own `writeHead`: what takes its place sees them, and what it was given, last. Without it: as
+ * the application says, which may be `Connection: keep-alive`; such a client is not asked to leave.
+ */
+export function beforeHeaders(response: ServerResponse, change: (given: unknown[]) => unknown[]): void {
+  const { writeHead: original } = response as { writeHead?: (...given: unknown[]) => ServerResponse };
+  if (typeof original !== "function") return;
+  const changed = (...given: unknown[]): ServerResponse => Reflect.apply(original, response, change(given));
+  Object.assign(response, { writeHead: changed });
 }
 
 /**
