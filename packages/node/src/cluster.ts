@@ -34,12 +34,16 @@ export function passOnToWorkers(duck: Pick<Lameduck, "on" | "hook" | "busy">): v
   duck.hook("closed", "workers", gone, { timeout: "720h" });
 }
 
-/** A worker born now must not take traffic: it is stopped before it can listen. */
+/**
+ * A worker born now must not take traffic: it is stopped before it can listen, and, as it handles no signal yet, SIGTERM ends it once it
+ * is let go on.
+ */
 function suppress(worker: Worker): void {
   worker.process.kill("SIGSTOP");
   const kill = (): void => {
     clearTimeout(timer);
-    worker.process.kill("SIGKILL");
+    worker.process.kill("SIGTERM");
+    worker.process.kill("SIGCONT");
   };
   const timer = setTimeout(kill, lifeOfNewborns).unref();
   process.once("exit", kill);

@@ -97,6 +97,19 @@ for (const signal of ["SIGTERM", "SIGINT"] as const)
     assert.equal(closed.length, 3);
   });
 
+test("a worker that the application forks during the hold serves nobody and is ended by SIGTERM", async () => {
+  await using child = await start("workers.mjs", { LAMEDUCK_FLOOR: "3s" });
+  child.kill();
+  await child.until(() => child.events.filter((event) => event.lameduck === "phase").length >= 3);
+  const { body } = await ask(child.port);
+  process.kill(Number(body), "SIGKILL");
+  // The one killed, and the one forked in its place.
+  await child.until(() => /ended with SIGKILL[^]*ended with SIG/.test(child.stdout));
+  assert.match(child.stdout, /ended with SIGKILL\nended with SIGTERM\n/);
+  assert.equal((await child.exited).code, 0);
+  assert.doesNotMatch(child.stdout, /SIGKILL[^]*SIGKILL/);
+});
+
 test("a misspelt variable is one line, a foreign one none, and the server starts", async () => {
   const environment = { LAMEDUCK_GRACE_PERIDO: "20", LAMEDUCK_PORT: "tcp://10.96.0.7:80" };
   await using child = await startScript(["--import", register, fixture("plain.cjs")], environment);
