@@ -25,6 +25,15 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** A value in a message, in one line, whatever it is. */
+export function shown(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "function") return `the function ${value.name || "given"}`;
+  if (typeof value !== "object" || value === null) return String(value);
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  return `an object of ${(value as { constructor?: { name?: string } }).constructor?.name ?? "no class"}`;
+}
+
 /** What does not hear of an abort by itself: whoever waits for it does. */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -1,6 +1,8 @@
 import { parseDuration, formatDuration, type Duration } from "./duration.ts";
+import { shown } from "./common.ts";
 import { DrainError } from "./errors.ts";
 import { priorOf, type Learnt } from "./learning.ts";
+import { unknownName } from "./spelling.ts";
 import { policyKinds, type Policy } from "./policy.ts";
 
 /** What a user may say; every field has a default. Durations are "5s", "300ms" or milliseconds. */
@@ -15,7 +17,7 @@ export interface DrainOptions {
   grace?: Duration;
   /** Part of the grace period that preStop hooks have used up before SIGTERM. Default 0. */
   prestop?: Duration;
-  /** Time kept free before SIGKILL for closing. Default 5 s, or a third of what grace is left if that is less. */
+  /** Time kept free before SIGKILL for closing. Default 5 s, or a third of what preStop hooks leave of the grace period if that is less. */
   reserve?: Duration;
   /** `fixed`: the delay. Required there. */
   delay?: Duration;
@@ -62,27 +64,23 @@ export const drainDefaults = {
   maxSenders: 1_024,
 } as const;
 
-const optionNames: ReadonlySet<string> = new Set([
+const optionNames: readonly string[] = [
   ...Object.keys(drainDefaults),
   "cap",
   "delay",
   "learnt",
   "consumers",
   "quorum",
-]);
+];
 
 /** Checks options and fills in defaults. @throws {DrainError} naming the option at fault. */
 export function parseConfig(options: DrainOptions = {}): DrainConfig {
   for (const name of Object.keys(options))
-    if (!optionNames.has(name))
-      throw new DrainError(
-        "LAMEDUCK_UNKNOWN_OPTION",
-        name,
-        `no such option; known are ${[...optionNames].join(", ")}`,
-      );
+    if (!optionNames.includes(name))
+      throw new DrainError("LAMEDUCK_UNKNOWN_OPTION", name, unknownName("option", name, optionNames));
   const duration = (
     name: "floor" | "grace" | "prestop" | "window" | "convergence" | "requestQuiet",
-  ): number => parseDuration(options[name] ?? drainDefaults[name], name);
+  ): number => parseDuration(options[name] === undefined ? drainDefaults[name] : options[name], name);
 
   const grace = duration("grace");
   const prestop = duration("prestop");
@@ -120,17 +118,22 @@ export function parseConfig(options: DrainOptions = {}): DrainConfig {
     cap,
     prestop,
     requestQuiet: duration("requestQuiet"),
-    maxSenders: wholeNumber(options.maxSenders ?? drainDefaults.maxSenders, "maxSenders", 1, 1_000_000),
+    maxSenders: wholeNumber(
+      options.maxSenders === undefined ? drainDefaults.maxSenders : options.maxSenders,
+      "maxSenders",
+      1,
+      1_000_000,
+    ),
   });
 }
 
 function parsePolicy(options: DrainOptions, duration: (name: "window" | "convergence") => number): Policy {
-  const kind = options.policy ?? drainDefaults.policy;
+  const { policy: kind = drainDefaults.policy } = options;
   if (!policyKinds.includes(kind))
     throw new DrainError(
       "LAMEDUCK_UNKNOWN_POLICY",
       "policy",
-      `${JSON.stringify(kind)} is not one of ${policyKinds.join(", ")}`,
+      `${shown(kind)} is not one of ${policyKinds.join(", ")}`,
     );
   // Settings of other policies are checked as well: a mistake should not wait for the day on which the policy changes.
   const delay = options.delay === undefined ? undefined : parseDuration(options.delay, "delay");
@@ -165,15 +168,19 @@ function parseAcknowledged(options: DrainOptions): Policy {
       "consumers",
       "the policy acknowledged needs at least one consumer",
     );
-  const quorum = options.quorum ?? consumers.length;
+  const { quorum = consumers.length } = options;
   if (!Number.isInteger(quorum) || quorum < 1 || quorum > consumers.length)
-    throw new DrainError("LAMEDUCK_BAD_QUORUM", "quorum", `${quorum} of ${consumers.length} consumers`);
+    throw new DrainError(
+      "LAMEDUCK_BAD_QUORUM",
+      "quorum",
+      `${shown(quorum)} of ${consumers.length} consumers`,
+    );
   return { kind: "acknowledged", consumers: Object.freeze(consumers), quorum };
 }
 
 function positive(value: number = drainDefaults.lossBudget): number {
   if (typeof value !== "number" || !Number.isFinite(value) || value <= 0)
-    throw new DrainError("LAMEDUCK_BAD_NUMBER", "lossBudget", `${String(value)} is not a number above 0`);
+    throw new DrainError("LAMEDUCK_BAD_NUMBER", "lossBudget", `${shown(value)} is not a number above 0`);
   return value;
 }
 
@@ -182,7 +189,7 @@ function wholeNumber(value: number, option: string, least: number, most: number)
     throw new DrainError(
       "LAMEDUCK_BAD_NUMBER",
       option,
-      `${String(value)} is not a whole number from ${least} to ${most}`,
+      `${shown(value)} is not a whole number from ${least} to ${most}`,
     );
   return value;
 }

@@ -1,3 +1,4 @@
+import { shown } from "./common.ts";
 import { DrainError } from "./errors.ts";
 
 /**
@@ -16,10 +17,10 @@ export const longestDuration = 30 * 24 * units.h;
 export function parseDuration(value: unknown, option: string): number {
   const milliseconds = typeof value === "string" ? fromText(value.trim(), option) : value;
   if (typeof milliseconds !== "number" || !Number.isFinite(milliseconds))
-    throw new DrainError("LAMEDUCK_BAD_DURATION", option, `${show(value)} is not a duration`);
-  if (milliseconds < 0) throw new DrainError("LAMEDUCK_BAD_DURATION", option, `${show(value)} is negative`);
+    throw new DrainError("LAMEDUCK_BAD_DURATION", option, `${shown(value)} is not a duration`);
+  if (milliseconds < 0) throw new DrainError("LAMEDUCK_BAD_DURATION", option, `${shown(value)} is negative`);
   if (milliseconds > longestDuration)
-    throw new DrainError("LAMEDUCK_BAD_DURATION", option, `${show(value)} is longer than 30 days`);
+    throw new DrainError("LAMEDUCK_BAD_DURATION", option, `${shown(value)} is longer than 30 days`);
   return milliseconds;
 }
 
@@ -41,8 +42,4 @@ function fromText(text: string, option: string): number | undefined {
       `"${text}" has no unit: write "${text}s" for ${text} seconds or "${text}ms" for ${text} milliseconds`,
     );
   return value * units[(unit || "ms") as keyof typeof units];
-}
-
-function show(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value) : String(value);
 }

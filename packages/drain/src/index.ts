@@ -14,5 +14,6 @@ export {
 } from "./evidence.ts";
 export type * from "./observation.ts";
 export { believedPictures, type Picture } from "./pictures.ts";
+export { nearest, unknownName } from "./spelling.ts";
 export { policyKinds, type Policy } from "./policy.ts";
 export { expandVector, runVector, type DecisionVector, type VectorOutcome } from "./vectors.ts";

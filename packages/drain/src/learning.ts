@@ -1,4 +1,5 @@
 import { delays, laggards, means, pictureCount, step, unlearntPrior } from "./pictures.ts";
+import { shown } from "./common.ts";
 import { DrainError } from "./errors.ts";
 
 /** What terminations of one workload have taught about its environment: small, and plain JSON, to be carried from pod to pod. */
@@ -30,12 +31,21 @@ function checksum(text: string): number {
   return hash >>> 0;
 }
 
-/** Adds the lesson of one termination (see `Drain.lesson`). What cannot be used counts as nothing learnt: the next pods begin anew. */
+/**
+ * Adds the lesson of one termination (see `Drain.lesson`). Of what was learnt, what cannot be used counts as nothing: the next pods begin anew.
+ * @throws {DrainError} where the lesson is none, such as before the end of the hold.
+ */
 export function learn(learnt: Learnt | null | undefined, lesson: readonly number[]): Learnt {
+  if (!Array.isArray(lesson) || lesson.length !== pictureCount || !lesson.every(isWeight))
+    throw new DrainError(
+      "LAMEDUCK_BAD_NUMBER",
+      "lesson",
+      `${shown(lesson)} is not what lesson() gives, ${pictureCount} weights`,
+    );
   const known = unusable(learnt) === undefined ? learnt : undefined;
   const terminations = (known?.terminations ?? 0) + 1;
   const share = 1 / (Math.min(terminations, memory) + unlearntWorth);
-  const weights = priorOf(known).map((weight, index) => (1 - share) * weight + share * (lesson[index] ?? 0));
+  const weights = priorOf(known).map((weight, index) => (1 - share) * weight + share * lesson[index]!);
   return { version: learntVersion, terminations, weights };
 }
 
@@ -44,14 +54,17 @@ export function unusable(learnt: unknown): string | undefined {
   if (learnt === undefined || learnt === null) return undefined;
   const { version, terminations, weights } = learnt as Partial<Record<keyof Learnt, unknown>>;
   if (version !== learntVersion)
-    return `is of version ${String(version)}; this release reads version ${learntVersion}`;
+    return `is of version ${shown(version)}; this release reads version ${learntVersion}`;
   if (typeof terminations !== "number" || !Number.isInteger(terminations) || terminations < 0)
-    return `${String(terminations)} is not a number of terminations`;
+    return `${shown(terminations)} is not a number of terminations`;
   if (!Array.isArray(weights) || weights.length !== pictureCount) return `must have ${pictureCount} weights`;
-  const isWeight = (weight: unknown): boolean => Number.isFinite(weight) && (weight as number) >= 0;
   const wrong = weights.findIndex((weight) => !isWeight(weight));
-  if (wrong >= 0) return `${String(weights[wrong])} is not a weight`;
+  if (wrong >= 0) return `${shown(weights[wrong])} is not a weight`;
   return weights.every((weight) => weight === 0) ? "all weights are 0" : undefined;
+}
+
+function isWeight(weight: unknown): boolean {
+  return Number.isFinite(weight) && (weight as number) >= 0;
 }
 
 /** @throws {DrainError} where the value is not one that `learn` gave. */

@@ -27,6 +27,7 @@ function copyDeclarations(from: string, to: string): void {
   for (const name of globSync("*.d.ts", { cwd: from })) {
     const text = readFileSync(join(from, name), "utf8")
       .replaceAll('"@lameduck/drain"', '"./drain/index.ts"')
+      .replaceAll('"@lameduck/drain/common"', '"./drain/common.ts"')
       .replace(/^\/\/# sourceMappingURL=.*\n?/m, "");
     writeFileSync(join(to, name), text);
   }

@@ -1,7 +1,9 @@
 import { channel } from "node:diagnostics_channel";
 import { EventEmitter } from "node:events";
+import { unknownName } from "@lameduck/drain";
+import { messageOf, shown } from "@lameduck/drain/common";
+import { badOption } from "./errors.ts";
 import type { ClosedEvent, ClosingEvent, LameDuckEvent, NoticeEvent, PhaseEvent } from "./events.ts";
-import { messageOf } from "./hooks.ts";
 import type { Log } from "./log.ts";
 
 export interface LameduckEvents {
@@ -10,6 +12,12 @@ export interface LameduckEvents {
   closing: [ClosingEvent];
   closed: [ClosedEvent];
   notice: [NoticeEvent];
+}
+
+const events = ["phase", "lame-duck", "closing", "closed", "notice"] as const;
+
+function isEvent(name: unknown): name is keyof LameduckEvents {
+  return (events as readonly unknown[]).includes(name);
 }
 
 /** Everything said goes three ways: to the log, to whoever listens, and to the diagnostics channels of the same names. */
@@ -21,6 +29,14 @@ export class Announcer extends EventEmitter<LameduckEvents> {
   constructor(log: Log) {
     super();
     this.#log = log;
+  }
+
+  /** @throws {LameduckError} for an event that never comes, or what is no function. */
+  listen(name: unknown, listener: unknown): void {
+    if (!isEvent(name))
+      throw badOption("on", `${shown(name)} is ${unknownName("event", String(name), events)}`);
+    if (typeof listener !== "function") throw badOption(`on ${name}`, `${shown(listener)} is not a function`);
+    (this as { on(event: string, listener: unknown): unknown }).on(name, listener);
   }
 
   /** @returns when the promises that listeners returned have settled. */

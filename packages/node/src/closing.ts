@@ -1,6 +1,6 @@
+import { messageOf } from "@lameduck/drain/common";
 import { sleep, type Clock } from "./clock.ts";
 import { fillQueues } from "./full-queue.ts";
-import { messageOf } from "./hooks.ts";
 import { emptyQueue } from "./listener.ts";
 import type { ServerWatch } from "./traffic.ts";
 

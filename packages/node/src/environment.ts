@@ -62,8 +62,10 @@ export function variableOf(option: string, environment: Environment): string | u
   return variable && (isSaid(variable) || isSaid("LAMEDUCK_POLICY")) ? variable : undefined;
 }
 
+/** What only a pod has. */
+const ofPods = ["KUBERNETES_SERVICE_HOST", "LAMEDUCK_GRACE_PERIOD", "LAMEDUCK_PRESTOP"];
+
 /** In a pod, or told about one: else nobody routes to this process by a list that lags behind. */
 export function isInKubernetes(environment: Environment): boolean {
-  if (environment["KUBERNETES_SERVICE_HOST"]) return true;
-  return names.some((name) => environment[name]?.trim());
+  return ofPods.some((name) => environment[name]?.trim());
 }

@@ -2,8 +2,9 @@ import type { EventEmitter } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { parseDuration, type Duration } from "@lameduck/drain";
-import { LameduckError } from "./errors.ts";
-import { nestedOptions } from "./nested-options.ts";
+import { shown } from "@lameduck/drain/common";
+import { badOption } from "./errors.ts";
+import { isPath, nestedOptions, pathsAre } from "./nested-options.ts";
 import { pathOf } from "./probes.ts";
 
 /**
@@ -28,12 +29,10 @@ export interface Health {
 export function parseHealth(option: FailingHealth | undefined): Health | undefined {
   if (option === undefined) return undefined;
   const { path, status = 503, wait } = nestedOptions(option, "lbHealth", ["path", "status", "wait"]);
-  if (path !== undefined && (typeof path !== "string" || !path.startsWith("/")))
-    throw new LameduckError("LAMEDUCK_BAD_OPTION", "lbHealth.path", 'a path begins with "/"');
+  if (path !== undefined && !isPath(path)) throw badOption("lbHealth.path", pathsAre);
   if (!Number.isInteger(status) || status < 400 || status > 599)
-    throw new LameduckError("LAMEDUCK_BAD_OPTION", "lbHealth.status", `${status} is no failure`);
-  if (wait === undefined)
-    throw new LameduckError("LAMEDUCK_BAD_OPTION", "lbHealth.wait", "say interval x threshold + time-out");
+    throw badOption("lbHealth.status", `${shown(status)} is no failure: 400 to 599`);
+  if (wait === undefined) throw badOption("lbHealth.wait", "say interval x threshold + time-out");
   return Object.freeze({ path, status, wait: parseDuration(wait, "lbHealth.wait") });
 }
 

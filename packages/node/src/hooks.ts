@@ -1,6 +1,8 @@
-import { parseDuration, type Duration } from "@lameduck/drain";
+import { parseDuration, unknownName, type Duration } from "@lameduck/drain";
+import { messageOf, shown } from "@lameduck/drain/common";
 import { sleep, type Clock } from "./clock.ts";
-import { LameduckError } from "./errors.ts";
+import { badOption, mistake, type LameduckError } from "./errors.ts";
+import { nestedOptions } from "./nested-options.ts";
 import type { HookOutcome } from "./events.ts";
 
 export type HookPhase = HookOutcome["phase"];
@@ -43,20 +45,24 @@ export class Hooks {
     return this.#outcomes;
   }
 
+  /** @throws {LameduckError} */
   add(phase: HookPhase, name: string, run: HookFunction, options: HookOptions = {}): void {
-    if (!hookPhases.includes(phase))
-      throw new LameduckError(
-        "LAMEDUCK_BAD_HOOK",
-        name,
-        `${JSON.stringify(phase)} is not lame-duck, closing or closed`,
-      );
+    const bad = (problem: string): LameduckError => mistake("LAMEDUCK_BAD_HOOK", place, problem);
+    const place = typeof name === "string" && name !== "" ? name : "hook";
+    if (place !== name) throw bad(`${shown(name)} is no name`);
+    if (!hookPhases.includes(phase)) throw bad(`${shown(phase)} is not lame-duck, closing or closed`);
     if (this.#begun.has(phase))
-      throw new LameduckError("LAMEDUCK_TERMINATING", name, `the hooks of ${phase} are already running`);
-    if (typeof run !== "function") throw new LameduckError("LAMEDUCK_BAD_HOOK", name, "is not a function");
-    if (this.#hooks.some((hook) => hook.phase === phase && hook.name === name))
-      throw new LameduckError("LAMEDUCK_BAD_HOOK", name, `there is already a hook of that name in ${phase}`);
-    const timeout = parseDuration(options.timeout ?? defaultTimeout, `${name}.timeout`);
-    this.#hooks.push({ name, phase, run, timeout, after: options.after ?? [] });
+      throw mistake("LAMEDUCK_TERMINATING", name, `the hooks of ${phase} are already running`);
+    if (typeof run !== "function") throw bad(`${shown(run)} is not a function`);
+    const others = this.#of(phase);
+    if (others.some((hook) => hook.name === name))
+      throw bad(`there is already a hook of that name in ${phase}`);
+    const { timeout = defaultTimeout, after = [] } = nestedOptions(options, name, ["timeout", "after"]);
+    if (!Array.isArray(after) || !after.every((other) => typeof other === "string"))
+      throw badOption(`${name}.after`, `${shown(after)} is not a list of names of hooks`);
+    const hook = { name, phase, run, timeout: parseDuration(timeout, `${name}.timeout`), after };
+    inOrder([...others, hook]);
+    this.#hooks.push(hook);
   }
 
   /** Runs a phase's hooks until all have ended or `until` is reached; what could not begin by then is skipped. */
@@ -72,13 +78,26 @@ export class Hooks {
 
   /** Which names exist is known only now; a mistake in them must not cost the hooks their run. */
   #ordered(phase: HookPhase): Hook[] {
-    const hooks = this.#hooks.filter((candidate) => candidate.phase === phase);
-    try {
-      return inOrder(hooks);
-    } catch (error) {
-      this.#complain(messageOf(error));
-      return hooks;
-    }
+    const hooks = this.#of(phase);
+    const names = hooks.map(({ name }) => name);
+    for (const { name, after } of hooks)
+      for (const other of after.filter((each) => !names.includes(each))) {
+        const { code, message, remedy } = mistake(
+          "LAMEDUCK_BAD_HOOK",
+          `${name}.after`,
+          `${shown(other)} is ${unknownName(
+            `hook of ${phase}`,
+            other,
+            names.filter((each) => each !== name),
+          )}`,
+        );
+        this.#complain(`${code}: ${message}; ${remedy}`);
+      }
+    return inOrder(hooks);
+  }
+
+  #of(phase: HookPhase): Hook[] {
+    return this.#hooks.filter((hook) => hook.phase === phase);
   }
 
   async #runOne(hook: Hook, until: number): Promise<HookOutcome> {
@@ -108,41 +127,26 @@ async function run(hook: Hook, signal: AbortSignal): Promise<"done"> {
   return "done";
 }
 
-/** The order added, except that a hook comes after those it names. @throws {LameduckError} for a name unknown or a circle. */
+/** The order added, except that a hook comes after those it names, where they exist. @throws {LameduckError} for a circle. */
 export function inOrder<H extends { readonly name: string; readonly after: readonly string[] }>(
   hooks: readonly H[],
 ): H[] {
   const byName = new Map(hooks.map((hook) => [hook.name, hook]));
-  const done = new Set<string>();
   const path: string[] = [];
-  const order: H[] = [];
-  const visit = (hook: H): void => {
-    if (done.has(hook.name)) return;
+  const order = new Set<H>();
+  const visit = (hook: H | undefined): void => {
+    if (!hook || order.has(hook)) return;
     if (path.includes(hook.name))
-      throw new LameduckError(
+      throw mistake(
         "LAMEDUCK_BAD_HOOK",
         hook.name,
         `waits for itself: ${[...path, hook.name].join(" after ")}`,
       );
     path.push(hook.name);
-    for (const earlier of hook.after) {
-      const found = byName.get(earlier);
-      if (!found)
-        throw new LameduckError(
-          "LAMEDUCK_BAD_HOOK",
-          hook.name,
-          `comes after ${earlier}, which is no hook of its phase`,
-        );
-      visit(found);
-    }
+    for (const earlier of hook.after) visit(byName.get(earlier));
     path.pop();
-    done.add(hook.name);
-    order.push(hook);
+    order.add(hook);
   };
   for (const hook of hooks) visit(hook);
-  return order;
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return [...order];
 }

@@ -1,4 +1,5 @@
 import { Lameduck } from "./lameduck.ts";
+import { mistake } from "./errors.ts";
 import { findServers } from "./find-servers.ts";
 import type { WatchedServer } from "./servers.ts";
 import type { LameduckOptions } from "./settings.ts";
@@ -6,12 +7,18 @@ import type { LameduckOptions } from "./settings.ts";
 /**
  * Keeps a server serving after SIGTERM until the evidence says that traffic has moved away, then closes it in order, inside the
  * grace period, and exits. Call it once, before or after listen().
- * @throws {LameduckError | DrainError} for a wrong option or environment variable, or what is no server.
+ * @throws {LameduckError} for a wrong option or environment variable, or what is no server.
  */
 export function lameduck(
   server: WatchedServer | readonly WatchedServer[],
   options: LameduckOptions = {},
 ): Lameduck {
+  if (Array.isArray(server) && server.length === 0)
+    throw mistake(
+      "LAMEDUCK_NOT_A_SERVER",
+      "server",
+      "the list is empty; lameduckAll() finds servers as they listen",
+    );
   return new Lameduck(Array.isArray(server) ? server : [server], options);
 }
 

@@ -1,13 +1,14 @@
+import { messageOf } from "@lameduck/drain/common";
 import { Announcer, type LameduckEvents } from "./announce.ts";
 import { systemClock, untilSettled, type Clock } from "./clock.ts";
 import { Closing } from "./closing.ts";
 import { passOnToWorkers } from "./cluster.ts";
 import { closeOnCrash, surviveCrashes } from "./crashes.ts";
-import { LameduckError } from "./errors.ts";
+import { mistake } from "./errors.ts";
 import type { ClosedEvent, Phase } from "./events.ts";
 import { Evidence } from "./evidence.ts";
 import { Hold } from "./hold.ts";
-import { Hooks, messageOf, type HookFunction, type HookOptions, type HookPhase } from "./hooks.ts";
+import { Hooks, type HookFunction, type HookOptions, type HookPhase } from "./hooks.ts";
 import { makeLog } from "./log.ts";
 import { addMetrics, type MetricsModule } from "./metrics.ts";
 import { Pulse } from "./pulse.ts";
@@ -61,6 +62,7 @@ export class Lameduck {
   #exits: boolean;
   /** A signal has told the process to end. */
   #isTold = false;
+  readonly #heard = new Set<NodeJS.Signals>();
   #interrupts = 0;
   #leaveCrashes: (() => void) | undefined;
   #lesson: readonly number[] | undefined;
@@ -138,7 +140,7 @@ export class Lameduck {
   /** One more server under the same decision. @throws {LameduckError} */
   add(server: WatchedServer): this {
     if (this.#phase === "closing" || this.#phase === "closed")
-      throw new LameduckError("LAMEDUCK_TERMINATING", "add", `the phase is ${this.#phase}`);
+      throw mistake("LAMEDUCK_TERMINATING", "add", `the phase is ${this.#phase}`);
     const giveUp = (watch: ServerWatch, isClosed: boolean): void => this.#giveUp(watch, isClosed);
     const { isProbe, isStream, health } = this.#settings;
     const now = (): number => this.#clock.now();
@@ -196,7 +198,7 @@ export class Lameduck {
 
   /** Work that must be done belongs into a hook. A promise that a listener returns is waited for at `closed`, the last event, alone. */
   on<E extends keyof LameduckEvents>(event: E, listener: (...args: LameduckEvents[E]) => unknown): this {
-    (this.#announcer as { on(event: string, listener: unknown): unknown }).on(event, listener);
+    this.#announcer.listen(event, listener);
     return this;
   }
 
@@ -262,9 +264,11 @@ export class Lameduck {
   #signalled(name: NodeJS.Signals): void {
     if (this.#isLeftToOthers(name)) return;
     this.#isTold = true;
+    const heard = this.#heard.has(name) ? `${name} again` : name;
+    this.#heard.add(name);
     if (!this.#settings.signals.includes(name)) this.#interrupted(name);
     else if (this.#closed)
-      this.#announcer.notice("signal", `${name} again, during ${this.#phase}: changes nothing`);
+      this.#announcer.notice("signal", `${heard}, during ${this.#phase}: changes nothing`);
     else void this.terminate(name, this.#pulse.lateness());
   }
 

@@ -1,4 +1,5 @@
-import { LameduckError, nodeErrors } from "./errors.ts";
+import { messageOf } from "@lameduck/drain/common";
+import { badOption, nodeErrors } from "./errors.ts";
 import type { ProbeRequest } from "./probes.ts";
 
 /**
@@ -8,8 +9,7 @@ import type { ProbeRequest } from "./probes.ts";
  */
 export function parseMatch(match: unknown, option: string): (request: ProbeRequest) => boolean {
   if (match === undefined) return () => false;
-  if (typeof match !== "function")
-    throw new LameduckError("LAMEDUCK_BAD_OPTION", option, "is not a function");
+  if (typeof match !== "function") throw badOption(option, "is not a function");
   let warned = false;
   return (request) => {
     try {
@@ -24,6 +24,6 @@ export function parseMatch(match: unknown, option: string): (request: ProbeReque
 
 function warn(option: string, error: unknown): void {
   const code = "LAMEDUCK_MATCH_FAILED";
-  const problem = error instanceof Error ? error.message : String(error);
+  const problem = messageOf(error);
   process.emitWarning(`${option}: ${problem}; ${nodeErrors[code]}`, { type: "LameduckWarning", code });
 }

@@ -1,3 +1,5 @@
+import { shown } from "@lameduck/drain/common";
+import { badOption } from "./errors.ts";
 import type { Lameduck } from "./lameduck.ts";
 import { phases } from "./events.ts";
 
@@ -17,12 +19,19 @@ export interface MetricsModule {
   Gauge: new (options: GaugeOptions) => unknown;
 }
 
-/** Registers gauges that are read only when somebody scrapes. `registers` as prom-client takes it; default: its global registry. */
+/**
+ * Registers gauges that are read only when somebody scrapes. `registers` as prom-client takes it; default: its global registry.
+ * @throws {LameduckError}
+ */
 export function addMetrics(
   duck: Pick<Lameduck, "state" | "on">,
   module: MetricsModule,
   registers?: readonly unknown[],
 ): void {
+  if (typeof (module as Partial<MetricsModule> | undefined)?.Gauge !== "function")
+    throw badOption("metrics", `${shown(module)} has no Gauge: pass the module prom-client itself`);
+  if (registers !== undefined && !Array.isArray(registers))
+    throw badOption("metrics", `${shown(registers)} is not a list of registries`);
   let hold = 0;
   duck.on("closing", (event) => {
     if (event.phase === "closing") hold = event.hold;

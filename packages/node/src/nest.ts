@@ -10,7 +10,7 @@ import type { LameduckOptions } from "./settings.ts";
  */
 // oxlint-disable-next-line typescript/no-extraneous-class -- a module of Nest is a class
 export class LameduckModule {
-  /** @throws {LameduckError | DrainError} when the application is created, for a wrong option or environment variable. */
+  /** @throws {LameduckError} when the application is created, for a wrong option or environment variable. */
   static forRoot(options: LameduckOptions = {}): DynamicModule {
     return {
       module: LameduckModule,

@@ -1,25 +1,31 @@
-import { LameduckError } from "./errors.ts";
+import { unknownName } from "@lameduck/drain";
+import { shown } from "@lameduck/drain/common";
+import { badOption } from "./errors.ts";
 
-/** The options within an option. @throws {LameduckError} where it is no object, or has others than the known ones. */
-export function nestedOptions<T extends object>(value: T, name: string, known: readonly (keyof T)[]): T {
-  if (typeof value !== "object" || value === null)
-    throw new LameduckError(
-      "LAMEDUCK_BAD_OPTION",
-      name,
-      `${JSON.stringify(value)} is not an object with ${known.join(", ")}`,
-    );
-  const stranger = Object.keys(value).find((key) => !known.includes(key as keyof T));
-  if (stranger === undefined) return value;
-  throw new LameduckError(
-    "LAMEDUCK_BAD_OPTION",
-    `${name}.${stranger}`,
-    `no such option; known are ${known.join(", ")}`,
-  );
+/** The options within an option or argument. @throws {LameduckError} where it is no object, or has others than the known ones. */
+export function nestedOptions<T extends object>(
+  value: T,
+  name: string,
+  known: readonly (keyof T & string)[],
+): T {
+  if (!isRecord(value)) throw badOption(name, `${shown(value)} is not an object with ${known.join(", ")}`);
+  const stranger = Object.keys(value).find((key) => !known.includes(key as keyof T & string));
+  if (stranger !== undefined) throw badOption(`${name}.${stranger}`, unknownName("option", stranger, known));
+  return value;
+}
+
+export function isRecord(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** @throws {LameduckError} */
 export function pathList(value: unknown = [], name: string): ReadonlySet<string> {
-  if (Array.isArray(value) && value.every((path) => typeof path === "string" && path.startsWith("/")))
-    return new Set(value as string[]);
-  throw new LameduckError("LAMEDUCK_BAD_OPTION", name, 'a path begins with "/"');
+  if (Array.isArray(value) && value.every(isPath)) return new Set(value);
+  throw badOption(name, pathsAre);
+}
+
+export const pathsAre = 'a path begins with "/" and has no query';
+
+export function isPath(value: unknown): value is string {
+  return typeof value === "string" && value.startsWith("/") && !value.includes("?");
 }

@@ -1,4 +1,4 @@
-import { LameduckError } from "./errors.ts";
+import { badOption } from "./errors.ts";
 import { parseMatch } from "./match.ts";
 import { nestedOptions, pathList } from "./nested-options.ts";
 
@@ -55,11 +55,7 @@ export function parseProbes(options: ProbeOptions = {}, morePaths: readonly stri
   const isMatch = parseMatch(match, "probes.match");
   const isAgentLike = (agent: unknown): boolean => typeof agent === "string" || agent instanceof RegExp;
   if (!Array.isArray(userAgents) || !userAgents.every(isAgentLike))
-    throw new LameduckError(
-      "LAMEDUCK_BAD_OPTION",
-      "probes.userAgents",
-      "is not a list of texts and regular expressions",
-    );
+    throw badOption("probes.userAgents", "is not a list of texts and regular expressions");
   const paths = new Set([...pathList(rest.paths, "probes.paths"), ...morePaths]);
   const agents = [...probeAgents, ...userAgents];
   return (request) => isAgent(userAgentOf(request), agents) || isPath(request.url, paths) || isMatch(request);
@@ -76,9 +72,12 @@ function userAgentOf({ headers, rawHeaders }: ProbeRequest): string | string[] |
   return undefined;
 }
 
+/** By search(), as test() remembers where a pattern with the flag g has matched, and begins there the next time. */
 function isAgent(header: string | string[] | undefined, agents: readonly (string | RegExp)[]): boolean {
   if (typeof header !== "string") return false;
-  return agents.some((agent) => (typeof agent === "string" ? header.startsWith(agent) : agent.test(header)));
+  return agents.some((agent) =>
+    typeof agent === "string" ? header.startsWith(agent) : header.search(agent) >= 0,
+  );
 }
 
 function isPath(url: string | undefined, known: ReadonlySet<string>): boolean {

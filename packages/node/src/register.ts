@@ -2,7 +2,6 @@
  * `node --import @lameduck/node/register server.js`: the same for a server that does not know of us. Loading this file is the
  * whole interface, so that, unlike anywhere else in this package, importing it has an effect.
  */
-import { DrainError } from "@lameduck/drain";
 import { isMainThread } from "node:worker_threads";
 import { findServers } from "./find-servers.ts";
 import { LameduckError } from "./errors.ts";
@@ -16,7 +15,7 @@ function attempt(): Lameduck {
   try {
     return new Lameduck([], {}, "found");
   } catch (error) {
-    if (!(error instanceof LameduckError) && !(error instanceof DrainError)) throw error;
+    if (!(error instanceof LameduckError)) throw error;
     process.stderr.write(`lameduck: ${error.code}: ${error.message}; ${error.remedy}\n`);
     process.exit(2);
   }

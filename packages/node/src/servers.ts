@@ -2,8 +2,9 @@ import { Server as HttpServer } from "node:http";
 import type { Http2SecureServer, Http2Server } from "node:http2";
 import { Server as HttpsServer } from "node:https";
 import { Server as NetServer } from "node:net";
+import { shown } from "@lameduck/drain/common";
 import { CombinedWatch } from "./combined-watch.ts";
-import { LameduckError } from "./errors.ts";
+import { mistake } from "./errors.ts";
 import { failHealth } from "./health.ts";
 import { Handshakes } from "./handshakes.ts";
 import { Http2Watch } from "./http2-watch.ts";
@@ -31,15 +32,10 @@ export function watchServer(
   giveUp?: (watch: ServerWatch, isClosed: boolean) => void,
 ): ServerWatch {
   if (!isWatchable(server))
-    throw new LameduckError(
-      "LAMEDUCK_NOT_A_SERVER",
-      "server",
-      `${nameOf(server)} is no http, https or http2 server`,
-    );
+    throw mistake("LAMEDUCK_NOT_A_SERVER", "server", `${shown(server)} is no http, https or http2 server`);
   const marked = server as Marked;
   const before = marked[watched];
-  if (before && !before.giveUp)
-    throw new LameduckError("LAMEDUCK_ATTACHED_TWICE", "server", "is already attached");
+  if (before && !before.giveUp) throw mistake("LAMEDUCK_ATTACHED_TWICE", "server", "is already attached");
   before?.giveUp?.();
   const watch = watchFor(server, context);
   marked[watched] = { giveUp: giveUp && (() => giveUp(watch, false)) };
@@ -85,10 +81,4 @@ function isHttp2(server: unknown): server is Http2Server | Http2SecureServer {
 
 export function isWatched(server: object): boolean {
   return (server as Marked)[watched] !== undefined;
-}
-
-function nameOf(value: unknown): string {
-  if (typeof value === "function") return `the function ${value.name || "given"}`;
-  if (typeof value !== "object" || value === null) return String(value);
-  return `an object of ${value.constructor?.name ?? "no class"}`;
 }

@@ -12,10 +12,13 @@ import {
   type DrainOptions,
   type Duration,
 } from "@lameduck/drain";
+import { shown } from "@lameduck/drain/common";
 import { isInKubernetes, optionsFromEnvironment, variableOf, type Environment } from "./environment.ts";
-import { LameduckError } from "./errors.ts";
+import { badOption } from "./errors.ts";
 import { parseHealth, type FailingHealth, type Health } from "./health.ts";
 import type { Logger } from "./log.ts";
+import { decisionOptions, strangerIn } from "./option-names.ts";
+import { isRecord } from "./nested-options.ts";
 import { doubts } from "./doubts.ts";
 import { misspeltVariables } from "./misspelt.ts";
 import { parseProbes, type IsProbe, type ProbeOptions } from "./probes.ts";
@@ -80,42 +83,24 @@ export interface Settings {
   readonly warnings: readonly string[];
 }
 
-export const ownOptions = [
-  "probes",
-  "streams",
-  "lbHealth",
-  "timeout",
-  "ramp",
-  "log",
-  "exit",
-  "signals",
-  "otherHandlers",
-  "crashes",
-  "stopFile",
-  "environment",
-] as const;
-
-/** @throws {LameduckError | DrainError} naming the option or variable at fault. */
+/** @throws {LameduckError} naming the option or variable at fault. */
 export function parseSettings(options: LameduckOptions = {}): Settings {
-  if (typeof options !== "object" || options === null)
-    throw new LameduckError("LAMEDUCK_BAD_OPTION", "options", `${String(options)} is not an object`);
-  const environment = options.environment ?? process.env;
-  if (typeof environment !== "object")
-    throw new LameduckError(
-      "LAMEDUCK_BAD_OPTION",
-      "environment",
-      `${JSON.stringify(environment)} is not an object`,
-    );
+  if (!isRecord(options)) throw badOption("options", `${shown(options)} is not an object`);
+  const stranger = strangerIn(options);
+  if (stranger) throw new DrainError("LAMEDUCK_UNKNOWN_OPTION", stranger.name, stranger.problem);
+  const { environment = process.env } = options;
+  if (!isRecord(environment)) throw badOption("environment", `${shown(environment)} is not an object`);
+  checkConsumers(options.consumers);
   const inCode = drainOptionsOf(options);
-  const merged = { ...optionsFromEnvironment(environment), ...inCode };
-  if (!isInKubernetes(environment)) forNobodyWhoLags(merged);
+  const said = { ...optionsFromEnvironment(environment), ...inCode };
+  const merged = isInKubernetes(environment) ? said : forNobodyWhoLags(said);
   const warnings = [...misspeltVariables(environment), ...forgetUnusable(merged)];
   const health = parseHealth(options.lbHealth);
   const { timeout } = options;
   const whole = parseAt(merged, inCode, environment);
   if (timeout !== undefined) boundBy(timeout, merged, whole.prestop);
   const drain = waitingFor(health, timeout === undefined ? whole : parseAt(merged, inCode, environment));
-  const ramp = parseDuration(options.ramp ?? defaultRamp, "ramp");
+  const ramp = parseDuration(options.ramp === undefined ? defaultRamp : options.ramp, "ramp");
   return Object.freeze({
     drain,
     deadline: parseDuration(merged.grace ?? drainDefaults.grace, "grace") - drain.prestop,
@@ -147,8 +132,7 @@ function boundBy(timeout: Duration, options: DrainOptions, prestop: number): voi
   const most = parseDuration(timeout, "timeout");
   const left = parseDuration(options.grace ?? drainDefaults.grace, "grace") - prestop;
   if (most <= 0 || most > left)
-    throw new LameduckError(
-      "LAMEDUCK_BAD_OPTION",
+    throw badOption(
       "timeout",
       `${formatDuration(most)} is not above 0 and at most the ${formatDuration(left)} that the grace period leaves`,
     );
@@ -159,8 +143,7 @@ function boundBy(timeout: Duration, options: DrainOptions, prestop: number): voi
 function waitingFor(health: Health | undefined, drain: DrainConfig): DrainConfig {
   if (!health) return drain;
   if (health.wait > drain.cap)
-    throw new LameduckError(
-      "LAMEDUCK_BAD_OPTION",
+    throw badOption(
       "lbHealth.wait",
       `${formatDuration(health.wait)} is above the cap of ${formatDuration(drain.cap)}`,
     );
@@ -168,16 +151,12 @@ function waitingFor(health: Health | undefined, drain: DrainConfig): DrainConfig
 }
 
 /**
- * Outside Kubernetes no sender lags behind, and a developer's restart should not wait: no floor, and no waiting for silence
- * unless code asked for some policy or floor.
+ * Outside Kubernetes no sender lags behind, and a developer's restart should not wait: no floor, and no waiting for silence, unless
+ * somebody asks for a policy, a delay or a floor, in code or by a variable.
  */
-function forNobodyWhoLags(options: DrainOptions): void {
-  if (options.policy === undefined && options.floor === undefined) {
-    options.policy = "fixed";
-    options.delay ??= 0;
-  }
-  options.floor ??= 0;
-  options.requestQuiet ??= 0;
+function forNobodyWhoLags(said: DrainOptions): DrainOptions {
+  const isAsked = said.policy !== undefined || said.floor !== undefined;
+  return { floor: 0, requestQuiet: 0, ...(!isAsked && { policy: "fixed", delay: 0 }), ...said };
 }
 
 function parseAt(merged: DrainOptions, inCode: DrainOptions, environment: Environment): DrainConfig {
@@ -191,43 +170,50 @@ function parseAt(merged: DrainOptions, inCode: DrainOptions, environment: Enviro
   }
 }
 
+/** An option that is present but undefined means "not said". */
 function drainOptionsOf(options: LameduckOptions): DrainOptions {
-  const rest: Record<string, unknown> = { ...options };
-  for (const name of ownOptions) delete rest[name];
-  // An option that is present but undefined means "not said".
-  for (const name of Object.keys(rest)) if (rest[name] === undefined) delete rest[name];
-  return rest;
+  const names = decisionOptions.filter((name) => options[name] !== undefined);
+  return Object.fromEntries(names.map((name) => [name, options[name]]));
+}
+
+/** @throws {LameduckError} */
+function checkConsumers(consumers: unknown): void {
+  if (consumers === undefined) return;
+  const isName = (name: unknown): boolean => typeof name === "string" && name !== "";
+  if (!Array.isArray(consumers) || !consumers.every(isName))
+    throw badOption("consumers", `${shown(consumers)} is not a list of names`);
+  const twice = consumers.find((name, index) => consumers.indexOf(name) < index) as string | undefined;
+  if (twice !== undefined) throw badOption("consumers", `${shown(twice)} is there twice`);
 }
 
 function boolean(value: unknown, option: string): boolean {
   if (value === undefined) return true;
-  if (typeof value !== "boolean")
-    throw new LameduckError("LAMEDUCK_BAD_OPTION", option, `${JSON.stringify(value)} is not true or false`);
+  if (typeof value !== "boolean") throw badOption(option, `${shown(value)} is not true or false`);
   return value;
 }
 
 function parseOtherHandlers(value: unknown = "hold"): "hold" | "leave" {
   if (value === "hold" || value === "leave") return value;
-  throw new LameduckError(
-    "LAMEDUCK_BAD_OPTION",
-    "otherHandlers",
-    `${String(value)} is not "hold" or "leave"`,
-  );
+  throw badOption("otherHandlers", `${shown(value)} is not "hold" or "leave"`);
 }
 
 function parseCrashes(inCode: unknown, environment: Environment): "leave" | "close" {
   const said = environment["LAMEDUCK_CRASHES"]?.trim();
-  const value = inCode ?? (said || "leave");
+  const value = inCode === undefined ? said || "leave" : inCode;
   if (value === "leave" || value === "close") return value;
   const place = inCode === undefined ? "LAMEDUCK_CRASHES" : "crashes";
-  throw new LameduckError("LAMEDUCK_BAD_OPTION", place, `${JSON.stringify(value)} is not "leave" or "close"`);
+  throw badOption(place, `${shown(value)} is not "leave" or "close"`);
 }
 
 function parseLog(value: unknown): Logger | false | undefined {
   if (value === undefined || value === false) return value;
-  if (typeof value === "object" && value !== null && typeof (value as Partial<Logger>).info === "function")
+  const { info, warn } = Object(value) as Partial<Logger>;
+  if (typeof info === "function" && (warn === undefined || typeof warn === "function"))
     return value as Logger;
-  throw new LameduckError("LAMEDUCK_BAD_OPTION", "log", "a logger has a method info()");
+  throw badOption(
+    "log",
+    `${shown(value)} is no logger: one has a method info(), and warn() if any is a method, too`,
+  );
 }
 
 function parseStopFile(inCode: unknown, environment: Environment): string | undefined {
@@ -235,5 +221,5 @@ function parseStopFile(inCode: unknown, environment: Environment): string | unde
   const value = inCode === undefined && said ? said : inCode;
   if (value === undefined || (typeof value === "string" && isAbsolute(value))) return value;
   const place = inCode === undefined ? "LAMEDUCK_STOP_FILE" : "stopFile";
-  throw new LameduckError("LAMEDUCK_BAD_OPTION", place, `${JSON.stringify(value)} is not an absolute path`);
+  throw badOption(place, `${shown(value)} is not an absolute path`);
 }

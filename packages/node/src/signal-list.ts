@@ -1,7 +1,8 @@
 import { constants } from "node:os";
 import { isatty } from "node:tty";
 import type { Environment } from "./environment.ts";
-import { LameduckError } from "./errors.ts";
+import { shown } from "@lameduck/drain/common";
+import { badOption, type LameduckError } from "./errors.ts";
 
 /** No process can handle them. */
 const uncatchable = ["SIGKILL", "SIGSTOP"];
@@ -27,12 +28,12 @@ function usual(environment: Environment): readonly NodeJS.Signals[] {
 }
 
 function listOf(value: unknown, option: string): readonly NodeJS.Signals[] {
-  const bad = (problem: string): LameduckError => new LameduckError("LAMEDUCK_BAD_OPTION", option, problem);
-  if (!Array.isArray(value)) throw bad(`${JSON.stringify(value)} is not true, false or a list of signals`);
+  const bad = (problem: string): LameduckError => badOption(option, problem);
+  if (!Array.isArray(value)) throw bad(`${shown(value)} is not true, false or a list of signals`);
   if (value.length === 0) throw bad("the list is empty; false listens to none");
   for (const name of value as unknown[]) {
     if (typeof name !== "string" || !Object.hasOwn(constants.signals, name))
-      throw bad(`${JSON.stringify(name)} is not the name of a signal, such as SIGTERM`);
+      throw bad(`${shown(name)} is not the name of a signal, such as SIGTERM`);
     if (uncatchable.includes(name)) throw bad(`${name} cannot be handled by any process`);
   }
   return [...new Set(value as NodeJS.Signals[])];

@@ -1,8 +1,8 @@
 import cluster from "node:cluster";
 import { closeSync, constants, fstatSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { lutimes } from "node:fs/promises";
+import { messageOf } from "@lameduck/drain/common";
 import { formatDuration } from "@lameduck/drain";
-import { messageOf } from "./hooks.ts";
 
 /** How exactly it is known when a process was killed. */
 const beat = 1_000;

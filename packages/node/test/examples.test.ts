@@ -5,8 +5,8 @@ import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, w
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { lameduck } from "../src/index.ts";
-import { ownOptions } from "../src/settings.ts";
+import { Lameduck } from "../src/lameduck.ts";
+import { documentedOptions } from "../src/option-names.ts";
 import { fixture } from "./child.ts";
 
 interface Example {
@@ -20,11 +20,9 @@ const pages = globSync(["README.md", "docs/*.md", "packages/*/README.md"], { cwd
 
 /** The languages of blocks that are checked. */
 const language = /^(js|mjs|cjs|javascript|ts|mts|typescript)$/;
-const methods = Object.getOwnPropertyNames(lameduck([]).constructor.prototype).join("|");
+const methods = Object.getOwnPropertyNames(Lameduck.prototype).join("|");
 const call = new RegExp(`^(const \\w+ = |await )?(duck\\.(${methods})\\b|lameduck(All|Primary)?\\().*[^.]$`);
-const option = new RegExp(
-  `^(${ownOptions.join("|")}|policy|floor|cap|grace|prestop|reserve|delay|window|learnt): \\S`,
-);
+const option = new RegExp(`^(${documentedOptions.join("|")}): \\S`);
 
 function blocksOf(page: string, lines: readonly string[]): Example[] {
   const found: Example[] = [];

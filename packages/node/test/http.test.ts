@@ -198,6 +198,26 @@ test("a second SIGTERM is logged and changes nothing; SIGINT ends the hold", asy
   assert.equal(child.event("closing")?.reason, "forced");
 });
 
+test("only a signal that came before is one that comes again", async () => {
+  const env = { ...inPod, LAMEDUCK_FLOOR: "1500ms", LAMEDUCK_SIGNALS: "SIGTERM,SIGUSR2" };
+  await using child = await startServer({}, env);
+  const heard = (): string[] =>
+    child.events.flatMap((event) => (event.lameduck === "notice" ? [event.message] : []));
+  child.kill();
+  await child.until("lame-duck");
+  for (const [index, signal] of (["SIGUSR2", "SIGUSR2", "SIGTERM"] as const).entries()) {
+    child.kill(signal);
+    await child.until(() => heard().length > index);
+  }
+  const nothing = "during lame-duck: changes nothing";
+  assert.deepEqual(heard(), [
+    `SIGUSR2, ${nothing}`,
+    `SIGUSR2 again, ${nothing}`,
+    `SIGTERM again, ${nothing}`,
+  ]);
+  assert.equal((await child.exited).code, 0);
+});
+
 test("a second SIGINT ends the process", async () => {
   await using child = await startServer({}, { ...inPod, LAMEDUCK_SIGNALS: "SIGTERM" });
   const hanging = httpRequest({ host: "127.0.0.1", port: child.port, path: "/hang" }).end();

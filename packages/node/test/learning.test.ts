@@ -44,6 +44,14 @@ test("what quick terminations teach shortens the hold of a pod that was asked on
   assert.ok(after.hold < 0.9 * before.hold, `${before.hold} ms before, ${after.hold} ms after`);
 });
 
+test("what is no lesson is a coded error of learn()", () => {
+  for (const lesson of [null, undefined, [], [NaN], "lesson", {}])
+    assert.throws(() => learn(null, lesson as never), {
+      code: "LAMEDUCK_BAD_NUMBER",
+      message: /^lesson: [^\n]+ is not what lesson\(\) gives, \d+ weights$/,
+    });
+});
+
 test("a termination without traffic teaches nothing", async () => {
   assert.equal((await terminate(0, 0)).learnt, undefined);
 });
@@ -56,10 +64,11 @@ test("what a store answers keeps no pod from starting: null is nothing, another 
     lameduck(createServer(), { ...options, learnt: learnt as Learnt }).stop();
   await start(null);
   assert.deepEqual(told, []);
-  const { version } = learn(undefined, []);
+  const { learnt: taught } = await terminate(3, 0);
+  assert.ok(taught);
   for (const learnt of [
     { terminations: 3, weights: [1] },
-    { ...learn(undefined, []), version: version + 1 },
+    { ...taught, version: taught.version + 1 },
   ]) {
     await start(learnt);
     assert.match(

@@ -1,19 +1,35 @@
 /** Every option and variable with values that a person may write by mistake: one coded error with the place, or one line and exit code 2. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { test } from "node:test";
 import { inspect } from "node:util";
-import { DrainError } from "@lameduck/drain";
 import { environmentVariables, lameduck, LameduckError, type LameduckOptions } from "../src/index.ts";
-import { ownOptions } from "../src/settings.ts";
+import { documentedOptions } from "../src/option-names.ts";
 import { fixture, startScript } from "./child.ts";
 
-const durations = ["20", "1.5", "-5s", "", "5 parsecs", "5s5s", "9000h", -1, NaN, Infinity, {}, true];
-const numbers = ["", "5", "many", -1, NaN, 0, {}];
-const flags = ["", "true", 0, 1, null];
+const durations = [
+  "20",
+  "1.5",
+  "-5s",
+  "",
+  "5 parsecs",
+  "5s5s",
+  "9000h",
+  -1,
+  NaN,
+  Infinity,
+  {},
+  true,
+  null,
+  1n,
+  Object.create(null),
+];
+const numbers = ["", "5", "many", -1, NaN, 0, {}, null, 1n];
+const flags = ["", "true", 0, 1, null, 1n];
 
 const wrong: Record<keyof LameduckOptions, readonly unknown[]> = {
-  policy: ["", "hope", "Quiet", 5],
+  policy: ["", "hope", "Quiet", 5, null, 1n],
   floor: durations,
   cap: durations,
   grace: durations,
@@ -25,7 +41,7 @@ const wrong: Record<keyof LameduckOptions, readonly unknown[]> = {
   convergence: [...durations, 0],
   // What has been stored, whatever it is, is no mistake of whoever reads it.
   learnt: ["", 5, true],
-  consumers: ["", "mesh", []],
+  consumers: ["", "mesh", [], null, {}, ["a", "a"], [1], [""]],
   quorum: [...numbers, 1.5, 3],
   requestQuiet: durations,
   maxSenders: [...numbers, 1.5],
@@ -34,30 +50,53 @@ const wrong: Record<keyof LameduckOptions, readonly unknown[]> = {
     "/healthz",
     null,
     5,
+    [],
     { path: "/" },
+    { paths: ["/healthz?verbose"] },
     { paths: "/" },
     { paths: ["healthz"] },
     { match: "/" },
     { userAgents: "x" },
   ],
-  streams: ["", "/events", null, 5, { path: "/" }, { paths: ["events"] }, { match: "/" }],
-  lbHealth: ["", "/healthz", null, 5, { path: "h", wait: "5s" }, { path: "/h", wait: "5" }, { path: "/h" }],
+  streams: [
+    "",
+    "/events",
+    null,
+    5,
+    [],
+    { paths: ["/a?b"] },
+    { path: "/" },
+    { paths: ["events"] },
+    { match: "/" },
+  ],
+  lbHealth: [
+    "",
+    "/healthz",
+    null,
+    5,
+    [],
+    { path: "/h?a", wait: "5s" },
+    { status: {}, wait: "5s" },
+    { path: "h", wait: "5s" },
+    { path: "/h", wait: "5" },
+    { path: "/h" },
+  ],
   timeout: [...durations, 0, "31s"],
   ramp: durations,
-  log: ["", "json", true, 5, {}],
+  log: ["", "json", true, 5, {}, null, { info: () => {}, warn: true }],
   exit: flags,
   signals: [...flags, [], ["SIGKILL"], ["SIGTREM"], [15], "SIGTERM"],
-  crashes: ["", "exit", true, 1],
-  otherHandlers: ["", "kill", true],
+  crashes: ["", "exit", true, 1, null],
+  otherHandlers: ["", "kill", true, null],
   stopFile: ["", "stop.json", 5, null, {}, true],
-  environment: ["", 5],
+  environment: ["", 5, [], null],
 };
 
 /** Options that count under one policy only. */
 const besides: LameduckOptions = { consumers: ["a", "b"], delay: "1s" };
 
 test("every option stands in the table", () => {
-  const all = new Set<string>([...Object.values(environmentVariables), ...ownOptions]);
+  const all = new Set<string>([...Object.values(environmentVariables), ...documentedOptions]);
   for (const option of Object.keys(wrong)) all.delete(option);
   assert.deepEqual([...all], []);
 });
@@ -70,7 +109,7 @@ for (const [option, values] of Object.entries(wrong))
       assert.throws(
         () => lameduck(createServer(), options).detach(),
         (error) => {
-          assert.ok(error instanceof DrainError || error instanceof LameduckError, String(error));
+          assert.ok(error instanceof LameduckError, String(error));
           assert.match(error.place, new RegExp(`^${option}(\\.|$)`));
           assert.match(error.message, new RegExp(`^${option}[.\\w]*: [^\\n]+$`));
           assert.ok(error.remedy.length > 10);
@@ -78,6 +117,31 @@ for (const [option, values] of Object.entries(wrong))
         },
       );
     });
+
+test("known options are those of the page, and the near one is suggested", () => {
+  const page = readFileSync(new URL("../../../docs/node.md", import.meta.url), "utf8");
+  const [, table = ""] = /^\| option .*\n\|[- |]+\n((?:\|.*\n)+)/m.exec(page) ?? [];
+  const listed = [...table.matchAll(/^\| (`[^|]*`) +\|/gm)].flatMap(([, names = ""]) =>
+    [...names.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name),
+  );
+  assert.deepEqual(listed.toSorted(), documentedOptions.toSorted());
+  const problem = (options: object): string => {
+    try {
+      lameduck(createServer(), { environment: {}, ...options }).detach();
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return "";
+  };
+  const known = `known are ${documentedOptions.join(", ")}`;
+  assert.equal(problem({ Floor: 1 }), `Floor: no such option (did you mean floor?); ${known}`);
+  assert.equal(problem({ stopfile: 1 }), `stopfile: no such option (did you mean stopFile?); ${known}`);
+  assert.equal(problem({ drainTime: 1 }), `drainTime: no such option; ${known}`);
+  assert.equal(
+    problem({ probes: { path: [] } }),
+    "probes.path: no such option (did you mean paths?); known are paths, userAgents, match",
+  );
+});
 
 test("a misspelt option is an error that names the known ones", () => {
   for (const option of Object.keys(wrong))
@@ -101,7 +165,7 @@ for (const name of Object.keys(environmentVariables))
       assert.throws(
         () => lameduck(createServer(), { environment: { LAMEDUCK_DELAY: "1s", [name]: value } }).detach(),
         (error) => {
-          assert.ok(error instanceof DrainError || error instanceof LameduckError);
+          assert.ok(error instanceof LameduckError);
           assert.equal(error.place, name);
           assert.match(error.message, new RegExp(`^${name}: [^\\n]*${value.split(",").at(-1)}`));
           return true;

@@ -32,8 +32,45 @@ test("in a pod the decision has its own defaults", () => {
   assert.equal(deadline, 30_000);
 });
 
-test("any variable of ours means that somebody runs this as a pod", () => {
-  assert.equal(settings({}, { LAMEDUCK_GRACE_PERIOD: "10s" }).drain.floor, 1_000);
+test("a variable of a pod's time means that somebody runs this as a pod, and no other one does", () => {
+  for (const name of ["LAMEDUCK_GRACE_PERIOD", "LAMEDUCK_PRESTOP"]) {
+    const { drain } = settings({ prestop: 0 }, { [name]: "10s" });
+    assert.deepEqual([drain.policy.kind, drain.floor, drain.requestQuiet], ["adaptive", 1_000, 1_000]);
+  }
+  const others: Record<string, string> = {
+    LAMEDUCK_CAP: "10s",
+    LAMEDUCK_RESERVE: "3s",
+    LAMEDUCK_WINDOW: "3s",
+    LAMEDUCK_LOSS_BUDGET: "0.1",
+    LAMEDUCK_CONVERGENCE: "2s",
+    LAMEDUCK_SIGNALS: "SIGTERM",
+    LAMEDUCK_CRASHES: "close",
+    LAMEDUCK_STOP_FILE: "/tmp/stop.json",
+  };
+  const asked: Record<string, string> = {
+    LAMEDUCK_POLICY: "quiet",
+    LAMEDUCK_DELAY: "3s",
+    LAMEDUCK_FLOOR: "3s",
+  };
+  for (const name of Object.keys(environmentVariables))
+    if (!name.includes("PERIOD") && !name.includes("PRESTOP")) {
+      const value = others[name] ?? asked[name]!;
+      const { policy, floor } = settings({}, { [name]: value }).drain;
+      const isNothing = policy.kind === "fixed" && policy.delay === 0 && floor === 0;
+      assert.equal(isNothing, name in others, name);
+    }
+});
+
+test("outside Kubernetes what is asked for by a variable is what is asked for in code", () => {
+  const alike: [LameduckOptions, Record<string, string>][] = [
+    [{ policy: "adaptive" }, { LAMEDUCK_POLICY: "adaptive" }],
+    [{ floor: "3s" }, { LAMEDUCK_FLOOR: "3s" }],
+    [{ delay: "3s" }, { LAMEDUCK_DELAY: "3s" }],
+    [{ reserve: "3s" }, { LAMEDUCK_RESERVE: "3s" }],
+  ];
+  for (const [options, environment] of alike)
+    assert.deepEqual(settings(options).drain, settings({}, environment).drain);
+  assert.deepEqual(settings({ delay: "3s" }).drain.policy, { kind: "fixed", delay: 3_000 });
 });
 
 test("every variable reaches its option", () => {
@@ -195,9 +232,12 @@ test("a misspelt variable is one warning that names the near one", () => {
     ["LAMEDUCK_PRE_STOP", "LAMEDUCK_PRESTOP"],
     ["LAMEDUCK_LOSSBUDGET", "LAMEDUCK_LOSS_BUDGET"],
     ["LAMEDUCK_GRACE-PERIOD", "LAMEDUCK_GRACE_PERIOD"],
+    ["LAMEDUCK_CPA", "LAMEDUCK_CAP"],
+    ["LAMEDUCK_DEALY", "LAMEDUCK_DELAY"],
   ] as const)
     assert.deepEqual(warnings({ [name]: "1s" }), [`${name} is unknown; did you mean ${meant}?`]);
   assert.deepEqual(warnings({ LAMEDUCK_FLOR: "" }), [], "empty counts as unset");
+  assert.deepEqual(warnings({ LAMEDUCK_RAMP: "1s" }), [], "two letters of four are far");
   assert.deepEqual(warnings({ LAMEDUCK_WATERMARKS: "on", LAMEDUCK_PEERS: "3" }), [], "a newer injector's");
 });
 
@@ -254,13 +294,23 @@ test("what Kubernetes sets for Services named lameduck is survived silently", ()
   }
 });
 
+test("the init's name for the grace period is a warning that names the one which both read", () => {
+  const warnings = (environment: Record<string, string>): readonly string[] =>
+    settings({}, environment).warnings;
+  assert.deepEqual(warnings({ LAMEDUCK_GRACE: "45s" }), [
+    "LAMEDUCK_GRACE is read by lameduck-init alone; say LAMEDUCK_GRACE_PERIOD, which both read",
+  ]);
+  assert.deepEqual(warnings({ LAMEDUCK_GRACE: "45s", LAMEDUCK_GRACE_PERIOD: "45s" }), []);
+});
+
 test("no variable of the init is taken for a misspelt one", () => {
   const flags = readFileSync(new URL("../../init/src/cli/flags.c", import.meta.url), "utf8");
   const names = [...flags.matchAll(/^\t\{ "([a-z-]+)",/gm)].map(
     ([, flag]) => `LAMEDUCK_${flag!.replaceAll("-", "_").toUpperCase()}`,
   );
   assert.ok(names.length > 20 && names.includes("LAMEDUCK_PORT"));
-  assert.deepEqual(misspeltVariables(Object.fromEntries(names.map((name) => [name, "1"]))), []);
+  const all = Object.fromEntries([...names, "LAMEDUCK_GRACE_PERIOD"].map((name) => [name, "1"]));
+  assert.deepEqual(misspeltVariables(all), []);
 });
 
 test("the page lists every code with its remedy, and every variable", () => {

@@ -1,0 +1,37 @@
+import { unknownName, type DrainOptions } from "@lameduck/drain";
+import { variables } from "./environment.ts";
+
+const decision = [
+  ...Object.values(variables),
+  "learnt",
+  "consumers",
+  "quorum",
+] as const satisfies readonly (keyof DrainOptions)[];
+
+const own = [
+  "ramp",
+  "probes",
+  "streams",
+  "lbHealth",
+  "timeout",
+  "log",
+  "exit",
+  "signals",
+  "stopFile",
+  "otherHandlers",
+  "crashes",
+] as const;
+
+/** Those for a user, as docs/node.md lists them. */
+export const documentedOptions: readonly string[] = [...decision, ...own];
+
+/** Those of the decision; the last two are for experiments with it. */
+export const decisionOptions = [...decision, "requestQuiet", "maxSenders"] as const;
+
+const all: readonly string[] = [...decisionOptions, ...own, "environment"];
+
+/** The first name that is none of an option's, and what is said of it. */
+export function strangerIn(options: object): { name: string; problem: string } | undefined {
+  const name = Object.keys(options).find((each) => !all.includes(each));
+  return name === undefined ? undefined : { name, problem: unknownName("option", name, documentedOptions) };
+}
