@@ -1,7 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { nodeName } from "./addresses.ts";
-import { KubernetesApi, type KubernetesObject } from "./api.ts";
+import type { KubernetesClient, Node } from "@lameduck/kube";
+import { clientOf, isReady } from "./client.ts";
 import { lastWords, start, stateOf, type ComponentPlan, type RunningComponent } from "./component.ts";
 import { controllers, domainNameServer, etcdAndApiServer, issueCredentials } from "./control-plane.ts";
 import { publishDomainNames } from "./domain-names.ts";
@@ -76,7 +77,7 @@ export async function bringUp({
   );
   for (const plan of nodePlans) await launch(plan.containerd);
   const kubeconfig = credentials.kubeconfig["host"] ?? "";
-  const api = await KubernetesApi.fromKubeconfig(kubeconfig);
+  const api = clientOf(kubeconfig);
   try {
     const waiting = { signal, logs: join(directory, "log") };
     await until(() => ready(api, components), { ...waiting, what: "API server ready" });
@@ -133,24 +134,23 @@ async function openMachines(
   return { fabric, nodes };
 }
 
-async function ready(api: KubernetesApi, components: readonly RunningComponent[]): Promise<boolean> {
+async function ready(api: KubernetesClient, components: readonly RunningComponent[]): Promise<boolean> {
   await allAlive(components);
-  return (await api.text("/readyz")) === "ok";
+  return isReady(api);
 }
 
 /** Ready nodes, and the service account without which no pod is admitted. */
 async function allUsable(
-  api: KubernetesApi,
+  api: KubernetesClient,
   count: number,
   components: readonly RunningComponent[],
 ): Promise<boolean> {
   await allAlive(components);
-  const nodes = await api.list("/api/v1/nodes");
-  const isReady = (node: KubernetesObject): boolean => {
-    const status = node["status"] as { conditions?: { type: string; status: string }[] } | undefined;
-    return status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
-  };
-  if (nodes.filter(isReady).length < count) return false;
+  const nodes = await api.list<Node>("/api/v1/nodes");
+  const usable = nodes.filter(({ status }) =>
+    status?.conditions?.some(({ type, status: holds }) => type === "Ready" && holds === "True"),
+  );
+  if (usable.length < count) return false;
   await api.get("/api/v1/namespaces/default/serviceaccounts/default");
   return true;
 }

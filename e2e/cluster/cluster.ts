@@ -1,7 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { KubernetesApi } from "./api.ts";
+import type { KubernetesClient } from "@lameduck/kube";
 import { bringUp } from "./bring-up.ts";
+import { clientOf, isReady } from "./client.ts";
 import {
   isListening,
   kill,
@@ -29,13 +30,13 @@ const sayOnStderr = (line: string): void => void process.stderr.write(`${line}\n
 /** A running Kubernetes of several nodes in namespaces of this machine. */
 export class Cluster {
   readonly directory: string;
-  readonly api: KubernetesApi;
+  readonly api: KubernetesClient;
   #state: ClusterState;
 
-  private constructor(directory: string, state: ClusterState, api: KubernetesApi) {
+  private constructor(directory: string, state: ClusterState) {
     this.directory = directory;
     this.#state = state;
-    this.api = api;
+    this.api = clientOf(state.kubeconfig);
   }
 
   /** Brings a cluster up, after removing what a crashed run left. Ends with `down()`, or at the end of an `await using` block. */
@@ -48,7 +49,7 @@ export class Cluster {
     const { say = sayOnStderr, detached = false } = options;
     try {
       const state = await bringUp({ directory, settings, detached, say, signal });
-      return new Cluster(directory, state, await KubernetesApi.fromKubeconfig(state.kubeconfig));
+      return new Cluster(directory, state);
     } catch (error) {
       // Whoever ends a start on purpose has nothing to look up.
       await tearDown(directory, { keepLogs: !signal.aborted });
@@ -63,7 +64,7 @@ export class Cluster {
     const state = await readState(directory);
     if (state === undefined || !(await isWhole(state)))
       throw new ClusterError("LAMEDUCK_CLUSTER_NOT_UP", directory, "no cluster runs here");
-    return new Cluster(directory, state, await KubernetesApi.fromKubeconfig(state.kubeconfig));
+    return new Cluster(directory, state);
   }
 
   get settings(): Settings {
@@ -77,7 +78,7 @@ export class Cluster {
 
   /** The API server as the host reaches it. */
   get serverOutside(): string {
-    return this.api.server;
+    return this.api.connection.server.origin;
   }
 
   get componentNames(): readonly string[] {
@@ -176,7 +177,7 @@ export class Cluster {
 
   /** Waits until the API server says that it serves. */
   async apiReady(): Promise<void> {
-    await until(async () => (await this.api.text("/readyz")) === "ok", { what: "API server ready" });
+    await until(() => isReady(this.api), { what: "API server ready" });
   }
 
   /** Bytes of memory per component, shared pages divided among those who share them. */

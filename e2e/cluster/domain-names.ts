@@ -1,5 +1,5 @@
+import type { KubernetesClient } from "@lameduck/kube";
 import { dnsServiceAddress, fabricAddress } from "./addresses.ts";
-import type { KubernetesApi, KubernetesObject } from "./api.ts";
 
 const labels = { "k8s-app": "kube-dns", "kubernetes.io/name": "CoreDNS" };
 const ports = [
@@ -8,9 +8,9 @@ const ports = [
 ];
 
 /** The Service kube-dns at the address that the kubelets tell every pod, its endpoint, and what CoreDNS may read. */
-export async function publishDomainNames(api: KubernetesApi): Promise<void> {
+export async function publishDomainNames(api: KubernetesClient): Promise<void> {
   const namespace = "/namespaces/kube-system";
-  const objects: readonly (readonly [string, KubernetesObject])[] = [
+  const objects: readonly (readonly [path: string, object: object])[] = [
     [
       `/api/v1${namespace}/services`,
       { metadata: { name: "kube-dns", labels }, spec: { clusterIP: dnsServiceAddress, ports } },
@@ -43,5 +43,5 @@ export async function publishDomainNames(api: KubernetesApi): Promise<void> {
       },
     ],
   ];
-  await Promise.all(objects.map(([path, object]) => api.create(path, object)));
+  await Promise.all(objects.map(([path, object]) => api.post(path, object)));
 }

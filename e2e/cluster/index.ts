@@ -1,4 +1,4 @@
-export { KubernetesApi, type KubernetesObject, type ObjectMeta, type WatchEvent } from "./api.ts";
+export { follow, isReady } from "./client.ts";
 export { Cluster, refuseIfInUse } from "./cluster.ts";
 export type { ComponentState } from "./component.ts";
 export { badOption, ClusterError, clusterErrors, type ClusterErrorCode } from "./errors.ts";
@@ -21,3 +21,4 @@ export type { ProxyMode } from "./node.ts";
 export type { ClusterOptions, Settings } from "./options.ts";
 export { prepare } from "./prepare.ts";
 export { leftovers, tearDown } from "./teardown.ts";
+export type { Manifest } from "./workload.ts";

@@ -1,4 +1,3 @@
-import type { KubernetesObject } from "./api.ts";
 import { nodeImage } from "./images/catalogue.ts";
 
 export interface ServerOptions {
@@ -18,10 +17,22 @@ export interface ServerOptions {
   readonly volumeMounts?: readonly object[];
 }
 
+/** An object to be sent to the API server. */
+export interface Manifest {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
+  readonly [field: string]: unknown;
+}
+
 const port = 8080;
 
 /** A Deployment of the sample server, probed each second. */
-export function deployment(options: ServerOptions): KubernetesObject {
+export function deployment(options: ServerOptions): Manifest {
   const labels = { app: options.name };
   const environment = Object.entries(options.environment ?? {}).map(([name, value]) => ({ name, value }));
   return {
@@ -64,7 +75,7 @@ export function deployment(options: ServerOptions): KubernetesObject {
 export function service(
   name: string,
   options: { headless?: boolean; type?: string; selects?: string } = {},
-): KubernetesObject {
+): Manifest {
   return {
     apiVersion: "v1",
     kind: "Service",

@@ -18,7 +18,8 @@ export function comparePods(
   lab: readonly Observation[],
   tolerance: number,
 ): Difference[] {
-  const times = [timeline(real), timeline(lab)] as const;
+  const unasked = endedUnasked(real);
+  const times = [timeline(real, unasked), timeline(lab, unasked)] as const;
   const names = new Set([...times[0].keys(), ...times[1].keys()]);
   const differences: Difference[] = [];
   for (const what of [...names].sort()) {
@@ -29,19 +30,36 @@ export function comparePods(
   return [...differences, ...compareProbes(real, lab)];
 }
 
-/** "container event detail #occurrence" to its time, from the deletion on. */
-function timeline(observations: readonly Observation[]): Map<string, number> {
+/**
+ * "container event detail #occurrence" to its time, from the deletion on. A container that ends unasked does so some time after its
+ * start, whenever the deletion came: that time is compared.
+ */
+function timeline(observations: readonly Observation[], unasked: ReadonlySet<string>): Map<string, number> {
   const times = new Map<string, number>();
   const counts = new Map<string, number>();
+  const started = new Map<string, number>();
   for (const one of observations) {
-    if (!("container" in one) || one.at < 0 || !compared.has(one.event)) continue;
+    if (!("container" in one)) continue;
+    if (one.event === "started" && unasked.has(one.container)) started.set(one.container, one.at);
+    if (one.at < 0 || !compared.has(one.event)) continue;
     const detail = "code" in one ? ` ${one.code}` : "detail" in one && one.detail ? ` ${one.detail}` : "";
     const name = `${one.container} ${one.event}${detail}`;
     const count = (counts.get(name) ?? 0) + 1;
     counts.set(name, count);
-    times.set(`${name} #${count}`, one.at);
+    const ends = one.event === "exiting" || one.event === "exited";
+    times.set(`${name} #${count}`, ends ? one.at - (started.get(one.container) ?? 0) : one.at);
   }
   return times;
+}
+
+/** The containers that ended by themselves, without a signal. */
+function endedUnasked(observations: readonly Observation[]): Set<string> {
+  const those = (event: string): Set<string> =>
+    new Set(
+      observations.flatMap((one) => ("container" in one && one.event === event ? [one.container] : [])),
+    );
+  const signalled = those("signal");
+  return new Set([...those("exiting")].filter((container) => !signalled.has(container)));
 }
 
 /** A probe each second may come once more or less, but not go on here and stop there. */

@@ -1,39 +1,13 @@
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { until, type Cluster, type KubernetesObject } from "../cluster/index.ts";
+import type { Change, EndpointSlice, Event, Pod } from "@lameduck/kube";
+import { follow, until, type Cluster } from "../cluster/index.ts";
 import type { Observation } from "./recording.ts";
 import type { RuntimeExit } from "./runtime-events.ts";
 import { podManifest, type Meanwhile, type PodScenario } from "./scenario.ts";
 
-interface PodObject extends KubernetesObject {
-  readonly status?: {
-    readonly phase?: string;
-    readonly podIP?: string;
-    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
-    readonly containerStatuses?: readonly { readonly name: string; readonly containerID?: string }[];
-    readonly initContainerStatuses?: readonly { readonly name: string; readonly containerID?: string }[];
-  };
-}
-
-interface SliceObject extends KubernetesObject {
-  readonly endpoints:
-    | readonly {
-        readonly conditions: {
-          readonly ready: boolean;
-          readonly serving: boolean;
-          readonly terminating: boolean;
-        };
-      }[]
-    | null;
-}
-
-interface EventObject extends KubernetesObject {
-  readonly reason: string;
-  readonly message: string;
-  readonly involvedObject: { readonly name: string };
-}
-
 const pods = "/api/v1/namespaces/default/pods";
+const events = "/api/v1/namespaces/default/events";
 const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
 /** Reasons that say something about the end of a container; the others (Pulled, Created ...) only fill the page. */
 const tellingReasons = new Set(["Killing", "FailedPreStopHook", "Unhealthy", "FailedKillPod"]);
@@ -48,6 +22,8 @@ export class PodRecorder {
   readonly #containers = new Map<string, string>();
   #gone = false;
   #ready = false;
+  #lastPod = "";
+  #lastEndpoint = "";
 
   constructor(cluster: Cluster, scenario: PodScenario, node: string, exits: readonly RuntimeExit[]) {
     this.#cluster = cluster;
@@ -59,15 +35,18 @@ export class PodRecorder {
   async record(): Promise<Observation[]> {
     const { api } = this.#cluster;
     const { name } = this.#scenario;
-    const end = new AbortController();
-    const watches = Promise.allSettled([
-      this.#watchPod(end.signal),
-      this.#watchSlices(end.signal),
-      this.#watchEvents(end.signal),
+    const following = await Promise.all([
+      follow<Pod>(api, pods, { fieldSelector: `metadata.name=${name}` }, (change) => this.#onPod(change)),
+      follow<EndpointSlice>(api, slices, { labelSelector: `kubernetes.io/service-name=${name}` }, (change) =>
+        this.#onSlice(change),
+      ),
+      follow<Event>(api, events, { fieldSelector: `involvedObject.name=${name}` }, (change) =>
+        this.#onEvent(change),
+      ),
     ]);
     try {
-      await api.create("/api/v1/namespaces/default/services", serviceOf(name));
-      await api.create(pods, podManifest(this.#scenario, this.#node) as KubernetesObject);
+      await api.post("/api/v1/namespaces/default/services", serviceOf(name));
+      await api.post(pods, podManifest(this.#scenario, this.#node));
       await until(() => Promise.resolve(this.#ready), { what: `${name} Ready` });
       await new Promise((resolve) => setTimeout(resolve, this.#scenario.deleteAfterMs ?? 3_000));
       const deletedAt = Date.now();
@@ -80,13 +59,12 @@ export class PodRecorder {
         what: `containers of ${name} ended`,
         timeoutMs: 60_000,
       });
-      await this.#lastEndpoint();
+      await this.#endpointGone();
       return [...this.#seen, ...this.#runtime(), ...(await this.#records())]
         .map((one) => ({ ...one, at: Math.round(one.at - deletedAt) }))
         .sort((a, b) => a.at - b.at);
     } finally {
-      end.abort();
-      await watches;
+      await Promise.all(following.map((one) => one.stop()));
       await api.delete(`/api/v1/namespaces/default/services/${name}`).catch(() => undefined);
       await rm(this.#recordFile, { force: true });
     }
@@ -113,56 +91,44 @@ export class PodRecorder {
     else await this.#cluster.restart(`kubelet-${this.#node.slice("node".length)}`);
   }
 
-  async #watchPod(signal: AbortSignal): Promise<void> {
-    let before = "";
-    const path = `${pods}?fieldSelector=metadata.name%3D${this.#scenario.name}`;
-    for await (const { type, object, receivedAt } of this.#cluster.api.watch<PodObject>(path, signal)) {
-      if (type === "DELETED") {
-        this.#note({ at: receivedAt, by: "pod", event: "gone" });
-        this.#gone = true;
-        return;
-      }
-      const { status, metadata } = object;
-      for (const { name, containerID } of [
-        ...(status?.containerStatuses ?? []),
-        ...(status?.initContainerStatuses ?? []),
-      ])
-        if (containerID !== undefined) this.#containers.set(containerID.replace("containerd://", ""), name);
-      this.#ready = status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") ?? false;
-      const deleting = metadata.deletionTimestamp !== undefined;
-      const seen = { by: "pod", phase: status?.phase ?? "", ready: this.#ready, deleting } as const;
-      if (JSON.stringify(seen) !== before) this.#note({ at: receivedAt, ...seen });
-      before = JSON.stringify(seen);
+  #onPod({ type, object: { status, metadata }, at }: Change<Pod>): void {
+    if (type === "gone") {
+      this.#note({ at, by: "pod", event: "gone" });
+      this.#gone = true;
+      return;
     }
+    for (const { name, containerID } of [
+      ...(status?.containerStatuses ?? []),
+      ...(status?.initContainerStatuses ?? []),
+    ])
+      if (containerID !== undefined) this.#containers.set(containerID.replace("containerd://", ""), name);
+    this.#ready = status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") ?? false;
+    const deleting = metadata.deletionTimestamp !== undefined;
+    const seen = { by: "pod", phase: status?.phase ?? "", ready: this.#ready, deleting } as const;
+    const now = JSON.stringify(seen);
+    if (now !== this.#lastPod) this.#note({ at, ...seen });
+    this.#lastPod = now;
   }
 
-  async #watchSlices(signal: AbortSignal): Promise<void> {
-    let before = "";
-    const path = `${slices}?labelSelector=kubernetes.io/service-name%3D${this.#scenario.name}`;
-    for await (const { object, receivedAt } of this.#cluster.api.watch<SliceObject>(path, signal)) {
-      const conditions = object.endpoints?.[0]?.conditions;
-      const now = JSON.stringify(conditions ?? null);
-      if (now === before || (conditions === undefined && before === "")) continue;
-      before = now;
-      if (conditions === undefined) {
-        this.#note({ at: receivedAt, by: "endpoint", event: "gone" });
-        continue;
-      }
-      const { ready, serving, terminating } = conditions;
-      this.#note({ at: receivedAt, by: "endpoint", ready, serving, terminating });
+  #onSlice({ type, object, at }: Change<EndpointSlice>): void {
+    const conditions = type === "gone" ? undefined : object.endpoints?.[0]?.conditions;
+    const now = JSON.stringify(conditions ?? null);
+    if (now === this.#lastEndpoint || (conditions === undefined && this.#lastEndpoint === "")) return;
+    this.#lastEndpoint = now;
+    if (conditions === undefined) {
+      this.#note({ at, by: "endpoint", event: "gone" });
+      return;
     }
+    const { ready = false, serving = false, terminating = false } = conditions;
+    this.#note({ at, by: "endpoint", ready, serving, terminating });
   }
 
-  async #watchEvents(signal: AbortSignal): Promise<void> {
-    const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${this.#scenario.name}`;
-    for await (const event of this.#cluster.api.watch<EventObject>(path, signal)) {
-      const { reason, message } = event.object;
-      if (tellingReasons.has(reason)) this.#note({ at: event.receivedAt, by: "event", reason, message });
-    }
+  #onEvent({ object: { reason = "", message = "" }, at }: Change<Event>): void {
+    if (tellingReasons.has(reason)) this.#note({ at, by: "event", reason, message });
   }
 
   /** The slice follows the pod by some milliseconds; a late controller may need seconds. */
-  async #lastEndpoint(): Promise<void> {
+  async #endpointGone(): Promise<void> {
     const isGone = (): boolean => this.#seen.some((one) => one.by === "endpoint" && "event" in one);
     await until(() => Promise.resolve(isGone()), {
       what: `endpoint of ${this.#scenario.name} gone`,
@@ -197,7 +163,7 @@ export class PodRecorder {
   }
 }
 
-const serviceOf = (name: string): KubernetesObject => ({
+const serviceOf = (name: string): object => ({
   metadata: { name },
   spec: { selector: { scenario: name }, ports: [{ port: 80, targetPort: 8080 }] },
 });

@@ -1,10 +1,7 @@
-import { until, type Cluster, type KubernetesObject } from "../cluster/index.ts";
+import type { Pod } from "@lameduck/kube";
+import { follow, until, type Cluster } from "../cluster/index.ts";
 import type { Observation } from "./recording.ts";
 import { containerManifest, recordsVolume, type RolloutScenario } from "./scenario.ts";
-
-interface PodObject extends KubernetesObject {
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
-}
 
 type RolloutEvent = Observation & { by: "rollout" };
 
@@ -13,21 +10,22 @@ export async function recordRollout(cluster: Cluster, scenario: RolloutScenario)
   const { api } = cluster;
   const { name, replicas } = scenario;
   const path = `/apis/apps/v1/namespaces/default/deployments/${name}`;
-  const end = new AbortController();
   const pods = new Map<
     string,
     { number: number; generation: "old" | "new"; ready: boolean; deleted: boolean }
   >();
   const seen: RolloutEvent[] = [];
   let restartedAt = Infinity;
-  const watching = (async () => {
-    const query = `/api/v1/namespaces/default/pods?labelSelector=scenario%3D${name}`;
-    for await (const { type, object, receivedAt } of api.watch<PodObject>(query, end.signal)) {
+  const following = await follow<Pod>(
+    api,
+    "/api/v1/namespaces/default/pods",
+    { labelSelector: `scenario=${name}` },
+    ({ type, object, at }) => {
       const { metadata, status } = object;
       const note = (event: RolloutEvent["event"]): void => {
         const { number, generation } = pod;
-        if (receivedAt >= restartedAt)
-          seen.push({ at: receivedAt - restartedAt, by: "rollout", pod: number, generation, event });
+        if (at >= restartedAt)
+          seen.push({ at: at - restartedAt, by: "rollout", pod: number, generation, event });
       };
       let pod = pods.get(metadata.name) as NonNullable<ReturnType<typeof pods.get>>;
       if (pod === undefined) {
@@ -45,18 +43,15 @@ export async function recordRollout(cluster: Cluster, scenario: RolloutScenario)
       pod.ready ||= ready;
       if (metadata.deletionTimestamp !== undefined && !pod.deleted) note("deleted");
       pod.deleted ||= metadata.deletionTimestamp !== undefined;
-      if (type === "DELETED") {
+      if (type === "gone") {
         note("gone");
         pods.delete(metadata.name);
         pods.set(`${metadata.name} gone`, pod);
       }
-    }
-  })();
+    },
+  );
   try {
-    await api.create(
-      "/apis/apps/v1/namespaces/default/deployments",
-      rolloutManifest(scenario) as KubernetesObject,
-    );
+    await api.post("/apis/apps/v1/namespaces/default/deployments", rolloutManifest(scenario));
     const all = (): { ready: boolean; deleted: boolean; generation: string }[] => [...pods.values()];
     const settled = (generation: string): boolean =>
       all().filter((pod) => pod.generation === generation && pod.ready && !pod.deleted).length === replicas;
@@ -64,15 +59,14 @@ export async function recordRollout(cluster: Cluster, scenario: RolloutScenario)
     // The Deployment counts a pod as available minReadySeconds after it was ready.
     await cluster.kubectl(["rollout", "status", `deployment/${name}`, "--timeout=60s"]);
     restartedAt = Date.now();
-    await api.merge(path, { spec: { template: { metadata: { annotations: { restarted: "yes" } } } } });
+    await api.patch(path, { spec: { template: { metadata: { annotations: { restarted: "yes" } } } } });
     const over = (): boolean =>
       settled("new") &&
       seen.filter(({ event, generation }) => event === "gone" && generation === "old").length === replicas;
     await until(() => Promise.resolve(over()), { what: `rollout of ${name}`, timeoutMs: 90_000 });
     return seen.map((one) => ({ ...one, at: Math.round(one.at) }));
   } finally {
-    end.abort();
-    await watching;
+    await following.stop();
     await api.delete(path, { propagationPolicy: "Background" });
   }
 }

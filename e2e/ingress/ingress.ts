@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { RunClock, SenderEvent } from "@lameduck/accounting";
-import type { Cluster, KubernetesObject } from "../cluster/index.ts";
+import type { Cluster, Manifest } from "../cluster/index.ts";
 import { EndpointFollower, type ReadyEndpoint } from "./endpoints.ts";
 
 /** To which the ingress sends: the pods themselves, or the Service's address and so the node's kube-proxy ("service-upstream"). */
@@ -60,7 +60,7 @@ export interface IngressPod {
   readonly directory: string;
 }
 
-function ingressPod({ name, image, args, directory }: IngressPod): KubernetesObject {
+function ingressPod({ name, image, args, directory }: IngressPod): Manifest {
   return {
     apiVersion: "v1",
     kind: "Pod",
@@ -89,7 +89,7 @@ export async function startIngressPod(cluster: Cluster, pod: IngressPod): Promis
 }
 
 /** The ingress as its users see it, kept up to date until it is disposed of. */
-export function ingressOf(
+export async function ingressOf(
   options: IngressOptions,
   own: {
     readonly name: string;
@@ -99,11 +99,13 @@ export function ingressOf(
     /** Makes the proxy send to these endpoints and no others. */
     readonly apply: (endpoints: readonly ReadyEndpoint[]) => Promise<void>;
   },
-): Ingress {
+): Promise<Ingress> {
   const { cluster, service, upstream, throttleMs } = options;
   const { name, address, events, reaches, apply } = own;
   const sendsToPods = upstream === "pods";
-  const follower = sendsToPods ? new EndpointFollower(cluster, service, throttleMs, apply) : undefined;
+  const follower = sendsToPods
+    ? await EndpointFollower.start(cluster, service, throttleMs, apply)
+    : undefined;
   return {
     url: `http://${address}:${ingressPort}/`,
     name,

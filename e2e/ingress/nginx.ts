@@ -49,7 +49,7 @@ export async function startNginx(options: IngressOptions): Promise<Ingress> {
     reaches.clear();
     for (const pod of now) reaches.add(pod);
   };
-  const ingress = ingressOf(options, { name, address, events, reaches, apply });
+  const ingress = await ingressOf(options, { name, address, events, reaches, apply });
   return {
     ...ingress,
     [Symbol.asyncDispose]: async () => {

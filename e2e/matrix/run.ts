@@ -62,7 +62,7 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
   const clock = runClock();
   await using stack = new AsyncDisposableStack();
   stack.defer(() => removeApp(cluster));
-  const pods = stack.use(new PodObserver(cluster, app, clock));
+  const pods = stack.use(await PodObserver.start(cluster, app, clock));
   const phases = stack.use(new PhaseObserver(cluster, clock));
   await deploy(cluster, options);
   await until(() => Promise.resolve(pods.available === replicas), {

@@ -92,7 +92,7 @@ export const scenarios: readonly Scenario[] = [
     description: "a quarter of the pods evicted through the API",
     run: async (stage) => {
       for (const pod of await someOf(stage))
-        await stage.cluster.api.create(`/api/v1/namespaces/default/pods/${pod}/eviction`, {
+        await stage.cluster.api.post(`/api/v1/namespaces/default/pods/${pod}/eviction`, {
           apiVersion: "policy/v1",
           kind: "Eviction",
           metadata: { name: pod, namespace: "default" },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, it } from "node:test";
-import { Cluster, leftovers, stateDirectory, until, whyNot } from "../cluster/index.ts";
+import { Cluster, isReady, leftovers, stateDirectory, until, whyNot } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";
 import { apply, fetchFrom, podNames, quietCluster, rolledOut } from "./support.ts";
 
@@ -127,7 +127,7 @@ describe("a cluster of three nodes", { skip: reason ?? false }, () => {
       assert.equal(await cluster.stateOf(name), "ended");
       await cluster.restart(name);
     }
-    await until(async () => (await cluster.api.text("/readyz")) === "ok", { what: "API server ready again" });
+    await until(() => isReady(cluster.api), { what: "API server ready again" });
     const before = new Set(await podNames(cluster, "web"));
     await until(() => cluster.kubectl(["rollout", "restart", "deployment/web"]), {
       what: "a restart of the Deployment",

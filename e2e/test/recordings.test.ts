@@ -38,9 +38,9 @@ it("a hook is cut at the end of the grace period; SIGTERM then leaves 2 s", asyn
 it("only whole seconds of a hook are taken off the grace period", async () => {
   const recording = await readRecording("fractions");
   for (const [container, hook, left] of [
-    ["hook-900ms", 900, 6_000],
-    ["hook-1800ms", 1_800, 5_000],
-    ["hook-2200ms", 2_200, 4_000],
+    ["hook-600ms", 600, 6_000],
+    ["hook-1500ms", 1_500, 5_000],
+    ["hook-2400ms", 2_400, 4_000],
     ["no-hook", 0, 6_000],
   ] as const)
     near(at(recording, container, "exited"), hook + left, container);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { nodeImage } from "../cluster/images/catalogue.ts";
-import { type Cluster, type KubernetesObject, until, whyNot } from "../cluster/index.ts";
+import { type Cluster, type Manifest, until, whyNot } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";
 import { resultsOf, RolloutProgram, type Running } from "./rollout-program.ts";
 import { apply, quietCluster, rolledOut } from "./support.ts";
@@ -211,7 +211,7 @@ describe("lameduck rollout and the workloads of others", { skip: reason ?? false
   });
 });
 
-function labelled(object: KubernetesObject): { spec: { selector: object; template: Template } } {
+function labelled(object: Manifest): { spec: { selector: object; template: Template } } {
   return object as unknown as { spec: { selector: object; template: Template } };
 }
 
@@ -221,7 +221,7 @@ interface Template {
 }
 
 /** A Deployment whose selector takes in the pods of every other one made so. */
-function overlapping(name: string, replicas: number): KubernetesObject {
+function overlapping(name: string, replicas: number): Manifest {
   const object = deployment({ name, replicas, environment: keepsServing });
   const { spec } = labelled(object);
   spec.selector = { matchLabels: { app: "shared" } };
@@ -229,7 +229,7 @@ function overlapping(name: string, replicas: number): KubernetesObject {
   return object;
 }
 
-function statefulSet(name: string, replicas: number, partition: number): KubernetesObject {
+function statefulSet(name: string, replicas: number, partition: number): Manifest {
   const object = deployment({ name, replicas, environment: keepsServing });
   const { spec } = object as unknown as { spec: object };
   const updateStrategy = { type: "RollingUpdate", rollingUpdate: { partition } };
@@ -240,12 +240,12 @@ function statefulSet(name: string, replicas: number, partition: number): Kuberne
   };
 }
 
-function inNamespace(object: KubernetesObject, name: string): KubernetesObject {
+function inNamespace(object: Manifest, name: string): Manifest {
   return { ...object, metadata: { ...object.metadata, namespace: name } };
 }
 
 /** Two pods that Pod Security "restricted" admits, and a deadline that a test can wait for. */
-function strict(name: string, where: string): KubernetesObject {
+function strict(name: string, where: string): Manifest {
   const strategy = { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
   const object = deployment({ name, replicas: 2, environment: keepsServing, strategy });
   const { template } = labelled(object).spec;
@@ -261,12 +261,12 @@ function strict(name: string, where: string): KubernetesObject {
 
 const confined = { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } };
 
-function namespace(name: string, level?: string): KubernetesObject {
+function namespace(name: string, level?: string): Manifest {
   const labels = level === undefined ? {} : { "pod-security.kubernetes.io/enforce": level };
   return { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } };
 }
 
-function quota(where: string, pods: number): KubernetesObject {
+function quota(where: string, pods: number): Manifest {
   const metadata = { name: "small", namespace: where };
   return {
     apiVersion: "v1",
@@ -276,7 +276,7 @@ function quota(where: string, pods: number): KubernetesObject {
   };
 }
 
-function autoscaler(name: string): KubernetesObject {
+function autoscaler(name: string): Manifest {
   const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name };
   const spec = { scaleTargetRef, minReplicas: 2, maxReplicas: 4 };
   return {
@@ -294,7 +294,7 @@ async function scaleTo(cluster: Cluster, name: string, replicas: number): Promis
 }
 
 /** What a mesh's webhook does to the pods of the load, done by a policy: a container of its own before the others. */
-function sidecarFirst(where: string): KubernetesObject[] {
+function sidecarFirst(where: string): Manifest[] {
   const name = "mesh";
   const container = `Object.spec.containers{
     name: "mesh", image: "${nodeImage}", args: ["-e", "setInterval(() => {}, 1000)"],

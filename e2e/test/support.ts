@@ -1,11 +1,11 @@
-import { Cluster, type ClusterOptions, type KubernetesObject } from "../cluster/index.ts";
+import { Cluster, type ClusterOptions, type Manifest } from "../cluster/index.ts";
 
 /** Progress only when asked for: E2E_VERBOSE=1. */
 export function quietCluster(options: ClusterOptions): Promise<Cluster> {
   return Cluster.up(process.env["E2E_VERBOSE"] === "1" ? options : { ...options, say: () => undefined });
 }
 
-export async function apply(cluster: Cluster, ...objects: readonly KubernetesObject[]): Promise<void> {
+export async function apply(cluster: Cluster, ...objects: readonly Manifest[]): Promise<void> {
   await cluster.kubectl(
     ["apply", "-f", "-"],
     JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }),

@@ -18,9 +18,10 @@ export const graceScenarios: readonly PodScenario[] = [
     pod: {
       graceSeconds: 6,
       containers: [
-        { name: "hook-900ms", preStop: execHook(0.9), onTerm: "ignore" },
-        { name: "hook-1800ms", preStop: execHook(1.8), onTerm: "ignore" },
-        { name: "hook-2200ms", preStop: execHook(2.2), onTerm: "ignore" },
+        // Far enough from the next whole second that a busy machine's delays do not reach it.
+        { name: "hook-600ms", preStop: execHook(0.6), onTerm: "ignore" },
+        { name: "hook-1500ms", preStop: execHook(1.5), onTerm: "ignore" },
+        { name: "hook-2400ms", preStop: execHook(2.4), onTerm: "ignore" },
         { name: "no-hook", onTerm: "ignore" },
       ],
     },

@@ -9,7 +9,7 @@ import {
 } from "@lameduck/rollout";
 import { inClusterRules, InClusterLoad, parseRoutes } from "@lameduck/load";
 import { mergeRuns, type RemedyResult } from "@lameduck/accounting";
-import { badOption, ClusterError, until, type KubernetesObject } from "../../cluster/index.ts";
+import { badOption, ClusterError, until } from "../../cluster/index.ts";
 import { deployment, service } from "../../cluster/workload.ts";
 import { clusterRemedy, graceSeconds, type ClusterRemedy } from "../remedies.ts";
 import { portableScenarios } from "./actions.ts";
@@ -129,7 +129,7 @@ async function deploy(
   await client.post(deployments, object, signal);
   await until(
     async () => {
-      const { status } = await client.get<KubernetesObject & { status: { availableReplicas?: number } }>(
+      const { status } = await client.get<{ status: { availableReplicas?: number } }>(
         `${deployments}/${target.name}`,
       );
       return status.availableReplicas === replicas;

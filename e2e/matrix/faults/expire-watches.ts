@@ -1,3 +1,4 @@
+import { createInterface } from "node:readline";
 import { until, type Cluster } from "../../cluster/index.ts";
 
 const slices = "/apis/discovery.k8s.io/v1/endpointslices";
@@ -30,10 +31,12 @@ export async function expireWatches(cluster: Cluster): Promise<void> {
   });
 }
 
-async function isExpired(cluster: Cluster, resourceVersion: string): Promise<boolean> {
-  const path = `${slices}?resourceVersion=${resourceVersion}`;
-  const abort = AbortSignal.timeout(5_000);
-  for await (const { type, object } of cluster.api.watch(path, abort))
-    return type === "ERROR" && object["code"] === 410;
+/** The refusal comes as the watch's first line. */
+async function isExpired({ api }: Cluster, resourceVersion: string): Promise<boolean> {
+  const path = `${slices}?watch=true&resourceVersion=${resourceVersion}`;
+  for await (const line of createInterface(await api.stream(path, AbortSignal.timeout(5_000)))) {
+    const { type, object } = JSON.parse(line) as { type: string; object: { code?: number } };
+    return type === "ERROR" && object.code === 410;
+  }
   return false;
 }

@@ -1,16 +1,7 @@
 import type { PodEvent, RunClock } from "@lameduck/accounting";
-import type { Cluster, KubernetesObject } from "../../cluster/index.ts";
+import type { Follower, Pod } from "@lameduck/kube";
+import { follow, type Cluster } from "../../cluster/index.ts";
 import { RuntimeEvents, type RuntimeExit } from "../../conformance/runtime-events.ts";
-
-interface PodObject extends KubernetesObject {
-  readonly spec: { readonly nodeName?: string };
-  readonly status?: {
-    readonly phase?: string;
-    readonly podIP?: string;
-    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
-    readonly containerStatuses?: readonly { readonly name: string; readonly containerID?: string }[];
-  };
-}
 
 interface Known {
   readonly name: string;
@@ -24,26 +15,35 @@ export class PodObserver implements AsyncDisposable {
   readonly events: PodEvent[] = [];
   readonly addresses = new Map<string, string>();
   readonly nodes = new Map<string, string>();
-  /** Watches that had to be opened again: the API server was away, or cut them. */
-  reconnects = 0;
   readonly #clock: RunClock;
-  readonly #cluster: Cluster;
-  readonly #app: string;
   readonly #pods = new Map<string, Known>();
   readonly #containers = new Map<string, string>();
   /** Deleted, or failed for good. */
   readonly #ended = new Set<string>();
   readonly #runtimes: RuntimeEvents[];
-  readonly #stop = new AbortController();
-  readonly #watching: Promise<void>;
+  #following: Follower<Pod> | undefined;
   why = "delete";
 
-  constructor(cluster: Cluster, app: string, clock: RunClock) {
-    this.#cluster = cluster;
-    this.#app = app;
+  private constructor(cluster: Cluster, clock: RunClock) {
     this.#clock = clock;
     this.#runtimes = cluster.nodeNames.map((node) => new RuntimeEvents(cluster, node));
-    this.#watching = this.#watch();
+  }
+
+  static async start(cluster: Cluster, app: string, clock: RunClock): Promise<PodObserver> {
+    const pods = new PodObserver(cluster, clock);
+    pods.#following = await follow<Pod>(
+      cluster.api,
+      "/api/v1/namespaces/default/pods",
+      { labelSelector: `app=${app}` },
+      ({ type, object, at }) => pods.#note(type === "gone", object, clock.fromEpoch(at)),
+    );
+    return pods;
+  }
+
+  /** Watches that had to be opened again: the API server was away, or cut them. */
+  get reconnects(): number {
+    const { interrupted = 0, expired = 0 } = this.#following?.counts ?? {};
+    return interrupted + expired;
   }
 
   /** Pods that are ready and stay. */
@@ -60,8 +60,7 @@ export class PodObserver implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort();
-    await this.#watching;
+    await this.#following?.stop();
     for (const runtime of this.#runtimes) runtime[Symbol.dispose]();
   }
 
@@ -84,43 +83,8 @@ export class PodObserver implements AsyncDisposable {
     ];
   }
 
-  async #watch(): Promise<void> {
-    const { signal } = this.#stop;
-    const path = `/api/v1/namespaces/default/pods?labelSelector=app%3D${this.#app}`;
-    while (!signal.aborted) {
-      try {
-        const { items, resourceVersion } = await this.#cluster.api.listing<PodObject>(path);
-        this.#listed(items);
-        const from = `${path}&resourceVersion=${resourceVersion}`;
-        for await (const { type, object, receivedAt } of this.#cluster.api.watch<PodObject>(from, signal))
-          if (type !== "ERROR" && type !== "BOOKMARK")
-            this.#note(type, object, this.#clock.fromEpoch(receivedAt));
-      } catch {
-        // The API server is away: a fault that scenarios make on purpose.
-      }
-      if (signal.aborted) return;
-      this.reconnects++;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-  }
-
-  /** What has gone while nobody watched is known by its absence. */
-  #listed(items: readonly PodObject[]): void {
-    const at = this.#clock.now();
-    for (const item of items) this.#note("ADDED", item, at);
-    const there = new Set(items.map(({ metadata }) => metadata.uid));
-    for (const [uid, pod] of this.#pods) {
-      if (there.has(uid) || pod.gone) continue;
-      if (!pod.deleted) this.events.push({ at, pod: pod.name, type: "deleted", grace: 0, why: this.why });
-      pod.deleted = true;
-      pod.gone = true;
-      this.#ended.add(pod.name);
-    }
-  }
-
-  #note(type: string, { metadata, status, spec }: PodObject, at: number): void {
-    const { name } = metadata;
-    const uid = metadata.uid ?? name;
+  #note(gone: boolean, { metadata, status, spec }: Pod, at: number): void {
+    const { name, uid } = metadata;
     let pod = this.#pods.get(uid);
     if (pod === undefined) {
       pod = { name, ready: false, deleted: false, gone: false };
@@ -131,7 +95,7 @@ export class PodObserver implements AsyncDisposable {
       if (containerID !== undefined) this.#containers.set(containerID.replace("containerd://", ""), name);
     if (status?.podIP !== undefined) this.addresses.set(status.podIP, name);
     if (spec.nodeName !== undefined) this.nodes.set(name, spec.nodeName);
-    const deleting = metadata.deletionTimestamp !== undefined || type === "DELETED";
+    const deleting = metadata.deletionTimestamp !== undefined || gone;
     if (deleting && !pod.deleted) {
       const grace = 1_000 * (metadata.deletionGracePeriodSeconds ?? 0);
       // A watch may be late where load and cluster share their processors; the stamp is the deletion's second and the grace period.
@@ -145,6 +109,6 @@ export class PodObserver implements AsyncDisposable {
     if (ready !== pod.ready && !(pod.deleted && !ready))
       this.events.push({ at, pod: name, type: ready ? "ready" : "unready" });
     pod.ready = ready;
-    if (type === "DELETED") pod.gone = true;
+    if (gone) pod.gone = true;
   }
 }

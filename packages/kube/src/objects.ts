@@ -71,6 +71,7 @@ export interface PodSpec {
 
 export interface ContainerStatus {
   readonly name: string;
+  readonly containerID?: string;
   readonly restartCount?: number;
   readonly state?: ContainerState;
   readonly lastState?: ContainerState;
@@ -162,6 +163,7 @@ export interface EndpointSlice extends KubernetesObject {
         readonly targetRef?: { readonly kind?: string; readonly name?: string };
       }[]
     | null;
+  readonly ports?: readonly { readonly port?: number }[] | null;
 }
 
 export interface Event extends KubernetesObject {
