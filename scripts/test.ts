@@ -22,14 +22,23 @@ const checks: [what: string, command: string, ...arguments_: string[]][] = [
 
 if (wanted.length === 0) for (const [what, ...command] of checks) run(what, command);
 else run("types", ["tsc", "-b"]);
-// One file at a time: several of them measure what load does to servers, on what may be two cores.
-run(`${tests.length} test files`, [
-  process.execPath,
-  "--test",
-  "--test-concurrency=1",
-  "--test-timeout=300000",
-  ...tests,
-]);
+/** They compare what load does to servers, so nothing else may run beside them. */
+const measuring = /init\/test\/(hold-evidence|probes)|stage\/test\/(causes|senders-proxies)|cli\/test\/lab\./;
+const [alone, together] = [true, false].map((is) => tests.filter((path) => measuring.test(path) === is));
+// Most tests wait more than they compute: three at a time keep two cores busy.
+runTests("side by side", 3, together);
+runTests("one at a time", 1, alone);
+
+function runTests(how: string, concurrency: number, files: readonly string[] = []): void {
+  if (files.length === 0) return;
+  run(`${files.length} test files, ${how}`, [
+    process.execPath,
+    "--test",
+    `--test-concurrency=${concurrency}`,
+    "--test-timeout=300000",
+    ...files,
+  ]);
+}
 
 function run(what: string, [command = "", ...arguments_]: readonly string[]): void {
   console.error(`\n${what}`);

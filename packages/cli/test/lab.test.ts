@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { globSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { parseResults } from "@lameduck/accounting";
 import { run, runProgram, start } from "./running.ts";
 
@@ -24,118 +24,121 @@ const quick = [
   "15s",
 ];
 
-test("the bundled sample: closing at SIGTERM loses requests and says why, the evidence loses none", async () => {
-  const file = join(folder, "lab.json");
-  const html = join(folder, "lab.html");
-  const junit = join(folder, "lab.xml");
-  const markdown = join(folder, "lab.md");
-  const { code, out, err } = await run([
-    "lab",
-    "--remedies",
-    "close,adaptive",
-    "--allow-loss",
-    ...quick,
-    "--json",
-    file,
-    "--html",
-    html,
-    "--junit",
-    junit,
-    "--markdown",
-    markdown,
-  ]);
-  assert.equal(code, 0, err);
-  const { remedies, seed } = parseResults(readFileSync(file, "utf8"), file);
-  const [close, adaptive] = remedies;
-  assert.equal(seed, 1);
-  assert.ok(close && adaptive);
-  assert.deepEqual([close.terminations, adaptive.terminations], [2, 2]);
-  assert.ok(close.lost > 0, "two seconds of stale senders cannot go unnoticed");
-  assert.equal(close.lostRequests.length, close.lost);
-  assert.ok((close.lostByCause.C1 ?? 0) > 0, JSON.stringify(close.lostByCause));
-  assert.equal(adaptive.lost, 0, JSON.stringify(adaptive.lostRequests.slice(0, 5)));
-  assert.ok(adaptive.hold.max < 15_000 - 1_000, "not because the grace period was spent");
-  assert.match(out, /Shortest hold without a loss: adaptive/);
-  assert.match(out, /lameduck lab -- node server\.js/);
-  assert.match(readFileSync(html, "utf8"), /^<!doctype html>/);
-  assert.match(
-    readFileSync(junit, "utf8"),
-    /<testsuite name="lameduck lab" tests="2" failures="0" errors="0"/,
-  );
-  assert.match(readFileSync(markdown, "utf8"), /^\| adaptive \| 2 \| 0 .* \*\*no loss\*\* \|$/m);
-});
+// Each has namespaces of its own and little load.
+describe("labs side by side", { concurrency: 2 }, () => {
+  test("the bundled sample: closing at SIGTERM loses requests and says why, the evidence loses none", async () => {
+    const file = join(folder, "lab.json");
+    const html = join(folder, "lab.html");
+    const junit = join(folder, "lab.xml");
+    const markdown = join(folder, "lab.md");
+    const { code, out, err } = await run([
+      "lab",
+      "--remedies",
+      "close,adaptive",
+      "--allow-loss",
+      ...quick,
+      "--json",
+      file,
+      "--html",
+      html,
+      "--junit",
+      junit,
+      "--markdown",
+      markdown,
+    ]);
+    assert.equal(code, 0, err);
+    const { remedies, seed } = parseResults(readFileSync(file, "utf8"), file);
+    const [close, adaptive] = remedies;
+    assert.equal(seed, 1);
+    assert.ok(close && adaptive);
+    assert.deepEqual([close.terminations, adaptive.terminations], [2, 2]);
+    assert.ok(close.lost > 0, "two seconds of stale senders cannot go unnoticed");
+    assert.equal(close.lostRequests.length, close.lost);
+    assert.ok((close.lostByCause.C1 ?? 0) > 0, JSON.stringify(close.lostByCause));
+    assert.equal(adaptive.lost, 0, JSON.stringify(adaptive.lostRequests.slice(0, 5)));
+    assert.ok(adaptive.hold.max < 15_000 - 1_000, "not because the grace period was spent");
+    assert.match(out, /Shortest hold without a loss: adaptive/);
+    assert.match(out, /lameduck lab -- node server\.js/);
+    assert.match(readFileSync(html, "utf8"), /^<!doctype html>/);
+    assert.match(
+      readFileSync(junit, "utf8"),
+      /<testsuite name="lameduck lab" tests="2" failures="0" errors="0"/,
+    );
+    assert.match(readFileSync(markdown, "utf8"), /^\| adaptive \| 2 \| 0 .* \*\*no loss\*\* \|$/m);
+  });
 
-test("a server of one's own, with a port of its own, is met where it listens and held by --import", async () => {
-  writeFileSync(
-    join(folder, "server.cjs"),
-    'require("node:http").createServer((q, r) => r.end("mine")).listen(3123);\n',
-  );
-  // As the last line of `npm start` says it, from where a clone stands.
-  const own = join(folder, "server.cjs");
-  const lab = ["lameduck", "lab", "--remedies", "adaptive", ...quick, "--json", "-", "--", "node", own];
-  const { code, out, err } = await runProgram("npx", lab, { cwd: new URL("../../..", import.meta.url) });
-  assert.equal(code, 0, err);
-  const [adaptive] = parseResults(out, "stdout").remedies;
-  assert.equal(adaptive?.lost, 0, JSON.stringify(adaptive?.lostRequests.slice(0, 5)));
-  assert.deepEqual(
-    adaptive?.each.map(({ killed }) => killed),
-    [false, false],
-  );
-  if (!/shared loopback/.test(err)) assert.match(err, /listens on port 3123/);
-});
+  test("a server of one's own, with a port of its own, is met where it listens and held by --import", async () => {
+    writeFileSync(
+      join(folder, "server.cjs"),
+      'require("node:http").createServer((q, r) => r.end("mine")).listen(3123);\n',
+    );
+    // As the last line of `npm start` says it, from where a clone stands.
+    const own = join(folder, "server.cjs");
+    const lab = ["lameduck", "lab", "--remedies", "adaptive", ...quick, "--json", "-", "--", "node", own];
+    const { code, out, err } = await runProgram("npx", lab, { cwd: new URL("../../..", import.meta.url) });
+    assert.equal(code, 0, err);
+    const [adaptive] = parseResults(out, "stdout").remedies;
+    assert.equal(adaptive?.lost, 0, JSON.stringify(adaptive?.lostRequests.slice(0, 5)));
+    assert.deepEqual(
+      adaptive?.each.map(({ killed }) => killed),
+      [false, false],
+    );
+    if (!/shared loopback/.test(err)) assert.match(err, /listens on port 3123/);
+  });
 
-test("a server that speaks HTTP/2 is loaded over HTTP/2: bare it loses streams, held by --import none", async () => {
-  const server = join(folder, "h2c.cjs");
-  // As PID 1 without a handler it would serve on until SIGKILL, and often lose nothing.
-  writeFileSync(
-    server,
-    'require("node:http2").createServer((q, r) => r.end("mine")).listen(process.env.PORT, process.env.HOST);\n' +
-      'process.on("SIGTERM", () => process.exit());\n',
-  );
-  const own = ["--json", "-", "--", "node", server];
-  const { code, out, err } = await run(["lab", "--protocol", "h2c", ...quick, ...own]);
-  assert.equal(code, 1, err);
-  const { remedies, settings } = parseResults(out, "stdout");
-  const [nothing, adaptive] = remedies;
-  assert.deepEqual((settings["load"] as { protocol: string }).protocol, "h2c");
-  assert.ok(nothing && nothing.sent > 100);
-  assert.ok(nothing.lost > 0, "more than a second of stale senders cannot go unnoticed");
-  assert.equal(adaptive?.lost, 0, JSON.stringify(adaptive?.lostRequests.slice(0, 5)));
-});
+  test("a server that speaks HTTP/2 is loaded over HTTP/2: bare it loses streams, held by --import none", async () => {
+    const server = join(folder, "h2c.cjs");
+    // As PID 1 without a handler it would serve on until SIGKILL, and often lose nothing.
+    writeFileSync(
+      server,
+      'require("node:http2").createServer((q, r) => r.end("mine")).listen(process.env.PORT, process.env.HOST);\n' +
+        'process.on("SIGTERM", () => process.exit());\n',
+    );
+    const own = ["--json", "-", "--", "node", server];
+    const { code, out, err } = await run(["lab", "--protocol", "h2c", ...quick, ...own]);
+    assert.equal(code, 1, err);
+    const { remedies, settings } = parseResults(out, "stdout");
+    const [nothing, adaptive] = remedies;
+    assert.deepEqual((settings["load"] as { protocol: string }).protocol, "h2c");
+    assert.ok(nothing && nothing.sent > 100);
+    assert.ok(nothing.lost > 0, "more than a second of stale senders cannot go unnoticed");
+    assert.equal(adaptive?.lost, 0, JSON.stringify(adaptive?.lostRequests.slice(0, 5)));
+  });
 
-test("a server that calls lameduck() itself waits under `nothing` as in a cluster, and its row says so", async () => {
-  const own = join(folder, "own.mjs");
-  const library = import.meta.resolve("@lameduck/node");
-  writeFileSync(
-    own,
-    `import { createServer } from "node:http";\nimport { lameduck } from ${JSON.stringify(library)};\n` +
-      'const server = createServer((q, r) => r.end("mine"));\nlameduck(server);\n' +
-      "server.listen(Number(process.env.PORT), process.env.HOST);\n",
-  );
-  const json = join(folder, "own.json");
-  const args = ["lab", "--remedies", "nothing", "--env", "LAMEDUCK_GRACE_PERIOD=15s", ...quick];
-  const { code, out, err } = await run([...args, "--json", json, "--", "node", own]);
-  assert.equal(code, 0, err + out);
-  const [nothing] = parseResults(readFileSync(json, "utf8"), json).remedies;
-  assert.equal(nothing?.lost, 0, JSON.stringify(nothing?.lostRequests.slice(0, 5)));
-  assert.equal(nothing?.ownLameduck, true);
-  assert.match(out, /^nothing \(own lameduck\) .* no loss$/m);
-});
+  test("a server that calls lameduck() itself waits under `nothing` as in a cluster, and its row says so", async () => {
+    const own = join(folder, "own.mjs");
+    const library = import.meta.resolve("@lameduck/node");
+    writeFileSync(
+      own,
+      `import { createServer } from "node:http";\nimport { lameduck } from ${JSON.stringify(library)};\n` +
+        'const server = createServer((q, r) => r.end("mine"));\nlameduck(server);\n' +
+        "server.listen(Number(process.env.PORT), process.env.HOST);\n",
+    );
+    const json = join(folder, "own.json");
+    const args = ["lab", "--remedies", "nothing", "--env", "LAMEDUCK_GRACE_PERIOD=15s", ...quick];
+    const { code, out, err } = await run([...args, "--json", json, "--", "node", own]);
+    assert.equal(code, 0, err + out);
+    const [nothing] = parseResults(readFileSync(json, "utf8"), json).remedies;
+    assert.equal(nothing?.lost, 0, JSON.stringify(nothing?.lostRequests.slice(0, 5)));
+    assert.equal(nothing?.ownLameduck, true);
+    assert.match(out, /^nothing \(own lameduck\) .* no loss$/m);
+  });
 
-test("terminations that no load went through are untested, whatever is allowed", async () => {
-  const args = ["lab", "--remedies", "nothing", ...quick, "--rps", "0.1", "--allow-loss"];
-  const { code, out, err } = await run(args);
-  assert.equal(code, 5, err + out);
-  assert.doesNotMatch(out, /no loss/);
-  assert.match(out, /2 terminations are untested/);
-});
+  test("terminations that no load went through are untested, whatever is allowed", async () => {
+    const args = ["lab", "--remedies", "nothing", ...quick, "--rps", "0.1", "--allow-loss"];
+    const { code, out, err } = await run(args);
+    assert.equal(code, 5, err + out);
+    assert.doesNotMatch(out, /no loss/);
+    assert.match(out, /2 terminations are untested/);
+  });
 
-test("SIGTERM ends it with 143", async () => {
-  const lab = start(["lab", "--remedies", "nothing", ...quick]);
-  await lab.said(/starting/);
-  lab.child.kill("SIGTERM");
-  const { code, err } = await lab.ended;
-  assert.equal(code, 143, err);
+  test("SIGTERM ends it with 143", async () => {
+    const lab = start(["lab", "--remedies", "nothing", ...quick]);
+    await lab.said(/starting/);
+    lab.child.kill("SIGTERM");
+    const { code, err } = await lab.ended;
+    assert.equal(code, 143, err);
+  });
 });
 
 test("Ctrl-C keeps what is measured and leaves no process, namespace or file", async () => {

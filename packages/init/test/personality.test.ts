@@ -245,13 +245,19 @@ for (const subject of subjects) {
       await program.ended;
     });
 
-    test("dumb-init is in / before the program's first instruction, and the program is where it was", async () => {
-      const script = "readlink /proc/$PPID/cwd; readlink /proc/$$/cwd";
-      for (let i = 0; i < 50; i++) {
-        const { stdout } = await dumb(["/bin/sh", "-c", script]).ended;
-        assert.equal(stdout, "/\n/usr");
-      }
-    });
+    // The original goes there beside its program: on a busy machine the program may be first.
+    const race = subject.title === "the original" && "the original does not wait for it";
+    test(
+      "dumb-init is in / before the program's first instruction, and the program is where it was",
+      { skip: race },
+      async () => {
+        const script = "readlink /proc/$PPID/cwd; readlink /proc/$$/cwd";
+        for (let i = 0; i < 50; i++) {
+          const { stdout } = await dumb(["/bin/sh", "-c", script]).ended;
+          assert.equal(stdout, "/\n/usr");
+        }
+      },
+    );
 
     test("the child starts with no signal blocked or ignored, whatever dumb-init was given", async () => {
       const before = ["--ignore-signal=TTOU,USR2,INT,CHLD", "--block-signal=TTIN,ILL,TERM"];
