@@ -1,3 +1,5 @@
+import type { Writable } from "node:stream";
+import { EventBoundary } from "./event-boundary.ts";
 import type { WatchContext } from "./traffic.ts";
 
 /** What a protocol knows of its answers. */
@@ -13,14 +15,15 @@ export interface AnswerKind<T> {
  * Answers that are not finished, from the hold on. Those that last as long as the client likes (server-sent events, long polls) do not
  * count as in flight, or they would hold every pod to its cap; they are ended when closing begins.
  */
-export class Answers<T extends object> {
+export class Answers<T extends Writable> {
   readonly #context: WatchContext;
   readonly #kind: AnswerKind<T>;
   readonly #inFlight = new Set<T>();
   /** Those in flight that may still turn out to be event streams. */
   readonly #undecided = new Set<T>();
-  /** With the timer by which each is going to be ended. */
-  readonly #endless = new Map<T, NodeJS.Timeout | undefined>();
+  /** With what takes back that each is going to be ended. */
+  readonly #endless = new Map<T, () => void>();
+  readonly #boundaries = new WeakMap<T, EventBoundary>();
   /** Milliseconds over which endless answers are ended; undefined before closing. */
   #spread: number | undefined;
 
@@ -44,7 +47,7 @@ export class Answers<T extends object> {
 
   finish(answer: T): void {
     this.#undecided.delete(answer);
-    clearTimeout(this.#endless.get(answer));
+    this.#endless.get(answer)?.();
     if (!this.#endless.delete(answer) && this.#inFlight.delete(answer)) this.#context.traffic.inFlight(-1);
   }
 
@@ -68,13 +71,23 @@ export class Answers<T extends object> {
   stop(): void {
     this.#inFlight.clear();
     this.#undecided.clear();
+    for (const cancel of this.#endless.values()) cancel();
     this.#endless.clear();
   }
 
   #addEndless(answer: T): void {
+    if (!this.#boundaries.has(answer)) this.#boundaries.set(answer, new EventBoundary(answer));
+    if (this.#spread === undefined) {
+      this.#endless.set(answer, () => {});
+      return;
+    }
+    const timer = setTimeout(() => this.#end(answer), this.#context.random() * this.#spread);
+    this.#endless.set(answer, () => clearTimeout(timer));
+  }
+
+  #end(answer: T): void {
     const end = (): void => this.#kind.end(answer);
-    const timer =
-      this.#spread === undefined ? undefined : setTimeout(end, this.#context.random() * this.#spread);
-    this.#endless.set(answer, timer);
+    if (!this.#kind.isBegun(answer) || !this.#kind.isEventStream(answer)) end();
+    else this.#endless.set(answer, this.#boundaries.get(answer)?.whenBetweenEvents(end) ?? (() => {}));
   }
 }

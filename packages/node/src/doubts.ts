@@ -1,9 +1,18 @@
+import { isMainThread } from "node:worker_threads";
 import { formatDuration, type DrainConfig, type DrainOptions } from "@lameduck/drain";
 import type { Environment } from "./environment.ts";
 
 /** Settings that are allowed and probably not meant: one line for each. */
 export function doubts(options: DrainOptions, drain: DrainConfig, environment: Environment): string[] {
-  return [...ofGrace(options, environment), ...ofCap(drain), ...ofPolicy(options, drain)];
+  return [...ofThread(), ...ofGrace(options, environment), ...ofCap(drain), ...ofPolicy(options, drain)];
+}
+
+function ofThread(): string[] {
+  if (isMainThread) return [];
+  return [
+    "signals reach the main thread alone, and this is a worker thread: its servers are not waited for. " +
+      "Listen in the main thread, or post a message from a hook of the main thread and call terminate() here with `exit: false`",
+  ];
 }
 
 /** Nothing in a container knows the grace period: the downward API does not have it. */

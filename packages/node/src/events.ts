@@ -58,8 +58,8 @@ export interface ClosingEvent extends Common {
 /** The end. */
 export interface ClosedEvent extends Common {
   readonly phase: "closed";
-  /** "done", or "deadline" when something was cut. */
-  readonly reason: "done" | "deadline";
+  /** "done", "deadline" when something was cut, or "exit" when the application ended the process before. */
+  readonly reason: "done" | "deadline" | "exit";
   /** What was still going on when it was cut. */
   readonly cut: { readonly requests: number; readonly connections: number };
   readonly hooks: readonly HookOutcome[];

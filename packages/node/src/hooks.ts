@@ -45,6 +45,10 @@ export class Hooks {
     return this.#outcomes;
   }
 
+  has(phase: HookPhase): boolean {
+    return this.#hooks.some((hook) => hook.phase === phase);
+  }
+
   /** @throws {LameduckError} */
   add(phase: HookPhase, name: string, run: HookFunction, options: HookOptions = {}): void {
     const bad = (problem: string): LameduckError => mistake("LAMEDUCK_BAD_HOOK", place, problem);

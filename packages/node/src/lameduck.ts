@@ -307,9 +307,9 @@ export class Lameduck {
     signalGate().join(this.#member);
     const report = new Report(this.#settings, from, killAt, counted);
     const reserve = killAt - capAt;
-    // The rest of the reserve belongs to the hooks, and a tenth of it to what cannot be foreseen.
-    const finishBy = capAt + reserve / 2;
+    // A tenth of the reserve belongs to what cannot be foreseen, half of it to hooks that come after the last request.
     const endBy = killAt - Math.min(500, reserve / 10);
+    const finishBy = this.#hooks.has("closed") ? capAt + reserve / 2 : endBy;
     this.#stopFile?.begin(reason, killAt - from);
     const onExit = this.#reportExit(report);
     this.#leaveCrashes?.();
@@ -330,6 +330,7 @@ export class Lameduck {
     }
     const cut = this.#closing.cut();
     if (this.#exits) await this.#others.untilDone(endBy);
+    this.#others.end();
     this.#phase = "closed";
     process.removeListener("exit", onExit);
     const exitCode = this.#exits ? Number(process.exitCode ?? 0) : null;
@@ -360,15 +361,17 @@ export class Lameduck {
 
   #end(exitCode: number | null): void {
     this.detach();
-    if (exitCode === null) this.#stopFile?.end();
-    else signalGate().exitWhenLast(exitCode, this.#isTold);
+    if (exitCode === null) {
+      this.#stopFile?.end();
+      signalGate().exitIfOwed();
+    } else signalGate().exitWhenLast(exitCode, this.#isTold);
   }
 
   /** An application that exits by itself ends the story, too. */
   #reportExit(report: Report): (code: number) => void {
     const onExit = (code: number): void => {
       const cut = this.#closing.cut();
-      void this.#announcer.phase(report.closed(this.#clock.now(), cut, this.#hooks.outcomes, code));
+      void this.#announcer.phase(report.exited(this.#clock.now(), cut, this.#hooks.outcomes, code));
     };
     process.once("exit", onExit);
     return onExit;

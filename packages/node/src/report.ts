@@ -65,6 +65,11 @@ export class Report {
     };
   }
 
+  /** The application called process.exit(), whatever was still going on. */
+  exited(now: number, cut: Cut, hooks: readonly HookOutcome[], exitCode: number): ClosedEvent {
+    return { ...this.closed(now, cut, hooks, exitCode), reason: "exit" };
+  }
+
   #common(now: number): { lameduck: "phase"; at: number; pid: number; elapsed: number } {
     return {
       lameduck: "phase",

@@ -26,6 +26,8 @@ export class SignalGate {
   readonly #handlers = new Map<NodeJS.Signals, () => void>();
   readonly #owed = new Set<NodeJS.Signals>();
   #emit: typeof process.emit | undefined;
+  /** With which a member would have ended the process, had it been the last one. */
+  #exitCode: number | undefined;
 
   join(member: SignalMember): void {
     this.#members.add(member);
@@ -71,9 +73,15 @@ export class SignalGate {
   /** Exits once no member is left. @param bySignal whether the process was told to end, or code ended one member. */
   exitWhenLast(exitCode: number, bySignal: boolean): void {
     if (this.#members.size === 0) process.exit(exitCode);
+    this.#exitCode = exitCode;
     const isDeaf = (member: SignalMember): boolean => member.signals.length === 0;
     if (bySignal && [...this.#members].every(isDeaf))
       for (const member of this.#members) member.processEnds();
+  }
+
+  /** To be called by a member that leaves the process running: an earlier one may have wanted its end. */
+  exitIfOwed(): void {
+    if (this.#members.size === 0 && this.#exitCode !== undefined) process.exit(this.#exitCode);
   }
 
   /** The process cannot go on: whoever still serves stops. */
@@ -129,7 +137,7 @@ export function callHandler(handler: SignalHandler, name: NodeJS.Signals): unkno
 }
 
 /** Shared by all copies of this package in the process, hence a registered symbol with the version of the interface in it. */
-const place = Symbol.for("@lameduck/node:signals:2");
+const place = Symbol.for("@lameduck/node:signals:3");
 
 export function signalGate(): SignalGate {
   const holder = process as unknown as Record<symbol, SignalGate | undefined>;

@@ -22,7 +22,8 @@ const making = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
 
 /**
  * SIGKILL leaves no last word. So a file is there from the signal to the end, touched every second: where one is found at the start, the process
- * before this one was killed, and the file says when. It must be on a volume that outlives the process.
+ * before this one was killed, and the file says when. It must be on a volume that outlives the process,
+ * and a local one: where opening it hangs, the process hangs.
  */
 export class StopFile {
   readonly #path: string;
@@ -65,7 +66,7 @@ export class StopFile {
     } catch (error) {
       return this.#complain(error);
     }
-    // Not awaited: a volume that hangs must not stop the process.
+    // The volume may hang later: nobody waits for a touch.
     this.#timer = setInterval(() => {
       const now = new Date();
       lutimes(this.#path, now, now).catch(() => {});

@@ -42,6 +42,18 @@ for (const [path, origin] of [
     assert.equal(child.event("closing")?.reason, "forced");
   });
 
+test("where no hook comes after them, requests have the reserve, not half of it", async () => {
+  await using child = await startServer({}, { ...env, LAMEDUCK_RESERVE: "8s" });
+  const inFlight = ask(child.port, "/?wait=5500");
+  await ask(child.port);
+  using crashing = new RawClient(child.port).get("/crash");
+  await child.until("closing");
+  crashing.socket.destroy();
+  assert.equal((await inFlight).body, "late\n");
+  assert.equal((await child.exited).code, 1);
+  assert.equal(child.event("closed")?.reason, "done");
+});
+
 test("what never finishes is cut within the reserve, long before the cap", async () => {
   await using child = await startServer({}, env);
   using hanging = new RawClient(child.port).get("/hang");

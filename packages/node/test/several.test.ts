@@ -22,6 +22,29 @@ for (const way of ["both at once", "one after the other", "one by the signal, th
     assert.deepEqual(cuts, [0, 0]);
   });
 
+for (const way of ["the first exits, the second does not", "the second exits, the first does not"])
+  test(`${way}: the process ends, whichever is last`, async () => {
+    await using child = await startScript([fixture("several.ts")], { WAY: way });
+    child.kill();
+    assert.equal((await child.exited).code, 0, child.stderr);
+    assert.equal(child.events.filter((event) => "phase" in event && event.phase === "closed").length, 2);
+  });
+
+test("what handlers of the application do is no longer looked at once it has closed", async () => {
+  await using child = await startScript(["--expose-internals", fixture("several.ts")], {
+    WAY: "a handler beside one that does not exit",
+  });
+  child.kill();
+  assert.equal((await child.exited).code, 0, child.stderr);
+  assert.match(child.stdout, /hooks (true|false) \1/);
+});
+
+test("in a worker thread, which no signal reaches, it says so", async () => {
+  await using child = await startScript([fixture("several.ts")], { WAY: "a worker thread" });
+  await child.until(() => /worker thread/.test(child.stderr));
+  assert.match(child.stderr, /signals reach the main thread alone/);
+});
+
 test("the end of a scope closes its server and leaves the process running", async () => {
   await using child = await startScript([fixture("several.ts")], { WAY: "a scope's end" });
   child.kill();

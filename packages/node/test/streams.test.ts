@@ -89,6 +89,17 @@ test("server-sent events do not hold the process and end without a reset", async
   assert.equal(child.event("closed")?.reason, "done");
 });
 
+test("an event that is written in two parts is not cut between them", async () => {
+  await using child = await startServer({}, env);
+  const streams = Array.from({ length: 20 }, async () => (await ask(child.port, "/halves")).body);
+  // Nothing says from outside when all have begun.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  child.kill();
+  for (const body of await Promise.all(streams)) assert.match(body, /second half\r\n\r\n$/);
+  assert.equal((await child.exited).code, 0);
+  assert.equal(child.event("closed")?.reason, "done");
+});
+
 test("an event stream that its client did not ask for as such is known by its answer", async () => {
   await using child = await startServer({}, env);
   child.kill();
