@@ -167,7 +167,13 @@ export interface EndpointSlice extends KubernetesObject {
 }
 
 export interface Event extends KubernetesObject {
-  readonly involvedObject: { readonly kind?: string; readonly name?: string; readonly uid?: string };
+  readonly involvedObject: {
+    readonly kind?: string;
+    readonly name?: string;
+    readonly uid?: string;
+    /** "spec.containers{app}" */
+    readonly fieldPath?: string;
+  };
   readonly reason?: string;
   readonly message?: string;
   readonly type?: string;

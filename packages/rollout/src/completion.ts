@@ -30,14 +30,14 @@ export class Completion {
     this.#generation = generation;
   }
 
-  /** For who only watches: when somebody has begun to roll the target. */
+  /**
+   * For who only watches: when somebody has begun to terminate pods of the target. A change of the workload alone may be an autoscaler's
+   * that adds pods.
+   */
   begun(signal: AbortSignal): Promise<void> {
-    const generation = this.#target.owner?.object.metadata.generation ?? 0;
     const { pods } = this.#observation;
-    return this.until(
-      () => pods.terminating > 0 || (this.#observation.workload?.metadata.generation ?? 0) > generation,
-      signal,
-    );
+    const isUnderWay = pods.hasLeftovers && this.progress()?.done === false;
+    return this.until(() => isUnderWay || pods.facts.some(({ deleted }) => deleted !== undefined), signal);
   }
 
   isComplete(): boolean {

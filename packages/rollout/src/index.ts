@@ -15,5 +15,5 @@ export {
   longestSettling,
   runRollout,
 } from "./run.ts";
-export { type TargetReference, nameOf, parseTarget } from "./target-reference.ts";
+export { type TargetReference, nameOf, isName, parseTarget } from "./target-reference.ts";
 export { type Target, findTarget } from "./target.ts";

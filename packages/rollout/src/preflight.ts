@@ -117,6 +117,7 @@ export async function checkRights(
       events: may("events"),
       nodes: may("nodes"),
       logs: may("pods/log"),
+      replicaSets: may("replicasets"),
     },
     warnings: missing.map(
       (one) => `not allowed: ${spellRight(one, namespace)}; not known therefore: ${one.rule.without}`,

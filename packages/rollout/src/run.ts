@@ -155,7 +155,7 @@ class Run {
         follow: observation.counts,
         serverClock: observation.clock.offset,
         withdrawals: withdrawals(observation),
-        notes,
+        notes: [...notes, ...observation.lost],
         ...undone,
       };
     } finally {
@@ -198,6 +198,7 @@ class Run {
             signal,
           ),
         expectGeneration: (generation) => completion.expect(generation),
+        serverTime: () => observation.clock.toServer(Date.now()),
         say: this.#hooks.say,
         signal,
       });

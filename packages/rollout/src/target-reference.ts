@@ -41,9 +41,20 @@ export function parseTarget(text: string, namespace: string): TargetReference {
         ? `"${kind}" is no kind that has pods to roll`
         : "is not KIND/NAME",
     );
-  if (!/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(name))
+  if (!isName(name))
     throw new KubernetesError("LAMEDUCK_BAD_TARGET", `"${text}"`, `"${name}" cannot be a name`);
+  if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(namespace))
+    throw new KubernetesError(
+      "LAMEDUCK_BAD_TARGET",
+      `namespace "${namespace}"`,
+      "cannot be one: lower-case letters, digits and hyphens only; is a variable empty?",
+    );
   return { kind: known, name, namespace };
+}
+
+/** What the API takes for the name of an object; it becomes part of a path. */
+export function isName(text: string): boolean {
+  return text.length <= 253 && /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(text);
 }
 
 /** "deployment/web" */

@@ -15,6 +15,7 @@ import {
   KubernetesError,
 } from "@lameduck/kube";
 import {
+  hasReplicaSets,
   nameOf,
   pathOf,
   replicaSets,
@@ -40,10 +41,20 @@ export interface Target {
   readonly services: readonly string[];
 }
 
+interface MayFollow {
+  readonly replicaSets: boolean;
+}
+
 /** @throws {KubernetesError} LAMEDUCK_NO_SUCH_TARGET, LAMEDUCK_API_FORBIDDEN and others of the client. */
-export async function findTarget(client: KubernetesClient, reference: TargetReference): Promise<Target> {
+export async function findTarget(
+  client: KubernetesClient,
+  reference: TargetReference,
+  allowed: MayFollow = { replicaSets: true },
+): Promise<Target> {
   const found =
-    reference.kind === "pod" ? await findPod(client, reference) : await findWorkload(client, reference);
+    reference.kind === "pod"
+      ? await findPod(client, reference, allowed)
+      : await findWorkload(client, reference);
   return { ...found, services: await servicesOf(client, reference.namespace, found.podLabels) };
 }
 
@@ -60,10 +71,16 @@ async function findWorkload(client: KubernetesClient, reference: TargetReference
   };
 }
 
-async function findPod(client: KubernetesClient, reference: TargetReference): Promise<Found> {
+async function findPod(
+  client: KubernetesClient,
+  reference: TargetReference,
+  allowed: MayFollow,
+): Promise<Found> {
   const pod = await getObject<Pod>(client, reference);
   mustBeWhole(reference, isObject(pod) && hasContainers(pod.spec));
-  const owner = await ownerOf(client, pod, reference.namespace);
+  const found = await ownerOf(client, pod, reference.namespace);
+  const isFollowed = found && (allowed.replicaSets || !hasReplicaSets(found.reference.kind));
+  const owner = isFollowed ? found : undefined;
   const controller = controllerOf(pod);
   return {
     reference,

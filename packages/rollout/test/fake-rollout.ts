@@ -39,7 +39,7 @@ export async function roll(
     const reference = parseTarget(text, namespace);
     const action = actionOf(reference);
     const { allowed } = await checkRights(client, reference, neededRules(reference, action));
-    const target = await findTarget(client, reference);
+    const target = await findTarget(client, reference, allowed);
     const warnings = await inspect(client, target, action);
     options.agreed?.();
     const run = await runRollout(

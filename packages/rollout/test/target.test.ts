@@ -19,6 +19,11 @@ for (const text of ["web", "service/web", "deployment/", "deployment/a/b", "depl
     assert.throws(() => parseTarget(text, "shop"), hasCode("LAMEDUCK_BAD_TARGET"));
   });
 
+for (const namespace of ["", "dev/../kube-system", "dev?x=", "Dev", "a".repeat(64)])
+  test(`"${namespace}" names no namespace`, () => {
+    assert.throws(() => parseTarget("deployment/web", namespace), hasCode("LAMEDUCK_BAD_TARGET"));
+  });
+
 for (const urls of [["shop"], ["ftp://a/"], ["http://a/", "http://a/x"], ["http://u:p@a/"], ["x=nonsense"]])
   test(`${urls.join(" ")}: no URL to send to`, () => {
     assert.throws(() => parseRoutes(urls), hasCode("LAMEDUCK_BAD_URL"));

@@ -68,7 +68,7 @@ class Story {
     clock.note({ server: deletion, sent: deletion, received: deletion + 1 });
     this.history = new PodHistory(clock);
     this.sees(-10_000, pod({}), { live: false });
-    this.history.begin();
+    this.history.begin(deletion - 10_000);
   }
 
   sees(at: number, object: Pod, more: Partial<Change<Pod>> = {}): this {
@@ -117,6 +117,35 @@ test("an ordinary end: deleted, signalled, exited in the second that the kubelet
     ["exited", 2_500],
     ["gone", 2_800],
     ["unready", 3_400],
+  ]);
+});
+
+test("a hook that failed before the run, or in another container, is none of this termination's", () => {
+  const failed = (at: number, container: string): Event => ({
+    metadata: { name: "e", uid: `e${at}` },
+    involvedObject: { uid: "u1", fieldPath: `spec.containers{${container}}` },
+    reason: "FailedPreStopHook",
+    message: "PreStopHook failed",
+    lastTimestamp: stamp(at),
+  });
+  const story = new Story()
+    .sees(20, pod({ deleted: true }))
+    .hears(45, "Killing", "Stopping container server");
+  const hook = { lifecycle: { preStop: { exec: { command: ["hook"] } } } };
+  for (const [object, live] of [
+    [failed(-600_000, "server"), false],
+    [failed(1_000, "sidecar"), true],
+  ] as const)
+    story.history.takeEvent({ type: "there", object, at: deletion + 1_000, live, since: deletion });
+  assert.deepEqual(story.events(hook), [
+    ["deleted", 20],
+    ["pre-stop-begun", 45],
+  ]);
+  const object = failed(1_000, "server");
+  story.history.takeEvent({ type: "there", object, at: deletion + 1_000, live: true, since: deletion });
+  assert.deepEqual(story.events(hook).slice(2), [
+    ["pre-stop-ended", 1_000],
+    ["signalled", 1_000],
   ]);
 });
 
@@ -239,7 +268,7 @@ test("pods that were terminating already are not the run's", () => {
   const at = deletion;
   history.takePod({ type: "there", object: pod({ deleted: true }), at, live: false, since: at });
   history.begin();
-  assert.deepEqual([history.facts.length, history.terminating], [0, 1]);
+  assert.deepEqual([history.facts.length, history.terminating], [0, 0]);
 });
 
 test("EndpointSlices: when a pod was withdrawn, and when there was nobody", () => {

@@ -72,7 +72,7 @@ async function prepare(
   if (options.dryRun) process.stdout.write(rightsText(reference, rules));
   const version = await checkVersion(client, options.inCluster ?? false);
   const { allowed, warnings } = await checkRights(client, reference, rules);
-  const target = await findTarget(client, reference);
+  const target = await findTarget(client, reference, allowed);
   const notes = [...version, ...warnings, ...(await inspect(client, target, action))];
   for (const line of planLines(request, options, target)) progress.say(line);
   for (const note of notes) progress.say(`note: ${note}`);

@@ -4,6 +4,7 @@ import { checkInClusterOptions, parseRoutes, parseZone, type Route, type RouteMa
 import { clusterConnection, type ClusterConnection } from "@lameduck/kube";
 import {
   drain,
+  isName,
   parseTarget,
   remove,
   restart,
@@ -126,6 +127,8 @@ function chosenAction(options: RolloutOptions): Chosen {
   if (replicas !== undefined) given.push(["--scale", (target) => scale(target, replicas)]);
   if (options.delete) given.push(["--delete", (target) => remove(target, { how: "delete", pods })]);
   if (options.evict) given.push(["--evict", (target) => remove(target, { how: "evict", pods })]);
+  if (node !== undefined && !isName(node))
+    throw new CliError("LAMEDUCK_BAD_OPTION", "--drain", `"${node}" cannot be the name of a node`);
   if (node !== undefined) given.push(["--drain", (target) => drain(target, node)]);
   if (options.watch) given.push(["--watch", watch]);
   const [first, second] = given;

@@ -17,6 +17,8 @@ export interface ActionStage {
   readonly replaced: (pods: readonly StagePod[]) => Promise<void>;
   /** The rollout is over only when the workload's controller has seen this generation. */
   readonly expectGeneration: (generation: number) => void;
+  /** What the API server's clock shows, as well as that is known (as Date.now()). */
+  readonly serverTime: () => number;
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;
 }

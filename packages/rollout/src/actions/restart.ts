@@ -25,9 +25,10 @@ export function restart(reference: TargetReference): Action {
       return undefined;
     },
     rules: [{ ...resourceOf(kind), verbs: ["patch"], name: reference.name }],
-    run: async ({ client, expectGeneration, signal }) => {
-      const now = new Date().toISOString();
-      // An Argo Rollout is told when; the others replace their pods because the template has changed.
+    run: async ({ client, expectGeneration, serverTime, signal }) => {
+      // An Argo Rollout replaces the pods that are older than this, once its own clock shows it.
+      const now = new Date(serverTime()).toISOString();
+      // It is told when; the others replace their pods because the template has changed.
       const body =
         kind === "rollout"
           ? { spec: { restartAt: now } }

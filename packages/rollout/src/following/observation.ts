@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import {
   type KubernetesClient,
   Follower,
+  hasStatus,
   type Change,
   type FollowCounts,
   type EndpointSlice,
@@ -11,7 +12,7 @@ import {
   type Pod,
   type Workload,
 } from "@lameduck/kube";
-import { orAborted } from "@lameduck/drain/common";
+import { messageOf, orAborted } from "@lameduck/drain/common";
 import { hasReplicaSets, nameOf, pathOf, replicaSets, resourceOf } from "../target-reference.ts";
 import type { Target } from "../target.ts";
 import { EndpointHistory } from "./endpoints.ts";
@@ -26,6 +27,7 @@ export interface Allowed {
   readonly events: boolean;
   readonly nodes: boolean;
   readonly logs: boolean;
+  readonly replicaSets: boolean;
 }
 
 export interface ObservationOptions {
@@ -53,6 +55,7 @@ export class Observation {
   readonly #stop = new AbortController();
   readonly #logs = new Map<string, Promise<void>>();
   readonly #nodes = new Map<string, string>();
+  readonly #lost: string[] = [];
   #asking: Promise<void> = Promise.resolve();
   #workload: Workload | undefined;
   #deleted = false;
@@ -92,6 +95,11 @@ export class Observation {
     return sum;
   }
 
+  /** What could no longer be followed from some moment on, a sentence each. */
+  get lost(): readonly string[] {
+    return this.#lost;
+  }
+
   async stop(): Promise<void> {
     this.#stop.abort();
     await Promise.all([this.#asking, ...this.#followers.map((one) => one.stop()), ...this.#logs.values()]);
@@ -123,16 +131,21 @@ export class Observation {
     }
     if (allowed.endpointSlices)
       for (const service of target.services)
-        await this.#follow<EndpointSlice>(
+        await this.#followIfAllowed<EndpointSlice>(
+          "EndpointSlices",
           pathOf({ group: "discovery.k8s.io", resource: "endpointslices" }, namespace),
           { labelSelector: `kubernetes.io/service-name=${service}` },
           (change) => this.endpoints.take(change),
         );
     if (allowed.events)
-      await this.#follow<Event>(core("events"), { fieldSelector: "involvedObject.kind=Pod" }, (change) =>
-        this.pods.takeEvent(change),
+      await this.#followIfAllowed<Event>(
+        "events",
+        core("events"),
+        { fieldSelector: "involvedObject.kind=Pod" },
+        (change) => this.pods.takeEvent(change),
       );
-    if (allowed.nodes) await this.#follow<Node>("/api/v1/nodes", {}, (change) => this.#takeNode(change));
+    if (allowed.nodes)
+      await this.#followIfAllowed<Node>("nodes", "/api/v1/nodes", {}, (change) => this.#takeNode(change));
     this.#asking = this.#askForTheTime();
   }
 
@@ -140,12 +153,33 @@ export class Observation {
     path: string,
     query: Readonly<Record<string, string>>,
     onChange: (change: Change<T>) => void,
+    onFailure = this.#options.onFailure,
   ): Promise<void> {
-    const { client, onFailure } = this.#options;
+    const { client } = this.#options;
     this.#stop.signal.throwIfAborted();
     const follower = new Follower<T>(client, { path, query, onChange, onFailure });
     this.#followers.push(follower);
     await follower.start();
+  }
+
+  /** What only explains is no reason to give up: a right may be taken away in the middle of a rollout. */
+  async #followIfAllowed<T extends KubernetesObject>(
+    what: string,
+    path: string,
+    query: Readonly<Record<string, string>>,
+    onChange: (change: Change<T>) => void,
+  ): Promise<void> {
+    const lose = (error: unknown): void => {
+      const line = `${what} could not be followed any longer: ${messageOf(error)}`;
+      this.#lost.push(line);
+      this.#options.say(line);
+    };
+    try {
+      await this.#follow(path, query, onChange, lose);
+    } catch (error) {
+      if (!hasStatus(error, 401, 403, 404)) throw error;
+      lose(error);
+    }
   }
 
   #takePod(change: Change<Pod>): void {

@@ -13,7 +13,8 @@ export class OwnedPods {
   readonly #left: (pod: Pod) => void;
   /** ReplicaSets by UID, and whether they are the target's. */
   readonly #sets = new Map<string, boolean>();
-  readonly #waiting = new Map<string, Change<Pod>[]>();
+  /** By ReplicaSet, and there by pod its first and last change: those of a neighbour whose ReplicaSet is not followed stay here. */
+  readonly #waiting = new Map<string, Map<string, Change<Pod>[]>>();
   /** UIDs of pods that were passed on. */
   readonly #own = new Set<string>();
 
@@ -32,9 +33,9 @@ export class OwnedPods {
   takeSet({ object }: Change<KubernetesObject>): void {
     const { uid } = object.metadata;
     this.#sets.set(uid, controllerOf(object)?.uid === this.#owner);
-    const waiting = this.#waiting.get(uid) ?? [];
+    const waiting = this.#waiting.get(uid);
     this.#waiting.delete(uid);
-    for (const change of waiting) this.takePod(change);
+    for (const changes of waiting?.values() ?? []) for (const change of changes) this.takePod(change);
   }
 
   takePod(change: Change<Pod>): void {
@@ -43,12 +44,21 @@ export class OwnedPods {
     const own = this.#isOwn(controller);
     if (own === false && this.#own.delete(object.metadata.uid)) this.#left(object);
     if (own === undefined && controller !== undefined) {
-      const waiting = this.#waiting.get(controller) ?? [];
-      this.#waiting.set(controller, [...waiting, change]);
+      this.#wait(controller, change);
     } else if (own) {
       this.#own.add(object.metadata.uid);
       this.#take(change);
     }
+  }
+
+  #wait(controller: string, change: Change<Pod>): void {
+    const { uid } = change.object.metadata;
+    const pods = this.#waiting.get(controller) ?? new Map<string, Change<Pod>[]>();
+    const [first] = pods.get(uid) ?? [];
+    pods.set(uid, first ? [first, change] : [change]);
+    if (change.type === "gone") pods.delete(uid);
+    if (pods.size === 0) this.#waiting.delete(controller);
+    else this.#waiting.set(controller, pods);
   }
 
   /** @returns undefined where its ReplicaSet is not known yet. */

@@ -26,7 +26,12 @@ export interface PodFacts {
   readonly deleted: { readonly at: Moment; readonly grace: number } | undefined;
   /** The kubelet's own word that it ends a container (event "Killing"): preStop hooks begin, or, without them, SIGTERM is sent. */
   readonly killing: readonly { readonly at: Moment; readonly message: string }[];
-  readonly hookFailed: readonly { readonly at: Moment; readonly message: string }[];
+  readonly hookFailed: readonly {
+    readonly at: Moment;
+    readonly message: string;
+    /** Undefined where the event does not say. */
+    readonly container: string | undefined;
+  }[];
   readonly ends: readonly ContainerEnd[];
   /** What the library or the init in it said of its phases. */
   readonly phases: readonly {

@@ -108,7 +108,7 @@ function stopping(facts: PodFacts, app: readonly Container[], at: (moment: Momen
     if (!word) continue;
     const begun = at(word.at);
     const hook = lifecycle?.preStop;
-    const failed = facts.hookFailed[0];
+    const failed = facts.hookFailed.find(({ container = name }) => container === name);
     if (!hook) events.push({ at: begun, pod, type: "signalled", container: name, signal: "SIGTERM" });
     else events.push({ at: begun, pod, type: "pre-stop-begun", container: name });
     if (hook && failed) {

@@ -18,15 +18,16 @@ export class PodHistory {
   readonly #listeners = new Set<() => void>();
   /** Pods that already were terminating when the run began: not its terminations. */
   readonly #leftover = new Set<string>();
-  #begun = false;
+  /** When (Date.now()); undefined before. */
+  #begun: number | undefined;
 
   constructor(clock: ServerClock) {
     this.#clock = clock;
   }
 
   /** What was there before is not news. */
-  begin(): void {
-    this.#begun = true;
+  begin(at = Date.now()): void {
+    this.#begun = at;
   }
 
   get facts(): readonly PodFacts[] {
@@ -46,8 +47,16 @@ export class PodHistory {
     return this.staying.filter(isReady).length;
   }
 
+  /** Those of this run. One that was terminating before, on a dead node or held by a finalizer, may never end. */
   get terminating(): number {
-    return this.objects.filter(({ metadata }) => metadata.deletionTimestamp !== undefined).length;
+    return this.objects.filter(
+      ({ metadata }) => metadata.deletionTimestamp !== undefined && !this.#leftover.has(metadata.uid),
+    ).length;
+  }
+
+  /** Somebody was rolling them already. */
+  get hasLeftovers(): boolean {
+    return this.#leftover.size > 0;
   }
 
   has(uid: string): boolean {
@@ -100,14 +109,17 @@ export class PodHistory {
   }
 
   takeEvent({ type, object, at, live }: Change<Event>): void {
-    if (type === "gone" || !this.#begun) return;
+    if (type === "gone") return;
     const facts = this.#pods.get(object.involvedObject.uid ?? "");
     if (!facts) return;
     const stamp = object.eventTime ?? object.lastTimestamp;
     const when = live ? { from: at, to: at } : this.#second(stamp, at);
+    // Events live for an hour: a hook may have failed at an earlier restart.
+    if (when.to < (this.#begun ?? Infinity)) return;
     const note = { at: when, message: object.message ?? "" };
     if (object.reason === killing) facts.killing.push(note);
-    if (object.reason === hookFailed) facts.hookFailed.push(note);
+    const container = /^spec\.containers\{(.*)\}$/.exec(object.involvedObject.fieldPath ?? "")?.[1];
+    if (object.reason === hookFailed) facts.hookFailed.push({ ...note, container });
   }
 
   takePhase(uid: string, phase: PodFacts["phases"][number]): void {
@@ -132,7 +144,7 @@ export class PodHistory {
       gone: undefined,
     };
     this.#pods.set(uid, facts);
-    if (!this.#begun && deletionTimestamp !== undefined) this.#leftover.add(uid);
+    if (this.#begun === undefined && deletionTimestamp !== undefined) this.#leftover.add(uid);
     return facts;
   }
 

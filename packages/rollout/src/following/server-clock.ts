@@ -40,6 +40,10 @@ export class ServerClock {
     return server - (this.offset?.milliseconds ?? 0);
   }
 
+  toServer(local: number): number {
+    return local + (this.offset?.milliseconds ?? 0);
+  }
+
   /** How long to wait before an answer would halve what is left of the doubt: until the middle of it falls on a full second there. */
   get nextQuestion(): number {
     const { milliseconds } = this.offset ?? { milliseconds: 0 };

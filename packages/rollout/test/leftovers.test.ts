@@ -1,0 +1,116 @@
+/** What is there before a run, or goes on beside it, and is none of its business. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { remove } from "../src/actions/remove.ts";
+import { restart } from "../src/actions/restart.ts";
+import { watch } from "../src/actions/watch.ts";
+import { rolloutResult } from "../src/results.ts";
+import { parseTarget } from "../src/target-reference.ts";
+import { findTarget } from "../src/target.ts";
+import { FakeCluster, namespace, status } from "./fake-cluster.ts";
+import { roll, type Rolled } from "./fake-rollout.ts";
+
+const pause = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+async function clusterOf(pods = 2): Promise<FakeCluster> {
+  const cluster = await FakeCluster.start();
+  cluster.deployment("web", { replicas: pods });
+  while (cluster.items("pods").length < pods) await pause(5);
+  return cluster;
+}
+
+const podsOf = (cluster: FakeCluster): string[] => cluster.items("pods").map(({ metadata }) => metadata.name);
+
+const terminations = ({ run }: Rolled): number =>
+  rolloutResult(run, { action: watch({ kind: "deployment", name: "web", namespace: "shop" }), seed: 1 })
+    .terminations;
+
+/** As on a node that is gone: nobody ends it. */
+function neverEnd(cluster: FakeCluster, name: string): void {
+  cluster.termination = 600_000;
+  cluster.terminate(name);
+  cluster.termination = 50;
+}
+
+for (const [title, action] of [
+  ["a restart", restart],
+  ["the deletion of a pod", ((reference) => remove(reference, { how: "delete", pods: 1 })) as typeof restart],
+] as const)
+  test(`${title} comes to its end beside a pod that was terminating before, and never ends`, async () => {
+    await using cluster = await clusterOf();
+    const [stuck = ""] = podsOf(cluster);
+    neverEnd(cluster, stuck);
+    while (podsOf(cluster).length < 3) await pause(5);
+    const rolled = await roll(cluster, "deployment/web", action);
+    assert.deepEqual(rolled.run.outcome, { kind: "finished" });
+    assert.ok(rolled.run.recording.podEvents.every(({ pod }) => pod !== stuck));
+  });
+
+test("an autoscaler that adds a pod is not the rollout that is watched for", async () => {
+  await using cluster = await clusterOf();
+  let rolled = false;
+  const watching = roll(cluster, "deployment/web", watch).finally(() => (rolled = true));
+  while (!cluster.asked.some(({ resource, url }) => resource === "pods" && url.searchParams.has("watch")))
+    await pause(5);
+  cluster.change("apps/deployments", "web", { metadata: { generation: 2 }, spec: { replicas: 3 } } as never);
+  cluster.deployment("other");
+  while (podsOf(cluster).filter((name) => name.startsWith("web")).length < 3) await pause(5);
+  await pause(700);
+  assert.equal(rolled, false);
+  cluster.terminate(podsOf(cluster)[0] ?? "");
+  const result = await watching;
+  assert.deepEqual(result.run.outcome, { kind: "finished" });
+  assert.equal(terminations(result), 1);
+});
+
+test("a pod that is deleted by force is a termination that is watched", async () => {
+  await using cluster = await clusterOf();
+  const watching = roll(cluster, "deployment/web", watch);
+  while (!cluster.asked.some(({ resource, url }) => resource === "pods" && url.searchParams.has("watch")))
+    await pause(5);
+  // What comes before the load is counted is not the run's.
+  await pause(500);
+  cluster.remove("pods", podsOf(cluster)[0] ?? "");
+  cluster.deployment("other");
+  const result = await watching;
+  assert.deepEqual(result.run.outcome, { kind: "finished" });
+  assert.equal(terminations(result), 1);
+});
+
+for (const when of ["from the beginning", "in the middle"])
+  test(`nodes and events that may not be read ${when} do not end the run`, async () => {
+    await using cluster = await clusterOf();
+    const refused = (resource: string): boolean => resource === "nodes" || resource === "events";
+    let since = when === "in the middle" ? Infinity : 0;
+    cluster.fault = ({ resource, method }) => {
+      if (method === "PATCH") since = 0;
+      if (since !== 0 || !refused(resource)) return undefined;
+      return status(403, "Forbidden", `${resource} is forbidden`);
+    };
+    const rolled = await roll(cluster, "deployment/web", restart);
+    assert.deepEqual(rolled.run.outcome, { kind: "finished" });
+    assert.equal(terminations(rolled), 2);
+    if (when === "from the beginning")
+      assert.match(rolled.run.notes.join(), /nodes could not be followed any longer: .*forbidden/);
+  });
+
+test("a pod whose ReplicaSets may not be listed is followed without who replaces it", async () => {
+  await using cluster = await clusterOf(1);
+  const client = cluster.client();
+  const reference = parseTarget(`pod/${podsOf(cluster)[0]}`, namespace);
+  const { owner, controller } = await findTarget(client, reference, { replicaSets: false });
+  assert.equal(owner, undefined);
+  assert.equal(controller?.kind, "ReplicaSet");
+  client.close();
+});
+
+test("an Argo Rollout is told the time of the server's clock", async () => {
+  await using cluster = await FakeCluster.start();
+  cluster.clockAhead = -300_000;
+  cluster.deployment("web", { group: "argoproj.io", resource: "rollouts", kind: "Rollout" });
+  while (podsOf(cluster).length < 2) await pause(5);
+  await roll(cluster, "rollout/web", restart);
+  const { restartAt } = cluster.get("argoproj.io/rollouts", "web")!["spec"] as { restartAt: string };
+  assert.ok(Math.abs(Date.parse(restartAt) - cluster.now()) < 60_000, restartAt);
+});
