@@ -15,7 +15,7 @@ export {
   type ScheduledKind,
   outcomes,
 } from "./model/request.ts";
-export type { Quantiles, RemedyResult, Results, RunRecording } from "./model/results.ts";
+export type { Interval, Quantiles, RemedyResult, Results, RunRecording } from "./model/results.ts";
 export { StatusClasses } from "./model/status-classes.ts";
 export type { PodEvent, SenderEvent } from "./model/timeline.ts";
 export { resultsErrors } from "./document/errors.ts";
@@ -26,7 +26,7 @@ export { markdownReport } from "./report/markdown.ts";
 export { comparisonText } from "./report/table.ts";
 export { heldAgainstPods, verdictOf } from "./report/verdict.ts";
 export type { Wording } from "./report/wording.ts";
-export { average, boundAfterNone, quantile, quantiles, type Interval } from "./statistics.ts";
+export { average, boundAfterNone, quantile, quantiles, withoutDrawing } from "./statistics.ts";
 export { escape } from "./report/html/markup.ts";
 export { skippedRemedy } from "./summary.ts";
 export { count, spell } from "./words.ts";

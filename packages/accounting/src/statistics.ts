@@ -1,11 +1,17 @@
-import type { Quantiles } from "./model/results.ts";
+import type { Interval, Quantiles } from "./model/results.ts";
 import { random } from "./model/random.ts";
 
-/** An estimate and its 95 % interval. */
-export interface Interval {
-  readonly mean: number;
-  readonly low: number;
-  readonly high: number;
+/** Fewer values than this are no sample to draw an interval from. */
+export const few = 10;
+
+/** What can be said without drawing; undefined where an interval is to be drawn. */
+export function withoutDrawing(values: readonly number[]): Interval | undefined {
+  const n = values.length;
+  if (n === 0) return { mean: 0, low: 0, high: 0 };
+  if (values.every((value) => value === 0))
+    return { mean: 0, low: 0, high: boundAfterNone(n), basis: "bound" };
+  if (n >= few) return undefined;
+  return { mean: average(values), low: Math.min(...values), high: Math.max(...values), basis: "range" };
 }
 
 /**
@@ -36,20 +42,24 @@ const draws = 2_000;
 
 /**
  * Mean per termination with the percentile bootstrap over terminations: they are the unit, for requests of one termination fall together.
- * When nothing was lost the interval is [0, boundAfterNone].
+ * Of few terminations it is the least and the most of them, and where nothing was lost [0, boundAfterNone].
  */
 export function perTermination(losses: readonly number[], seed: number): Interval {
+  const plain = withoutDrawing(losses);
+  if (plain) return plain;
   const n = losses.length;
-  if (n === 0) return { mean: 0, low: 0, high: 0 };
-  const mean = average(losses);
-  if (losses.every((lost) => lost === 0)) return { mean: 0, low: 0, high: boundAfterNone(n) };
   const source = random(seed, "bootstrap");
   const means = Array.from({ length: draws }, () => {
     let sum = 0;
     for (let i = 0; i < n; i++) sum += losses[Math.floor(source.next() * n)]!;
     return sum / n;
   }).sort((a, b) => a - b);
-  return { mean, low: quantile(means, 0.025), high: quantile(means, 0.975) };
+  return {
+    mean: average(losses),
+    low: quantile(means, 0.025),
+    high: quantile(means, 0.975),
+    basis: "bootstrap",
+  };
 }
 
 /**

@@ -60,3 +60,10 @@ test("95 % intervals of means of 30 contain the true mean about as often as they
   }
   assert.ok(covered >= 176 && covered <= 199, `${covered} of 200`);
 });
+
+test("of few terminations the least and the most are told, and called so", () => {
+  assert.deepEqual(perTermination([4], 1), { mean: 4, low: 4, high: 4, basis: "range" });
+  assert.deepEqual(perTermination([0, 6, 3], 1), { mean: 3, low: 0, high: 6, basis: "range" });
+  assert.equal(perTermination(Array<number>(10).fill(1), 1).basis, "bootstrap");
+  assert.equal(perTermination([0, 0], 1).basis, "bound");
+});

@@ -1,4 +1,5 @@
-import { resolve } from "node:path";
+import { realpathSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import {
   comparisonText,
@@ -41,12 +42,28 @@ export function checkOutputs(options: OutputOptions): void {
   for (const name of names) {
     const file = options[name];
     if (file === undefined || file === "-") continue;
-    const other = files.get(resolve(file));
+    const place = placeOf(file);
+    const other = files.get(place);
     if (other !== undefined)
       throw new CliError("LAMEDUCK_BAD_OPTION", `--${name}`, `${file} is written by --${other}, too`);
-    files.set(resolve(file), name);
+    files.set(place, name);
   }
   for (const name of names) mustBeWritable(`--${name}`, options[name]);
+}
+
+/** Where a file is, or will be, whatever links lead there. */
+function placeOf(file: string): string {
+  const path = resolve(file);
+  for (const [known, rest] of [
+    [path, ""],
+    [dirname(path), basename(path)],
+  ] as const)
+    try {
+      return join(realpathSync(known), rest);
+    } catch {
+      // It is not there yet; or its folder is not, which is told when it is written.
+    }
+  return path;
 }
 
 /** Whether nothing but talk goes to stdout. */

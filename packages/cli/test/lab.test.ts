@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { globSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
@@ -181,4 +189,10 @@ test("two outputs into one file are refused, also by two names of it", async () 
   const { code, err } = await run(["lab", "--json", "./x.json", "--html", join(process.cwd(), "x.json")]);
   assert.equal(code, 2);
   assert.match(err, /--html: .*x\.json is written by --json, too \[LAMEDUCK_BAD_OPTION\]/);
+  const [real, link] = [join(folder, "real.json"), join(folder, "link.xml")];
+  writeFileSync(real, "");
+  symlinkSync(real, link);
+  const linked = await run(["lab", "--json", real, "--junit", link]);
+  assert.equal(linked.code, 2);
+  assert.match(linked.err, /--junit: .*link\.xml is written by --json, too \[LAMEDUCK_BAD_OPTION\]/);
 });

@@ -128,6 +128,31 @@ describe("Unix sockets", { skip }, () => {
     assert.ok(report.connections > 5);
   });
 
+  test("of many that stay open the end of one is no arrival of another", async () => {
+    await using network = await Network.create();
+    // 1,500 idle connections; the oldest ones end one by one from the signal on.
+    const client = `
+      const { connect } = require("node:net");
+      const open = Array.from({ length: 1500 }, () => connect("/mnt/app.sock"));
+      open.at(-1).on("connect", () => setTimeout(() => {
+        console.log("listening");
+        setInterval(() => open.shift().destroy(), 50);
+      }, 500));`;
+    const server = `
+      const child = \`${client}\`;
+      require("node:net").createServer(() => {}).listen("/mnt/app.sock", 1500, () =>
+        require("node:child_process").spawn(process.execPath, ["-e", child], { stdio: "inherit" }));
+      process.on("SIGTERM", () => process.exit(0));`;
+    const flags = ["--floor", "300ms", "--grace", "20s", "--reserve", "1s", "--convergence", "100ms"];
+    const running = programAsPod(volume, network, flags, [process.execPath, "-e", server]);
+    await running.line("listening");
+    terminate(running);
+    await running.ended;
+    const report = reportOf(running.stderr);
+    assert.equal(report.connections, 0, running.stderr);
+    assert.notEqual(report.reason, "cap", running.stderr);
+  });
+
   test("those to one on the container's own root are internal, and hold nothing", async () => {
     try {
       const report = await called(`/var/tmp/lameduck-unix/${process.pid}.sock`, root);

@@ -53,7 +53,7 @@ test("an autoscaler that adds a pod is not the rollout that is watched for", asy
   const watching = roll(cluster, "deployment/web", watch).finally(() => (rolled = true));
   while (!cluster.asked.some(({ resource, url }) => resource === "pods" && url.searchParams.has("watch")))
     await pause(5);
-  cluster.change("apps/deployments", "web", { metadata: { generation: 2 }, spec: { replicas: 3 } } as never);
+  cluster.change("apps/deployments", "web", { metadata: { generation: 2 }, spec: { replicas: 3 } });
   cluster.deployment("other");
   while (podsOf(cluster).filter((name) => name.startsWith("web")).length < 3) await pause(5);
   await pause(700);

@@ -40,6 +40,18 @@ test("the advice gives no more grace than the environment needs, and says what a
   assert.ok(capped.lostPerTermination.mean < 0.05);
 });
 
+test("a grace period that somebody has set is never shortened", async (context) => {
+  const manifest = file(
+    context,
+    "long.yaml",
+    "kind: Deployment\nmetadata: { name: uploads }\nspec: { replicas: 4, template: { spec: { terminationGracePeriodSeconds: 300 } } }\n",
+  );
+  const { json, patch } = await adviseCommand({ ...small, manifest, replicas: undefined });
+  assert.equal(json.recommended.grace, 300_000);
+  assert.match(patch, /terminationGracePeriodSeconds: 300\b/);
+  assert.match(json.arithmetic.join("\n"), /grace 300s: as it is set; needed are \d+s/);
+});
+
 test("advise takes the rollout from a manifest and convergence from a recording", async (context) => {
   const manifest = file(
     context,

@@ -124,7 +124,12 @@ const remedy = z.object({
   hold: quantiles,
   oracle: quantiles,
   weff: duration,
-  lostPerTermination: z.object({ mean: duration, low: duration, high: duration }),
+  lostPerTermination: z.object({
+    mean: duration,
+    low: duration,
+    high: duration,
+    basis: z.exactOptional(z.enum(["bootstrap", "range", "bound"])),
+  }),
   duration,
   each: z.array(termination),
   lostRequests: z.array(lostRequest),

@@ -68,13 +68,24 @@ export interface RemedyResult {
   readonly oracle: Quantiles;
   /** Lost requests divided by the request rate through the terminated pods that were tested, seconds; 0 where that rate is not known. */
   readonly weff: number;
-  /** 95 % interval of lost requests per tested termination: bootstrap over terminations, or [0, 1 - 0.05^(1/n)] after none. */
-  readonly lostPerTermination: { readonly mean: number; readonly low: number; readonly high: number };
+  /** Lost requests per tested termination; `basis` says what `low` and `high` are. */
+  readonly lostPerTermination: Interval;
   readonly duration: number;
   readonly each: readonly TerminationResult[];
   readonly lostRequests: readonly LostRequest[];
   /** The raw timelines, for pictures; absent in summaries. */
   readonly timeline?: { readonly pods: readonly PodEvent[]; readonly senders: readonly SenderEvent[] };
+}
+
+/** What `low` and `high` are: a 95 % interval, the least and the most of few values, or the exact bound where nothing was lost. */
+export type Basis = "bootstrap" | "range" | "bound";
+
+export interface Interval {
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+  /** Absent where there was no value at all. */
+  readonly basis?: Basis;
 }
 
 export interface Quantiles {

@@ -1,5 +1,6 @@
 import type { RemedyResult } from "../model/results.ts";
-import { few, whole } from "./figures.ts";
+import { few } from "../statistics.ts";
+import { whole } from "./figures.ts";
 import { reservations } from "./reservations.ts";
 import { whyOf } from "./why.ts";
 

@@ -1,3 +1,4 @@
+import { few } from "../statistics.ts";
 import type { Quantiles, RemedyResult } from "../model/results.ts";
 import { heldAgainstPods } from "./verdict.ts";
 
@@ -33,9 +34,6 @@ export function lostOf(result: RemedyResult): string {
   const { lost, lostNew, lostPooled } = heldAgainstPods(result);
   return lost === 0 ? "0" : `${whole(lostNew)}+${whole(lostPooled)}`;
 }
-
-/** Fewer terminations than this are no sample to draw an interval from. */
-export const few = 10;
 
 /**
  * Mean and interval: "49.6 [41.2, 58.1]"; of few terminations mean, least and most: "49.6 (41..58)"; where nothing was lost, the share of

@@ -3,6 +3,7 @@
 #include "../base/lines.h"
 #include "../base/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -85,12 +86,15 @@ static bool has_listener(const struct unix_sockets *now, const char *path)
 	return false;
 }
 
+static int compare_inodes(const void *one, const void *other)
+{
+	uint32_t a = *(const uint32_t *)one, b = *(const uint32_t *)other;
+	return (a > b) - (a < b);
+}
+
 static bool was_connected(const struct unix_sockets *previous, uint32_t inode)
 {
-	for (size_t i = 0; i < previous->connected_count; i++)
-		if (previous->connected[i] == inode)
-			return true;
-	return false;
+	return bsearch(&inode, previous->connected, previous->connected_count, sizeof inode, compare_inodes) != NULL;
 }
 
 void unix_sockets_read(struct unix_sockets *now, const struct unix_sockets *previous,
@@ -112,4 +116,5 @@ void unix_sockets_read(struct unix_sockets *now, const struct unix_sockets *prev
 			arrived(context, row.path);
 	}
 	lines_close(&lines);
+	qsort(now->connected, now->connected_count, sizeof *now->connected, compare_inodes);
 }

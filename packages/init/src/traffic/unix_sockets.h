@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MOST_UNIX_LISTENERS = 16, MOST_UNIX_CONNECTED = 1024, UNIX_PATH = 108, MOST_IGNORED_SOCKETS = 16 };
+enum { MOST_UNIX_LISTENERS = 16, MOST_UNIX_CONNECTED = 16384, UNIX_PATH = 108, MOST_IGNORED_SOCKETS = 16 };
 
 struct unix_row {
 	bool listening;
@@ -21,7 +21,7 @@ bool parse_unix_line(const char *line, struct unix_row *row);
 struct unix_sockets {
 	char listeners[MOST_UNIX_LISTENERS][UNIX_PATH + 1];
 	size_t listener_count;
-	uint32_t connected[MOST_UNIX_CONNECTED]; /* inodes, of the server's side */
+	uint32_t connected[MOST_UNIX_CONNECTED]; /* inodes, of the server's side, sorted */
 	size_t connected_count;
 };
 

@@ -5,6 +5,11 @@ export function hasCredentials(url: URL): boolean {
   return [...url.searchParams.keys()].some((name) => credentials.test(name));
 }
 
+/** Of what is no URL, a name and password are left out all the same. */
+export function withoutUser(text: string): string {
+  return text.replace(/\/\/[^/]*@/, "//");
+}
+
 /** For plans, results and errors, which are kept and passed on: values of credentials are left out. */
 export function shownUrl(url: URL): string {
   if (!hasCredentials(url)) return url.href;

@@ -74,7 +74,9 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
   const longest = evidence < 1 ? converged : Math.min(converged, quantile(holds, 0.99));
   const needed = Math.min(longestHold, roundUp(Math.max(longest, floor + 1_000), 1_000));
   const { prestop } = scenario.pod;
-  const grace = Math.max(defaultGrace, roundUp(prestop + needed + reserve, 5_000));
+  const least = Math.max(defaultGrace, roundUp(prestop + needed + reserve, 5_000));
+  // Somebody had a reason to set a longer one: what pods do at their end is only assumed here.
+  const grace = Math.max(scenario.pod.grace, least);
   const settled = { ...scenario, pod: { ...scenario.pod, grace, reserve } };
   // Where silence tells, what the grace period leaves is kept for the day on which the environment is slower than the model.
   const cap = evidence < 1 ? needed : grace - prestop - reserve;
@@ -121,7 +123,7 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
         ? `cap ${s(cap)}: ${slowest}`
         : `cap ${s(cap)}: all that the grace period leaves, for the day on which this environment is slower` +
           (saves ? `. If it never is, cap ${s(converged)} shortens holds: ${slowest}` : ""),
-      `grace ${s(grace)}: preStop ${s(prestop)} + longest hold ${s(needed)} + reserve ${s(reserve)}, rounded up to 5 s, at least Kubernetes' ${s(defaultGrace)}`,
+      `grace ${s(grace)}: ${grace > least ? `as it is set; needed are ${s(least)}: ` : ""}preStop ${s(prestop)} + longest hold ${s(needed)} + reserve ${s(reserve)}, rounded up to 5 s, at least Kubernetes' ${s(defaultGrace)}`,
       surge.why,
     ],
     unknown,

@@ -1,5 +1,6 @@
 import type { RemedyResult } from "../../model/results.ts";
-import { few, lostOf, perTerminationOf, secondsOf, short, titleOf, whole } from "../figures.ts";
+import { few } from "../../statistics.ts";
+import { lostOf, perTerminationOf, secondsOf, short, titleOf, whole } from "../figures.ts";
 import { verdictOf } from "../verdict.ts";
 import { element, escape } from "./markup.ts";
 
