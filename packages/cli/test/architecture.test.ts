@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { globSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import test from "node:test";
 
@@ -125,6 +125,26 @@ test("helpers of tests, too, come from the same package or one before it", () =>
 
 test("packages, and e2e, import other packages by their public faces", () => {
   assert.deepEqual(pastTheFace(importsIn("packages/*/src/**/*.ts", "e2e/**/*.ts")), []);
+});
+
+test("docs/architecture.md names every package and its folders, and no path that does not exist", () => {
+  const page = readFileSync(join(root, "docs/architecture.md"), "utf8");
+  const named = new Set(
+    [...page.matchAll(/\b(?:packages|e2e|scripts|docs)\/[\w./-]*\w/g)].map(([path]) => path),
+  );
+  assert.deepEqual(
+    [...named].filter((path) => !existsSync(join(root, path))),
+    [],
+  );
+  const folders = globSync("packages/*/src/*/", { cwd: root }).map((path) => path.replace(/\/$/, ""));
+  // The library is described as a whole.
+  const expected = [...order.map((name) => `packages/${name}`), ...folders].filter(
+    (path) => !path.startsWith("packages/node/src/"),
+  );
+  assert.deepEqual(
+    expected.filter((path) => !named.has(path)),
+    [],
+  );
 });
 
 test("a circle, an import against the order and one past a face are found", () => {
