@@ -27,6 +27,8 @@ export function untestedReasons(
     const stop = stoppedAccepting(life)?.at;
     const end = life.gone ?? lastExit(life);
     if (stop === undefined || end === undefined) return "it had not ended when the run did";
+    // Nothing was routed to it; where no answer names a pod, load at that time says nothing.
+    if (wasNeverReady(life) && !recordsOf.has(life)) return "it was never ready, so never in service";
     const loading = [...moments].filter(
       ([sender, times]) =>
         chose(senders.get(sender), life.pod, deletedAt) && hasWithin(times, stop - around, end + around),
@@ -38,6 +40,11 @@ export function untestedReasons(
     const named = loading.every(([sender]) => naming.has(sender));
     return named && !recordsOf.has(life) ? "no request went to it" : undefined;
   };
+}
+
+/** Known only of a pod that was seen from its creation. */
+function wasNeverReady({ events, ready }: PodLife): boolean {
+  return ready === undefined && events.some(({ type }) => type === "created");
 }
 
 /** Those whose answers name their pods, all but a few: a proxy may answer some by itself. */

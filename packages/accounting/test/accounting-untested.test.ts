@@ -142,3 +142,18 @@ test("some untested among tested ones: the verdict is untested, the interval is 
   assert.equal(result.lostPerTermination.high.toFixed(2), "0.95");
   assert.equal(verdictOf(result), "untested");
 });
+
+test("a pod that never became ready was never in service: its end is untested, also where no answer names a pod", () => {
+  const { ready: _, ...neverReady } = ordinary;
+  const podEvents = [...podLife("web-1", neverReady), ...stays];
+  const unnamed = [...before, ...after].map(withoutPod);
+  const quiet = { podEvents, senderEvents: [] };
+  assert.match(resultOf({ ...quiet, records: unnamed }).each[0]?.untested ?? "", /never in service/);
+  const named = traffic(2_000, 19_000, { pod: "web-2" });
+  assert.match(resultOf({ ...quiet, records: named }).each[0]?.untested ?? "", /never in service/);
+  assert.equal(
+    resultOf({ ...quiet, records: [...before, ...after] }).untested,
+    0,
+    "a request went to it all the same",
+  );
+});
