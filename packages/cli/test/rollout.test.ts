@@ -63,6 +63,26 @@ const mistakes: Mistake[] = [
     /--requests: goes not together with --url/,
   ],
   [
+    "fewer requests than URLs",
+    [...restart, "--url", "a=http://x/", "--url", "b=http://y/", "--requests-max", "1"],
+    /--requests-max: 1 is less than one request for each --url \(2\).*\[LAMEDUCK_BAD_OPTION\]/,
+  ],
+  ...["dev/../kube-system", "dev?x=", ""].map((name): Mistake => [
+    `namespace "${name}"`,
+    [...restart, "--kubeconfig", nowhere, "-n", name],
+    /namespace ".*": cannot be one.*\[LAMEDUCK_BAD_TARGET\]/,
+  ]),
+  [
+    "node that cannot be one",
+    ["rollout", "deployment/web", "--kubeconfig", nowhere, "--drain", "node; rm"],
+    /--drain: "node; rm" cannot be the name of a node.*\[LAMEDUCK_BAD_OPTION\]/,
+  ],
+  [
+    "two outputs into one file",
+    [...restart, "--kubeconfig", nowhere, "--json", join(folder, "x"), "--junit", join(folder, ".", "x")],
+    /--junit: .*x is written by --json, too.*\[LAMEDUCK_BAD_OPTION\]/,
+  ],
+  [
     "pods of a load that runs here",
     [...restart, "--parallel", "3"],
     /--parallel: goes with --in-cluster only/,

@@ -84,3 +84,14 @@ test("a generator that is killed takes no more with it than its last seconds", a
   assert.ok(missing > 0, "what it had not told is counted");
   assert.match(notes.join(), /ended with SIGKILL/);
 });
+
+test("the bound of all routes together is kept where it cannot be shared evenly", async (t) => {
+  const url = await serve(t, { "x-lameduck-pod": "web-1" });
+  const running = await load(t, [`one=${url}`, `two=${url}`, `three=${url}`], 5);
+  await running.begin();
+  const over = Date.now() + 20_000;
+  while (running.counts().sent < 5 && Date.now() < over) await delay(20);
+  const { records } = await running.stop();
+  const sent = (sender: string): number => records.filter((record) => record.sender === sender).length;
+  assert.deepEqual([sent("one"), sent("two"), sent("three")], [2, 2, 1]);
+});

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hasCredentials, shownUrl } from "../src/routes/shown-url.ts";
+import { hasCredentials, shownUrl, withoutSecrets } from "../src/routes/shown-url.ts";
+import { parseRoutes } from "../src/routes/route.ts";
 
 for (const [text, shown] of [
   ["http://shop/?access_token=abc&page=2", "http://shop/?access_token=REDACTED&page=2"],
@@ -15,4 +16,16 @@ for (const [text, shown] of [
 test("what is no credential is shown as it is", () => {
   for (const text of ["http://shop/?page=2&sort=a%20b", "http://shop/token", "http://shop/"])
     assert.equal(shownUrl(new URL(text)), text);
+});
+
+test("what is no URL is shown without name, password and query", () => {
+  assert.equal(withoutSecrets("http://me:pa/ss@sh op/?token=abc"), "http://sh op/?...");
+  assert.equal(withoutSecrets("sh op"), "sh op");
+  assert.throws(
+    () => parseRoutes(["http://me:s3cret@sh op/?token=abc"]),
+    (error: Error) => {
+      assert.doesNotMatch(error.message, /s3cret|abc/);
+      return true;
+    },
+  );
 });

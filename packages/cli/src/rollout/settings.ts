@@ -54,6 +54,12 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
     for (const name of ["parallel", "image"] as const)
       if (options[name] !== undefined)
         throw new CliError("LAMEDUCK_BAD_OPTION", `--${name}`, "goes with --in-cluster only");
+  if (options.requestsMax !== undefined && options.requestsMax < routes.length)
+    throw new CliError(
+      "LAMEDUCK_BAD_OPTION",
+      "--requests-max",
+      `${options.requestsMax} is less than one request for each --url (${routes.length})`,
+    );
   const chosen = chosenAction(options);
   const durations = {
     requestTimeout: parseDuration(options.requestTimeout, "--request-timeout"),

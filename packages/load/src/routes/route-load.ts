@@ -145,7 +145,7 @@ class RouteGenerator {
       type: "prepare",
       origin: clock.origin,
       seed: seed + index,
-      plan: planFor(options, route),
+      plan: planFor(options, route, index),
       senders: [
         {
           name: route.name,
@@ -223,15 +223,16 @@ class RouteGenerator {
   }
 }
 
-function planFor(options: RouteLoadOptions, route: OpenRoute): LoadPlan {
-  const share = 1 / options.routes.length;
+function planFor(options: RouteLoadOptions, route: OpenRoute, index: number): LoadPlan {
+  const routes = options.routes.length;
   const load: LoadOptions = {
-    rate: options.rate * share,
+    rate: options.rate / routes,
     pooledShare: options.pooledShare,
     timeout: options.timeout,
     learn: options.learn ?? 0,
     maxDuration: options.maxDuration,
-    maxRequests: Math.max(1, Math.floor(options.maxRequests * share)),
+    // The first ones take what cannot be shared evenly: all together send exactly the bound.
+    maxRequests: Math.ceil((options.maxRequests - index) / routes),
   };
   return parseLoad(routePlan(load, route));
 }

@@ -11,7 +11,7 @@ import { protocolTraits, type LoadProtocol } from "../protocols.ts";
 import { headerFields, parseRequest, type RequestOptions } from "../request-form.ts";
 import { KubernetesError } from "@lameduck/kube";
 import { isSecure, portOf, protocolOf } from "./protocol.ts";
-import { shownUrl, withoutUser } from "./shown-url.ts";
+import { shownUrl, withoutSecrets } from "./shown-url.ts";
 
 /** One way for requests into the cluster: an ingress, a Service's address, a node's port. */
 export interface Route {
@@ -60,7 +60,8 @@ export function parseRoutes(texts: readonly string[], manner: RouteManner = {}):
 function parseRoute(text: string, manner: RouteManner): Route {
   const [, given, address = text] = /^([A-Za-z][\w.-]*)=(.*)$/.exec(text) ?? [];
   const url = URL.parse(address);
-  if (!url) throw new KubernetesError("LAMEDUCK_BAD_URL", "--url", `"${withoutUser(address)}" is not a URL`);
+  if (!url)
+    throw new KubernetesError("LAMEDUCK_BAD_URL", "--url", `"${withoutSecrets(address)}" is not a URL`);
   if (url.username !== "" || url.password !== "")
     throw new KubernetesError("LAMEDUCK_BAD_URL", "--url", "a name and password in a URL are not sent");
   const protocol = protocolOf(url, manner.protocol);

@@ -5,9 +5,9 @@ export function hasCredentials(url: URL): boolean {
   return [...url.searchParams.keys()].some((name) => credentials.test(name));
 }
 
-/** Of what is no URL, a name and password are left out all the same. */
-export function withoutUser(text: string): string {
-  return text.replace(/\/\/[^/]*@/, "//");
+/** What is not a URL cannot be told apart into its parts: whatever may be a name, a password or a token is left out. */
+export function withoutSecrets(text: string): string {
+  return text.replace(/\/\/.*@/, "//").replace(/[?#].*$/, "?...");
 }
 
 /** For plans, results and errors, which are kept and passed on: values of credentials are left out. */
