@@ -150,10 +150,12 @@ describe("labs side by side", { concurrency: 2 }, () => {
 });
 
 test("Ctrl-C keeps what is measured and leaves no process, namespace or file", async () => {
-  const before = leftovers();
+  const temporary = mkdtempSync(join(folder, "temporary-"));
   const file = join(folder, "results.json");
-  const lab = start(["lab", "--remedies", "nothing,close", ...quick, "--json", file]);
+  const env = { ...process.env, TMPDIR: temporary };
+  const lab = start(["lab", "--remedies", "nothing,close", ...quick, "--json", file], { env });
   await lab.said(/\[2\/2\] close: settling/);
+  assert.ok(processesOf(temporary).length > 2, "the lab's processes are found by its folder");
   lab.child.kill("SIGINT");
   const { code, out, err } = await lab.ended;
   assert.equal(code, 130, err);
@@ -163,24 +165,22 @@ test("Ctrl-C keeps what is measured and leaves no process, namespace or file", a
   const { remedies } = parseResults(readFileSync(file, "utf8"), file);
   assert.ok((remedies[1]?.sent ?? 0) > 50, "the load of the one under way is kept");
   assert.equal(remedies[1]?.interrupted, "interrupted");
-  assert.deepEqual(leftovers(), before);
+  assert.deepEqual(processesOf(temporary), []);
+  assert.deepEqual(readdirSync(temporary), []);
 });
 
-function leftovers(): string[] {
-  const processes = commandLines().filter((line) => line.includes("samples/shop.js"));
-  return [...processes, ...readdirSync(tmpdir()).filter((name) => /^lameduck-[A-Za-z0-9]{6}$/.test(name))];
-}
-
-/** Of every process there is. A bare Linux has no ps, and macOS no /proc. */
-function commandLines(): string[] {
+/** The processes whose environment names a folder, as that of every pod names the lab's. */
+function processesOf(temporary: string): string[] {
   if (process.platform !== "linux")
-    return execFileSync("ps", ["-eo", "args="], { encoding: "utf8" }).split("\n");
-  return globSync("/proc/[0-9]*/cmdline").map((file) => {
+    return execFileSync("ps", ["-Eww", "-axo", "command="], { encoding: "utf8" })
+      .split("\n")
+      .filter((line) => line.includes(temporary));
+  return globSync("/proc/[0-9]*/environ").filter((file) => {
     try {
-      return readFileSync(file, "utf8").replaceAll("\0", " ");
+      return readFileSync(file, "utf8").includes(temporary);
     } catch {
-      // It has ended meanwhile.
-      return "";
+      // It has ended meanwhile, or belongs to somebody else.
+      return false;
     }
   });
 }

@@ -60,17 +60,33 @@ test("the bound of the load follows from --timeout and --rps, and is printed; on
 
 test("a rollout under load from its beginning to its end", async () => {
   await using parts = await deployed();
-  const { code, err, out } = await run(parts.args);
+  const [junit, markdown] = [join(folder, "whole.xml"), join(folder, "whole.md")];
+  const { code, err, out } = await run([...parts.args, "--junit", junit, "--markdown", markdown]);
   assert.equal(code, 0, err);
   assert.match(out, /no loss/);
+  const xml = readFileSync(junit, "utf8");
+  assert.match(
+    xml,
+    /<testsuite name="lameduck rollout" tests="1" failures="0" errors="0" time="[\d.]+" skipped="0"/,
+  );
+  assert.match(xml, /<system-out>deployment\/web lost none of \d+ requests in 2 terminations/);
+  const page = readFileSync(markdown, "utf8");
+  assert.match(page, /^## lameduck rollout\n\ndeployment\/web lost none of \d+ requests in 2 terminations/);
+  assert.match(page, /\| \*\*no loss\*\* \|/);
   const [result] = parts.results().remedies;
   assert.deepEqual([result?.terminations, result?.untested, result?.lost], [2, 0, 0]);
 });
 
 test("terminations after the load's end are untested, and the exit code says so", async () => {
   await using parts = await deployed();
-  const { code, err, out } = await run([...parts.args, "--rps", "100", "--requests-max", "50"]);
+  const [junit, markdown] = [join(folder, "few.xml"), join(folder, "few.md")];
+  const few = ["--rps", "100", "--requests-max", "50", "--junit", junit, "--markdown", markdown];
+  const { code, err, out } = await run([...parts.args, ...few]);
   assert.equal(code, 5, err);
+  const xml = readFileSync(junit, "utf8");
+  assert.match(xml, /failures="0" errors="1" time="[\d.]+" skipped="0"/);
+  assert.match(xml, /<error type="untested" message="no load went through 2 of 2 terminations">/);
+  assert.match(readFileSync(markdown, "utf8"), /\| \*\*untested\*\* \|[^]*2 of 2 terminations are untested/);
   assert.match(out, /2 of 2 terminations are untested \(no request was sent while it ended\)/);
   assert.match(out, /The load ended .* before the run did, after 50 requests/);
 });

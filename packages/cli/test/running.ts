@@ -18,6 +18,7 @@ export interface Running {
 
 interface Where {
   readonly cwd?: string | URL;
+  readonly env?: NodeJS.ProcessEnv;
   /** In a process group of its own. */
   readonly detached?: boolean;
 }
