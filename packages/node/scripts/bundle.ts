@@ -8,7 +8,7 @@
  * - dist/lameduck-register.cjs: one file, to be mounted from a ConfigMap.
  */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown, type OutputOptions } from "rolldown";
 
@@ -24,11 +24,13 @@ async function bundle(input: Record<string, string> | string, output: OutputOpti
 
 /** As they are but for the package that is inside. */
 function copyDeclarations(from: string, to: string): void {
-  for (const name of globSync("*.d.ts", { cwd: from })) {
+  for (const name of globSync("**/*.d.ts", { cwd: from, exclude: ["cjs/**"] })) {
+    const drain = relative(dirname(join(to, name)), join(cjs, "drain")).replace(/^(?!\.)/, "./");
     const text = readFileSync(join(from, name), "utf8")
-      .replaceAll('"@lameduck/drain"', '"./drain/index.ts"')
-      .replaceAll('"@lameduck/drain/common"', '"./drain/common.ts"')
+      .replaceAll('"@lameduck/drain"', `"${drain}/index.ts"`)
+      .replaceAll('"@lameduck/drain/common"', `"${drain}/common.ts"`)
       .replace(/^\/\/# sourceMappingURL=.*\n?/m, "");
+    mkdirSync(dirname(join(to, name)), { recursive: true });
     writeFileSync(join(to, name), text);
   }
 }

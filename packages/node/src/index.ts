@@ -1,8 +1,8 @@
 import { Lameduck } from "./lameduck.ts";
 import { mistake } from "./errors.ts";
-import { findServers } from "./find-servers.ts";
-import type { WatchedServer } from "./servers.ts";
-import type { LameduckOptions } from "./settings.ts";
+import { findServers } from "./servers/find-servers.ts";
+import type { WatchedServer } from "./servers/servers.ts";
+import type { LameduckOptions } from "./options/settings.ts";
 
 /**
  * Keeps a server serving after SIGTERM until the evidence says that traffic has moved away, then closes it in order, inside the
@@ -36,19 +36,19 @@ export function lameduckPrimary(options: LameduckOptions = {}): Lameduck {
 }
 
 export type { Lameduck, State } from "./lameduck.ts";
-export type { LameduckEvents } from "./announce.ts";
+export type { LameduckEvents } from "./reports/announce.ts";
 export { LameduckError, nodeErrors, type LameduckErrorCode } from "./errors.ts";
-export { environmentVariables, type Environment } from "./environment.ts";
+export { environmentVariables, type Environment } from "./options/environment.ts";
 export type * from "./events.ts";
-export type { HookFunction, HookOptions, HookPhase } from "./hooks.ts";
-export type { FailingHealth } from "./health.ts";
-export type { MetricsModule } from "./metrics.ts";
-export type { Logger } from "./log.ts";
-export type { Readiness } from "./readiness.ts";
-export { probeAgents, type IsProbe, type ProbeOptions, type ProbeRequest } from "./probes.ts";
-export type { WatchedServer } from "./servers.ts";
-export type { IsStream, StreamOptions } from "./streams.ts";
-export type { LameduckOptions } from "./settings.ts";
+export type { HookFunction, HookOptions, HookPhase } from "./closing/hooks.ts";
+export type { FailingHealth } from "./hold/health.ts";
+export type { MetricsModule } from "./reports/metrics.ts";
+export type { Logger } from "./reports/log.ts";
+export type { Readiness } from "./hold/readiness.ts";
+export { probeAgents, type IsProbe, type ProbeOptions, type ProbeRequest } from "./protocols/probes.ts";
+export type { WatchedServer } from "./servers/servers.ts";
+export type { IsStream, StreamOptions } from "./protocols/streams.ts";
+export type { LameduckOptions } from "./options/settings.ts";
 export {
   DrainError,
   learn,

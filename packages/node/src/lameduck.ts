@@ -1,28 +1,29 @@
 import { messageOf } from "@lameduck/drain/common";
-import { Announcer, type LameduckEvents } from "./announce.ts";
+import { Announcer, type LameduckEvents } from "./reports/announce.ts";
 import { systemClock, untilSettled, type Clock } from "./clock.ts";
-import { Closing } from "./closing.ts";
-import { passOnToWorkers } from "./cluster.ts";
-import { closeOnCrash, surviveCrashes } from "./crashes.ts";
+import { Closing } from "./closing/closing.ts";
+import { deadlinesOf } from "./closing/deadlines.ts";
+import { passOnToWorkers } from "./signals/cluster.ts";
+import { closeOnCrash, surviveCrashes } from "./signals/crashes.ts";
 import { mistake } from "./errors.ts";
 import type { ClosedEvent, Phase } from "./events.ts";
-import { Evidence } from "./evidence.ts";
-import { Hold } from "./hold.ts";
-import { Hooks, type HookFunction, type HookOptions, type HookPhase } from "./hooks.ts";
-import { makeLog } from "./log.ts";
-import { addMetrics, type MetricsModule } from "./metrics.ts";
-import { Pulse } from "./pulse.ts";
-import { readinessIn, type Readiness } from "./readiness.ts";
-import { Report } from "./report.ts";
-import { watchServer, type WatchedServer } from "./servers.ts";
-import { parseSettings, type LameduckOptions, type Settings } from "./settings.ts";
-import { rememberSignal, type EarlySignal } from "./early-signal.ts";
-import { signalGate, type SignalMember } from "./signals.ts";
-import { OtherHandlers } from "./other-handlers.ts";
-import { StopFile } from "./stop-file.ts";
-import { traceTermination } from "./tracing.ts";
-import type { ServerWatch } from "./traffic.ts";
-import { isNews } from "./warnings.ts";
+import { Evidence } from "./hold/evidence.ts";
+import { Hold } from "./hold/hold.ts";
+import { Hooks, type HookFunction, type HookOptions, type HookPhase } from "./closing/hooks.ts";
+import { makeLog } from "./reports/log.ts";
+import { addMetrics, type MetricsModule } from "./reports/metrics.ts";
+import { Pulse } from "./signals/pulse.ts";
+import { readinessIn, type Readiness } from "./hold/readiness.ts";
+import { Report } from "./reports/report.ts";
+import { watchServer, type WatchedServer } from "./servers/servers.ts";
+import { parseSettings, type LameduckOptions, type Settings } from "./options/settings.ts";
+import { rememberSignal, type EarlySignal } from "./signals/early-signal.ts";
+import { signalGate, type SignalMember } from "./signals/signals.ts";
+import { OtherHandlers } from "./signals/other-handlers.ts";
+import { StopFile } from "./closing/stop-file.ts";
+import { traceTermination } from "./reports/tracing.ts";
+import type { ServerWatch } from "./servers/traffic.ts";
+import { isNews } from "./options/warnings.ts";
 
 /** What can be seen from outside at any time. */
 export interface State {
@@ -33,9 +34,6 @@ export interface State {
   readonly open: number;
   readonly servers: number;
 }
-
-/** What a crash leaves of the hold, milliseconds: to let in who waits in the accept queue already. */
-const lastTurns = 100;
 
 /** Whether code named the servers, or they are found as they listen and given up to code that names them. */
 export type Manner = "named" | "found";
@@ -297,45 +295,38 @@ export class Lameduck {
   }
 
   async #run(reason: string, late: number, isCrash = false): Promise<ClosedEvent> {
-    const { drain, deadline } = this.#settings;
     const from = this.#clock.now();
-    // However late the signal: that senders have their floor, and what is in flight its reserve, is worth more than the guess.
-    const counted = Math.min(late, drain.cap - drain.floor);
-    const spent = isCrash ? Math.max(0, drain.cap - lastTurns) : counted;
-    const capAt = from + drain.cap - spent;
-    const killAt = from + deadline - spent;
+    const hasClosedHooks = this.#hooks.has("closed");
+    const by = deadlinesOf(this.#settings, { from, late, isCrash, hasClosedHooks });
     signalGate().join(this.#member);
-    const report = new Report(this.#settings, from, killAt, counted);
-    const reserve = killAt - capAt;
-    // A tenth of the reserve belongs to what cannot be foreseen, half of it to hooks that come after the last request.
-    const endBy = killAt - Math.min(500, reserve / 10);
-    const finishBy = this.#hooks.has("closed") ? capAt + reserve / 2 : endBy;
-    this.#stopFile?.begin(reason, killAt - from);
+    const report = new Report(this.#settings, from, by);
+    this.#stopFile?.begin(reason, by.kill - from);
     const onExit = this.#reportExit(report);
     this.#leaveCrashes?.();
     const noLongerSurvive = surviveCrashes((message) => this.#announcer.notice("crash", message));
     try {
-      const { hooks: lameDuckHooks } = await this.#serveOn(report, reason, capAt);
+      const { hooks: lameDuckHooks } = await this.#serveOn(report, reason, by.cap);
       const listeners = new Set([...this.#watches].flatMap((watch) => watch.listeners));
-      await this.#others.closeThemselves(signalGate(), listeners, () => this.#isListening(), capAt);
-      const closingHooks = lameDuckHooks.then(() => this.#hooks.run("closing", finishBy));
+      await this.#others.closeThemselves(signalGate(), listeners, () => this.#isListening(), by.cap);
+      const closingHooks = lameDuckHooks.then(() => this.#hooks.run("closing", by.requests));
+      const { requestQuiet } = this.#settings.drain;
       await this.#closing.stopListening();
       const isBusy = (): boolean => this.#evidence.leases > 0;
-      await this.#closing.drain(drain.requestQuiet, isBusy, closingHooks, finishBy);
+      await this.#closing.drain(requestQuiet, isBusy, closingHooks, by.requests);
       this.#phase = "closed";
-      await this.#hooks.run("closed", endBy);
+      await this.#hooks.run("closed", by.hooks);
     } catch (error) {
       // Whatever goes wrong, the process must end in order and say so.
       this.#announcer.notice("internal", messageOf(error));
     }
     const cut = this.#closing.cut();
-    if (this.#exits) await this.#others.untilDone(endBy);
+    if (this.#exits) await this.#others.untilDone(by.hooks);
     this.#others.end();
     this.#phase = "closed";
     process.removeListener("exit", onExit);
     const exitCode = this.#exits ? Number(process.exitCode ?? 0) : null;
     const closed = report.closed(this.#clock.now(), cut, this.#hooks.outcomes, exitCode);
-    await untilSettled(this.#announcer.phase(closed), endBy - this.#clock.now());
+    await untilSettled(this.#announcer.phase(closed), by.hooks - this.#clock.now());
     noLongerSurvive();
     this.#end(exitCode);
     return closed;

@@ -1,8 +1,8 @@
 import type { DynamicModule, OnApplicationBootstrap, OnApplicationShutdown } from "@nestjs/common";
 import { HttpAdapterHost } from "@nestjs/core";
 import { Lameduck } from "./lameduck.ts";
-import type { WatchedServer } from "./servers.ts";
-import type { LameduckOptions } from "./settings.ts";
+import type { WatchedServer } from "./servers/servers.ts";
+import type { LameduckOptions } from "./options/settings.ts";
 
 /**
  * `imports: [LameduckModule.forRoot(options)]`: the same as `lameduck(app.getHttpServer(), options)`; the handle is injected as

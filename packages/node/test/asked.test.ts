@@ -4,8 +4,8 @@ import { Agent, createServer, get, type IncomingMessage } from "node:http";
 import { connect, createServer as createHttp2Server, type ClientHttp2Session } from "node:http2";
 import type { AddressInfo, Server } from "node:net";
 import { test } from "node:test";
-import { watchServer, type WatchedServer } from "../src/servers.ts";
-import type { ServerWatch } from "../src/traffic.ts";
+import { watchServer, type WatchedServer } from "../src/servers/servers.ts";
+import type { ServerWatch } from "../src/servers/traffic.ts";
 
 /** A watch that writes down what it tells, on a clock of its own. */
 async function watching(server: WatchedServer) {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Lameduck } from "../src/lameduck.ts";
-import { documentedOptions } from "../src/option-names.ts";
+import { documentedOptions } from "../src/options/option-names.ts";
 import { fixture } from "./child.ts";
 
 interface Example {

@@ -1,10 +1,11 @@
 /** A termination in a Node that lacks one of the internals that we lean on, and one that lacks them all. */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { request } from "node:https";
 import { Agent } from "node:http";
 import { connect } from "node:http2";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { ask } from "./ask.ts";
 import { fixture, inPod, startScript, type Child } from "./child.ts";
 
@@ -126,7 +127,9 @@ test("where Node does not tell of servers that begin to listen, a process withou
 
 test("no other file reads what Node keeps to itself", () => {
   const folder = new URL("../src/", import.meta.url);
-  for (const name of readdirSync(folder).filter((each) => each !== "internals.ts"))
+  for (const name of globSync("**/*.ts", { cwd: fileURLToPath(folder) }).filter(
+    (each) => each !== "internals.ts",
+  ))
     for (const line of readFileSync(new URL(name, folder), "utf8").split("\n"))
       assert.doesNotMatch(
         line,

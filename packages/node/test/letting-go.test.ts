@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { test } from "node:test";
-import { SignalGate, type SignalMember } from "../src/signals.ts";
+import { SignalGate, type SignalMember } from "../src/signals/signals.ts";
 import { lameduck, lameduckAll } from "../src/index.ts";
 
 test("an application's own handler gets signals after the last member has left", async () => {

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { test } from "node:test";
 import { inspect } from "node:util";
 import { environmentVariables, lameduck, LameduckError, type LameduckOptions } from "../src/index.ts";
-import { documentedOptions } from "../src/option-names.ts";
+import { documentedOptions } from "../src/options/option-names.ts";
 import { fixture, startScript } from "./child.ts";
 
 const durations = [

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readFileSync } from "node:fs";
 import { DrainError } from "@lameduck/drain";
-import { environmentVariables, variables } from "../src/environment.ts";
+import { environmentVariables, variables } from "../src/options/environment.ts";
 import { LameduckError, nodeErrors } from "../src/errors.ts";
-import { misspeltVariables } from "../src/misspelt.ts";
-import { parseSettings, type LameduckOptions } from "../src/settings.ts";
+import { misspeltVariables } from "../src/options/misspelt.ts";
+import { parseSettings, type LameduckOptions } from "../src/options/settings.ts";
 
 const pod = { KUBERNETES_SERVICE_HOST: "198.18.0.1", LAMEDUCK_GRACE_PERIOD: "30s" };
 

@@ -3,13 +3,13 @@ import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import { test } from "node:test";
 import { parseEvent, parseEvents } from "../src/events.ts";
-import { FreshConnections } from "../src/fresh.ts";
-import { inOrder } from "../src/hooks.ts";
+import { FreshConnections } from "../src/protocols/fresh.ts";
+import { inOrder } from "../src/closing/hooks.ts";
 import { lameduck, LameduckError } from "../src/index.ts";
-import { makeLog } from "../src/log.ts";
-import { parseProbes } from "../src/probes.ts";
-import { addressOf } from "../src/senders.ts";
-import { parseStreams } from "../src/streams.ts";
+import { makeLog } from "../src/reports/log.ts";
+import { parseProbes } from "../src/protocols/probes.ts";
+import { addressOf } from "../src/hold/senders.ts";
+import { parseStreams } from "../src/protocols/streams.ts";
 
 test("the lines of other programs are no events", () => {
   assert.equal(parseEvent("listening"), undefined);

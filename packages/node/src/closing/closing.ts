@@ -1,0 +1,104 @@
+import { messageOf } from "@lameduck/drain/common";
+import { sleep, type Clock } from "../clock.ts";
+import { fillQueues } from "./full-queue.ts";
+import { emptyQueue } from "./listener.ts";
+import type { ServerWatch } from "../servers/traffic.ts";
+
+/** How often the progress of closing is looked at. */
+const beat = 10;
+/** How long ended connections have to say goodbye before they are cut. Two round trips of a slow client. */
+const farewell = 250;
+/** WebSockets and event streams are told within this time at most, one a millisecond, so that they do not all reconnect together. */
+const longestSpread = 5_000;
+
+export interface Cut {
+  requests: number;
+  connections: number;
+}
+
+/** Lets what is in flight finish and ends connections, each as late and as gently as the time allows. */
+export class Closing {
+  readonly #watches: ReadonlySet<ServerWatch>;
+  readonly #clock: Clock;
+
+  readonly #failed: (problem: string) => void;
+
+  /** @param failed told what a server's own methods threw. */
+  constructor(watches: ReadonlySet<ServerWatch>, clock: Clock, failed: (problem: string) => void) {
+    this.#watches = watches;
+    this.#clock = clock;
+    this.#failed = failed;
+  }
+
+  async stopListening(): Promise<void> {
+    const listeners = [...this.#watches].flatMap((watch) => watch.listeners);
+    await emptyQueue(listeners, () => this.#accepted());
+    // Not `using`, which Node 22 does not know where these sources run as they are.
+    const calls = await fillQueues(listeners);
+    try {
+      for (const watch of this.#watches) {
+        watch.stopListening();
+        watch.hint(Infinity);
+      }
+    } finally {
+      calls[Symbol.dispose]();
+    }
+  }
+
+  /**
+   * Streams are told once the application has said its own goodbyes, as they end only when told; then what is in flight ends; idle
+   * connections last, because each may still get a request.
+   */
+  async drain(quiet: number, busy: () => boolean, goodbyes: Promise<void>, until: number): Promise<void> {
+    let told = false;
+    const tell = goodbyes.then(() => {
+      const spread = Math.min(longestSpread, this.#open(), Math.max(0, until - this.#clock.now()) / 2);
+      for (const watch of this.#watches) watch.endStreams(spread);
+      told = true;
+    });
+    await this.#until(() => told && !busy() && this.#restless(quiet) === 0, until);
+    for (const watch of this.#watches) watch.endIdle();
+    await this.#until(() => this.#open() === 0, Math.min(until, this.#clock.now() + farewell));
+    await tell;
+  }
+
+  cut(): Cut {
+    const total = { requests: 0, connections: 0 };
+    for (const watch of this.#watches)
+      try {
+        const { requests, connections } = watch.cut();
+        total.requests += requests;
+        total.connections += connections;
+      } catch (error) {
+        // One server whose close() throws must not keep the process from ending.
+        this.#failed(messageOf(error));
+      }
+    return total;
+  }
+
+  async #until(done: () => boolean, until: number): Promise<void> {
+    for (;;) {
+      for (const watch of this.#watches) watch.tick();
+      if (done() || this.#clock.now() >= until) return;
+      await sleep(Math.min(beat, until - this.#clock.now()));
+    }
+  }
+
+  #restless(quiet: number): number {
+    let count = 0;
+    for (const watch of this.#watches) count += watch.restless(quiet);
+    return count;
+  }
+
+  #accepted(): number {
+    let count = 0;
+    for (const watch of this.#watches) count += watch.accepted;
+    return count;
+  }
+
+  #open(): number {
+    let count = 0;
+    for (const watch of this.#watches) count += watch.open;
+    return count;
+  }
+}

@@ -1,0 +1,42 @@
+import type { Settings } from "../options/settings.ts";
+
+/** What a crash leaves of the hold, milliseconds: to let in who waits in the accept queue already. */
+const lastTurns = 100;
+
+/** The moments that bound a termination, on the process's clock. */
+export interface Deadlines {
+  /** Milliseconds of the signal's delay that count. */
+  readonly late: number;
+  /** The hold ends. */
+  readonly cap: number;
+  /** Requests in flight are cut. */
+  readonly requests: number;
+  /** Hooks, and handlers of the application, are waited for no longer. */
+  readonly hooks: number;
+  /** SIGKILL is due. */
+  readonly kill: number;
+}
+
+export interface Termination {
+  readonly from: number;
+  /** How long ago the signal was sent, milliseconds. */
+  readonly late: number;
+  readonly isCrash: boolean;
+  /** Hooks that run after the last request. */
+  readonly hasClosedHooks: boolean;
+}
+
+export function deadlinesOf(
+  { drain, deadline }: Settings,
+  { from, late, isCrash, hasClosedHooks }: Termination,
+): Deadlines {
+  // However late the signal: that senders have their floor, and what is in flight its reserve, is worth more than the guess.
+  const counted = Math.min(late, drain.cap - drain.floor);
+  const spent = isCrash ? Math.max(0, drain.cap - lastTurns) : counted;
+  const cap = from + drain.cap - spent;
+  const kill = from + deadline - spent;
+  const reserve = kill - cap;
+  // A tenth of the reserve belongs to what cannot be foreseen, half of it to hooks that come after the last request.
+  const hooks = kill - Math.min(500, reserve / 10);
+  return { late: counted, cap, requests: hasClosedHooks ? cap + reserve / 2 : hooks, hooks, kill };
+}

@@ -1,0 +1,65 @@
+import { Drain, type DrainConfig } from "@lameduck/drain";
+import type { Clock } from "../clock.ts";
+import type { Traffic } from "../servers/traffic.ts";
+
+/** Hands what the watched servers see to the decision, with its time. */
+export class Evidence implements Traffic {
+  readonly drain: Drain;
+  readonly #clock: Clock;
+  readonly #onIdle: () => void;
+  #inFlight = 0;
+  #busy = 0;
+
+  constructor(config: DrainConfig, clock: Clock, onIdle: () => void) {
+    this.drain = new Drain(config);
+    this.#clock = clock;
+    this.#onIdle = onIdle;
+    this.drain.observe({ type: "watching", at: clock.now() });
+  }
+
+  connection(sender: string, at = this.#clock.now()): void {
+    this.drain.observe({ type: "arrival", at, sender, kind: "connection" });
+  }
+
+  request(sender: string, asked: boolean): void {
+    this.drain.observe({ type: "arrival", at: this.#clock.now(), sender, kind: "request", asked });
+  }
+
+  asked(sender: string, requests: number): void {
+    if (requests > 0) this.drain.observe({ type: "asked", at: this.#clock.now(), sender, requests });
+  }
+
+  inFlight(change: number): void {
+    this.#inFlight += change;
+    this.drain.observe({ type: "in-flight", at: this.#clock.now(), change });
+    if (this.#inFlight + this.#busy === 0) this.#onIdle();
+  }
+
+  acknowledge(consumer: string): void {
+    this.drain.observe({ type: "acknowledgement", at: this.#clock.now(), consumer });
+    this.#onIdle();
+  }
+
+  /** Work that is no request but must be finished like one. */
+  lease(): Disposable {
+    let held = true;
+    this.#busy++;
+    this.drain.observe({ type: "in-flight", at: this.#clock.now(), change: 1 });
+    const release = (): void => {
+      if (!held) return;
+      held = false;
+      this.#busy--;
+      this.drain.observe({ type: "in-flight", at: this.#clock.now(), change: -1 });
+      if (this.#inFlight + this.#busy === 0) this.#onIdle();
+    };
+    return { [Symbol.dispose]: release };
+  }
+
+  get leases(): number {
+    return this.#busy;
+  }
+
+  get requestsInFlight(): number {
+    return this.#inFlight;
+  }
+}

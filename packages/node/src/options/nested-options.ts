@@ -1,0 +1,31 @@
+import { unknownName } from "@lameduck/drain";
+import { shown } from "@lameduck/drain/common";
+import { badOption } from "../errors.ts";
+
+/** The options within an option or argument. @throws {LameduckError} where it is no object, or has others than the known ones. */
+export function nestedOptions<T extends object>(
+  value: T,
+  name: string,
+  known: readonly (keyof T & string)[],
+): T {
+  if (!isRecord(value)) throw badOption(name, `${shown(value)} is not an object with ${known.join(", ")}`);
+  const stranger = Object.keys(value).find((key) => !known.includes(key as keyof T & string));
+  if (stranger !== undefined) throw badOption(`${name}.${stranger}`, unknownName("option", stranger, known));
+  return value;
+}
+
+export function isRecord(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** @throws {LameduckError} */
+export function pathList(value: unknown = [], name: string): ReadonlySet<string> {
+  if (Array.isArray(value) && value.every(isPath)) return new Set(value);
+  throw badOption(name, pathsAre);
+}
+
+export const pathsAre = 'a path begins with "/" and has no query';
+
+export function isPath(value: unknown): value is string {
+  return typeof value === "string" && value.startsWith("/") && !value.includes("?");
+}

@@ -1,0 +1,225 @@
+import { isAbsolute } from "node:path";
+import {
+  defaultRamp,
+  DrainError,
+  drainDefaults,
+  formatDuration,
+  hintsFrom,
+  parseConfig,
+  parseDuration,
+  unusable,
+  type DrainConfig,
+  type DrainOptions,
+  type Duration,
+} from "@lameduck/drain";
+import { shown } from "@lameduck/drain/common";
+import { isInKubernetes, optionsFromEnvironment, variableOf, type Environment } from "./environment.ts";
+import { badOption } from "../errors.ts";
+import { parseHealth, type FailingHealth, type Health } from "../hold/health.ts";
+import type { Logger } from "../reports/log.ts";
+import { decisionOptions, strangerIn } from "./option-names.ts";
+import { isRecord } from "./nested-options.ts";
+import { doubts } from "./doubts.ts";
+import { misspeltVariables } from "./misspelt.ts";
+import { parseProbes, type IsProbe, type ProbeOptions } from "../protocols/probes.ts";
+import { parseSignals } from "../signals/signal-list.ts";
+import { parseStreams, type IsStream, type StreamOptions } from "../protocols/streams.ts";
+
+/** Everything may be left out. Durations are "5s", "300ms" or milliseconds. */
+export interface LameduckOptions extends DrainOptions {
+  /** Which requests are probes and hence no traffic, beside the well-known ones. */
+  probes?: ProbeOptions;
+  /** Which answers last as long as the client likes, beside server-sent events. */
+  streams?: StreamOptions;
+  /** A health path that fails from SIGTERM on, and how long the load balancer takes to notice. */
+  lbHealth?: FailingHealth;
+  /** Hold and closing together take at most so long. Default: what preStop hooks leave of the grace period. */
+  timeout?: Duration;
+  /** Over which time answers begin to say `Connection: close`, so that pools do not all reconnect at once. Default 1 s. */
+  ramp?: Duration;
+  /** Where phase lines go: a pino- or console-shaped logger, or false. Default: JSON lines on stderr. */
+  log?: Logger | false;
+  /** Leave the process running at the end. Default: exit with process.exitCode or 0. */
+  exit?: boolean;
+  /**
+   * Which signals mean that the pod is terminated. Default: SIGTERM, and in a pod SIGINT, too, unless it may be somebody's Ctrl-C; that
+   * ends the hold at once. False listens to none: call terminate().
+   */
+  signals?: boolean | readonly NodeJS.Signals[];
+  /** SIGTERM handlers of others run when the hold is over ("hold", default) or at once ("leave"). */
+  otherHandlers?: "hold" | "leave";
+  /**
+   * An error that nobody catches while the process serves ends it at once, as in any process ("leave", default), or in order: without a
+   * hold, within the reserve, with exit code 1 ("close").
+   */
+  crashes?: "leave" | "close";
+  /**
+   * A file on a volume that outlives the process: there from SIGTERM to the end, so that the next process can tell that this one was killed.
+   * Default: none.
+   */
+  stopFile?: string;
+  /** Default process.env. */
+  environment?: Environment;
+}
+
+export interface Settings {
+  readonly drain: DrainConfig;
+  /** Milliseconds from SIGTERM to SIGKILL. */
+  readonly deadline: number;
+  readonly ramp: number;
+  /** When answers begin to say close, counted from SIGTERM. */
+  readonly hintAt: number;
+  readonly isProbe: IsProbe;
+  readonly isStream: IsStream;
+  readonly health: Health | undefined;
+  readonly log: Logger | false | undefined;
+  readonly exit: boolean;
+  /** Those that mean a termination; none where code tells when. */
+  readonly signals: readonly NodeJS.Signals[];
+  readonly otherHandlers: "hold" | "leave";
+  readonly crashes: "leave" | "close";
+  readonly stopFile: string | undefined;
+  /** What is no mistake for certain, and is told once. */
+  readonly warnings: readonly string[];
+}
+
+/** @throws {LameduckError} naming the option or variable at fault. */
+export function parseSettings(options: LameduckOptions = {}): Settings {
+  if (!isRecord(options)) throw badOption("options", `${shown(options)} is not an object`);
+  const stranger = strangerIn(options);
+  if (stranger) throw new DrainError("LAMEDUCK_UNKNOWN_OPTION", stranger.name, stranger.problem);
+  const { environment = process.env } = options;
+  if (!isRecord(environment)) throw badOption("environment", `${shown(environment)} is not an object`);
+  checkConsumers(options.consumers);
+  const inCode = drainOptionsOf(options);
+  const said = { ...optionsFromEnvironment(environment), ...inCode };
+  const merged = isInKubernetes(environment) ? said : forNobodyWhoLags(said);
+  const warnings = [...misspeltVariables(environment), ...forgetUnusable(merged)];
+  const health = parseHealth(options.lbHealth);
+  const { timeout } = options;
+  const whole = parseAt(merged, inCode, environment);
+  if (timeout !== undefined) boundBy(timeout, merged, whole.prestop);
+  const drain = waitingFor(health, timeout === undefined ? whole : parseAt(merged, inCode, environment));
+  const ramp = parseDuration(options.ramp === undefined ? defaultRamp : options.ramp, "ramp");
+  return Object.freeze({
+    drain,
+    deadline: parseDuration(merged.grace ?? drainDefaults.grace, "grace") - drain.prestop,
+    ramp,
+    hintAt: hintsFrom(drain, ramp),
+    isProbe: parseProbes(options.probes, health?.path === undefined ? [] : [health.path]),
+    isStream: parseStreams(options.streams),
+    health,
+    log: parseLog(options.log),
+    exit: boolean(options.exit, "exit"),
+    signals: parseSignals(options.signals, environment),
+    otherHandlers: parseOtherHandlers(options.otherHandlers),
+    crashes: parseCrashes(options.crashes, environment),
+    stopFile: parseStopFile(options.stopFile, environment),
+    warnings: [...warnings, ...doubts(merged, drain, environment)],
+  });
+}
+
+/** What a store answers must not keep a pod from starting: an older release has written it, a newer one, or nobody. */
+function forgetUnusable(options: DrainOptions): string[] {
+  const problem = typeof options.learnt === "object" ? unusable(options.learnt) : undefined;
+  if (problem === undefined) return [];
+  delete options.learnt;
+  return [`learnt: ${problem}; it is ignored`];
+}
+
+/** As if the grace period ended then. */
+function boundBy(timeout: Duration, options: DrainOptions, prestop: number): void {
+  const most = parseDuration(timeout, "timeout");
+  const left = parseDuration(options.grace ?? drainDefaults.grace, "grace") - prestop;
+  if (most <= 0 || most > left)
+    throw badOption(
+      "timeout",
+      `${formatDuration(most)} is not above 0 and at most the ${formatDuration(left)} that the grace period leaves`,
+    );
+  options.grace = prestop + most;
+}
+
+/** A load balancer that has to notice by itself is given its time, wherever we run. */
+function waitingFor(health: Health | undefined, drain: DrainConfig): DrainConfig {
+  if (!health) return drain;
+  if (health.wait > drain.cap)
+    throw badOption(
+      "lbHealth.wait",
+      `${formatDuration(health.wait)} is above the cap of ${formatDuration(drain.cap)}`,
+    );
+  return { ...drain, floor: Math.max(drain.floor, health.wait) };
+}
+
+/**
+ * Outside Kubernetes no sender lags behind, and a developer's restart should not wait: no floor, and no waiting for silence, unless
+ * somebody asks for a policy, a delay or a floor, in code or by a variable.
+ */
+function forNobodyWhoLags(said: DrainOptions): DrainOptions {
+  const isAsked = said.policy !== undefined || said.floor !== undefined;
+  return { floor: 0, requestQuiet: 0, ...(!isAsked && { policy: "fixed", delay: 0 }), ...said };
+}
+
+function parseAt(merged: DrainOptions, inCode: DrainOptions, environment: Environment): DrainConfig {
+  try {
+    return parseConfig(merged);
+  } catch (error) {
+    if (!(error instanceof DrainError) || error.place in inCode) throw error;
+    const variable = variableOf(error.place, environment);
+    if (!variable) throw error;
+    throw new DrainError(error.code, variable, error.message.replace(/^[^:]*: /, ""));
+  }
+}
+
+/** An option that is present but undefined means "not said". */
+function drainOptionsOf(options: LameduckOptions): DrainOptions {
+  const names = decisionOptions.filter((name) => options[name] !== undefined);
+  return Object.fromEntries(names.map((name) => [name, options[name]]));
+}
+
+/** @throws {LameduckError} */
+function checkConsumers(consumers: unknown): void {
+  if (consumers === undefined) return;
+  const isName = (name: unknown): boolean => typeof name === "string" && name !== "";
+  if (!Array.isArray(consumers) || !consumers.every(isName))
+    throw badOption("consumers", `${shown(consumers)} is not a list of names`);
+  const twice = consumers.find((name, index) => consumers.indexOf(name) < index) as string | undefined;
+  if (twice !== undefined) throw badOption("consumers", `${shown(twice)} is there twice`);
+}
+
+function boolean(value: unknown, option: string): boolean {
+  if (value === undefined) return true;
+  if (typeof value !== "boolean") throw badOption(option, `${shown(value)} is not true or false`);
+  return value;
+}
+
+function parseOtherHandlers(value: unknown = "hold"): "hold" | "leave" {
+  if (value === "hold" || value === "leave") return value;
+  throw badOption("otherHandlers", `${shown(value)} is not "hold" or "leave"`);
+}
+
+function parseCrashes(inCode: unknown, environment: Environment): "leave" | "close" {
+  const said = environment["LAMEDUCK_CRASHES"]?.trim();
+  const value = inCode === undefined ? said || "leave" : inCode;
+  if (value === "leave" || value === "close") return value;
+  const place = inCode === undefined ? "LAMEDUCK_CRASHES" : "crashes";
+  throw badOption(place, `${shown(value)} is not "leave" or "close"`);
+}
+
+function parseLog(value: unknown): Logger | false | undefined {
+  if (value === undefined || value === false) return value;
+  const { info, warn } = Object(value) as Partial<Logger>;
+  if (typeof info === "function" && (warn === undefined || typeof warn === "function"))
+    return value as Logger;
+  throw badOption(
+    "log",
+    `${shown(value)} is no logger: one has a method info(), and warn() if any is a method, too`,
+  );
+}
+
+function parseStopFile(inCode: unknown, environment: Environment): string | undefined {
+  const said = environment["LAMEDUCK_STOP_FILE"]?.trim();
+  const value = inCode === undefined && said ? said : inCode;
+  if (value === undefined || (typeof value === "string" && isAbsolute(value))) return value;
+  const place = inCode === undefined ? "LAMEDUCK_STOP_FILE" : "stopFile";
+  throw badOption(place, `${shown(value)} is not an absolute path`);
+}

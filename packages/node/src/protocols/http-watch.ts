@@ -1,0 +1,251 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { Answers } from "./answers.ts";
+import { FreshConnections } from "./fresh.ts";
+import { closeAfter, httpAnswers } from "./http-responses.ts";
+import { currentResponse, onRequests, stayOpen, trackResponses } from "../internals.ts";
+import { OpenSockets } from "../servers/open-sockets.ts";
+import { ProtocolWatch } from "./protocol-watch.ts";
+import { addressOf } from "../hold/senders.ts";
+import type { ServerWatch, WatchContext } from "../servers/traffic.ts";
+import { Upgrades } from "./upgrades.ts";
+
+/** What a connection is about, known from the hold on. */
+interface Activity {
+  /** Responses begun and not finished; more than one when the client pipelines. */
+  readonly responses: Set<ServerResponse>;
+  /** When the last response ended; -Infinity before the first. */
+  idleSince: number;
+  /** Bytes received when it was last known to be idle: more of them now are a request on its way. */
+  bytesWhenIdle: number;
+  /** Its place in the ramp, 0 to 1. */
+  readonly turn: number;
+  /** Was seen to pipeline: `Connection: close` would leave the requests behind unanswered. */
+  pipelines: boolean;
+  /** Requests since the hold began, but for the connection's first. */
+  requests: number;
+  /** Its client has been asked to leave. */
+  asked: boolean;
+}
+
+/** How long half a request head is waited for once the listener is closed: senders that are alive send a head at once. */
+const patienceForHeads = 1_000;
+
+/** HTTP/1.1 over TCP, TLS or a Unix socket. Until the hold it counts connections and looks at some; requests cost nothing. */
+export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
+  readonly #connectionEvent: "connection" | "secureConnection";
+  readonly #fresh: FreshConnections;
+  readonly #upgrades: Upgrades;
+  readonly #open: OpenSockets;
+  readonly #activities = new Map<Socket, Activity>();
+  readonly #answers: Answers<ServerResponse>;
+  readonly #untrack: () => void;
+  #unfollow = (): void => {};
+  #hinted = 0;
+  /** Requests that came on a connection after we had ended it: lost. */
+  #late = 0;
+
+  constructor(server: Server, context: WatchContext) {
+    super(server, context);
+    const { traffic, isProbe, now } = context;
+    const isSecure = "setSecureContext" in server;
+    this.#connectionEvent = isSecure ? "secureConnection" : "connection";
+    this.#fresh = new FreshConnections(server, traffic, isProbe, now);
+    this.#upgrades = new Upgrades(server, now, (socket, request) => this.#upgraded(socket, request));
+    this.#open = new OpenSockets(server, isSecure, (socket) => this.#closed(socket));
+    this.#answers = new Answers(context, httpAnswers);
+    this.#untrack = trackResponses(server);
+    server.on(this.#connectionEvent, this.#opened);
+  }
+
+  get open(): number {
+    return this.#open.size;
+  }
+
+  override hold(): void {
+    super.hold();
+    this.#fresh.askAll();
+    this.#open.findAll();
+    this.#unfollow = onRequests(this.server, this.#onRequest);
+    const now = this.context.now();
+    for (const socket of this.#open) {
+      const current = currentResponse(socket);
+      if (current && !this.context.isProbe(current.req)) this.#begin(socket, current);
+      else if (!this.#upgrades.has(socket)) this.#activityOf(socket, now);
+    }
+  }
+
+  hint(share: number): void {
+    this.#hinted = share;
+    for (const activity of this.#activities.values())
+      for (const response of activity.responses) this.#hintTo(activity, response);
+  }
+
+  tick(): void {
+    this.#answers.classify();
+  }
+
+  restless(quiet: number): number {
+    const now = this.context.now();
+    const isPatient = now < this.stoppedAt + patienceForHeads;
+    let count = this.#upgrades.restless;
+    for (const [socket, activity] of this.#activities)
+      if (
+        isBusy(activity) ||
+        activity.idleSince > now - quiet ||
+        (isPatient && isReceiving(socket, activity))
+      )
+        count++;
+    return count;
+  }
+
+  /** Ends our half and goes on reading, so that what the client sends meanwhile is met by an end of stream, not by a reset. */
+  endIdle(): void {
+    for (const socket of this.#open) {
+      const activity = this.#activities.get(socket);
+      if ((!activity || !isBusy(activity)) && !currentResponse(socket) && !socket.writableEnded) socket.end();
+    }
+  }
+
+  endStreams(spread: number): void {
+    this.#upgrades.tell(spread, this.context.random);
+    this.#answers.endStreams(spread);
+  }
+
+  cut(): { requests: number; connections: number } {
+    let connections = 0;
+    for (const socket of this.#open) {
+      if (!socket.writableEnded) connections++;
+      socket.destroy();
+    }
+    const cut = { requests: this.#answers.unfinished + this.#late, connections };
+    // Clears the timers of http, which outlive the close() of net.
+    this.server.close();
+    return cut;
+  }
+
+  detach(): void {
+    this.server.removeListener(this.#connectionEvent, this.#opened);
+    this.#fresh.stop();
+    this.#upgrades.stop();
+    this.#unfollow();
+    this.#untrack();
+    this.#open.stop();
+    this.#activities.clear();
+    this.#answers.stop();
+  }
+
+  readonly #opened = (socket: Socket): void => {
+    // HTTP/2 over TLS is another watch's concern.
+    if (
+      this.#connectionEvent === "secureConnection" &&
+      (socket as { alpnProtocol?: unknown }).alpnProtocol === "h2"
+    )
+      return;
+    this.accepted++;
+    this.#open.opened(socket);
+    this.#fresh.opened(socket);
+    if (this.holding) this.#activityOf(socket, this.context.now());
+  };
+
+  #closed(socket: Socket): void {
+    this.#fresh.closed(socket);
+    const activity = this.#activities.get(socket);
+    if (!activity) return;
+    this.#activities.delete(socket);
+    // Pipelined responses that never got their turn emit no "close" of their own.
+    for (const response of activity.responses) this.#ended(activity, response);
+  }
+
+  /** No longer HTTP: neither its bytes nor its idleness say anything about requests. */
+  #upgraded(socket: Socket, request: IncomingMessage): void {
+    this.#fresh.firstRequest(socket, request);
+    this.#activities.delete(socket);
+  }
+
+  readonly #onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    const { socket } = request;
+    if (!this.#open.has(socket)) return;
+    const first = this.#fresh.firstRequest(socket, request);
+    if (socket.writableEnded) this.#late++;
+    if (this.context.isProbe(request)) {
+      response.once("close", () => rest(this.#activityOf(socket, -Infinity), socket));
+      return;
+    }
+    if (!first) this.#again(this.#activityOf(socket, -Infinity), socket);
+    this.#begin(socket, response);
+  };
+
+  /** A request that is not its connection's first. */
+  #again(activity: Activity, socket: Socket): void {
+    activity.requests++;
+    this.context.traffic.request(addressOf(socket.remoteAddress), activity.asked);
+  }
+
+  #begin(socket: Socket, response: ServerResponse): void {
+    const activity = this.#activityOf(socket, -Infinity);
+    // A client that has the whole answer may send its next request before we hear that the answer is out: that is no pipelining.
+    const unanswered = [...activity.responses].filter((earlier) => !earlier.writableEnded);
+    if (unanswered.length > 0) {
+      activity.pipelines = true;
+      for (const earlier of unanswered) if (!earlier.headersSent) stayOpen(earlier, true);
+    }
+    activity.responses.add(response);
+    this.#answers.begin(response, this.context.isStream(response.req));
+    response.once("close", () => this.#ended(activity, response));
+    this.#hintTo(activity, response);
+  }
+
+  #ended(activity: Activity, response: ServerResponse): void {
+    if (!activity.responses.delete(response)) return;
+    this.#answers.finish(response);
+    activity.idleSince = this.context.now();
+    // An app that ends an answer later than its last byte makes any client look as if it pipelined: that must not last.
+    if (activity.responses.size === 0) activity.pipelines = false;
+    const { socket } = response.req;
+    rest(activity, socket);
+    // A pipelined request of before the hold gets its turn only now.
+    setImmediate(() => {
+      const next = socket.destroyed ? undefined : currentResponse(socket);
+      if (next && this.#activities.get(socket) === activity && !activity.responses.has(next))
+        this.#begin(socket, next);
+    });
+  }
+
+  #hintTo(activity: Activity, response: ServerResponse): void {
+    if (this.#hinted <= activity.turn || response.headersSent) return;
+    if (activity.pipelines && (this.#hinted < Infinity || activity.responses.size > 1)) return;
+    closeAfter(response);
+    if (activity.asked) return;
+    activity.asked = true;
+    this.context.traffic.asked(addressOf(response.req.socket.remoteAddress), activity.requests);
+  }
+
+  #activityOf(socket: Socket, idleSince: number): Activity {
+    const known = this.#activities.get(socket);
+    if (known) return known;
+    const activity: Activity = {
+      responses: new Set(),
+      idleSince,
+      bytesWhenIdle: socket.bytesRead,
+      turn: this.context.random(),
+      pipelines: false,
+      requests: 0,
+      asked: false,
+    };
+    this.#activities.set(socket, activity);
+    return activity;
+  }
+}
+
+function isBusy(activity: Activity): boolean {
+  return activity.responses.size > 0;
+}
+
+function rest(activity: Activity, socket: Socket): void {
+  activity.bytesWhenIdle = socket.bytesRead;
+}
+
+function isReceiving(socket: Socket, activity: Activity): boolean {
+  return socket.bytesRead > activity.bytesWhenIdle;
+}

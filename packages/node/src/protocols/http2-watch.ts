@@ -1,0 +1,248 @@
+import type {
+  Http2SecureServer,
+  Http2Server,
+  IncomingHttpHeaders,
+  ServerHttp2Session,
+  ServerHttp2Stream,
+} from "node:http2";
+import { Answers } from "./answers.ts";
+import { canNotify, notify } from "./goaway.ts";
+import { http2Answers } from "./http2-answers.ts";
+import type { ProbeRequest } from "./probes.ts";
+import { ProtocolWatch } from "./protocol-watch.ts";
+import { senderOf } from "../hold/senders.ts";
+import type { ServerWatch, WatchContext } from "../servers/traffic.ts";
+
+type AnyHttp2Server = Http2Server | Http2SecureServer;
+
+/**
+ * A session gets this long before it is asked to go, milliseconds: asked at once, a client whose load balancer has not converged would
+ * make a session, and over TLS a handshake, for each request.
+ */
+const youth = 1_000;
+/** A session without a stream for this long counts as an arrival all the same. */
+const patience = 500;
+/** Between the first GOAWAY and the one that names the last stream: a round trip, so that no stream is on its way any more. */
+const roundTrip = 100;
+/** Whoever still begins streams so long after the first GOAWAY does not heed it. */
+const longestRoundTrip = 1_000;
+
+interface SessionState {
+  /** Its place in the ramp, 0 to 1. */
+  readonly turn: number;
+  readonly openedAt: number;
+  /** Has sent a stream that was no probe, or nothing for a while: its sender is known to choose this pod. */
+  counted: boolean;
+  askedAt: number;
+  /** Whether it can be given notice, once that has been asked. */
+  notifiable?: boolean;
+  idleSince: number;
+  /** Streams since the hold began, but for the session's first. */
+  requests: number;
+  /** Its client has always waited for an answer before it sent the next request. */
+  takesTurns: boolean;
+  /** Open streams and what was asked for; from the hold on without probes. */
+  readonly streams: Map<ServerHttp2Stream, IncomingHttpHeaders>;
+  /** Takes our listeners back. */
+  readonly forget: () => void;
+}
+
+/** HTTP/2, clear or over TLS, and so gRPC. Of each stream it knows from the beginning that it is open: there is no finding it later. */
+export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerWatch {
+  readonly #sessions = new Map<ServerHttp2Session, SessionState>();
+  readonly #answers: Answers<ServerHttp2Stream>;
+  #hinted = 0;
+
+  constructor(server: AnyHttp2Server, context: WatchContext) {
+    super(server, context);
+    this.#answers = new Answers(context, http2Answers);
+    server.on("session", this.#opened);
+  }
+
+  get open(): number {
+    return this.#sessions.size;
+  }
+
+  override hold(): void {
+    super.hold();
+    for (const state of this.#sessions.values()) {
+      state.idleSince = this.context.now();
+      for (const [stream, headers] of state.streams) this.#begin(state, stream, headers);
+    }
+  }
+
+  hint(share: number): void {
+    this.#hinted = share;
+    for (const [session, state] of this.#sessions)
+      if (this.#isToBeAsked(state) && canBeNotified(session, state)) {
+        this.#asks(session, state);
+        notify(session);
+      }
+  }
+
+  tick(): void {
+    this.#answers.classify();
+    if (this.stoppedAt === Infinity) return;
+    // The GOAWAY that names the last stream. The session ends by itself when its streams have ended.
+    const now = this.context.now();
+    for (const [session, state] of this.#sessions)
+      if (
+        !session.closed &&
+        now >= (canBeNotified(session, state) ? afterNotice(state) : this.#betweenStreams(state))
+      )
+        session.close();
+  }
+
+  restless(): number {
+    return this.#sessions.size;
+  }
+
+  endIdle(): void {
+    for (const session of this.#sessions.keys()) if (!session.closed) session.close();
+  }
+
+  endStreams(spread: number): void {
+    this.#answers.endStreams(spread);
+  }
+
+  cut(): { requests: number; connections: number } {
+    const cut = { requests: this.#answers.unfinished, connections: this.#sessions.size };
+    for (const session of this.#sessions.keys()) session.destroy();
+    return cut;
+  }
+
+  detach(): void {
+    this.server.removeListener("session", this.#opened);
+    for (const { forget } of this.#sessions.values()) forget();
+    this.#sessions.clear();
+    this.#answers.stop();
+  }
+
+  readonly #opened = (session: ServerHttp2Session): void => {
+    this.accepted++;
+    const now = this.context.now();
+    const state: SessionState = {
+      turn: this.context.random(),
+      openedAt: now,
+      counted: false,
+      askedAt: Infinity,
+      idleSince: now,
+      requests: 0,
+      takesTurns: true,
+      streams: new Map(),
+      forget: () => {
+        clearTimeout(timer);
+        session.removeListener("close", onClose);
+        session.removeListener("stream", onStream);
+        for (const stream of state.streams.keys()) stream.removeListener("close", closed);
+      },
+    };
+    this.#sessions.set(session, state);
+    const timer = setTimeout(() => this.#count(session, state), patience).unref();
+    const onClose = (): void => {
+      state.forget();
+      this.#sessions.delete(session);
+      for (const stream of state.streams.keys()) this.#ended(state, stream);
+    };
+    // One function for all streams of a session, told apart by `this`.
+    const ended = (stream: ServerHttp2Stream): void => this.#ended(state, stream);
+    function closed(this: ServerHttp2Stream): void {
+      ended(this);
+    }
+    const onStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void => {
+      clearTimeout(timer);
+      // A client that has the whole answer may send its next request before we hear that the answer is out.
+      if (state.streams.size > 0) state.takesTurns &&= [...state.streams.keys()].every(isAnswered);
+      state.streams.set(stream, headers);
+      stream.on("close", closed);
+      if (this.holding) this.#arrived(session, state, stream, headers);
+      else if (!state.counted && this.context.isProbe(requestOf(headers))) state.counted = true;
+      else this.#count(session, state);
+    };
+    session.once("close", onClose);
+    session.prependListener("stream", onStream);
+  };
+
+  #count(session: ServerHttp2Session, state: SessionState): boolean {
+    if (state.counted || session.destroyed || session.socket === undefined) return false;
+    state.counted = true;
+    this.context.traffic.connection(senderOf(session.socket));
+    return true;
+  }
+
+  /** A stream during the hold or later. */
+  #arrived(
+    session: ServerHttp2Session,
+    state: SessionState,
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+  ): void {
+    if (!this.#begin(state, stream, headers)) return;
+    if (!this.#count(session, state) && session.socket) {
+      state.requests++;
+      this.context.traffic.request(senderOf(session.socket), state.askedAt < Infinity);
+    }
+    if (!canBeNotified(session, state)) setImmediate(() => this.#askWithAnswer(session, state));
+  }
+
+  /** @returns false for a probe. */
+  #begin(state: SessionState, stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean {
+    const request = requestOf(headers);
+    if (this.context.isProbe(request)) {
+      state.streams.delete(stream);
+      return false;
+    }
+    this.#answers.begin(stream, this.context.isStream(request));
+    return true;
+  }
+
+  #ended(state: SessionState, stream: ServerHttp2Stream): void {
+    if (!state.streams.delete(stream)) return;
+    state.idleSince = this.context.now();
+    this.#answers.finish(stream);
+  }
+
+  #isToBeAsked({ askedAt, turn, openedAt }: SessionState): boolean {
+    // When the listener closes, all are asked.
+    const latest = this.#hinted === Infinity ? Infinity : this.context.now() - youth;
+    return askedAt === Infinity && this.#hinted > turn && openedAt <= latest;
+  }
+
+  #asks(session: ServerHttp2Session, state: SessionState): void {
+    state.askedAt = this.context.now();
+    if (session.socket) this.context.traffic.asked(senderOf(session.socket), state.requests);
+  }
+
+  /**
+   * Where a session cannot be given notice, a client that takes turns is asked while it waits for its answer: nothing else of it is on
+   * its way.
+   */
+  #askWithAnswer(session: ServerHttp2Session, state: SessionState): void {
+    if (session.closed || !state.takesTurns || !this.#isToBeAsked(state)) return;
+    this.#asks(session, state);
+    session.close();
+  }
+
+  /** When a session that cannot be given notice is closed: once it has been idle for a while, else one session after the other. */
+  #betweenStreams({ streams, idleSince, turn, takesTurns }: SessionState): number {
+    const latest = this.stoppedAt + longestRoundTrip * (1 + turn);
+    if (streams.size > 0) return latest;
+    return Math.min(latest, idleSince + (takesTurns ? longestRoundTrip : roundTrip));
+  }
+}
+
+function isAnswered(stream: ServerHttp2Stream): boolean {
+  return stream.writableEnded;
+}
+
+function canBeNotified(session: ServerHttp2Session, state: SessionState): boolean {
+  return (state.notifiable ??= canNotify(session));
+}
+
+function afterNotice({ askedAt, idleSince }: SessionState): number {
+  return Math.min(Math.max(askedAt, idleSince) + roundTrip, askedAt + longestRoundTrip);
+}
+
+function requestOf(headers: IncomingHttpHeaders): ProbeRequest {
+  return { method: headers[":method"], url: headers[":path"], headers };
+}

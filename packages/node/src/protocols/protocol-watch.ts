@@ -1,0 +1,34 @@
+import type { Server as NetServer } from "node:net";
+import { closeListener } from "../closing/listener.ts";
+import type { WatchContext } from "../servers/traffic.ts";
+
+/** What the watches of all protocols have in common: the server, what is counted of it, and to whom that is told. */
+export abstract class ProtocolWatch<S extends NetServer> {
+  protected readonly server: S;
+  protected readonly context: WatchContext;
+  protected holding = false;
+  protected stoppedAt = Infinity;
+  accepted = 0;
+
+  constructor(server: S, context: WatchContext) {
+    this.server = server;
+    this.context = context;
+  }
+
+  get listeners(): readonly NetServer[] {
+    return [this.server];
+  }
+
+  get listening(): boolean {
+    return this.server.listening;
+  }
+
+  hold(): void {
+    this.holding = true;
+  }
+
+  stopListening(): void {
+    this.stoppedAt = this.context.now();
+    closeListener(this.server);
+  }
+}

@@ -1,0 +1,36 @@
+import { parseMatch } from "../options/match.ts";
+import { nestedOptions, pathList } from "../options/nested-options.ts";
+import { pathOf, type ProbeRequest } from "./probes.ts";
+
+export type IsStream = (request: ProbeRequest) => boolean;
+
+export interface StreamOptions {
+  /** Paths of which the answers last as long as the client likes: long polls, endless downloads. Without query. */
+  paths?: readonly string[];
+  match?: (request: ProbeRequest) => boolean;
+}
+
+/**
+ * Which requests are streams by their nature, beside server-sent events: they do not count as in flight, or they would hold every
+ * pod to its cap, and they are ended when closing begins.
+ */
+export function parseStreams(options: StreamOptions = {}): IsStream {
+  const { paths, match } = nestedOptions(options, "streams", ["paths", "match"]);
+  const isMatch = parseMatch(match, "streams.match");
+  const known = pathList(paths, "streams.paths");
+  return (request) =>
+    asksForEvents(request) ||
+    isSocketIoPoll(request) ||
+    (known.size > 0 && known.has(pathOf(request.url))) ||
+    isMatch(request);
+}
+
+/** EventSource always says so (HTML, 9.2). */
+function asksForEvents({ headers }: ProbeRequest): boolean {
+  return headers["accept"]?.includes("text/event-stream") ?? false;
+}
+
+/** A poll of socket.io hangs for up to 25 s; its POSTs are ordinary requests. */
+function isSocketIoPoll({ method, url }: ProbeRequest): boolean {
+  return method === "GET" && url !== undefined && url.includes("transport=polling") && url.includes("EIO=");
+}

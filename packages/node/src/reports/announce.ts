@@ -1,0 +1,71 @@
+import { channel } from "node:diagnostics_channel";
+import { EventEmitter } from "node:events";
+import { unknownName } from "@lameduck/drain";
+import { messageOf, shown } from "@lameduck/drain/common";
+import { badOption } from "../errors.ts";
+import type { ClosedEvent, ClosingEvent, LameDuckEvent, NoticeEvent, PhaseEvent } from "../events.ts";
+import type { Log } from "./log.ts";
+
+export interface LameduckEvents {
+  phase: [PhaseEvent];
+  "lame-duck": [LameDuckEvent];
+  closing: [ClosingEvent];
+  closed: [ClosedEvent];
+  notice: [NoticeEvent];
+}
+
+const events = ["phase", "lame-duck", "closing", "closed", "notice"] as const;
+
+function isEvent(name: unknown): name is keyof LameduckEvents {
+  return (events as readonly unknown[]).includes(name);
+}
+
+/** Everything said goes three ways: to the log, to whoever listens, and to the diagnostics channels of the same names. */
+export class Announcer extends EventEmitter<LameduckEvents> {
+  readonly #log: Log;
+  readonly #phases = channel("lameduck.phase");
+  readonly #notices = channel("lameduck.notice");
+
+  constructor(log: Log) {
+    super();
+    this.#log = log;
+  }
+
+  /** @throws {LameduckError} for an event that never comes, or what is no function. */
+  listen(name: unknown, listener: unknown): void {
+    if (!isEvent(name))
+      throw badOption("on", `${shown(name)} is ${unknownName("event", String(name), events)}`);
+    if (typeof listener !== "function") throw badOption(`on ${name}`, `${shown(listener)} is not a function`);
+    (this as { on(event: string, listener: unknown): unknown }).on(name, listener);
+  }
+
+  /** @returns when the promises that listeners returned have settled. */
+  async phase(event: PhaseEvent): Promise<void> {
+    this.#log(event);
+    this.#phases.publish(event);
+    await Promise.all([...this.#tell("phase", event), ...this.#tell(event.phase, event)]);
+  }
+
+  notice(notice: string, message: string): void {
+    const event = this.#write(notice, message);
+    this.#notices.publish(event);
+    void Promise.all(this.#tell("notice", event));
+  }
+
+  /** A listener that fails must stop neither the others nor the shutdown. */
+  #tell(name: keyof LameduckEvents, event: PhaseEvent | NoticeEvent): Promise<void>[] {
+    return this.rawListeners(name).map(async (listener) => {
+      try {
+        await Reflect.apply(listener, this, [event]);
+      } catch (error) {
+        this.#write("listener", messageOf(error));
+      }
+    });
+  }
+
+  #write(notice: string, message: string): NoticeEvent {
+    const event: NoticeEvent = { lameduck: "notice", at: Date.now(), pid: process.pid, notice, message };
+    this.#log(event);
+    return event;
+  }
+}

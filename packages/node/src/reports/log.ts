@@ -1,0 +1,50 @@
+import { writeSync } from "node:fs";
+import type { LameduckEvent } from "../events.ts";
+
+/** The part of pino, winston, bunyan or console that is used. */
+export interface Logger {
+  info(...args: unknown[]): unknown;
+  warn?(...args: unknown[]): unknown;
+}
+
+export type Log = (event: LameduckEvent) => void;
+
+export function makeLog(logger: Logger | false | undefined): Log {
+  if (logger === false) return () => {};
+  if (!logger) return (event) => writeLine(JSON.stringify(event));
+  const write = writerFor(logger);
+  return (event) => {
+    // A logger that is already closed must not stop the shutdown it reports on, nor be told of its own failure.
+    try {
+      void Promise.resolve(write(event)).catch(() => undefined);
+    } catch {
+      // See above.
+    }
+  };
+}
+
+function writerFor(logger: Logger): (event: LameduckEvent) => unknown {
+  const infoOf = (event: LameduckEvent): ((...args: unknown[]) => unknown) =>
+    event.lameduck === "notice" && logger.warn ? logger.warn.bind(logger) : logger.info.bind(logger);
+  // pino and bunyan merge the fields of a first object into their own JSON line, which parseEvent() reads as well.
+  if ("child" in logger) return (event) => infoOf(event)(event, describe(event));
+  return (event) => infoOf(event)(JSON.stringify(event));
+}
+
+function describe(event: LameduckEvent): string {
+  if (event.lameduck === "notice") return event.message;
+  return `lameduck: ${event.phase} (${event.reason})`;
+}
+
+/** Synchronous, because lines written through a stream are lost when the process exits, and a closed stderr must not kill us. */
+function writeLine(line: string): void {
+  const bytes = Buffer.from(`${line}\n`);
+  let from = 0;
+  for (let attempt = 0; from < bytes.length && attempt < 100; attempt++) {
+    try {
+      from += writeSync(2, bytes, from);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") return;
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import type { ClosedEvent, ClosingEvent, HookOutcome, LameDuckEvent } from "../events.ts";
+import type { Deadlines } from "../closing/deadlines.ts";
+import type { Cut } from "../closing/closing.ts";
+import type { HoldEnd } from "../hold/hold.ts";
+import type { Settings } from "../options/settings.ts";
+
+/** Builds the events of one termination. Times within the process are monotonic; events carry time of day. */
+export class Report {
+  readonly #settings: Settings;
+  readonly #from: number;
+  readonly #epoch: number;
+  readonly #killAt: number;
+  readonly #late: number;
+
+  constructor(settings: Settings, from: number, { kill, late }: Deadlines) {
+    this.#settings = settings;
+    this.#from = from;
+    this.#killAt = kill;
+    this.#late = late;
+    this.#epoch = Date.now() - from;
+  }
+
+  lameDuck(reason: string, inFlight: number, open: number): LameDuckEvent {
+    const { policy, floor, cap } = this.#settings.drain;
+    return {
+      ...this.#common(this.#from),
+      phase: "lame-duck",
+      reason,
+      policy: policy.kind,
+      floor: Math.round(floor),
+      cap: Math.round(cap),
+      deadline: this.#timeOfDay(this.#killAt),
+      late: Math.round(this.#late),
+      inFlight,
+      open,
+    };
+  }
+
+  closing(now: number, end: HoldEnd, open: number): ClosingEvent {
+    const { expectedLoss, inFlight, senders, connections, requests, lastArrival } = end.explanation;
+    return {
+      ...this.#common(now),
+      phase: "closing",
+      reason: end.reason,
+      hold: Math.round(end.hold),
+      expectedLoss: Number(expectedLoss.toPrecision(3)),
+      inFlight,
+      senders,
+      connections,
+      requests,
+      lastArrival: lastArrival === undefined ? null : this.#timeOfDay(lastArrival),
+      blind: Math.round(end.blind),
+      open,
+    };
+  }
+
+  closed(now: number, cut: Cut, hooks: readonly HookOutcome[], exitCode: number | null): ClosedEvent {
+    const isCut = cut.requests + cut.connections > 0 || hooks.some((hook) => hook.result === "skipped");
+    return {
+      ...this.#common(now),
+      phase: "closed",
+      reason: isCut ? "deadline" : "done",
+      cut,
+      hooks,
+      exitCode,
+    };
+  }
+
+  /** The application called process.exit(), whatever was still going on. */
+  exited(now: number, cut: Cut, hooks: readonly HookOutcome[], exitCode: number): ClosedEvent {
+    return { ...this.closed(now, cut, hooks, exitCode), reason: "exit" };
+  }
+
+  #common(now: number): { lameduck: "phase"; at: number; pid: number; elapsed: number } {
+    return {
+      lameduck: "phase",
+      at: this.#timeOfDay(now),
+      pid: process.pid,
+      elapsed: Math.round(now - this.#from),
+    };
+  }
+
+  #timeOfDay(time: number): number {
+    return Math.round(this.#epoch + time);
+  }
+}

@@ -1,0 +1,40 @@
+import type { Lameduck } from "../lameduck.ts";
+
+interface Span {
+  setAttributes(attributes: Record<string, string | number>): unknown;
+  addEvent(name: string, attributes: Record<string, string | number>): unknown;
+  end(): void;
+}
+
+interface TracingApi {
+  trace?: { getTracer(name: string): { startSpan(name: string): Span } };
+}
+
+/**
+ * One span per termination. The OpenTelemetry API keeps what the application has registered under this symbol, which is how its own
+ * copies find one another, so that nothing need be loaded here.
+ */
+export function traceTermination(duck: Pick<Lameduck, "on">): void {
+  let span: Span | undefined;
+  duck.on("phase", (event) => {
+    const api = (globalThis as Record<symbol, unknown>)[Symbol.for("opentelemetry.js.api.1")] as
+      TracingApi | undefined;
+    if (event.phase === "lame-duck") {
+      span = api?.trace?.getTracer("@lameduck/node").startSpan("termination");
+      span?.setAttributes({ "lameduck.reason": event.reason, "lameduck.policy": event.policy });
+    } else if (event.phase === "closing") {
+      const { hold, expectedLoss, connections, requests, inFlight } = event;
+      span?.addEvent("closing", {
+        reason: event.reason,
+        hold,
+        expectedLoss,
+        connections,
+        requests,
+        inFlight,
+      });
+    } else {
+      span?.addEvent("closed", { reason: event.reason, ...event.cut });
+      span?.end();
+    }
+  });
+}

@@ -1,0 +1,88 @@
+import type { Server as NetServer, Socket } from "node:net";
+import { socketUnder } from "../internals.ts";
+import type { ServerWatch, WatchContext } from "./traffic.ts";
+
+/** How long a handshake is waited for once the listener is closed: two round trips of a slow client. */
+const patience = 1_000;
+
+/**
+ * Connections to a TLS server that are still shaking hands: the protocol's own watch cannot know of them yet, and ending the process
+ * would reset what their senders take for accepted. Seen from the hold on only, so that it costs nothing before.
+ */
+export class Handshakes implements ServerWatch {
+  readonly #server: NetServer;
+  readonly #now: () => number;
+  readonly #pending = new Map<Socket, () => void>();
+  #stoppedAt = Infinity;
+  accepted = 0;
+
+  constructor(server: NetServer, context: WatchContext) {
+    this.#server = server;
+    this.#now = context.now;
+  }
+
+  get listeners(): readonly NetServer[] {
+    return [];
+  }
+
+  get listening(): boolean {
+    return false;
+  }
+
+  /** Those that have not become connections of a protocol. */
+  get open(): number {
+    return this.#pending.size;
+  }
+
+  hold(): void {
+    this.#server.on("connection", this.#opened);
+    this.#server.on("secureConnection", this.#done);
+  }
+
+  hint(): void {}
+
+  tick(): void {}
+
+  stopListening(): void {
+    this.#stoppedAt = this.#now();
+  }
+
+  restless(): number {
+    return this.#now() < this.#stoppedAt + patience ? this.#pending.size : 0;
+  }
+
+  /** Nothing was asked on them yet, and nothing can be said before the handshake is over. */
+  endIdle(): void {
+    for (const socket of this.#pending.keys()) socket.destroy();
+  }
+
+  endStreams(): void {}
+
+  cut(): { requests: number; connections: number } {
+    const connections = this.#pending.size;
+    this.endIdle();
+    return { requests: 0, connections };
+  }
+
+  detach(): void {
+    this.#server.removeListener("connection", this.#opened);
+    this.#server.removeListener("secureConnection", this.#done);
+    for (const [socket, closed] of this.#pending) socket.removeListener("close", closed);
+    this.#pending.clear();
+  }
+
+  readonly #opened = (socket: Socket): void => {
+    this.accepted++;
+    const closed = (): boolean => this.#pending.delete(socket);
+    this.#pending.set(socket, closed);
+    socket.once("close", closed);
+  };
+
+  readonly #done = (socket: Socket): void => {
+    const parent = socketUnder(socket);
+    const closed = parent && this.#pending.get(parent);
+    if (!parent || !closed) return;
+    parent.removeListener("close", closed);
+    this.#pending.delete(parent);
+  };
+}

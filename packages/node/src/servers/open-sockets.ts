@@ -1,0 +1,71 @@
+import type { Server as NetServer, Socket } from "node:net";
+import { activeSockets, connectionsOf, isFindable } from "../internals.ts";
+
+/**
+ * The open connections of a server. Until the hold nothing is kept of a connection where the process can be asked for all of them in
+ * one go. What that does not list is kept from the beginning: TLS sockets, for which it lists what is beneath, and sockets without a
+ * handle that are emitted into a server by hand. Nor does it list sockets that the application has unref()'d: those are cut at the end
+ * like any stranger's.
+ */
+export class OpenSockets {
+  readonly #server: NetServer;
+  readonly #canAsk: boolean;
+  readonly #onClosed: (socket: Socket) => void;
+  readonly #sockets = new Set<Socket>();
+  readonly #closed: (this: Socket) => void;
+  #keepsAll: boolean;
+
+  constructor(server: NetServer, isSecure: boolean, onClosed: (socket: Socket) => void) {
+    this.#server = server;
+    this.#onClosed = onClosed;
+    this.#canAsk = !isSecure && activeSockets() !== undefined && connectionsOf(server) !== undefined;
+    this.#keepsAll = !this.#canAsk;
+    this.#closed = this.#closeListener();
+  }
+
+  /** From the "connection" of each. */
+  opened(socket: Socket): void {
+    if (this.#keepsAll || !isFindable(socket, this.#server)) this.#keep(socket);
+  }
+
+  /** From now on they are known one by one. */
+  findAll(): void {
+    this.#keepsAll = true;
+    if (!this.#canAsk) return;
+    for (const socket of activeSockets() ?? [])
+      if (isFindable(socket, this.#server) && !socket.destroyed) this.#keep(socket);
+  }
+
+  get size(): number {
+    return this.#keepsAll ? this.#sockets.size : (connectionsOf(this.#server) ?? this.#sockets.size);
+  }
+
+  has(socket: Socket): boolean {
+    return this.#sockets.has(socket);
+  }
+
+  [Symbol.iterator](): IterableIterator<Socket> {
+    return this.#sockets.values();
+  }
+
+  stop(): void {
+    for (const socket of this.#sockets) socket.removeListener("close", this.#closed);
+    this.#sockets.clear();
+  }
+
+  #keep(socket: Socket): void {
+    if (this.#sockets.has(socket)) return;
+    this.#sockets.add(socket);
+    socket.on("close", this.#closed);
+  }
+
+  /** One function for all sockets, told apart by `this`: a closure for each would be most of the memory per connection. */
+  #closeListener(): (this: Socket) => void {
+    // oxlint-disable-next-line typescript/no-this-alias -- `this` of the listener is the socket
+    const all = this;
+    return function closed(this: Socket): void {
+      all.#sockets.delete(this);
+      all.#onClosed(this);
+    };
+  }
+}

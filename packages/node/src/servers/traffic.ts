@@ -1,0 +1,57 @@
+import type { Server as NetServer } from "node:net";
+import type { Health } from "../hold/health.ts";
+import type { IsProbe } from "../protocols/probes.ts";
+import type { IsStream } from "../protocols/streams.ts";
+
+/** Where the watched servers report what they see. */
+export interface Traffic {
+  /** A new connection that carries traffic: its sender still chooses this pod. `at`, on the watch's clock, where it is told later. */
+  connection(sender: string, at?: number): void;
+  /** A request on a connection opened earlier; `asked` where its client has been asked to leave before. */
+  request(sender: string, asked: boolean): void;
+  /** The client of a connection that has told of so many requests is asked to leave. */
+  asked(sender: string, requests: number): void;
+  /** Requests begun (positive) or finished (negative). */
+  inFlight(change: number): void;
+}
+
+/** What every watch needs to know. */
+export interface WatchContext {
+  readonly traffic: Traffic;
+  readonly isProbe: IsProbe;
+  readonly isStream: IsStream;
+  readonly health: Health | undefined;
+  /** Milliseconds on a clock that never runs backwards. */
+  readonly now: () => number;
+  /** 0 to 1; spreads what must not happen all at once. */
+  readonly random: () => number;
+}
+
+/** One server under watch, whatever its protocol. The methods are called in this order, each at most once, but for the last two. */
+export interface ServerWatch {
+  /** SIGTERM: from now on every request is seen. */
+  hold(): void;
+  /** From now on ask clients to leave; `share` is how much of the ramp is over, 0 to 1. */
+  hint(share: number): void;
+  /** Called often during hold and closing, for what cannot be seen by events. */
+  tick(): void;
+  /** No new connections from here on. */
+  stopListening(): void;
+  readonly listeners: readonly NetServer[];
+  /** Whether it takes connections. */
+  readonly listening: boolean;
+  /** Accepted so far; two equal readings one loop turn apart say that the accept queue is empty. */
+  readonly accepted: number;
+  /** Open connections, probes included. */
+  readonly open: number;
+  /** Connections that may still get a request: not idle for `quiet` milliseconds, or with half a request received. */
+  restless(quiet: number): number;
+  /** Ends idle connections: end of stream, not reset. */
+  endIdle(): void;
+  /** Tells streams that never fall silent (server-sent events, WebSockets) that it is over, spread over `spread` milliseconds. */
+  endStreams(spread: number): void;
+  /** Cuts what is left. @returns how many requests and connections that were. */
+  cut(): { requests: number; connections: number };
+  /** Stops watching and leaves the server as it was found. */
+  detach(): void;
+}
