@@ -35,9 +35,7 @@ function linesOf(vector: Pick<DecisionVector, "config">, observations: readonly 
 function lineOf(seen: Observation): string {
   switch (seen.type) {
     case "arrival":
-      return `see ${seen.kind === "request" && seen.asked ? "asked-" : ""}${seen.kind} ${seen.at} ${seen.sender} -`;
-    case "asked":
-      return `see asked ${seen.at} ${seen.sender} ${seen.requests}`;
+      return `see ${seen.kind} ${seen.at} ${seen.sender} -`;
     case "rate":
       return `see rate ${seen.at} ${seen.sender} ${seen.perSecond}`;
     case "in-flight":
@@ -58,15 +56,26 @@ function answers(input: string): string[] {
   return stdout.trimEnd().split("\n");
 }
 
+/** From outside of a program nobody sees on which connections it answers `Connection: close`. */
+function isSeenFromOutside(seen: Observation): boolean {
+  if (seen.type === "asked") return false;
+  return seen.type !== "arrival" || seen.kind === "connection" || seen.asked === true || seen.at < 0;
+}
+
 for (const file of readdirSync(folder).sort()) {
   const vectors = JSON.parse(readFileSync(folder + file, "utf8")) as DecisionVector[];
-  for (const vector of vectors)
-    test(`in C, ${file}: ${vector.name}`, { skip: withoutCompiler }, () => {
-      const [answer = ""] = answers(linesOf(vector, expandVector(vector)));
+  for (const vector of vectors) {
+    const observations = expandVector(vector);
+    const { policy = "adaptive" } = vector.config;
+    const asks = policy === "adaptive" && !observations.every(isSeenFromOutside);
+    const skip = withoutCompiler || (asks && "it asks connections to close");
+    test(`in C, ${file}: ${vector.name}`, { skip }, () => {
+      const [answer = ""] = answers(linesOf(vector, observations));
       const [stop, reason] = answer.split(" ");
       assert.equal(reason, vector.expect.reason, answer);
       assert.ok(Math.abs(Number(stop) - vector.expect.stop) <= 1, `${answer}, not ${vector.expect.stop}`);
     });
+  }
 }
 
 const sender = fc.constantFrom("a", "b", "c", "d", "e");
@@ -79,16 +88,7 @@ const observation: fc.Arbitrary<Observation> = fc.oneof(
       at,
       sender,
       kind: fc.constantFrom("connection" as const, "request" as const),
-      asked: fc.boolean(),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      type: fc.constant("asked" as const),
-      at,
-      sender,
-      requests: fc.integer({ min: 0, max: 5 }),
+      asked: fc.constant(true),
     }),
   },
   {

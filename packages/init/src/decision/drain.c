@@ -1,5 +1,4 @@
 #include "drain.h"
-#include "logarithm.h"
 
 #include <math.h>
 #include <string.h>
@@ -40,8 +39,6 @@ static void arrival(struct drain *drain, struct observation seen, double at)
 		drain->last_request = fmax(drain->last_request, at);
 		if (held)
 			drain->requests++;
-		if (held && seen.type == SEEN_REQUEST)
-			senders_request(&drain->senders, seen.name, (struct moment){ at, seen.at });
 	}
 	drain->last_arrival = drain->any_arrival ? fmax(drain->last_arrival, seen.at) : seen.at;
 	drain->any_arrival = true;
@@ -97,11 +94,7 @@ void drain_observe(struct drain *drain, struct observation seen)
 		return;
 	case SEEN_CONNECTION:
 	case SEEN_REQUEST:
-	case SEEN_OTHER_REQUEST:
 		arrival(drain, seen, at);
-		return;
-	case SEEN_ASKED:
-		senders_asked(&drain->senders, seen.name, seen.value, seen.at);
 		return;
 	case SEEN_RATE:
 		drain->traffic_known = drain->traffic_known || seen.value > 0;
@@ -166,7 +159,7 @@ static double reach(double before, double above_over, double above_under)
 /* How far the loss is above the budget, as a logarithm. */
 static double above(const struct drain *drain, double from, double hold)
 {
-	return fmax(-1e3, logarithm(loss_at(drain, from + hold)) - logarithm(drain->config.loss_budget));
+	return fmax(-1e3, log(loss_at(drain, from + hold)) - log(drain->config.loss_budget));
 }
 
 /*

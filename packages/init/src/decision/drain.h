@@ -40,9 +40,7 @@ enum observation_type {
 	SEEN_WATCHING,
 	SEEN_TERMINATION,
 	SEEN_CONNECTION,
-	SEEN_REQUEST,
-	SEEN_OTHER_REQUEST, /* one of which the silence proves nothing: its connection was asked to close before */
-	SEEN_ASKED, /* a connection, to close */
+	SEEN_REQUEST, /* on an older connection */
 	SEEN_RATE,
 	SEEN_IN_FLIGHT,
 	SEEN_ACKNOWLEDGEMENT,
@@ -54,7 +52,7 @@ struct observation {
 	enum observation_type type;
 	double at;
 	const char *name;  /* sender, or consumer */
-	double value;      /* requests of a connection that is asked, rate per second, change in flight, or begin of blindness */
+	double value;      /* rate per second, change in flight, or begin of blindness */
 };
 
 struct drain {

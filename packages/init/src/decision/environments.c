@@ -1,7 +1,6 @@
 #include "environments.h"
 
 #include "evidence.h"
-#include "logarithm.h"
 
 #include <math.h>
 
@@ -26,7 +25,7 @@ void environments_init(struct environments *environments, double convergence, do
 	for (int i = 0; i < ENVIRONMENT_COUNT; i++)
 		sum += weight_of(i);
 	for (int i = 0; i < ENVIRONMENT_COUNT; i++) {
-		environments->logs[i] = logarithm(weight_of(i) / sum);
+		environments->logs[i] = log(weight_of(i) / sum);
 		environments->products[i] = 1;
 	}
 }
@@ -45,7 +44,7 @@ static void multiply(struct environments *environments, int index, double likeli
 		environments->products[index] = product;
 		return;
 	}
-	environments->logs[index] += logarithm(environments->products[index]) + logarithm(likelihood);
+	environments->logs[index] += log(environments->products[index]) + log(likelihood);
 	environments->products[index] = 1;
 }
 
@@ -128,7 +127,7 @@ static double silence_of_all(const struct crowd_seen *crowd, double begin, doubl
 	if (crowd->told <= 0)
 		return 0;
 	double each = crowd->told_rate / crowd->told;
-	return crowd->told_rate * begin - crowd->told * logarithm(chance_of_silence(since, each, m));
+	return crowd->told_rate * begin - crowd->told * log(chance_of_silence(since, each, m));
 }
 
 static double loss_of_crowd(const struct environments *environments, const struct crowd_seen *crowd, double silence,
@@ -151,7 +150,7 @@ static void weigh_crowd(struct environments *environments, const struct crowd_se
 	environments->doubts[index] = others * (still / m) + silence_of_all(crowd, begin, since, m);
 	double usual = (1 - laggards) * exp(-still / m + still / slow);
 	double lagging = laggards / (usual + laggards);
-	double survived = logarithm(usual + laggards) - still / slow;
+	double survived = log(usual + laggards) - still / slow;
 	double slow_loss = loss_of_crowd(environments, crowd, since - still, slow);
 	environments->losses[index + 1] += (1 - lagging) * usual_loss + lagging * slow_loss;
 	environments->logs[index + 1] += survived;
@@ -178,7 +177,7 @@ void environments_see_crowd(struct environments *environments, const struct crow
 }
 
 /* The mean loss if pictures that lose more than `bar` count for the most they may, the others for the least. */
-static struct verdict loss_above(const struct environments *environments, double bar)
+static double loss_above(const struct environments *environments, double bar)
 {
 	double logs[ENVIRONMENT_COUNT];
 	double highest = -INFINITY;
@@ -193,28 +192,21 @@ static struct verdict loss_above(const struct environments *environments, double
 		sum += weight;
 		loss += weight * environments->losses[i];
 	}
-	return (struct verdict){ loss / sum, highest + logarithm(sum) };
+	return loss / sum;
 }
 
-struct verdict environments_verdict(struct environments *environments)
+double environments_expected_loss(struct environments *environments)
 {
 	for (int i = 0; i < ENVIRONMENT_COUNT; i++) {
-		environments->logs[i] += logarithm(environments->products[i]);
+		environments->logs[i] += log(environments->products[i]);
 		environments->products[i] = 1;
 	}
-	struct verdict verdict = loss_above(environments, -INFINITY);
+	double expected = loss_above(environments, -INFINITY);
 	for (int round = 0; environments->crowded && round < ENVIRONMENT_COUNT; round++) {
-		double raised = loss_above(environments, verdict.expected_loss).expected_loss;
-		if (!(raised > verdict.expected_loss))
+		double raised = loss_above(environments, expected);
+		if (!(raised > expected))
 			break;
-		verdict.expected_loss = raised;
+		expected = raised;
 	}
-	return verdict;
-}
-
-double loss_of_either(struct verdict first, double share, struct verdict second)
-{
-	double odds = share / (1 - share) * exp(fmin(700, first.evidence - second.evidence));
-	double part = odds / (1 + odds);
-	return part * first.expected_loss + (1 - part) * second.expected_loss;
+	return expected;
 }

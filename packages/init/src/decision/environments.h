@@ -38,16 +38,9 @@ struct environments {
 	double doubts[ENVIRONMENT_COUNT]; /* by how much the logarithms may be too high; of a crowd alone */
 };
 
-struct verdict {
-	double expected_loss;
-	double evidence; /* logarithm of how likely all that was seen was */
-};
-
 void environments_init(struct environments *environments, double convergence, double now);
 void environments_see(struct environments *environments, const struct seen *sender, double alike);
 void environments_see_crowd(struct environments *environments, const struct crowd_seen *crowd);
-struct verdict environments_verdict(struct environments *environments);
-/* Where one of two readings of what was seen is right, the first with the chance `share` before anything was seen. */
-double loss_of_either(struct verdict first, double share, struct verdict second);
+double environments_expected_loss(struct environments *environments);
 
 #endif

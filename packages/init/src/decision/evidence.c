@@ -1,5 +1,4 @@
 #include "evidence.h"
-#include "logarithm.h"
 
 #include <math.h>
 
@@ -19,8 +18,8 @@ struct habit learnt_habit(double gaps, double exposure, double longest_gap, doub
 	double t = fmax(exposure, 1 / highest_rate);
 	double rate = fmin(gaps / t, highest_rate);
 	double predictive = gaps * log1p(silence / t);
-	double expected = logarithm(fmax(gaps, 1)) + 0.577;
-	double bursts = exp(burstiness * logarithm(fmax(1, longest_gap * rate / expected)));
+	double expected = log(fmax(gaps, 1)) + 0.577;
+	double bursts = exp(burstiness * log(fmax(1, longest_gap * rate / expected)));
 	return (struct habit){
 		.rate = rate,
 		.rate_now = fmin(gaps / (t + silence), highest_rate),
@@ -40,7 +39,7 @@ double alive_probability(struct habit habit, double silence, double convergence)
 {
 	double u = 1 / convergence;
 	double total = habit.rate + u;
-	double log_converged = logarithm(u / total) + logarithm(1 - exp(-total * silence));
+	double log_converged = log(u / total) + log(1 - exp(-total * silence));
 	return 1 / (1 + exp(log_converged + u * silence + habit.surprise));
 }
 
@@ -58,8 +57,8 @@ static double loss_at(double rate, double silence, double convergence)
 static double worst_rate(double silence, double convergence)
 {
 	const double ratio = (sqrt(5) - 1) / 2;
-	double low = logarithm(1e-9);
-	double high = logarithm(highest_rate);
+	double low = log(1e-9);
+	double high = log(highest_rate);
 	for (int step = 0; step < 32; step++) {
 		double left = high - ratio * (high - low);
 		double right = low + ratio * (high - low);

@@ -9,9 +9,6 @@
 
 static const double horizon = 120000;
 
-/* The chance that this workload's clients rest at times, so that many requests and then none are nothing strange. */
-static const double resting = 0.01;
-
 /* Weight of the latest gap in the mean of recent ones; fewer than four are chance. */
 static const double recency = 1.0 / 8;
 static const double fewest_recent_gaps = 4;
@@ -102,7 +99,6 @@ static bool add(struct sender_table *table, const char *name, struct moment when
 
 static void meet(const struct sender_table *table, struct sender *sender, struct moment when)
 {
-	pool_connection(&sender->pool, when.at);
 	if (isfinite(sender->last_at)) {
 		double gap = fmax(0, when.at - sender->last_at);
 		sender->gaps++;
@@ -206,20 +202,6 @@ void senders_traced(struct sender_table *table, double share)
 		table->senders[i].longest_gap *= share;
 }
 
-void senders_request(struct sender_table *table, const char *name, struct moment when)
-{
-	struct sender *sender = find(table, name);
-	if (sender)
-		pool_request(&sender->pool, when);
-}
-
-void senders_asked(struct sender_table *table, const char *name, double requests, double at)
-{
-	struct sender *sender = find(table, name);
-	if (sender && sender->pool.requests > 0)
-		pool_asked(&sender->pool, requests, at);
-}
-
 void senders_rate(struct sender_table *table, const char *name, double per_millisecond, double at)
 {
 	struct sender *sender = find(table, name);
@@ -241,13 +223,17 @@ void senders_rate(struct sender_table *table, const char *name, double per_milli
  */
 static const double left_surprise = 20.72326583694641;
 
+/* Gaps between arrivals, and what they come to. */
+struct gaps {
+	double count;
+	double exposure;
+	double longest;
+};
+
 /* What a sender's silence is judged by. */
 struct learnt {
 	struct gaps connections;
 	double recent_gap; /* 0 where the sender has not slowed down */
-	bool pooled;
-	struct gaps requests; /* where pooled */
-	double requests_later; /* from the last connection to the last request */
 };
 
 static struct habit after(const struct gaps *gaps, double silence)
@@ -261,17 +247,7 @@ static double learnt_surprise(const void *habit, double silence)
 	double surprise = after(&learnt->connections, silence).surprise;
 	if (learnt->recent_gap > 0)
 		surprise = fmin(surprise, recent_surprise(learnt->recent_gap, silence));
-	if (learnt->pooled)
-		surprise += after(&learnt->requests, fmax(0, silence - learnt->requests_later)).surprise;
 	return surprise;
-}
-
-static double learnt_rate(const struct learnt *learnt, double silence)
-{
-	double rate = after(&learnt->connections, silence).rate_now;
-	if (learnt->pooled)
-		rate += after(&learnt->requests, fmax(0, silence - learnt->requests_later)).rate_now;
-	return rate;
 }
 
 static double told_surprise(const void *habit, double silence)
@@ -293,9 +269,8 @@ static double exposure_of(const struct sender_table *table, const struct sender 
 	return sender->held_exposure + before * fmin(1, fmax(table->traced, part));
 }
 
-/* `at_rest`: the reading in which requests come and go by themselves. Returns whether it makes a difference. */
-static bool see_learnt(struct environments *environments, const struct sender_table *table,
-		       const struct sender *sender, double now, double deleted_at, bool at_rest)
+static void see_learnt(struct environments *environments, const struct sender_table *table, const struct sender *sender,
+		       double now, double deleted_at)
 {
 	double idle_before = fmax(0, deleted_at - sender->last);
 	double longest = fmax(sender->longest_gap, sender->previous_longest_gap);
@@ -303,32 +278,28 @@ static bool see_learnt(struct environments *environments, const struct sender_ta
 		    learnt_habit(sender->gaps, sender->exposure, longest, idle_before).surprise > left_surprise;
 	bool long_standing = sender->previous_longest_gap > 0;
 	if (left && long_standing)
-		return false;
+		return;
 	bool came_once = left || sender->gaps == 0;
 	double last = fmax(0, fmin(sender->last, now) - deleted_at);
-	struct learnt learnt = { .pooled = false };
-	if (!pool_returning(&sender->pool, &learnt.connections))
-		learnt.connections = (struct gaps){
+	struct learnt learnt = {
+		.connections = {
 			.count = came_once ? 1 : sender->gaps,
 			.exposure = idle_before + (came_once ? fmax(1, sender->last - table->watching_from)
 							     : exposure_of(table, sender)),
 			.longest = came_once ? 0 : longest,
-		};
+		},
+	};
 	double rate = after(&learnt.connections, 0).rate;
 	if (sender->gaps >= fewest_recent_gaps && last > 0 && sender->recent_gap * rate > 1)
 		learnt.recent_gap = sender->recent_gap;
-	bool pooled = pool_habit(&sender->pool, &learnt.requests);
-	learnt.pooled = pooled && !at_rest;
-	learnt.requests_later = fmax(0, sender->pool.last - deleted_at - last);
 	struct seen seen = {
 		.rate = rate,
-		.rate_now = learnt_rate(&learnt, fmax(0, now - fmax(sender->last, deleted_at))),
+		.rate_now = after(&learnt.connections, fmax(0, now - fmax(sender->last, deleted_at))).rate_now,
 		.last = last,
 		.surprise = learnt_surprise,
 		.habit = &learnt,
 	};
 	environments_see(environments, &seen, came_once ? 2 : 1);
-	return pooled;
 }
 
 static void see_told(struct environments *environments, double told, double last)
@@ -357,40 +328,18 @@ static void see_crowd(struct environments *environments, const struct sender_tab
 	environments_see_crowd(environments, &seen);
 }
 
-struct reading {
-	double now;
-	double deleted_at;
-	double convergence;
-	bool at_rest;
-	bool pooled; /* whether at_rest makes a difference */
-};
-
-static struct verdict read_senders(const struct sender_table *table, struct reading *reading)
-{
-	double now = reading->now, deleted_at = reading->deleted_at;
-	struct environments environments;
-	environments_init(&environments, reading->convergence, fmax(0, now - deleted_at));
-	for (size_t i = 0; i < table->count; i++) {
-		const struct sender *sender = &table->senders[i];
-		if (!isnan(sender->rate))
-			see_told(&environments, sender->rate, fmax(0, fmin(sender->last, now) - deleted_at));
-		else if (see_learnt(&environments, table, sender, now, deleted_at, reading->at_rest))
-			reading->pooled = true;
-	}
-	see_crowd(&environments, table, now, deleted_at);
-	return environments_verdict(&environments);
-}
-
 double senders_expected_loss(const struct sender_table *table, double now, double deleted, double convergence)
 {
-	struct reading reading = {
-		.now = now,
-		.deleted_at = fmax(deleted, table->watching_from),
-		.convergence = convergence,
-	};
-	struct verdict steady = read_senders(table, &reading);
-	if (!reading.pooled)
-		return steady.expected_loss;
-	reading.at_rest = true;
-	return loss_of_either(read_senders(table, &reading), resting, steady);
+	double deleted_at = fmax(deleted, table->watching_from);
+	struct environments environments;
+	environments_init(&environments, convergence, fmax(0, now - deleted_at));
+	for (size_t i = 0; i < table->count; i++) {
+		const struct sender *sender = &table->senders[i];
+		if (isnan(sender->rate))
+			see_learnt(&environments, table, sender, now, deleted_at);
+		else
+			see_told(&environments, sender->rate, fmax(0, fmin(sender->last, now) - deleted_at));
+	}
+	see_crowd(&environments, table, now, deleted_at);
+	return environments_expected_loss(&environments);
 }

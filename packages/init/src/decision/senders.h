@@ -1,12 +1,22 @@
-/* New connections by sender, in bounded memory: the mirror of packages/drain/src/senders.ts. */
+/*
+ * New connections by sender, in bounded memory: the mirror of packages/drain/src/senders.ts, without its pools: from outside of a program
+ * nobody sees which requests it asks to come on another connection.
+ */
 #ifndef LAMEDUCK_SENDERS_H
 #define LAMEDUCK_SENDERS_H
-
-#include "pool.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/*
+ * A time by a clock that stands still while nothing can be seen, and by one that goes on: no silence in the time between them counts, but what
+ * arrives meanwhile waits and is seen afterwards, so that gaps are measured by the latter.
+ */
+struct moment {
+	double seen;
+	double at;
+};
 
 struct sender {
 	char *name;
@@ -20,7 +30,6 @@ struct sender {
 	double previous_longest_gap;
 	double recent_gap; /* mean of the latest gaps, the latest counting most */
 	double rate; /* per ms, where told; NAN where it is to be learnt */
-	struct pool pool;
 };
 
 /* Senders beyond the table's size, counted together; each arrival counts as a sender of its own. */
@@ -59,10 +68,6 @@ void senders_settle(struct sender_table *table);
 void senders_traced(struct sender_table *table, double share);
 /* As if it had never come: what came was no traffic. */
 void senders_forget(struct sender_table *table, const char *name);
-/* A request, since the hold began, on a connection of before that has not been asked to close. */
-void senders_request(struct sender_table *table, const char *name, struct moment when);
-/* A connection that made so many of those requests is asked to close. */
-void senders_asked(struct sender_table *table, const char *name, double requests, double at);
 void senders_rate(struct sender_table *table, const char *name, double per_millisecond, double at);
 double senders_expected_loss(const struct sender_table *table, double now, double deleted, double convergence);
 

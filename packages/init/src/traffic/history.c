@@ -1,5 +1,6 @@
 #include "history.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const double time_wait = 60000;
@@ -12,31 +13,15 @@ void history_init(struct history *history, double until)
 	history->until = until;
 }
 
-static void sift_down(struct past_connection *heap, size_t root, size_t count)
+static int compare_times(const void *one, const void *other)
 {
-	for (size_t child; (child = root * 2 + 1) < count; root = child) {
-		if (child + 1 < count && heap[child].at < heap[child + 1].at)
-			child++;
-		if (heap[root].at >= heap[child].at)
-			return;
-		struct past_connection swapped = heap[root];
-		heap[root] = heap[child];
-		heap[child] = swapped;
-	}
+	double a = ((const struct past_connection *)one)->at, b = ((const struct past_connection *)other)->at;
+	return (a > b) - (a < b);
 }
 
-/* A heap sort: qsort of musl would be 2 kB of the binary. */
 void history_sort(struct history *history)
 {
-	struct past_connection *past = history->past;
-	for (size_t root = history->count / 2; root-- > 0;)
-		sift_down(past, root, history->count);
-	for (size_t last = history->count; last-- > 1;) {
-		struct past_connection latest = past[0];
-		past[0] = past[last];
-		past[last] = latest;
-		sift_down(past, 0, last);
-	}
+	qsort(history->past, history->count, sizeof *history->past, compare_times);
 }
 
 /* A busy server leaves 60,000 and more: the latest are kept, as the older half says nothing that they do not. */

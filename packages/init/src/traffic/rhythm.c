@@ -1,6 +1,5 @@
 #include "rhythm.h"
 
-#include "../decision/logarithm.h"
 
 #include <math.h>
 
@@ -76,9 +75,9 @@ static bool is_surprising(double hits, double trials, double chance)
 	if (hits <= trials * chance)
 		return false;
 	double misses = trials - hits;
-	double surprise = hits * logarithm(hits / (trials * chance));
+	double surprise = hits * log(hits / (trials * chance));
 	if (misses > 0)
-		surprise += misses * logarithm(misses / (trials * (1 - chance)));
+		surprise += misses * log(misses / (trials * (1 - chance)));
 	return surprise >= surprising;
 }
 

@@ -171,7 +171,7 @@ static void weigh(struct traffic *traffic, struct talker *talker, double now)
 	double latest = fmin(now, fmax(talker->latest, since));
 	if (opens_often(traffic, talker, now)) {
 		/* That they are told of only for a while would look as if they fell silent. */
-		traffic_observe(traffic, SEEN_OTHER_REQUEST, latest, name, 0);
+		traffic_observe(traffic, SEEN_REQUEST, latest, name, 0);
 		return;
 	}
 	/* Its new connections tell too little, so what it says on old ones is what tells whether it still chooses this pod. */
