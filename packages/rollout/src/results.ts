@@ -18,7 +18,7 @@ export function rolloutResult(
   { action, seed }: { readonly action: Action; readonly seed: number },
 ): RemedyResult {
   const ending = outcome.kind === "finished" ? "" : ` (${outcome.kind})`;
-  return account(recording, { description: `${action.deed}${ending}`, seed });
+  return account(recording, { description: `${action.summary}${ending}`, seed });
 }
 
 /** What was observed beside the requests, for the document's settings. Durations are milliseconds. */

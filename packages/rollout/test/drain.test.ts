@@ -73,7 +73,7 @@ test("what was done is what was done: five wanted, two there", async () => {
     remove(reference, { how: "delete", pods: 5 });
   let action: ReturnType<typeof remove> | undefined;
   await roll(api, "deployment/web", (reference) => (action = five(reference)));
-  assert.equal(action?.deed, "2 pods of deployment/web were deleted");
+  assert.equal(action?.summary, "2 pods of deployment/web were deleted");
 });
 
 test("who may not list ReplicaSets rolls without knowing its neighbours", async () => {

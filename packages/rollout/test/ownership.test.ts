@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Change, Pod } from "@lameduck/kube";
+import { OwnedPods } from "../src/following/ownership.ts";
 import { findTarget } from "../src/target.ts";
 import { parseTarget } from "../src/target-reference.ts";
 import { remove } from "../src/actions/remove.ts";
@@ -164,4 +166,27 @@ test("a pod that loses its labels or its controller goes on elsewhere: no termin
   assert.equal(left.length, 2, rolled.said.join());
   for (const name of [relabelled, orphaned])
     assert.ok(!terminated(rolled).includes(name), terminated(rolled).join());
+});
+
+test("of a pod whose ReplicaSet is not known only its first and last change wait, and nothing once it is gone", async () => {
+  await using cluster = await FakeCluster.start();
+  cluster.deployment("web");
+  await settled(cluster, "web-", 2);
+  const target = await findTarget(cluster.client(), parseTarget("deployment/web", namespace));
+  const [set] = cluster.items("apps/replicasets");
+  const [pod] = cluster.items("pods") as unknown as Pod[];
+  const taken: number[] = [];
+  const owned = new OwnedPods(target, ({ at }) => taken.push(at));
+  const change = (at: number, type: "there" | "gone" = "there", uid = pod!.metadata.uid): Change<Pod> => ({
+    type,
+    object: { ...pod!, metadata: { ...pod!.metadata, uid } },
+    at,
+    since: at,
+    live: true,
+  });
+  for (let at = 1; at <= 1_000; at++) owned.takePod(change(at));
+  owned.takePod(change(2_000, "there", "other"));
+  owned.takePod(change(2_001, "gone", "other"));
+  owned.takeSet({ type: "there", object: set!, at: 3_000, since: 3_000, live: true });
+  assert.deepEqual(taken, [1, 1_000]);
 });

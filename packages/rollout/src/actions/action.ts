@@ -38,7 +38,7 @@ export interface Action {
   /** In the imperative, for the plan and the confirmation: "restart deployment/web". */
   readonly plan: string;
   /** In the past, for the results: "deployment/web was restarted". True once `run` has ended, however it ended. */
-  readonly deed: string;
+  readonly summary: string;
   /** Why the target cannot be rolled so; undefined if it can. */
   readonly obstacle: (target: Target) => string | undefined;
   /** What it needs beyond reading. */

@@ -41,7 +41,7 @@ export function drain(reference: TargetReference, node: string): Action {
   return {
     name: "drain",
     plan: `cordon ${node}, evict the pods of ${name} from it (no others), and uncordon it afterwards`,
-    deed: `the pods of ${name} were evicted from ${node}`,
+    summary: `the pods of ${name} were evicted from ${node}`,
     obstacle: ({ reference: { kind } }) =>
       kind === "daemonset" ? "a drain leaves the pods of DaemonSets where they are" : undefined,
     rules: [

@@ -24,7 +24,7 @@ export function remove(reference: TargetReference, { how, pods }: RemoveOptions)
   return {
     name: how,
     plan: `${how} ${which}`,
-    get deed() {
+    get summary() {
       const what =
         reference.kind === "pod" && removed > 0
           ? name

@@ -12,7 +12,7 @@ export function restart(reference: TargetReference): Action {
   return {
     name: "restart",
     plan: `restart ${name}: every pod is replaced`,
-    deed: `${name} was restarted`,
+    summary: `${name} was restarted`,
     obstacle: ({ owner, replicas }) => {
       if (kind === "pod") return "a pod cannot be restarted: name what made it, or use --delete";
       if (kind === "deployment" && owner?.object.spec.paused)

@@ -10,7 +10,7 @@ export function scale(reference: TargetReference, replicas: number): Action {
   return {
     name: "scale",
     plan: `scale ${name} to ${replicas}`,
-    deed: `${name} was scaled to ${replicas}`,
+    summary: `${name} was scaled to ${replicas}`,
     obstacle: (target) => {
       if (kind === "daemonset" || kind === "pod") return `a ${kind} has no number of replicas`;
       return target.replicas === replicas ? `it has ${replicas} replicas already` : undefined;

@@ -7,7 +7,7 @@ export function watch(reference: TargetReference): Action {
   return {
     name: "watch",
     plan: `watch ${name}; change nothing`,
-    deed: `${name} was watched`,
+    summary: `${name} was watched`,
     obstacle: () => undefined,
     rules: [],
     run: () => Promise.resolve(),

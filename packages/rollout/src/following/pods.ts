@@ -81,7 +81,7 @@ export class PodHistory {
   takePod(change: Change<Pod>): void {
     const { metadata, status } = change.object;
     const { uid } = metadata;
-    const facts = this.#pods.get(uid) ?? this.#meet(change);
+    const facts = this.#pods.get(uid) ?? this.#add(change);
     const seen: Moment = { from: change.since, to: change.at };
     const addresses = [...(status?.podIPs ?? []).map(({ ip }) => ip), status?.podIP];
     for (const address of addresses)
@@ -126,7 +126,7 @@ export class PodHistory {
     this.#pods.get(uid)?.phases.push(phase);
   }
 
-  #meet({ object, at }: Change<Pod>): Growing {
+  #add({ object, at }: Change<Pod>): Growing {
     const { name, uid, creationTimestamp, deletionTimestamp } = object.metadata;
     const facts: Growing = {
       uid,
