@@ -3,7 +3,7 @@ export { Child, generatorProgram } from "./generator/child.ts";
 export { serveParent } from "./generator/ipc.ts";
 export type { FromGenerator, GeneratorSender, Progress, ToGenerator } from "./generator/protocol.ts";
 export { type RecordChunk, readRecords } from "./generator/records.ts";
-export type { Deed } from "./generator/sender.ts";
+export type { BareSenderEvent } from "./generator/sender.ts";
 export { inClusterErrors, type InClusterErrorCode } from "./in-cluster/errors.ts";
 export { InClusterLoad } from "./in-cluster/in-cluster-load.ts";
 export {

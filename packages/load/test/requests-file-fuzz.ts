@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 
 import { random, type Random } from "@lameduck/accounting";
-import { BadLine } from "../src/requests-file/bad-line.ts";
+import { BadLine } from "../src/requests-file/errors.ts";
 import { detect, formats } from "../src/requests-file/detect.ts";
-import { fateOf } from "../src/requests-file/failure.ts";
+import { classify } from "../src/requests-file/failure.ts";
 import { golden } from "./requests-file-helpers.ts";
 
 const seeds = [
@@ -62,7 +62,7 @@ function parse(text: string): void {
     emit: (request) => {
       check(Number.isFinite(request.begun) && Number.isFinite(request.finished), "times");
       check(request.finished >= request.begun, "order");
-      fateOf(request.error ?? "", request.status ?? 0);
+      classify(request.error ?? "", request.status ?? 0);
     },
   });
   for (const [index, line] of lines.entries()) parser.line(line, index + 1);

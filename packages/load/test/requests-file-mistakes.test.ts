@@ -9,7 +9,7 @@ import { describe, it } from "node:test";
 import { createGzip, gzipSync } from "node:zlib";
 import * as fc from "fast-check";
 import { split } from "../src/requests-file/csv.ts";
-import { fateOf } from "../src/requests-file/failure.ts";
+import { classify } from "../src/requests-file/failure.ts";
 import { fuzz } from "./requests-file-fuzz.ts";
 import { golden, read, readText } from "./requests-file-helpers.ts";
 
@@ -42,7 +42,7 @@ it("understands what other tools call a failure", () => {
     ["flux capacitor empty", "wrong-body flux capacitor empty"],
   ];
   for (const [words, expected] of cases) {
-    const { outcome, error = "" } = fateOf(words, 0);
+    const { outcome, error = "" } = classify(words, 0);
     assert.equal(`${outcome} ${error}`, expected, words);
   }
 });

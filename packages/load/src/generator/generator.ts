@@ -68,10 +68,10 @@ export class Generator {
         }),
         shared,
         speaksHttp1: http1,
-        tell: (deed) =>
+        tell: (bare) =>
           this.#tell({
             type: "event",
-            event: { ...deed, at: now(), sender: sender.name } satisfies SenderEvent,
+            event: { ...bare, at: now(), sender: sender.name } satisfies SenderEvent,
           }),
         spacing: sender.spacing,
       };

@@ -12,7 +12,7 @@ export interface LoadSender {
 
 type WithoutSender<T> = T extends unknown ? Omit<T, "sender" | "at"> : never;
 /** What a sender did; name and time are added where it is told. */
-export type Deed = WithoutSender<SenderEvent>;
+export type BareSenderEvent = WithoutSender<SenderEvent>;
 
 /** What the generator gives to each sender. */
 export interface SenderContext {
@@ -23,7 +23,7 @@ export interface SenderContext {
   readonly shared: { readonly service: number; readonly pod: number } | undefined;
   /** A plain HTTP/1.1 request is something the pods understand. */
   readonly speaksHttp1: boolean;
-  readonly tell: (deed: Deed) => void;
+  readonly tell: (event: BareSenderEvent) => void;
   /** Least time between two applications of news, milliseconds. */
   readonly spacing: number;
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { KubernetesObject, Pod } from "@lameduck/kube";
 import { hasStatus, isTransient, retry, transientOrStarting } from "@lameduck/kube";
-import type { Kube } from "./kube.ts";
+import type { Kube } from "./options.ts";
 import { jobManifest, programManifest, runLabel, type JobOptions } from "./manifests.ts";
 import type { PodPlan } from "./plan.ts";
 

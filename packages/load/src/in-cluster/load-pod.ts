@@ -1,7 +1,7 @@
 import { present } from "../generator/records.ts";
 import type { RunClock, RequestRecord } from "@lameduck/accounting";
 import { ClockBounds } from "./clock-bounds.ts";
-import type { Kube } from "./kube.ts";
+import type { Kube } from "./options.ts";
 import { PodLog } from "./pod-log.ts";
 import type { PodMessage } from "./transport/line.ts";
 import { unpack, type Numbered } from "./transport/pack.ts";

@@ -1,8 +1,17 @@
+import type { IncomingMessage } from "node:http";
 import type { RunClock } from "@lameduck/accounting";
 import type { Route } from "../routes/route.ts";
 import { InClusterError } from "./errors.ts";
-import type { Kube } from "./kube.ts";
 import type { LikePod } from "./manifests.ts";
+
+/** What the load in the cluster needs of the API: the client of `rollout` has it. */
+export interface Kube {
+  get<T>(path: string, signal?: AbortSignal): Promise<T>;
+  post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T>;
+  delete<T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T>;
+  patch<T>(path: string, body: unknown, type: "merge-patch"): Promise<T>;
+  stream(path: string, signal: AbortSignal): Promise<IncomingMessage>;
+}
 
 /** Any image with Node 22.2 or newer as `node` in its PATH. */
 export const defaultImage = "docker.io/library/node:24-slim";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { hasStatus, isTransient, startupRefusals } from "@lameduck/kube";
-import type { Kube } from "./kube.ts";
+import type { Kube } from "./options.ts";
 import { containerName } from "./manifests.ts";
 import type { PodMessage } from "./transport/line.ts";
 import { Receiver } from "./transport/receiver.ts";

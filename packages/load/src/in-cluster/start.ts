@@ -1,6 +1,6 @@
 import type { ContainerStatus, Pod } from "@lameduck/kube";
 import { InClusterError } from "./errors.ts";
-import type { Kube } from "./kube.ts";
+import type { Kube } from "./options.ts";
 import { containerName } from "./manifests.ts";
 
 /** A node may be on its way. */

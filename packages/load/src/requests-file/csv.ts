@@ -1,4 +1,4 @@
-import { BadLine } from "./bad-line.ts";
+import { BadLine } from "./errors.ts";
 
 /** No record of a load tool is longer; without bounds one stray quote would swallow a file of gigabytes. */
 const longestRecord = 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { Outcome } from "@lameduck/accounting";
 
 /** What became of a request, in the words of the model. */
-export interface Fate {
+export interface Classification {
   readonly outcome: Outcome;
   readonly error?: string;
   /** The tool's words mean nothing to us; they are kept as they are. */
@@ -11,13 +11,13 @@ export interface Fate {
 interface Rule {
   /** Errnos as Node, Java and others spell them; words as Go, Python and curl do. */
   readonly means: RegExp;
-  readonly fate: (answerBegun: boolean, words: string) => Fate;
+  readonly classify: (answerBegun: boolean, words: string) => Classification;
 }
 
-const always = (outcome: Outcome, error: string) => (): Fate => ({ outcome, error });
+const always = (outcome: Outcome, error: string) => (): Classification => ({ outcome, error });
 const cut =
   (error: string) =>
-  (answerBegun: boolean): Fate => ({
+  (answerBegun: boolean): Classification => ({
     outcome: answerBegun ? "truncated" : "reset-before-response",
     error,
   });
@@ -31,51 +31,60 @@ const connecting =
  * fortio all pass on, and errnos.
  */
 const rules: readonly Rule[] = [
-  { means: /too many open files|\bE[MN]FILE\b/i, fate: always("not-sent", "EMFILE") },
-  { means: /assign requested address|\bEADDRNOTAVAIL\b/i, fate: always("not-sent", "EADDRNOTAVAIL") },
-  { means: /address already in use|\bEADDRINUSE\b/i, fate: always("not-sent", "EADDRINUSE") },
-  { means: /no buffer space|\bENOBUFS\b/i, fate: always("not-sent", "ENOBUFS") },
-  { means: /cannot allocate memory|\bENOMEM\b/i, fate: always("not-sent", "ENOMEM") },
+  { means: /too many open files|\bE[MN]FILE\b/i, classify: always("not-sent", "EMFILE") },
+  { means: /assign requested address|\bEADDRNOTAVAIL\b/i, classify: always("not-sent", "EADDRNOTAVAIL") },
+  { means: /address already in use|\bEADDRINUSE\b/i, classify: always("not-sent", "EADDRINUSE") },
+  { means: /no buffer space|\bENOBUFS\b/i, classify: always("not-sent", "ENOBUFS") },
+  { means: /cannot allocate memory|\bENOMEM\b/i, classify: always("not-sent", "ENOMEM") },
   // The tool ended it itself, at the end of its run.
-  { means: /context canceled|operation was canceled|\bECANCELED\b/i, fate: always("not-sent", "ECANCELED") },
-  { means: /connection refused|actively refused|\bECONNREFUSED\b/i, fate: always("refused", "ECONNREFUSED") },
-  { means: /no route to host|\bEHOSTUNREACH\b/i, fate: always("unreachable", "EHOSTUNREACH") },
-  { means: /network is unreachable|\bENETUNREACH\b/i, fate: always("unreachable", "ENETUNREACH") },
-  { means: /host is down|\bEHOSTDOWN\b/i, fate: always("unreachable", "EHOSTDOWN") },
+  {
+    means: /context canceled|operation was canceled|\bECANCELED\b/i,
+    classify: always("not-sent", "ECANCELED"),
+  },
+  {
+    means: /connection refused|actively refused|\bECONNREFUSED\b/i,
+    classify: always("refused", "ECONNREFUSED"),
+  },
+  { means: /no route to host|\bEHOSTUNREACH\b/i, classify: always("unreachable", "EHOSTUNREACH") },
+  { means: /network is unreachable|\bENETUNREACH\b/i, classify: always("unreachable", "ENETUNREACH") },
+  { means: /host is down|\bEHOSTDOWN\b/i, classify: always("unreachable", "EHOSTDOWN") },
   {
     means: /no such host|\blookup\b|name resolution|resolve host|\bENOTFOUND\b|\bEAI_AGAIN\b/i,
-    fate: always("unreachable", "ENOTFOUND"),
+    classify: always("unreachable", "ENOTFOUND"),
   },
   {
     means: /time-?d? ?out|timeout|deadline exceeded|\bETIMEDOUT\b/i,
-    fate: (_, words) => ({ outcome: connecting.test(words) ? "unreachable" : "timeout", error: "ETIMEDOUT" }),
+    classify: (_, words) => ({
+      outcome: connecting.test(words) ? "unreachable" : "timeout",
+      error: "ETIMEDOUT",
+    }),
   },
   {
     means:
       /reset by peer|forcibly closed|socket hang up|connection aborted|\bECONNRESET\b|\bECONNABORTED\b|UND_ERR_SOCKET/i,
-    fate: cut("ECONNRESET"),
+    classify: cut("ECONNRESET"),
   },
-  { means: /broken pipe|\bEPIPE\b/i, fate: cut("EPIPE") },
-  { means: /unexpected EOF|premature(?:ly)? clos|incomplete read/i, fate: always("truncated", "EOF") },
+  { means: /broken pipe|\bEPIPE\b/i, classify: cut("EPIPE") },
+  { means: /unexpected EOF|premature(?:ly)? clos|incomplete read/i, classify: always("truncated", "EOF") },
   {
     means: /\bEOF\b|closed idle connection|server disconnected|connection closed|client connection lost/i,
-    fate: cut("EOF"),
+    classify: cut("EOF"),
   },
-  { means: /\bgoaway\b/i, fate: cut("GOAWAY") },
-  { means: /stream error|RST_STREAM|REFUSED_STREAM/i, fate: cut("RST_STREAM") },
-  { means: /malformed HTTP|invalid HTTP|\bHPE_/i, fate: always("wrong-body", "NOT_HTTP") },
-  { means: /\bx509\b|\btls\b|certificate|\bssl\b/i, fate: always("wrong-body", "ERR_TLS") },
+  { means: /\bgoaway\b/i, classify: cut("GOAWAY") },
+  { means: /stream error|RST_STREAM|REFUSED_STREAM/i, classify: cut("RST_STREAM") },
+  { means: /malformed HTTP|invalid HTTP|\bHPE_/i, classify: always("wrong-body", "NOT_HTTP") },
+  { means: /\bx509\b|\btls\b|certificate|\bssl\b/i, classify: always("wrong-body", "ERR_TLS") },
 ];
 
 /**
  * @param words the tool's own, "" where it tells none
  * @param status 0 where no answer came
  */
-export function fateOf(
+export function classify(
   words: string,
   status: number,
   { answerBegun = false, meant = false }: { answerBegun?: boolean; meant?: boolean } = {},
-): Fate {
+): Classification {
   if (status >= 500) return meant ? { outcome: "ok" } : { outcome: "bad-status" };
   // vegeta repeats the status line as the error of every answer outside 200 to 399.
   if (words === "" || (status > 0 && words.startsWith(`${status} `))) {
@@ -83,6 +92,6 @@ export function fateOf(
     return { outcome: "wrong-body", error: "NO_ANSWER", unknown: true };
   }
   const rule = rules.find(({ means }) => means.test(words));
-  if (rule) return rule.fate(answerBegun || status > 0, words);
+  if (rule) return rule.classify(answerBegun || status > 0, words);
   return { outcome: "wrong-body", error: words.slice(0, 80), unknown: true };
 }

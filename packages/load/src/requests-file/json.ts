@@ -1,4 +1,4 @@
-import { BadLine } from "./bad-line.ts";
+import { BadLine } from "./errors.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -11,9 +11,8 @@
  * it never sent are among them, as "not-sent". `notes` belong into the report's reservations.
  */
 import type { RunClock, RequestRecord } from "@lameduck/accounting";
-import { BadLine } from "./bad-line.ts";
 import { detect, formats, type RequestsFormat } from "./detect.ts";
-import { RequestsError } from "./errors.ts";
+import { BadLine, RequestsError } from "./errors.ts";
 import { readLines } from "./lines.ts";
 import { notesOf, type FileRead } from "./notes.ts";
 import { Recorder } from "./record.ts";

@@ -1,5 +1,5 @@
 import type { RequestRecord } from "@lameduck/accounting";
-import { fateOf, type Fate } from "./failure.ts";
+import { classify, type Classification } from "./failure.ts";
 import type { ToldRequest } from "./request.ts";
 
 export interface RecorderOptions {
@@ -30,16 +30,16 @@ export class Recorder {
   record(told: ToldRequest, id: number): RequestRecord {
     const { offset, meantStatuses } = this.#options;
     const status = told.status ?? 0;
-    const fate: Fate =
+    const classified: Classification =
       told.dropped === true
         ? { outcome: "not-sent", error: told.error ?? "dropped" }
-        : fateOf(told.error ?? "", status, {
+        : classify(told.error ?? "", status, {
             answerBegun: told.answerBegun ?? false,
             meant: told.meant === true || meantStatuses.includes(status),
           });
-    if (fate.unknown) this.#note(fate.error ?? "");
+    if (classified.unknown) this.#note(classified.error ?? "");
     const sent = told.sent === undefined ? undefined : told.sent + offset;
-    const connectionless = fate.outcome === "refused" || fate.outcome === "unreachable";
+    const connectionless = classified.outcome === "refused" || classified.outcome === "unreachable";
     return {
       id,
       intended: told.begun + offset,
@@ -51,9 +51,9 @@ export class Recorder {
       sender: this.#sender(told.url),
       ...this.#pod(told, told.begun + offset),
       reused: told.reused === true && !connectionless,
-      outcome: fate.outcome,
+      outcome: classified.outcome,
       ...(status > 0 ? { status } : {}),
-      ...(fate.error === undefined ? {} : { error: this.#once(fate.error) }),
+      ...(classified.error === undefined ? {} : { error: this.#once(classified.error) }),
       received: told.received ?? 0,
     };
   }

@@ -1,5 +1,4 @@
-import { BadLine, quoted } from "./bad-line.ts";
-import { RequestsError } from "./errors.ts";
+import { BadLine, quoted, RequestsError } from "./errors.ts";
 import type { Zone } from "./request.ts";
 
 const timestamp =

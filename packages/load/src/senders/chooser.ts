@@ -1,4 +1,4 @@
-import type { Deed } from "../generator/sender.ts";
+import type { BareSenderEvent } from "../generator/sender.ts";
 import type { Endpoint } from "@lameduck/accounting";
 import type { Change, EndpointState } from "./change.ts";
 import { Learner } from "./learner.ts";
@@ -8,14 +8,14 @@ import { EndpointView, type Choice } from "./view.ts";
 export class Chooser {
   readonly #view: EndpointView;
   readonly #learner: Learner;
-  readonly #tell: (deed: Deed) => void;
+  readonly #tell: (event: BareSenderEvent) => void;
   readonly #left: (endpoint: Endpoint) => void;
 
   constructor(options: {
     now: () => number;
     spacing: number;
     choice: Choice;
-    tell: (deed: Deed) => void;
+    tell: (event: BareSenderEvent) => void;
     left?: (endpoint: Endpoint) => void;
   }) {
     this.#view = new EndpointView(options.choice);

@@ -30,7 +30,7 @@ export interface FleetOptions {
   readonly propagation: Propagation;
   readonly load: LoadOptions;
   readonly seed: number;
-  /** Called with every deed of a sender, with the real time at which it was done. */
+  /** Called with every event of a sender, with the real time at which it happened. */
   readonly onEvent: (event: SenderEvent) => void;
   /** Called when a process of the fleet has died: the run is worth nothing any more. `stop` rejects with the same error. */
   readonly onFailure?: (error: LoadError) => void;

@@ -1,7 +1,7 @@
 import {
   LoadError,
   type LoadErrorCode,
-  type Deed,
+  type BareSenderEvent,
   type EndpointState,
   Learner,
   type ProxySpec,
@@ -21,7 +21,7 @@ export class ProxyHost {
   readonly #view = new EndpointView("ready");
   #learner: Learner | undefined;
   #starting: Promise<Proxy> | undefined;
-  #deed: (deed: Deed) => void = () => undefined;
+  #emit: (event: BareSenderEvent) => void = () => undefined;
 
   constructor(tell: (message: FromHost) => void) {
     this.#tell = tell;
@@ -52,10 +52,10 @@ export class ProxyHost {
 
   async #prepare({ origin, spec, spacing }: ToHost & { type: "prepare" }): Promise<void> {
     const clock = runClock(BigInt(origin));
-    this.#deed = (deed) =>
+    this.#emit = (bare) =>
       this.#tell({
         type: "event",
-        event: { ...deed, at: clock.now(), sender: spec.name } satisfies SenderEvent,
+        event: { ...bare, at: clock.now(), sender: spec.name } satisfies SenderEvent,
       });
     this.#learner = new Learner({
       now: () => clock.now(),
@@ -64,7 +64,7 @@ export class ProxyHost {
     });
     this.#starting = start(spec, {
       now: () => clock.now(),
-      tell: this.#deed,
+      tell: this.#emit,
       died: (problem) => this.#fail("LAMEDUCK_SENDER_FAILED", problem),
     });
     const { address, port, namesRequests } = await this.#starting;
@@ -77,11 +77,11 @@ export class ProxyHost {
     const { added, left } = this.#view.apply(states);
     if (!proxy || added.length + left.length === 0) return;
     await proxy.use(this.#view.chosen);
-    for (const { pod } of added) this.#deed({ type: "added", pod });
-    for (const { pod } of left) this.#deed({ type: "converged", pod });
+    for (const { pod } of added) this.#emit({ type: "added", pod });
+    for (const { pod } of left) this.#emit({ type: "converged", pod });
     const after = this.#view.chosen.length;
-    if (before === 0 && after > 0) this.#deed({ type: "filled" });
-    if (before > 0 && after === 0) this.#deed({ type: "empty" });
+    if (before === 0 && after > 0) this.#emit({ type: "filled" });
+    if (before > 0 && after === 0) this.#emit({ type: "empty" });
   }
 
   async #guard(work: () => Promise<void>): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Deed } from "@lameduck/load";
+import type { BareSenderEvent } from "@lameduck/load";
 import type { Endpoint } from "@lameduck/accounting";
 import type { Fate } from "./fate.ts";
 
@@ -17,7 +17,7 @@ export interface Proxy {
 /** What a proxy is started with. */
 export interface ProxyContext {
   readonly now: () => number;
-  readonly tell: (deed: Deed) => void;
+  readonly tell: (event: BareSenderEvent) => void;
   /** It ended although nobody asked it to. */
   readonly died: (problem: string) => void;
 }

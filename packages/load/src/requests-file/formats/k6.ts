@@ -1,4 +1,4 @@
-import { BadLine } from "../bad-line.ts";
+import { BadLine } from "../errors.ts";
 import { CsvRecords } from "../csv.ts";
 import { asCount, asObject, asText, readObject } from "../json.ts";
 import type { Parser, ParserContext } from "../request.ts";

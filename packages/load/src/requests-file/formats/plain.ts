@@ -1,4 +1,4 @@
-import { BadLine, quoted } from "../bad-line.ts";
+import { BadLine, quoted } from "../errors.ts";
 import { CsvRecords } from "../csv.ts";
 import { asText, readObject } from "../json.ts";
 import type { Parser, ParserContext } from "../request.ts";

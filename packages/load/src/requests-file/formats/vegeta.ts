@@ -1,5 +1,5 @@
 import { claimHeaders } from "../../answer.ts";
-import { BadLine, quoted } from "../bad-line.ts";
+import { BadLine, quoted } from "../errors.ts";
 import { CsvRecords } from "../csv.ts";
 import { asCount, asObject, asText, readObject } from "../json.ts";
 import type { Parser, ParserContext, ToldRequest } from "../request.ts";
