@@ -175,11 +175,12 @@ test("of a pod whose ReplicaSet is not known only its first and last change wait
   const target = await findTarget(cluster.client(), parseTarget("deployment/web", namespace));
   const [set] = cluster.items("apps/replicasets");
   const [pod] = cluster.items("pods") as unknown as Pod[];
+  assert.ok(set && pod);
   const taken: number[] = [];
   const owned = new OwnedPods(target, ({ at }) => taken.push(at));
-  const change = (at: number, type: "there" | "gone" = "there", uid = pod!.metadata.uid): Change<Pod> => ({
+  const change = (at: number, type: "there" | "gone" = "there", uid = pod.metadata.uid): Change<Pod> => ({
     type,
-    object: { ...pod!, metadata: { ...pod!.metadata, uid } },
+    object: { ...pod, metadata: { ...pod.metadata, uid } },
     at,
     since: at,
     live: true,
@@ -187,6 +188,6 @@ test("of a pod whose ReplicaSet is not known only its first and last change wait
   for (let at = 1; at <= 1_000; at++) owned.takePod(change(at));
   owned.takePod(change(2_000, "there", "other"));
   owned.takePod(change(2_001, "gone", "other"));
-  owned.takeSet({ type: "there", object: set!, at: 3_000, since: 3_000, live: true });
+  owned.takeSet({ type: "there", object: set, at: 3_000, since: 3_000, live: true });
   assert.deepEqual(taken, [1, 1_000]);
 });
