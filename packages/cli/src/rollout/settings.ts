@@ -38,7 +38,7 @@ const pooledShares = { new: 0, pooled: 1, mixed: 0.5 } as const;
 export function rolloutRequest(target: string, options: RolloutOptions): RolloutRequest {
   checkOutputs(options);
   // A mistake in the target's name is told before a kubeconfig is looked for.
-  parseTarget(target, "default");
+  parseTarget(target, options.namespace ?? "default");
   const routes = parseRoutes(options.url ?? [], mannerOf(options));
   if (routes.length === 0)
     for (const name of ["header", "method", "bodyFile", "caFile", "insecure"] as const)
