@@ -193,3 +193,8 @@ function wholeNumber(value: number, option: string, least: number, most: number)
     );
   return value;
 }
+
+/** What is kept free of the reserve, milliseconds: a timer may be late, and the process must end before SIGKILL. */
+export function unforeseen(reserve: number): number {
+  return Math.min(500, reserve / 10);
+}

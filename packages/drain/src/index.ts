@@ -1,4 +1,4 @@
-export { parseConfig, drainDefaults, type DrainConfig, type DrainOptions } from "./config.ts";
+export { parseConfig, drainDefaults, unforeseen, type DrainConfig, type DrainOptions } from "./config.ts";
 export { Drain, type Decision, type Explanation, type StopReason, type Wait } from "./drain.ts";
 export { defaultRamp, hintsFrom } from "./hints.ts";
 export { learn, unusable, type Learnt } from "./learning.ts";

@@ -1,3 +1,4 @@
+import { unforeseen } from "@lameduck/drain";
 import type { Settings } from "../options/settings.ts";
 
 /** What a crash leaves of the hold, milliseconds: to let in who waits in the accept queue already. */
@@ -36,7 +37,7 @@ export function deadlinesOf(
   const cap = from + drain.cap - spent;
   const kill = from + deadline - spent;
   const reserve = kill - cap;
-  // A tenth of the reserve belongs to what cannot be foreseen, half of it to hooks that come after the last request.
-  const hooks = kill - Math.min(500, reserve / 10);
+  const hooks = kill - unforeseen(reserve);
+  // Half of the reserve belongs to hooks that come after the last request.
   return { late: counted, cap, requests: hasClosedHooks ? cap + reserve / 2 : hooks, hooks, kill };
 }

@@ -5,6 +5,7 @@ import {
   hintsFrom,
   parseConfig,
   parseDuration,
+  unforeseen,
   type DrainOptions,
 } from "@lameduck/drain";
 import type { Contender } from "./stopper.ts";
@@ -22,13 +23,13 @@ export function drained(name: string, options: DrainOptions, description = ""): 
   };
 }
 
-/** Hints as the library gives them; what is in flight has until half of the reserve is over, the rest is for hooks. */
+/** Hints as the library gives them; what is in flight has the reserve, as where no hook comes after it. */
 export function asTheLibraryCloses(options: DrainOptions): Pick<Contender, "hints" | "finishBy"> {
   const config = parseConfig(options);
   const killAt = parseDuration(options.grace ?? drainDefaults.grace, "grace") - config.prestop;
   return {
     hints: { from: hintsFrom(config, defaultRamp), ramp: defaultRamp },
-    finishBy: (config.cap + killAt) / 2,
+    finishBy: killAt - unforeseen(killAt - config.cap),
   };
 }
 
