@@ -87,18 +87,14 @@ interface Row {
   /** Called at each request from the first eviction on, with the milliseconds since. */
   readonly fault?: (asked: Asked, since: number) => Fault | undefined;
   readonly prepare?: (api: FakeCluster) => unknown;
+  /** Every watch is forgotten while pods end. */
+  readonly expires?: true;
   readonly timeout?: number;
   readonly kinds: readonly RolloutOutcome["kind"][];
   /** The cordon stays, and its command is said. */
   readonly stays?: true;
   readonly code?: KubernetesErrorCode;
 }
-
-/** While its pods end, a termination being longer than the load's beginning. */
-const expireLater = (api: FakeCluster): void => {
-  api.termination = 2_000;
-  setTimeout(() => api.expire(), 3_000);
-};
 
 const isWrite = ({ method }: Asked): boolean => method !== "GET";
 const for1s = (fault: Fault) => (_: Asked, since: number) => (since < 1_000 ? fault : undefined);
@@ -168,14 +164,14 @@ const rows: Row[] = [
   {
     title: "forgets every watch at once",
     fault: ({ watch }) => (watch ? expired : undefined),
-    prepare: expireLater,
+    expires: true,
     timeout: 15_000,
     kinds: ["finished"],
   },
   {
     title: "forgets every watch and every list",
     fault: (asked) => (isWrite(asked) ? undefined : expired),
-    prepare: expireLater,
+    expires: true,
     kinds: ["not finished", "failed"],
   },
   {
@@ -211,14 +207,18 @@ void suite(
   "an API server that misbehaves in the middle: a named outcome, results, and nothing left changed",
   { concurrency: 4 },
   () => {
-    for (const { title, fault, prepare, timeout = 5_000, kinds, stays, code } of rows)
+    for (const { title, fault, prepare, expires, timeout = 5_000, kinds, stays, code } of rows)
       test(title, { timeout: bound }, async () => {
         await using api = await cluster();
         await using service = await FakeService.start(api);
         let from: number | undefined;
+        if (expires) api.termination = 2_000;
         if (fault)
           api.fault = (asked) => {
-            if (asked.sub === "eviction") from ??= Date.now();
+            if (asked.sub === "eviction" && from === undefined) {
+              from = Date.now();
+              if (expires) setTimeout(() => api.expire(), 500);
+            }
             return from === undefined ? undefined : fault(asked, Date.now() - from);
           };
         const { run } = await roll(api, "deployment/web", drainNode, {
