@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Observation } from "./following/observation.ts";
 import { controllerProgress, deadlineExceeded } from "./progress.ts";
 import { nameOf } from "./target-reference.ts";
+import type { Workload } from "@lameduck/kube";
 import type { Target } from "./target.ts";
 
 /** How often what is waited for is looked at, beside every change. */
@@ -30,14 +31,19 @@ export class Completion {
     this.#generation = generation;
   }
 
-  /**
-   * For who only watches: when somebody has begun to terminate pods of the target. A change of the workload alone may be an autoscaler's
-   * that adds pods.
-   */
+  /** For who only watches: when somebody has begun to roll the target, or to terminate pods of it. */
   begun(signal: AbortSignal): Promise<void> {
     const { pods } = this.#observation;
     const isUnderWay = pods.hasLeftovers && this.progress()?.done === false;
-    return this.until(() => isUnderWay || pods.facts.some(({ deleted }) => deleted !== undefined), signal);
+    const before = this.#target.owner?.object;
+    const isRolled = (now = before): boolean => whatRolls(now) !== whatRolls(before);
+    return this.until(
+      () =>
+        isUnderWay ||
+        isRolled(this.#observation.workload) ||
+        pods.facts.some(({ deleted }) => deleted !== undefined),
+      signal,
+    );
   }
 
   isComplete(): boolean {
@@ -92,4 +98,9 @@ export class Completion {
       end();
     }
   }
+}
+
+/** What replaces pods when it changes; an autoscaler changes the number of replicas alone. */
+function whatRolls(workload: Workload | undefined): string {
+  return JSON.stringify([workload?.spec.template, workload?.spec.restartAt]);
 }

@@ -114,3 +114,13 @@ test("a rollout whose progress deadline is exceeded is given up at once, unless 
   });
   assert.deepEqual(replicaFailures(before), ["FailedCreate: exceeded quota: small"]);
 });
+
+test("who watches begins with a new template, not with another number of replicas", async () => {
+  const before = workload({}, {});
+  const observation = { pods: new PodHistory(new ServerClock()), workload: before };
+  const completion = new Completion(targetOf("deployment", before), observation);
+  observation.workload = workload({ replicas: 6 }, {}, 3);
+  await assert.rejects(completion.begun(AbortSignal.timeout(300)), { name: "TimeoutError" });
+  observation.workload = workload({ template: { spec: { containers: [{ name: "other" }] } } }, {}, 4);
+  await completion.begun(AbortSignal.timeout(60_000));
+});
