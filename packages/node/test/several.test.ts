@@ -39,6 +39,14 @@ test("what handlers of the application do is no longer looked at once it has clo
   assert.match(child.stdout, /hooks (true|false) \1/);
 });
 
+test("an application that exits in the hold is told as that", async () => {
+  await using child = await startScript([fixture("several.ts")], { WAY: "an exit of the application" });
+  child.kill();
+  assert.equal((await child.exited).code, 9, child.stderr);
+  const { reason, exitCode } = child.event("closed") ?? {};
+  assert.deepEqual([reason, exitCode], ["exit", 9]);
+});
+
 test("in a worker thread, which no signal reaches, it says so", async () => {
   await using child = await startScript([fixture("several.ts")], { WAY: "a worker thread" });
   await child.until(() => /worker thread/.test(child.stderr));
