@@ -11,7 +11,7 @@ export function readDocuments(
   text: string,
   file: string,
 ): { readonly objects: Field[]; readonly source: Source } {
-  const source: Source = { file, lines: new LineCounter(), warnings: [] };
+  const source: Source = { file, lines: new LineCounter(), base: 0, warnings: [] };
   // `uniqueKeys` stays on: a field given twice is refused by the API server, too.
   const documents = [...parseAllDocuments(text, { lineCounter: source.lines, prettyErrors: false })];
   for (const { errors } of documents) {
@@ -20,7 +20,10 @@ export function readDocuments(
       throw new ManifestError("LAMEDUCK_MANIFEST_NOT_YAML", placeOf(source, error.pos[0]), error.message);
   }
   const objects = documents
-    .map((document) => new Field(source, document, document.contents, "", document.range[0]))
+    .map(
+      (document) =>
+        new Field(source, document, document.contents, "", [document.range[0], document.range[0] + 1]),
+    )
     .filter(({ exists }) => exists)
     .flatMap((field) => (isList(field) ? field.at("items").items() : [field]));
   if (objects.length === 0)

@@ -1,9 +1,12 @@
 import { LameduckError } from "@lameduck/drain/common";
 
-/** Every way a manifest or a command line can be unfit for the stage, with what to do about it. */
+/** Every way a manifest or a command line can be unfit, with what to do about it. */
 export const manifestErrors = {
   LAMEDUCK_MANIFEST_UNREADABLE: "name a file that exists and may be read",
   LAMEDUCK_MANIFEST_NOT_YAML: "correct the YAML at the place named",
+  LAMEDUCK_MANIFEST_TEMPLATE:
+    "render it first, such as `helm template CHART | lameduck audit -` or `kustomize build | lameduck audit -`",
+  LAMEDUCK_MANIFEST_ALIASES: "write out what the aliases stand for",
   LAMEDUCK_MANIFEST_EMPTY: "give a manifest with a Deployment, a StatefulSet or a Pod",
   LAMEDUCK_MANIFEST_UNKNOWN_KIND: "give a Deployment, a StatefulSet or a Pod, with its Service if it has one",
   LAMEDUCK_MANIFEST_SEVERAL_WORKLOADS: "give one Deployment, StatefulSet or Pod at a time",

@@ -1,30 +1,34 @@
-import { isAlias, isMap, isScalar, isSeq, type Document, type Node } from "yaml";
+import { isAlias, isCollection, isMap, isScalar, isSeq, type Document, type Node, type YAMLMap } from "yaml";
 import { ManifestError, type ManifestErrorCode } from "./errors.ts";
-import { placeOf, type Source } from "./source.ts";
+import { placeOf, type Source, type Span } from "./source.ts";
 
 /** A field of a manifest, there or not, that knows its path and its place. Types are as strict as the API server's. */
 export class Field {
   readonly path: string;
-  readonly #source: Source;
+  readonly source: Source;
   readonly #document: Document;
   readonly #node: Node | undefined;
-  /** Where to point when the field is missing: at what should contain it. */
-  readonly #offset: number;
+  /** What to point at when the field is missing, or too large to be pointed at: its key, or that of what should contain it. */
+  readonly #anchor: Span;
+  /** An alias or a merge led here: whoever edits it edits other fields, too. */
+  readonly isShared: boolean;
 
   constructor(
     source: Source,
     document: Document,
     node: Node | null | undefined,
     path: string,
-    offset: number,
+    anchor: Span,
+    isShared = false,
   ) {
     const resolved = isAlias(node) ? node.resolve(document) : node;
-    this.#source = source;
+    this.source = source;
     this.#document = document;
     // `field:` without a value is a missing field to the API server.
     this.#node = resolved && !(isScalar(resolved) && resolved.value === null) ? resolved : undefined;
     this.path = path;
-    this.#offset = node?.range?.[0] ?? offset;
+    this.#anchor = anchor;
+    this.isShared = isShared || isAlias(node);
   }
 
   get exists(): boolean {
@@ -32,7 +36,33 @@ export class Field {
   }
 
   get place(): string {
-    return placeOf(this.#source, this.#offset);
+    return placeOf(this.source, this.span[0]);
+  }
+
+  /** What an excerpt should mark: a value, or the key of something larger or missing. Offsets in the whole file. */
+  get span(): Span {
+    const { base } = this.source;
+    const [start, end] = this.isScalar ? this.valueSpan! : this.#anchor;
+    return [base + start, base + end];
+  }
+
+  get isScalar(): boolean {
+    return isScalar(this.#node) && !this.isShared;
+  }
+
+  /** The mapping as it stands in the file, for those who add to it; none for another kind of node. */
+  get mapping(): YAMLMap<Node, Node | null> | undefined {
+    return isMap(this.#node) ? (this.#node as YAMLMap<Node, Node | null>) : undefined;
+  }
+
+  get isCollection(): boolean {
+    return isCollection(this.#node);
+  }
+
+  /** Offsets of the value in its own document. */
+  get valueSpan(): Span | undefined {
+    const range = this.#node?.range;
+    return range ? [range[0], range[1]] : undefined;
   }
 
   fail(code: ManifestErrorCode, problem: string, remedy?: string): never {
@@ -41,31 +71,32 @@ export class Field {
 
   /** Something that is asked for and will not be done. */
   warn(problem: string): void {
-    this.#source.warnings.push(`${this.place}: ${this.path}: ${problem}`);
+    this.source.warnings.push(`${this.place}: ${this.path}: ${problem}`);
   }
 
   at(key: string): Field {
     const path = this.path ? `${this.path}.${key}` : key;
-    if (!this.#node) return new Field(this.#source, this.#document, undefined, path, this.#offset);
+    if (!this.#node) return this.#child(undefined, path, this.#anchor);
     const pair = this.#pairs().find((candidate) => candidate.key === key);
-    return new Field(this.#source, this.#document, pair?.value, path, pair?.offset ?? this.#offset);
+    return this.#child(pair?.value, path, pair?.span ?? this.#anchor, pair?.isShared);
   }
 
   entries(): (readonly [string, Field])[] {
     if (!this.#node) return [];
-    return this.#pairs().map(({ key, value, offset }) => [
+    return this.#pairs().map(({ key, value, span, isShared }) => [
       key,
-      new Field(this.#source, this.#document, value, this.path ? `${this.path}.${key}` : key, offset),
+      this.#child(value, this.path ? `${this.path}.${key}` : key, span, isShared),
     ]);
   }
 
   items(): Field[] {
     if (!this.#node) return [];
     if (!isSeq(this.#node)) this.fail("LAMEDUCK_MANIFEST_INVALID", "must be a list");
-    return this.#node.items.map(
-      (item, index) =>
-        new Field(this.#source, this.#document, item as Node, `${this.path}[${index}]`, this.#offset),
-    );
+    return this.#node.items.map((item, index) => {
+      const node = item as Node;
+      const start = node.range?.[0] ?? this.#anchor[0];
+      return this.#child(node, `${this.path}[${index}]`, [start, start + 1]);
+    });
   }
 
   /** undefined when it is not there. */
@@ -113,6 +144,11 @@ export class Field {
     return Object.fromEntries(this.entries().map(([key, value]) => [key, value.mustText()]));
   }
 
+  /** All of it, without places. */
+  plain(): unknown {
+    return this.#node?.toJS(this.#document, { maxAliasCount: 100 });
+  }
+
   /** Says which fields are left out because nobody here knows them. */
   onlyKnows(used: readonly string[], meaninglessHere: readonly string[] = []): void {
     for (const [key, field] of this.entries())
@@ -125,12 +161,45 @@ export class Field {
     return this.fail("LAMEDUCK_MANIFEST_INVALID", "must be a single value");
   }
 
-  #pairs(): { key: string; value: Node | null; offset: number }[] {
-    if (!isMap(this.#node)) return this.fail("LAMEDUCK_MANIFEST_INVALID", "must be a mapping of fields");
-    return this.#node.items.map((pair) => ({
-      key: String(isScalar(pair.key) ? pair.key.value : pair.key),
-      value: pair.value as Node | null,
-      offset: (pair.key as Node).range?.[0] ?? this.#offset,
-    }));
+  #child(node: Node | null | undefined, path: string, anchor: Span, isShared = false): Field {
+    return new Field(this.source, this.#document, node, path, anchor, isShared || this.isShared);
   }
+
+  #pairs(): Pair[] {
+    if (!isMap(this.#node)) return this.fail("LAMEDUCK_MANIFEST_INVALID", "must be a mapping of fields");
+    const own = this.#pairsOf(this.#node);
+    const merged = own.filter(({ key }) => key === "<<").flatMap(({ value }) => this.#merged(value));
+    if (merged.length === 0) return own;
+    const named = own.filter(({ key }) => key !== "<<");
+    return [...named, ...merged.filter(({ key }) => !named.some((one) => one.key === key))];
+  }
+
+  #pairsOf(map: YAMLMap): Pair[] {
+    return map.items.map((pair) => {
+      const range = (pair.key as Node | null)?.range;
+      return {
+        key: String(isScalar(pair.key) ? pair.key.value : pair.key),
+        value: pair.value as Node | null,
+        span: range ? [range[0], range[1]] : this.#anchor,
+        isShared: false,
+      };
+    });
+  }
+
+  /** `<<: *base`, as kubectl reads it; of several mappings the first one counts. */
+  #merged(value: Node | null): Pair[] {
+    const node = isAlias(value) ? value.resolve(this.#document) : value;
+    const maps = isSeq(node) ? (node.items as Node[]) : [node];
+    return maps.flatMap((one) => {
+      const map = isAlias(one) ? one.resolve(this.#document) : one;
+      return isMap(map) ? this.#pairsOf(map).map((pair) => ({ ...pair, isShared: true })) : [];
+    });
+  }
+}
+
+interface Pair {
+  readonly key: string;
+  readonly value: Node | null;
+  readonly span: Span;
+  readonly isShared: boolean;
 }

@@ -1,6 +1,10 @@
 export { manifestFromCommand } from "./command.ts";
-export { manifestErrors } from "./errors.ts";
+export { ManifestError, manifestErrors, type ManifestErrorCode } from "./errors.ts";
+export { Field } from "./field.ts";
 export { readManifest } from "./read.ts";
+export { placeOf, type Source, type Span } from "./source.ts";
+export { applyEdits, type Edit, insertField, replaceScalar, type Written } from "./splice.ts";
+export { readStream, type Stream } from "./stream.ts";
 export type {
   ContainerTemplate,
   CountOrShare,

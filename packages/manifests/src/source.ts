@@ -1,13 +1,19 @@
 import type { LineCounter } from "yaml";
 
-/** One manifest file while it is read: where its fields are, and what of it is left out. */
+/** From an offset to another, the second not included. */
+export type Span = readonly [start: number, end: number];
+
+/** One document of a manifest file while it is read: where its fields are, and what of it is left out. */
 export interface Source {
   readonly file: string;
+  /** Of the whole file. */
   readonly lines: LineCounter;
+  /** Where in the file the offsets of the document's nodes begin. */
+  readonly base: number;
   readonly warnings: string[];
 }
 
-/** file:line:column of an offset. */
+/** file:line:column of an offset in the file. */
 export function placeOf({ file, lines }: Source, offset: number): string {
   const { line, col } = lines.linePos(offset);
   return `${file}:${line}:${col}`;

@@ -43,6 +43,7 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_IN_CLUSTER_URL: "The pods of the load cannot reach the URL from inside the cluster.",
   LAMEDUCK_KUBECONFIG_INVALID:
     "The kubeconfig is no YAML, or one of its entries is incomplete or contradictory.",
+  LAMEDUCK_MANIFEST_ALIASES: "The aliases of a YAML document stand for more than any manifest holds.",
   LAMEDUCK_MANIFEST_EMPTY: "The file holds no workload.",
   LAMEDUCK_MANIFEST_INVALID: "A field of the manifest has the wrong kind of value.",
   LAMEDUCK_MANIFEST_NOT_YAML: "The file is neither YAML nor JSON.",
@@ -51,6 +52,7 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_MANIFEST_NO_CONTAINER: "The workload has no container.",
   LAMEDUCK_MANIFEST_NO_PORT: "The manifest does not say on which port the server listens.",
   LAMEDUCK_MANIFEST_SEVERAL_WORKLOADS: "The file holds more than one workload.",
+  LAMEDUCK_MANIFEST_TEMPLATE: "The file is a template of Helm or another tool, and not what it renders to.",
   LAMEDUCK_MANIFEST_UNKNOWN_KIND: "The file holds a kind of object that the lab cannot run.",
   LAMEDUCK_MANIFEST_UNREADABLE: "The manifest does not exist or may not be read.",
   LAMEDUCK_MANIFEST_UNSUPPORTED: "The manifest uses a field that the lab cannot imitate.",

@@ -1,0 +1,192 @@
+import { messageOf } from "@lameduck/drain/common";
+import {
+  isAlias,
+  isCollection,
+  isMap,
+  isPair,
+  LineCounter,
+  parseAllDocuments,
+  visit,
+  type Document,
+  type Node,
+} from "yaml";
+import { ManifestError } from "./errors.ts";
+import { Field } from "./field.ts";
+import { placeOf, type Source } from "./source.ts";
+
+/** What a file holds: a document that cannot be read costs that document only. */
+export interface Stream {
+  readonly objects: readonly Field[];
+  readonly failures: readonly ManifestError[];
+  /** How many objects of other kinds were not looked into, by kind. */
+  readonly skipped: ReadonlyMap<string, number>;
+}
+
+interface Chunk {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The API server's own limit is nearer; this is only against files made to exhaust memory. */
+const mostExpandedNodes = 1_000_000;
+const deepestList = 8;
+
+/**
+ * The objects of any YAML or JSON text: documents, items of Lists, JSON objects in a row.
+ * @param wanted kinds to look into.
+ */
+export function readStream(text: string, file: string, wanted: (kind: string) => boolean): Stream {
+  const lines = linesOf(text);
+  const objects: Field[] = [];
+  const failures: ManifestError[] = [];
+  const skipped = new Map<string, number>();
+  const skip = (kind: string): void => void skipped.set(kind, (skipped.get(kind) ?? 0) + 1);
+  const take = (object: Field, depth: number): void => {
+    if (!object.exists) return;
+    const kind = object.at("kind").text() ?? object.at("kind").mustText();
+    if (wanted(kind)) objects.push(object);
+    else if (kind.endsWith("List") && object.at("items").exists && depth < deepestList)
+      for (const item of object.at("items").items()) attempt(() => take(item, depth + 1));
+    else skip(kind);
+  };
+  const attempt = (act: () => void): void => {
+    try {
+      act();
+    } catch (error) {
+      if (!(error instanceof ManifestError)) throw error;
+      failures.push(error);
+    }
+  };
+  for (const { start, end } of chunksOf(text)) {
+    const source: Source = { file, lines, base: start, warnings: [] };
+    const chunk = text.slice(start, end);
+    const kind = kindOf(chunk);
+    if (kind !== undefined && !wanted(kind) && !kind.endsWith("List")) skip(kind);
+    else
+      attempt(() => {
+        for (const field of parse(chunk, source)) attempt(() => take(field, 0));
+      });
+  }
+  return { objects, failures, skipped };
+}
+
+function linesOf(text: string): LineCounter {
+  const lines = new LineCounter();
+  lines.addNewLine(0);
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines.addNewLine(at + 1);
+  return lines;
+}
+
+/** Nothing that YAML allows inside a document begins a line with `---`, so that documents can be told apart without parsing. */
+function chunksOf(text: string): Chunk[] {
+  const first = text.search(/[^\s\uFEFF]/);
+  if (first !== -1 && text[first] === "{" && text.charCodeAt(first + 1) !== 0x7b) {
+    const objects = jsonObjects(text);
+    if (objects.length > 1) return objects;
+  }
+  const marks = [...text.matchAll(/^---(?=\s|$)/gm)].map(({ index }) => index);
+  // A byte order mark belongs to no document.
+  const starts = [text.startsWith("\uFEFF") ? 1 : 0, ...marks.map((at) => at + 3)];
+  return starts.map((start, index) => ({ start, end: marks[index] ?? text.length }));
+}
+
+/** Objects in a row, with nothing but space between them; none where the text is something else. */
+function jsonObjects(text: string): Chunk[] {
+  const found: Chunk[] = [];
+  let depth = 0;
+  let start = 0;
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s"{}[\]]+/g)) {
+    if (token === "{" || token === "[") {
+      if (depth === 0) start = index;
+      depth += 1;
+    } else if (token === "}" || token === "]") {
+      depth -= 1;
+      if (depth === 0) found.push({ start, end: index + 1 });
+    } else if (depth === 0) return [];
+  }
+  return depth === 0 ? found : [];
+}
+
+/** Seen without parsing; undefined where only parsing can tell. */
+function kindOf(chunk: string): string | undefined {
+  const [match, second] = chunk.matchAll(/^kind:[ \t]+(["']?)(\w+)\1[ \t]*(?:#.*)?\r?$/gm);
+  return second === undefined ? match?.[2] : undefined;
+}
+
+/** @throws {ManifestError} LAMEDUCK_MANIFEST_NOT_YAML, LAMEDUCK_MANIFEST_TEMPLATE, LAMEDUCK_MANIFEST_ALIASES */
+function parse(chunk: string, source: Source): Field[] {
+  const fail = (code: "NOT_YAML" | "TEMPLATE" | "ALIASES", offset: number, problem: string): never => {
+    throw new ManifestError(`LAMEDUCK_MANIFEST_${code}`, placeOf(source, source.base + offset), problem);
+  };
+  const documents = parsed(chunk, (problem) => fail("NOT_YAML", 0, problem));
+  const broken = documents.find(({ errors }) => errors.length > 0)?.errors[0];
+  const template = templateIn(chunk, documents);
+  if (template !== undefined && (broken || template.certain))
+    return fail("TEMPLATE", template.offset, "is a template that was not rendered");
+  if (broken) return fail("NOT_YAML", broken.pos[0], explained(broken.message));
+  const bomb = chunk.includes("*")
+    ? documents.find((one) => expandedSize(one) > mostExpandedNodes)
+    : undefined;
+  if (bomb) return fail("ALIASES", bomb.range[0], "its aliases stand for more than a million fields");
+  return documents.map(
+    (one) =>
+      new Field(source, one, one.contents, "", [one.range[0], Math.min(one.range[0] + 1, chunk.length)]),
+  );
+}
+
+function parsed(chunk: string, fail: (problem: string) => never): Document.Parsed[] {
+  try {
+    return [...parseAllDocuments(chunk, { prettyErrors: false, logLevel: "silent" })] as Document.Parsed[];
+  } catch (error) {
+    return fail(explained(messageOf(error)));
+  }
+}
+
+/** The parser's stack ends at thousands of brackets in each other. */
+function explained(message: string): string {
+  return message.includes("call stack") ? "it is nested too deep" : message;
+}
+
+/** `{{ .Values.x }}` reads as a mapping whose key is a mapping, which no manifest has, or breaks the syntax. In texts it is data. */
+function templateIn(
+  chunk: string,
+  documents: readonly Document.Parsed[],
+): { readonly offset: number; readonly certain: boolean } | undefined {
+  const offset = chunk.search(/\{\{/);
+  if (offset === -1) return undefined;
+  for (const document of documents) {
+    let found: number | undefined;
+    visit(document, {
+      Pair(_, pair) {
+        if (!isMap(pair.key)) return undefined;
+        found = pair.key.range?.[0];
+        return visit.BREAK;
+      },
+    });
+    if (found !== undefined) return { offset: Math.max(0, found - 1), certain: true };
+  }
+  return { offset, certain: false };
+}
+
+/** How many nodes the document would have if each alias were written out. */
+function expandedSize(document: Document): number {
+  const sizes = new Map<unknown, number>();
+  const under = new Set<unknown>();
+  const size = (node: unknown): number => {
+    if (isPair(node)) return size(node.key) + size(node.value);
+    if (isAlias(node)) {
+      const target = node.resolve(document);
+      // An alias to what contains it has no end.
+      return target === undefined ? 1 : under.has(target) ? Infinity : size(target);
+    }
+    if (!isCollection(node)) return 1;
+    const known = sizes.get(node);
+    if (known !== undefined) return known;
+    under.add(node);
+    const total = (node.items as Node[]).reduce((sum, item) => sum + size(item), 1);
+    under.delete(node);
+    sizes.set(node, total);
+    return total;
+  };
+  return size(document.contents);
+}

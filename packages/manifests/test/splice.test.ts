@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { parse } from "yaml";
+import { applyEdits, insertField, readStream, replaceScalar, type Field } from "../src/index.ts";
+
+function only(text: string): Field {
+  const { objects, failures } = readStream(text, "pod.yaml", (kind) => kind === "Pod");
+  assert.deepEqual(failures, []);
+  const [pod] = objects;
+  assert.ok(pod);
+  return pod;
+}
+
+describe("splice", () => {
+  test("a scalar is replaced at its place; comments, quotes of others and layout stay", () => {
+    const text =
+      "# who reads this\nkind:   Pod\nspec:\n    terminationGracePeriodSeconds: 30   # half a minute\n    x: 'y'\n";
+    const edit = replaceScalar(only(text).at("spec").at("terminationGracePeriodSeconds"), "60");
+    assert.equal(applyEdits(text, [edit!]), text.replace("30   #", "60   #"));
+  });
+
+  const places: [name: string, text: string, expected: string][] = [
+    [
+      "block, first field on one line",
+      "kind: Pod\nspec:\n  a: 1\n  b: 2\n",
+      "kind: Pod\nspec:\n  a: 1\n  g: 9\n  b: 2\n",
+    ],
+    [
+      "block, first field larger",
+      "kind: Pod\nspec:\n  a:\n    - 1\n",
+      "kind: Pod\nspec:\n  g: 9\n  a:\n    - 1\n",
+    ],
+    ["in a list item", "kind: Pod\nspec:\n- a: 1\n  b: 2\n", "kind: Pod\nspec:\n- a: 1\n  g: 9\n  b: 2\n"],
+    ["flow", "kind: Pod\nspec: { a: 1 }\n", "kind: Pod\nspec: { g: 9, a: 1 }\n"],
+    ["flow, empty", "kind: Pod\nspec: {}\n", "kind: Pod\nspec: { g: 9 }\n"],
+    ["JSON", '{"kind": "Pod", "spec": {"a": 1}}', '{"kind": "Pod", "spec": { "g": 9,"a": 1}}'],
+    ["no newline at the end", "kind: Pod\nspec:\n  a: 1", "kind: Pod\nspec:\n  g: 9\n  a: 1"],
+    [
+      "CRLF",
+      "kind: Pod\r\nspec:\r\n  a: 1\r\n  b: 2\r\n",
+      "kind: Pod\r\nspec:\r\n  a: 1\r\n  g: 9\r\n  b: 2\r\n",
+    ],
+  ];
+  for (const [name, text, expected] of places)
+    test(`a field is added: ${name}`, () => {
+      const spec = only(text).at("spec");
+      const parent = spec.mapping ? spec : spec.items()[0];
+      assert.ok(parent);
+      const written = applyEdits(text, [insertField(text, parent, "g", "9")!])!;
+      assert.equal(written, expected);
+    });
+
+  test("a nested field is added in block and in flow", () => {
+    const block = "kind: Pod\nspec:\n  name: a\n";
+    const hook = { preStop: { sleep: { seconds: "15" } } };
+    const inBlock = applyEdits(block, [insertField(block, only(block).at("spec"), "lifecycle", hook)!])!;
+    const json = '{"kind":"Pod","spec":{"name":"a"}}';
+    const inJson = applyEdits(json, [insertField(json, only(json).at("spec"), "lifecycle", hook)!])!;
+    const expected = { kind: "Pod", spec: { name: "a", lifecycle: { preStop: { sleep: { seconds: 15 } } } } };
+    assert.deepEqual(parse(inBlock), expected);
+    assert.deepEqual(JSON.parse(inJson), expected);
+  });
+
+  test("what an alias shares is not edited", () => {
+    const text = "kind: Pod\nbase: &b { a: 1 }\nspec: *b\nother:\n  <<: *b\n";
+    const pod = only(text);
+    assert.equal(insertField(text, pod.at("spec"), "g", "9"), undefined);
+    assert.equal(replaceScalar(pod.at("other").at("a"), "2"), undefined);
+  });
+
+  test("overlapping edits are refused as a whole", () => {
+    const edit = (start: number, end: number) => ({ file: "a", span: [start, end] as const, text: "x" });
+    assert.equal(applyEdits("0123456789", [edit(2, 5), edit(4, 6)]), undefined);
+    assert.equal(applyEdits("0123456789", [edit(5, 6), edit(2, 5)]), "01xx6789");
+  });
+
+  test("any mapping, in any style: the added field is there and nothing else has changed", () => {
+    const value = fc.oneof(
+      fc.integer(),
+      fc.string(),
+      fc.array(fc.integer(), { maxLength: 3 }),
+      fc.constant({ x: { y: "z" } }),
+    );
+    const mapping = fc.dictionary(fc.stringMatching(/^[a-f]{1,3}$/), value, {
+      minKeys: 1,
+      maxKeys: 4,
+      noNullPrototype: true,
+    });
+    fc.assert(
+      fc.property(mapping, fc.constantFrom(0, 2, 4), (spec, indent) => {
+        const whole = { kind: "Pod", spec };
+        const text = indent === 0 ? JSON.stringify(whole) : JSON.stringify(whole, undefined, indent);
+        const written = applyEdits(text, [insertField(text, only(text).at("spec"), "grace", "9")!])!;
+        assert.deepEqual(JSON.parse(written), { kind: "Pod", spec: { ...spec, grace: 9 } });
+      }),
+    );
+  });
+});

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { readStream, type Stream } from "../src/index.ts";
+
+const read = (text: string): Stream =>
+  readStream(text, "all.yaml", (kind) => ["Pod", "Service"].includes(kind));
+const names = (stream: Stream): (string | undefined)[] =>
+  stream.objects.map((one) => one.at("metadata").at("name").text());
+const object = (name: string, kind = "Pod"): string => `kind: ${kind}\nmetadata:\n  name: ${name}\n`;
+
+describe("stream", () => {
+  const shapes: [shape: string, text: string, expected: string[]][] = [
+    ["several documents", `${object("a")}---\n${object("b")}`, ["a", "b"]],
+    [
+      "comment after the mark, empty documents",
+      `--- # first\n${object("a")}---\n---\n# nothing\n---\n${object("b")}...\n`,
+      ["a", "b"],
+    ],
+    [
+      "a List",
+      `kind: List\nitems:\n- kind: Pod\n  metadata: { name: a }\n- kind: Pod\n  metadata: { name: b }\n`,
+      ["a", "b"],
+    ],
+    [
+      "a PodList of the API server",
+      JSON.stringify({ kind: "PodList", items: [{ kind: "Pod", metadata: { name: "a" } }] }),
+      ["a"],
+    ],
+    [
+      "JSON objects in a row",
+      ["a", "b"].map((name) => JSON.stringify({ kind: "Pod", metadata: { name } })).join("\n"),
+      ["a", "b"],
+    ],
+    ["a byte order mark", `\uFEFF${object("a")}`, ["a"]],
+    ["--- inside a text", `${object("a")}data: |\n  ---\n  kind: Pod\n`, ["a"]],
+    ["CRLF", `${object("a")}---\n${object("b")}`.replaceAll("\n", "\r\n"), ["a", "b"]],
+  ];
+  for (const [shape, text, expected] of shapes)
+    test(shape, () => assert.deepEqual(names(read(text)), expected));
+
+  test("a broken document costs only itself, and says where", () => {
+    const { objects, failures } = read(
+      `${object("a")}---\nkind: Pod\nmetadata:\n\tname: tab\n---\n${object("b")}`,
+    );
+    assert.equal(objects.length, 2);
+    assert.equal(failures.length, 1);
+    assert.equal(failures[0]?.code, "LAMEDUCK_MANIFEST_NOT_YAML");
+    assert.match(failures[0]?.place ?? "", /^all\.yaml:7:/);
+  });
+
+  test("a key given twice is a mistake, as for the API server", () => {
+    assert.match(read("kind: Pod\nspec: 1\nspec: 2\n").failures[0]?.message ?? "", /unique/);
+  });
+
+  test("templates that were not rendered are named as such, with their place", () => {
+    for (const text of [
+      "kind: Pod\nmetadata:\n  name: {{ .Values.name }}\n",
+      "kind: Pod\n{{- if .Values.on }}\nspec: {}\n{{- end }}\n",
+      "{{ range .Values.list }}\nkind: Pod\n{{ end }}\n",
+    ]) {
+      const [failure] = read(text).failures;
+      assert.equal(failure?.code, "LAMEDUCK_MANIFEST_TEMPLATE");
+      assert.match(failure.remedy, /helm template/);
+    }
+    assert.deepEqual(read(`${object("a")}data:\n  text: "{{ not ours }}"\n`).failures, []);
+  });
+
+  test("aliases that would fill the memory are refused", () => {
+    const levels = Array.from(
+      { length: 9 },
+      (_, i) => `a${i + 1}: &a${i + 1} [${Array(10).fill(`*a${i}`).join(",")}]`,
+    );
+    const [failure] = read(`kind: Pod\na0: &a0 [x,x,x,x,x,x,x,x,x,x]\n${levels.join("\n")}\n`).failures;
+    assert.equal(failure?.code, "LAMEDUCK_MANIFEST_ALIASES");
+  });
+
+  test("kinds that nobody asked for are counted", () => {
+    assert.deepEqual(
+      [...read(`${object("a", "ConfigMap")}---\n${object("b", "ConfigMap")}---\n${object("c")}`).skipped],
+      [["ConfigMap", 2]],
+    );
+  });
+
+  test("brackets in each other without end are a mistake, not a crash", () => {
+    assert.equal(read(`kind: Pod\nspec: ${"[".repeat(20_000)}`).failures.length, 1);
+  });
+
+  test("any text gives objects or coded mistakes", () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        "kind: Pod\n",
+        "---\n",
+        "&a",
+        "*a",
+        "<<: ",
+        "{{ x }}",
+        "- ",
+        "  ",
+        "{",
+        "}",
+        "[",
+        "]",
+        '"',
+        ": ",
+        "\t",
+        "|\n",
+        "!!int ",
+      ),
+      fc.string(),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+        for (const { code, place } of read(pieces.join("")).failures) {
+          assert.match(code, /^LAMEDUCK_MANIFEST_/);
+          assert.match(place, /^all\.yaml(?::\d+:\d+)?/);
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
