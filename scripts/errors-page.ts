@@ -19,6 +19,7 @@ const titles: Record<string, string> = {
   load: "The load, and results of other load tools",
   stage: "lab: the local stage",
   simulator: "simulate and advise",
+  audit: "audit",
   cli: "Command line",
   e2e: "The test cluster",
 };

@@ -14,7 +14,7 @@ export type Published = (typeof published)[number];
 export const inside: Readonly<Record<Published, readonly string[]>> = {
   init: [],
   node: ["drain"],
-  cli: ["drain", "kube", "manifests", "accounting", "load", "stage", "rollout", "simulator"],
+  cli: ["drain", "kube", "manifests", "accounting", "load", "stage", "rollout", "simulator", "audit"],
 };
 
 export interface PackageJson {

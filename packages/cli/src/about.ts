@@ -17,5 +17,8 @@ export function version(): string {
 export function withAddresses(text: string): string {
   if (!text.includes("docs/")) return text;
   const { homepage } = packageJson();
-  return text.replace(/(?<![\w/])docs\/(?=[\w-]+\.md\b)/g, () => new URL("docs/", homepage).href);
+  return text.replace(
+    /(?<![\w/])docs\/(?=(?:[\w-]+\/)?[\w-]+\.md\b)/g,
+    () => new URL("docs/", homepage).href,
+  );
 }

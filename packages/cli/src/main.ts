@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { version, withAddresses } from "./about.ts";
+import { auditCommand } from "./audit/command.ts";
 import { completion } from "./completion/command.ts";
 import { help } from "./help/command.ts";
 import { initBinaryCommand, renamedInit } from "./init-binary/command.ts";
@@ -27,7 +28,14 @@ export async function main(argv: readonly string[]): Promise<number> {
     })
     .addHelpText("after", `\nExit codes: ${exitCodesText}.`);
   const exit = (code: number): number => (exitCode = code);
-  const commands = [labCommand(exit), rolloutCommand(exit), simulate(), advise(), initBinaryCommand()];
+  const commands = [
+    labCommand(exit),
+    rolloutCommand(exit),
+    simulate(),
+    advise(),
+    auditCommand(exit),
+    initBinaryCommand(),
+  ];
   for (const command of [...commands, completion(), help()])
     program.addCommand(command.copyInheritedSettings(program));
   program.addCommand(renamedInit().copyInheritedSettings(program), { hidden: true });

@@ -15,6 +15,7 @@ const order = [
   "stage",
   "rollout",
   "simulator",
+  "audit",
   "cli",
 ];
 

@@ -29,7 +29,16 @@ test("bash completes commands, options and values", { skip: missing("bash") }, a
     );
   };
   assert.deepEqual(typed("ro"), ["rollout"]);
-  assert.deepEqual(typed(""), ["lab", "rollout", "simulate", "advise", "init-binary", "completion", "help"]);
+  assert.deepEqual(typed(""), [
+    "lab",
+    "rollout",
+    "simulate",
+    "advise",
+    "audit",
+    "init-binary",
+    "completion",
+    "help",
+  ]);
   assert.deepEqual(typed("rollout", "deployment/web", "--re"), [
     "--restart",
     "--requests-max",

@@ -1,4 +1,5 @@
 import { resultsErrors } from "@lameduck/accounting";
+import { auditErrors } from "@lameduck/audit";
 import { drainErrors } from "@lameduck/drain";
 import { initErrors } from "@lameduck/init";
 import { kubernetesErrors } from "@lameduck/kube";
@@ -16,6 +17,7 @@ const catalogues = [
   { of: "lameduck-init", remedies: initErrors },
   { of: "every policy", remedies: drainErrors },
   { of: "manifests", remedies: manifestErrors },
+  { of: "audit", remedies: auditErrors },
   { of: "lab", remedies: stageErrors },
   { of: "the load", remedies: loadErrors },
   { of: "rollout", remedies: kubernetesErrors },

@@ -9,6 +9,13 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_API_UNREACHABLE:
     "No connection to the API server could be made, or it broke and did not come back.",
   LAMEDUCK_ATTACHED_TWICE: "lameduck() was called for a server that it already watches.",
+  LAMEDUCK_AUDIT_BAD_ANNOTATION:
+    "An annotation of a workload that tells the audit something has no value that it can read.",
+  LAMEDUCK_AUDIT_BAD_BASELINE: "The baseline of an audit is no baseline, or cannot be read.",
+  LAMEDUCK_AUDIT_BAD_CONFIG: "The configuration of an audit is not what it should be.",
+  LAMEDUCK_AUDIT_BAD_IMAGE: "A Dockerfile or the configuration of an image cannot be read.",
+  LAMEDUCK_AUDIT_UNKNOWN_RULE: "There is no rule of this name.",
+  LAMEDUCK_AUDIT_UNREADABLE: "A file or a folder that should be audited cannot be read.",
   LAMEDUCK_BAD_ADDRESS: "An option of lameduck-init holds something that is no address, range or port.",
   LAMEDUCK_BAD_CHOICE: "An option of lameduck-init takes only certain values, and this is none of them.",
   LAMEDUCK_BAD_DURATION:

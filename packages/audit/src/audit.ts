@@ -1,0 +1,88 @@
+import { ManifestError, readStream } from "@lameduck/manifests";
+import { AuditError } from "./errors.ts";
+import type { Facts } from "./facts/facts.ts";
+import type { Finding } from "./finding.ts";
+import type { Images } from "./model/images.ts";
+import { inventoryOf, type Inventory } from "./model/inventory.ts";
+import { isAuditedKind } from "./model/object.ts";
+import type { Workload } from "./model/workload.ts";
+import type { Context, Rule } from "./rule.ts";
+import { rules } from "./rules/index.ts";
+import { suppressionOf, type Suppressions } from "./suppress/suppress.ts";
+
+/** One file of the input, or what stands for one. */
+export interface InputFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface AuditOptions {
+  readonly images: Images;
+  readonly facts: Facts;
+  /** Minor version of the cluster, such as 34. */
+  readonly kubernetes: number | undefined;
+  readonly suppressions: Suppressions;
+}
+
+export interface Audit {
+  readonly files: readonly InputFile[];
+  readonly inventory: Inventory;
+  readonly findings: readonly Finding[];
+  /** Findings that somebody has decided to live with, each with the reason. */
+  readonly suppressed: readonly Finding[];
+  /** What could not be read. The rest is audited all the same. */
+  readonly failures: readonly (ManifestError | AuditError)[];
+}
+
+/** All rules over all workloads of the files. */
+export function audit(files: readonly InputFile[], options: AuditOptions): Audit {
+  const streams = files.map(({ name, text }) => readStream(text, name, isAuditedKind));
+  const read = inventoryOf(
+    streams.flatMap(({ objects }) => objects),
+    options.images,
+  );
+  const skipped = new Map(read.skipped);
+  for (const stream of streams)
+    for (const [kind, count] of stream.skipped) skipped.set(kind, (skipped.get(kind) ?? 0) + count);
+  const inventory = { ...read, skipped };
+  const texts = new Map(files.map(({ name, text }) => [name, text]));
+  const context: Context = { inventory, ...options, textOf: (file) => texts.get(file) ?? "" };
+  const failures: (ManifestError | AuditError)[] = [
+    ...streams.flatMap((one) => one.failures),
+    ...read.failures,
+  ];
+  const all: Finding[] = [];
+  for (const workload of inventory.workloads)
+    for (const rule of rules) {
+      try {
+        all.push(...findingsOf(rule, workload, context, options.suppressions));
+      } catch (error) {
+        if (!(error instanceof ManifestError || error instanceof AuditError)) throw error;
+        failures.push(error);
+      }
+    }
+  return {
+    files,
+    inventory,
+    findings: all.filter(({ suppressed }) => suppressed === undefined).sort(byPlace),
+    suppressed: all.filter(({ suppressed }) => suppressed !== undefined).sort(byPlace),
+    failures: distinct(failures),
+  };
+}
+
+function findingsOf(rule: Rule, workload: Workload, context: Context, suppressions: Suppressions): Finding[] {
+  return [...rule.check(workload, context)].map((report) => {
+    const finding: Finding = { ...report, rule: rule.id, object: workload.object };
+    const suppressed = suppressionOf(finding, workload, suppressions);
+    return suppressed ? { ...finding, suppressed } : finding;
+  });
+}
+
+function byPlace(a: Finding, b: Finding): number {
+  return a.at.source.file.localeCompare(b.at.source.file) || a.at.span[0] - b.at.span[0];
+}
+
+/** The same mistake is met by several rules. */
+function distinct<E extends Error>(errors: readonly E[]): E[] {
+  return [...new Map(errors.map((error) => [error.message, error])).values()];
+}

@@ -1,0 +1,33 @@
+import type { Amount } from "../model/amount.ts";
+import type { Container } from "../model/container.ts";
+import type { Workload } from "../model/workload.ts";
+import { factOf, type Facts } from "./facts.ts";
+import { ownStopOf } from "./lameduck.ts";
+import { delaySetting } from "./settings.ts";
+
+/** How long a container goes on serving after its deletion, as far as the manifest tells. */
+export interface Hold {
+  /** Of which parts it is the sum: the hook, then a delay in the app. */
+  readonly parts: readonly Amount[];
+  readonly least: number;
+  /**
+   * `fixed`: the parts are all of it. `evidence`: Lameduck, or a hook that asks for evidence, decides. `unknown`: a hook or a setting
+   * of which nobody here knows how long it takes.
+   */
+  readonly kind: "fixed" | "evidence" | "unknown";
+}
+
+export function holdOf(workload: Workload, container: Container, facts: Facts): Hold {
+  const { hook } = container;
+  const told = factOf(workload, "delay", facts);
+  const setting = delaySetting(container);
+  const delay = told ?? setting?.amount;
+  const parts = [
+    ...(hook && hook.least.value > 0 ? [hook.least] : []),
+    ...(delay && delay.value > 0 ? [{ ...delay, name: "delay in the app" }] : []),
+  ];
+  const least = parts.reduce((sum, { value }) => sum + value, 0);
+  if (ownStopOf(container)) return { parts, least, kind: "evidence" };
+  if (told) return { parts, least, kind: "fixed" };
+  return { parts, least, kind: (hook && !hook.isExact) || setting?.isGuess ? "unknown" : "fixed" };
+}

@@ -1,0 +1,46 @@
+import type { Container } from "../model/container.ts";
+import type { Workload } from "../model/workload.ts";
+import { annotation } from "./facts.ts";
+
+/** Whether requests come to the pods. */
+export type Exposure =
+  /** A Service of the input selects them. */
+  | "service"
+  /** None does, but they declare ports: the Service may be elsewhere. */
+  | "ports"
+  /** Nothing says that anybody sends them anything. */
+  | "none";
+
+const observed =
+  /^(?:https?-)?(?:metrics?|prom(?:etheus)?|health(?:z)?|probes?|admin|pprof|debug|webhook-metrics)(?:-.*)?$/;
+
+export function exposureOf(workload: Workload): Exposure {
+  const told = annotation(workload, "serves").text();
+  if (told === "false") return "none";
+  if (workload.services.length > 0) return "service";
+  if (told === "true") return "ports";
+  if (["Job", "CronJob"].includes(workload.object.kind)) return "none";
+  const ports = workload.containers.flatMap((container) => container.ports);
+  return ports.some(({ name }) => name === undefined || !observed.test(name)) ? "ports" : "none";
+}
+
+/** The containers to which requests go first. */
+export function servingContainers(workload: Workload): readonly Container[] {
+  const { containers } = workload;
+  if (containers.length === 1) return containers;
+  const targets = workload.services.flatMap(({ field }) =>
+    field
+      .at("spec")
+      .at("ports")
+      .items()
+      .map((port) => port.at("targetPort").numberOrText() ?? port.at("port").numberOrText()),
+  );
+  const targeted = containers.filter(({ ports }) =>
+    ports.some(
+      ({ name, number }) => targets.includes(number) || (name !== undefined && targets.includes(name)),
+    ),
+  );
+  if (targeted.length > 0) return targeted;
+  const listening = containers.filter(({ ports }) => ports.length > 0);
+  return listening.length > 0 ? listening : containers.slice(0, 1);
+}

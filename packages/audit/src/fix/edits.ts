@@ -1,0 +1,38 @@
+import { insertField, replaceScalar, type Edit } from "@lameduck/manifests";
+import type { Fix } from "../finding.ts";
+import type { Container } from "../model/container.ts";
+import type { Workload } from "../model/workload.ts";
+import type { Context } from "../rule.ts";
+
+/** All of the edits, or none. */
+export function fixOf(does: string, edits: readonly (Edit | undefined)[]): { readonly fix?: Fix } {
+  const whole = edits.filter((edit) => edit !== undefined);
+  return whole.length === edits.length && whole.length > 0 ? { fix: { does, edits: whole } } : {};
+}
+
+export function setGrace({ pod }: Workload, seconds: number, { textOf }: Context): Edit | undefined {
+  const field = pod.at("terminationGracePeriodSeconds");
+  const text = String(Math.ceil(seconds));
+  return field.exists
+    ? replaceScalar(field, text)
+    : insertField(textOf(pod.source.file), pod, "terminationGracePeriodSeconds", text);
+}
+
+/** A preStop hook that sleeps, by the kubelet itself: it needs nothing of the image. */
+export function addSleep(
+  { field, lifecycle }: Container,
+  seconds: number,
+  context: Context,
+): Edit | undefined {
+  if (!hasNativeSleep(context)) return undefined;
+  const text = context.textOf(field.source.file);
+  const preStop = { sleep: { seconds: String(Math.ceil(seconds)) } };
+  return lifecycle.exists
+    ? insertField(text, lifecycle, "preStop", preStop)
+    : insertField(text, field, "lifecycle", { preStop });
+}
+
+/** On by default since Kubernetes 1.30. Who does not say which version there is has one that is supported. */
+export function hasNativeSleep({ kubernetes }: Context): boolean {
+  return kubernetes === undefined || kubernetes >= 30;
+}

@@ -1,0 +1,14 @@
+export { audit, type Audit, type AuditOptions, type InputFile } from "./audit.ts";
+export { AuditError, auditErrors, type AuditErrorCode } from "./errors.ts";
+export { factNames, type FactName, type Facts } from "./facts/facts.ts";
+export { severities, type Finding, type Severity } from "./finding.ts";
+export { fixesOf, type FixPlan } from "./fix/plan.ts";
+export { imagesOf, type ImageFile } from "./model/images.ts";
+export { countBySeverity } from "./report/totals.ts";
+export { jsonReport } from "./report/json.ts";
+export { sarifReport } from "./report/sarif.ts";
+export { textReport } from "./report/text.ts";
+export type { Rule } from "./rule.ts";
+export { ruleNamed, rules } from "./rules/index.ts";
+export { fingerprintOf } from "./suppress/fingerprint.ts";
+export { nothingSuppressed, type Suppressions } from "./suppress/suppress.ts";

@@ -1,0 +1,93 @@
+import type { Field } from "@lameduck/manifests";
+import { fromField, type Amount } from "./amount.ts";
+import { programOf, timeTaken } from "./shell.ts";
+
+export type HandlerKind = "exec" | "httpGet" | "tcpSocket" | "sleep" | "grpc";
+
+const kinds: readonly HandlerKind[] = ["exec", "httpGet", "tcpSocket", "sleep", "grpc"];
+
+/** What a probe or a hook does. */
+export interface Handler {
+  readonly kind: HandlerKind;
+  readonly field: Field;
+  /** exec: the command. */
+  readonly command: readonly string[];
+}
+
+/** A preStop hook: the kubelet waits for it before it sends the stop signal, and its time counts against the grace period. */
+export interface Hook extends Handler {
+  /** As long as it takes at least. */
+  readonly least: Amount;
+  /** Whether that is all of it. */
+  readonly isExact: boolean;
+  /** The number that a fix would change, if it stands alone. */
+  readonly number?: Field;
+}
+
+export interface Probe extends Handler {
+  readonly whole: Field;
+  readonly initialDelay: Amount;
+  readonly period: Amount;
+  readonly timeout: Amount;
+  readonly failures: Amount;
+  readonly successes: Amount;
+  /** The probe's own terminationGracePeriodSeconds. */
+  readonly grace?: Amount;
+}
+
+/** @returns undefined where there is none, or none that the API server knows. */
+export function handlerOf(field: Field): Handler | undefined {
+  const kind = kinds.find((one) => field.at(one).exists);
+  if (kind === undefined) return undefined;
+  const command = kind === "exec" ? field.at("exec").at("command").texts() : [];
+  return { kind, field: field.at(kind), command };
+}
+
+export function hookOf(lifecycle: Field, env: ReadonlyMap<string, string>): Hook | undefined {
+  const handler = handlerOf(lifecycle.at("preStop"));
+  if (handler === undefined) return undefined;
+  const { kind, field, command } = handler;
+  const named = (value: number, at: Field): Amount => fromField("preStop", value, at);
+  if (kind === "sleep") {
+    const number = field.at("seconds");
+    return { ...handler, least: named(number.whole(0, 0), number), isExact: true, number };
+  }
+  if (kind !== "exec") return { ...handler, least: named(0, field), isExact: false };
+  const { least, isExact } = timeTaken(command, env);
+  const words = field.at("command").items();
+  const at = words.find((word) => /\bsleep\b/.test(word.text() ?? "")) ?? words[0] ?? field;
+  const alone = programOf(command[0]) === "sleep" && command.length === 2 ? words[1] : undefined;
+  return { ...handler, least: named(least, alone ?? at), isExact, ...(alone ? { number: alone } : {}) };
+}
+
+export function probeOf(field: Field): Probe | undefined {
+  const handler = handlerOf(field);
+  if (handler === undefined) return undefined;
+  const number = (key: string, least: number, otherwise: number): Amount => {
+    const one = field.at(key);
+    const value = one.whole(least, otherwise);
+    return one.exists
+      ? fromField(key, value, one)
+      : { name: key, value, origin: { kind: "default", of: "Kubernetes" } };
+  };
+  const grace = field.at("terminationGracePeriodSeconds");
+  return {
+    ...handler,
+    whole: field,
+    initialDelay: number("initialDelaySeconds", 0, 0),
+    period: number("periodSeconds", 1, 10),
+    timeout: number("timeoutSeconds", 1, 1),
+    failures: number("failureThreshold", 1, 3),
+    successes: number("successThreshold", 1, 1),
+    ...(grace.exists ? { grace: fromField("the probe's own grace", grace.whole(0, 0), grace) } : {}),
+  };
+}
+
+/** The same question asked the same way. */
+export function isSameHandler(a: Handler, b: Handler): boolean {
+  return a.kind === b.kind && plain(a.field) === plain(b.field);
+}
+
+function plain(field: Field): string {
+  return JSON.stringify(field.plain());
+}

@@ -1,0 +1,145 @@
+import { selects } from "@lameduck/kube/objects";
+import { ManifestError, type Field } from "@lameduck/manifests";
+import type { Images } from "./images.ts";
+import { auditedTypes, objectOf, workloadTypes, type KubeObject } from "./object.ts";
+import { templateOf, workloadOf, type Relations, type Workload } from "./workload.ts";
+
+/** Everything that was read, related as Kubernetes relates it. */
+export interface Inventory {
+  readonly workloads: readonly Workload[];
+  readonly objects: readonly KubeObject[];
+  /** Mistakes in objects: each costs that object only. */
+  readonly failures: readonly ManifestError[];
+  /** By kind: objects that no rule reads, patches and templates without containers. */
+  readonly skipped: ReadonlyMap<string, number>;
+}
+
+const routeKinds = new Set(["Ingress", "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute"]);
+const autoscalerKinds = new Set(["HorizontalPodAutoscaler", "ScaledObject"]);
+
+export function inventoryOf(fields: readonly Field[], images: Images): Inventory {
+  const failures: ManifestError[] = [];
+  const skipped = new Map<string, number>();
+  const skip = (kind: string): void => void skipped.set(kind, (skipped.get(kind) ?? 0) + 1);
+  const attempt = <T>(read: () => T): T | undefined => {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof ManifestError)) throw error;
+      failures.push(error);
+      return undefined;
+    }
+  };
+  const objects = fields
+    .map((field) => attempt(() => objectOf(field)))
+    .filter((object) => object !== undefined)
+    .filter((object) => auditedTypes.has(object.type) || skip(object.kind));
+  const related = new Related(objects, attempt);
+  const workloads = objects
+    .filter(({ type }) => workloadTypes.includes(type))
+    // What a controller made is described by the controller.
+    .filter(({ field }) => !field.at("metadata").at("ownerReferences").exists)
+    .flatMap((object) => {
+      const workload = attempt(() => {
+        const template = templateOf(object);
+        if (template === undefined) return skip(`${object.kind} without containers`);
+        const labels = template.at("metadata").at("labels").textMap();
+        return workloadOf(object, template, images, related.to(object, labels));
+      });
+      return workload === undefined ? [] : [workload];
+    });
+  return { workloads, objects, failures, skipped };
+}
+
+type Attempt = <T>(read: () => T) => T | undefined;
+
+interface Selecting {
+  readonly object: KubeObject;
+  readonly matches: (labels: Readonly<Record<string, string>>) => boolean;
+}
+
+/** Objects that lead to pods, read once, found by namespace. */
+class Related {
+  readonly #services = new Map<string, Selecting[]>();
+  readonly #budgets = new Map<string, Selecting[]>();
+  readonly #routes = new Map<string, KubeObject[]>();
+  readonly #autoscalers = new Map<string, KubeObject>();
+
+  constructor(objects: readonly KubeObject[], attempt: Attempt) {
+    for (const object of objects) attempt(() => this.#add(object));
+  }
+
+  to({ kind, namespace, name }: KubeObject, labels: Readonly<Record<string, string>>): Relations {
+    const matching = (all: Map<string, Selecting[]>): KubeObject[] =>
+      (all.get(namespace) ?? []).filter(({ matches }) => matches(labels)).map(({ object }) => object);
+    const services = matching(this.#services);
+    return {
+      services,
+      routes: [...new Set(services.flatMap((one) => this.#routes.get(`${namespace}/${one.name}`) ?? []))],
+      autoscaler: this.#autoscalers.get(`${namespace}/${kind}/${name}`),
+      budgets: matching(this.#budgets),
+    };
+  }
+
+  #add(object: KubeObject): void {
+    const { type, kind, namespace, field } = object;
+    const spec = field.at("spec");
+    if (type === "/Service") {
+      const wanted = Object.entries(spec.at("selector").textMap());
+      const matches = (labels: Readonly<Record<string, string>>): boolean =>
+        wanted.length > 0 && wanted.every(([key, value]) => labels[key] === value);
+      put(this.#services, namespace, { object, matches });
+    } else if (kind === "PodDisruptionBudget") {
+      const selector = spec.at("selector");
+      const matchLabels = selector.at("matchLabels").textMap();
+      const matchExpressions = selector
+        .at("matchExpressions")
+        .items()
+        .map((one) => ({
+          key: one.at("key").mustText(),
+          operator: one.at("operator").mustText(),
+          values: one.at("values").texts(),
+        }));
+      const matches = (labels: Readonly<Record<string, string>>): boolean =>
+        selector.exists && selects({ matchLabels, matchExpressions }, labels);
+      put(this.#budgets, namespace, { object, matches });
+    } else if (routeKinds.has(kind)) {
+      for (const service of backendsOf(object)) put(this.#routes, service, object);
+    } else if (autoscalerKinds.has(kind)) {
+      const target = spec.at("scaleTargetRef");
+      const of = target.at("kind").text() ?? "Deployment";
+      this.#autoscalers.set(`${namespace}/${of}/${target.at("name").mustText()}`, object);
+    }
+  }
+}
+
+/** "NAMESPACE/SERVICE" of each backend. */
+function backendsOf({ kind, namespace, field }: KubeObject): string[] {
+  const spec = field.at("spec");
+  if (kind !== "Ingress")
+    return spec
+      .at("rules")
+      .items()
+      .flatMap((rule) => rule.at("backendRefs").items())
+      .filter((backend) => (backend.at("kind").text() ?? "Service") === "Service")
+      .map((backend) => `${backend.at("namespace").text() ?? namespace}/${backend.at("name").mustText()}`);
+  const backends = [
+    spec.at("defaultBackend"),
+    spec.at("backend"),
+    ...spec
+      .at("rules")
+      .items()
+      .flatMap((rule) => rule.at("http").at("paths").items())
+      .map((path) => path.at("backend")),
+  ];
+  return backends.flatMap((backend) => {
+    const name = backend.at("service").at("name").text() ?? backend.at("serviceName").text();
+    return name === undefined ? [] : [`${namespace}/${name}`];
+  });
+}
+
+function put<T>(all: Map<string, T[]>, key: string, value: T): void {
+  const known = all.get(key);
+  if (known) known.push(value);
+  else all.set(key, [value]);
+}

@@ -1,0 +1,85 @@
+import type { Field } from "@lameduck/manifests";
+import { wholeOr, type Amount } from "./amount.ts";
+import { containerOf, type Container } from "./container.ts";
+import type { Images } from "./images.ts";
+import type { KubeObject } from "./object.ts";
+
+/** What runs pods, with everything that relates to them. */
+export interface Workload {
+  readonly object: KubeObject;
+  /** `spec` of the workload; of a Pod that of the pod itself. */
+  readonly spec: Field;
+  /** `spec` of the pod template. */
+  readonly pod: Field;
+  readonly template: Field;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly grace: Amount;
+  /** Ordinary containers. */
+  readonly containers: readonly Container[];
+  /** Native sidecars: init containers that keep running. */
+  readonly sidecars: readonly Container[];
+  readonly replicas: Amount;
+  readonly services: readonly KubeObject[];
+  /** Ingresses and Gateway routes that lead to its Services. */
+  readonly routes: readonly KubeObject[];
+  readonly autoscaler: KubeObject | undefined;
+  readonly budgets: readonly KubeObject[];
+}
+
+export type Relations = Pick<Workload, "services" | "routes" | "autoscaler" | "budgets">;
+
+/** @returns undefined for what has no pod template of its own, such as a patch. @throws {ManifestError} for a field of the wrong kind. */
+export function templateOf({ kind, field }: KubeObject): Field | undefined {
+  const spec = field.at("spec");
+  const template =
+    kind === "Pod"
+      ? field
+      : kind === "CronJob"
+        ? spec.at("jobTemplate").at("spec").at("template")
+        : spec.at("template");
+  const containers = template.at("spec").at("containers").items();
+  const isWhole = containers.some((one) => one.at("image").exists || one.at("command").exists);
+  return isWhole ? template : undefined;
+}
+
+export function workloadOf(
+  object: KubeObject,
+  template: Field,
+  images: Images,
+  relations: Relations,
+): Workload {
+  const spec =
+    object.kind === "CronJob"
+      ? object.field.at("spec").at("jobTemplate").at("spec")
+      : object.field.at("spec");
+  const pod = template.at("spec");
+  return {
+    object,
+    spec,
+    pod,
+    template,
+    labels: template.at("metadata").at("labels").textMap(),
+    grace: wholeOr(pod.at("terminationGracePeriodSeconds"), 0, "grace", 30),
+    containers: pod
+      .at("containers")
+      .items()
+      .map((one) => containerOf(one, false, images)),
+    sidecars: pod
+      .at("initContainers")
+      .items()
+      .filter((one) => one.at("restartPolicy").text() === "Always")
+      .map((one) => containerOf(one, true, images)),
+    replicas: replicasOf(object, relations),
+    ...relations,
+  };
+}
+
+function replicasOf({ kind, field }: KubeObject, { autoscaler }: Relations): Amount {
+  const spec = field.at("spec");
+  if (kind === "Pod" || kind === "DaemonSet")
+    return { name: "replicas", value: 1, origin: { kind: "default", of: kind } };
+  if (autoscaler === undefined) return wholeOr(spec.at("replicas"), 0, "replicas", 1);
+  const key = autoscaler.kind === "ScaledObject" ? "minReplicaCount" : "minReplicas";
+  const least = autoscaler.field.at("spec").at(key);
+  return wholeOr(least, 0, "least replicas", autoscaler.kind === "ScaledObject" ? 0 : 1);
+}

@@ -1,0 +1,59 @@
+import { styleText } from "node:util";
+import type { Audit } from "../audit.ts";
+import type { Finding, Severity } from "../finding.ts";
+import { spellOrigin } from "../model/amount.ts";
+import { spell } from "../model/object.ts";
+import { ruleNamed } from "../rules/index.ts";
+import { excerpt, regionOf } from "./excerpt.ts";
+import { totals } from "./totals.ts";
+
+const colors = { error: "red", warning: "yellow", info: "cyan", unknown: "magenta" } as const;
+
+/** For people: each finding with its place, its arithmetic and what to do. */
+export function textReport(audit: Audit, stream?: NodeJS.WriteStream): string {
+  const paint = (style: Parameters<typeof styleText>[0], text: string): string =>
+    stream ? styleText(style, text, { stream }) : text;
+  const texts = new Map(audit.files.map(({ name, text }) => [name, text]));
+  const blocks = audit.findings.map((finding) => blockOf(finding, (file) => texts.get(file) ?? "", paint));
+  return [...blocks, `${totals(audit)}\n`].join("\n");
+}
+
+type Paint = (style: "red" | "yellow" | "cyan" | "magenta" | "bold" | "dim", text: string) => string;
+
+function blockOf(finding: Finding, textOf: (file: string) => string, paint: Paint): string {
+  const { severity, message, rule, object, container, arithmetic, remedy, answers, fix } = finding;
+  const whose = `${spell(object)}${container === undefined ? "" : `, container ${container}`}`;
+  const head = `${placeOf(finding)}: ${paint(colors[severity], labelOf(severity))}: ${paint("bold", message)} [${rule}]`;
+  const notes = [
+    ...(arithmetic
+      ? [arithmetic.sum, ...arithmetic.terms.map(({ name, origin }) => `  ${name}: ${spellOrigin(origin)}`)]
+      : []),
+    ...(answers ? [`answer: ${answers.join(", or ")}`] : [`do: ${remedy ?? ruleNamed(rule)?.remedy ?? ""}`]),
+    ...(fix ? [`fix: ${fix.does} (--fix shows it)`] : []),
+  ];
+  return [
+    head,
+    `  ${paint("dim", whose)}`,
+    ...marked(finding, textOf).map((line) => `  ${paint("dim", line)}`),
+    ...notes.map((note) => `    ${note}`),
+    "",
+  ].join("\n");
+}
+
+/** file:line:column; of an object of a cluster its name and the path of the field. */
+export function placeOf({ at, object }: Finding): string {
+  return isLive(at.source.file) ? `${spell(object)}: ${at.path}` : at.place;
+}
+
+/** Objects of a cluster have no lines of their own. */
+export function isLive(file: string): boolean {
+  return file.startsWith("cluster:");
+}
+
+function marked(finding: Finding, textOf: (file: string) => string): string[] {
+  return isLive(finding.at.source.file) ? [] : excerpt(regionOf(finding.at, textOf));
+}
+
+function labelOf(severity: Severity): string {
+  return severity === "info" ? "note" : severity;
+}

@@ -1,0 +1,33 @@
+import type { Audit } from "../audit.ts";
+import { severities, type Severity } from "../finding.ts";
+
+export function countBySeverity({ findings }: Pick<Audit, "findings">): Readonly<Record<Severity, number>> {
+  const counts = Object.fromEntries(severities.map((severity) => [severity, 0])) as Record<Severity, number>;
+  for (const { severity } of findings) counts[severity] += 1;
+  return counts;
+}
+
+/** "1 error, 2 unknown in 3 workloads. Not looked into: 4 ConfigMap." */
+export function totals(audit: Audit): string {
+  const { findings, suppressed, failures, inventory } = audit;
+  const counts = countBySeverity(audit);
+  const found = severities
+    .filter((severity) => counts[severity] > 0)
+    .map((severity) =>
+      plural(counts[severity], severity === "info" ? "note" : severity, severity !== "unknown"),
+    );
+  const what = findings.length === 0 ? "no findings" : found.join(", ");
+  const skipped = [...inventory.skipped]
+    .sort(([a], [b]) => a.localeCompare(b))
+    .map(([kind, count]) => `${count} ${kind}`);
+  return [
+    `${what} in ${plural(inventory.workloads.length, "workload")}.`,
+    ...(suppressed.length > 0 ? [`${suppressed.length} suppressed.`] : []),
+    ...(failures.length > 0 ? [`Not read: ${plural(failures.length, "object")}, see above.`] : []),
+    ...(skipped.length > 0 ? [`Not looked into: ${skipped.join(", ")}.`] : []),
+  ].join(" ");
+}
+
+function plural(count: number, noun: string, takesS = true): string {
+  return `${count} ${noun}${count === 1 || !takesS ? "" : "s"}`;
+}

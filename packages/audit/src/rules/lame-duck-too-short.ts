@@ -1,0 +1,99 @@
+import { compare, reserve } from "../facts/arithmetic.ts";
+import { answers } from "../facts/facts.ts";
+import { holdOf } from "../facts/hold.ts";
+import { convergenceOf } from "../facts/senders.ts";
+import { exposureOf, servingContainers } from "../facts/serving.ts";
+import { fixOf, setGrace } from "../fix/edits.ts";
+import { isAssumed, seconds } from "../model/amount.ts";
+import { replaceScalar, type Field } from "@lameduck/manifests";
+import type { Rule } from "../rule.ts";
+
+export const lameDuckTooShort: Rule = {
+  id: "lame-duck-too-short",
+  title: "The pod stops serving before its senders have let go of it",
+  meaning: `After a deletion every sender (kube-proxy on each node, ingress proxies, load balancers) goes on choosing the pod until it has heard
+and applied the change. Until the slowest of them has, requests come to the pod. When its hold is shorter, they are refused. How long a sender
+takes depends on the cluster; the arithmetic says which sender was taken to be the slowest, and where its number comes from. Measure yours:
+\`lameduck rollout --watch\`, then tell it by \`lameduck.dev/convergence\` or \`--assume convergence=...\`.`,
+  remedy: "Hold for as long as the slowest sender takes, and raise the grace period by as much",
+  references: [
+    "https://kubernetes.io/docs/tutorials/services/pods-and-endpoint-termination-flow/",
+    "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2366",
+  ],
+  *check(workload, context) {
+    if (exposureOf(workload) === "none") return;
+    const slowest = convergenceOf(workload, context.facts);
+    if (slowest === undefined) return;
+    const { amount: needed, sender } = slowest;
+    for (const container of servingContainers(workload)) {
+      const hold = holdOf(workload, container, context.facts);
+      const { hook } = container;
+      const at = hook?.number ?? hook?.field ?? container.field;
+      const who = sender
+        ? `${sender.name} may take ${seconds(needed.value)} s`
+        : `senders take ${seconds(needed.value)} s`;
+      if (hold.kind === "evidence") {
+        const cap = workload.grace.value - (hook?.isExact ? hook.least.value : 0) - 5;
+        if (cap >= needed.value) continue;
+        yield {
+          severity: "warning",
+          message: `Lameduck may hold for ${seconds(cap)} s at most, but ${who} to let go of a deleted pod`,
+          at: workload.pod.at("terminationGracePeriodSeconds"),
+          container: container.name,
+          arithmetic: compare(
+            [
+              { name: "needed", value: needed.value, origin: needed.origin },
+              { ...reserve, value: 5, origin: { kind: "default", of: "Lameduck's reserve" } },
+            ],
+            ">",
+            workload.grace,
+          ),
+          remedy: `set terminationGracePeriodSeconds to ${Math.ceil(needed.value + 5 + (hook?.isExact ? hook.least.value : 0))} or more`,
+        };
+        continue;
+      }
+      if (hold.least >= needed.value || (hold.least === 0 && hold.kind === "fixed")) continue;
+      if (hold.kind === "unknown") {
+        yield {
+          severity: "unknown",
+          message: `whether the pod goes on serving for ${seconds(needed.value)} s after its deletion: how long its hook or its delay takes is not written in the manifest`,
+          at,
+          container: container.name,
+          arithmetic: compare(hold.parts, "?", needed),
+          answers: answers("delay"),
+        };
+        continue;
+      }
+      const more = Math.ceil(needed.value - hold.least);
+      const longer = hook?.number && hook.least.value + more;
+      yield {
+        severity: isAssumed(needed) ? "warning" : sender ? "warning" : "error",
+        message: `the pod stops serving ${seconds(hold.least)} s after its deletion, but ${who} to let go of it`,
+        at,
+        container: container.name,
+        arithmetic: compare(
+          hold.parts,
+          "<",
+          sender?.sum ? { ...needed, name: `${needed.name} (${sender.sum})` } : needed,
+        ),
+        remedy: `hold for ${seconds(Math.ceil(needed.value))} s, with a grace period of ${seconds(Math.ceil(workload.grace.value + more))} s`,
+        ...(hook?.number && longer !== undefined
+          ? fixOf(
+              `preStop ${seconds(hook.least.value)} -> ${longer}, grace period ${workload.grace.value} -> ${workload.grace.value + more}`,
+              [
+                replaceScalar(hook.number, quotedLike(hook.number, longer, context.textOf)),
+                setGrace(workload, workload.grace.value + more, context),
+              ],
+            )
+          : {}),
+      };
+    }
+  },
+};
+
+/** As the number stood there: with its quotes, which an argument needs. */
+function quotedLike(field: Field, value: number, textOf: (file: string) => string): string {
+  const [start, end] = field.span;
+  const quote = /^["']/.exec(textOf(field.source.file).slice(start, end))?.[0] ?? "";
+  return `${quote}${value}${quote}`;
+}

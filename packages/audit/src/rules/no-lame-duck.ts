@@ -1,0 +1,56 @@
+import { compare } from "../facts/arithmetic.ts";
+import { holdOf } from "../facts/hold.ts";
+import { convergenceOf } from "../facts/senders.ts";
+import { exposureOf, servingContainers } from "../facts/serving.ts";
+import { pidOneOf } from "../facts/pid-one.ts";
+import { addSleep, fixOf, setGrace } from "../fix/edits.ts";
+import { seconds } from "../model/amount.ts";
+import type { Rule } from "../rule.ts";
+
+export const noLameDuck: Rule = {
+  id: "no-lame-duck",
+  title: "Nothing keeps the pod serving while its senders let go of it",
+  meaning: `At a deletion two chains begin and nothing joins them: the kubelet stops the container, and every sender hears that the pod is gone. A
+server that stops at SIGTERM refuses what late senders still send it, however gracefully it finishes the rest. Something has to keep it
+serving meanwhile: a preStop hook, a delay in the app, or Lameduck, which waits for as long as the evidence asks for and no longer.
+
+The audit sees hooks, arguments and variables. Where the app itself delays its shutdown in its code, say so:
+\`lameduck.dev/delay: 15s\`.`,
+  remedy:
+    "Add a preStop hook that sleeps, with a grace period that is longer by as much; or use lameduck-init or @lameduck/node",
+  references: [
+    "https://kubernetes.io/docs/tutorials/services/pods-and-endpoint-termination-flow/",
+    "https://github.com/kubernetes/enhancements/tree/master/keps/sig-node/3960-pod-lifecycle-sleep-action",
+  ],
+  *check(workload, context) {
+    if (exposureOf(workload) === "none") return;
+    const slowest = convergenceOf(workload, context.facts);
+    for (const container of servingContainers(workload)) {
+      const hold = holdOf(workload, container, context.facts);
+      if (hold.least > 0 || hold.kind !== "fixed") continue;
+      // It goes on serving until SIGKILL, because SIGTERM never comes to it.
+      if (pidOneOf(container)?.certainty === "certain") continue;
+      const needed = slowest?.amount;
+      if (needed?.value === 0) continue;
+      const hook = container.hook;
+      const longer = needed && Math.ceil(needed.value);
+      yield {
+        severity: "warning",
+        message: `${hook ? "the preStop hook takes no time" : "there is no preStop hook"}, and nothing says that the app goes on serving after SIGTERM`,
+        at: hook?.field ?? container.field.at("name"),
+        container: container.name,
+        ...(needed ? { arithmetic: compare([], "<", needed) } : {}),
+        remedy: `hold for ${longer === undefined ? "as long as senders take" : `${seconds(longer)} s`}: preStop: { sleep: { seconds: ${longer ?? "N"} } }, and as much more grace period`,
+        ...(hook === undefined && longer !== undefined
+          ? fixOf(
+              `preStop sleep ${longer}, grace period ${workload.grace.value} -> ${workload.grace.value + longer}`,
+              [
+                addSleep(container, longer, context),
+                setGrace(workload, workload.grace.value + longer, context),
+              ],
+            )
+          : {}),
+      };
+    }
+  },
+};

@@ -1,0 +1,49 @@
+import type { Field } from "@lameduck/manifests";
+import { compare, reserve } from "../facts/arithmetic.ts";
+import { factOf } from "../facts/facts.ts";
+import { fixOf, setGrace } from "../fix/edits.ts";
+import { seconds } from "../model/amount.ts";
+import type { Rule } from "../rule.ts";
+
+export const prestopExceedsGrace: Rule = {
+  id: "prestop-exceeds-grace",
+  title: "The preStop hook takes the whole grace period or more",
+  meaning: `The time of a preStop hook counts against \`terminationGracePeriodSeconds\`. When the grace period ends while the hook still runs, the
+kubelet sends SIGTERM, and SIGKILL 2 seconds later. What the hook should have done after its sleep never happens, and requests in flight
+are cut. The API server refuses a \`sleep\` hook above the grace period; it lets an equal one pass, and it never looks into \`exec\`.`,
+  remedy: "Make the grace period at least the hook + the longest request + a reserve of 2 s",
+  references: [
+    "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",
+    "https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/",
+  ],
+  *check(workload, context) {
+    const { grace } = workload;
+    for (const container of [...workload.containers, ...workload.sidecars]) {
+      const { hook } = container;
+      if (hook === undefined || hook.least.value < grace.value || hook.least.value === 0) continue;
+      const drain = factOf(workload, "drain", context.facts)?.value ?? 30 - reserve.value;
+      const needed = Math.ceil(hook.least.value + drain + reserve.value);
+      const equal = hook.least.value === grace.value;
+      yield {
+        severity: "error",
+        message: `the preStop hook takes ${seconds(hook.least.value)} s${hook.isExact ? "" : " or more"}, ${
+          equal ? "all" : "more than all"
+        } of the grace period of ${seconds(grace.value)} s`,
+        at: hook.least.origin.kind === "field" ? (hook.number ?? hookWord(hook)) : hook.field,
+        container: container.name,
+        arithmetic: compare([hook.least], equal ? "=" : ">", grace),
+        ...(Number.isFinite(needed)
+          ? {
+              remedy: `set terminationGracePeriodSeconds to ${needed}, or shorten the hook`,
+              ...fixOf(`grace period ${grace.value} -> ${needed}`, [setGrace(workload, needed, context)]),
+            }
+          : { remedy: "let the hook end by itself" }),
+      };
+    }
+  },
+};
+
+function hookWord({ field }: { readonly field: Field }): Field {
+  const words = field.at("command").items();
+  return words.find((word) => /\bsleep\b/.test(word.text() ?? "")) ?? field;
+}

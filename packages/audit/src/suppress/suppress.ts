@@ -1,0 +1,42 @@
+import { annotation } from "../facts/facts.ts";
+import { AuditError } from "../errors.ts";
+import type { Finding } from "../finding.ts";
+import { spell } from "../model/object.ts";
+import type { Workload } from "../model/workload.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+
+/** Findings that the team knows of and lives with. */
+export interface Suppressions {
+  readonly ignored: readonly Ignored[];
+  /** Fingerprints of findings that were there when the baseline was written. */
+  readonly baseline: ReadonlySet<string>;
+}
+
+/** An entry of the configuration file. */
+export interface Ignored {
+  readonly rule: string;
+  /** "Deployment shop/web"; undefined for all. */
+  readonly workload?: string | undefined;
+  readonly reason: string;
+}
+
+export const nothingSuppressed: Suppressions = { ignored: [], baseline: new Set() };
+
+/** `lameduck.dev/ignore-RULE: REASON` on the workload or its pods, then the configuration, then the baseline. */
+export function suppressionOf(
+  finding: Finding,
+  workload: Workload,
+  { ignored, baseline }: Suppressions,
+): Finding["suppressed"] {
+  const field = annotation(workload, `ignore-${finding.rule}`);
+  if (field.exists) {
+    const reason = field.text()?.trim() ?? "";
+    if (reason === "" || reason === "true")
+      throw new AuditError("LAMEDUCK_AUDIT_BAD_ANNOTATION", field.place, "its value must be the reason");
+    return { by: "annotation", reason };
+  }
+  const name = spell(workload.object);
+  const entry = ignored.find((one) => one.rule === finding.rule && (one.workload ?? name) === name);
+  if (entry) return { by: "config", reason: entry.reason };
+  return baseline.has(fingerprintOf(finding)) ? { by: "baseline", reason: "in the baseline" } : undefined;
+}

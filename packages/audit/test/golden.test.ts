@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { describe, test } from "node:test";
+import { audit, fixesOf, imagesOf, nothingSuppressed, rules, textReport } from "../src/index.ts";
+
+/**
+ * For each rule a folder: manifests whose names begin with `bad` have findings of the rule, those that begin with `good` have none.
+ * What the rule says of them is in NAME.txt, what `--fix` makes of them in NAME.fixed.yaml. UPDATE_GOLDEN=1 writes both.
+ */
+const folder = join(import.meta.dirname, "golden");
+const update = process.env["UPDATE_GOLDEN"] === "1";
+const options = { images: imagesOf([]), facts: {}, kubernetes: undefined, suppressions: nothingSuppressed };
+
+function compare(file: string, actual: string): void {
+  if (update) writeFileSync(file, actual);
+  assert.equal(actual, readFileSync(file, "utf8"), `${file}: UPDATE_GOLDEN=1 writes it anew`);
+}
+
+test("every rule has a manifest that fails and one that passes, and every folder a rule", () => {
+  const folders = globSync("*", { cwd: folder }).sort();
+  assert.deepEqual(folders, rules.map(({ id }) => id).sort());
+  for (const id of folders)
+    for (const kind of ["bad", "good"])
+      assert.ok(globSync(`${id}/${kind}*.yaml`, { cwd: folder }).length > 0, `${id} has no ${kind}*.yaml`);
+});
+
+for (const { id } of rules)
+  describe(id, () => {
+    for (const path of globSync(`${id}/*.yaml`, { cwd: folder }).sort()) {
+      if (path.endsWith(".fixed.yaml")) continue;
+      const name = basename(path);
+      test(name, () => {
+        const text = readFileSync(join(folder, path), "utf8");
+        const result = audit([{ name, text }], options);
+        assert.deepEqual(result.failures, []);
+        const own = result.findings.filter(({ rule }) => rule === id);
+        assert.equal(own.length > 0, name.startsWith("bad"), textReport(result));
+        if (own.length === 0) return;
+        compare(join(folder, path.replace(/\.yaml$/, ".txt")), textReport({ ...result, findings: own }));
+        if (!own.some(({ fix }) => fix)) return;
+        const plan = fixesOf({ ...result, findings: own }, options);
+        const after = plan.files[0]?.after.text ?? text;
+        compare(join(folder, path.replace(/\.yaml$/, ".fixed.yaml")), after);
+        const again = audit([{ name, text: after }], options);
+        assert.ok(
+          again.findings.every((one) => one.rule !== id || one.fix === undefined),
+          "a second fix changes nothing",
+        );
+      });
+    }
+  });

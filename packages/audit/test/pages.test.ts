@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { format, resolveConfig } from "prettier";
+import { rules } from "../src/index.ts";
+import { pageOf, tableOf } from "./pages.ts";
+
+const docs = join(import.meta.dirname, "../../../docs");
+const update = process.env["UPDATE_DOCS"] === "1";
+
+async function formatted(markdown: string): Promise<string> {
+  const options = await resolveConfig(join(docs, "audit.md"));
+  // Examples are shown as they were read.
+  return format(markdown, { ...options, parser: "markdown", embeddedLanguageFormatting: "off" });
+}
+
+test("docs/audit holds the page of each rule, and no other", async () => {
+  for (const rule of rules) {
+    const file = join(docs, "audit", `${rule.id}.md`);
+    const page = await formatted(pageOf(rule));
+    if (update) writeFileSync(file, page);
+    assert.equal(readFileSync(file, "utf8"), page, `${file}: UPDATE_DOCS=1 writes it anew`);
+  }
+  assert.deepEqual(
+    globSync("audit/*.md", { cwd: docs }).sort(),
+    rules.map(({ id }) => `audit/${id}.md`).sort(),
+  );
+});
+
+test("docs/audit.md lists the rules", async () => {
+  const file = join(docs, "audit.md");
+  const page = readFileSync(file, "utf8");
+  const marks = /(<!-- rules -->\n)[\s\S]*?(<!-- end of rules -->)/;
+  const expected = await formatted(
+    page.replace(marks, (_, start: string, end: string) => `${start}\n${tableOf(rules)}\n\n${end}`),
+  );
+  if (update) writeFileSync(file, expected);
+  assert.equal(readFileSync(file, "utf8"), expected, "UPDATE_DOCS=1 writes it anew");
+});

@@ -1,0 +1,32 @@
+import { AuditError, fingerprintOf, type Audit } from "@lameduck/audit";
+import { messageOf } from "@lameduck/drain/common";
+import { readFileSync } from "node:fs";
+
+/** Findings that were there when it was written. @throws {AuditError} LAMEDUCK_AUDIT_BAD_BASELINE */
+export function readBaseline(file: string | undefined): ReadonlySet<string> {
+  if (file === undefined) return new Set();
+  const fail = (problem: string): never => {
+    throw new AuditError("LAMEDUCK_AUDIT_BAD_BASELINE", file, problem);
+  };
+  let document: unknown;
+  try {
+    document = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    return fail(messageOf(error));
+  }
+  const { version, findings } = (document ?? {}) as { version?: unknown; findings?: unknown };
+  if (version !== 1 || !Array.isArray(findings)) return fail("is no baseline of version 1");
+  return new Set(findings.map((one: { fingerprint?: unknown }) => String(one?.fingerprint)));
+}
+
+/** One line for each finding, so that a review shows which ones came and went. */
+export function baselineText({ findings }: Audit): string {
+  const lines = findings.map((finding) =>
+    JSON.stringify({
+      fingerprint: fingerprintOf(finding),
+      rule: finding.rule,
+      workload: finding.object.name,
+    }),
+  );
+  return `{\n"version": 1,\n"findings": [\n${lines.join(",\n")}\n]\n}\n`;
+}

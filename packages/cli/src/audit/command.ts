@@ -1,0 +1,131 @@
+import { audit, fixesOf, rules, severities, type Audit, type AuditOptions } from "@lameduck/audit";
+import { Command, Option } from "commander";
+import { CliError } from "../errors.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { report } from "../failure.ts";
+import { writeOutput } from "../output.ts";
+import { baselineText, readBaseline } from "./baseline.ts";
+import { diffOf, writeFixes } from "./fix.ts";
+import { readInput } from "./input.ts";
+import { factsFrom, imagesFrom, isShown, minorFrom, type Options } from "./options.ts";
+import { formatNames, outputsFrom, publish } from "./outputs.ts";
+
+const examples = `
+Examples:
+  lameduck audit deploy/                                 all manifests of a folder
+  helm template shop ./chart | lameduck audit -          what a chart renders to
+  lameduck audit web.yaml --assume drain=20s             tell what no manifest says
+  lameduck audit web.yaml --fix                          show what would mend it; --fix --write does it
+  lameduck audit deploy/ --format text --format sarif=audit.sarif
+
+Exit codes: 0 no findings, 1 errors or warnings, 2 something could not be read, 5 only unknowns are left.
+Each rule, with examples: docs/audit.md`;
+
+/** `lameduck audit`: which workloads will lose requests when their pods stop, before they are deployed. */
+export function auditCommand(exit: (code: number) => number): Command {
+  return new Command("audit")
+    .description(
+      "Find workloads that will lose requests when their pods stop, and why, in numbers. Reads manifests, runs nothing.",
+    )
+    .argument("[paths...]", "files and folders of manifests; - is stdin")
+    .optionsGroup("What manifests do not say:")
+    .option(
+      "--assume <name=duration>",
+      "drain, delay, convergence, keep-alive, ...; also per workload: lameduck.dev/NAME",
+      collect,
+      [],
+    )
+    .option("--kubernetes <version>", "version of the cluster, such as 1.34: what fixes may use")
+    .option(
+      "--dockerfile <[image=]file>",
+      "the Dockerfile of an image: entry point and stop signal",
+      collect,
+      [],
+    )
+    .option("--image-config <[image=]file>", "what `crane config` or `docker inspect` print", collect, [])
+    .optionsGroup("What is reported:")
+    .option("--format <format[=file]>", `${formatNames.join(", ")}; several at once`, collect, [])
+    .addOption(
+      new Option("--min-severity <severity>", "leave out what is less; unknowns stay")
+        .choices(severities.slice(0, 3))
+        .default("info"),
+    )
+    .option("--baseline <file>", "leave out the findings that it holds")
+    .option("--write-baseline", "write all findings into --baseline")
+    .option("--allow-unknown", "exit with 0 although questions are open")
+    .option("--rules", "list the rules and stop")
+    .optionsGroup("Mending:")
+    .option("--fix", "show the smallest edits that mend findings, as a diff")
+    .option("--write", "with --fix: write them into the files")
+    .addHelpText("after", examples)
+    .action(async (paths: string[], options: Options) => {
+      if (options.rules)
+        process.stdout.write(rules.map(({ id, title }) => `${id.padEnd(26)}${title}\n`).join(""));
+      else exit(await run(paths, options));
+    });
+}
+
+async function run(paths: readonly string[], options: Options): Promise<number> {
+  mustFit(paths, options);
+  const outputs = outputsFrom(options.format);
+  const settings: AuditOptions = {
+    images: imagesFrom(options),
+    facts: factsFrom(options.assume),
+    kubernetes: minorFrom(options.kubernetes),
+    suppressions: {
+      ignored: [],
+      baseline: options.writeBaseline ? new Set() : readBaseline(options.baseline),
+    },
+  };
+  const { files, failures } = await readInput(paths);
+  const whole = audit(files, settings);
+  const shown = {
+    ...whole,
+    findings: whole.findings.filter(({ severity }) => isShown(severity, options.minSeverity)),
+    failures: [...failures, ...whole.failures],
+  };
+  for (const failure of shown.failures) report(failure);
+  if (options.writeBaseline) {
+    writeOutput("--baseline", options.baseline, () => baselineText(shown));
+    return exitCodes.clean;
+  }
+  if (options.fix) return fix(shown, settings, options);
+  publish(shown, outputs);
+  return exitCodeOf(shown, options);
+}
+
+function fix(shown: Audit, settings: AuditOptions, { write, allowUnknown }: Options): number {
+  const plan = fixesOf(shown, settings);
+  const fromStdin = plan.files.some(({ before }) => before.name === "stdin");
+  if (write) writeFixes(plan);
+  if (!write || !fromStdin) process.stdout.write(diffOf(plan));
+  const left = plan.audit.findings.length;
+  const verb = write ? "mended" : "can be mended";
+  process.stderr.write(
+    `${plan.applied.length} ${verb}, ${left} left${write || plan.applied.length === 0 ? "" : "; --fix --write writes it"}\n`,
+  );
+  return exitCodeOf(write ? { ...plan.audit, failures: shown.failures } : shown, { allowUnknown });
+}
+
+function mustFit(paths: readonly string[], { write, fix: wantsFix, writeBaseline, baseline }: Options): void {
+  const fail = (option: string, problem: string): never => {
+    throw new CliError("LAMEDUCK_BAD_OPTION", option, problem);
+  };
+  if (paths.length === 0) fail("lameduck audit", "name files or folders of manifests, or - for stdin");
+  if (write && !wantsFix) fail("--write", "goes with --fix");
+  if (writeBaseline && baseline === undefined) fail("--write-baseline", "needs --baseline FILE");
+}
+
+/** A finding says more than a file that could not be read, and that more than an open question. */
+function exitCodeOf({ findings, failures }: Audit, { allowUnknown }: Pick<Options, "allowUnknown">): number {
+  if (findings.some(({ severity }) => severity === "error" || severity === "warning"))
+    return exitCodes.losses;
+  if (failures.length > 0) return exitCodes.usage;
+  return findings.some(({ severity }) => severity === "unknown") && !allowUnknown
+    ? exitCodes.untested
+    : exitCodes.clean;
+}
+
+function collect(value: string, before: readonly string[]): string[] {
+  return [...before, value];
+}

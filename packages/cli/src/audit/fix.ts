@@ -1,0 +1,27 @@
+import type { FixPlan } from "@lameduck/audit";
+import { messageOf } from "@lameduck/drain/common";
+import { createPatch } from "diff";
+import { writeFileSync } from "node:fs";
+import { CliError } from "../errors.ts";
+
+/** What the fixes change, as `patch` and `git apply` read it. */
+export function diffOf({ files }: FixPlan): string {
+  return files
+    .map(({ before, after }) =>
+      createPatch(before.name, before.text, after.text)
+        .replace(/^=+\n/m, "")
+        .replace(/^Index: .*\n/, ""),
+    )
+    .join("");
+}
+
+/** Of stdin the result goes to stdout. @throws {CliError} LAMEDUCK_CANNOT_WRITE */
+export function writeFixes({ files }: FixPlan): void {
+  for (const { after } of files)
+    try {
+      if (after.name === "stdin") process.stdout.write(after.text);
+      else writeFileSync(after.name, after.text);
+    } catch (error) {
+      throw new CliError("LAMEDUCK_CANNOT_WRITE", after.name, messageOf(error));
+    }
+}

@@ -1,0 +1,51 @@
+import { messageOf } from "@lameduck/drain/common";
+import { AuditError, type InputFile } from "@lameduck/audit";
+import { globSync, readFileSync, statSync } from "node:fs";
+import { text } from "node:stream/consumers";
+import { join, normalize } from "node:path";
+
+const manifests = /\.(?:ya?ml|json)$/i;
+
+export interface Read {
+  readonly files: readonly InputFile[];
+  /** What could not be read, while the rest could. */
+  readonly failures: readonly AuditError[];
+}
+
+/** Files as they are named; of folders all that end like manifests; `-` is stdin. */
+export async function readInput(paths: readonly string[]): Promise<Read> {
+  const files: InputFile[] = [];
+  const failures: AuditError[] = [];
+  const fail = (place: string, error: unknown): void =>
+    void failures.push(new AuditError("LAMEDUCK_AUDIT_UNREADABLE", place, messageOf(error)));
+  for (const path of new Set(paths)) {
+    if (path === "-") {
+      files.push({ name: "stdin", text: await text(process.stdin) });
+      continue;
+    }
+    try {
+      for (const name of manifestsAt(path))
+        try {
+          files.push({ name, text: readFileSync(name, "utf8") });
+        } catch (error) {
+          fail(name, error);
+        }
+    } catch (error) {
+      fail(path, error);
+    }
+  }
+  return { files, failures };
+}
+
+function manifestsAt(path: string): string[] {
+  if (!statSync(path).isDirectory()) return [path];
+  const found = globSync("**/*", {
+    cwd: path,
+    exclude: (name) => name === "node_modules" || name === ".git",
+  })
+    .filter((name) => manifests.test(name))
+    .map((name) => normalize(join(path, name)))
+    .sort();
+  if (found.length === 0) throw new Error("holds no .yaml, .yml or .json file");
+  return found;
+}

@@ -1,0 +1,81 @@
+import {
+  AuditError,
+  factNames,
+  imagesOf,
+  severities,
+  type FactName,
+  type Facts,
+  type ImageFile,
+  type Severity,
+} from "@lameduck/audit";
+import { parseDuration } from "@lameduck/drain";
+import { messageOf } from "@lameduck/drain/common";
+import { readFileSync } from "node:fs";
+import { CliError } from "../errors.ts";
+
+export interface Options {
+  readonly format: readonly string[];
+  readonly assume: readonly string[];
+  readonly dockerfile: readonly string[];
+  readonly imageConfig: readonly string[];
+  readonly kubernetes?: string;
+  readonly minSeverity: Severity;
+  readonly baseline?: string;
+  readonly writeBaseline?: boolean;
+  readonly allowUnknown?: boolean | undefined;
+  readonly fix?: boolean;
+  readonly write?: boolean;
+  readonly rules?: boolean;
+}
+
+/** `--assume drain=20s` @throws {CliError} LAMEDUCK_BAD_OPTION */
+export function factsFrom(assumed: readonly string[]): Facts {
+  const facts: { -readonly [Name in keyof Facts]: Facts[Name] } = {};
+  for (const text of assumed) {
+    const [, name = "", value = ""] = /^([\w-]+)=(.*)$/s.exec(text) ?? [];
+    if (!(name in factNames))
+      throw new CliError(
+        "LAMEDUCK_BAD_OPTION",
+        `--assume ${text}`,
+        `write NAME=DURATION, where NAME is one of ${Object.keys(factNames).join(", ")}`,
+      );
+    try {
+      facts[name as FactName] = {
+        name,
+        value: parseDuration(value, `--assume ${name}`) / 1_000,
+        origin: { kind: "flag", path: `--assume ${text}` },
+      };
+    } catch (error) {
+      throw new CliError("LAMEDUCK_BAD_OPTION", `--assume ${text}`, messageOf(error));
+    }
+  }
+  return facts;
+}
+
+/** "1.34", "v1.34.2" or "34": the minor version. @throws {CliError} LAMEDUCK_BAD_OPTION */
+export function minorFrom(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const [, minor] = /^(?:v?1\.)?(\d{1,3})(?:\.\d+)?(?:[-+].*)?$/.exec(text) ?? [];
+  if (minor === undefined)
+    throw new CliError("LAMEDUCK_BAD_OPTION", `--kubernetes ${text}`, "write a version such as 1.34");
+  return Number(minor);
+}
+
+export function imagesFrom({ dockerfile, imageConfig }: Options): ReturnType<typeof imagesOf> {
+  return imagesOf([...dockerfile, ...imageConfig].map((text) => imageFile(text)));
+}
+
+/** "FILE" or "IMAGE=FILE" */
+function imageFile(text: string): ImageFile {
+  const [, image, file = text] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
+  try {
+    return { image, file, text: readFileSync(file, "utf8") };
+  } catch (error) {
+    throw new AuditError("LAMEDUCK_AUDIT_BAD_IMAGE", file, messageOf(error));
+  }
+}
+
+/** Whether a finding is as severe as asked for. What is unknown is shown always: it is no pass. */
+export function isShown(severity: Severity, least: Severity): boolean {
+  return severity === "unknown" || severities.indexOf(severity) <= severities.indexOf(least);
+}

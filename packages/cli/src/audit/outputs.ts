@@ -1,0 +1,50 @@
+import { jsonReport, sarifReport, textReport, type Audit } from "@lameduck/audit";
+import { version, withAddresses } from "../about.ts";
+import { CliError } from "../errors.ts";
+import { mustBeWritable, writeOutput } from "../output.ts";
+
+const formats = {
+  text: (audit: Audit, stream?: NodeJS.WriteStream) => textReport(audit, stream),
+  json: (audit: Audit) => jsonReport(audit),
+  sarif: (audit: Audit) =>
+    sarifReport(audit, version(), (id) => withAddresses(id === "" ? "docs/audit.md" : `docs/audit/${id}.md`)),
+} as const;
+
+export type Format = keyof typeof formats;
+
+export const formatNames = Object.keys(formats) as Format[];
+
+export interface Output {
+  readonly format: Format;
+  /** undefined: stdout. */
+  readonly file: string | undefined;
+}
+
+/** "sarif=FILE"; a format alone goes to stdout. @throws {CliError} LAMEDUCK_BAD_OPTION, LAMEDUCK_CANNOT_WRITE */
+export function outputsFrom(texts: readonly string[]): Output[] {
+  const outputs = (texts.length === 0 ? ["text"] : texts).map((text) => {
+    const [, name = "", file] = /^([a-z]+)(?:=(.+))?$/s.exec(text) ?? [];
+    if (!(name in formats))
+      throw new CliError(
+        "LAMEDUCK_BAD_OPTION",
+        `--format ${text}`,
+        `write one of ${formatNames.join(", ")}, or FORMAT=FILE`,
+      );
+    mustBeWritable(`--format ${text}`, file);
+    return { format: name as Format, file: file === "-" ? undefined : file };
+  });
+  const [, second] = outputs.filter(({ file }) => file === undefined);
+  if (second)
+    throw new CliError(
+      "LAMEDUCK_BAD_OPTION",
+      `--format ${second.format}`,
+      "only one format goes to stdout; write the others to files: FORMAT=FILE",
+    );
+  return outputs;
+}
+
+export function publish(audit: Audit, outputs: readonly Output[]): void {
+  for (const { format, file } of outputs)
+    if (file === undefined) process.stdout.write(withAddresses(formats[format](audit, process.stdout)));
+    else writeOutput(`--format ${format}`, file, () => formats[format](audit));
+}
