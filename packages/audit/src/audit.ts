@@ -22,6 +22,8 @@ export interface AuditOptions {
   /** Minor version of the cluster, such as 34. */
   readonly kubernetes: number | undefined;
   readonly suppressions: Suppressions;
+  /** All of them where none are named. */
+  readonly rules?: readonly Rule[] | undefined;
 }
 
 export interface Audit {
@@ -53,7 +55,7 @@ export function audit(files: readonly InputFile[], options: AuditOptions): Audit
   ];
   const all: Finding[] = [];
   for (const workload of inventory.workloads)
-    for (const rule of rules) {
+    for (const rule of options.rules ?? rules) {
       try {
         all.push(...findingsOf(rule, workload, context, options.suppressions));
       } catch (error) {

@@ -1,4 +1,14 @@
-import { isAlias, isCollection, isMap, isScalar, isSeq, type Document, type Node, type YAMLMap } from "yaml";
+import {
+  isAlias,
+  isCollection,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  type Document,
+  type Node,
+  type YAMLMap,
+} from "yaml";
 import { ManifestError, type ManifestErrorCode } from "./errors.ts";
 import { placeOf, type Source, type Span } from "./source.ts";
 
@@ -46,6 +56,11 @@ export class Field {
     return [base + start, base + end];
   }
 
+  /** Offsets of its key in its own document; of an item of a list, and of what is missing, none. */
+  get keySpan(): Span | undefined {
+    return this.#node && !this.path.endsWith("]") ? this.#anchor : undefined;
+  }
+
   get isScalar(): boolean {
     return isScalar(this.#node) && !this.isShared;
   }
@@ -63,6 +78,11 @@ export class Field {
   get valueSpan(): Span | undefined {
     const range = this.#node?.range;
     return range ? [range[0], range[1]] : undefined;
+  }
+
+  /** Where the last value in it ends, before a comment that follows. Offset in its own document. */
+  get contentEnd(): number | undefined {
+    return this.#node && endOf(this.#node);
   }
 
   fail(code: ManifestErrorCode, problem: string, remedy?: string): never {
@@ -195,6 +215,14 @@ export class Field {
       return isMap(map) ? this.#pairsOf(map).map((pair) => ({ ...pair, isShared: true })) : [];
     });
   }
+}
+
+/** A block collection's own range ends after the comments below it. */
+function endOf(node: Node): number | undefined {
+  if (!isCollection(node) || node.flow) return node.range?.[1];
+  const last = node.items.at(-1);
+  const value = isPair(last) ? ((last.value ?? last.key) as Node | null) : (last as Node | undefined);
+  return value ? endOf(value) : node.range?.[1];
 }
 
 interface Pair {

@@ -3,7 +3,7 @@ export { ManifestError, manifestErrors, type ManifestErrorCode } from "./errors.
 export { Field } from "./field.ts";
 export { readManifest } from "./read.ts";
 export { placeOf, type Source, type Span } from "./source.ts";
-export { applyEdits, type Edit, insertField, replaceScalar, type Written } from "./splice.ts";
+export { applyEdits, type Edit, insertField, replaceField, replaceScalar, type Written } from "./splice.ts";
 export { readStream, type Stream } from "./stream.ts";
 export type {
   ContainerTemplate,

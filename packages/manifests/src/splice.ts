@@ -51,6 +51,17 @@ export function insertField(text: string, parent: Field, key: string, value: Wri
   return at(start, `${lines}${newline(text)}${indent}`);
 }
 
+/** Puts another field in the place of one that is there, with its value. @returns undefined where an alias shares it. */
+export function replaceField(text: string, field: Field, key: string, value: Written): Edit | undefined {
+  const { base, file } = field.source;
+  const { keySpan, contentEnd } = field;
+  if (keySpan === undefined || contentEnd === undefined || field.isShared) return undefined;
+  const start = base + keySpan[0];
+  const end = base + keySpan[0] + text.slice(start, base + contentEnd).trimEnd().length;
+  const quote = text[start] === '"' ? '"' : "";
+  return { file, span: [start, end], text: flow({ [key]: value }, quote).slice(2, -2) };
+}
+
 /** @param edits in any order. @returns undefined where two of them overlap. */
 export function applyEdits(text: string, edits: readonly Edit[]): string | undefined {
   const sorted = [...edits].sort((a, b) => a.span[0] - b.span[0] || a.span[1] - b.span[1]);

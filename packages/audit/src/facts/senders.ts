@@ -72,12 +72,14 @@ function ofService(object: KubeObject): Sender[] {
   }
   // Nodes are the targets: they leave the load balancer only where the last pod of a node counts.
   if (spec.at("externalTrafficPolicy").text() !== "Local") return senders;
-  const { amount, sum } = detection(
-    object.field,
-    isNlb || annotationsOf(object.field).some(([key]) => key.startsWith(aws)),
-  );
+  const { amount, sum } = detection(object.field);
   add("cloud load balancer that checks the node's health", amount, sum);
   return senders;
+}
+
+/** How long a cloud's load balancer takes to notice that a node of the Service has, or no longer has, a pod. */
+export function nodeCheckOf(service: Field): Amount {
+  return detection(service).amount;
 }
 
 function annotationsOf(field: Field): (readonly [string, Field])[] {
@@ -85,7 +87,7 @@ function annotationsOf(field: Field): (readonly [string, Field])[] {
 }
 
 /** interval x threshold + timeout, as the Service says, else as the provider's default. */
-function detection(service: Field, isAws: boolean): { readonly amount: Amount; readonly sum: string } {
+function detection(service: Field): { readonly amount: Amount; readonly sum: string } {
   const read = (keys: readonly string[], otherwise: number): { value: number; field?: Field } => {
     for (const key of keys) {
       const field = annotationOf(service, key);
@@ -94,6 +96,7 @@ function detection(service: Field, isAws: boolean): { readonly amount: Amount; r
     }
     return { value: otherwise };
   };
+  const isAws = annotationsOf(service).some(([key]) => key.startsWith(aws));
   const azure = "service.beta.kubernetes.io/azure-load-balancer-health-probe-";
   const interval = read([`${aws}healthcheck-interval`, `${azure}interval`], isAws ? 10 : 5);
   const threshold = read([`${aws}healthcheck-unhealthy-threshold`, `${azure}num-of-probe`], isAws ? 3 : 2);

@@ -49,5 +49,5 @@ function plain(finding: Finding, textOf: (file: string) => string): unknown {
 
 function term({ name, value, origin }: Amount): unknown {
   // JSON has no number for what never ends.
-  return { name, seconds: Number.isFinite(value) ? value : null, origin, spelt: spellOrigin(origin) };
+  return { name, value: Number.isFinite(value) ? value : null, origin, spelt: spellOrigin(origin) };
 }

@@ -7,7 +7,7 @@ import { writeOutput } from "../output.ts";
 import { baselineText, readBaseline } from "./baseline.ts";
 import { diffOf, writeFixes } from "./fix.ts";
 import { readInput } from "./input.ts";
-import { factsFrom, imagesFrom, isShown, minorFrom, type Options } from "./options.ts";
+import { factsFrom, imagesFrom, isShown, minorFrom, rulesFrom, type Options } from "./options.ts";
 import { formatNames, outputsFrom, publish } from "./outputs.ts";
 
 const examples = `
@@ -53,6 +53,7 @@ export function auditCommand(exit: (code: number) => number): Command {
     .option("--baseline <file>", "leave out the findings that it holds")
     .option("--write-baseline", "write all findings into --baseline")
     .option("--allow-unknown", "exit with 0 although questions are open")
+    .option("--rule <name>", "only this rule; several at once", collect, [])
     .option("--rules", "list the rules and stop")
     .optionsGroup("Mending:")
     .option("--fix", "show the smallest edits that mend findings, as a diff")
@@ -72,6 +73,7 @@ async function run(paths: readonly string[], options: Options): Promise<number> 
     images: imagesFrom(options),
     facts: factsFrom(options.assume),
     kubernetes: minorFrom(options.kubernetes),
+    rules: rulesFrom(options.rule),
     suppressions: {
       ignored: [],
       baseline: options.writeBaseline ? new Set() : readBaseline(options.baseline),

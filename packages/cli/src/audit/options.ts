@@ -2,10 +2,12 @@ import {
   AuditError,
   factNames,
   imagesOf,
+  ruleNamed,
   severities,
   type FactName,
   type Facts,
   type ImageFile,
+  type Rule,
   type Severity,
 } from "@lameduck/audit";
 import { parseDuration } from "@lameduck/drain";
@@ -26,6 +28,7 @@ export interface Options {
   readonly fix?: boolean;
   readonly write?: boolean;
   readonly rules?: boolean;
+  readonly rule: readonly string[];
 }
 
 /** `--assume drain=20s` @throws {CliError} LAMEDUCK_BAD_OPTION */
@@ -78,4 +81,15 @@ function imageFile(text: string): ImageFile {
 /** Whether a finding is as severe as asked for. What is unknown is shown always: it is no pass. */
 export function isShown(severity: Severity, least: Severity): boolean {
   return severity === "unknown" || severities.indexOf(severity) <= severities.indexOf(least);
+}
+
+/** @throws {AuditError} LAMEDUCK_AUDIT_UNKNOWN_RULE */
+export function rulesFrom(names: readonly string[]): readonly Rule[] | undefined {
+  if (names.length === 0) return undefined;
+  return names.map((name) => {
+    const rule = ruleNamed(name);
+    if (rule === undefined)
+      throw new AuditError("LAMEDUCK_AUDIT_UNKNOWN_RULE", `--rule ${name}`, "there is no such rule");
+    return rule;
+  });
 }

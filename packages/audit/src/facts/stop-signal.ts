@@ -1,0 +1,34 @@
+import type { Container } from "../model/container.ts";
+import { stopSignalOfImage } from "../model/software.ts";
+
+/** The signal that the runtime sends first, and who says so. */
+export interface StopSignal {
+  readonly signal: string;
+  readonly from: string;
+}
+
+/** @returns undefined where only the image could say it, and nobody has told what it says. */
+export function stopSignalOf(container: Container, kubernetes: number | undefined): StopSignal | undefined {
+  const { lifecycle, software, image, imageFacts } = container;
+  const own = lifecycle.at("stopSignal").text();
+  // Behind a gate that is off by default before 1.37 (KEP-4960); the API server drops the field then.
+  if (own !== undefined && kubernetes !== undefined && kubernetes >= 37)
+    return { signal: own, from: "lifecycle.stopSignal" };
+  if (imageFacts) return { signal: nameOf(imageFacts.stopSignal ?? "SIGTERM"), from: imageFacts.origin };
+  const known = software && stopSignalOfImage(software, image);
+  return known === undefined ? undefined : { signal: known, from: `STOPSIGNAL of ${image}` };
+}
+
+const numbers: Readonly<Record<string, string>> = {
+  2: "SIGINT",
+  3: "SIGQUIT",
+  10: "SIGUSR1",
+  12: "SIGUSR2",
+  15: "SIGTERM",
+  28: "SIGWINCH",
+};
+
+function nameOf(text: string): string {
+  const upper = text.trim().toUpperCase();
+  return numbers[upper] ?? (upper.startsWith("SIG") ? upper : `SIG${upper}`);
+}

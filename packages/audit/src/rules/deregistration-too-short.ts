@@ -1,0 +1,49 @@
+import type { Field } from "@lameduck/manifests";
+import { compare } from "../facts/arithmetic.ts";
+import { factOf } from "../facts/facts.ts";
+import { fromField, seconds, type Amount } from "../model/amount.ts";
+import { annotationOf } from "../model/object.ts";
+import type { Workload } from "../model/workload.ts";
+import type { Rule } from "../rule.ts";
+
+const names = [
+  "alb.ingress.kubernetes.io/target-group-attributes",
+  "service.beta.kubernetes.io/aws-load-balancer-target-group-attributes",
+];
+
+export const deregistrationTooShort: Rule = {
+  id: "deregistration-too-short",
+  title: "The load balancer cuts requests in flight before the server would",
+  meaning: `After a target is deregistered, an AWS load balancer waits for its deregistration delay and then closes what is left of its connections.
+A delay that is shorter than the longest request cuts requests that the server would have finished. The default is 300 s; people shorten it to
+make rollouts faster, though the controller waits for nothing of it.`,
+  remedy: "Make deregistration_delay.timeout_seconds at least as long as the longest request",
+  references: [
+    "https://docs.aws.amazon.com/elasticloadbalancing/latest/application/edit-target-group-attributes.html#deregistration-delay",
+  ],
+  *check(workload, { facts }) {
+    const drain = factOf(workload, "drain", facts);
+    if (drain === undefined) return;
+    for (const { amount, field } of delaysOf(workload)) {
+      if (amount.value >= drain.value) continue;
+      yield {
+        severity: "warning",
+        message: `the load balancer closes connections ${seconds(amount.value)} s after deregistration; the longest request takes ${seconds(drain.value)} s`,
+        at: field,
+        arithmetic: compare([amount], "<", drain),
+      };
+    }
+  },
+};
+
+function delaysOf({ routes, services }: Workload): { readonly amount: Amount; readonly field: Field }[] {
+  return [...routes, ...services].flatMap(({ field: object }) =>
+    names.flatMap((name) => {
+      const field = annotationOf(object, name);
+      const [, value] = /deregistration_delay\.timeout_seconds=(\d+)/.exec(field.text() ?? "") ?? [];
+      return value === undefined
+        ? []
+        : [{ amount: fromField("deregistration delay", Number(value), field), field }];
+    }),
+  );
+}

@@ -1,0 +1,78 @@
+import type { Field } from "@lameduck/manifests";
+import { exposureOf } from "../facts/serving.ts";
+import { fromField, type Amount } from "../model/amount.ts";
+import type { KubeObject } from "../model/object.ts";
+import type { Rule } from "../rule.ts";
+
+export const disruptionBudget: Rule = {
+  id: "disruption-budget",
+  title: "The disruption budget blocks every drain, or protects nothing",
+  meaning: `A PodDisruptionBudget decides how many pods an eviction may take at once. One that allows none makes \`kubectl drain\` and the
+autoscaler wait for ever, until somebody deletes pods by hand, past the budget. One that allows all, or no budget, lets a drain stop every pod
+of a Service at the same moment. Where two budgets select the same pod, the eviction API refuses to evict it at all. Percentages are rounded
+up.`,
+  remedy: "Allow one pod at a time: maxUnavailable: 1, with at least two replicas",
+  references: ["https://kubernetes.io/docs/tasks/run-application/configure-pdb/"],
+  *check(workload) {
+    const { budgets, replicas, object } = workload;
+    if (["Pod", "DaemonSet", "Job", "CronJob"].includes(object.kind)) return;
+    const [first, second] = budgets;
+    if (first && second) {
+      yield {
+        severity: "error",
+        message: `${budgets.map(({ name }) => name).join(" and ")} select the same pods: the eviction API refuses to evict them`,
+        at: second.field.at("metadata").at("name"),
+        remedy: "keep one of them",
+      };
+      return;
+    }
+    if (first === undefined) {
+      if (replicas.value >= 2 && exposureOf(workload) === "service")
+        yield {
+          severity: "info",
+          message: `there is no PodDisruptionBudget: a drain of several nodes may stop all ${replicas.value} pods at the same moment`,
+          at: object.field.at("metadata").at("name"),
+        };
+      return;
+    }
+    const { allowed, from, at } = allowedBy(first, replicas.value);
+    if (from === undefined || (allowed >= 1 && (allowed < replicas.value || replicas.value < 2))) return;
+    const isBlocked = allowed < 1;
+    // One replica that may not go is a choice between two losses.
+    const isOnly = isBlocked && replicas.value === 1;
+    yield {
+      severity: isBlocked && !isOnly ? "warning" : "info",
+      message: isBlocked
+        ? `${first.name} allows no pod to be evicted: drains and the autoscaler wait for ever${isOnly ? "; with one replica any drain loses requests" : ""}`
+        : `${first.name} allows all ${replicas.value} pods to be evicted at once`,
+      at,
+      arithmetic: {
+        sum: `${replicas.value} ${replicas.name}, ${from.value} ${from.name}: ${allowed} may go`,
+        terms: [replicas, from],
+      },
+      ...(isOnly ? { remedy: "use two replicas and maxUnavailable: 1" } : {}),
+    };
+  },
+};
+
+function allowedBy(
+  { field }: KubeObject,
+  replicas: number,
+): { allowed: number; from: Amount | undefined; at: Field } {
+  const spec = field.at("spec");
+  const most = spec.at("maxUnavailable");
+  const least = spec.at("minAvailable");
+  const value = (one: Field, name: string): Amount => {
+    const text = String(one.numberOrText());
+    const [, percent] = /^(\d+)%$/.exec(text) ?? [];
+    const count = percent === undefined ? Number(text) : Math.ceil((Number(percent) * replicas) / 100);
+    return fromField(percent === undefined ? name : `${name} (${text})`, count, one);
+  };
+  if (most.exists) {
+    const from = value(most, "maxUnavailable");
+    return { allowed: Math.min(replicas, from.value), from, at: most };
+  }
+  if (!least.exists) return { allowed: replicas, from: undefined, at: spec };
+  const from = value(least, "minAvailable");
+  return { allowed: Math.max(0, replicas - from.value), from, at: least };
+}

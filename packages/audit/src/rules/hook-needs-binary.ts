@@ -1,0 +1,63 @@
+import { replaceField, type Edit } from "@lameduck/manifests";
+import { fixOf, hasNativeSleep } from "../fix/edits.ts";
+import { seconds } from "../model/amount.ts";
+import type { Container } from "../model/container.ts";
+import { commandsOf, programOf, scriptOf } from "../model/shell.ts";
+import type { Context, Rule } from "../rule.ts";
+
+/** Images without a shell and without coreutils, by their names. */
+const bare =
+  /(?:^|\/)distroless\/(?!.*:.*debug)|-distroless(?:[:@]|$)|:(?:[^:/]*-)?distroless\b|^cgr\.dev\/chainguard\/(?!.*(?:-dev|busybox|bash))|^scratch$|^registry\.k8s\.io\/(?:coredns|kube-|pause)/;
+
+export const hookNeedsBinary: Rule = {
+  id: "hook-needs-binary",
+  title: "The preStop hook runs a program that the image may not have",
+  meaning: `An \`exec\` hook runs inside the container, with what the image holds. Distroless and scratch images have no \`sleep\` and no
+shell. A hook that cannot start is no error for the kubelet: it writes the event FailedPreStopHook and sends SIGTERM at once, so that the
+pod stops exactly as it would without a hook. Since Kubernetes 1.30 the kubelet sleeps itself: \`preStop: { sleep: { seconds: 15 } }\`.`,
+  remedy: "Use the kubelet's own sleep, or an image that has the program",
+  references: [
+    "https://github.com/kubernetes/enhancements/tree/master/keps/sig-node/3960-pod-lifecycle-sleep-action",
+  ],
+  *check(workload, context) {
+    for (const container of [...workload.containers, ...workload.sidecars]) {
+      const { hook, image } = container;
+      if (hook?.kind !== "exec") continue;
+      const program = programOf(hook.command[0]);
+      const isBare =
+        image !== undefined && bare.test(image) && /^(?:sleep|sh|bash|ash|curl|wget|kill|nc)$/.test(program);
+      const isSleep = sleepsOnly(hook.command);
+      if (!isBare && !isSleep) continue;
+      yield {
+        severity: isBare ? "warning" : "info",
+        message: isBare
+          ? `the hook runs \`${program}\`, which ${image} does not have by its name: the pod then stops without a hook`
+          : `the hook needs \`${program}\` in the image; the kubelet can sleep itself`,
+        at: hook.number ?? hook.field,
+        container: container.name,
+        ...fixOf(`the kubelet sleeps ${seconds(hook.least.value)} s itself`, [
+          nativeSleep(container, context),
+        ]),
+      };
+    }
+  },
+};
+
+function nativeSleep({ hook }: Container, context: Context): Edit | undefined {
+  if (hook === undefined || !hook.isExact || !hasNativeSleep(context) || !Number.isFinite(hook.least.value))
+    return undefined;
+  if (!sleepsOnly(hook.command)) return undefined;
+  const text = context.textOf(hook.field.source.file);
+  return replaceField(text, hook.field, "sleep", { seconds: String(Math.ceil(hook.least.value)) });
+}
+
+/** Nothing but sleeping is in it, so that the kubelet can do it as well. */
+function sleepsOnly(command: readonly string[]): boolean {
+  const script = scriptOf(command) ?? command.join(" ");
+  const { commands, isPlain } = commandsOf(script);
+  return (
+    isPlain &&
+    commands.length > 0 &&
+    commands.every((one) => /^(?:exec\s+)?(?:\S*\/)?sleep\s[^|&<>]*$/.test(one))
+  );
+}

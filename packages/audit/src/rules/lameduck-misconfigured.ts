@@ -1,0 +1,162 @@
+import { replaceScalar, type Field } from "@lameduck/manifests";
+import { compare } from "../facts/arithmetic.ts";
+import { optionOf, ownStopOf, type OwnStop } from "../facts/lameduck.ts";
+import { pidOneOf } from "../facts/pid-one.ts";
+import { fixOf } from "../fix/edits.ts";
+import { fromField, seconds, type Amount } from "../model/amount.ts";
+import type { Container } from "../model/container.ts";
+import { durationOf } from "../model/duration.ts";
+import type { Report } from "../finding.ts";
+import type { Workload } from "../model/workload.ts";
+import type { Rule } from "../rule.ts";
+
+export const lameduckMisconfigured: Rule = {
+  id: "lameduck-misconfigured",
+  title: "Lameduck is told another grace period than the pod has",
+  meaning: `Nothing inside a container knows the pod's grace period. Lameduck takes 30 s, Kubernetes' default, unless it is told: by
+\`LAMEDUCK_GRACE_PERIOD\` or \`--grace\`. Told too much it holds until SIGKILL cuts it; told too little it stops earlier than it might have to. The
+time of a preStop hook is lost to the library and to the init as PID 1, which start at SIGTERM: \`LAMEDUCK_PRESTOP\` or \`--prestop\`. Below a shell
+that swallows SIGTERM nothing of it ever begins.`,
+  remedy: "Tell LAMEDUCK_GRACE_PERIOD (and LAMEDUCK_PRESTOP, where there is a hook) as the pod says them",
+  references: [],
+  *check(workload, context) {
+    for (const container of workload.containers) {
+      const own = ownStopOf(container);
+      if (own === undefined) continue;
+      yield* grace(workload, container, own, context.textOf);
+      yield* preStop(container, own);
+      yield* cap(workload, container, own);
+      const pidOne = own.by === "library" ? pidOneOf(container) : undefined;
+      if (pidOne && pidOne.certainty !== "unknown")
+        yield {
+          severity: pidOne.certainty === "certain" ? "error" : "warning",
+          message: `Lameduck's library runs below \`${pidOne.what}\`, and SIGTERM may never come to it: ${pidOne.because}`,
+          at: container.argvField,
+          container: container.name,
+          ...(pidOne.instead === undefined ? {} : { remedy: `use ${pidOne.instead}` }),
+        };
+    }
+  },
+};
+
+function* grace(
+  { grace: own, pod }: Workload,
+  container: Container,
+  stop: OwnStop,
+  textOf: (file: string) => string,
+): Iterable<Report> {
+  const told = toldTo(container, stop, "--grace", "LAMEDUCK_GRACE_PERIOD");
+  if (told?.amount === undefined) {
+    // From a ConfigMap or the downward API: not to be seen here. A mistake in a duration is Lameduck's own to report.
+    if (told || own.value === 30) return;
+    yield {
+      severity: own.value < 30 ? "error" : "warning",
+      message: `nobody tells Lameduck that the grace period is ${seconds(own.value)} s: it takes 30 s`,
+      at: pod.at("terminationGracePeriodSeconds"),
+      container: container.name,
+      remedy:
+        stop.by === "wait hook"
+          ? `add --grace ${seconds(own.value)}s to the hook`
+          : `set LAMEDUCK_GRACE_PERIOD to ${seconds(own.value)}s`,
+    };
+    return;
+  }
+  if (told.amount.value === own.value) return;
+  yield {
+    severity: told.amount.value > own.value ? "error" : "warning",
+    message: `Lameduck is told ${seconds(told.amount.value)} s, the pod has ${seconds(own.value)} s`,
+    at: told.field,
+    container: container.name,
+    arithmetic: compare([told.amount], "is not", own),
+    remedy: `write ${seconds(own.value)}s`,
+    ...(told.isWhole
+      ? fixOf(`grace period told: ${seconds(own.value)}s`, [
+          replaceScalar(told.field, likeBefore(told.field, `${seconds(own.value)}s`, textOf)),
+        ])
+      : {}),
+  };
+}
+
+/** With its quotes, if it had some. */
+function likeBefore(field: Field, text: string, textOf: (file: string) => string): string {
+  const [start] = field.span;
+  const quote = /["']/.exec(textOf(field.source.file).slice(start, start + 1))?.[0] ?? "";
+  return `${quote}${text}${quote}`;
+}
+
+function* preStop(container: Container, stop: OwnStop): Iterable<Report> {
+  const { hook } = container;
+  if (stop.by === "wait hook" || hook === undefined || hook.least.value === 0) return;
+  const told = toldTo(container, stop, "--prestop", "LAMEDUCK_PRESTOP");
+  if (told && (told.amount === undefined || told.amount.value >= hook.least.value)) return;
+  yield {
+    severity: "warning",
+    message: `the preStop hook uses ${seconds(hook.least.value)} s of the grace period, of which Lameduck is told ${told?.amount ? `${seconds(told.amount.value)} s` : "nothing"}`,
+    at: hook.field,
+    container: container.name,
+    arithmetic: compare(
+      [hook.least],
+      ">",
+      told?.amount ?? { name: "told", value: 0, origin: { kind: "default", of: "Lameduck" } },
+    ),
+    remedy: `set LAMEDUCK_PRESTOP to ${seconds(hook.least.value)}s, or drop the hook: Lameduck holds by itself`,
+  };
+}
+
+function* cap({ grace: own }: Workload, container: Container, stop: OwnStop): Iterable<Report> {
+  const told = toldTo(container, stop, "--cap", "LAMEDUCK_CAP");
+  const before = stop.by === "wait hook" ? 0 : (container.hook?.least.value ?? 0);
+  if (told?.amount === undefined || told.amount.value <= own.value - before) return;
+  yield {
+    severity: "error",
+    message: `the cap of ${seconds(told.amount.value)} s is longer than the ${seconds(own.value - before)} s that are left of the grace period`,
+    at: told.field,
+    container: container.name,
+    arithmetic: compare([told.amount], ">", {
+      ...own,
+      name: before > 0 ? `grace - preStop` : "grace",
+      value: own.value - before,
+    }),
+    remedy: "drop the cap: it follows from the grace period",
+  };
+}
+
+interface Told {
+  /** undefined: told, but not by a literal. */
+  readonly amount: Amount | undefined;
+  readonly field: Field;
+  /** The field holds this and nothing else. */
+  readonly isWhole: boolean;
+}
+
+/** Flags win over variables, as in Lameduck itself. */
+function toldTo(
+  container: Container,
+  { by, argv }: OwnStop,
+  flag: string,
+  variable: string,
+): Told | undefined {
+  const value = by === "library" ? undefined : optionOf(argv, flag);
+  if (value !== undefined) {
+    const inHook = by === "wait hook" ? container.hook?.field.at("command").items() : undefined;
+    const words = inHook ?? [...container.field.at("command").items(), ...container.field.at("args").items()];
+    const field =
+      words.find((word) => word.text() === value) ??
+      words.find((word) => word.text()?.startsWith(`${flag}=`)) ??
+      container.argvField;
+    return { amount: amountOf(value, flag, field), field, isWhole: field.text() === value };
+  }
+  const field = container.envFields.get(variable);
+  if (field === undefined) return undefined;
+  const text = container.env.get(variable);
+  return {
+    amount: text === undefined ? undefined : amountOf(text, variable, field),
+    field,
+    isWhole: text !== undefined,
+  };
+}
+
+function amountOf(text: string, name: string, field: Field): Amount | undefined {
+  const value = durationOf(text);
+  return value === undefined ? undefined : fromField(name, value, field);
+}

@@ -1,0 +1,51 @@
+import { replaceScalar } from "@lameduck/manifests";
+import { exposureOf } from "../facts/serving.ts";
+import { surgeOf } from "../facts/surge.ts";
+import { fixOf } from "../fix/edits.ts";
+import type { Rule } from "../rule.ts";
+
+export const noSurgeRoom: Rule = {
+  id: "no-surge-room",
+  title: "A rollout takes pods away before others are ready",
+  meaning: `\`maxUnavailable\` is rounded down and \`maxSurge\` is rounded up. With few replicas that decides everything: with
+\`maxUnavailable: 1\` and one replica nobody serves during a rollout; 25 % of three replicas is 0 and harmless. \`Recreate\` stops all pods
+before it starts the first new one. While fewer pods serve than before, the rest carry their load; while none serves, all requests are lost.`,
+  remedy: "Use a RollingUpdate with maxUnavailable 0 and maxSurge 1 or more",
+  references: ["https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#max-unavailable"],
+  *check(workload) {
+    const { object, spec, replicas } = workload;
+    if (object.type !== "apps/Deployment" || exposureOf(workload) === "none" || replicas.value === 0) return;
+    const type = spec.at("strategy").at("type");
+    if (type.text() === "Recreate") {
+      yield {
+        severity: "warning",
+        message: "Recreate stops all pods before the first new one starts: every request in between is lost",
+        at: type,
+      };
+      return;
+    }
+    const { unavailable, surge, unavailableField, surgeField } = surgeOf(workload);
+    const least = replicas.value - unavailable.value;
+    if (least >= 1 && least >= replicas.value / 2) return;
+    yield {
+      severity: least < 1 ? "error" : "warning",
+      message:
+        least < 1
+          ? `a rollout may take ${replicas.value === 1 ? "the only pod" : `all ${replicas.value} pods`} away before another one is ready`
+          : `a rollout may leave ${least} of ${replicas.value} pods to carry the load`,
+      at: unavailableField.exists ? unavailableField : spec.at("replicas"),
+      arithmetic: {
+        sum: `${replicas.value} ${replicas.name} - ${unavailable.value} ${unavailable.name} = ${least} pods that serve; maxSurge ${surge.value}`,
+        terms: [replicas, unavailable, surge],
+      },
+      // The API server refuses 0 for both.
+      ...(surge.value > 0 ? fixOf("maxUnavailable 0", [replaceScalar(unavailableField, "0")]) : {}),
+      ...(surge.value === 0 && surgeField.exists
+        ? fixOf("maxUnavailable 0, maxSurge 1", [
+            replaceScalar(unavailableField, "0"),
+            replaceScalar(surgeField, "1"),
+          ])
+        : {}),
+    };
+  },
+};

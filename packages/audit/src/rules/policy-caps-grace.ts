@@ -1,0 +1,60 @@
+import { compare } from "../facts/arithmetic.ts";
+import { fromField, seconds, type Amount } from "../model/amount.ts";
+import type { KubeObject } from "../model/object.ts";
+import type { Field } from "@lameduck/manifests";
+import type { Rule } from "../rule.ts";
+
+export const policyCapsGrace: Rule = {
+  id: "policy-caps-grace",
+  title: "A policy of the cluster shortens the grace period",
+  meaning: `Policies of Kyverno and Gatekeeper can set \`terminationGracePeriodSeconds\` when a pod is created; a well-known one of the Kyverno
+library caps it at 50 s, so that drains end. The manifest then says one grace period and the pod has another: what was meant to fit is cut by
+SIGKILL, and a preStop sleep that is longer makes the API server refuse the pod.`,
+  remedy: "Except the workload from the policy, or fit hold and drain into what it leaves",
+  references: [
+    "https://kyverno.io/policies/other/mutate-termination-grace-period-seconds/mutate-termination-grace-period-seconds/",
+  ],
+  *check({ grace, pod, object }, { inventory }) {
+    for (const policy of inventory.objects) {
+      const cap = capOf(policy);
+      if (cap === undefined || grace.value <= cap.value) continue;
+      const at = pod.at("terminationGracePeriodSeconds");
+      yield {
+        severity: "warning",
+        message: `${policy.kind} ${policy.name} sets the grace period to ${seconds(cap.value)} s where it is ${seconds(grace.value)} s`,
+        at: at.exists ? at : object.field.at("metadata").at("name"),
+        arithmetic: compare([grace], ">", cap),
+      };
+    }
+  },
+};
+
+function capOf({ kind, type, name, field }: KubeObject): Amount | undefined {
+  if (type.startsWith("kyverno.io/"))
+    for (const rule of field.at("spec").at("rules").items()) {
+      const spec = rule.at("mutate").at("patchStrategicMerge").at("spec");
+      const own = numberIn(spec);
+      if (own) return fromField(`${kind} ${name}`, own.value, own.field);
+    }
+  if (
+    type === "mutations.gatekeeper.sh/Assign" &&
+    field.at("spec").at("location").text() === "spec.terminationGracePeriodSeconds"
+  ) {
+    const value = field.at("spec").at("parameters").at("assign").at("value");
+    const number = value.plain();
+    return typeof number === "number" ? fromField(`${kind} ${name}`, number, value) : undefined;
+  }
+  return undefined;
+}
+
+/** Kyverno's anchors `+( )`, `=( )` and `<( )` stand around keys. */
+function numberIn(spec: Field): { readonly value: number; readonly field: Field } | undefined {
+  if (!spec.exists) return undefined;
+  for (const [key, field] of spec.entries()) {
+    // `+(key)` adds only what is missing.
+    if (!/^(?:=\()?terminationGracePeriodSeconds\)?$/.test(key)) continue;
+    const value = field.plain();
+    if (typeof value === "number") return { value, field };
+  }
+  return undefined;
+}

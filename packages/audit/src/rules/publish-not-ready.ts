@@ -1,0 +1,29 @@
+import type { Rule } from "../rule.ts";
+
+export const publishNotReady: Rule = {
+  id: "publish-not-ready",
+  title: "The Service sends to pods that are not ready, and to those that stop",
+  meaning: `With \`publishNotReadyAddresses\` an endpoint is ready for as long as its pod exists: before the server listens, while it fails its
+readiness, and through the whole termination. kube-proxy never takes a terminating pod out before it is gone. The field is made for headless
+Services by which the members of a StatefulSet find each other; for clients there should be a second Service without it.`,
+  remedy: "Remove it, or make a second Service for clients",
+  references: ["https://kubernetes.io/docs/reference/kubernetes-api/service-resources/service-v1/"],
+  *check({ services }) {
+    const others = services.filter(
+      ({ field }) => field.at("spec").at("publishNotReadyAddresses").plain() !== true,
+    );
+    for (const { name, field } of services) {
+      const at = field.at("spec").at("publishNotReadyAddresses");
+      if (at.plain() !== true) continue;
+      const isHeadless = field.at("spec").at("clusterIP").text() === "None";
+      if (isHeadless && others.length > 0) continue;
+      yield {
+        severity: isHeadless ? "info" : "warning",
+        message: isHeadless
+          ? `clients of the headless Service ${name} resolve pods that are not ready, and those that stop`
+          : `${name} goes on sending to a pod through its whole termination`,
+        at,
+      };
+    }
+  },
+};

@@ -1,0 +1,66 @@
+import type { Edit } from "@lameduck/manifests";
+import { exposureOf } from "../facts/serving.ts";
+import { pidOneOf } from "../facts/pid-one.ts";
+import { fixOf } from "../fix/edits.ts";
+import type { Container } from "../model/container.ts";
+import { commandsOf, scriptOf } from "../model/shell.ts";
+import type { Context, Rule } from "../rule.ts";
+
+export const shellSwallowsTerm: Rule = {
+  id: "shell-swallows-term",
+  title: "A shell or a package manager is PID 1, and SIGTERM may never come to the server",
+  meaning: `The kubelet signals PID 1 of the container. A shell that waits for its child does not pass SIGTERM on, and as PID 1 it does not
+die of it either: the server learns of nothing until SIGKILL at the end of the grace period. Requests in flight are cut, every deploy takes
+the whole grace period, and whatever the server does for a graceful stop never runs. \`npm\` and \`yarn\` start the script through a shell of
+their own.
+
+Which shells give way to their last command was measured: bash 5.2 does, dash 0.5.12 (the \`sh\` of Debian and Ubuntu) does not.`,
+  remedy:
+    "Make the server PID 1: `command: [node, server.js]`, or `exec` before the shell's last command, or an init that signals the group",
+  references: ["https://docs.docker.com/reference/dockerfile/#exec-form-entrypoint-example"],
+  *check(workload, context) {
+    if (exposureOf(workload) === "none") return;
+    for (const container of workload.containers) {
+      const pidOne = pidOneOf(container);
+      if (pidOne === undefined) continue;
+      const { what, because, certainty, instead } = pidOne;
+      const base = { at: container.argvField, container: container.name };
+      if (certainty === "unknown")
+        yield {
+          ...base,
+          severity: "unknown",
+          message: `whether SIGTERM comes to the server behind \`${what}\`: ${because}`,
+          answers: [
+            "end the script with `exec SERVER`",
+            'annotation lameduck.dev/ignore-shell-swallows-term: "it does"',
+          ],
+        };
+      else
+        yield {
+          ...base,
+          severity: certainty === "certain" ? "error" : "warning",
+          message: `PID 1 is \`${what}\`, and SIGTERM may never come to the server: ${because}`,
+          ...(instead === undefined ? {} : { remedy: `use ${instead}` }),
+          ...fixOf("exec before the shell's only command", [addExec(container, context)]),
+        };
+    }
+  },
+};
+
+/** Only where the script is one plain command in one line. */
+function addExec({ field, argv }: Container, { textOf }: Context): Edit | undefined {
+  const script = argv && scriptOf(argv);
+  if (script === undefined || script.includes("\n")) return undefined;
+  const { commands, isPlain } = commandsOf(script);
+  if (!isPlain || commands.length !== 1 || /[|&;]/.test(script) || /^\s*\w+=/.test(script)) return undefined;
+  const word = [...field.at("command").items(), ...field.at("args").items()].find(
+    (one) => one.text() === script,
+  );
+  if (!word?.isScalar) return undefined;
+  const { file } = word.source;
+  const [start] = word.span;
+  const first = textOf(file).slice(start, start + 1);
+  if (first === "|" || first === ">") return undefined;
+  const at = /["']/.test(first) ? start + 1 : start;
+  return { file, span: [at, at], text: "exec " };
+}

@@ -1,0 +1,63 @@
+import { compare } from "../facts/arithmetic.ts";
+import { holdOf } from "../facts/hold.ts";
+import { exposureOf, servingContainers } from "../facts/serving.ts";
+import { drainSetting } from "../facts/settings.ts";
+import { seconds } from "../model/amount.ts";
+import type { Container } from "../model/container.ts";
+import type { Rule } from "../rule.ts";
+
+/** Containers without which the app cannot do its work, by their names or images. */
+const needed =
+  /istio-proxy|proxyv2|linkerd-proxy|envoy|cloud-?sql-proxy|cloudsql|oauth2-proxy|pgbouncer|ambassador|nginx|haproxy|dapr|vault-agent|twemproxy|mcrouter|alloydb-auth-proxy/;
+/** Containers that only lose something of their own. */
+const observing =
+  /fluent|filebeat|vector|promtail|otel|opentelemetry|exporter|datadog|newrelic|jaeger|statsd|logrotate|reloader/;
+
+export const sidecarStopsFirst: Rule = {
+  id: "sidecar-stops-first",
+  title: "A container that the app needs stops before the app",
+  meaning: `The kubelet stops all ordinary containers of a pod at the same time, each after its own preStop hook. A hook of the app holds back only
+the app's own SIGTERM. A proxy beside it ends at once, and the app that should go on serving for some seconds has no database, no identity or no
+way out any more. A native sidecar (an init container with \`restartPolicy: Always\`, since Kubernetes 1.29) is stopped after all ordinary
+containers.`,
+  remedy:
+    "Make it a native sidecar: move it to initContainers with restartPolicy: Always; or give it the app's hook",
+  references: ["https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/"],
+  *check(workload, { facts }) {
+    if (exposureOf(workload) === "none" || workload.containers.length < 2) return;
+    const serving = servingContainers(workload);
+    const holds = serving.map((container) => holdOf(workload, container, facts));
+    const longest = Math.max(0, ...holds.map(({ least }) => least));
+    const byEvidence = holds.some(({ kind }) => kind === "evidence");
+    if (longest === 0 && !byEvidence && !serving.some((one) => drainSetting(one))) return;
+    for (const container of workload.containers) {
+      if (serving.includes(container)) continue;
+      const own = holdOf(workload, container, facts);
+      if (own.kind !== "fixed" || own.least >= Math.max(longest, 1)) continue;
+      const called = `${container.name} ${container.image ?? ""}`;
+      if (observing.test(called)) continue;
+      const parts = holds.find(({ least }) => least === longest)?.parts ?? [];
+      yield {
+        severity: needed.test(called) ? "warning" : "info",
+        message: `${container.name} gets SIGTERM ${own.least === 0 ? "at once" : `after ${seconds(own.least)} s`}, while ${names(serving)} ${
+          byEvidence && longest === 0 ? "goes on serving" : `goes on serving for ${seconds(longest)} s`
+        }`,
+        at: container.field.at("name"),
+        container: container.name,
+        ...(longest > 0
+          ? {
+              arithmetic: compare(own.parts, "<", {
+                ...(parts[0] ?? { origin: { kind: "assumption", because: "the app's hold" } }),
+                name: "hold of the app",
+                value: longest,
+              }),
+            }
+          : {}),
+      };
+    }
+  },
+};
+
+function names(containers: readonly Container[]): string {
+  return containers.map(({ name }) => name).join(" and ");
+}

@@ -1,0 +1,70 @@
+import { exposureOf } from "../facts/serving.ts";
+import { stopSignalOf } from "../facts/stop-signal.ts";
+import type { Container } from "../model/container.ts";
+import type { Software } from "../model/software.ts";
+import { programOf } from "../model/shell.ts";
+import type { Rule } from "../rule.ts";
+
+export const termNotGraceful: Rule = {
+  id: "term-not-graceful",
+  title: "The program takes SIGTERM for a hard stop",
+  meaning: `SIGTERM is no graceful stop for every program: nginx closes all connections at once, HAProxy ends at once, PostgreSQL waits for its
+last client for as long as the grace period lasts. Each has a signal or a command of its own that stops it gracefully. Official images of
+some set it as STOPSIGNAL, which the runtime then sends instead of SIGTERM; an image of your own, or a command of your own, may not.
+
+The audit knows the STOPSIGNAL of the official images. For another image it asks: \`--image-config FILE\` or \`--dockerfile FILE\`.`,
+  remedy:
+    "Send the program's own signal: STOPSIGNAL in the image, a preStop hook, or `lameduck-init --signal TERM=USR1`",
+  references: [
+    "https://nginx.org/en/docs/control.html",
+    "https://docs.haproxy.org/3.2/management.html#4",
+    "https://httpd.apache.org/docs/2.4/stopping.html",
+    "https://www.postgresql.org/docs/current/server-shutdown.html",
+  ],
+  *check(workload, { kubernetes }) {
+    if (exposureOf(workload) === "none") return;
+    for (const container of workload.containers) {
+      const { software } = container;
+      if (software === undefined || isStoppedOtherwise(container, software)) continue;
+      const stop = stopSignalOf(container, kubernetes);
+      if (software.graceful !== undefined && stop?.signal === software.graceful) continue;
+      const remedy = remedyOf(software);
+      const base = { at: container.argvField, container: container.name };
+      if (stop === undefined && software.graceful !== undefined)
+        yield {
+          ...base,
+          severity: "unknown",
+          message: `whether the image's STOPSIGNAL is ${software.graceful}: at SIGTERM ${software.name} ${software.term}`,
+          answers: ["--image-config FILE", "--dockerfile FILE", remedy],
+        };
+      else
+        yield {
+          ...base,
+          severity: stop === undefined ? "warning" : "error",
+          message: `at ${stop?.signal ?? "SIGTERM"}${stop ? ` (${stop.from})` : ""} ${software.name} ${software.term}`,
+          remedy,
+        };
+    }
+  },
+};
+
+/** A hook, an init or an argument sees to it. */
+function isStoppedOtherwise(
+  { argv = [], hook, env }: Container,
+  { hook: graceful, remapped, graceful: signal }: Software,
+): boolean {
+  const words = [...argv, ...[...env].flat()].join(" ");
+  if (remapped?.test(words)) return true;
+  if (hook && hook.kind !== "sleep" && (hook.kind !== "exec" || graceful.test(hook.command.join(" "))))
+    return true;
+  const short = signal?.replace("SIG", "");
+  if (short === undefined) return false;
+  const init = programOf(argv[0]);
+  if (init === "lameduck-init") return new RegExp(`TERM=(?:SIG)?${short}\\b`).test(words);
+  return init === "dumb-init" && /--rewrite|-r\b/.test(words);
+}
+
+function remedyOf({ graceful, instead }: Software): string {
+  if (graceful === undefined) return instead ?? "drain it in a preStop hook";
+  return `send ${graceful}: STOPSIGNAL ${graceful} in the Dockerfile, or lameduck-init wait --then ${graceful.replace("SIG", "")} as the preStop hook`;
+}
