@@ -1,5 +1,4 @@
 import { constants } from "node:os";
-import { heldAgainstPods, verdictOf, type RemedyResult } from "@lameduck/accounting";
 import type { InClusterErrorCode, LoadErrorCode } from "@lameduck/load";
 import type { initErrors } from "@lameduck/init";
 import type { KubernetesErrorCode } from "@lameduck/kube";
@@ -61,18 +60,4 @@ export function exitCodeOfError(code: string): number {
 /** 128 + the signal's number, as in a shell. */
 export function exitCodeOfSignal(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
-}
-
-/** A remedy may lose something, which is known, and have terminations of which nothing is. */
-function isUntested(result: RemedyResult): boolean {
-  return ["untested", "skipped"].includes(verdictOf(result)) || (result.untested ?? 0) > 0;
-}
-
-/** What the results of a run that came to its end say. A remedy that could not be run was not tested. */
-export function exitCodeOfResults(
-  results: readonly RemedyResult[],
-  { allowLoss = false }: { readonly allowLoss?: boolean | undefined },
-): number {
-  if (!allowLoss && results.some((result) => heldAgainstPods(result).lost > 0)) return exitCodes.losses;
-  return results.some(isUntested) ? exitCodes.untested : exitCodes.clean;
 }

@@ -1,13 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { version, withAddresses } from "./about.ts";
-import { auditCommand } from "./audit/command.ts";
-import { completion } from "./completion/command.ts";
-import { help } from "./help/command.ts";
-import { initBinaryCommand, renamedInit } from "./init-binary/command.ts";
-import { labCommand } from "./lab/command.ts";
-import { rolloutCommand } from "./rollout/command.ts";
-import { advise } from "./simulate/advise.ts";
-import { simulate } from "./simulate/simulate.ts";
+import { commandsFor } from "./commands.ts";
 import { CliError } from "./errors.ts";
 import { exitCodes, exitCodesText } from "./exit-codes.ts";
 import { report } from "./failure.ts";
@@ -28,17 +21,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     })
     .addHelpText("after", `\nExit codes: ${exitCodesText}.`);
   const exit = (code: number): number => (exitCode = code);
-  const commands = [
-    labCommand(exit),
-    rolloutCommand(exit),
-    simulate(),
-    advise(),
-    auditCommand(exit),
-    initBinaryCommand(),
-  ];
-  for (const command of [...commands, completion(), help()])
-    program.addCommand(command.copyInheritedSettings(program));
-  program.addCommand(renamedInit().copyInheritedSettings(program), { hidden: true });
+  for (const command of await commandsFor(argv[2], exit))
+    program.addCommand(command.copyInheritedSettings(program), { hidden: command.name() === "init" });
   try {
     await program.parseAsync([...argv]);
     return exitCode;

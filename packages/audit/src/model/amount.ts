@@ -1,4 +1,4 @@
-import { parseDuration } from "@lameduck/drain";
+import { parseDuration } from "@lameduck/drain/duration";
 import { messageOf } from "@lameduck/drain/common";
 import type { Field } from "@lameduck/manifests";
 import { AuditError } from "../errors.ts";

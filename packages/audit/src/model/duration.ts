@@ -1,4 +1,4 @@
-import { parseDuration } from "@lameduck/drain";
+import { parseDuration } from "@lameduck/drain/duration";
 
 /** Seconds of "20s" or "1m"; undefined for what Lameduck would refuse. */
 export function durationOf(text: string): number | undefined {

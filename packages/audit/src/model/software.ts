@@ -148,13 +148,9 @@ export function stopSignalOfImage(
 ): string | undefined {
   if (image === undefined) return undefined;
   const repository = repositoryOf(image)
-    .replace(/^(?:docker\.io|index\.docker\.io)\//, "")
+    .replace(/^(?:docker\.io|index\.docker\.io|mirror\.gcr\.io|public\.ecr\.aws\/docker)\//, "")
     .replace(/^library\//, "");
-  if (name === "PHP-FPM" && repository === "php") return "SIGQUIT";
-  return (
-    stopSignals[repository] ??
-    stopSignals[repository.replace(/^(?:public\.ecr\.aws\/docker\/library|mirror\.gcr\.io\/library)\//, "")]
-  );
+  return name === "PHP-FPM" && repository === "php" ? "SIGQUIT" : stopSignals[repository];
 }
 
 /** Behind an init, an `env`, or a shell whose last command it is. */

@@ -28,7 +28,8 @@ before it starts the first new one. While fewer pods serve than before, the rest
     const least = replicas.value - unavailable.value;
     if (least >= 1 && least >= replicas.value / 2) return;
     yield {
-      severity: least < 1 ? "error" : "warning",
+      // Who leaves replicas out often leaves them to an autoscaler that is not in the input.
+      severity: least < 1 && replicas.origin.kind !== "default" ? "error" : "warning",
       message:
         least < 1
           ? `a rollout may take ${replicas.value === 1 ? "the only pod" : `all ${replicas.value} pods`} away before another one is ready`

@@ -96,11 +96,11 @@ async function run(paths: readonly string[], options: Options): Promise<number> 
   return exitCodeOf(shown, options);
 }
 
-function fix(shown: Audit, settings: AuditOptions, { write, allowUnknown }: Options): number {
+async function fix(shown: Audit, settings: AuditOptions, { write, allowUnknown }: Options): Promise<number> {
   const plan = fixesOf(shown, settings);
   const fromStdin = plan.files.some(({ before }) => before.name === "stdin");
   if (write) writeFixes(plan);
-  if (!write || !fromStdin) process.stdout.write(diffOf(plan));
+  if (!write || !fromStdin) process.stdout.write(await diffOf(plan));
   const left = plan.audit.findings.length;
   const verb = write ? "mended" : "can be mended";
   process.stderr.write(

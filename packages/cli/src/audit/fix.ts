@@ -1,11 +1,11 @@
 import type { FixPlan } from "@lameduck/audit";
 import { messageOf } from "@lameduck/drain/common";
-import { createPatch } from "diff";
 import { writeFileSync } from "node:fs";
 import { CliError } from "../errors.ts";
 
 /** What the fixes change, as `patch` and `git apply` read it. */
-export function diffOf({ files }: FixPlan): string {
+export async function diffOf({ files }: FixPlan): Promise<string> {
+  const { createPatch } = await import("diff");
   return files
     .map(({ before, after }) =>
       createPatch(before.name, before.text, after.text)

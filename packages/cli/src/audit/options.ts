@@ -10,7 +10,7 @@ import {
   type Rule,
   type Severity,
 } from "@lameduck/audit";
-import { parseDuration } from "@lameduck/drain";
+import { parseDuration } from "@lameduck/drain/duration";
 import { messageOf } from "@lameduck/drain/common";
 import { readFileSync } from "node:fs";
 import { CliError } from "../errors.ts";

@@ -10,7 +10,8 @@ import {
   type RolloutRun,
   type Target,
 } from "@lameduck/rollout";
-import { exitCodeOfResults, exitCodes } from "../exit-codes.ts";
+import { exitCodeOfResults } from "../exit-code-of-results.ts";
+import { exitCodes } from "../exit-codes.ts";
 import { report } from "../failure.ts";
 import { publishResults } from "../outputs.ts";
 import { version } from "../about.ts";
