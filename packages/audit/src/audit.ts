@@ -1,14 +1,14 @@
 import { ManifestError, readStream } from "@lameduck/manifests";
 import { AuditError } from "./errors.ts";
 import type { Facts } from "./facts/facts.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding, Severity } from "./finding.ts";
 import type { Images } from "./model/images.ts";
 import { inventoryOf, type Inventory } from "./model/inventory.ts";
 import { isAuditedKind } from "./model/object.ts";
 import type { Workload } from "./model/workload.ts";
 import type { Context, Rule } from "./rule.ts";
 import { rules } from "./rules/index.ts";
-import { suppressionOf, type Suppressions } from "./suppress/suppress.ts";
+import { suppressionOf, wrongAnnotations, type Suppressions } from "./suppress/suppress.ts";
 
 /** One file of the input, or what stands for one. */
 export interface InputFile {
@@ -22,6 +22,8 @@ export interface AuditOptions {
   /** Minor version of the cluster, such as 34. */
   readonly kubernetes: number | undefined;
   readonly suppressions: Suppressions;
+  /** By rule, where a team has set another one. What is unknown stays unknown. */
+  readonly severities?: ReadonlyMap<string, Severity> | undefined;
   /** All of them where none are named. */
   readonly rules?: readonly Rule[] | undefined;
 }
@@ -54,15 +56,17 @@ export function audit(files: readonly InputFile[], options: AuditOptions): Audit
     ...read.failures,
   ];
   const all: Finding[] = [];
-  for (const workload of inventory.workloads)
+  for (const workload of inventory.workloads) {
+    failures.push(...wrongAnnotations(workload));
     for (const rule of options.rules ?? rules) {
       try {
-        all.push(...findingsOf(rule, workload, context, options.suppressions));
+        all.push(...findingsOf(rule, workload, context, options));
       } catch (error) {
         if (!(error instanceof ManifestError || error instanceof AuditError)) throw error;
         failures.push(error);
       }
     }
+  }
   return {
     files,
     inventory,
@@ -72,9 +76,16 @@ export function audit(files: readonly InputFile[], options: AuditOptions): Audit
   };
 }
 
-function findingsOf(rule: Rule, workload: Workload, context: Context, suppressions: Suppressions): Finding[] {
+function findingsOf(
+  rule: Rule,
+  workload: Workload,
+  context: Context,
+  { suppressions, severities }: AuditOptions,
+): Finding[] {
   return [...rule.check(workload, context)].map((report) => {
-    const finding: Finding = { ...report, rule: rule.id, object: workload.object };
+    const severity =
+      report.severity === "unknown" ? "unknown" : (severities?.get(rule.id) ?? report.severity);
+    const finding: Finding = { ...report, severity, rule: rule.id, object: workload.object };
     const suppressed = suppressionOf(finding, workload, suppressions);
     return suppressed ? { ...finding, suppressed } : finding;
   });

@@ -1,5 +1,6 @@
 export { manifestFromCommand } from "./command.ts";
 export { ManifestError, manifestErrors, type ManifestErrorCode } from "./errors.ts";
+export { readDocuments } from "./documents.ts";
 export { Field } from "./field.ts";
 export { readManifest } from "./read.ts";
 export { placeOf, type Source, type Span } from "./source.ts";

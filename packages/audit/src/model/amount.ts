@@ -58,9 +58,9 @@ export function seconds(value: number): string {
 export function spellOrigin(origin: Origin): string {
   switch (origin.kind) {
     case "field":
-      return `${origin.path} (${origin.place})`;
+      return `${origin.path}${placeIn(origin.place)}`;
     case "annotation":
-      return `annotation ${origin.path} (${origin.place})`;
+      return `annotation ${origin.path}${placeIn(origin.place)}`;
     case "flag":
       return origin.path;
     case "default":
@@ -68,6 +68,11 @@ export function spellOrigin(origin: Origin): string {
     case "assumption":
       return `assumed: ${origin.because}`;
   }
+}
+
+/** Objects of a cluster have no lines. */
+function placeIn(place: string): string {
+  return place.startsWith("cluster:") ? "" : ` (${place})`;
 }
 
 function lastOf(path: string): string {

@@ -6,6 +6,7 @@ import { spell } from "../model/object.ts";
 import { rules } from "../rules/index.ts";
 import { fingerprintOf } from "../suppress/fingerprint.ts";
 import { regionOf } from "./excerpt.ts";
+import { sentenceOf } from "./sentence.ts";
 import { isLive } from "./text.ts";
 
 const levels = {
@@ -54,21 +55,13 @@ export function sarifReport(audit: Audit, version: string, rulePage: (id: string
 }
 
 function resultOf(finding: Finding, textOf: (file: string) => string): unknown {
-  const { rule, severity, message, object, container, arithmetic, remedy, answers, at, suppressed } = finding;
+  const { rule, severity, object, at, suppressed } = finding;
   const { file, line, column, endColumn } = regionOf(at, textOf);
-  const whose = `${spell(object)}${container === undefined ? "" : `, container ${container}`}`;
-  const sum = arithmetic ? ` (${arithmetic.sum})` : "";
-  const next = answers
-    ? `Answer it by ${answers.join(" or ")}.`
-    : remedy === undefined
-      ? ""
-      : `To do: ${remedy}.`;
   return {
     ruleId: rule,
     ruleIndex: rules.findIndex(({ id }) => id === rule),
     level: levels[severity],
-    kind: severity === "unknown" ? "open" : "fail",
-    message: { text: `${whose}: ${message}${sum}. ${next}`.trim() },
+    message: { text: sentenceOf(finding) },
     locations: [
       {
         physicalLocation: {
@@ -78,6 +71,8 @@ function resultOf(finding: Finding, textOf: (file: string) => string): unknown {
         logicalLocations: [{ fullyQualifiedName: `${spell(object)}: ${at.path}` }],
       },
     ],
+    // SARIF has kind "open" for a question, which GitHub does not show.
+    properties: { severity },
     partialFingerprints: { "lameduck/v1": fingerprintOf(finding) },
     ...(suppressed
       ? {

@@ -3,8 +3,8 @@ import type { Audit } from "../audit.ts";
 import type { Finding, Severity } from "../finding.ts";
 import { spellOrigin } from "../model/amount.ts";
 import { spell } from "../model/object.ts";
-import { ruleNamed } from "../rules/index.ts";
 import { excerpt, regionOf } from "./excerpt.ts";
+import { nextStepOf, whoseOf } from "./sentence.ts";
 import { totals } from "./totals.ts";
 
 const colors = { error: "red", warning: "yellow", info: "cyan", unknown: "magenta" } as const;
@@ -21,14 +21,14 @@ export function textReport(audit: Audit, stream?: NodeJS.WriteStream): string {
 type Paint = (style: "red" | "yellow" | "cyan" | "magenta" | "bold" | "dim", text: string) => string;
 
 function blockOf(finding: Finding, textOf: (file: string) => string, paint: Paint): string {
-  const { severity, message, rule, object, container, arithmetic, remedy, answers, fix } = finding;
-  const whose = `${spell(object)}${container === undefined ? "" : `, container ${container}`}`;
+  const { severity, message, rule, arithmetic, fix } = finding;
+  const whose = whoseOf(finding);
   const head = `${placeOf(finding)}: ${paint(colors[severity], labelOf(severity))}: ${paint("bold", message)} [${rule}]`;
   const notes = [
     ...(arithmetic
       ? [arithmetic.sum, ...arithmetic.terms.map(({ name, origin }) => `  ${name}: ${spellOrigin(origin)}`)]
       : []),
-    ...(answers ? [`answer: ${answers.join(", or ")}`] : [`do: ${remedy ?? ruleNamed(rule)?.remedy ?? ""}`]),
+    nextStepOf(finding),
     ...(fix ? [`fix: ${fix.does} (--fix shows it)`] : []),
   ];
   return [

@@ -3,6 +3,7 @@ import { AuditError } from "../errors.ts";
 import type { Finding } from "../finding.ts";
 import { spell } from "../model/object.ts";
 import type { Workload } from "../model/workload.ts";
+import { ruleNamed } from "../rules/index.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 
 /** Findings that the team knows of and lives with. */
@@ -39,4 +40,20 @@ export function suppressionOf(
   const entry = ignored.find((one) => one.rule === finding.rule && (one.workload ?? name) === name);
   if (entry) return { by: "config", reason: entry.reason };
   return baseline.has(fingerprintOf(finding)) ? { by: "baseline", reason: "in the baseline" } : undefined;
+}
+
+const ignore = "lameduck.dev/ignore-";
+
+/** Annotations that should suppress a rule which does not exist. */
+export function wrongAnnotations({ template, object }: Workload): AuditError[] {
+  const annotations = [template, object.field].flatMap((one) => {
+    const all = one.at("metadata").at("annotations");
+    return all.mapping ? all.entries() : [];
+  });
+  return annotations
+    .filter(([key]) => key.startsWith(ignore) && ruleNamed(key.slice(ignore.length)) === undefined)
+    .map(
+      ([key, field]) =>
+        new AuditError("LAMEDUCK_AUDIT_UNKNOWN_RULE", field.place, `${key}: there is no such rule`),
+    );
 }

@@ -5,15 +5,26 @@ import { exitCodes } from "../exit-codes.ts";
 import { report } from "../failure.ts";
 import { writeOutput } from "../output.ts";
 import { baselineText, readBaseline } from "./baseline.ts";
+import { readCluster } from "./cluster.ts";
+import { configFrom } from "./config.ts";
 import { diffOf, writeFixes } from "./fix.ts";
 import { readInput } from "./input.ts";
-import { factsFrom, imagesFrom, isShown, minorFrom, rulesFrom, type Options } from "./options.ts";
+import {
+  clusterOptions,
+  factsFrom,
+  imagesFrom,
+  isShown,
+  minorFrom,
+  rulesFrom,
+  type Options,
+} from "./options.ts";
 import { formatNames, outputsFrom, publish } from "./outputs.ts";
 
 const examples = `
 Examples:
   lameduck audit deploy/                                 all manifests of a folder
   helm template shop ./chart | lameduck audit -          what a chart renders to
+  lameduck audit --cluster -n shop                       what runs in a namespace
   lameduck audit web.yaml --assume drain=20s             tell what no manifest says
   lameduck audit web.yaml --fix                          show what would mend it; --fix --write does it
   lameduck audit deploy/ --format text --format sarif=audit.sarif
@@ -28,6 +39,12 @@ export function auditCommand(exit: (code: number) => number): Command {
       "Find workloads that will lose requests when their pods stop, and why, in numbers. Reads manifests, runs nothing.",
     )
     .argument("[paths...]", "files and folders of manifests; - is stdin")
+    .optionsGroup("A cluster instead of files (nothing is changed):")
+    .option("--cluster", "read the same kinds of objects from a live cluster")
+    .option("-n, --namespace <name>", "only this namespace (default: that of the context)")
+    .option("-A, --all-namespaces", "all namespaces")
+    .option("--context <name>", "of the kubeconfig (default: its current one)")
+    .option("--kubeconfig <file>", "default: KUBECONFIG, ~/.kube/config, or the pod's service account")
     .optionsGroup("What manifests do not say:")
     .option(
       "--assume <name=duration>",
@@ -50,6 +67,7 @@ export function auditCommand(exit: (code: number) => number): Command {
         .choices(severities.slice(0, 3))
         .default("info"),
     )
+    .option("--config <file>", "what your team has decided (default: .lameduck-audit.yaml, where it is)")
     .option("--baseline <file>", "leave out the findings that it holds")
     .option("--write-baseline", "write all findings into --baseline")
     .option("--allow-unknown", "exit with 0 although questions are open")
@@ -69,17 +87,21 @@ export function auditCommand(exit: (code: number) => number): Command {
 async function run(paths: readonly string[], options: Options): Promise<number> {
   mustFit(paths, options);
   const outputs = outputsFrom(options.format);
+  const config = configFrom(options.config);
+  const { files, failures, version } = options.cluster
+    ? await readCluster(clusterOptions(options))
+    : { ...(await readInput(paths, config.exclude)), version: undefined };
   const settings: AuditOptions = {
     images: imagesFrom(options),
-    facts: factsFrom(options.assume),
-    kubernetes: minorFrom(options.kubernetes),
+    facts: { ...config.assume, ...factsFrom(options.assume) },
+    kubernetes: minorFrom(options.kubernetes ?? config.kubernetes ?? version),
     rules: rulesFrom(options.rule),
+    severities: config.severities,
     suppressions: {
-      ignored: [],
+      ignored: config.ignored,
       baseline: options.writeBaseline ? new Set() : readBaseline(options.baseline),
     },
   };
-  const { files, failures } = await readInput(paths);
   const whole = audit(files, settings);
   const shown = {
     ...whole,
@@ -109,11 +131,21 @@ async function fix(shown: Audit, settings: AuditOptions, { write, allowUnknown }
   return exitCodeOf(write ? { ...plan.audit, failures: shown.failures } : shown, { allowUnknown });
 }
 
-function mustFit(paths: readonly string[], { write, fix: wantsFix, writeBaseline, baseline }: Options): void {
+function mustFit(paths: readonly string[], options: Options): void {
+  const { write, fix: wantsFix, writeBaseline, baseline, cluster, namespace, allNamespaces } = options;
   const fail = (option: string, problem: string): never => {
     throw new CliError("LAMEDUCK_BAD_OPTION", option, problem);
   };
-  if (paths.length === 0) fail("lameduck audit", "name files or folders of manifests, or - for stdin");
+  if (cluster && paths.length > 0)
+    fail("--cluster", "reads the cluster instead of files; leave one of them out");
+  if (!cluster && paths.length === 0)
+    fail("lameduck audit", "name files or folders of manifests, - for stdin, or --cluster");
+  if (!cluster && (namespace !== undefined || allNamespaces))
+    fail(allNamespaces ? "--all-namespaces" : "--namespace", "goes with --cluster");
+  if (namespace !== undefined && allNamespaces) fail("--all-namespaces", "leave --namespace out");
+  if (namespace !== undefined && !/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(namespace))
+    fail("--namespace", `"${namespace}" is no name of a namespace`);
+  if (cluster && wantsFix) fail("--fix", "mends files; audit the manifests that the cluster was made from");
   if (write && !wantsFix) fail("--write", "goes with --fix");
   if (writeBaseline && baseline === undefined) fail("--write-baseline", "needs --baseline FILE");
 }

@@ -1,8 +1,8 @@
 import { messageOf } from "@lameduck/drain/common";
 import { AuditError, type InputFile } from "@lameduck/audit";
-import { globSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { text } from "node:stream/consumers";
-import { join, normalize } from "node:path";
+import { join, resolve, sep } from "node:path";
 
 const manifests = /\.(?:ya?ml|json)$/i;
 
@@ -13,7 +13,8 @@ export interface Read {
 }
 
 /** Files as they are named; of folders all that end like manifests; `-` is stdin. */
-export async function readInput(paths: readonly string[]): Promise<Read> {
+/** @param excluded files and folders that are left out of folders. */
+export async function readInput(paths: readonly string[], excluded: readonly string[] = []): Promise<Read> {
   const files: InputFile[] = [];
   const failures: AuditError[] = [];
   const fail = (place: string, error: unknown): void =>
@@ -24,7 +25,7 @@ export async function readInput(paths: readonly string[]): Promise<Read> {
       continue;
     }
     try {
-      for (const name of manifestsAt(path))
+      for (const name of manifestsAt(path, excluded))
         try {
           files.push({ name, text: readFileSync(name, "utf8") });
         } catch (error) {
@@ -37,14 +38,16 @@ export async function readInput(paths: readonly string[]): Promise<Read> {
   return { files, failures };
 }
 
-function manifestsAt(path: string): string[] {
+function manifestsAt(path: string, excluded: readonly string[]): string[] {
   if (!statSync(path).isDirectory()) return [path];
-  const found = globSync("**/*", {
-    cwd: path,
-    exclude: (name) => name === "node_modules" || name === ".git",
-  })
-    .filter((name) => manifests.test(name))
-    .map((name) => normalize(join(path, name)))
+  const skipped = excluded.map((one) => resolve(one));
+  const isSkipped = (file: string): boolean =>
+    skipped.some((one) => file === one || file.startsWith(one + sep)) ||
+    /[/\\](?:node_modules|\.git)[/\\]/.test(file);
+  const found = readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && manifests.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !isSkipped(resolve(file)))
     .sort();
   if (found.length === 0) throw new Error("holds no .yaml, .yml or .json file");
   return found;

@@ -14,8 +14,15 @@ import { parseDuration } from "@lameduck/drain/duration";
 import { messageOf } from "@lameduck/drain/common";
 import { readFileSync } from "node:fs";
 import { CliError } from "../errors.ts";
+import type { ClusterOptions } from "./cluster.ts";
 
 export interface Options {
+  readonly cluster?: boolean;
+  readonly namespace?: string;
+  readonly allNamespaces?: boolean;
+  readonly context?: string;
+  readonly kubeconfig?: string;
+  readonly config?: string;
   readonly format: readonly string[];
   readonly assume: readonly string[];
   readonly dockerfile: readonly string[];
@@ -92,4 +99,18 @@ export function rulesFrom(names: readonly string[]): readonly Rule[] | undefined
       throw new AuditError("LAMEDUCK_AUDIT_UNKNOWN_RULE", `--rule ${name}`, "there is no such rule");
     return rule;
   });
+}
+
+export function clusterOptions({
+  context,
+  kubeconfig,
+  namespace,
+  allNamespaces = false,
+}: Options): ClusterOptions {
+  return {
+    ...(context === undefined ? {} : { context }),
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    namespace,
+    allNamespaces,
+  };
 }

@@ -1,4 +1,12 @@
-import { jsonReport, sarifReport, textReport, type Audit } from "@lameduck/audit";
+import {
+  githubReport,
+  jsonReport,
+  junitReport,
+  markdownReport,
+  sarifReport,
+  textReport,
+  type Audit,
+} from "@lameduck/audit";
 import { version, withAddresses } from "../about.ts";
 import { CliError } from "../errors.ts";
 import { mustBeWritable, writeOutput } from "../output.ts";
@@ -6,6 +14,9 @@ import { mustBeWritable, writeOutput } from "../output.ts";
 const formats = {
   text: (audit: Audit, stream?: NodeJS.WriteStream) => textReport(audit, stream),
   json: (audit: Audit) => jsonReport(audit),
+  junit: (audit: Audit) => junitReport(audit),
+  markdown: (audit: Audit) => markdownReport(audit),
+  github: (audit: Audit) => githubReport(audit),
   sarif: (audit: Audit) =>
     sarifReport(audit, version(), (id) => withAddresses(id === "" ? "docs/audit.md" : `docs/audit/${id}.md`)),
 } as const;

@@ -1,0 +1,32 @@
+import type { Audit } from "../audit.ts";
+import type { Finding } from "../finding.ts";
+import { nextStepOf, whoseOf } from "./sentence.ts";
+import { placeOf } from "./text.ts";
+import { totals } from "./totals.ts";
+
+/** For a pipeline's page or a comment on a change. */
+export function markdownReport(audit: Audit): string {
+  const failures = audit.failures.map(({ message, code }) => `- not read: ${plain(message)} (${code})\n`);
+  const parts = [
+    `## lameduck audit\n\n${plain(totals(audit))}\n`,
+    ...audit.findings.map((one) => itemOf(one)),
+    failures.join(""),
+  ];
+  return parts.filter((part) => part !== "").join("\n");
+}
+
+function itemOf(finding: Finding): string {
+  const { severity, rule, message, arithmetic } = finding;
+  const sum = arithmetic ? `  \n  ${code(arithmetic.sum)}` : "";
+  const label = severity === "info" ? "note" : severity;
+  return `- **${label}** ${code(placeOf(finding))} ${plain(whoseOf(finding))}: ${plain(message)} (${rule})${sum}  \n  ${plain(nextStepOf(finding))}\n`;
+}
+
+/** Names come from manifests of strangers: nothing in them is markup. */
+function plain(text: string): string {
+  return text.replaceAll(/[\\`*_[\]<>|#&@]/g, (character) => `\\${character}`).replaceAll(/\s+/g, " ");
+}
+
+function code(text: string): string {
+  return `\`${text.replaceAll(/[`\s]+/g, " ")}\``;
+}

@@ -1,0 +1,19 @@
+import type { Finding } from "../finding.ts";
+import { spell } from "../model/object.ts";
+import { ruleNamed } from "../rules/index.ts";
+
+/** "Deployment shop/web, container app" */
+export function whoseOf({ object, container }: Finding): string {
+  return `${spell(object)}${container === undefined ? "" : `, container ${container}`}`;
+}
+
+/** What to do, or how to answer what is unknown. */
+export function nextStepOf({ answers, remedy, rule }: Finding): string {
+  return answers ? `answer: ${answers.join(", or ")}` : `do: ${remedy ?? ruleNamed(rule)?.remedy ?? ""}`;
+}
+
+/** All of it in one line, for formats that have one. */
+export function sentenceOf(finding: Finding): string {
+  const sum = finding.arithmetic ? ` (${finding.arithmetic.sum})` : "";
+  return `${whoseOf(finding)}: ${finding.message}${sum}; ${nextStepOf(finding)}`;
+}

@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { Ajv, type ValidateFunction } from "ajv";
+import fc from "fast-check";
+import {
+  audit,
+  githubReport,
+  imagesOf,
+  jsonReport,
+  junitReport,
+  markdownReport,
+  nothingSuppressed,
+  sarifReport,
+  textReport,
+  type Audit,
+} from "../src/index.ts";
+
+const options = { images: imagesOf([]), facts: {}, kubernetes: undefined, suppressions: nothingSuppressed };
+const golden = join(import.meta.dirname, "golden");
+
+function auditOf(...texts: string[]): Audit {
+  return audit(
+    texts.map((text, index) => ({ name: `dir/file ${index}.yaml`, text })),
+    options,
+  );
+}
+
+const whole = auditOf(
+  ...globSync("*/bad*.yaml", { cwd: golden }).map((path) => readFileSync(join(golden, path), "utf8")),
+  "kind: Pod\nmetadata: {{ .Values.name }}\n",
+);
+
+function sarifSchema(): ValidateFunction {
+  const require = createRequire(import.meta.url);
+  const schema = require("@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json") as Record<
+    string,
+    unknown
+  >;
+  // What draft 4 calls itself has other names since.
+  const { $schema: _, id: __, ...rest } = schema;
+  return new Ajv({ strict: false, validateFormats: false, allErrors: true, unicodeRegExp: false }).compile(
+    rest,
+  );
+}
+
+describe("reports", () => {
+  test("SARIF is valid by the schema of 2.1.0; each result has a region and a fingerprint", () => {
+    const validate = sarifSchema();
+    const document = JSON.parse(
+      sarifReport(whole, "1.2.3", (id) => `https://lameduck.example/docs/audit/${id}.md`),
+    ) as {
+      runs: {
+        results: {
+          locations: { physicalLocation: { region: Record<string, number> } }[];
+          partialFingerprints: object;
+        }[];
+      }[];
+    };
+    assert.ok(validate(document), JSON.stringify(validate.errors, undefined, 1));
+    assert.ok((document.runs[0]?.results.length ?? 0) > 40);
+    for (const { locations, partialFingerprints } of document.runs[0]?.results ?? []) {
+      assert.ok((locations[0]?.physicalLocation.region["startLine"] ?? 0) >= 1);
+      assert.ok(Object.keys(partialFingerprints).length > 0);
+    }
+    assert.ok(!validate({ ...document, version: "2.0.0" }), "the schema would find a fault");
+  });
+
+  test("JSON holds every finding with place, arithmetic and fingerprint, and what was not read", () => {
+    const { findings, notRead, totals } = JSON.parse(jsonReport(whole)) as {
+      findings: { at: { line: number; column: number }; fingerprint: string }[];
+      notRead: { code: string }[];
+      totals: Record<string, number>;
+    };
+    assert.equal(findings.length, whole.findings.length);
+    assert.equal(notRead[0]?.code, "LAMEDUCK_MANIFEST_TEMPLATE");
+    assert.equal(totals["error"], whole.findings.filter(({ severity }) => severity === "error").length);
+    for (const { at, fingerprint } of findings)
+      assert.ok(at.line >= 1 && at.column >= 1 && fingerprint.length === 32);
+  });
+
+  test("the marked part of each excerpt is what the finding is about", () => {
+    const lines = textReport(whole).split("\n");
+    const carets = lines.filter((line) => /^ +\| *\^~*$/.test(line));
+    assert.equal(carets.length, whole.findings.length);
+  });
+
+  test("names from manifests are no markup, no workflow command and no XML", () => {
+    const hostile = 'x"]]><b>::error::|`*\n@all';
+    const text = JSON.stringify({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: hostile },
+      spec: { containers: [{ name: hostile, image: hostile, ports: [{ containerPort: 1 }] }] },
+    });
+    const result = auditOf(text);
+    assert.ok(result.findings.length > 0);
+    assert.ok(!/<b>/.test(junitReport(result)));
+    for (const line of githubReport(result).trimEnd().split("\n").slice(0, -1))
+      assert.match(line, /^::(?:error|warning|notice) /);
+    assert.ok(!/[^\\]<b>|[^\\]@all/.test(markdownReport(result)));
+  });
+
+  test("of any text and any object: never an exception, and every format", () => {
+    const scalar = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.double());
+    const keys = fc.constantFrom(
+      ..."spec template metadata labels annotations name containers initContainers image command args env value ports containerPort lifecycle preStop exec sleep seconds httpGet livenessProbe readinessProbe startupProbe terminationGracePeriodSeconds replicas strategy rollingUpdate maxSurge maxUnavailable selector matchLabels matchExpressions scaleTargetRef rules backend nodeSelector tolerations affinity minAvailable items restartPolicy type clusterIP publishNotReadyAddresses externalTrafficPolicy periodSeconds failureThreshold lameduck.dev/drain".split(
+        " ",
+      ),
+    );
+    const { tree } = fc.letrec((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 6 },
+        scalar,
+        fc.array(tie("tree"), { maxLength: 3 }),
+        fc.dictionary(keys, tie("tree"), { maxKeys: 6 }),
+      ),
+    }));
+    const kind = fc.constantFrom(
+      "Pod",
+      "Deployment",
+      "StatefulSet",
+      "DaemonSet",
+      "Job",
+      "CronJob",
+      "Service",
+      "Ingress",
+      "HorizontalPodAutoscaler",
+      "PodDisruptionBudget",
+      "Namespace",
+      "ClusterPolicy",
+      "HTTPRoute",
+      "List",
+    );
+    const version = fc.constantFrom(
+      "v1",
+      "apps/v1",
+      "batch/v1",
+      "networking.k8s.io/v1",
+      "policy/v1",
+      "kyverno.io/v1",
+      "autoscaling/v2",
+    );
+    const object = fc.record({ kind, apiVersion: version, metadata: tree, spec: tree });
+    fc.assert(
+      fc.property(fc.array(fc.oneof(object, scalar), { maxLength: 4 }), (objects) => {
+        const result = auditOf(objects.map((one) => JSON.stringify(one)).join("\n---\n"));
+        for (const format of [textReport, jsonReport, junitReport, markdownReport, githubReport])
+          assert.ok(format(result));
+      }),
+      {
+        numRuns: Number(process.env["FUZZ_RUNS"] ?? 1_500),
+        ...(process.env["FUZZ_RUNS"] ? { endOnFailure: true } : {}),
+      },
+    );
+  });
+});

@@ -1,0 +1,282 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { run, runProgram, type Ended } from "./running.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "lameduck-audit-"));
+after(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, text: string): string {
+  writeFileSync(join(folder, name), text);
+  return name;
+}
+
+const service =
+  "apiVersion: v1\nkind: Service\nmetadata: { name: web }\nspec: { selector: { app: web }, ports: [{ port: 80 }] }\n";
+
+function deployment(pod = "", container = ""): string {
+  return `apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web } # the shop
+spec:
+  template:
+    metadata: { labels: { app: web } }
+    spec:${pod}
+      containers:
+        - name: web
+          image: registry.example/web:1
+          readinessProbe: { tcpSocket: { port: 80 } }
+          ports: [{ containerPort: 80 }]${container}
+`;
+}
+
+const audit = (...args: string[]): Promise<Ended> => run(["audit", ...args], { cwd: folder });
+
+describe("audit", () => {
+  test("a finding: exit code 1, the place, the sum and what to do", async () => {
+    file("web.yaml", `${service}---\n${deployment()}`);
+    const { code, out, err } = await audit("web.yaml");
+    assert.equal(code, 1);
+    assert.match(out, /^web\.yaml:14:17: warning: there is no preStop hook.*\[no-lame-duck\]$/m);
+    assert.match(out, /0 < 10 kube-proxy/);
+    assert.equal(err, "");
+  });
+
+  test("only unknowns are left: 5, or 0 with --allow-unknown; nothing is left: 0", async () => {
+    file(
+      "held.yaml",
+      `${service}---\n${deployment("\n      terminationGracePeriodSeconds: 60", "\n          lifecycle: { preStop: { sleep: { seconds: 15 } } }")}`,
+    );
+    const unknown = await audit("held.yaml");
+    assert.equal(unknown.code, 5, unknown.out);
+    assert.equal((await audit("held.yaml", "--allow-unknown")).code, 0);
+    const answered = await audit("held.yaml", "--assume", "drain=20s");
+    assert.equal(answered.code, 0, answered.out);
+    assert.match(answered.out, /no findings in 1 workload/);
+  });
+
+  test("--fix shows a diff that git applies; --fix --write writes it; a second run changes nothing", async () => {
+    const text = `${service}---\n${deployment()}`;
+    const name = file("fix.yaml", text);
+    const { out, err } = await audit(name, "--fix", "--assume", "drain=20s");
+    assert.match(out, /^\+ {6}terminationGracePeriodSeconds: \d+$/m);
+    assert.match(err, /1 can be mended/);
+    assert.equal(readFileSync(join(folder, name), "utf8"), text, "--fix alone writes nothing");
+    file("fix.patch", out);
+    const applied = await runProgram("git", ["apply", "--check", "-p0", "fix.patch"], { cwd: folder });
+    assert.equal(applied.code, 0, applied.err);
+    assert.equal((await audit(name, "--fix", "--write", "--assume", "drain=20s")).code, 0);
+    const fixed = readFileSync(join(folder, name), "utf8");
+    assert.match(fixed, /# the shop/);
+    await audit(name, "--fix", "--write", "--assume", "drain=20s");
+    assert.equal(readFileSync(join(folder, name), "utf8"), fixed);
+  });
+
+  test("what cannot be read costs itself only, and the rest is audited", async () => {
+    mkdirSync(join(folder, "all"), { recursive: true });
+    file("all/a.yaml", deployment());
+    file("all/b.yaml", "kind: Pod\nspec:\n\tx: 1\n");
+    file("all/c.json", "{");
+    file("all/d.yaml", "kind: Deployment\nmetadata: { name: {{ .Values.name }} }\n");
+    file("all/readme.md", "no manifest");
+    const { code, out, err } = await audit("all", "nowhere.yaml");
+    assert.equal(code, 1);
+    assert.match(err, /nowhere\.yaml.*\[LAMEDUCK_AUDIT_UNREADABLE\]/);
+    assert.match(err, /all\/b\.yaml:3:1.*\[LAMEDUCK_MANIFEST_NOT_YAML\]/);
+    assert.match(err, /all\/c\.json.*\[LAMEDUCK_MANIFEST_NOT_YAML\]/);
+    assert.match(err, /all\/d\.yaml:2:\d+.*\[LAMEDUCK_MANIFEST_TEMPLATE\].*helm template/);
+    assert.match(out, /in 1 workload\. Not read: 4 objects/);
+  });
+
+  test("several formats at once", async () => {
+    const { out } = await audit(
+      "web.yaml",
+      "--format",
+      "text",
+      "--format",
+      "sarif=a.sarif",
+      "--format",
+      "junit=a.xml",
+      "--format",
+      "json=a.json",
+    );
+    assert.match(out, /no-lame-duck/);
+    assert.equal(
+      (JSON.parse(readFileSync(join(folder, "a.sarif"), "utf8")) as { version: string }).version,
+      "2.1.0",
+    );
+    assert.match(readFileSync(join(folder, "a.xml"), "utf8"), /^<\?xml/);
+    assert.ok(
+      (JSON.parse(readFileSync(join(folder, "a.json"), "utf8")) as { findings: unknown[] }).findings.length >
+        0,
+    );
+  });
+
+  test("a baseline hides what was there, wherever it moves to", async () => {
+    await audit("web.yaml", "--baseline", "base.json", "--write-baseline");
+    file("moved.yaml", `# a line\n# and another\n${service}---\n${deployment()}`);
+    const { code, out } = await audit("moved.yaml", "--baseline", "base.json");
+    assert.equal(code, 0, out);
+    assert.match(out, /\d suppressed/);
+  });
+
+  test("the configuration: severities, ignored findings, facts; mistakes have their line", async () => {
+    file(
+      ".lameduck-audit.yaml",
+      "assume: { drain: 20s }\nrules:\n  no-lame-duck: { severity: error, reason: we mean it }\n",
+    );
+    assert.match((await audit("web.yaml")).out, /error: there is no preStop hook/);
+    file(
+      "ignore.yaml",
+      "ignore:\n  - { rule: no-lame-duck, workload: Deployment web, reason: internal only }\n",
+    );
+    assert.match((await audit("web.yaml", "--config", "ignore.yaml")).out, /1 suppressed/);
+    for (const [text, place] of [
+      ["rules:\n  no-such-rule: { severity: off, reason: x }\n", /c\.yaml:2:3.*UNKNOWN_RULE/],
+      ["rules:\n  no-lame-duck: { severity: off }\n", /c\.yaml:2:3.*needs a reason.*BAD_CONFIG/],
+      ["assume:\n  drain: 20\n", /c\.yaml:2:10.*BAD_CONFIG/],
+      ["kubernetes: 1.30\n", /c\.yaml:1:13.*in quotes.*BAD_CONFIG/],
+      ["typo: 1\n", /c\.yaml:1:7.*BAD_CONFIG/],
+      ["[", /c\.yaml:1.*BAD_CONFIG/],
+    ] as const) {
+      file("c.yaml", text);
+      const { code, err } = await audit("web.yaml", "--config", "c.yaml");
+      assert.equal(code, 2);
+      assert.match(err, place);
+    }
+    rmSync(join(folder, ".lameduck-audit.yaml"));
+  });
+
+  test("annotations: a fact, a reason, a rule that does not exist, a value that is none", async () => {
+    const annotated = (line: string): string =>
+      deployment().replace("{ name: web } #", `{ name: web, annotations: { ${line} } } #`);
+    file("x.yaml", annotated("lameduck.dev/ignore-no-lame-duck: batch only"));
+    assert.match((await audit("x.yaml")).out, /1 suppressed/);
+    file("x.yaml", annotated("lameduck.dev/ignore-no-lameduck: batch only"));
+    assert.match((await audit("x.yaml")).err, /x\.yaml:3:\d+.*UNKNOWN_RULE/);
+    file("x.yaml", annotated('lameduck.dev/ignore-no-lame-duck: ""'));
+    assert.match((await audit("x.yaml")).err, /must be the reason.*BAD_ANNOTATION/);
+    file("x.yaml", annotated("lameduck.dev/drain: soon"));
+    assert.match((await audit("x.yaml")).err, /BAD_ANNOTATION/);
+  });
+
+  test("images: a Dockerfile's shell form and its STOPSIGNAL", async () => {
+    file(
+      "Dockerfile",
+      "FROM debian AS build\nFROM debian\nSTOPSIGNAL SIGUSR1\nENTRYPOINT haproxy -f x | tee log\n",
+    );
+    const { out } = await audit("web.yaml", "--dockerfile", "Dockerfile");
+    assert.match(out, /PID 1 is `sh -c`.*\[shell-swallows-term\]/);
+  });
+
+  for (const [what, args, message] of [
+    ["no path", [], /name files or folders/],
+    ["an unknown fact", ["a", "--assume", "x=1s"], /NAME=DURATION/],
+    ["a fact without unit", ["a", "--assume", "drain=20"], /unit/],
+    ["a version", ["a", "--kubernetes", "latest"], /1\.34/],
+    ["a format", ["a", "--format", "pdf"], /write one of/],
+    ["two formats to stdout", ["a", "--format", "json", "--format", "text"], /only one format/],
+    ["--write alone", ["a", "--write"], /goes with --fix/],
+    ["--cluster with files", ["a", "--cluster"], /instead of files/],
+    ["--namespace without --cluster", ["a", "-n", "x"], /goes with --cluster/],
+    ["a wrong namespace", ["--cluster", "-n", "../x"], /no name of a namespace/],
+    ["--fix of a cluster", ["--cluster", "--fix"], /mends files/],
+    ["a rule", ["a", "--rule", "nope"], /UNKNOWN_RULE/],
+    ["a baseline that is none", ["web.yaml", "--baseline", "web.yaml"], /BAD_BASELINE/],
+    ["an image file that is not there", ["web.yaml", "--image-config", "web=nowhere"], /BAD_IMAGE/],
+  ] as const)
+    test(`wrong: ${what}`, async () => {
+      const { code, err } = await audit(...args);
+      assert.equal(code, 2);
+      assert.match(err, message);
+      assert.equal(err.trim().split("\n").length, 1);
+    });
+});
+
+describe("audit --cluster", () => {
+  const requests: string[] = [];
+  let server: Server;
+  const items: Readonly<Record<string, unknown>> = {
+    "/version": { major: "1", minor: "29+" },
+    "/apis/apps/v1/namespaces/shop/deployments?limit=500": {
+      items: [workload("web")],
+      metadata: { continue: "a&b" },
+    },
+    "/apis/apps/v1/namespaces/shop/deployments?limit=500&continue=a%26b": {
+      items: [workload("api")],
+      metadata: {},
+    },
+    "/api/v1/namespaces/shop/services?limit=500": {
+      items: [
+        {
+          metadata: { name: "web", namespace: "shop" },
+          spec: { selector: { app: "web" }, ports: [{ port: 80 }] },
+        },
+      ],
+    },
+  };
+
+  function workload(name: string): unknown {
+    const containers = [{ name: "main", image: "x", ports: [{ containerPort: 80 }] }];
+    const template = {
+      metadata: { labels: { app: name } },
+      spec: { containers, terminationGracePeriodSeconds: 30 },
+    };
+    return {
+      metadata: { name, namespace: "shop", managedFields: [{}] },
+      spec: { template },
+      status: { replicas: 1 },
+    };
+  }
+
+  after(() => server.close());
+
+  test("reads in pages; what is not installed is not there, what is not permitted is said", async () => {
+    server = createServer(({ url = "" }, response) => {
+      requests.push(url);
+      const forbidden = url.includes("ingresses");
+      const known = items[url];
+      response.writeHead(forbidden ? 403 : known ? 200 : 404, { "content-type": "application/json" });
+      const status = {
+        kind: "Status",
+        message: forbidden ? "ingresses is forbidden" : "not found",
+        code: forbidden ? 403 : 404,
+      };
+      response.end(JSON.stringify(known ?? status));
+    }).listen(0, "127.0.0.1");
+    await new Promise((resolve) => server.once("listening", resolve));
+    const { port } = server.address() as AddressInfo;
+    file(
+      "kubeconfig",
+      JSON.stringify({
+        apiVersion: "v1",
+        kind: "Config",
+        "current-context": "c",
+        contexts: [{ name: "c", context: { cluster: "c", user: "u", namespace: "shop" } }],
+        clusters: [{ name: "c", cluster: { server: `http://127.0.0.1:${port}` } }],
+        users: [{ name: "u", user: {} }],
+      }),
+    );
+    const { code, out, err } = await audit(
+      "--cluster",
+      "--kubeconfig",
+      "kubeconfig",
+      "--rule",
+      "no-lame-duck",
+    );
+    assert.equal(code, 1, err);
+    assert.match(
+      out,
+      /^Deployment shop\/web: spec\.template\.spec\.containers\[0\]\.name: warning: there is no preStop hook/m,
+    );
+    assert.match(out, /Deployment shop\/api/);
+    // The native sleep came with 1.30.
+    assert.doesNotMatch(out, /fix:/);
+    assert.match(err, /networking\.k8s\.io\/Ingress.*\[LAMEDUCK_AUDIT_NOT_PERMITTED\]/);
+    assert.ok(requests.every((url) => !url.includes("pods") || url.includes("/namespaces/shop/")));
+  });
+});
