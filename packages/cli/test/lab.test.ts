@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { parseResults } from "@lameduck/accounting";
-import { run, runProgram, start } from "./running.ts";
+import { program, run, runProgram, start } from "./running.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-cli-test-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -34,6 +34,22 @@ const quick = [
 
 // Each has namespaces of its own and little load.
 describe("labs side by side", { concurrency: 2 }, () => {
+  test("a manifest from stdin", async () => {
+    const server =
+      "require('http').createServer((q, r) => r.end()).listen(8080); process.on('SIGTERM', () => process.exit(0))";
+    const manifest = `kind: Pod
+metadata: { name: web }
+spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ containerPort: 8080 }], readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 } }] }
+`;
+    const file = join(folder, "stdin.yaml");
+    writeFileSync(file, manifest);
+    const flags = ["lab", "-f", "-", "--remedies", "nothing", "--network", "namespaces", ...quick];
+    const shell = ["-c", '"$@" < "$FILE"', "sh", process.execPath, program, ...flags];
+    const { code, out, err } = await runProgram("sh", shell, { env: { ...process.env, FILE: file } });
+    assert.equal(code, 1, err);
+    assert.match(out, /nothing/);
+  });
+
   test("the bundled sample: closing at SIGTERM loses requests and says why, the evidence loses none", async () => {
     const file = join(folder, "lab.json");
     const html = join(folder, "lab.html");

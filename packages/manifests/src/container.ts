@@ -1,3 +1,4 @@
+import { constants } from "node:os";
 import { normalize } from "node:path/posix";
 import { readEnvironment, type ConfigMaps } from "./environment.ts";
 import type { Field } from "./field.ts";
@@ -36,6 +37,7 @@ export function readContainer(field: Field, pod: PodSurroundings): ContainerTemp
     readiness: readProbe(field.at("readinessProbe"), "readiness", ports),
     postStart: readHook(lifecycle.at("postStart"), ports, pod.graceSeconds),
     preStop: readHook(lifecycle.at("preStop"), ports, pod.graceSeconds),
+    stopSignal: readStopSignal(lifecycle.at("stopSignal")),
     mounts: readMounts(field.at("volumeMounts"), pod),
   });
 }
@@ -60,6 +62,16 @@ function readCommand(field: Field, name: string): string[] {
     "LAMEDUCK_MANIFEST_NO_COMMAND",
     `container ${name} has ${image ? `the image ${image} and ` : ""}no command`,
   );
+}
+
+/** As the API server takes it where ContainerStopSignals is on; elsewhere it drops the field. */
+function readStopSignal(field: Field): string | undefined {
+  const signal = field.text();
+  if (signal === undefined) return undefined;
+  if (!(signal in constants.signals))
+    field.fail("LAMEDUCK_MANIFEST_INVALID", `"${signal}" is no signal`, "write it as SIGQUIT");
+  field.warn("is obeyed here, and by clusters with the feature gate ContainerStopSignals only");
+  return signal;
 }
 
 function readPorts(field: Field): ContainerPort[] {

@@ -28,6 +28,8 @@ export interface ContainerTemplate {
   readonly readiness?: Probe;
   readonly postStart?: Handler;
   readonly preStop?: Handler;
+  /** `lifecycle.stopSignal`, such as SIGQUIT; default SIGTERM. */
+  readonly stopSignal?: string;
   readonly mounts: readonly Mount[];
 }
 

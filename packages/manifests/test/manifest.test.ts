@@ -88,6 +88,7 @@ test("a Deployment with its Service", () => {
     { name: "LEVEL", value: "3" },
   ]);
   assert.deepEqual(app?.preStop, { kind: "sleep", seconds: 5 });
+  assert.equal(app?.stopSignal, undefined);
   assert.deepEqual(app?.postStart, {
     kind: "http",
     scheme: "HTTP",
@@ -231,6 +232,12 @@ const mistakes: readonly (readonly [what: string, text: string, code: string, me
     minimal("command: [a]\n      lifecycle: { preStop: { sleep: { seconds: 31 } } }"),
     "LAMEDUCK_MANIFEST_INVALID",
     /not be above terminationGracePeriodSeconds, which is 30/,
+  ],
+  [
+    "a stop signal that does not exist",
+    minimal("command: [a]\n      lifecycle: { stopSignal: SIGSTOPPED }"),
+    "LAMEDUCK_MANIFEST_INVALID",
+    /"SIGSTOPPED" is no signal/,
   ],
   [
     "a volume that is not there",

@@ -48,6 +48,14 @@ if (network) {
       },
     );
 
+    test("a stop signal of its own comes in SIGTERM's place", limit, async (context) => {
+      const onQuit = `process.once("SIGQUIT", () => process.exit(4)); process.on("SIGTERM", () => process.exit(5));`;
+      const observed = await start(context, node(onQuit), { container: { stopSignal: "SIGQUIT" } });
+      await observed.stage.deletePod("web-1");
+      assert.equal((await observed.first("signalled", "web-1")).signal, "SIGQUIT");
+      assert.equal((await observed.first("exited", "web-1")).code, 4);
+    });
+
     test("a sleep hook holds SIGTERM back while the pod goes on serving", limit, async (context) => {
       const observed = await start(context, node(closesAtTerm), {
         container: { preStop: { kind: "sleep", seconds: 1 } },

@@ -253,9 +253,9 @@ export class Container {
 
   #terminableRun(run: Run): Terminable {
     const { process } = run;
-    const { preStop, name } = this.template;
+    const { preStop, name, stopSignal = "SIGTERM" } = this.template;
     const { emit, clock } = this.#pod;
-    const deliver = async (signal: "SIGTERM" | "SIGKILL"): Promise<void> => {
+    const deliver = async (signal: NodeJS.Signals): Promise<void> => {
       const at = clock.now();
       if (!(await process.signal(signal))) return;
       emit(
@@ -268,7 +268,7 @@ export class Container {
     return {
       name,
       exited: process.exited,
-      terminate: () => deliver("SIGTERM"),
+      terminate: () => deliver(stopSignal as NodeJS.Signals),
       kill: () => deliver("SIGKILL"),
       ...(preStop ? { preStop: () => runHook(preStop, this.#hookTarget(run)) } : {}),
     };
