@@ -23,7 +23,8 @@ const checks: [what: string, command: string, ...arguments_: string[]][] = [
 if (wanted.length === 0) for (const [what, ...command] of checks) run(what, command);
 else run("types", ["tsc", "-b"]);
 /** They compare what load does to servers, so nothing else may run beside them. */
-const measuring = /init\/test\/(hold-evidence|probes)|stage\/test\/(causes|senders-proxies)|cli\/test\/lab\./;
+const measuring =
+  /init\/test\/(hold-evidence|probes)|stage\/test\/(causes|senders-proxies)|cli\/test\/(lab|prove)\./;
 const [alone, together] = [true, false].map((is) => tests.filter((path) => measuring.test(path) === is));
 // Most tests wait more than they compute. With three at a time some miss their time-outs on two slow cores.
 runTests("side by side", 2, together);

@@ -8,8 +8,11 @@ import { countBySeverity } from "./totals.ts";
 /** The version of the document. It is raised when a field changes its meaning or goes. */
 export const jsonVersion = 1;
 
-/** For scripts: everything that the text says, and what it leaves out. */
-export function jsonReport(audit: Audit): string {
+/**
+ * For scripts: everything that the text says, and what it leaves out.
+ * @param proofs what rollouts in the lab have shown, where there were any.
+ */
+export function jsonReport(audit: Audit, proofs?: readonly unknown[]): string {
   const texts = new Map(audit.files.map(({ name, text }) => [name, text]));
   const textOf = (file: string): string => texts.get(file) ?? "";
   const document = {
@@ -23,6 +26,7 @@ export function jsonReport(audit: Audit): string {
     suppressed: audit.suppressed.map((finding) => plain(finding, textOf)),
     notRead: audit.failures.map(({ code, place, message, remedy }) => ({ code, place, message, remedy })),
     notLookedInto: Object.fromEntries([...audit.inventory.skipped].sort(([a], [b]) => a.localeCompare(b))),
+    proofs,
   };
   return `${JSON.stringify(document, undefined, 2)}\n`;
 }

@@ -1,5 +1,6 @@
 import { audit, fixesOf, rules, severities, type Audit, type AuditOptions } from "@lameduck/audit";
 import { Command, Option } from "commander";
+import { insideStage } from "@lameduck/stage";
 import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { report } from "../failure.ts";
@@ -19,6 +20,7 @@ import {
   type Options,
 } from "./options.ts";
 import { formatNames, outputsFrom, publish } from "./outputs.ts";
+import { enterLab, proofsOf } from "./prove/enter.ts";
 
 const examples = `
 Examples:
@@ -27,6 +29,7 @@ Examples:
   lameduck audit --cluster -n shop                       what runs in a namespace
   lameduck audit web.yaml --assume drain=20s             tell what no manifest says
   lameduck audit web.yaml --fix                          show what would mend it; --fix --write does it
+  lameduck audit web.yaml --prove                        roll it here under load and see what is lost
   lameduck audit deploy/ --format text --format sarif=audit.sarif
 
 Exit codes: 0 no findings, 1 errors or warnings, 2 something could not be read, 5 only unknowns are left.
@@ -76,6 +79,8 @@ export function auditCommand(exit: (code: number) => number): Command {
     .optionsGroup("Mending:")
     .option("--fix", "show the smallest edits that mend findings, as a diff")
     .option("--write", "with --fix: write them into the files")
+    .optionsGroup("Proving (runs programs of the manifests, in namespaces of their own):")
+    .option("--prove", "roll workloads in the lab, as they are and mended, and show the lost requests")
     .addHelpText("after", examples)
     .action(async (paths: string[], options: Options) => {
       if (options.rules)
@@ -87,6 +92,7 @@ export function auditCommand(exit: (code: number) => number): Command {
 async function run(paths: readonly string[], options: Options): Promise<number> {
   mustFit(paths, options);
   const outputs = outputsFrom(options.format);
+  if (options.prove && !insideStage()) return enterLab();
   const config = configFrom(options.config);
   const { files, failures, version } = options.cluster
     ? await readCluster(clusterOptions(options))
@@ -114,8 +120,9 @@ async function run(paths: readonly string[], options: Options): Promise<number> 
     return exitCodes.clean;
   }
   if (options.fix) return fix(shown, settings, options);
-  publish(shown, outputs);
-  return exitCodeOf(shown, options);
+  const { proofs, interrupted } = options.prove ? await proofsOf(shown, settings) : {};
+  publish(shown, outputs, proofs);
+  return interrupted ?? exitCodeOf(shown, options);
 }
 
 async function fix(shown: Audit, settings: AuditOptions, { write, allowUnknown }: Options): Promise<number> {
@@ -132,7 +139,7 @@ async function fix(shown: Audit, settings: AuditOptions, { write, allowUnknown }
 }
 
 function mustFit(paths: readonly string[], options: Options): void {
-  const { write, fix: wantsFix, writeBaseline, baseline, cluster, namespace, allNamespaces } = options;
+  const { write, fix: wantsFix, prove, writeBaseline, baseline, cluster, namespace, allNamespaces } = options;
   const fail = (option: string, problem: string): never => {
     throw new CliError("LAMEDUCK_BAD_OPTION", option, problem);
   };
@@ -146,6 +153,8 @@ function mustFit(paths: readonly string[], options: Options): void {
   if (namespace !== undefined && !/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(namespace))
     fail("--namespace", `"${namespace}" is no name of a namespace`);
   if (cluster && wantsFix) fail("--fix", "mends files; audit the manifests that the cluster was made from");
+  if (prove && cluster) fail("--prove", "rolls manifests; audit those that the cluster was made from");
+  if (prove && (wantsFix || writeBaseline)) fail("--prove", "goes without --fix and --write-baseline");
   if (write && !wantsFix) fail("--write", "goes with --fix");
   if (writeBaseline && baseline === undefined) fail("--write-baseline", "needs --baseline FILE");
 }

@@ -34,6 +34,7 @@ export interface Options {
   readonly allowUnknown?: boolean | undefined;
   readonly fix?: boolean;
   readonly write?: boolean;
+  readonly prove?: boolean;
   readonly rules?: boolean;
   readonly rule: readonly string[];
 }

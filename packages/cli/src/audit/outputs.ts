@@ -10,12 +10,20 @@ import {
 import { version, withAddresses } from "../about.ts";
 import { CliError } from "../errors.ts";
 import { mustBeWritable, writeOutput } from "../output.ts";
+import type { Proof } from "./prove/prove.ts";
+import { plainProof, proofText } from "./prove/report.ts";
+
+type Proofs = readonly Proof[] | undefined;
 
 const formats = {
-  text: (audit: Audit, stream?: NodeJS.WriteStream) => textReport(audit, stream),
-  json: (audit: Audit) => jsonReport(audit),
+  text: (audit: Audit, proofs: Proofs, stream?: NodeJS.WriteStream) =>
+    [textReport(audit, stream), ...(proofs ?? []).map(proofText)].join("\n"),
+  json: (audit: Audit, proofs: Proofs) => jsonReport(audit, proofs?.map(plainProof)),
   junit: (audit: Audit) => junitReport(audit),
-  markdown: (audit: Audit) => markdownReport(audit),
+  markdown: (audit: Audit, proofs: Proofs) =>
+    [markdownReport(audit), ...(proofs ?? []).map((proof) => `\`\`\`text\n${proofText(proof)}\`\`\`\n`)].join(
+      "\n",
+    ),
   github: (audit: Audit) => githubReport(audit),
   sarif: (audit: Audit) =>
     sarifReport(audit, version(), (id) => withAddresses(id === "" ? "docs/audit.md" : `docs/audit/${id}.md`)),
@@ -54,8 +62,9 @@ export function outputsFrom(texts: readonly string[]): Output[] {
   return outputs;
 }
 
-export function publish(audit: Audit, outputs: readonly Output[]): void {
+export function publish(audit: Audit, outputs: readonly Output[], proofs?: readonly Proof[]): void {
   for (const { format, file } of outputs)
-    if (file === undefined) process.stdout.write(withAddresses(formats[format](audit, process.stdout)));
-    else writeOutput(`--format ${format}`, file, () => formats[format](audit));
+    if (file === undefined)
+      process.stdout.write(withAddresses(formats[format](audit, proofs, process.stdout)));
+    else writeOutput(`--format ${format}`, file, () => formats[format](audit, proofs));
 }

@@ -1,0 +1,126 @@
+import { fixesOf, spell, type Audit, type AuditOptions, type Finding, type Workload } from "@lameduck/audit";
+import type { RemedyResult } from "@lameduck/accounting";
+import { messageOf } from "@lameduck/drain/common";
+import { findRemedy, runLab, type LabProgress, type LabSettings } from "@lameduck/stage";
+import { parseSenders } from "../../lab/senders.ts";
+import type { Progress } from "../../progress.ts";
+import { played, whyNotPlayed, type Played } from "./played.ts";
+import { canBeShown, verdictOf, type Verdict } from "./verdict.ts";
+
+/** One workload, rolled as it is and as its fixes would make it. */
+export interface Proof {
+  readonly workload: Workload;
+  /** Why it was not rolled. */
+  readonly skipped?: string;
+  readonly notes: readonly string[];
+  readonly before?: RemedyResult;
+  /** Absent where no fix is known. */
+  readonly after?: RemedyResult;
+  readonly verdicts: readonly Verdict[];
+}
+
+export interface ProveHooks {
+  readonly progress: Progress;
+  readonly signal: AbortSignal;
+}
+
+/** Rolls every workload with a finding that a rollout can show. What was shown before an interrupt is kept. */
+export async function* prove(audit: Audit, options: AuditOptions, hooks: ProveHooks): AsyncGenerator<Proof> {
+  const mended = fixesOf(audit, options);
+  const todo = audit.inventory.workloads
+    .map((workload) => ({
+      workload,
+      findings: audit.findings.filter((one) => one.object === workload.object),
+    }))
+    .filter(({ findings }) => findings.some((one) => canBeShown(one)));
+  for (const [index, { workload, findings }] of todo.entries()) {
+    const where = `[${index + 1}/${todo.length}] ${spell(workload.object)}`;
+    const whyNot = whyNotPlayed(workload);
+    if (whyNot !== undefined) {
+      yield { ...notRolled(workload, findings, whyNot) };
+      continue;
+    }
+    const changes = mended.applied.some(({ object }) => isSame(object, workload));
+    const better = changes
+      ? mended.audit.inventory.workloads.find(({ object }) => isSame(object, workload))
+      : undefined;
+    try {
+      const first = await rolled(workload, options, false, `${where}, as it is`, hooks);
+      const second = better && (await rolled(better, options, first.standInsOnly, `${where}, mended`, hooks));
+      yield {
+        workload,
+        notes: first.notes,
+        before: first.result,
+        ...(second ? { after: second.result } : {}),
+        verdicts: findings.map((finding) => verdictOf(finding, first.result, second?.result)),
+      };
+    } catch (error) {
+      if (hooks.signal.aborted) throw error;
+      yield notRolled(workload, findings, messageOf(error));
+    }
+  }
+}
+
+interface Rolled {
+  readonly result: RemedyResult;
+  readonly notes: readonly string[];
+  readonly standInsOnly: boolean;
+}
+
+/** A program that does not come up here gives way to a stand-in. */
+async function rolled(
+  workload: Workload,
+  options: AuditOptions,
+  standInsOnly: boolean,
+  where: string,
+  hooks: ProveHooks,
+): Promise<Rolled> {
+  const how = played(workload, options, standInsOnly);
+  try {
+    return { result: await once(how, where, hooks), notes: how.notes, standInsOnly };
+  } catch (error) {
+    if (hooks.signal.aborted || standInsOnly || !how.hasRealPrograms) throw error;
+    hooks.progress.say(`${where}: ${messageOf(error)}; rolled again with stand-ins`);
+    const again = await rolled(workload, options, true, where, hooks);
+    return { ...again, notes: [`the program did not start here: ${messageOf(error)}`, ...again.notes] };
+  }
+}
+
+async function once(how: Played, where: string, { progress, signal }: ProveHooks): Promise<RemedyResult> {
+  const { workload, propagation, load } = how;
+  const { graceSeconds } = workload.template;
+  const settings: LabSettings = {
+    workload: { ...workload, progressDeadlineSeconds: 60 },
+    app: { kind: "other", program: "", graceSeconds },
+    remedies: [findRemedy("nothing")!],
+    rollouts: 1,
+    senders: parseSenders("l4:2,l7:1,client:1"),
+    propagation,
+    load,
+    seed: 1,
+    warmUp: 1_000,
+  };
+  const onProgress = ({ stage, sent, failed, terminating }: LabProgress): void =>
+    progress.update(`${where}: ${stage}`, `${sent} sent, ${failed} failed, ${terminating} terminating`);
+  let rolled: RemedyResult | undefined;
+  // Not left early: what ended the run in the middle is thrown behind the result.
+  for await (const result of runLab(settings, { onProgress, signal })) rolled = result;
+  return rolled!;
+}
+
+function notRolled(workload: Workload, findings: readonly Finding[], skipped: string): Proof {
+  return {
+    workload,
+    skipped,
+    notes: [],
+    verdicts: findings.map((finding) => ({ finding, verdict: "not tried", because: skipped })),
+  };
+}
+
+function isSame(object: Workload["object"], { object: other }: Workload): boolean {
+  return (
+    object.type === other.type &&
+    spell(object) === spell(other) &&
+    object.field.source.file === other.field.source.file
+  );
+}

@@ -1,0 +1,69 @@
+import { fingerprintOf, spell } from "@lameduck/audit";
+import { causes, type RemedyResult } from "@lameduck/accounting";
+import type { Proof } from "./prove.ts";
+
+/** Side by side: what was lost as it is, and what when mended. */
+export function proofText({ workload, skipped, notes, before, after, verdicts }: Proof): string {
+  const head = `proof: ${spell(workload.object)}`;
+  if (before === undefined) return `${head}: not rolled: ${skipped ?? ""}\n`;
+  const rows = [
+    ["", "lost of sent", "killed", "longest hold", "why"],
+    rowOf("as it is", before),
+    ...(after ? [rowOf("mended", after)] : []),
+  ];
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]!.length)));
+  const table = rows.map((row) =>
+    `  ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join("  ")}`.trimEnd(),
+  );
+  const list = verdicts
+    .toSorted((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict))
+    .map(({ finding, verdict, because }) => `  ${verdict.padEnd(13)}  ${finding.rule}: ${because}`);
+  return [
+    head,
+    ...notes.map((note) => `  ${note}`),
+    ...table,
+    ...(after ? [] : ["  mended: no fix is known; see what each finding says"]),
+    ...list,
+    "",
+  ].join("\n");
+}
+
+const order = ["borne out", "not borne out", "not tried"];
+
+function rowOf(name: string, result: RemedyResult): string[] {
+  const { lost, sent, killed, terminations, hold, lostByCause } = result;
+  const why = Object.entries(lostByCause)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([cause, count]) => `${count} ${causes[cause as keyof typeof causes]} (${cause})`);
+  return [
+    name,
+    `${lost} of ${sent}`,
+    `${killed} of ${terminations}`,
+    hold.count === 0 ? "-" : `${(hold.max / 1_000).toFixed(1)} s`,
+    why.join(", ") || "-",
+  ];
+}
+
+/** For the JSON document. Times are milliseconds. */
+export function plainProof({ workload, skipped, notes, before, after, verdicts }: Proof): unknown {
+  const { type, kind, namespace, name } = workload.object;
+  return {
+    workload: { type, kind, namespace, name },
+    skipped,
+    notes,
+    before: before && plainResult(before),
+    after: after && plainResult(after),
+    verdicts: verdicts.map(({ finding, verdict, because }) => ({
+      rule: finding.rule,
+      container: finding.container,
+      fingerprint: fingerprintOf(finding),
+      verdict,
+      because,
+    })),
+  };
+}
+
+function plainResult(result: RemedyResult): unknown {
+  const { terminations, untested, sent, lost, lostByCause, killed, hold, oracle } = result;
+  return { terminations, untested, sent, lost, lostByCause, killed, hold, lastSenderConverged: oracle };
+}

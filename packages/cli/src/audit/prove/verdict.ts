@@ -1,0 +1,65 @@
+import type { Finding } from "@lameduck/audit";
+import type { Cause, RemedyResult } from "@lameduck/accounting";
+
+/** `not tried` is no pass: the rollout could not have shown it. */
+export interface Verdict {
+  readonly finding: Finding;
+  readonly verdict: "borne out" | "not borne out" | "not tried";
+  readonly because: string;
+}
+
+interface Symptom {
+  readonly causes: readonly Cause[];
+  /** SIGKILL at the end of the grace period shows it, too. */
+  readonly killed?: true;
+}
+
+const stale: readonly Cause[] = ["C1", "C2"];
+const cut: readonly Cause[] = ["C4", "C5"];
+
+/** What a rollout shows of each rule's fault. Rules that are not here speak of what the lab does not have. */
+const symptoms: Readonly<Record<string, Symptom>> = {
+  "prestop-exceeds-grace": { causes: cut, killed: true },
+  "grace-too-short": { causes: cut, killed: true },
+  "no-lame-duck": { causes: stale },
+  "lame-duck-too-short": { causes: stale },
+  "shell-swallows-term": { causes: cut, killed: true },
+  "term-not-graceful": { causes: ["C4"] },
+  "no-readiness-probe": { causes: ["C7"] },
+  "no-surge-room": { causes: ["C9", "C8"] },
+  "replaced-in-place": { causes: ["C9"] },
+  "lameduck-misconfigured": { causes: [...stale, ...cut], killed: true },
+};
+
+export function canBeShown({ rule, severity }: Finding): boolean {
+  return rule in symptoms && severity !== "unknown";
+}
+
+export function verdictOf(finding: Finding, before: RemedyResult, after: RemedyResult | undefined): Verdict {
+  const symptom = symptoms[finding.rule];
+  if (symptom === undefined) return notTried(finding, "a rollout in the lab cannot show it");
+  if (finding.severity === "unknown") return notTried(finding, "it is a question");
+  const tested = before.terminations - (before.untested ?? 0);
+  if (before.skipped !== undefined || tested === 0)
+    return notTried(finding, before.skipped ?? "no termination was tested");
+  const seen = seenOf(symptom, before);
+  if (seen === "")
+    return { finding, verdict: "not borne out", because: `nothing of it in ${tested} terminations` };
+  const left = after && seenOf(symptom, after);
+  const mended = left === undefined ? "" : left === "" ? "; none when mended" : `; when mended ${left}`;
+  return { finding, verdict: "borne out", because: `${seen}${mended}` };
+}
+
+function notTried(finding: Finding, because: string): Verdict {
+  return { finding, verdict: "not tried", because };
+}
+
+function seenOf({ causes: those, killed }: Symptom, result: RemedyResult): string {
+  const lost = those.reduce((sum, cause) => sum + (result.lostByCause[cause] ?? 0), 0);
+  return [
+    ...(lost > 0 ? [`${lost} ${lost === 1 ? "request" : "requests"} lost`] : []),
+    ...(killed && result.killed > 0
+      ? [`${result.killed} of ${result.terminations} pods killed by SIGKILL`]
+      : []),
+  ].join(", ");
+}
