@@ -14,6 +14,8 @@ import { suppressionOf, wrongAnnotations, type Suppressions } from "./suppress/s
 export interface InputFile {
   readonly name: string;
   readonly text: string;
+  /** Found in a folder, where other YAML may stand beside manifests. */
+  readonly isFound?: boolean;
 }
 
 export interface AuditOptions {
@@ -40,7 +42,7 @@ export interface Audit {
 
 /** All rules over all workloads of the files. */
 export function audit(files: readonly InputFile[], options: AuditOptions): Audit {
-  const streams = files.map(({ name, text }) => readStream(text, name, isAuditedKind));
+  const streams = files.map(({ name, text, isFound }) => readStream(text, name, isAuditedKind, isFound));
   const read = inventoryOf(
     streams.flatMap(({ objects }) => objects),
     options.images,

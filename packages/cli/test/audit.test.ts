@@ -80,8 +80,9 @@ describe("audit", () => {
     mkdirSync(join(folder, "all"), { recursive: true });
     file("all/a.yaml", deployment());
     file("all/b.yaml", "kind: Pod\nspec:\n\tx: 1\n");
-    file("all/c.json", "{");
+    file("all/c.json", '{ "kind": "Pod", ');
     file("all/d.yaml", "kind: Deployment\nmetadata: { name: {{ .Values.name }} }\n");
+    file("all/values.yaml", "replicas: 3\n");
     file("all/readme.md", "no manifest");
     const { code, out, err } = await audit("all", "nowhere.yaml");
     assert.equal(code, 1);
@@ -89,7 +90,7 @@ describe("audit", () => {
     assert.match(err, /all\/b\.yaml:3:1.*\[LAMEDUCK_MANIFEST_NOT_YAML\]/);
     assert.match(err, /all\/c\.json.*\[LAMEDUCK_MANIFEST_NOT_YAML\]/);
     assert.match(err, /all\/d\.yaml:2:\d+.*\[LAMEDUCK_MANIFEST_TEMPLATE\].*helm template/);
-    assert.match(out, /in 1 workload\. Not read: 4 objects/);
+    assert.match(out, /in 1 workload\. Not read: 4 objects, see above\. Not looked into: 1 without a kind\./);
   });
 
   test("several formats at once", async () => {

@@ -30,12 +30,19 @@ interface Chunk {
 /** The API server's own limit is nearer; this is only against files made to exhaust memory. */
 const mostExpandedNodes = 1_000_000;
 const deepestList = 8;
+const withoutKind = "without a kind";
 
 /**
  * The objects of any YAML or JSON text: documents, items of Lists, JSON objects in a row.
  * @param wanted kinds to look into.
+ * @param mayBeOther the file was not named by anybody: what has no kind is other YAML, such as values of a chart, and no mistake.
  */
-export function readStream(text: string, file: string, wanted: (kind: string) => boolean): Stream {
+export function readStream(
+  text: string,
+  file: string,
+  wanted: (kind: string) => boolean,
+  mayBeOther = false,
+): Stream {
   const lines = linesOf(text);
   const objects: Field[] = [];
   const failures: ManifestError[] = [];
@@ -43,6 +50,7 @@ export function readStream(text: string, file: string, wanted: (kind: string) =>
   const skip = (kind: string): void => void skipped.set(kind, (skipped.get(kind) ?? 0) + 1);
   const take = (object: Field, depth: number): void => {
     if (!object.exists) return;
+    if (mayBeOther && !isObject(object)) return skip(withoutKind);
     const kind = object.at("kind").text() ?? object.at("kind").mustText();
     if (wanted(kind)) objects.push(object);
     else if (kind.endsWith("List") && object.at("items").exists && depth < deepestList)
@@ -62,12 +70,17 @@ export function readStream(text: string, file: string, wanted: (kind: string) =>
     const chunk = text.slice(start, end);
     const kind = kindOf(chunk);
     if (kind !== undefined && !wanted(kind) && !kind.endsWith("List")) skip(kind);
+    else if (mayBeOther && chunk.trim() !== "" && !/\b(?:kind|spec)["']?\s*:/.test(chunk)) skip(withoutKind);
     else
       attempt(() => {
         for (const field of parse(chunk, source)) attempt(() => take(field, 0));
       });
   }
   return { objects, failures, skipped };
+}
+
+function isObject(document: Field): boolean {
+  return document.mapping !== undefined && (document.at("kind").exists || document.at("spec").exists);
 }
 
 function linesOf(text: string): LineCounter {

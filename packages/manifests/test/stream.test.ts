@@ -9,6 +9,26 @@ const names = (stream: Stream): (string | undefined)[] =>
   stream.objects.map((one) => one.at("metadata").at("name").text());
 const object = (name: string, kind = "Pod"): string => `kind: ${kind}\nmetadata:\n  name: ${name}\n`;
 
+describe("files that nobody named", () => {
+  const found = (text: string): Stream => readStream(text, "x.yaml", (kind) => kind === "Pod", true);
+  for (const [what, text] of [
+    ["values of a chart", "replicas: 3\nimage: { tag: 1 }\n"],
+    ["values that hold a kind further in", "deployment:\n  kind: DaemonSet\n"],
+    ["a list", "- kind: Pod\n- 1\n"],
+    ["no YAML at all", "// settings\n{ a: [ }\n"],
+  ] as const)
+    test(`${what} are counted and left alone`, () => {
+      const { objects, failures, skipped } = found(text);
+      assert.deepEqual([objects.length, failures.length, skipped.get("without a kind")], [0, 0, 1]);
+    });
+
+  test("a mistyped or broken manifest is a failure all the same", () => {
+    assert.equal(found("knd: Pod\nspec: {}\n").failures.length, 1);
+    assert.equal(found("kind: Pod\nspec: [\n").failures.length, 1);
+    assert.equal(found("").failures.length, 0);
+  });
+});
+
 describe("stream", () => {
   const shapes: [shape: string, text: string, expected: string[]][] = [
     ["several documents", `${object("a")}---\n${object("b")}`, ["a", "b"]],

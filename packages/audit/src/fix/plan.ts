@@ -54,9 +54,9 @@ function onePerWorkload(findings: readonly Finding[]): Finding[] {
 /** Edits that overlap with those of another workload (an anchor that both use) leave their file as it is. */
 function edited(files: readonly InputFile[], findings: readonly Finding[]): InputFile[] {
   const edits = findings.flatMap(({ fix }) => fix?.edits ?? []);
-  return files.map(({ name, text }) => {
-    const own = edits.filter(({ file }) => file === name);
-    return { name, text: applyEdits(text, own) ?? text };
+  return files.map((one) => {
+    const own = edits.filter(({ file }) => file === one.name);
+    return { ...one, text: applyEdits(one.text, own) ?? one.text };
   });
 }
 

@@ -26,7 +26,7 @@ const examples = `
 Examples:
   lameduck audit deploy/                                 all manifests of a folder
   helm template shop ./chart | lameduck audit -          what a chart renders to
-  lameduck audit --cluster -n shop                       what runs in a namespace
+  lameduck audit -n shop                                 what runs in a namespace of your cluster
   lameduck audit web.yaml --assume drain=20s             tell what no manifest says
   lameduck audit web.yaml --fix                          show what would mend it; --fix --write does it
   lameduck audit web.yaml --prove                        roll it here under load and see what is lost
@@ -43,7 +43,7 @@ export function auditCommand(exit: (code: number) => number): Command {
     )
     .argument("[paths...]", "files and folders of manifests; - is stdin")
     .optionsGroup("A cluster instead of files (nothing is changed):")
-    .option("--cluster", "read the same kinds of objects from a live cluster")
+    .option("--cluster", "read the same kinds of objects from a live cluster; the options below mean it, too")
     .option("-n, --namespace <name>", "only this namespace (default: that of the context)")
     .option("-A, --all-namespaces", "all namespaces")
     .option("--context <name>", "of the kubeconfig (default: its current one)")
@@ -89,7 +89,8 @@ export function auditCommand(exit: (code: number) => number): Command {
     });
 }
 
-async function run(paths: readonly string[], options: Options): Promise<number> {
+async function run(paths: readonly string[], given: Options): Promise<number> {
+  const options = { ...given, cluster: given.cluster ?? meansCluster(paths, given) };
   mustFit(paths, options);
   const outputs = outputsFrom(options.format);
   if (options.prove && !insideStage()) return enterLab();
@@ -136,6 +137,14 @@ async function fix(shown: Audit, settings: AuditOptions, { write, allowUnknown }
     `${plan.applied.length} ${verb}, ${left} left${write || plan.applied.length === 0 ? "" : "; --fix --write writes it"}\n`,
   );
   return exitCodeOf(write ? { ...plan.audit, failures: shown.failures } : shown, { allowUnknown });
+}
+
+/** As kubectl's own commands do: whoever names a namespace and no file means what runs there. */
+function meansCluster(paths: readonly string[], options: Options): boolean {
+  const { namespace, allNamespaces, context, kubeconfig } = options;
+  return (
+    paths.length === 0 && [namespace, allNamespaces, context, kubeconfig].some((one) => one !== undefined)
+  );
 }
 
 function mustFit(paths: readonly string[], options: Options): void {

@@ -27,7 +27,7 @@ export async function readInput(paths: readonly string[], excluded: readonly str
     try {
       for (const name of manifestsAt(path, excluded))
         try {
-          files.push({ name, text: readFileSync(name, "utf8") });
+          files.push({ name, text: readFileSync(name, "utf8"), isFound: name !== path });
         } catch (error) {
           fail(name, error);
         }
