@@ -26,6 +26,8 @@ export interface AuditOptions {
   readonly suppressions: Suppressions;
   /** By rule, where a team has set another one. What is unknown stays unknown. */
   readonly severities?: ReadonlyMap<string, Severity> | undefined;
+  /** Types that a cluster did not let us list. */
+  readonly notRead?: ReadonlySet<string> | undefined;
   /** All of them where none are named. */
   readonly rules?: readonly Rule[] | undefined;
 }

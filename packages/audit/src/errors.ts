@@ -3,6 +3,7 @@ import { LameduckError } from "@lameduck/drain/common";
 /** Every way an audit can be asked for wrongly. Mistakes in manifests are told by packages/manifests. */
 export const auditErrors = {
   LAMEDUCK_AUDIT_UNREADABLE: "name a file or a folder that exists and may be read, or - for stdin",
+  LAMEDUCK_AUDIT_NO_NAMESPACE: "name one that exists: `kubectl get namespaces` lists them",
   LAMEDUCK_AUDIT_NOT_PERMITTED: "ask for the right to list them: what may not be read is not audited",
   LAMEDUCK_AUDIT_BAD_ANNOTATION: "correct the annotation: docs/audit.md lists them",
   LAMEDUCK_AUDIT_BAD_CONFIG: "correct the configuration file: docs/audit.md describes it",

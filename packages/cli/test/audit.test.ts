@@ -202,6 +202,8 @@ describe("audit --cluster", () => {
   const requests: string[] = [];
   let server: Server;
   const items: Readonly<Record<string, unknown>> = {
+    "/api/v1/namespaces/shop": { metadata: { name: "shop" } },
+    "/apis": { groups: ["apps", "networking.k8s.io", "policy"].map((name) => ({ name })) },
     "/version": { major: "1", minor: "29+" },
     "/apis/apps/v1/namespaces/shop/deployments?limit=500": {
       items: [workload("web")],
@@ -229,7 +231,7 @@ describe("audit --cluster", () => {
     };
     return {
       metadata: { name, namespace: "shop", managedFields: [{}] },
-      spec: { template },
+      spec: { replicas: 2, template },
       status: { replicas: 1 },
     };
   }
@@ -239,7 +241,7 @@ describe("audit --cluster", () => {
   test("reads in pages; what is not installed is not there, what is not permitted is said", async () => {
     server = createServer(({ url = "" }, response) => {
       requests.push(url);
-      const forbidden = url.includes("ingresses");
+      const forbidden = /ingresses|poddisruptionbudgets|rollouts/.test(url);
       const known = items[url];
       response.writeHead(forbidden ? 403 : known ? 200 : 404, { "content-type": "application/json" });
       const status = {
@@ -262,22 +264,23 @@ describe("audit --cluster", () => {
         users: [{ name: "u", user: {} }],
       }),
     );
-    const { code, out, err } = await audit(
-      "--cluster",
-      "--kubeconfig",
-      "kubeconfig",
-      "--rule",
-      "no-lame-duck",
-    );
+    const { code, out, err } = await audit("--cluster", "--kubeconfig", "kubeconfig");
     assert.equal(code, 1, err);
+    // Whether there is a budget is not known, and kinds that are not installed are not asked for.
+    assert.doesNotMatch(out, /there is no PodDisruptionBudget/);
+    assert.doesNotMatch(err, /Rollout/);
     assert.match(
       out,
       /^Deployment shop\/web: spec\.template\.spec\.containers\[0\]\.name: warning: there is no preStop hook/m,
     );
     assert.match(out, /Deployment shop\/api/);
     // The native sleep came with 1.30.
-    assert.doesNotMatch(out, /fix:/);
+    assert.doesNotMatch(out, /fix: preStop/);
     assert.match(err, /networking\.k8s\.io\/Ingress.*\[LAMEDUCK_AUDIT_NOT_PERMITTED\]/);
+    const nowhere = await audit("-n", "nowhere", "--kubeconfig", "kubeconfig");
+    assert.equal(nowhere.code, 2);
+    assert.match(nowhere.err, /nowhere: there is no such namespace \[LAMEDUCK_AUDIT_NO_NAMESPACE\]/);
+    requests.splice(requests.indexOf("/api/v1/namespaces/nowhere"));
     assert.ok(requests.every((url) => !url.includes("pods") || url.includes("/namespaces/shop/")));
   });
 });

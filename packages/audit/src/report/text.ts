@@ -29,7 +29,7 @@ function blockOf(finding: Finding, textOf: (file: string) => string, paint: Pain
       ? [arithmetic.sum, ...arithmetic.terms.map(({ name, origin }) => `  ${name}: ${spellOrigin(origin)}`)]
       : []),
     nextStepOf(finding),
-    ...(fix ? [`fix: ${fix.does} (--fix shows it)`] : []),
+    ...(fix ? [`fix: ${fix.does}${isLive(finding.at.source.file) ? "" : " (--fix shows it)"}`] : []),
   ];
   return [
     head,

@@ -13,7 +13,7 @@ of a Service at the same moment. Where two budgets select the same pod, the evic
 up.`,
   remedy: "Allow one pod at a time: maxUnavailable: 1, with at least two replicas",
   references: ["https://kubernetes.io/docs/tasks/run-application/configure-pdb/"],
-  *check(workload) {
+  *check(workload, { notRead }) {
     const { budgets, replicas, object } = workload;
     if (["Pod", "DaemonSet", "Job", "CronJob"].includes(object.kind)) return;
     const [first, second] = budgets;
@@ -27,6 +27,7 @@ up.`,
       return;
     }
     if (first === undefined) {
+      if (notRead?.has("policy/PodDisruptionBudget")) return;
       if (replicas.value >= 2 && exposureOf(workload) === "service")
         yield {
           severity: "info",

@@ -19,6 +19,8 @@ export interface ClusterOptions extends ConnectionOptions {
 export interface ClusterRead extends Read {
   /** "1.36"; undefined where the cluster does not tell. */
   readonly version: string | undefined;
+  /** Types that may not be listed. */
+  readonly notRead: ReadonlySet<string>;
 }
 
 /** Where the API server keeps what the rules read: version and plural name by type. */
@@ -64,9 +66,15 @@ export async function readCluster({
   const progress = new Progress();
   const files: InputFile[] = [];
   const failures: AuditError[] = [];
+  const notRead = new Set<string>();
   try {
     const version = await versionOf(client);
-    for (const type of Object.keys(collections).filter((one) => auditedTypes.has(one))) {
+    if (within !== undefined) await mustExist(client, within);
+    const groups = await groupsOf(client);
+    const installed = Object.keys(collections).filter(
+      (type) => auditedTypes.has(type) && (groups?.has(type.split("/")[0] ?? "") ?? true),
+    );
+    for (const type of installed) {
       progress.update("reading the cluster", type);
       try {
         for await (const object of objectsOf(client, type, within)) files.push(fileOf(object));
@@ -74,10 +82,11 @@ export async function readCluster({
         // Kinds that are not installed are not there to be audited.
         if (hasStatus(error, 404)) continue;
         if (!hasStatus(error, 403)) throw error;
+        notRead.add(type);
         failures.push(new AuditError("LAMEDUCK_AUDIT_NOT_PERMITTED", type, messageOf(error)));
       }
     }
-    return { files, failures, version };
+    return { files, failures, version, notRead };
   } finally {
     progress.done();
     client.close();
@@ -119,6 +128,31 @@ function fileOf(object: Listed): InputFile {
   const { status: __, ...rest } = object as Listed & { status?: unknown };
   const path = [kind, metadata.namespace ?? "", metadata.name].filter((part) => part !== "").join("/");
   return { name: `cluster:${path}`, text: JSON.stringify({ ...rest, metadata: own }, undefined, 1) };
+}
+
+/** An API server lists nothing of a namespace that does not exist, and does not say so. */
+async function mustExist(client: KubernetesClient, namespace: string): Promise<void> {
+  try {
+    await client.get(`/api/v1/namespaces/${encodeURIComponent(namespace)}`);
+  } catch (error) {
+    if (hasStatus(error, 404))
+      throw new AuditError("LAMEDUCK_AUDIT_NO_NAMESPACE", namespace, "there is no such namespace");
+    // Who may not read namespaces may still list what is in one.
+    if (!hasStatus(error, 403)) throw error;
+  }
+}
+
+/** The groups that the API server has; undefined where it does not tell. */
+async function groupsOf(client: KubernetesClient): Promise<ReadonlySet<string> | undefined> {
+  try {
+    const { groups = [] } = await client.get<{ readonly groups?: readonly { readonly name: string }[] }>(
+      "/apis",
+    );
+    return new Set(["", ...groups.map(({ name }) => name)]);
+  } catch (error) {
+    if (hasStatus(error, 403, 404)) return undefined;
+    throw error;
+  }
 }
 
 async function versionOf(client: KubernetesClient): Promise<string | undefined> {

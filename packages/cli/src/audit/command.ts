@@ -95,13 +95,14 @@ async function run(paths: readonly string[], given: Options): Promise<number> {
   const outputs = outputsFrom(options.format);
   if (options.prove && !insideStage()) return enterLab();
   const config = configFrom(options.config);
-  const { files, failures, version } = options.cluster
+  const { files, failures, version, notRead } = options.cluster
     ? await readCluster(clusterOptions(options))
-    : { ...(await readInput(paths, config.exclude)), version: undefined };
+    : { ...(await readInput(paths, config.exclude)), version: undefined, notRead: undefined };
   const settings: AuditOptions = {
     images: imagesFrom(options),
     facts: { ...config.assume, ...factsFrom(options.assume) },
     kubernetes: minorFrom(options.kubernetes ?? config.kubernetes ?? version),
+    notRead,
     rules: rulesFrom(options.rule),
     severities: config.severities,
     suppressions: {

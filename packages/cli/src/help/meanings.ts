@@ -14,6 +14,8 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_AUDIT_BAD_BASELINE: "The baseline of an audit is no baseline, or cannot be read.",
   LAMEDUCK_AUDIT_BAD_CONFIG: "The configuration of an audit is not what it should be.",
   LAMEDUCK_AUDIT_BAD_IMAGE: "A Dockerfile or the configuration of an image cannot be read.",
+  LAMEDUCK_AUDIT_NO_NAMESPACE:
+    "The cluster has no namespace of this name, so that there is nothing to audit.",
   LAMEDUCK_AUDIT_NOT_PERMITTED:
     "Objects of this kind may not be listed in the cluster, so that the audit leaves them out.",
   LAMEDUCK_AUDIT_UNKNOWN_RULE: "There is no rule of this name.",
