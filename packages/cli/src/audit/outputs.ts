@@ -17,17 +17,20 @@ type Proofs = readonly Proof[] | undefined;
 
 const formats = {
   text: (audit: Audit, proofs: Proofs, stream?: NodeJS.WriteStream) =>
-    [textReport(audit, stream), ...(proofs ?? []).map(proofText)].join("\n"),
+    [textReport(audit, stream), ...proofTexts(proofs)].join("\n"),
   json: (audit: Audit, proofs: Proofs) => jsonReport(audit, proofs?.map(plainProof)),
   junit: (audit: Audit) => junitReport(audit),
   markdown: (audit: Audit, proofs: Proofs) =>
-    [markdownReport(audit), ...(proofs ?? []).map((proof) => `\`\`\`text\n${proofText(proof)}\`\`\`\n`)].join(
-      "\n",
-    ),
+    [markdownReport(audit), ...proofTexts(proofs).map((one) => `\`\`\`text\n${one}\`\`\`\n`)].join("\n"),
   github: (audit: Audit) => githubReport(audit),
   sarif: (audit: Audit) =>
     sarifReport(audit, version(), (id) => withAddresses(id === "" ? "docs/audit.md" : `docs/audit/${id}.md`)),
 } as const;
+
+function proofTexts(proofs: Proofs): string[] {
+  if (proofs?.length === 0) return ["proof: there is no finding that a rollout could show\n"];
+  return (proofs ?? []).map(proofText);
+}
 
 export type Format = keyof typeof formats;
 

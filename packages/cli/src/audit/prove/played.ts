@@ -4,6 +4,7 @@ import {
   servingContainers,
   spell,
   type AuditOptions,
+  type Container,
   type Workload as AuditedWorkload,
 } from "@lameduck/audit";
 import { parsePropagation, type LoadOptions, type Propagation } from "@lameduck/load";
@@ -19,6 +20,8 @@ export interface Played {
   /** What of it is not as the manifest says, and what its senders do. */
   readonly notes: readonly string[];
   readonly hasRealPrograms: boolean;
+  /** What serves is not the program itself. */
+  readonly isStandIn: boolean;
 }
 
 const rate = 100;
@@ -39,51 +42,54 @@ export function played(
   { facts, kubernetes }: Pick<AuditOptions, "facts" | "kubernetes">,
   standInsOnly: boolean,
 ): Played {
-  const [serving] = servingContainers(workload);
-  const around = (isServing: boolean): Surroundings => ({
-    workload,
-    facts,
-    kubernetes,
-    servedPort: isServing ? servedPortOf(workload) : undefined,
-    standInsOnly,
-  });
-  const mains = workload.containers.map((one) => playedContainer(one, around(one === serving)));
-  const sidecars = workload.sidecars.map((one) => playedContainer(one, around(false)));
+  const serving = servingContainers(workload)[0]!;
+  const around: Surroundings = { workload, facts, kubernetes, servedPort: undefined, standInsOnly };
+  const ofServing = { ...around, servedPort: servedPortOf(workload) };
+  const front = playedContainer(serving, ofServing);
+  const mains = workload.containers.map((one) => (one === serving ? front : playedContainer(one, around)));
+  const sidecars = workload.sidecars.map((one) => playedContainer(one, around));
   const all = [...mains, ...sidecars];
-  const convergence = convergenceOf(workload, facts);
-  const seconds = convergence?.amount.value ?? usualConvergence;
-  const [main] = mains;
-  const isStandIn =
-    mains.find((_, index) => workload.containers[index] === serving)?.isStandIn ?? main?.isStandIn;
-  const drain = serving ? drainOf(serving, around(true)) : 0;
-  const readiness = serving?.readiness;
-  const path = isStandIn
-    ? undefined
-    : readiness?.kind === "httpGet"
-      ? readiness.field.at("path").text()
-      : undefined;
+  const senders = sendersOf(workload, facts);
   return {
     workload: readManifest(JSON.stringify(documentsOf(workload, mains, sidecars)), spell(workload.object)),
-    propagation: parsePropagation(`exactly ${seconds / 2}s..${seconds * 0.9}s`, "convergence"),
-    load: {
-      rate,
-      pooledShare: 0.5,
-      slowShare: isStandIn ? 0.03 : 0,
-      paths: { ...(path === undefined ? {} : { quick: path }), ...(isStandIn ? { slow: "/slow" } : {}) },
-      timeout: `${drain + 10}s`,
-      maxDuration: "30m",
-    },
-    notes: [
-      ...all.map(({ note }) => note),
-      `senders let go of a deleted pod after ${seconds / 2} to ${seconds * 0.9} s, ${
-        convergence?.sender
-          ? `as ${convergence.sender.name} would`
-          : convergence
-            ? "as told"
-            : "an assumption: no Service is in the input"
-      }`,
-    ],
+    propagation: senders.propagation,
+    load: loadOf(serving, front.isStandIn, drainOf(serving, around)),
+    notes: [...all.map(({ note }) => note), senders.note],
+    isStandIn: front.isStandIn,
     hasRealPrograms: all.some((one) => !one.isStandIn),
+  };
+}
+
+/** Late, but not later than the audit reckons with: a hold of that time has to be enough. */
+function sendersOf(
+  workload: AuditedWorkload,
+  facts: AuditOptions["facts"],
+): { readonly propagation: Propagation; readonly note: string } {
+  const convergence = convergenceOf(workload, facts);
+  const seconds = convergence?.amount.value ?? usualConvergence;
+  const [from, to] = [seconds / 2, seconds * 0.9];
+  const because = convergence?.sender
+    ? `as ${convergence.sender.name} would`
+    : convergence
+      ? "as told"
+      : "an assumption: no Service is in the input";
+  return {
+    propagation: parsePropagation(`exactly ${from}s..${to}s`, "convergence"),
+    note: `senders let go of a deleted pod after ${from} to ${to} s, ${because}`,
+  };
+}
+
+/** A program of this machine is asked where its readiness probe asks: that path is there. */
+function loadOf({ readiness }: Container, isStandIn: boolean, drain: number): LoadOptions {
+  const probed = readiness?.kind === "httpGet" ? readiness.field.at("path").text() : undefined;
+  return {
+    rate,
+    pooledShare: 0.5,
+    ...(isStandIn
+      ? { slowShare: 0.03, paths: { slow: "/slow" } }
+      : { paths: probed === undefined ? {} : { quick: probed } }),
+    timeout: `${drain + 10}s`,
+    maxDuration: "30m",
   };
 }
 

@@ -52,7 +52,9 @@ export async function* prove(audit: Audit, options: AuditOptions, hooks: ProveHo
         notes: first.notes,
         before: first.result,
         ...(second ? { after: second.result } : {}),
-        verdicts: findings.map((finding) => verdictOf(finding, first.result, second?.result)),
+        verdicts: findings.map((finding) =>
+          verdictOf(finding, { before: first.result, after: second?.result, isStandIn: first.isStandIn }),
+        ),
       };
     } catch (error) {
       if (hooks.signal.aborted) throw error;
@@ -65,6 +67,7 @@ interface Rolled {
   readonly result: RemedyResult;
   readonly notes: readonly string[];
   readonly standInsOnly: boolean;
+  readonly isStandIn: boolean;
 }
 
 /** A program that does not come up here gives way to a stand-in. */
@@ -77,7 +80,12 @@ async function rolled(
 ): Promise<Rolled> {
   const how = played(workload, options, standInsOnly);
   try {
-    return { result: await once(how, where, hooks), notes: how.notes, standInsOnly };
+    return {
+      result: await once(how, where, hooks),
+      notes: how.notes,
+      standInsOnly,
+      isStandIn: how.isStandIn,
+    };
   } catch (error) {
     if (hooks.signal.aborted || standInsOnly || !how.hasRealPrograms) throw error;
     hooks.progress.say(`${where}: ${messageOf(error)}; rolled again with stand-ins`);

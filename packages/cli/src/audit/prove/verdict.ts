@@ -12,6 +12,8 @@ interface Symptom {
   readonly causes: readonly Cause[];
   /** SIGKILL at the end of the grace period shows it, too. */
   readonly killed?: true;
+  /** Only the program itself shows it: a stand-in needs no time to start. */
+  readonly ofProgram?: true;
 }
 
 const stale: readonly Cause[] = ["C1", "C2"];
@@ -25,7 +27,7 @@ const symptoms: Readonly<Record<string, Symptom>> = {
   "lame-duck-too-short": { causes: stale },
   "shell-swallows-term": { causes: cut, killed: true },
   "term-not-graceful": { causes: ["C4"] },
-  "no-readiness-probe": { causes: ["C7"] },
+  "no-readiness-probe": { causes: ["C7"], ofProgram: true },
   "no-surge-room": { causes: ["C9", "C8"] },
   "replaced-in-place": { causes: ["C9"] },
   "lameduck-misconfigured": { causes: [...stale, ...cut], killed: true },
@@ -35,10 +37,17 @@ export function canBeShown({ rule, severity }: Finding): boolean {
   return rule in symptoms && severity !== "unknown";
 }
 
-export function verdictOf(finding: Finding, before: RemedyResult, after: RemedyResult | undefined): Verdict {
+export interface Rolled {
+  readonly before: RemedyResult;
+  readonly after: RemedyResult | undefined;
+  readonly isStandIn: boolean;
+}
+
+export function verdictOf(finding: Finding, { before, after, isStandIn }: Rolled): Verdict {
   const symptom = symptoms[finding.rule];
   if (symptom === undefined) return notTried(finding, "a rollout in the lab cannot show it");
   if (finding.severity === "unknown") return notTried(finding, "it is a question");
+  if (symptom.ofProgram && isStandIn) return notTried(finding, "a stand-in needs no time to start");
   const tested = before.terminations - (before.untested ?? 0);
   if (before.skipped !== undefined || tested === 0)
     return notTried(finding, before.skipped ?? "no termination was tested");
