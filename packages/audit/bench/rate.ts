@@ -1,5 +1,5 @@
 /**
- * How fast the audit reads, beside the `yaml` library alone and beside kube-score where it is given:
+ * How fast the audit reads and starts, beside the `yaml` library alone and beside kube-score where it is given:
  * `npm run bench -w packages/audit [-- KUBE_SCORE]`. 5,000 documents, 50 MB; each run in a process of its own, side by side in turn.
  */
 import { spawnSync } from "node:child_process";
@@ -101,4 +101,20 @@ for (const [name, all] of results) {
     `${name}: rate ${spread(ratios)} of yaml alone; memory ${spread(all.map(({ megabytes }) => megabytes))} MB\n`,
   );
 }
+
+const small = join(folder, "small.yaml");
+writeFileSync(small, documentOf(0).slice(0, 300));
+const starts: Record<string, readonly string[]> = {
+  "node -e 0": ["-e", "0"],
+  "lameduck audit FILE": [cli, "audit", small],
+};
+const times = new Map<string, number[]>();
+for (let round = 0; round < 15; round += 1)
+  for (const [name, args] of Object.entries(starts)) {
+    const began = performance.now();
+    spawnSync(process.execPath, args, { stdio: "ignore" });
+    times.set(name, [...(times.get(name) ?? []), performance.now() - began]);
+  }
+process.stdout.write("\nStart-up, ms; min / median / max of 15 in turn\n");
+for (const [name, all] of times) process.stdout.write(`${name}: ${spread(all)}\n`);
 rmSync(folder, { recursive: true });

@@ -1,12 +1,10 @@
 import { audit, fixesOf, rules, severities, type Audit, type AuditOptions } from "@lameduck/audit";
 import { Command, Option } from "commander";
-import { insideStage } from "@lameduck/stage";
 import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { report } from "../failure.ts";
 import { writeOutput } from "../output.ts";
 import { baselineText, readBaseline } from "./baseline.ts";
-import { readCluster } from "./cluster.ts";
 import { configFrom } from "./config.ts";
 import { diffOf, writeFixes } from "./fix.ts";
 import { readInput } from "./input.ts";
@@ -20,7 +18,6 @@ import {
   type Options,
 } from "./options.ts";
 import { formatNames, outputsFrom, publish } from "./outputs.ts";
-import { enterLab, proofsOf } from "./prove/enter.ts";
 
 const examples = `
 Examples:
@@ -93,10 +90,13 @@ async function run(paths: readonly string[], given: Options): Promise<number> {
   const options = { ...given, cluster: given.cluster ?? meansCluster(paths, given) };
   mustFit(paths, options);
   const outputs = outputsFrom(options.format);
-  if (options.prove && !insideStage()) return enterLab();
+  // Loaded where they are wanted: most audits need neither a lab nor a cluster.
+  const lab = options.prove ? await import("./prove/enter.ts") : undefined;
+  const elsewhere = await lab?.enterLab();
+  if (elsewhere !== undefined) return elsewhere;
   const config = configFrom(options.config);
   const { files, failures, version, notRead } = options.cluster
-    ? await readCluster(clusterOptions(options))
+    ? await (await import("./cluster.ts")).readCluster(clusterOptions(options))
     : { ...(await readInput(paths, config.exclude)), version: undefined, notRead: undefined };
   const settings: AuditOptions = {
     images: imagesFrom(options),
@@ -122,7 +122,7 @@ async function run(paths: readonly string[], given: Options): Promise<number> {
     return exitCodes.clean;
   }
   if (options.fix) return fix(shown, settings, options);
-  const { proofs, interrupted } = options.prove ? await proofsOf(shown, settings) : {};
+  const { proofs, interrupted } = (await lab?.proofsOf(shown, settings)) ?? {};
   publish(shown, outputs, proofs);
   return interrupted ?? exitCodeOf(shown, options);
 }

@@ -10,15 +10,18 @@ import {
 import { version, withAddresses } from "../about.ts";
 import { CliError } from "../errors.ts";
 import { mustBeWritable, writeOutput } from "../output.ts";
-import type { Proof } from "./prove/prove.ts";
-import { plainProof, proofText } from "./prove/report.ts";
+import type { ShownProof } from "./prove/enter.ts";
 
-type Proofs = readonly Proof[] | undefined;
+type Proofs = readonly ShownProof[] | undefined;
 
 const formats = {
   text: (audit: Audit, proofs: Proofs, stream?: NodeJS.WriteStream) =>
     [textReport(audit, stream), ...proofTexts(proofs)].join("\n"),
-  json: (audit: Audit, proofs: Proofs) => jsonReport(audit, proofs?.map(plainProof)),
+  json: (audit: Audit, proofs: Proofs) =>
+    jsonReport(
+      audit,
+      proofs?.map(({ plain }) => plain),
+    ),
   junit: (audit: Audit) => junitReport(audit),
   markdown: (audit: Audit, proofs: Proofs) =>
     [markdownReport(audit), ...proofTexts(proofs).map((one) => `\`\`\`text\n${one}\`\`\`\n`)].join("\n"),
@@ -29,7 +32,7 @@ const formats = {
 
 function proofTexts(proofs: Proofs): string[] {
   if (proofs?.length === 0) return ["proof: there is no finding that a rollout could show\n"];
-  return (proofs ?? []).map(proofText);
+  return (proofs ?? []).map(({ text }) => text);
 }
 
 export type Format = keyof typeof formats;
@@ -65,7 +68,7 @@ export function outputsFrom(texts: readonly string[]): Output[] {
   return outputs;
 }
 
-export function publish(audit: Audit, outputs: readonly Output[], proofs?: readonly Proof[]): void {
+export function publish(audit: Audit, outputs: readonly Output[], proofs?: readonly ShownProof[]): void {
   for (const { format, file } of outputs)
     if (file === undefined)
       process.stdout.write(withAddresses(formats[format](audit, proofs, process.stdout)));

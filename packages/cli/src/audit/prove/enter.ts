@@ -1,21 +1,30 @@
 import type { Audit, AuditOptions } from "@lameduck/audit";
-import { enterStage } from "@lameduck/stage";
+import { enterStage, insideStage } from "@lameduck/stage";
 import { catchInterrupt } from "../../interrupt.ts";
 import { Progress } from "../../progress.ts";
-import { prove, type Proof } from "./prove.ts";
+import { prove } from "./prove.ts";
+import { plainProof, proofText } from "./report.ts";
 
 /**
  * Runs this very command line again where pods have a network, processes and files of their own: what the program of a manifest does
  * there stays there.
+ * @returns its exit code; undefined inside of it, where the audit goes on.
  */
-export function enterLab(): Promise<number> {
+export async function enterLab(): Promise<number | undefined> {
+  if (insideStage()) return undefined;
   const [, program = "", ...rest] = process.argv;
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   return enterStage(program, rest, { network: "namespaces", say });
 }
 
+/** As text, and for the JSON document. */
+export interface ShownProof {
+  readonly text: string;
+  readonly plain: unknown;
+}
+
 export interface Proven {
-  readonly proofs: readonly Proof[];
+  readonly proofs: readonly ShownProof[];
   /** Ctrl-C: the exit code that says so. What was rolled before is kept. */
   readonly interrupted?: number;
 }
@@ -23,10 +32,10 @@ export interface Proven {
 export async function proofsOf(audit: Audit, options: AuditOptions): Promise<Proven> {
   const interrupt = catchInterrupt();
   const progress = new Progress();
-  const proofs: Proof[] = [];
+  const proofs: ShownProof[] = [];
   try {
     for await (const proof of prove(audit, options, { progress, signal: interrupt.signal }))
-      proofs.push(proof);
+      proofs.push({ text: proofText(proof), plain: plainProof(proof) });
     return { proofs };
   } catch (error) {
     if (!interrupt.signal.aborted) throw error;
