@@ -93,6 +93,22 @@ describe("audit", () => {
     assert.match(out, /in 1 workload\. Not read: 4 objects, see above\. Not looked into: 1 without a kind\./);
   });
 
+  test("a terminal does not obey what stands in a manifest", async () => {
+    const evil = deployment()
+      .replace("name: web }", 'name: "web\\u001b[2J" }')
+      .replace("registry.example/web:1", '"x\\u001b]0;title\\u0007"');
+    file(
+      "evil.yaml",
+      `${evil}---\nkind: Pod\nmetadata: { name: "\\u001b[31m" }\nspec: { containers: "\\u001b" }\n`,
+    );
+    for (const format of ["text", "github", "markdown", "junit", "json", "sarif"]) {
+      const { out, err } = await audit("evil.yaml", "--format", format);
+      assert.match(out, /web/);
+      // oxlint-disable-next-line no-control-regex
+      assert.doesNotMatch(out + err, /[\u0000-\u0008\u000b-\u001f]/, format);
+    }
+  });
+
   test("several formats at once", async () => {
     const { out } = await audit(
       "web.yaml",

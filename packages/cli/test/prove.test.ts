@@ -163,6 +163,8 @@ describe("audit --prove", { concurrency: 2 }, () => {
     assert.ok(proof);
     assert.match(proof.skipped ?? "", /no container port is called "nowhere"/);
     assert.ok(proof.verdicts.every((one) => one.verdict === "not tried"));
+    const { proofs: long } = await proven(file("hours.yaml", manifest("hours", { grace: 7_200 })));
+    assert.match(long[0]?.skipped ?? "", /grace period of 7200 s is longer/);
   });
 
   test("Ctrl-C: what was rolled is kept, the exit code says so", async () => {
@@ -178,6 +180,7 @@ describe("audit --prove", { concurrency: 2 }, () => {
   for (const [args, problem] of [
     [["x.yaml", "--prove", "--fix"], /--prove: goes without --fix/],
     [["--prove", "--cluster"], /--prove: rolls manifests/],
+    [["x.yaml", "--prove", "--format", "sarif"], /--prove: shows its proofs as text/],
   ] as const)
     test(`${args.join(" ")} is refused`, async () => {
       const { code, err } = await run(["audit", ...args]);

@@ -12,7 +12,7 @@ export class LameduckError<Code extends string = string> extends Error {
     problem: string,
     options?: ErrorOptions,
   ) {
-    super(`${place}: ${problem}`, options);
+    super(printable(`${place}: ${problem}`), options);
     this.name = new.target.name;
     this.code = code;
     this.place = place;
@@ -23,6 +23,15 @@ export class LameduckError<Code extends string = string> extends Error {
 /** What went wrong, whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Texts of strangers' files and programs, such that a terminal shows them and does not obey them. */
+export function printable(text: string): string {
+  return text.replaceAll(
+    // oxlint-disable-next-line no-control-regex
+    /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 /** A value in a message, in one line, whatever it is. */

@@ -1,3 +1,4 @@
+import { printable } from "@lameduck/drain/common";
 import type { Audit } from "../audit.ts";
 import type { Severity } from "../finding.ts";
 import { regionOf } from "./excerpt.ts";
@@ -25,7 +26,7 @@ export function githubReport(audit: Audit): string {
     return command(commands[finding.severity], properties, sentenceOf(finding));
   });
   const failures = audit.failures.map(({ code, message }) => command("error", { title: code }, message));
-  return `${[...lines, ...failures, totals(audit)].join("\n")}\n`;
+  return `${[...lines, ...failures, totals(audit)].map(printable).join("\n")}\n`;
 }
 
 function command(

@@ -1,3 +1,4 @@
+import { printable } from "@lameduck/drain/common";
 import type { Audit } from "../audit.ts";
 import type { Finding } from "../finding.ts";
 import { nextStepOf, whoseOf } from "./sentence.ts";
@@ -24,9 +25,11 @@ function itemOf(finding: Finding): string {
 
 /** Names come from manifests of strangers: nothing in them is markup. */
 function plain(text: string): string {
-  return text.replaceAll(/[\\`*_[\]<>|#&@]/g, (character) => `\\${character}`).replaceAll(/\s+/g, " ");
+  return printable(text)
+    .replaceAll(/[\\`*_[\]<>|#&@]/g, (character) => `\\${character}`)
+    .replaceAll(/\s+/g, " ");
 }
 
 function code(text: string): string {
-  return `\`${text.replaceAll(/[`\s]+/g, " ")}\``;
+  return `\`${printable(text).replaceAll(/[`\s]+/g, " ")}\``;
 }

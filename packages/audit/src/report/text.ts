@@ -1,3 +1,4 @@
+import { printable } from "@lameduck/drain/common";
 import { styleText } from "node:util";
 import type { Audit } from "../audit.ts";
 import type { Finding, Severity } from "../finding.ts";
@@ -12,10 +13,10 @@ const colors = { error: "red", warning: "yellow", info: "cyan", unknown: "magent
 /** For people: each finding with its place, its arithmetic and what to do. */
 export function textReport(audit: Audit, stream?: NodeJS.WriteStream): string {
   const paint = (style: Parameters<typeof styleText>[0], text: string): string =>
-    stream ? styleText(style, text, { stream }) : text;
+    stream ? styleText(style, printable(text), { stream }) : printable(text);
   const texts = new Map(audit.files.map(({ name, text }) => [name, text]));
   const blocks = audit.findings.map((finding) => blockOf(finding, (file) => texts.get(file) ?? "", paint));
-  return [...blocks, `${totals(audit)}\n`].join("\n");
+  return [...blocks, `${printable(totals(audit))}\n`].join("\n");
 }
 
 type Paint = (style: "red" | "yellow" | "cyan" | "magenta" | "bold" | "dim", text: string) => string;
@@ -23,7 +24,7 @@ type Paint = (style: "red" | "yellow" | "cyan" | "magenta" | "bold" | "dim", tex
 function blockOf(finding: Finding, textOf: (file: string) => string, paint: Paint): string {
   const { severity, message, rule, arithmetic, fix } = finding;
   const whose = whoseOf(finding);
-  const head = `${placeOf(finding)}: ${paint(colors[severity], labelOf(severity))}: ${paint("bold", message)} [${rule}]`;
+  const head = `${printable(placeOf(finding))}: ${paint(colors[severity], labelOf(severity))}: ${paint("bold", message)} [${rule}]`;
   const notes = [
     ...(arithmetic
       ? [arithmetic.sum, ...arithmetic.terms.map(({ name, origin }) => `  ${name}: ${spellOrigin(origin)}`)]
@@ -35,7 +36,7 @@ function blockOf(finding: Finding, textOf: (file: string) => string, paint: Pain
     head,
     `  ${paint("dim", whose)}`,
     ...marked(finding, textOf).map((line) => `  ${paint("dim", line)}`),
-    ...notes.map((note) => `    ${note}`),
+    ...notes.map((note) => `    ${printable(note)}`),
     "",
   ].join("\n");
 }

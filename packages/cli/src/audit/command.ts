@@ -17,7 +17,7 @@ import {
   rulesFrom,
   type Options,
 } from "./options.ts";
-import { formatNames, outputsFrom, publish } from "./outputs.ts";
+import { formatNames, mustShowProofs, outputsFrom, publish } from "./outputs.ts";
 
 const examples = `
 Examples:
@@ -90,6 +90,7 @@ async function run(paths: readonly string[], given: Options): Promise<number> {
   const options = { ...given, cluster: given.cluster ?? meansCluster(paths, given) };
   mustFit(paths, options);
   const outputs = outputsFrom(options.format);
+  if (options.prove) mustShowProofs(outputs);
   // Loaded where they are wanted: most audits need neither a lab nor a cluster.
   const lab = options.prove ? await import("./prove/enter.ts") : undefined;
   const elsewhere = await lab?.enterLab();

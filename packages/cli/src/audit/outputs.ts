@@ -68,6 +68,16 @@ export function outputsFrom(texts: readonly string[]): Output[] {
   return outputs;
 }
 
+/** @throws {CliError} LAMEDUCK_BAD_OPTION where minutes of rolling would be for nothing. */
+export function mustShowProofs(outputs: readonly Output[]): void {
+  if (!outputs.some(({ format }) => ["text", "json", "markdown"].includes(format)))
+    throw new CliError(
+      "LAMEDUCK_BAD_OPTION",
+      "--prove",
+      "shows its proofs as text, json or markdown: add --format",
+    );
+}
+
 export function publish(audit: Audit, outputs: readonly Output[], proofs?: readonly ShownProof[]): void {
   for (const { format, file } of outputs)
     if (file === undefined)

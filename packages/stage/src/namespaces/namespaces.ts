@@ -73,6 +73,7 @@ class NamespaceNetwork implements Network {
   readonly apiServer = apiServer;
   readonly limits = [];
   readonly files: string;
+  readonly keepsNothing: boolean;
   readonly scratch: string;
   readonly #options: NamespaceOptions;
   readonly #binds: readonly Bind[];
@@ -89,6 +90,7 @@ class NamespaceNetwork implements Network {
         ? ("network namespaces as root" as const)
         : ("network namespaces in a user namespace" as const);
     this.files = saidOfFiles(ownRoot, writable);
+    this.keepsNothing = typeof ownRoot !== "string" && writable.length + ownRoot.real.length === 0;
     const kept = typeof ownRoot === "string" ? [] : writable.map((path): Bind => ({ from: path, to: path }));
     this.#binds = [...kept, ...hostsBind(forwards, scratch)];
   }

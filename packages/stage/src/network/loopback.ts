@@ -47,6 +47,7 @@ class LoopbackNetwork implements Network {
   readonly nodeAddress = "127.0.0.1";
   readonly apiServer = apiServer;
   readonly files = "pods write to this machine's own files";
+  readonly keepsNothing = false;
   readonly limits = [
     "pods share this machine's network and reach whatever it reaches",
     "containers are not PID 1: a program without a handler dies at SIGTERM, where in a container it would ignore it",

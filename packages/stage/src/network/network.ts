@@ -14,6 +14,8 @@ export interface Network {
   readonly limits: readonly string[];
   /** Where what pods write to files goes, in a sentence. */
   readonly files: string;
+  /** Nothing that pods write to files stays. */
+  readonly keepsNothing: boolean;
   /** Where pods are told that the API server is. Nobody listens there. */
   readonly apiServer: { readonly host: string; readonly port: number };
   /** A directory for the pods' volumes, removed with the network. */

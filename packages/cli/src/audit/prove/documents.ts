@@ -3,6 +3,7 @@ import type { PlayedContainer } from "./container.ts";
 
 /** More pods than that show the same and take longer. */
 const mostReplicas = 4;
+const longestWait = 5;
 
 type Plain = Readonly<Record<string, unknown>>;
 
@@ -40,11 +41,13 @@ function rolloutOf({ object, spec, replicas }: Workload): Plain {
       keys.filter((key) => spec.at(key).exists).map((key) => [key, spec.at(key).plain()] as const),
     );
   const count = { replicas: Math.max(1, Math.min(replicas.value, mostReplicas)) };
+  // What new pods wait for changes nothing about the stop of the old ones.
+  const waiting = { minReadySeconds: Math.min(longestWait, spec.at("minReadySeconds").whole(0, 0)) };
   switch (object.kind) {
     case "Deployment":
-      return { ...count, ...as("strategy", "minReadySeconds") };
+      return { ...count, ...as("strategy"), ...waiting };
     case "StatefulSet":
-      return { ...count, ...as("updateStrategy", "minReadySeconds", "podManagementPolicy") };
+      return { ...count, ...as("updateStrategy", "podManagementPolicy"), ...waiting };
     case "DaemonSet":
       // It replaces its pods in place, one after the other.
       return { replicas: 2, strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } };

@@ -25,14 +25,18 @@ export interface Played {
 }
 
 const rate = 100;
+const longestGrace = 300;
 /** Where no Service of the input says who sends. */
 const usualConvergence = 10;
 
 /** Why nothing of it can be rolled; undefined where it can. */
 export function whyNotPlayed(workload: AuditedWorkload): string | undefined {
-  const { kind } = workload.object;
+  const { object, grace } = workload;
+  const { kind } = object;
   if (exposureOf(workload) === "none") return "nobody sends it requests";
   if (["Job", "CronJob"].includes(kind)) return `a ${kind} has no rollout`;
+  if (grace.value > longestGrace)
+    return `its grace period of ${grace.value} s is longer than the ${longestGrace} s that the lab waits for a pod`;
   return undefined;
 }
 

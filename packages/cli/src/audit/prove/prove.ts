@@ -1,7 +1,7 @@
 import { fixesOf, spell, type Audit, type AuditOptions, type Finding, type Workload } from "@lameduck/audit";
 import type { RemedyResult } from "@lameduck/accounting";
 import { messageOf } from "@lameduck/drain/common";
-import { findRemedy, runLab, type LabProgress, type LabSettings } from "@lameduck/stage";
+import { findRemedy, openNetwork, runLab, type LabProgress, type LabSettings } from "@lameduck/stage";
 import { parseSenders } from "../../lab/senders.ts";
 import type { Progress } from "../../progress.ts";
 import { played, whyNotPlayed, type Played } from "./played.ts";
@@ -27,6 +27,7 @@ export interface ProveHooks {
 /** Rolls every workload with a finding that a rollout can show. What was shown before an interrupt is kept. */
 export async function* prove(audit: Audit, options: AuditOptions, hooks: ProveHooks): AsyncGenerator<Proof> {
   const mended = fixesOf(audit, options);
+  const standInsOnly = !(await isSafeHere());
   const todo = audit.inventory.workloads
     .map((workload) => ({
       workload,
@@ -37,30 +38,36 @@ export async function* prove(audit: Audit, options: AuditOptions, hooks: ProveHo
     const where = `[${index + 1}/${todo.length}] ${spell(workload.object)}`;
     const whyNot = whyNotPlayed(workload);
     if (whyNot !== undefined) {
-      yield { ...notRolled(workload, findings, whyNot) };
+      yield notRolled(workload, findings, whyNot);
       continue;
     }
-    const changes = mended.applied.some(({ object }) => isSame(object, workload));
-    const better = changes
-      ? mended.audit.inventory.workloads.find(({ object }) => isSame(object, workload))
-      : undefined;
+    const isFixed = mended.applied.some(({ object }) => isSame(object, workload));
+    const fixed = mended.audit.inventory.workloads.find(({ object }) => isSame(object, workload));
+    const whyNotFixed = isFixed && fixed ? whyNotPlayed(fixed) : undefined;
+    const better = isFixed && whyNotFixed === undefined ? fixed : undefined;
     try {
-      const first = await rolled(workload, options, false, `${where}, as it is`, hooks);
+      const first = await rolled(workload, options, standInsOnly, `${where}, as it is`, hooks);
       const second = better && (await rolled(better, options, first.standInsOnly, `${where}, mended`, hooks));
+      const all = { before: first.result, after: second?.result, isStandIn: first.isStandIn };
       yield {
         workload,
-        notes: first.notes,
+        notes: [...first.notes, ...(whyNotFixed === undefined ? [] : [`mended, not rolled: ${whyNotFixed}`])],
         before: first.result,
         ...(second ? { after: second.result } : {}),
-        verdicts: findings.map((finding) =>
-          verdictOf(finding, { before: first.result, after: second?.result, isStandIn: first.isStandIn }),
-        ),
+        verdicts: findings.map((finding) => verdictOf(finding, all)),
       };
     } catch (error) {
       if (hooks.signal.aborted) throw error;
       yield notRolled(workload, findings, messageOf(error));
     }
   }
+}
+
+/** Programs of strangers' manifests run where nothing that they write stays, and nowhere else. */
+async function isSafeHere(): Promise<boolean> {
+  const network = await openNetwork();
+  await network.close();
+  return network.keepsNothing;
 }
 
 interface Rolled {

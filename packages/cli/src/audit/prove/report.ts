@@ -1,5 +1,6 @@
 import { fingerprintOf, spell } from "@lameduck/audit";
 import { causes, type RemedyResult } from "@lameduck/accounting";
+import { printable } from "@lameduck/drain/common";
 import type { Proof } from "./prove.ts";
 
 /** Side by side: what was lost as it is, and what when mended. */
@@ -22,10 +23,12 @@ export function proofText({ workload, skipped, notes, before, after, verdicts }:
     head,
     ...notes.map((note) => `  ${note}`),
     ...table,
-    ...(after ? [] : ["  mended: no fix is known; see what each finding says"]),
+    ...(after ? [] : ["  mended: not rolled; where no fix is known, see what each finding says"]),
     ...list,
     "",
-  ].join("\n");
+  ]
+    .map(printable)
+    .join("\n");
 }
 
 const order = ["borne out", "not borne out", "not tried"];
