@@ -1,11 +1,11 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { nodeName } from "./addresses.ts";
+import { nodeName } from "./network/addresses.ts";
 import type { KubernetesClient, Node } from "@lameduck/kube";
 import { clientOf, isReady } from "./client.ts";
 import { lastWords, start, stateOf, type ComponentPlan, type RunningComponent } from "./component.ts";
 import { controllers, domainNameServer, etcdAndApiServer, issueCredentials } from "./control-plane.ts";
-import { publishDomainNames } from "./domain-names.ts";
+import { publishDomainNames } from "./network/domain-names.ts";
 import { ClusterError } from "./errors.ts";
 import { createNodeCgroup } from "./host/cgroups.ts";
 import { connect } from "./host/network.ts";

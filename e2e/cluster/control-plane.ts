@@ -8,7 +8,7 @@ import {
   nodeAddress,
   nodeName,
   serviceRange,
-} from "./addresses.ts";
+} from "./network/addresses.ts";
 import type { ComponentPlan } from "./component.ts";
 import { CertificateAuthority, type KeyPair } from "./host/certificates.ts";
 import type { Programs } from "./host/programs.ts";

@@ -7,7 +7,7 @@ import {
   nodeName,
   nodePodRange,
   podRange,
-} from "./addresses.ts";
+} from "./network/addresses.ts";
 import type { ComponentPlan } from "./component.ts";
 import type { Credentials } from "./control-plane.ts";
 import { nodeCgroup } from "./host/cgroups.ts";

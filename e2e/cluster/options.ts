@@ -1,4 +1,4 @@
-import { maximumNodes } from "./addresses.ts";
+import { maximumNodes } from "./network/addresses.ts";
 import { badOption } from "./errors.ts";
 import type { ProxyMode } from "./node.ts";
 

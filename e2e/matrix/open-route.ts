@@ -1,5 +1,5 @@
 import type { RunClock } from "@lameduck/accounting";
-import { clusterDomain, dnsServiceAddress, nodeAddress } from "../cluster/addresses.ts";
+import { clusterDomain, dnsServiceAddress, nodeAddress } from "../cluster/network/addresses.ts";
 import type { Cluster } from "../cluster/index.ts";
 import { startHaproxy } from "../ingress/haproxy.ts";
 import { ingressNode, type Ingress, type IngressOptions, type Upstream } from "../ingress/ingress.ts";

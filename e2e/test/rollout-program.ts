@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseResults, type Results } from "@lameduck/accounting";
-import { apiPort, fabricAddress } from "../cluster/addresses.ts";
+import { apiPort, fabricAddress } from "../cluster/network/addresses.ts";
 import { type Cluster, until } from "../cluster/index.ts";
 
 export const program = fileURLToPath(new URL("../../packages/cli/bin/lameduck.js", import.meta.url));

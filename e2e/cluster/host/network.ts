@@ -1,4 +1,4 @@
-import { fabricAddress, nodeAddress, nodePodRange } from "../addresses.ts";
+import { fabricAddress, nodeAddress, nodePodRange } from "../network/addresses.ts";
 import { configureNetwork, forwardPackets, type Sandbox } from "./sandbox.ts";
 
 /**

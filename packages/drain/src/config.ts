@@ -1,7 +1,7 @@
 import { parseDuration, formatDuration, type Duration } from "./duration.ts";
 import { shown } from "./common.ts";
 import { DrainError } from "./errors.ts";
-import { priorOf, type Learnt } from "./learning.ts";
+import { priorOf, type Learnt } from "./belief/learning.ts";
 import { unknownName } from "./spelling.ts";
 import { policyKinds, type Policy } from "./policy.ts";
 

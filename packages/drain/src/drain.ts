@@ -1,9 +1,9 @@
 import { drainDefaults, type DrainConfig } from "./config.ts";
-import { firstBelow } from "./crossing.ts";
-import type { Verdict } from "./environments.ts";
+import { firstBelow } from "./belief/crossing.ts";
+import type { Verdict } from "./belief/environments.ts";
 import type { Arrival, Observation } from "./observation.ts";
-import { unlearntPrior } from "./pictures.ts";
-import { SenderTable } from "./senders.ts";
+import { unlearntPrior } from "./belief/hypotheses.ts";
+import { SenderTable } from "./senders/senders.ts";
 
 /** Why the hold ended. `floor`: the policy was content before the shortest hold was over. `idle`: nothing has ever arrived. */
 export type StopReason = "delay" | "floor" | "quiet" | "idle" | "acknowledged" | "cap" | "forced";
@@ -60,10 +60,10 @@ export class Drain {
   constructor(config: DrainConfig) {
     this.config = config;
     const { policy } = config;
-    const told = policy.kind === "adaptive" ? policy : undefined;
+    const adaptive = policy.kind === "adaptive" ? policy : undefined;
     this.#belief = {
-      convergence: told?.convergence ?? drainDefaults.convergence,
-      prior: told?.prior ?? unlearnt,
+      convergence: adaptive?.convergence ?? drainDefaults.convergence,
+      prior: adaptive?.prior ?? unlearnt,
     };
   }
 

@@ -1,19 +1,19 @@
 export { parseConfig, drainDefaults, unforeseen, type DrainConfig, type DrainOptions } from "./config.ts";
 export { Drain, type Decision, type Explanation, type StopReason, type Wait } from "./drain.ts";
 export { defaultRamp, hintsFrom } from "./hints.ts";
-export { learn, unusable, type Learnt } from "./learning.ts";
+export { learn, unusable, type Learnt } from "./belief/learning.ts";
 export { parseDuration, formatDuration, type Duration } from "./duration.ts";
 export { DrainError, drainErrors, type DrainErrorCode } from "./errors.ts";
 export {
   aliveProbability,
   expectedLoss,
-  expectedLossOfCrowd,
+  expectedLossOfAggregate,
   knownHabit,
   learntHabit,
   type Habit,
-} from "./evidence.ts";
+} from "./belief/evidence.ts";
 export type * from "./observation.ts";
-export { believedPictures, type Picture } from "./pictures.ts";
+export { priorHypotheses, type Hypothesis } from "./belief/hypotheses.ts";
 export { nearest, unknownName } from "./spelling.ts";
 export { policyKinds, type Policy } from "./policy.ts";
 export { expandVector, runVector, type DecisionVector, type VectorOutcome } from "./vectors.ts";

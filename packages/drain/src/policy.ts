@@ -25,7 +25,7 @@ export interface Adaptive {
   readonly lossBudget: number;
   /** Mean time a sender takes to learn of the deletion: the prior that evidence corrects. */
   readonly convergence: number;
-  /** What earlier terminations have taught about the environment: weights of the pictures in pictures.ts. */
+  /** What earlier terminations have taught about the environment: weights of the hypotheses in belief/hypotheses.ts. */
   readonly prior?: readonly number[];
 }
 

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseConfig } from "../src/config.ts";
 import { Drain } from "../src/drain.ts";
-import { Environments, type Seen } from "../src/environments.ts";
+import { Environments, type Seen } from "../src/belief/environments.ts";
 import { DrainError } from "../src/errors.ts";
-import { learn, type Learnt } from "../src/learning.ts";
-import { pictureCount, unlearntPrior } from "../src/pictures.ts";
+import { learn, type Learnt } from "../src/belief/learning.ts";
+import { hypothesisCount, unlearntPrior } from "../src/belief/hypotheses.ts";
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
@@ -13,7 +13,7 @@ function steady(rate: number, last: number): Seen {
   return { rate, last, rateAfter: () => rate, surprise: (silence) => rate * silence };
 }
 
-function crowdOf(count: number, options: object = {}): Drain {
+function sendersOf(count: number, options: object = {}): Drain {
   const drain = new Drain(parseConfig({ floor: 0, grace: "600s", reserve: 0, ...options }));
   drain.observe({ type: "watching", at: -60_000 });
   for (let round = 0; round < 6; round++)
@@ -39,15 +39,15 @@ function holdOf(drain: Drain): number {
 
 test("before anything is seen, what is believed is the prior", () => {
   const { weights } = new Environments(4_000, unlearntPrior(), 0).verdict();
-  assert.equal(weights.length, pictureCount);
+  assert.equal(weights.length, hypothesisCount);
   assert.ok(Math.abs(sum(weights) - 1) < 1e-12);
   for (const [index, weight] of unlearntPrior().entries())
     assert.ok(Math.abs(weight - (weights[index] ?? 0)) < 1e-12);
 });
 
 test("hundreds of small senders that fall silent together are believed sooner than one of them alone", () => {
-  const alone = holdOf(crowdOf(1));
-  const together = holdOf(crowdOf(300));
+  const alone = holdOf(sendersOf(1));
+  const together = holdOf(sendersOf(300));
   assert.ok(together < alone / 3, `${together} ms together, ${alone} ms alone`);
 });
 
@@ -92,9 +92,9 @@ test("an address shared by senders that let go one by one is held for the last o
 
 test("what quick terminations teach makes the next ones quicker, and is small plain JSON", () => {
   let learnt: Learnt | undefined;
-  const first = holdOf(crowdOf(3));
+  const first = holdOf(sendersOf(3));
   for (let termination = 0; termination < 20; termination++) {
-    const drain = crowdOf(3, learnt ? { learnt } : {});
+    const drain = sendersOf(3, learnt ? { learnt } : {});
     // Busy senders show it: 20/s each, silent from 0.3 s on.
     for (let at = 0; at < 300; at += 15)
       drain.observe({ type: "arrival", at, sender: `s${(at / 15) % 3}`, kind: "connection" });
@@ -105,7 +105,7 @@ test("what quick terminations teach makes the next ones quicker, and is small pl
   assert.equal(learnt?.terminations, 20);
   assert.ok(JSON.stringify(learnt).length < 2_000);
   assert.ok(Math.abs(sum(learnt?.weights ?? []) - 1) < 1e-9);
-  const later = holdOf(crowdOf(3, { learnt }));
+  const later = holdOf(sendersOf(3, { learnt }));
   assert.ok(later < first * 0.8, `${later} ms after 20 terminations, ${first} ms before`);
   assert.ok(
     (learnt?.weights ?? []).every((weight) => weight > 0),

@@ -4,10 +4,10 @@ import fc from "fast-check";
 import {
   aliveProbability,
   expectedLoss,
-  expectedLossOfCrowd,
+  expectedLossOfAggregate,
   knownHabit,
   learntHabit,
-} from "../src/evidence.ts";
+} from "../src/belief/evidence.ts";
 import { random } from "./random.ts";
 
 const seconds = 1_000;
@@ -91,7 +91,7 @@ test("a rate learnt from few arrivals needs the longer silences of the predictiv
   }
 });
 
-test("a crowd counts for at least what its members would count for one by one", () => {
+test("a aggregate counts for at least what its members would count for one by one", () => {
   const member = fc.record({
     rate: fc.double({ min: 1e-6, max: 10, noNaN: true }),
     silence: fc.double({ min: 0, max: 30_000, noNaN: true }),
@@ -107,7 +107,7 @@ test("a crowd counts for at least what its members would count for one by one", 
         );
         const rate = members.reduce((sum, each) => sum + each.rate, 0);
         const silence = Math.min(...members.map((each) => each.silence));
-        const together = expectedLossOfCrowd(members.length, rate, silence, convergence);
+        const together = expectedLossOfAggregate(members.length, rate, silence, convergence);
         assert.ok(together >= apart * (1 - 1e-6), `${together} together, ${apart} apart`);
       },
     ),

@@ -20,8 +20,8 @@ enum stage { SERVING, HOLDING, CLOSING };
 
 struct init {
 	const struct settings *settings;
-	const struct speaker *speaker;
-	enum child_standing standing;
+	const struct logger *logger;
+	enum child_group child_group;
 	pid_t child;
 	int signals;
 	enum stage stage;
@@ -48,16 +48,16 @@ static signal_mask blocked_by(enum personality personality)
 	return personality == PERSONALITY_TINI ? all_signals & ~faults & ~terminal : all_signals;
 }
 
-static enum child_standing standing_of(const struct settings *settings)
+static enum child_group child_group_of(const struct settings *settings)
 {
 	if (settings->single_child)
-		return STANDING_SAME;
-	return settings->personality == PERSONALITY_DUMB_INIT ? STANDING_SESSION : STANDING_GROUP;
+		return CHILD_GROUP_SAME;
+	return settings->personality == PERSONALITY_DUMB_INIT ? CHILD_GROUP_SESSION : CHILD_GROUP_OWN;
 }
 
 static bool signals_group(const struct init *init)
 {
-	return init->settings->group || init->standing == STANDING_SESSION;
+	return init->settings->group || init->child_group == CHILD_GROUP_SESSION;
 }
 
 static void send_on(const struct init *init, int signal)
@@ -70,9 +70,9 @@ static void send_on(const struct init *init, int signal)
 	if (!sent && (!signals_group(init) || (errno == ESRCH && !init->ended)))
 		sent = kill(init->child, signal) == 0;
 	if (sent)
-		say(init->speaker, SAY_TRACE, "sent %s to %d", signal_name(signal, name), (int)init->child);
+		log_line(init->logger, LOG_TRACE, "sent %s to %d", signal_name(signal, name), (int)init->child);
 	else if (errno != ESRCH)
-		say(init->speaker, SAY_WARNING, "cannot send %s: %s", signal_name(signal, name), strerror(errno));
+		log_line(init->logger, LOG_WARNING, "cannot send %s: %s", signal_name(signal, name), strerror(errno));
 }
 
 static bool stops_terminal(int signal)
@@ -84,7 +84,7 @@ static bool stops_terminal(int signal)
 static int translated(const struct init *init, int signal)
 {
 	const struct translation *translation = &init->settings->translation;
-	if (init->standing == STANDING_SESSION && stops_terminal(signal) && !translation->chosen[signal])
+	if (init->child_group == CHILD_GROUP_SESSION && stops_terminal(signal) && !translation->chosen[signal])
 		return SIGSTOP;
 	return translation->to[signal];
 }
@@ -100,7 +100,7 @@ static void pass_on(const struct init *init, int signal)
 static void announce_ready(struct init *init)
 {
 	if (!init->ready_announced)
-		order_announce(init->settings->hold.order.ready_file, init->speaker);
+		order_announce(init->settings->hold.order.ready_file, init->logger);
 	init->ready_announced = true;
 }
 
@@ -124,14 +124,14 @@ static bool may_hold(const struct init *init)
 	if (settings->no_hold || settings->dry_run || init->stage != SERVING)
 		return false;
 	if (is_at_keyboard())
-		say(init->speaker, SAY_NOTE, "nothing is held at a terminal outside Kubernetes");
+		log_line(init->logger, LOG_NOTE, "nothing is held at a terminal outside Kubernetes");
 	return !is_at_keyboard();
 }
 
 static void hold_from_now(struct init *init)
 {
 	double now = clock_now();
-	hold_begin(init->hold, &init->settings->hold, init->speaker, &init->baseline, now, now);
+	hold_begin(init->hold, &init->settings->hold, init->logger, &init->baseline, now, now);
 }
 
 static void begin_hold(struct init *init, int signal)
@@ -164,14 +164,14 @@ static void take_ended_children(struct init *init)
 {
 	struct reaped reaped = reap(init->child);
 	if (reaped.others > 0)
-		say(init->speaker, init->settings->warn_on_reap ? SAY_WARNING : SAY_TRACE,
+		log_line(init->logger, init->settings->warn_on_reap ? LOG_WARNING : LOG_TRACE,
 		    "Reaped zombie process with pid=%d%s", (int)reaped.last_other,
 		    reaped.others > 1 ? " and others" : "");
 	if (!reaped.main_ended)
 		return;
 	init->ended = true;
 	init->status = reaped.status;
-	say(init->speaker, SAY_DETAIL, "PID %d has ended: exit code %d", (int)init->child, exit_code_of(init->status));
+	log_line(init->logger, LOG_DETAIL, "PID %d has ended: exit code %d", (int)init->child, exit_code_of(init->status));
 }
 
 static void take_signal(struct init *init, struct arrived_signal arrived)
@@ -188,7 +188,7 @@ static void take_signal(struct init *init, struct arrived_signal arrived)
 	} else if (stops && may_hold(init)) {
 		begin_hold(init, signal);
 	} else if (stops && init->stage == HOLDING) {
-		say(init->speaker, SAY_NOTE, "%s came again; it changes nothing", signal_name(signal, name));
+		log_line(init->logger, LOG_NOTE, "%s came again; it changes nothing", signal_name(signal, name));
 	} else if (signal == SIGINT && init->stage == HOLDING) {
 		hold_force(init->hold, "SIGINT", clock_now());
 	} else if (stops) {
@@ -208,14 +208,14 @@ static void end_trial(struct init *init)
 	init->next_trial = fmax(init->hold->began + between_trials, clock_now());
 }
 
-static int patience(struct init *init, double now)
+static int timeout(struct init *init, double now)
 {
 	if (init->next_trial > now)
 		return (int)ceil(init->next_trial - now);
 	if (init->next_trial > 0)
 		hold_from_now(init);
 	init->next_trial = 0;
-	return hold_patience(init->hold, now);
+	return hold_timeout(init->hold, now);
 }
 
 /* One turn of the loop. While serving, nothing but a signal wakes us. */
@@ -226,7 +226,7 @@ static void turn(struct init *init)
 		return;
 	}
 	double now = clock_now();
-	int longest = patience(init, now);
+	int longest = timeout(init, now);
 	int watched[HOLD_DESCRIPTORS];
 	hold_descriptors(init->hold, now, watched);
 	struct pollfd polled[1 + HOLD_DESCRIPTORS] = { { .fd = init->signals, .events = POLLIN } };
@@ -246,7 +246,7 @@ static void turn(struct init *init)
 static void leave_terminal(struct init *init)
 {
 	/* As session leader we are sent SIGHUP and SIGCONT for this; they are not meant for the program. */
-	if (init->standing == STANDING_SESSION && ioctl(STDIN_FILENO, TIOCNOTTY) == 0 && getsid(0) == getpid())
+	if (init->child_group == CHILD_GROUP_SESSION && ioctl(STDIN_FILENO, TIOCNOTTY) == 0 && getsid(0) == getpid())
 		init->ignore_once = mask_of(SIGHUP) | mask_of(SIGCONT);
 }
 
@@ -258,13 +258,13 @@ static void adopt_orphans(const struct init *init)
 	/* tini does so on demand and else complains; there is no reason not to. */
 	if (settings->subreaper || settings->personality == PERSONALITY_OWN) {
 		if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
-			say(init->speaker, SAY_WARNING, "cannot adopt orphans: %s", strerror(errno));
+			log_line(init->logger, LOG_WARNING, "cannot adopt orphans: %s", strerror(errno));
 		return;
 	}
 	int is_subreaper = 0;
 	if (prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper) == 0 && is_subreaper)
 		return;
-	say(init->speaker, SAY_WARNING,
+	log_line(init->logger, LOG_WARNING,
 	    "neither PID 1 nor child subreaper (-s): zombie reaping won't work");
 }
 
@@ -273,10 +273,10 @@ static int finish(struct init *init)
 	int code = exit_code_of(init->status);
 	if (init->stage == HOLDING)
 		abandon_hold(init);
-	if (init->standing == STANDING_SESSION)
+	if (init->child_group == CHILD_GROUP_SESSION)
 		send_on(init, SIGTERM);
 	announce_ready(init);
-	order_announce(init->settings->hold.order.done_file, init->speaker);
+	order_announce(init->settings->hold.order.done_file, init->logger);
 	if (code > 255 || init->settings->expected_codes[code])
 		return 0;
 	return code;
@@ -287,7 +287,7 @@ static int leave_directory(const struct init *init)
 {
 	int directory = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (directory < 0 || chdir("/") != 0)
-		say(init->speaker, SAY_DETAIL, "cannot leave the working directory: %s", strerror(errno));
+		log_line(init->logger, LOG_DETAIL, "cannot leave the working directory: %s", strerror(errno));
 	return directory;
 }
 
@@ -297,7 +297,7 @@ static int start_program(struct init *init, const struct inherited *inherited)
 	bool as_dumb_init = init->settings->personality == PERSONALITY_DUMB_INIT;
 	const struct launch launch = {
 		.argv = init->settings->command,
-		.standing = init->standing,
+		.child_group = init->child_group,
 		.inherited = *inherited,
 		.with_defaults = as_dumb_init,
 		.directory = as_dumb_init ? leave_directory(init) : -1,
@@ -306,21 +306,21 @@ static int start_program(struct init *init, const struct inherited *inherited)
 	int exec_error;
 	init->child = start_child(&launch, init->signals, &exec_error);
 	if (init->child < 0)
-		say(init->speaker, SAY_ERROR, "cannot start a process: %s", strerror(errno));
+		log_line(init->logger, LOG_ERROR, "cannot start a process: %s", strerror(errno));
 	else if (exec_error)
-		say(init->speaker, SAY_ERROR, "cannot run %s: %s", launch.argv[0], strerror(exec_error));
+		log_line(init->logger, LOG_ERROR, "cannot run %s: %s", launch.argv[0], strerror(exec_error));
 	else
-		say(init->speaker, SAY_DETAIL, "started %s as PID %d", launch.argv[0], (int)init->child);
+		log_line(init->logger, LOG_DETAIL, "started %s as PID %d", launch.argv[0], (int)init->child);
 	if (launch.directory >= 0)
 		close(launch.directory);
 	return init->child < 0 ? -1 : exec_error;
 }
 
-int run_init(const struct settings *settings, const struct speaker *speaker)
+int run_init(const struct settings *settings, const struct logger *logger)
 {
 	/* Large, and touched only when a hold begins: never allocated, so that low memory cannot prevent the hold. */
 	static struct hold hold;
-	struct init init = { .settings = settings, .speaker = speaker, .standing = standing_of(settings), .hold = &hold };
+	struct init init = { .settings = settings, .logger = logger, .child_group = child_group_of(settings), .hold = &hold };
 	struct inherited inherited;
 	signal_mask blocked = blocked_by(settings->personality);
 	if (settings->parent_death_signal)
@@ -328,7 +328,7 @@ int run_init(const struct settings *settings, const struct speaker *speaker)
 	take_signals(&inherited, blocked, settings->personality != PERSONALITY_DUMB_INIT);
 	init.signals = open_signals(blocked);
 	if (init.signals < 0) {
-		say(speaker, SAY_ERROR, "cannot receive signals: %s", strerror(errno));
+		log_line(logger, LOG_ERROR, "cannot receive signals: %s", strerror(errno));
 		return 3;
 	}
 	adopt_orphans(&init);
@@ -339,7 +339,7 @@ int run_init(const struct settings *settings, const struct speaker *speaker)
 		return 3;
 	if (!settings->no_hold) {
 		init.baseline = baseline_read(clock_now());
-		hold_warn(&settings->hold, speaker);
+		hold_warn(&settings->hold, logger);
 	}
 	init.trying = settings->dry_run && !failure;
 	if (init.trying)

@@ -5,6 +5,6 @@
 #include "cli/settings.h"
 
 /* Returns the exit code. */
-int run_init(const struct settings *settings, const struct speaker *speaker);
+int run_init(const struct settings *settings, const struct logger *logger);
 
 #endif

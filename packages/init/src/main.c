@@ -13,32 +13,32 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static enum say_level most_said(const struct settings *settings)
+static enum log_level most_said(const struct settings *settings)
 {
 	/* dumb-init has no levels: it says all or nothing. */
 	if (settings->personality == PERSONALITY_DUMB_INIT && settings->verbosity > 0)
-		return SAY_TRACE;
-	int level = (settings->personality == PERSONALITY_OWN ? SAY_NOTE : SAY_WARNING) + settings->verbosity;
-	return level < SAY_ERROR ? SAY_ERROR : (enum say_level)level;
+		return LOG_TRACE;
+	int level = (settings->personality == PERSONALITY_OWN ? LOG_NOTE : LOG_WARNING) + settings->verbosity;
+	return level < LOG_ERROR ? LOG_ERROR : (enum log_level)level;
 }
 
-static int refuse(const struct settings *settings, const struct speaker *speaker, const struct error *error)
+static int refuse(const struct settings *settings, const struct logger *logger, const struct error *error)
 {
 	char text[768], fields[256], place[2 * sizeof error->option];
 	snprintf(text, sizeof text, "%s: %s: %s; %s (%s --help lists all options)", error_name(error->code), error->option,
-		 error->problem, error_remedy(error->code), speaker->name);
+		 error->problem, error_remedy(error->code), logger->name);
 	snprintf(fields, sizeof fields, "\"code\":\"%s\",\"option\":\"%s\"", error_name(error->code),
 		 json_escape(error->option, place, sizeof place));
-	say_with(speaker, SAY_ERROR, fields, text);
+	log_with(logger, LOG_ERROR, fields, text);
 	/* As tini and dumb-init do. */
 	return settings->personality == PERSONALITY_OWN ? 2 : 1;
 }
 
-static void warn(const struct settings *settings, const struct speaker *speaker)
+static void warn(const struct settings *settings, const struct logger *logger)
 {
-	warn_of_misspelt_variables(speaker);
+	warn_of_misspelt_variables(logger);
 	if (*settings->notice)
-		say(speaker, SAY_WARNING, "%s", settings->notice);
+		log_line(logger, LOG_WARNING, "%s", settings->notice);
 }
 
 int main(int argc, char *argv[])
@@ -47,21 +47,21 @@ int main(int argc, char *argv[])
 	static struct settings settings;
 	struct error error = { 0 };
 	bool understood = settings_read(&settings, argc, argv, &error);
-	const struct speaker speaker = {
+	const struct logger logger = {
 		.name = argc > 0 ? base_name(argv[0]) : "lameduck-init",
 		.most = most_said(&settings),
 		.json = settings.json,
 		.also = -1,
 	};
 	if (!understood)
-		return refuse(&settings, &speaker, &error);
+		return refuse(&settings, &logger, &error);
 	if (settings.action == ACTION_RUN || settings.action == ACTION_WAIT)
-		warn(&settings, &speaker);
+		warn(&settings, &logger);
 	switch (settings.action) {
 	case ACTION_RUN:
-		return run_init(&settings, &speaker);
+		return run_init(&settings, &logger);
 	case ACTION_WAIT:
-		return run_wait(&settings, &speaker);
+		return run_wait(&settings, &logger);
 	case ACTION_HELP:
 	case ACTION_VERSION:
 	case ACTION_LICENSE:

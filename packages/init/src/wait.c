@@ -22,7 +22,7 @@ static bool told_to_end(int signals, const struct hold *hold, double now)
 	struct pollfd polled[1 + HOLD_DESCRIPTORS] = { { .fd = signals, .events = POLLIN } };
 	for (int i = 0; i < HOLD_DESCRIPTORS; i++)
 		polled[1 + i] = (struct pollfd){ .fd = watched[i], .events = POLLIN };
-	poll(polled, 1 + HOLD_DESCRIPTORS, hold_patience(hold, now));
+	poll(polled, 1 + HOLD_DESCRIPTORS, hold_timeout(hold, now));
 	return polled[0].revents & POLLIN;
 }
 
@@ -39,32 +39,32 @@ static bool await_end(pid_t pid, int signals, double until)
 }
 
 /* The program's own way to stop, where that is not SIGTERM. False where it cannot have been seen. */
-static bool stop_main(const struct main_process *main, int signal, const struct speaker *speaker)
+static bool stop_main(const struct main_process *main, int signal, const struct logger *logger)
 {
 	char name[16];
 	signal_name(signal, name);
 	if (drops_signal(main->pid, signal)) {
-		say(speaker, SAY_WARNING, "--then: PID 1 has no handler for %s, and the kernel drops what PID 1 does not handle",
+		log_line(logger, LOG_WARNING, "--then: PID 1 has no handler for %s, and the kernel drops what PID 1 does not handle",
 		    name);
 		return false;
 	}
 	if (kill(main->pid, signal) == 0)
 		return true;
-	say(speaker, SAY_WARNING, "--then: cannot send %s to PID %d: %s", name, (int)main->pid, strerror(errno));
+	log_line(logger, LOG_WARNING, "--then: cannot send %s to PID %d: %s", name, (int)main->pid, strerror(errno));
 	return false;
 }
 
 static bool then_stop(const struct settings *settings, const struct main_process *main, int signals, double cap_ends,
-		      const struct speaker *speaker)
+		      const struct logger *logger)
 {
 	if (!settings->then_signal || settings->dry_run)
 		return true;
-	if (!stop_main(main, settings->then_signal, speaker))
+	if (!stop_main(main, settings->then_signal, logger))
 		return false;
 	/* After a hold up to the cap there is the reserve; the other half of it is for the kubelet's SIGTERM. */
 	double until = fmax(cap_ends, clock_now() + settings->hold.decision.reserve / 2);
 	if (!await_end(main->pid, signals, until))
-		say(speaker, SAY_NOTE, "PID %d has not ended yet; the kubelet goes on with the container's stop signal",
+		log_line(logger, LOG_NOTE, "PID %d has not ended yet; the kubelet goes on with the container's stop signal",
 		    (int)main->pid);
 	return true;
 }
@@ -79,7 +79,7 @@ static const char *what_follows(const struct settings *settings, const struct ma
 	return buffer;
 }
 
-int run_wait(const struct settings *settings, const struct speaker *own)
+int run_wait(const struct settings *settings, const struct logger *own)
 {
 	static struct hold hold;
 	char follows[64];
@@ -90,17 +90,17 @@ int run_wait(const struct settings *settings, const struct speaker *own)
 	double began = begun;
 	double cap = settings->hold.decision.cap;
 	struct main_process main = find_main_process();
-	struct speaker speaker = *own;
+	struct logger logger = *own;
 	struct run_record record = { 0 };
 	if (!settings->dry_run) {
 		/* The kubelet shows nobody what a hook says, unless it fails. */
-		speaker.also = open_log_of(main.pid);
+		logger.also = open_log_of(main.pid);
 		began = run_begins(&record, main, cap, begun);
 		order_clean(&settings->hold.order);
 	}
-	hold_warn(&settings->hold, &speaker);
+	hold_warn(&settings->hold, &logger);
 	struct baseline baseline = baseline_of_namespace(begun);
-	hold_begin(&hold, &settings->hold, &speaker, &baseline, began, begun);
+	hold_begin(&hold, &settings->hold, &logger, &baseline, began, begun);
 	report_begin(&hold, settings->dry_run ? "dry run" : "preStop", begun);
 	do {
 		if (told_to_end(signals, &hold, clock_now()))
@@ -109,7 +109,7 @@ int run_wait(const struct settings *settings, const struct speaker *own)
 	hold_end(&hold, what_follows(settings, &main, follows, sizeof follows), clock_now());
 	run_ends(&record);
 	if (!settings->dry_run)
-		order_announce(settings->hold.order.ready_file, &speaker);
-	bool stopped = then_stop(settings, &main, signals, began + cap, &speaker);
+		order_announce(settings->hold.order.ready_file, &logger);
+	bool stopped = then_stop(settings, &main, signals, began + cap, &logger);
 	return stopped && !hold.order_missed ? 0 : 1;
 }

@@ -5,6 +5,6 @@
 #include "cli/settings.h"
 
 /* Returns the exit code: 0, or 1 where a file was waited for in vain. */
-int run_wait(const struct settings *settings, const struct speaker *speaker);
+int run_wait(const struct settings *settings, const struct logger *logger);
 
 #endif

@@ -8,7 +8,7 @@ import { request as httpsRequest } from "node:https";
 import { orAborted } from "@lameduck/drain/common";
 import { KubernetesError } from "./errors.ts";
 import { ApiFailure, failureOf, parsed, textOf } from "./answer.ts";
-import type { ClusterConnection } from "./connection.ts";
+import type { ClusterConnection } from "./connection/connection.ts";
 import { isObject, type KubernetesObject } from "./objects.ts";
 import { Sessions, type Session } from "./sessions.ts";
 

@@ -1,9 +1,9 @@
 export { ApiFailure } from "./answer.ts";
 export { KubernetesClient, type ServerTime } from "./client.ts";
-export type { ClusterConnection, Credentials } from "./connection.ts";
+export type { ClusterConnection, Credentials } from "./connection/connection.ts";
 export { KubernetesError, kubernetesErrors, type KubernetesErrorCode } from "./errors.ts";
 export { type Change, type FollowCounts, Follower } from "./follower.ts";
-export { type ConnectionOptions, clusterConnection } from "./kubeconfig.ts";
+export { type ConnectionOptions, clusterConnection } from "./connection/kubeconfig.ts";
 export {
   type Condition,
   type Container,

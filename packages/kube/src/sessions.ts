@@ -1,6 +1,6 @@
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
-import type { ClusterConnection, Credentials } from "./connection.ts";
+import type { ClusterConnection, Credentials } from "./connection/connection.ts";
 
 /** Credentials and the connections that are made with them. */
 export interface Session {

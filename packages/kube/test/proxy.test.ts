@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { KubernetesClient } from "@lameduck/kube";
-import { proxyFor } from "../src/proxy.ts";
+import { proxyFor } from "../src/connection/proxy.ts";
 import { connectionTo } from "./api-server.ts";
 
 const api = new URL("https://api.example:6443/prefix");

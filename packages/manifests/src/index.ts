@@ -1,8 +1,8 @@
-export { manifestFromCommand } from "./command.ts";
+export { manifestFromCommand } from "./workload/command.ts";
 export { ManifestError, manifestErrors, type ManifestErrorCode } from "./errors.ts";
 export { readDocuments } from "./documents.ts";
 export { Field } from "./field.ts";
-export { readManifest } from "./read.ts";
+export { readManifest } from "./workload/read.ts";
 export { placeOf, type Source, type Span } from "./source.ts";
 export { applyEdits, type Edit, insertField, replaceField, replaceScalar, type Written } from "./splice.ts";
 export { readStream, type Stream } from "./stream.ts";
@@ -16,4 +16,4 @@ export type {
   Probe,
   Strategy,
   Workload,
-} from "./template.ts";
+} from "./workload/template.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ManifestError } from "../src/errors.ts";
-import { manifestFromCommand } from "../src/command.ts";
-import { readManifest } from "../src/read.ts";
+import { manifestFromCommand } from "../src/workload/command.ts";
+import { readManifest } from "../src/workload/read.ts";
 
 const deployment = `# a shop
 apiVersion: v1

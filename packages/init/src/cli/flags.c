@@ -189,25 +189,25 @@ static bool is_known(const char *name, size_t length)
 	return false;
 }
 
-static void warn_of(const char *name, size_t length, const struct speaker *speaker)
+static void warn_of(const char *name, size_t length, const struct logger *logger)
 {
 	for (size_t i = 0; i < FLAG_COUNT; i++) {
 		char known[LONGEST_VARIABLE];
 		if (!is_variable(&flags[i]) || !is_misspelt(name, length, variable_of(&flags[i], known)))
 			continue;
-		say(speaker, SAY_WARNING, "%.*s is unknown; did you mean %s?", (int)length, name, known);
+		log_line(logger, LOG_WARNING, "%.*s is unknown; did you mean %s?", (int)length, name, known);
 		return;
 	}
 }
 
-void warn_of_misspelt_variables(const struct speaker *speaker)
+void warn_of_misspelt_variables(const struct logger *logger)
 {
 	for (char **variable = environ; *variable; variable++) {
 		const char *equals = strchr(*variable, '=');
 		size_t length = equals ? (size_t)(equals - *variable) : 0;
 		if (strncmp(*variable, "LAMEDUCK_", 9) == 0 && equals && !is_known(*variable, length) &&
 		    !is_of_service(*variable, equals + 1))
-			warn_of(*variable, length, speaker);
+			warn_of(*variable, length, logger);
 	}
 }
 

@@ -17,6 +17,6 @@ enum { LONGEST_PLACE = 48 };
 bool said_in_environment(struct settings *settings, const char *name, char place[LONGEST_PLACE]);
 
 /* A newer injector may set variables that an older pod does not know: one line each for those that look like slips, and silence for the others. */
-void warn_of_misspelt_variables(const struct speaker *speaker);
+void warn_of_misspelt_variables(const struct logger *logger);
 
 #endif

@@ -129,9 +129,9 @@ static bool read_hold(struct settings *settings, struct error *error)
 	if (!read_policy(settings, error) || !parse_config(&settings->decision, &settings->hold.decision, error) ||
 	    !check_uses(settings, error))
 		return false;
-	settings->hold.order_patience = INFINITY;
+	settings->hold.order_timeout = INFINITY;
 	if (settings->order_timeout &&
-	    !parse_duration(settings->order_timeout, "order-timeout", &settings->hold.order_patience, error))
+	    !parse_duration(settings->order_timeout, "order-timeout", &settings->hold.order_timeout, error))
 		return false;
 	if (!check_order(settings, error))
 		return false;

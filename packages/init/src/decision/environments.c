@@ -122,67 +122,67 @@ static double chance_of_silence(double silence, double rate, double m)
 }
 
 /* -ln of the chance that all those told are silent, at equal rates: the lowest it can be. */
-static double silence_of_all(const struct crowd_seen *crowd, double begin, double since, double m)
+static double silence_of_all(const struct aggregate_seen *aggregate, double begin, double since, double m)
 {
-	if (crowd->told <= 0)
+	if (aggregate->known <= 0)
 		return 0;
-	double each = crowd->told_rate / crowd->told;
-	return crowd->told_rate * begin - crowd->told * log(chance_of_silence(since, each, m));
+	double each = aggregate->known_rate / aggregate->known;
+	return aggregate->known_rate * begin - aggregate->known * log(chance_of_silence(since, each, m));
 }
 
-static double loss_of_crowd(const struct environments *environments, const struct crowd_seen *crowd, double silence,
+static double loss_of_aggregate(const struct environments *environments, const struct aggregate_seen *aggregate, double silence,
 			    double m)
 {
-	double loss = expected_loss_of_crowd(crowd->count, crowd->rate, silence, m);
+	double loss = expected_loss_of_aggregate(aggregate->count, aggregate->rate, silence, m);
 	return loss * counted(environments, m) / m;
 }
 
-static void weigh_crowd(struct environments *environments, const struct crowd_seen *crowd, double begin, double m,
+static void weigh_aggregate(struct environments *environments, const struct aggregate_seen *aggregate, double begin, double m,
 			int index)
 {
 	double slow = step * m;
 	double since = environments->now - begin;
-	double still = fmax(0, crowd->last - begin);
-	double others = fmax(0, crowd->late - 1);
-	double usual_loss = loss_of_crowd(environments, crowd, since - still, m);
+	double still = fmax(0, aggregate->last - begin);
+	double others = fmax(0, aggregate->late - 1);
+	double usual_loss = loss_of_aggregate(environments, aggregate, since - still, m);
 	environments->losses[index] += usual_loss;
 	environments->logs[index] -= still / m;
-	environments->doubts[index] = others * (still / m) + silence_of_all(crowd, begin, since, m);
+	environments->doubts[index] = others * (still / m) + silence_of_all(aggregate, begin, since, m);
 	double usual = (1 - laggards) * exp(-still / m + still / slow);
 	double lagging = laggards / (usual + laggards);
 	double survived = log(usual + laggards) - still / slow;
-	double slow_loss = loss_of_crowd(environments, crowd, since - still, slow);
+	double slow_loss = loss_of_aggregate(environments, aggregate, since - still, slow);
 	environments->losses[index + 1] += (1 - lagging) * usual_loss + lagging * slow_loss;
 	environments->logs[index + 1] += survived;
-	environments->doubts[index + 1] = -others * survived + silence_of_all(crowd, begin, since, slow);
+	environments->doubts[index + 1] = -others * survived + silence_of_all(aggregate, begin, since, slow);
 }
 
-void environments_see_crowd(struct environments *environments, const struct crowd_seen *crowd)
+void environments_see_aggregate(struct environments *environments, const struct aggregate_seen *aggregate)
 {
-	if (crowd->count <= 0)
+	if (aggregate->count <= 0)
 		return;
-	environments->crowded = true;
+	environments->aggregated = true;
 	for (int i = 0; i < ENVIRONMENT_COUNT; i += ENVIRONMENT_KINDS) {
 		double begin = delays[i / (ENVIRONMENT_MEANS * ENVIRONMENT_KINDS)] * environments->convergence;
 		double m = means[i / ENVIRONMENT_KINDS % ENVIRONMENT_MEANS] * environments->convergence;
 		if (begin < environments->now) {
-			weigh_crowd(environments, crowd, begin, m, i);
+			weigh_aggregate(environments, aggregate, begin, m, i);
 			continue;
 		}
 		for (int kind = 0; kind < ENVIRONMENT_KINDS; kind++) {
-			environments->losses[i + kind] += crowd->rate * counted(environments, m + begin - environments->now);
-			environments->doubts[i + kind] = crowd->told_rate * environments->now;
+			environments->losses[i + kind] += aggregate->rate * counted(environments, m + begin - environments->now);
+			environments->doubts[i + kind] = aggregate->known_rate * environments->now;
 		}
 	}
 }
 
-/* The mean loss if pictures that lose more than `bar` count for the most they may, the others for the least. */
+/* The mean loss if hypotheses that lose more than `bar` count for the most they may, the others for the least. */
 static double loss_above(const struct environments *environments, double bar)
 {
 	double logs[ENVIRONMENT_COUNT];
 	double highest = -INFINITY;
 	for (int i = 0; i < ENVIRONMENT_COUNT; i++) {
-		bool most = !environments->crowded || environments->losses[i] > bar;
+		bool most = !environments->aggregated || environments->losses[i] > bar;
 		logs[i] = environments->logs[i] - (most ? 0 : environments->doubts[i]);
 		highest = fmax(highest, logs[i]);
 	}
@@ -202,7 +202,7 @@ double environments_expected_loss(struct environments *environments)
 		environments->products[i] = 1;
 	}
 	double expected = loss_above(environments, -INFINITY);
-	for (int round = 0; environments->crowded && round < ENVIRONMENT_COUNT; round++) {
+	for (int round = 0; environments->aggregated && round < ENVIRONMENT_COUNT; round++) {
 		double raised = loss_above(environments, expected);
 		if (!(raised > expected))
 			break;

@@ -19,12 +19,12 @@ struct seen {
 };
 
 /* What was seen since the deletion of senders that are not told apart. */
-struct crowd_seen {
+struct aggregate_seen {
 	double count; /* no fewer than there are */
 	double rate; /* no less than all of them send together */
 	double last; /* from the deletion to the last arrival of any; 0 if there was none */
-	double told; /* those of them whose rates are known */
-	double told_rate;
+	double known; /* those of them whose rates are known */
+	double known_rate;
 	double late; /* no fewer than of those have sent since the deletion */
 };
 
@@ -34,13 +34,13 @@ struct environments {
 	double logs[ENVIRONMENT_COUNT];
 	double products[ENVIRONMENT_COUNT];
 	double losses[ENVIRONMENT_COUNT];
-	bool crowded;
-	double doubts[ENVIRONMENT_COUNT]; /* by how much the logarithms may be too high; of a crowd alone */
+	bool aggregated;
+	double doubts[ENVIRONMENT_COUNT]; /* by how much the logarithms may be too high; of a aggregate alone */
 };
 
 void environments_init(struct environments *environments, double convergence, double now);
 void environments_see(struct environments *environments, const struct seen *sender, double alike);
-void environments_see_crowd(struct environments *environments, const struct crowd_seen *crowd);
+void environments_see_aggregate(struct environments *environments, const struct aggregate_seen *aggregate);
 double environments_expected_loss(struct environments *environments);
 
 #endif

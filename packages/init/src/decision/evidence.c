@@ -70,7 +70,7 @@ static double worst_rate(double silence, double convergence)
 	return exp(high);
 }
 
-double expected_loss_of_crowd(double count, double total_rate, double silence, double convergence)
+double expected_loss_of_aggregate(double count, double total_rate, double silence, double convergence)
 {
 	if (count <= 0 || total_rate <= 0)
 		return 0;

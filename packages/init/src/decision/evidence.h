@@ -13,6 +13,6 @@ struct habit learnt_habit(double gaps, double exposure, double longest_gap, doub
 double recent_surprise(double mean_gap, double silence);
 double alive_probability(struct habit habit, double silence, double convergence);
 double expected_loss(struct habit habit, double silence, double convergence);
-double expected_loss_of_crowd(double count, double total_rate, double silence, double convergence);
+double expected_loss_of_aggregate(double count, double total_rate, double silence, double convergence);
 
 #endif

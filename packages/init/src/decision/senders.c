@@ -84,7 +84,7 @@ static bool grow(struct sender_table *table)
 	return true;
 }
 
-/* False when memory is short: the caller then counts the arrival with the crowd. */
+/* False when memory is short: the caller then counts the arrival with the aggregate. */
 static bool add(struct sender_table *table, const char *name, struct moment when, double rate)
 {
 	if (table->count == table->allocated && !grow(table))
@@ -119,17 +119,17 @@ static void meet(const struct sender_table *table, struct sender *sender, struct
 	sender->last_at = fmax(sender->last_at, when.at);
 }
 
-static struct crowd *crowd_at(struct sender_table *table, double at)
+static struct aggregate *aggregate_at(struct sender_table *table, double at)
 {
 	table->folded_since_sweep++;
-	struct crowd *crowd = &table->crowd;
-	if (!crowd->used)
-		*crowd = (struct crowd){ .used = true, .from = table->watching_from, .last = -INFINITY };
-	if (at - crowd->from > horizon) {
-		crowd->from = at - (at - crowd->from) / 2;
-		crowd->arrivals /= 2;
+	struct aggregate *aggregate = &table->aggregate;
+	if (!aggregate->used)
+		*aggregate = (struct aggregate){ .used = true, .from = table->watching_from, .last = -INFINITY };
+	if (at - aggregate->from > horizon) {
+		aggregate->from = at - (at - aggregate->from) / 2;
+		aggregate->arrivals /= 2;
 	}
-	return crowd;
+	return aggregate;
 }
 
 static bool has_room(struct sender_table *table, double at)
@@ -171,10 +171,10 @@ void senders_arrival(struct sender_table *table, const char *name, struct moment
 	}
 	if (has_room(table, when.seen) && add(table, name, when, NAN))
 		return;
-	struct crowd *crowd = crowd_at(table, when.seen);
-	crowd->arrivals++;
-	crowd->late += when.seen >= table->held_from;
-	crowd->last = fmax(crowd->last, when.seen);
+	struct aggregate *aggregate = aggregate_at(table, when.seen);
+	aggregate->arrivals++;
+	aggregate->late += when.seen >= table->held_from;
+	aggregate->last = fmax(aggregate->last, when.seen);
 }
 
 void senders_forget(struct sender_table *table, const char *name)
@@ -212,9 +212,9 @@ void senders_rate(struct sender_table *table, const char *name, double per_milli
 	struct moment never = { .seen = -INFINITY, .at = -INFINITY };
 	if (has_room(table, at) && add(table, name, never, per_millisecond))
 		return;
-	struct crowd *crowd = crowd_at(table, at);
-	crowd->told++;
-	crowd->told_rate += per_millisecond;
+	struct aggregate *aggregate = aggregate_at(table, at);
+	aggregate->known++;
+	aggregate->known_rate += per_millisecond;
 }
 
 /*
@@ -302,30 +302,30 @@ static void see_learnt(struct environments *environments, const struct sender_ta
 	environments_see(environments, &seen, came_once ? 2 : 1);
 }
 
-static void see_told(struct environments *environments, double told, double last)
+static void see_known(struct environments *environments, double per_ms, double last)
 {
-	double rate = known_habit(told, 0).rate;
+	double rate = known_habit(per_ms, 0).rate;
 	struct seen seen = { .rate = rate, .rate_now = rate, .last = last, .surprise = told_surprise, .habit = &rate };
 	environments_see(environments, &seen, 1);
 }
 
-static void see_crowd(struct environments *environments, const struct sender_table *table, double now,
+static void see_aggregate(struct environments *environments, const struct sender_table *table, double now,
 		      double deleted_at)
 {
-	const struct crowd *crowd = &table->crowd;
-	if (!crowd->used)
+	const struct aggregate *aggregate = &table->aggregate;
+	if (!aggregate->used)
 		return;
-	double exposure = fmax(1, crowd->last - crowd->from);
-	double arrivals = crowd->arrivals * exp(-M_LN2 * fmax(0, deleted_at - crowd->last) / horizon);
-	struct crowd_seen seen = {
-		.count = arrivals + crowd->told,
-		.rate = known_habit(arrivals / exposure + crowd->told_rate, 0).rate,
-		.last = fmax(0, fmin(crowd->last, now) - deleted_at),
-		.told = crowd->told,
-		.told_rate = crowd->told_rate,
-		.late = fmin(crowd->told, deleted_at < table->held_from ? crowd->arrivals : crowd->late),
+	double exposure = fmax(1, aggregate->last - aggregate->from);
+	double arrivals = aggregate->arrivals * exp(-M_LN2 * fmax(0, deleted_at - aggregate->last) / horizon);
+	struct aggregate_seen seen = {
+		.count = arrivals + aggregate->known,
+		.rate = known_habit(arrivals / exposure + aggregate->known_rate, 0).rate,
+		.last = fmax(0, fmin(aggregate->last, now) - deleted_at),
+		.known = aggregate->known,
+		.known_rate = aggregate->known_rate,
+		.late = fmin(aggregate->known, deleted_at < table->held_from ? aggregate->arrivals : aggregate->late),
 	};
-	environments_see_crowd(environments, &seen);
+	environments_see_aggregate(environments, &seen);
 }
 
 double senders_expected_loss(const struct sender_table *table, double now, double deleted, double convergence)
@@ -338,8 +338,8 @@ double senders_expected_loss(const struct sender_table *table, double now, doubl
 		if (isnan(sender->rate))
 			see_learnt(&environments, table, sender, now, deleted_at);
 		else
-			see_told(&environments, sender->rate, fmax(0, fmin(sender->last, now) - deleted_at));
+			see_known(&environments, sender->rate, fmax(0, fmin(sender->last, now) - deleted_at));
 	}
-	see_crowd(&environments, table, now, deleted_at);
+	see_aggregate(&environments, table, now, deleted_at);
 	return environments_expected_loss(&environments);
 }

@@ -33,14 +33,14 @@ struct sender {
 };
 
 /* Senders beyond the table's size, counted together; each arrival counts as a sender of its own. */
-struct crowd {
+struct aggregate {
 	bool used;
 	double from;
 	double last;
 	double arrivals;
 	double late; /* of them, since the hold began */
-	double told;
-	double told_rate;
+	double known;
+	double known_rate;
 };
 
 struct sender_table {
@@ -50,7 +50,7 @@ struct sender_table {
 	struct sender *senders;
 	uint32_t *index; /* open addressing: position in `senders` + 1, or 0 */
 	size_t index_size;
-	struct crowd crowd;
+	struct aggregate aggregate;
 	size_t folded_since_sweep;
 	double watching_from;
 	double held_from; /* INFINITY before the hold */

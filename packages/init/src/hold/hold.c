@@ -18,7 +18,7 @@ static const double fresh_for = 20;
 /* At 100 times its own cost between two, decisions take 1 % of a core however many senders there are. */
 static const double decision_share = 100;
 static const double trace_interval = 1000;
-static const double patience_with_pools = 500;
+static const double longest_wait_for_pools = 500;
 static const double between_requests = 10;
 
 bool in_kubernetes(void)
@@ -27,19 +27,19 @@ bool in_kubernetes(void)
 	return getenv("KUBERNETES_SERVICE_HOST") != NULL;
 }
 
-static void warn_of_host_network(const struct hold_settings *settings, const struct speaker *speaker)
+static void warn_of_host_network(const struct hold_settings *settings, const struct logger *logger)
 {
 	if (is_host_network() && settings->traffic.ports.count == 0)
-		say(speaker, SAY_WARNING,
+		log_line(logger, LOG_WARNING,
 		    "this is the host's network: name our ports with --port; without it only listeners of processes seen from "
 		    "here are watched, and without any only the floor is held");
 }
 
-void hold_warn(const struct hold_settings *settings, const struct speaker *speaker)
+void hold_warn(const struct hold_settings *settings, const struct logger *logger)
 {
 	/* Elsewhere the host's network is nothing to be told of before it matters. */
 	if (in_kubernetes())
-		warn_of_host_network(settings, speaker);
+		warn_of_host_network(settings, logger);
 }
 
 static void decide_now(struct hold *hold, double now)
@@ -67,11 +67,11 @@ static void decide(struct hold *hold, double now)
 		hold->decision = (struct decision){ .until = hold->next_decision, .waiting_for = WAIT_SILENCE };
 }
 
-void hold_begin(struct hold *hold, const struct hold_settings *settings, const struct speaker *speaker,
+void hold_begin(struct hold *hold, const struct hold_settings *settings, const struct logger *logger,
 		const struct baseline *baseline, double terminated_at, double now)
 {
 	hold->settings = settings;
-	hold->speaker = speaker;
+	hold->logger = logger;
 	hold->began = now;
 	hold->next_glance = hold->events_from = now;
 	hold->next_trace = now + trace_interval;
@@ -83,14 +83,14 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 	drain_init(&hold->drain, &settings->decision);
 	traffic_begin(&hold->traffic, &settings->traffic, &hold->drain, baseline, now);
 	if (traffic_port_is_silent(&hold->traffic))
-		say(speaker, SAY_WARNING, "nothing listens on --port %u: %s", settings->traffic.ports.ports[0],
+		log_line(logger, LOG_WARNING, "nothing listens on --port %u: %s", settings->traffic.ports.ports[0],
 		    traffic_elsewhere(&hold->traffic) ? "the program's other ports are watched instead"
 						      : "no other port of the program was found, either");
 	drain_observe(&hold->drain, (struct observation){ .type = SEEN_TERMINATION, .at = terminated_at });
 	decide_now(hold, now);
 	hold->order_events = order_watch(&settings->order);
 	if (!in_kubernetes())
-		warn_of_host_network(settings, speaker);
+		warn_of_host_network(settings, logger);
 }
 
 void hold_descriptors(const struct hold *hold, double now, int descriptors[HOLD_DESCRIPTORS])
@@ -99,7 +99,7 @@ void hold_descriptors(const struct hold *hold, double now, int descriptors[HOLD_
 	descriptors[1] = hold->order_events;
 }
 
-int hold_patience(const struct hold *hold, double now)
+int hold_timeout(const struct hold *hold, double now)
 {
 	double wanted = hold->decision.stop ? hold->good_at : hold->decision.until;
 	double until = hold->next_glance;
@@ -116,9 +116,9 @@ static bool order_allows(struct hold *hold, double now)
 	const char *missing = order_missing(&hold->settings->order);
 	if (!missing)
 		return true;
-	bool late = now - hold->began >= fmin(hold->settings->order_patience, hold->settings->decision.cap);
+	bool late = now - hold->began >= fmin(hold->settings->order_timeout, hold->settings->decision.cap);
 	if (late && !hold->order_missed)
-		say(hold->speaker, SAY_WARNING, "waited for %s in vain", missing);
+		log_line(hold->logger, LOG_WARNING, "waited for %s in vain", missing);
 	hold->order_missed = hold->order_missed || late;
 	return late;
 }
@@ -141,7 +141,7 @@ static bool is_good_moment(struct hold *hold, double now)
 	if (isnan(hold->ready_since))
 		hold->ready_since = now;
 	hold->good_at = traffic_settles_at(traffic);
-	if (traffic->pools_busy > 0 && now - hold->ready_since < patience_with_pools)
+	if (traffic->pools_busy > 0 && now - hold->ready_since < longest_wait_for_pools)
 		hold->good_at = fmax(hold->good_at, now + fmax(between_requests, traffic->dump_cost * fresh_for));
 	return now >= hold->good_at;
 }

@@ -2,7 +2,7 @@
 #ifndef LAMEDUCK_HOLD_H
 #define LAMEDUCK_HOLD_H
 
-#include "../base/say.h"
+#include "../base/log.h"
 #include "../traffic/traffic.h"
 #include "order.h"
 
@@ -10,13 +10,13 @@ struct hold_settings {
 	struct drain_config decision;
 	struct traffic_settings traffic;
 	struct order order;
-	double order_patience; /* ms after which --wait-for and --wait-gone are given up; the cap at the latest */
+	double order_timeout; /* ms after which --wait-for and --wait-gone are given up; the cap at the latest */
 	bool trace;	       /* say every second what is seen */
 };
 
 struct hold {
 	const struct hold_settings *settings;
-	const struct speaker *speaker;
+	const struct logger *logger;
 	struct drain drain;
 	struct traffic traffic;
 	int order_events;
@@ -39,15 +39,15 @@ enum { HOLD_DESCRIPTORS = 2 };
 bool in_kubernetes(void);
 
 /* At the start of the program: what will make holds worse than they could be. */
-void hold_warn(const struct hold_settings *settings, const struct speaker *speaker);
+void hold_warn(const struct hold_settings *settings, const struct logger *logger);
 
 /* `terminated_at`: when the termination began, from where the decision counts; `now`, or earlier where a hook is run again. */
-void hold_begin(struct hold *hold, const struct hold_settings *settings, const struct speaker *speaker,
+void hold_begin(struct hold *hold, const struct hold_settings *settings, const struct logger *logger,
 		const struct baseline *baseline, double terminated_at, double now);
 
 /* What to poll for reading, -1 where there is nothing; and how long at most, in ms. */
 void hold_descriptors(const struct hold *hold, double now, int descriptors[HOLD_DESCRIPTORS]);
-int hold_patience(const struct hold *hold, double now);
+int hold_timeout(const struct hold *hold, double now);
 
 /* Looks and decides. True once the hold is over. */
 bool hold_step(struct hold *hold, double now);

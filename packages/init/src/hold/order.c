@@ -22,7 +22,7 @@ static int create(const char *path)
 	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644);
 }
 
-void order_announce(const char *path, const struct speaker *speaker)
+void order_announce(const char *path, const struct logger *logger)
 {
 	if (!path)
 		return;
@@ -30,7 +30,7 @@ void order_announce(const char *path, const struct speaker *speaker)
 	if (fd < 0 && errno == EEXIST && unlink(path) == 0)
 		fd = create(path);
 	if (fd < 0)
-		say(speaker, SAY_WARNING, "cannot create %s: %s; containers that wait for it will wait in vain", path,
+		log_line(logger, LOG_WARNING, "cannot create %s: %s; containers that wait for it will wait in vain", path,
 		    strerror(errno));
 	else
 		close(fd);

@@ -2,7 +2,7 @@
 #ifndef LAMEDUCK_ORDER_H
 #define LAMEDUCK_ORDER_H
 
-#include "../base/say.h"
+#include "../base/log.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ struct order {
 void order_clean(const struct order *order);
 
 /* Makes an empty file; says so where it cannot. */
-void order_announce(const char *path, const struct speaker *speaker);
+void order_announce(const char *path, const struct logger *logger);
 
 /* The first path that is still to come or to go, or NULL. */
 const char *order_missing(const struct order *order);

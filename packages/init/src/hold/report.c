@@ -93,7 +93,7 @@ void report_begin(const struct hold *hold, const char *why, double now)
 	add(&text, "%s: holding until traffic has moved away, for %s at most", why,
 	    format_duration(floor(left), most, sizeof most));
 	add(&field, "\"event\":\"hold-began\",\"on\":\"%s\",\"most_ms\":%.0f", why, left);
-	say_with(hold->speaker, SAY_NOTE, fields, line);
+	log_with(hold->logger, LOG_NOTE, fields, line);
 }
 
 void report_end(const struct hold *hold, const char *and_then, double now)
@@ -116,7 +116,7 @@ void report_end(const struct hold *hold, const char *and_then, double now)
 	if (!traffic->evidence)
 		add(&text, " (no evidence: nothing tells of our ports, so only the floor was held)");
 	fields_of_end(hold, fields, sizeof fields, now);
-	say_with(hold->speaker, SAY_NOTE, fields, line);
+	log_with(hold->logger, LOG_NOTE, fields, line);
 }
 
 /* The sender whose silence proves least: the fewest of its usual gaps have passed. */
@@ -174,5 +174,5 @@ void report_now(const struct hold *hold, double now)
 	add(&field, "\"event\":\"seen\",\"held_ms\":%.0f,\"senders\":%zu", now - hold->began,
 	    hold->drain.senders.count);
 	add_counts(&field, hold, now);
-	say_with(hold->speaker, SAY_NOTE, fields, line);
+	log_with(hold->logger, LOG_NOTE, fields, line);
 }

@@ -79,8 +79,8 @@ double namespace_age(void)
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE_FAMILY);
 	if (fd < 0)
 		return NAN;
-	const struct timeval patience = { .tv_sec = 1 };
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	const struct timeval timeout = { .tv_sec = 1 };
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
 	struct {
 		struct netlink_header header;
 		uint8_t family_and_padding[16];

@@ -149,8 +149,8 @@ bool dump_sockets(uint32_t states, bool with_info, tcp_row_visitor *visit, void 
 	if (fd < 0)
 		return false;
 	/* A kernel that never answers must not outlast the grace period. */
-	const struct timeval patience = { .tv_sec = 1 };
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+	const struct timeval timeout = { .tv_sec = 1 };
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
 	bool v4 = dump_family(fd, AF_INET, states, with_info, visit, context);
 	/* IPv6 may be compiled out: then its dump fails, and there is nothing to see. */
 	if (v4)

@@ -19,14 +19,14 @@ void take_signals(struct inherited *inherited, signal_mask blocked, bool ignore_
 	sigaction(SIGTTOU, ignore_terminal ? &ignore : NULL, &inherited->on_write);
 }
 
-static void take_standing(enum child_standing standing)
+static void join_group(enum child_group child_group)
 {
-	if (standing == STANDING_GROUP) {
+	if (child_group == CHILD_GROUP_OWN) {
 		setpgid(0, 0);
 		/* Fails without a terminal, which is the rule in containers. */
 		if (isatty(STDIN_FILENO))
 			tcsetpgrp(STDIN_FILENO, getpgrp());
-	} else if (standing == STANDING_SESSION) {
+	} else if (child_group == CHILD_GROUP_SESSION) {
 		setsid();
 		if (isatty(STDIN_FILENO))
 			ioctl(STDIN_FILENO, TIOCSCTTY, 0);
@@ -50,7 +50,7 @@ static void reset_signals(void)
 
 _Noreturn static void become(const struct launch *launch, int report)
 {
-	take_standing(launch->standing);
+	join_group(launch->child_group);
 	if (launch->directory >= 0 && fchdir(launch->directory) == 0)
 		close(launch->directory);
 	if (launch->with_defaults)

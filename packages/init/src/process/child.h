@@ -7,10 +7,10 @@
 #include <sys/types.h>
 
 /* How the child stands towards the terminal and towards signals for groups. */
-enum child_standing {
-	STANDING_GROUP,	  /* leader of a group of its own, in the foreground of our terminal (tini) */
-	STANDING_SESSION, /* leader of a session of its own that takes the terminal over (dumb-init) */
-	STANDING_SAME,	  /* in our own group and session (dumb-init --single-child) */
+enum child_group {
+	CHILD_GROUP_OWN,	  /* leader of a group of its own, in the foreground of our terminal (tini) */
+	CHILD_GROUP_SESSION, /* leader of a session of its own that takes the terminal over (dumb-init) */
+	CHILD_GROUP_SAME,	  /* in our own group and session (dumb-init --single-child) */
 };
 
 /* What we were started with; given back to the child. */
@@ -26,7 +26,7 @@ void take_signals(struct inherited *inherited, signal_mask blocked, bool ignore_
 
 struct launch {
 	char *const *argv;
-	enum child_standing standing;
+	enum child_group child_group;
 	struct inherited inherited;
 	bool with_defaults;    /* no signal blocked nor any of 1 to 31 ignored, whatever we were started with (dumb-init) */
 	int directory;	       /* where the child starts; -1: where we are */

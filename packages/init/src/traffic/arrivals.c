@@ -1,6 +1,6 @@
 #include "arrivals.h"
 
-#include "talk.h"
+#include "pooled.h"
 #include "traffic.h"
 
 void arrivals_keep(struct arrivals *arrivals, const struct address *peer, uint64_t size, double at)

@@ -6,7 +6,7 @@
 #include "../kernel/proc_tcp.h"
 #include "../kernel/sock_diag.h"
 #include "history.h"
-#include "talk.h"
+#include "pooled.h"
 
 #include <math.h>
 

@@ -76,7 +76,7 @@ struct connection *connections_add(struct connections *connections, const struct
 				     .local_port = row->local_port,
 				     .undecided_since = NAN,
 				     .accepted_at = NAN,
-				     .talking_since = NAN };
+				     .active_since = NAN };
 	connections->used++;
 	connections->count++;
 	return slot;

@@ -17,7 +17,7 @@ struct connection {
 	uint64_t sent;
 	double undecided_since; /* ms, when it came, while it may yet turn out to be a probe; NAN once that is known */
 	double accepted_at; /* ms; NAN while it waits in the accept queue */
-	double talking_since; /* ms; NAN while silent */
+	double active_since; /* ms; NAN while silent */
 };
 
 struct connections {

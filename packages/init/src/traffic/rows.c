@@ -1,7 +1,7 @@
 #include "rows.h"
 
 #include "../base/clock.h"
-#include "talk.h"
+#include "pooled.h"
 
 #include <math.h>
 
@@ -99,7 +99,7 @@ static void take_own(struct traffic *traffic, const struct tcp_row *row, bool be
 {
 	struct connection *connection = connections_find(&traffic->connections, row);
 	if (connection)
-		note_talk(traffic, row, connection);
+		note_pooled_requests(traffic, row, connection);
 	else
 		connection = take_new(traffic, row, beginning);
 	traffic->open++;

@@ -8,7 +8,7 @@
 #include "../kernel/sock_diag.h"
 #include "before.h"
 #include "rows.h"
-#include "talk.h"
+#include "pooled.h"
 #include "unnamed.h"
 
 #include <math.h>
@@ -91,7 +91,7 @@ void traffic_begin(struct traffic *traffic, const struct traffic_settings *setti
 	traffic->probes.ignored = settings->ignored_peers;
 	traffic->host_network = is_host_network();
 	traffic->events = -1;
-	talkers_init(&traffic->talkers);
+	pooled_peers_init(&traffic->pooled_peers);
 	if (find_listeners(traffic))
 		traffic->evidence |= EVIDENCE_SOCKETS;
 	if (traffic->host_network && traffic->ports->count == 0 && !traffic->listeners.attributed) {
@@ -206,7 +206,7 @@ void traffic_dump(struct traffic *traffic, double now)
 		unix_sockets_read(&traffic->unix_now, NULL, &traffic->settings->ignored_sockets, NULL, NULL);
 	else
 		look_at_unix_sockets(traffic);
-	weigh_talkers(traffic, now);
+	weigh_pooled_peers(traffic, now);
 	read_events(traffic);
 	weigh_unnamed(traffic, now);
 	double in_flight = traffic->busy + traffic->listeners.backlog;

@@ -12,7 +12,7 @@
 #include "connections.h"
 #include "listeners.h"
 #include "probes.h"
-#include "talkers.h"
+#include "pooled_peers.h"
 #include "unix_sockets.h"
 
 struct traffic_settings {
@@ -61,7 +61,7 @@ struct traffic {
 	struct connections connections;
 	struct probes probes;
 	struct arrivals arrivals;
-	struct talkers talkers;
+	struct pooled_peers pooled_peers;
 	struct unix_sockets unix_now, unix_before;
 
 	uint64_t opened; /* PassiveOpens as last read */

@@ -1,4 +1,4 @@
-import { believedPictures, drainDefaults, type DrainOptions, type Picture } from "@lameduck/drain";
+import { priorHypotheses, drainDefaults, type DrainOptions, type Hypothesis } from "@lameduck/drain";
 import type { Distribution } from "@lameduck/load/propagation";
 import { defaultEndpoints, type Scenario } from "../../src/model/scenario.ts";
 import { drained } from "../../src/policies/drained.ts";
@@ -6,7 +6,7 @@ import { FixedDelays, shortestDelay } from "../../src/policies/fixed-delay.ts";
 import { run } from "../../src/run.ts";
 import type { Point } from "./play.ts";
 
-/** Senders and rates (per pod and second) that every picture is played with. */
+/** Senders and rates (per pod and second) that every hypothesis is played with. */
 export const priorAxes = { senders: [3, 20], rates: [0.1, 1, 10, 100] } as const;
 
 export interface PriorResult {
@@ -23,7 +23,7 @@ const grace = 3_600_000;
 const unbounded = { grace, reserve: 0, floor: 0 } satisfies DrainOptions;
 
 /**
- * All opponents know what the rule knows: that the environment is one of its pictures, and how likely each is. Each picture is played with every
+ * All opponents know what the rule knows: that the environment is one of its hypotheses, and how likely each is. Each hypothesis is played with every
  * policy and counts by its weight; of the opponents those settings are taken that lose as much as the rule.
  */
 export function playPrior(terminations: number, seed: number, rate: number): PriorResult {
@@ -33,10 +33,10 @@ export function playPrior(terminations: number, seed: number, rate: number): Pri
   ];
   const sums = policies.map(() => ({ lost: 0, hold: 0 }));
   const lostByDelay: ((delay: number) => number)[] = [];
-  for (const picture of believedPictures())
+  for (const hypothesis of priorHypotheses())
     for (const senders of priorAxes.senders) {
-      const played = run(scenarioOfPicture(picture, senders, rate, terminations), policies, { seed });
-      const weight = picture.weight / priorAxes.senders.length;
+      const played = run(scenarioOfHypothesis(hypothesis, senders, rate, terminations), policies, { seed });
+      const weight = hypothesis.weight / priorAxes.senders.length;
       for (const [index, outcomes] of played.outcomes.entries())
         for (const { expectedLost, hold } of outcomes) {
           sums[index]!.lost += (weight / terminations) * expectedLost;
@@ -59,27 +59,27 @@ export function playPrior(terminations: number, seed: number, rate: number): Pri
   };
 }
 
-export function scenarioOfPicture(
-  picture: Picture,
+export function scenarioOfHypothesis(
+  hypothesis: Hypothesis,
   senders: number,
   rate: number,
   terminations: number,
 ): Scenario {
   const { convergence } = drainDefaults;
-  const usual = { exponential: picture.mean * convergence };
-  const late = { exponential: picture.laggardMean * convergence };
+  const usual = { exponential: hypothesis.mean * convergence };
+  const late = { exponential: hypothesis.laggardMean * convergence };
   const own: Distribution =
-    picture.laggards === 0
+    hypothesis.laggards === 0
       ? usual
       : {
           mixture: [
-            [1 - picture.laggards, usual],
-            [picture.laggards, late],
+            [1 - hypothesis.laggards, usual],
+            [hypothesis.laggards, late],
           ],
         };
-  const delay = { sum: [picture.delay * convergence, own] };
+  const delay = { sum: [hypothesis.delay * convergence, own] };
   return {
-    name: "picture",
+    name: "hypothesis",
     summary: "",
     replicas: 1,
     terminations,
@@ -97,7 +97,7 @@ export function renderPrior(results: readonly PriorResult[], terminations: numbe
   return [
     "## At equal knowledge",
     "",
-    `Opponents that know what the rule knows: that the environment is one of its 80 pictures, and how likely each is. ${priorAxes.senders.join(" and ")} senders, Poisson, ${terminations} terminations in each picture, each counted by its weight; the fixed delay that loses as much in the same terminations, exactly, and the shortest of ${windows.length} quiet windows that loses no more. Loss / hold in s, by \`npm run grid -w packages/simulator -- --prior\`:`,
+    `Opponents that know what the rule knows: that the environment is one of its 80 hypotheses, and how likely each is. ${priorAxes.senders.join(" and ")} senders, Poisson, ${terminations} terminations in each hypothesis, each counted by its weight; the fixed delay that loses as much in the same terminations, exactly, and the shortest of ${windows.length} quiet windows that loses no more. Loss / hold in s, by \`npm run grid -w packages/simulator -- --prior\`:`,
     "",
     "| rate/s | adaptive | fixed | quiet |",
     "|---|---|---|---|",

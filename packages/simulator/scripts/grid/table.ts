@@ -7,7 +7,7 @@ const reasons: Record<string, string> = {
   "nothing to see":
     "Fewer than one stale arrival is expected, so no rule can learn anything, and the rule waits for the tail that the default belief allows. A fixed delay tuned to this environment needs no such caution. Mended by telling the rule what the tuner knows, `convergence` and `cap` ([by how much](#tuned-to-the-preset)), and by `learnt`.",
   "small senders":
-    "Each sender makes fewer than three arrivals while it converges. The crowd tells when most have gone, but the rule also allows for one laggard in fifty. Mended by `convergence` and `cap`, by `learnt`, and by a larger loss budget.",
+    "Each sender makes fewer than three arrivals while it converges. All senders together show when most have gone, but the rule also allows for one laggard in fifty. Mended by `convergence` and `cap`, by `learnt`, and by a larger loss budget.",
   bursts:
     "Silences inside bursty traffic prove little. Mended by `cap`, by more history, and by a larger loss budget.",
   "hidden senders":

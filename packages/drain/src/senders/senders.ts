@@ -1,18 +1,18 @@
-import { either, Environments, type Seen, type Verdict } from "./environments.ts";
-import { knownHabit, LearntHabit } from "./evidence.ts";
+import { either, Environments, type Seen, type Verdict } from "../belief/environments.ts";
+import { knownHabit, LearntHabit } from "../belief/evidence.ts";
 import { Pool } from "./pool.ts";
 import { hasLeft, horizon, isOfLongStanding, longestGapOf, meet, newSender, type Sender } from "./sender.ts";
 import { LearntSender, PooledSender, ToldSender } from "./seen.ts";
 
 /** Senders beyond the table's size, counted together. Each arrival counts as a sender of its own: the cautious reading. */
-interface Crowd {
+interface Aggregate {
   from: number;
   last: number;
   arrivals: number;
   /** Of them, since the hold began. */
   late: number;
-  told: number;
-  toldRate: number;
+  known: number;
+  knownRate: number;
 }
 
 /** What was seen of a sender, read in two ways. */
@@ -37,7 +37,7 @@ interface Judged extends Readings {
 export class SenderTable {
   readonly #capacity: number;
   readonly #senders = new Map<string, Sender>();
-  #crowd: Crowd | undefined;
+  #aggregate: Aggregate | undefined;
   #foldedSinceSweep = 0;
   #watchingFrom: number;
   #heldFrom = Infinity;
@@ -68,10 +68,10 @@ export class SenderTable {
     if (sender) meet(sender, seen, at);
     else if (this.#hasRoom(seen)) this.#senders.set(name, newSender(seen, at));
     else {
-      const crowd = this.#crowdAt(seen);
-      crowd.arrivals++;
-      if (seen >= this.#heldFrom) crowd.late++;
-      crowd.last = Math.max(crowd.last, seen);
+      const aggregate = this.#aggregateAt(seen);
+      aggregate.arrivals++;
+      if (seen >= this.#heldFrom) aggregate.late++;
+      aggregate.last = Math.max(aggregate.last, seen);
     }
   }
 
@@ -95,9 +95,9 @@ export class SenderTable {
     else if (this.#hasRoom(at))
       this.#senders.set(name, { ...newSender(-Infinity, -Infinity), rate: perMillisecond });
     else {
-      const crowd = this.#crowdAt(at);
-      crowd.told++;
-      crowd.toldRate += perMillisecond;
+      const aggregate = this.#aggregateAt(at);
+      aggregate.known++;
+      aggregate.knownRate += perMillisecond;
     }
   }
 
@@ -109,7 +109,7 @@ export class SenderTable {
     const verdict = (reading: keyof Readings): Verdict => {
       const environments = new Environments(convergence, prior, Math.max(0, now - deletedAt));
       for (const sender of judged) environments.see(sender[reading], sender.count, sender.alike);
-      this.#addCrowd(environments, now, deletedAt);
+      this.#addAggregate(environments, now, deletedAt);
       return environments.verdict();
     };
     const steady = verdict("seen");
@@ -163,30 +163,37 @@ export class SenderTable {
     return judge({ seen: new PooledSender(atRest, requests, pool.last - deletedAt - last), atRest }, alike);
   }
 
-  #addCrowd(environments: Environments, now: number, deletedAt: number): void {
-    const crowd = this.#crowd;
-    if (!crowd) return;
-    const exposure = Math.max(1, crowd.last - crowd.from);
-    const arrivals = crowd.arrivals * 0.5 ** (Math.max(0, deletedAt - crowd.last) / horizon);
-    environments.seeCrowd({
-      count: arrivals + crowd.told,
-      rate: knownHabit(arrivals / exposure + crowd.toldRate, 0).rate,
-      last: Math.max(0, Math.min(crowd.last, now) - deletedAt),
-      told: crowd.told,
-      toldRate: crowd.toldRate,
+  #addAggregate(environments: Environments, now: number, deletedAt: number): void {
+    const aggregate = this.#aggregate;
+    if (!aggregate) return;
+    const exposure = Math.max(1, aggregate.last - aggregate.from);
+    const arrivals = aggregate.arrivals * 0.5 ** (Math.max(0, deletedAt - aggregate.last) / horizon);
+    environments.seeAggregate({
+      count: arrivals + aggregate.known,
+      rate: knownHabit(arrivals / exposure + aggregate.knownRate, 0).rate,
+      last: Math.max(0, Math.min(aggregate.last, now) - deletedAt),
+      known: aggregate.known,
+      knownRate: aggregate.knownRate,
       // During preStop they were not counted apart.
-      late: Math.min(crowd.told, deletedAt < this.#heldFrom ? crowd.arrivals : crowd.late),
+      late: Math.min(aggregate.known, deletedAt < this.#heldFrom ? aggregate.arrivals : aggregate.late),
     });
   }
 
-  #crowdAt(at: number): Crowd {
+  #aggregateAt(at: number): Aggregate {
     this.#foldedSinceSweep++;
-    this.#crowd ??= { from: this.#watchingFrom, last: -Infinity, arrivals: 0, late: 0, told: 0, toldRate: 0 };
-    if (at - this.#crowd.from > horizon) {
-      this.#crowd.from = at - (at - this.#crowd.from) / 2;
-      this.#crowd.arrivals /= 2;
+    this.#aggregate ??= {
+      from: this.#watchingFrom,
+      last: -Infinity,
+      arrivals: 0,
+      late: 0,
+      known: 0,
+      knownRate: 0,
+    };
+    if (at - this.#aggregate.from > horizon) {
+      this.#aggregate.from = at - (at - this.#aggregate.from) / 2;
+      this.#aggregate.arrivals /= 2;
     }
-    return this.#crowd;
+    return this.#aggregate;
   }
 
   /** When the table is full, senders that have long fallen silent make room; looking for them is spread over many arrivals. */

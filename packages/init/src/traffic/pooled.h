@@ -1,11 +1,11 @@
-/* Requests on connections that are open already: who goes on talking, and whether waiting would end it. */
-#ifndef LAMEDUCK_TALK_H
-#define LAMEDUCK_TALK_H
+/* Requests on connections that are open already: who goes on sending them, and whether waiting would end it. */
+#ifndef LAMEDUCK_POOLED_H
+#define LAMEDUCK_POOLED_H
 
 #include "traffic.h"
 
 /* What has been said on `connection` since the last dump. */
-void note_talk(struct traffic *traffic, const struct tcp_row *row, struct connection *connection);
+void note_pooled_requests(struct traffic *traffic, const struct tcp_row *row, struct connection *connection);
 
 void note_opening(struct traffic *traffic, const struct address *peer, double at);
 void forget_openings(struct traffic *traffic, const struct address *peer);
@@ -13,10 +13,10 @@ void forget_openings(struct traffic *traffic, const struct address *peer);
 /* A request that nobody has read, or that was read and not answered, or an answer that has not left. */
 bool has_work(struct traffic *traffic, const struct tcp_row *row, const struct connection *connection, double now);
 
-/* Whether it is of a sender whose talk is known not to end by waiting. */
+/* Whether it is of a sender whose requests are known not to end by waiting. */
 bool of_lasting_pool(struct traffic *traffic, const struct tcp_row *row);
 
-/* After a dump: tells the decision who talks. */
-void weigh_talkers(struct traffic *traffic, double now);
+/* After a dump: tells the decision who sends requests. */
+void weigh_pooled_peers(struct traffic *traffic, double now);
 
 #endif

@@ -1,8 +1,8 @@
-import { expectedLossOfCrowd } from "./evidence.ts";
-import { counted, laggards, pictureCount, step } from "./pictures.ts";
+import { expectedLossOfAggregate } from "./evidence.ts";
+import { counted, laggards, hypothesisCount, step } from "./hypotheses.ts";
 
 /** What was seen since the deletion of senders that are not told apart. */
-export interface CrowdSeen {
+export interface AggregateSeen {
   /** No fewer than there are. */
   readonly count: number;
   /** No less than all of them send together. */
@@ -10,14 +10,14 @@ export interface CrowdSeen {
   /** Time from the deletion to the last arrival of any; 0 if there was none. */
   readonly last: number;
   /** Those of them whose rates are known. */
-  readonly told: number;
-  readonly toldRate: number;
+  readonly known: number;
+  readonly knownRate: number;
   /** No fewer than of those have sent since the deletion. */
   readonly late: number;
 }
 
-/** What a picture makes of a crowd. */
-export interface CrowdVerdict {
+/** What a hypothesis makes of a aggregate. */
+export interface AggregateVerdict {
   readonly loss: number;
   /** Logarithm of how likely it makes what was seen, at most; and by how much that may be too high. */
   readonly log: number;
@@ -25,28 +25,28 @@ export interface CrowdVerdict {
 }
 
 /**
- * Senders that are not told apart: nobody knows which of them sent and which has been silent for how long. How likely a picture makes what was
+ * Senders that are not told apart: nobody knows which of them sent and which has been silent for how long. How likely a hypothesis makes what was
  * seen of them lies between
  *
  *     at most:   one of them made all late arrivals, and no silence proves anything
  *     at least:  each late arrival is the last of a sender of its own, and all have been silent throughout, at equal rates
  *
- * (the logarithm of `chanceOfSilence` is convex in the rate: equal rates explain silence worst). A picture's loss is at most that of equal senders, see
- * `expectedLossOfCrowd`, laggards being as likely among all as in the latest to have sent. The verdict is the worst that lies
+ * (the logarithm of `chanceOfSilence` is convex in the rate: equal rates explain silence worst). A hypothesis's loss is at most that of equal senders, see
+ * `expectedLossOfAggregate`, laggards being as likely among all as in the latest to have sent. The verdict is the worst that lies
  * between: folding senders whose rates are known never makes the stop earlier. Where rates are not known, every arrival counts as a sender by
  * itself, which is caution enough: there it is "at most".
  */
-export function weighCrowd(
-  crowd: CrowdSeen,
+export function weighAggregate(
+  aggregate: AggregateSeen,
   now: number,
   begin: number,
   m: number,
   convergence: number,
-): readonly [usual: CrowdVerdict, withLaggards: CrowdVerdict] {
-  const { count, rate, last, told, toldRate, late } = crowd;
+): readonly [usual: AggregateVerdict, withLaggards: AggregateVerdict] {
+  const { count, rate, last, known, knownRate, late } = aggregate;
   if (begin >= now) {
     const toCome = counted(m + begin - now, convergence);
-    const waiting = { loss: rate * toCome, log: 0, doubt: toldRate * now };
+    const waiting = { loss: rate * toCome, log: 0, doubt: knownRate * now };
     return [waiting, waiting];
   }
   const slow = step * m;
@@ -54,9 +54,9 @@ export function weighCrowd(
   const still = Math.max(0, last - begin);
   const others = Math.max(0, late - 1);
   const silent = (mean: number): number =>
-    told > 0 ? told * Math.log(chanceOfSilence(since, toldRate / told, mean)) - toldRate * begin : 0;
+    known > 0 ? known * Math.log(chanceOfSilence(since, knownRate / known, mean)) - knownRate * begin : 0;
   const lossOf = (mean: number): number =>
-    (expectedLossOfCrowd(count, rate, since - still, mean) * counted(mean, convergence)) / mean;
+    (expectedLossOfAggregate(count, rate, since - still, mean) * counted(mean, convergence)) / mean;
   const usualLoss = lossOf(m);
   // Relative to a laggard's chance of having sent so long, which cannot vanish in rounding.
   const usual = (1 - laggards) * Math.exp(-still / m + still / slow);
@@ -74,12 +74,12 @@ export function weighCrowd(
 }
 
 /**
- * The highest mean loss that weights within the doubts allow: pictures that lose more than it count for the most they may, the others for the
- * least. Each round raises it, and there are no more rounds than pictures; a few do.
+ * The highest mean loss that weights within the doubts allow: hypotheses that lose more than it count for the most they may, the others for the
+ * least. Each round raises it, and there are no more rounds than hypotheses; a few do.
  */
 export function worstLoss(logs: Float64Array, losses: Float64Array, doubts: Float64Array): number {
   let worst = -Infinity;
-  for (let round = 0; round < pictureCount; round++) {
+  for (let round = 0; round < hypothesisCount; round++) {
     let highest = -Infinity;
     const weights = logs.map((log, index) => {
       const weight = losses[index]! > worst ? log : log - doubts[index]!;
@@ -88,7 +88,7 @@ export function worstLoss(logs: Float64Array, losses: Float64Array, doubts: Floa
     });
     let sum = 0;
     let loss = 0;
-    for (let index = 0; index < pictureCount; index++) {
+    for (let index = 0; index < hypothesisCount; index++) {
       const weight = Math.exp(weights[index]! - highest);
       sum += weight;
       loss += weight * losses[index]!;

@@ -1,14 +1,14 @@
-import { delays, laggards, means, pictureCount, step, unlearntPrior } from "./pictures.ts";
-import { shown } from "./common.ts";
-import { DrainError } from "./errors.ts";
+import { delays, laggards, means, hypothesisCount, step, unlearntPrior } from "./hypotheses.ts";
+import { shown } from "../common.ts";
+import { DrainError } from "../errors.ts";
 
 /** What terminations of one workload have taught about its environment: small, and plain JSON, to be carried from pod to pod. */
 export interface Learnt {
-  /** Which pictures and which first belief the weights belong to. */
+  /** Which hypotheses and which first belief the weights belong to. */
   readonly version: number;
   /** How many terminations. */
   readonly terminations: number;
-  /** How likely each picture of the environment has become; the order is that of pictures.ts. They add up to 1. */
+  /** How likely each hypothesis of the environment has become; the order is that of hypotheses.ts. They add up to 1. */
   readonly weights: readonly number[];
 }
 
@@ -19,7 +19,7 @@ const memory = 50;
 const unlearntWorth = 3;
 
 /**
- * Weights mean something only together with the pictures that they weigh and the belief that the first lesson was added to. So their version is
+ * Weights mean something only together with the hypotheses that they weigh and the belief that the first lesson was added to. So their version is
  * a checksum of these (FNV-1a), which nobody can forget to change.
  */
 export const learntVersion = checksum(JSON.stringify([delays, means, laggards, step, unlearntPrior()]));
@@ -36,11 +36,11 @@ function checksum(text: string): number {
  * @throws {DrainError} where the lesson is none, such as before the end of the hold.
  */
 export function learn(learnt: Learnt | null | undefined, lesson: readonly number[]): Learnt {
-  if (!Array.isArray(lesson) || lesson.length !== pictureCount || !lesson.every(isWeight))
+  if (!Array.isArray(lesson) || lesson.length !== hypothesisCount || !lesson.every(isWeight))
     throw new DrainError(
       "LAMEDUCK_BAD_NUMBER",
       "lesson",
-      `${shown(lesson)} is not what lesson() gives, ${pictureCount} weights`,
+      `${shown(lesson)} is not what lesson() gives, ${hypothesisCount} weights`,
     );
   const known = unusable(learnt) === undefined ? learnt : undefined;
   const terminations = (known?.terminations ?? 0) + 1;
@@ -57,7 +57,8 @@ export function unusable(learnt: unknown): string | undefined {
     return `is of version ${shown(version)}; this release reads version ${learntVersion}`;
   if (typeof terminations !== "number" || !Number.isInteger(terminations) || terminations < 0)
     return `${shown(terminations)} is not a number of terminations`;
-  if (!Array.isArray(weights) || weights.length !== pictureCount) return `must have ${pictureCount} weights`;
+  if (!Array.isArray(weights) || weights.length !== hypothesisCount)
+    return `must have ${hypothesisCount} weights`;
   const wrong = weights.findIndex((weight) => !isWeight(weight));
   if (wrong >= 0) return `${shown(weights[wrong])} is not a weight`;
   return weights.every((weight) => weight === 0) ? "all weights are 0" : undefined;

@@ -99,7 +99,7 @@ export function expectedLoss(habit: Habit, silence: number, convergence: number)
  * An upper bound for `count` senders of which only the sum of the rates and the shortest silence are known: r * P(r) rises to
  * its peak and is concave up to there, so equal shares below the peak are the worst case.
  */
-export function expectedLossOfCrowd(
+export function expectedLossOfAggregate(
   count: number,
   totalRate: number,
   silence: number,

@@ -1,4 +1,4 @@
-import type { Field } from "./field.ts";
+import type { Field } from "../field.ts";
 import type { CountOrShare, Strategy } from "./template.ts";
 
 export const defaultStrategy: Strategy = { kind: "rolling", maxSurge: "25%", maxUnavailable: "25%" };

@@ -1,5 +1,5 @@
-import { weighCrowd, worstLoss, type CrowdSeen } from "./crowd.ts";
-import { counted, delays, kinds, laggards, means, pictureCount, step } from "./pictures.ts";
+import { weighAggregate, worstLoss, type AggregateSeen } from "./aggregate.ts";
+import { counted, delays, kinds, laggards, means, hypothesisCount, step } from "./hypotheses.ts";
 
 /** What was seen of one sender since the deletion. */
 export interface Seen {
@@ -34,7 +34,7 @@ export function either(first: Verdict, share: number, second: Verdict): Verdict 
   };
 }
 
-/** Sums over senders; what is alike for all pictures of a delay is kept by delay. */
+/** Sums over senders; what is alike for all hypotheses of a delay is kept by delay. */
 export class Environments {
   readonly #now: number;
   readonly #convergence: number;
@@ -43,14 +43,14 @@ export class Environments {
   readonly #means: readonly number[];
   readonly #logs: Float64Array;
   /** Likelihoods not yet turned into logarithms, of which there are many. */
-  readonly #products = new Float64Array(pictureCount).fill(1);
-  readonly #losses = new Float64Array(pictureCount);
+  readonly #products = new Float64Array(hypothesisCount).fill(1);
+  readonly #losses = new Float64Array(hypothesisCount);
   readonly #logsByDelay = new Float64Array(delays.length);
   /** For how long senders went on after they might have let go. */
   readonly #stillByDelay = new Float64Array(delays.length);
   /** Rates of senders that cannot have let go yet. */
   readonly #ratesByDelay = new Float64Array(delays.length);
-  /** Most of a crowd has been silent since senders began to let go: by delay, what #silent is then. */
+  /** Most of a aggregate has been silent since senders began to let go: by delay, what #silent is then. */
   readonly #silentThroughout: readonly Float64Array[];
   readonly #silent = new Float64Array(means.length + 1);
   readonly #sending = new Float64Array(means.length + 1);
@@ -88,7 +88,7 @@ export class Environments {
         this.#logsByDelay[delay]! -= count * before;
         this.#weigh(delay, sender.rate, Math.max(0, last - begin), whole - before, count, rateNow);
       } else {
-        // Nobody can have let go yet: silence speaks against the picture, and everything is still to come.
+        // Nobody can have let go yet: silence speaks against the hypothesis, and everything is still to come.
         this.#logsByDelay[delay]! -= count * whole;
         this.#ratesByDelay[delay]! += rateNow;
       }
@@ -96,14 +96,14 @@ export class Environments {
   }
 
   /** Senders that are not told apart. */
-  seeCrowd(crowd: CrowdSeen): void {
-    if (crowd.count <= 0) return;
-    const doubts = (this.#doubts = new Float64Array(pictureCount));
+  seeAggregate(aggregate: AggregateSeen): void {
+    if (aggregate.count <= 0) return;
+    const doubts = (this.#doubts = new Float64Array(hypothesisCount));
     let index = 0;
     for (const begin of this.#begins)
       for (let mean = 0; mean < means.length; mean++)
-        for (const { loss, log, doubt } of weighCrowd(
-          crowd,
+        for (const { loss, log, doubt } of weighAggregate(
+          aggregate,
           this.#now,
           begin,
           this.#means[mean]!,
@@ -122,7 +122,7 @@ export class Environments {
     const weights = Array.from(this.#logs, (log) => Math.exp(log - highest));
     const sum = weights.reduce((total, weight) => total + weight, 0);
     let expectedLoss = 0;
-    for (let index = 0; index < pictureCount; index++) {
+    for (let index = 0; index < hypothesisCount; index++) {
       weights[index]! /= sum;
       expectedLoss += weights[index]! * this.#losses[index]!;
     }
@@ -134,7 +134,7 @@ export class Environments {
   }
 
   #addSums(): void {
-    for (let index = 0; index < pictureCount; index++) {
+    for (let index = 0; index < hypothesisCount; index++) {
       const delay = Math.floor(index / (means.length * kinds.length));
       const mean = Math.floor(index / kinds.length) % means.length;
       const m = this.#means[mean]!;

@@ -1,6 +1,6 @@
-import { readDocuments } from "./documents.ts";
+import { readDocuments } from "../documents.ts";
 import type { ConfigMaps } from "./environment.ts";
-import type { Field } from "./field.ts";
+import type { Field } from "../field.ts";
 import { readPod } from "./pod.ts";
 import { readServingPort } from "./service.ts";
 import { defaultStrategy, readDeploymentStrategy, readStatefulSetStrategy } from "./strategy.ts";

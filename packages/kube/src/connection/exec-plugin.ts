@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { isAbsolute, join } from "node:path";
 import { z } from "zod";
-import { KubernetesError } from "./errors.ts";
+import { KubernetesError } from "../errors.ts";
 import type { Credentials } from "./connection.ts";
 
 /** A program that issues credentials (client.authentication.k8s.io), as cloud providers and OIDC helpers ship. */

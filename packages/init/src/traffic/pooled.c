@@ -1,15 +1,15 @@
-#include "talk.h"
+#include "pooled.h"
 
 #include "../base/clock.h"
 
 #include <math.h>
 
 /* Talk on one connection, or of a sender that also opens new ones, that has gone on for so long will not end by waiting. */
-static const double lasting_talk = 3000;
+static const double lasting_requests = 3000;
 /* A sender that only uses connections it has may just not have converged: it gets 2.5 mean convergence times. */
 static const double pinned_after = 2.5;
 /*
- * A proxy or a client that has converged talks no longer than one answer takes. Who talks on half a second after the steady stream of its
+ * A proxy or a client that has converged sends requests no longer than one answer takes. Who goes on half a second after the steady stream of its
  * new connections has stopped is a pool behind kube-proxy, whose connections outlive every change of routing.
  */
 static const double outlived = 500;
@@ -42,29 +42,29 @@ static double long_wait(const struct traffic *traffic)
 
 void note_opening(struct traffic *traffic, const struct address *peer, double at)
 {
-	struct talker *talker = talkers_find(&traffic->talkers, peer);
-	talker->talking_since = NAN;
-	double gap = at - talker->last_opened;
+	struct pooled_peer *pooled_peer = pooled_peers_find(&traffic->pooled_peers, peer);
+	pooled_peer->active_since = NAN;
+	double gap = at - pooled_peer->last_opened;
 	if (gap < at_once)
 		return;
-	if (talker->opened++ == 0)
-		talker->first_opened = at;
+	if (pooled_peer->opened++ == 0)
+		pooled_peer->first_opened = at;
 	else {
-		talker->longest_gap = fmax(talker->longest_gap, gap);
-		talker->squares += gap * gap;
+		pooled_peer->longest_gap = fmax(pooled_peer->longest_gap, gap);
+		pooled_peer->squares += gap * gap;
 	}
-	talker->last_opened = at;
+	pooled_peer->last_opened = at;
 }
 
 void forget_openings(struct traffic *traffic, const struct address *peer)
 {
-	struct talker *talker = talkers_find(&traffic->talkers, peer);
-	talker->opened = 0;
-	talker->longest_gap = talker->squares = 0;
-	talker->last_opened = -INFINITY;
+	struct pooled_peer *pooled_peer = pooled_peers_find(&traffic->pooled_peers, peer);
+	pooled_peer->opened = 0;
+	pooled_peer->longest_gap = pooled_peer->squares = 0;
+	pooled_peer->last_opened = -INFINITY;
 }
 
-void note_talk(struct traffic *traffic, const struct tcp_row *row, struct connection *connection)
+void note_pooled_requests(struct traffic *traffic, const struct tcp_row *row, struct connection *connection)
 {
 	uint32_t segments = row->segments_received - connection->segments;
 	uint64_t bytes = row->bytes_received - connection->bytes;
@@ -75,15 +75,15 @@ void note_talk(struct traffic *traffic, const struct tcp_row *row, struct connec
 	connection->bytes = row->bytes_received;
 	connection->sent = row->bytes_sent;
 	if (segments == 0 && !sent) {
-		connection->talking_since = NAN;
+		connection->active_since = NAN;
 		return;
 	}
-	if (isnan(connection->talking_since))
-		connection->talking_since = traffic->dumped;
-	struct talker *talker = talkers_find(&traffic->talkers, &row->peer);
-	talker->segments += segments + sent;
-	talker->said += segments + sent;
-	talker->latest = fmax(talker->latest, clock_now() - row->since_received);
+	if (isnan(connection->active_since))
+		connection->active_since = traffic->dumped;
+	struct pooled_peer *pooled_peer = pooled_peers_find(&traffic->pooled_peers, &row->peer);
+	pooled_peer->segments += segments + sent;
+	pooled_peer->said += segments + sent;
+	pooled_peer->latest = fmax(pooled_peer->latest, clock_now() - row->since_received);
 }
 
 bool has_work(struct traffic *traffic, const struct tcp_row *row, const struct connection *connection, double now)
@@ -101,75 +101,75 @@ bool has_work(struct traffic *traffic, const struct tcp_row *row, const struct c
 	if (traffic->settings->wait_for_streams)
 		return true;
 	double taken = isnan(connection->accepted_at) ? 0 : fmin(row->since_received, now - connection->accepted_at);
-	return taken < longest_request && !(now - connection->talking_since >= lasting_talk);
+	return taken < longest_request && !(now - connection->active_since >= lasting_requests);
 }
 
 bool of_lasting_pool(struct traffic *traffic, const struct tcp_row *row)
 {
-	return !isnan(talkers_find(&traffic->talkers, &row->peer)->lasting_since);
+	return !isnan(pooled_peers_find(&traffic->pooled_peers, &row->peer)->lasting_since);
 }
 
 /* But for the longest. */
-static double mean_gap(const struct talker *talker)
+static double mean_gap(const struct pooled_peer *pooled_peer)
 {
-	return (talker->last_opened - talker->first_opened - talker->longest_gap) / (talker->opened - 2.0);
+	return (pooled_peer->last_opened - pooled_peer->first_opened - pooled_peer->longest_gap) / (pooled_peer->opened - 2.0);
 }
 
-static bool opens_evenly(const struct talker *talker)
+static bool opens_evenly(const struct pooled_peer *pooled_peer)
 {
-	double mean = mean_gap(talker), gaps = talker->opened - 2.0;
-	double squares = talker->squares - talker->longest_gap * talker->longest_gap;
-	return talker->opened >= steady_count && mean * gaps >= steady_time &&
+	double mean = mean_gap(pooled_peer), gaps = pooled_peer->opened - 2.0;
+	double squares = pooled_peer->squares - pooled_peer->longest_gap * pooled_peer->longest_gap;
+	return pooled_peer->opened >= steady_count && mean * gaps >= steady_time &&
 	       squares <= steady_squares * mean * mean * gaps;
 }
 
-static bool opens_often(const struct traffic *traffic, const struct talker *talker, double now)
+static bool opens_often(const struct traffic *traffic, const struct pooled_peer *pooled_peer, double now)
 {
-	double mean = mean_gap(talker) * drain_traced_share(traffic->drain);
-	double said = talker->said * mean / fmax(1, now - traffic->began);
-	return opens_evenly(talker) && (mean <= steady_mean_gap || said <= most_said_to_one_opened);
+	double mean = mean_gap(pooled_peer) * drain_traced_share(traffic->drain);
+	double said = pooled_peer->said * mean / fmax(1, now - traffic->began);
+	return opens_evenly(pooled_peer) && (mean <= steady_mean_gap || said <= most_said_to_one_opened);
 }
 
-static bool has_stopped_opening(const struct traffic *traffic, const struct talker *talker, double now)
+static bool has_stopped_opening(const struct traffic *traffic, const struct pooled_peer *pooled_peer, double now)
 {
-	double usual = mean_gap(talker) * drain_traced_share(traffic->drain);
-	double silence = now - fmax(talker->last_opened, traffic->began);
-	return silence >= fmax(outlived, fmin(sure_gaps * usual, sure_longest_gaps * talker->longest_gap));
+	double usual = mean_gap(pooled_peer) * drain_traced_share(traffic->drain);
+	double silence = now - fmax(pooled_peer->last_opened, traffic->began);
+	return silence >= fmax(outlived, fmin(sure_gaps * usual, sure_longest_gaps * pooled_peer->longest_gap));
 }
 
-static bool will_last(const struct traffic *traffic, const struct talker *talker, double now)
+static bool will_last(const struct traffic *traffic, const struct pooled_peer *pooled_peer, double now)
 {
-	double talking = now - talker->talking_since;
+	double active = now - pooled_peer->active_since;
 	if (traffic->settings->wait_for_streams)
 		return false;
-	if (opens_evenly(talker) && has_stopped_opening(traffic, talker, now))
+	if (opens_evenly(pooled_peer) && has_stopped_opening(traffic, pooled_peer, now))
 		return true;
-	return talking >= (opens_often(traffic, talker, now) ? lasting_talk : long_wait(traffic));
+	return active >= (opens_often(traffic, pooled_peer, now) ? lasting_requests : long_wait(traffic));
 }
 
-static void weigh(struct traffic *traffic, struct talker *talker, double now)
+static void weigh(struct traffic *traffic, struct pooled_peer *pooled_peer, double now)
 {
-	if (talker->segments == 0) {
+	if (pooled_peer->segments == 0) {
 		/* A pool rests at times. Who only uses connections that there are gets its time once, however often it pauses. */
-		if (opens_often(traffic, talker, now))
-			talker->talking_since = NAN;
+		if (opens_often(traffic, pooled_peer, now))
+			pooled_peer->active_since = NAN;
 		return;
 	}
 	double since = traffic->dumped;
-	if (isnan(talker->talking_since))
-		talker->talking_since = since;
-	unsigned count = talker->segments < MOST_ARRIVALS_PER_DUMP ? talker->segments : MOST_ARRIVALS_PER_DUMP;
-	talker->segments = 0;
-	if (will_last(traffic, talker, now)) {
-		if (isnan(talker->lasting_since))
-			talker->lasting_since = now;
+	if (isnan(pooled_peer->active_since))
+		pooled_peer->active_since = since;
+	unsigned count = pooled_peer->segments < MOST_ARRIVALS_PER_DUMP ? pooled_peer->segments : MOST_ARRIVALS_PER_DUMP;
+	pooled_peer->segments = 0;
+	if (will_last(traffic, pooled_peer, now)) {
+		if (isnan(pooled_peer->lasting_since))
+			pooled_peer->lasting_since = now;
 		return;
 	}
-	talker->lasting_since = NAN;
+	pooled_peer->lasting_since = NAN;
 	char name[ADDRESS_TEXT];
-	address_format(&talker->peer, name);
-	double latest = fmin(now, fmax(talker->latest, since));
-	if (opens_often(traffic, talker, now)) {
+	address_format(&pooled_peer->peer, name);
+	double latest = fmin(now, fmax(pooled_peer->latest, since));
+	if (opens_often(traffic, pooled_peer, now)) {
 		/* That they are told of only for a while would look as if they fell silent. */
 		traffic_observe(traffic, SEEN_REQUEST, latest, name, 0);
 		return;
@@ -179,10 +179,10 @@ static void weigh(struct traffic *traffic, struct talker *talker, double now)
 		traffic_observe(traffic, SEEN_CONNECTION, since + (latest - since) * i / count, name, 0);
 }
 
-void weigh_talkers(struct traffic *traffic, double now)
+void weigh_pooled_peers(struct traffic *traffic, double now)
 {
-	for (size_t i = 0; i < MOST_TALKERS; i++)
-		if (traffic->talkers.slots[i].used)
-			weigh(traffic, &traffic->talkers.slots[i], now);
-	weigh(traffic, &traffic->talkers.others, now);
+	for (size_t i = 0; i < MOST_POOLED_PEERS; i++)
+		if (traffic->pooled_peers.slots[i].used)
+			weigh(traffic, &traffic->pooled_peers.slots[i], now);
+	weigh(traffic, &traffic->pooled_peers.others, now);
 }

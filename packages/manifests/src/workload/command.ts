@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { ManifestError } from "./errors.ts";
+import { ManifestError } from "../errors.ts";
 import type { Handler, Probe, Workload } from "./template.ts";
 
 export interface CommandOptions {

@@ -1,4 +1,4 @@
-import { LearntHabit } from "./evidence.ts";
+import { LearntHabit } from "../belief/evidence.ts";
 
 /**
  * A balancer of connections brings those that were asked to leave back to any of the pods: here about once for each of them if there are but two

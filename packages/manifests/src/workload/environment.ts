@@ -1,4 +1,4 @@
-import type { Field } from "./field.ts";
+import type { Field } from "../field.ts";
 import type { EnvEntry } from "./template.ts";
 
 /** Downward fields that mean something on one machine. */

@@ -1,4 +1,4 @@
-import { LearntHabit } from "./evidence.ts";
+import { LearntHabit } from "../belief/evidence.ts";
 import type { Pool } from "./pool.ts";
 
 /** Habits older than this fade: traffic of last night says little about this minute. */

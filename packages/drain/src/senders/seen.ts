@@ -1,5 +1,5 @@
-import type { Seen } from "./environments.ts";
-import { knownHabit, recentSurprise, type LearntHabit } from "./evidence.ts";
+import type { Seen } from "../belief/environments.ts";
+import { knownHabit, recentSurprise, type LearntHabit } from "../belief/evidence.ts";
 
 /** A sender of a rate that was told. */
 export class ToldSender implements Seen {

@@ -1,4 +1,4 @@
-import type { Field } from "./field.ts";
+import type { Field } from "../field.ts";
 import type { ContainerPort, Handler, Probe } from "./template.ts";
 
 const handlerKinds = ["exec", "httpGet", "tcpSocket", "sleep", "grpc"];

@@ -1,7 +1,7 @@
 import { constants } from "node:os";
 import { normalize } from "node:path/posix";
 import { readEnvironment, type ConfigMaps } from "./environment.ts";
-import type { Field } from "./field.ts";
+import type { Field } from "../field.ts";
 import { readHook, readPort, readProbe } from "./handlers.ts";
 import type { ContainerPort, ContainerTemplate, InitContainerTemplate, Mount } from "./template.ts";
 

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import { KubernetesError } from "./errors.ts";
+import { KubernetesError } from "../errors.ts";
 
 /**
  * The proxy that kubectl would use: the kubeconfig's own, else that of HTTPS_PROXY (or HTTP_PROXY) unless NO_PROXY or loopback takes the server out

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
 import { messageOf } from "@lameduck/drain/common";
-import { KubernetesError } from "./errors.ts";
+import { KubernetesError } from "../errors.ts";
 
 const named = <T extends z.ZodType>(name: string, value: T) =>
   z.array(z.object({ name: z.string(), [name]: value })).nullish();

@@ -1,11 +1,12 @@
 /**
- * How fast senders converge differs a thousandfold between clusters and is known to nobody, so the rule keeps many pictures of it at once:
+ * How fast senders converge differs a thousandfold between clusters and is known to nobody, so the rule keeps many hypotheses of it at once:
  *
- *     after the deletion nothing happens for D; then each sender lets go after an exponential time of mean m; and in half of the pictures
+ *     after the deletion nothing happens for D; then each sender lets go after an exponential time of mean m; and in half of the hypotheses
  *     one sender in fifty is a laggard, of mean 4 m.
  *
- * Every sender's arrivals and silence are likely in some pictures and unlikely in others; the weights follow by Bayes' rule. So the crowd tells
- * what no single sender could: hundreds of clients that each come once a minute fall silent together, and a late withdrawal delays them all.
+ * Every sender's arrivals and silence are likely under some hypotheses and unlikely under others; the weights follow by Bayes' rule. So all
+ * senders together show what no single one could: hundreds of clients that each come once a minute fall silent together, and a late
+ * withdrawal delays them all.
  * Times and rates share one unit (here milliseconds and arrivals per millisecond).
  */
 
@@ -26,9 +27,9 @@ const withoutLaggards = 0.7;
 export const kinds = [withoutLaggards, 1 - withoutLaggards] as const;
 
 /** How many weights a prior has: by delay, within it by mean, within it without laggards and with them. */
-export const pictureCount = delays.length * means.length * kinds.length;
+export const hypothesisCount = delays.length * means.length * kinds.length;
 
-/** What is believed of pictures before anything has been learnt: weights that add up to 1. */
+/** What is believed of hypotheses before anything has been learnt: weights that add up to 1. */
 export function unlearntPrior(): number[] {
   const weights = delayWeights.flatMap((delay) =>
     meanWeights.flatMap((mean) => kinds.map((kind) => delay * mean * kind)),
@@ -37,8 +38,8 @@ export function unlearntPrior(): number[] {
   return weights.map((weight) => weight / sum);
 }
 
-/** One picture of how senders converge, and how likely it is before anything is seen. */
-export interface Picture {
+/** One hypothesis of how senders converge, and how likely it is before anything is seen. */
+export interface Hypothesis {
   /** In mean convergence times (`convergence` of the settings). */
   readonly delay: number;
   readonly mean: number;
@@ -49,7 +50,7 @@ export interface Picture {
 }
 
 /** What `adaptive` believes before it has seen or learnt anything, in the order of what it learns. */
-export function believedPictures(): Picture[] {
+export function priorHypotheses(): Hypothesis[] {
   const prior = unlearntPrior();
   return delays.flatMap((delay, d) =>
     means.flatMap((mean, m) =>

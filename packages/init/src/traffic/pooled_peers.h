@@ -1,12 +1,12 @@
 /* What each sender says on connections that it opened earlier, added up over one dump. */
-#ifndef LAMEDUCK_TALKERS_H
-#define LAMEDUCK_TALKERS_H
+#ifndef LAMEDUCK_POOLED_PEERS_H
+#define LAMEDUCK_POOLED_PEERS_H
 
 #include "../kernel/address.h"
 
-enum { MOST_TALKERS = 512 };
+enum { MOST_POOLED_PEERS = 512 };
 
-struct talker {
+struct pooled_peer {
 	struct address peer;
 	bool used;
 	unsigned opened; /* times; those of the last minute before the hold among them where they left a trace */
@@ -17,17 +17,17 @@ struct talker {
 	uint32_t segments;  /* with payload, since the last dump */
 	double said; /* such segments since the hold began */
 	double latest;	    /* ms, of the latest of them */
-	double talking_since; /* ms; NAN while silent */
-	double lasting_since; /* ms, since when its talk is known not to end by waiting; NAN before */
+	double active_since; /* ms; NAN while silent */
+	double lasting_since; /* ms, since when its requests are known not to end by waiting; NAN before */
 };
 
-struct talkers {
-	struct talker slots[MOST_TALKERS]; /* open addressing; those beyond share `others` */
-	struct talker others;
+struct pooled_peers {
+	struct pooled_peer slots[MOST_POOLED_PEERS]; /* open addressing; those beyond share `others` */
+	struct pooled_peer others;
 	unsigned count;
 };
 
-void talkers_init(struct talkers *talkers);
-struct talker *talkers_find(struct talkers *talkers, const struct address *peer);
+void pooled_peers_init(struct pooled_peers *pooled_peers);
+struct pooled_peer *pooled_peers_find(struct pooled_peers *pooled_peers, const struct address *peer);
 
 #endif

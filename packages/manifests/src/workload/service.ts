@@ -1,4 +1,4 @@
-import type { Field } from "./field.ts";
+import type { Field } from "../field.ts";
 import { readPort } from "./handlers.ts";
 import type { PodTemplate } from "./template.ts";
 

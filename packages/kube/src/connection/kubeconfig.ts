@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
-import { KubernetesError } from "./errors.ts";
+import { KubernetesError } from "../errors.ts";
 import type { ClusterConnection, Impersonation } from "./connection.ts";
 import { credentialsOf, material, readMaterial } from "./credentials.ts";
 import { proxyFor } from "./proxy.ts";

@@ -1,4 +1,4 @@
-#include "say.h"
+#include "log.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -64,20 +64,20 @@ static void write_unless_stuck(int fd, const char *line, size_t length)
 		kill(getpid(), SIGALRM);
 }
 
-static void emit(const struct speaker *speaker, const char *line, size_t length)
+static void emit(const struct logger *logger, const char *line, size_t length)
 {
 	write_unless_stuck(STDERR_FILENO, line, length);
-	if (speaker->also >= 0)
-		write_unless_stuck(speaker->also, line, length);
+	if (logger->also >= 0)
+		write_unless_stuck(logger->also, line, length);
 }
 
-void say_with(const struct speaker *speaker, enum say_level level, const char *fields, const char *text)
+void log_with(const struct logger *logger, enum log_level level, const char *fields, const char *text)
 {
-	if (level > speaker->most)
+	if (level > logger->most)
 		return;
 	char line[2048];
 	int length;
-	if (speaker->json) {
+	if (logger->json) {
 		char escaped[1024];
 		struct timespec now;
 		clock_gettime(CLOCK_REALTIME, &now);
@@ -86,23 +86,23 @@ void say_with(const struct speaker *speaker, enum say_level level, const char *f
 				  (long long)now.tv_sec, now.tv_nsec / 1000000, level_names[level],
 				  json_escape(text, escaped, sizeof escaped), *fields ? "," : "", fields);
 	} else {
-		length = snprintf(line, sizeof line - 1, "%s: %s%s", speaker->name,
-				  level <= SAY_WARNING ? (level == SAY_ERROR ? "error: " : "warning: ") : "", text);
+		length = snprintf(line, sizeof line - 1, "%s: %s%s", logger->name,
+				  level <= LOG_WARNING ? (level == LOG_ERROR ? "error: " : "warning: ") : "", text);
 	}
 	if (length > (int)sizeof line - 2)
 		length = (int)sizeof line - 2;
 	line[length++] = '\n';
-	emit(speaker, line, (size_t)length);
+	emit(logger, line, (size_t)length);
 }
 
-void say(const struct speaker *speaker, enum say_level level, const char *format, ...)
+void log_line(const struct logger *logger, enum log_level level, const char *format, ...)
 {
-	if (level > speaker->most)
+	if (level > logger->most)
 		return;
 	char text[1024];
 	va_list arguments;
 	va_start(arguments, format);
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
-	say_with(speaker, level, "", text);
+	log_with(logger, level, "", text);
 }

@@ -1,6 +1,6 @@
 import { readContainer, readInitContainer, type PodSurroundings } from "./container.ts";
 import type { ConfigMaps } from "./environment.ts";
-import type { Field } from "./field.ts";
+import type { Field } from "../field.ts";
 import type { PodTemplate } from "./template.ts";
 
 const known = ["containers", "initContainers", "terminationGracePeriodSeconds", "restartPolicy", "volumes"];

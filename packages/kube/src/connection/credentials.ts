@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { messageOf } from "@lameduck/drain/common";
-import { KubernetesError } from "./errors.ts";
+import { KubernetesError } from "../errors.ts";
 import type { ClusterConnection } from "./connection.ts";
 import { runExecPlugin, type ExecPlugin } from "./exec-plugin.ts";
 import type { Cluster, From, User } from "./kubeconfig-file.ts";
