@@ -6,13 +6,17 @@ import {
   rolloutResult,
   runRollout,
   type TargetReference,
+  drain,
+  remove,
+  restart,
+  scale,
+  type Action,
 } from "@lameduck/rollout";
 import { inClusterRules, InClusterLoad, parseRoutes } from "@lameduck/load";
 import { mergeRuns, type RemedyResult } from "@lameduck/accounting";
 import { badOption, ClusterError, until } from "../../cluster/index.ts";
 import { deployment, service } from "../../cluster/workload.ts";
 import { clusterRemedy, graceSeconds, type ClusterRemedy } from "../remedies.ts";
-import { portableScenarios } from "./actions.ts";
 import { deliveredInit, delivery } from "./deliver.ts";
 
 export interface ExistingOptions {
@@ -199,3 +203,20 @@ async function runOnce(
     throw new Error(`${scenario}: ${run.outcome.kind}: ${run.outcome.words}`);
   return rolloutResult(run, { action, seed: 1 });
 }
+
+export interface ActionOptions {
+  readonly replicas: number;
+  /** A node that may be drained. */
+  readonly node: string;
+}
+
+/** The scenarios that need nothing but the API of a cluster; the others stop components, which only the test cluster lets us. */
+export const portableScenarios: Readonly<
+  Record<string, (target: TargetReference, options: ActionOptions) => Action>
+> = {
+  rollout: (target) => restart(target),
+  "scale-down": (target, { replicas }) => scale(target, Math.ceil(replicas / 2)),
+  delete: (target, { replicas }) => remove(target, { how: "delete", pods: Math.ceil(replicas / 4) }),
+  evict: (target, { replicas }) => remove(target, { how: "evict", pods: Math.ceil(replicas / 4) }),
+  "drain-node": (target, { node }) => drain(target, node),
+};

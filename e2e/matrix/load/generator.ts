@@ -9,8 +9,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { runClock, type RequestRecord } from "@lameduck/accounting";
 import type { AddressKnown, GeneratorPlan } from "./plan.ts";
 import { Destinations } from "./conntrack.ts";
-import { preferOwnSession } from "./priority.ts";
 import { CachingResolver } from "./resolver.ts";
+import { writeFileSync } from "node:fs";
 
 preferOwnSession();
 const plan = JSON.parse(process.argv[2] ?? "") as GeneratorPlan;
@@ -213,3 +213,15 @@ for (let from = 0; from < records.length; from += 1_000)
   );
 pool.destroy();
 process.exitCode = 0;
+
+/**
+ * Where the kernel groups processes by session (sched_autogroup), a nice value counts within the session only, and a session as much as any daemon of
+ * the cluster. The group has a nice value of its own. For the leader of a session and those it has started.
+ */
+export function preferOwnSession(): void {
+  try {
+    writeFileSync("/proc/self/autogroup", "-20");
+  } catch {
+    // No such groups here: the nice value of the process counts.
+  }
+}

@@ -4,7 +4,7 @@ import { commandsFor } from "./commands.ts";
 import { CliError } from "./errors.ts";
 import { exitCodes, exitCodesText } from "./exit-codes.ts";
 import { report } from "./failure.ts";
-import { surviveReaders } from "./readers.ts";
+import { surviveReaders } from "./output.ts";
 
 /** Runs the command line and returns the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {

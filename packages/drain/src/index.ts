@@ -1,6 +1,14 @@
-export { parseConfig, drainDefaults, unforeseen, type DrainConfig, type DrainOptions } from "./config.ts";
+export {
+  defaultRamp,
+  drainDefaults,
+  hintsFrom,
+  parseConfig,
+  unforeseen,
+  type DrainConfig,
+  type DrainOptions,
+} from "./config.ts";
 export { Drain, type Decision, type Explanation, type StopReason, type Wait } from "./drain.ts";
-export { defaultRamp, hintsFrom } from "./hints.ts";
+
 export { learn, unusable, type Learnt } from "./belief/learning.ts";
 export { parseDuration, formatDuration, type Duration } from "./duration.ts";
 export { DrainError, drainErrors, type DrainErrorCode } from "./errors.ts";

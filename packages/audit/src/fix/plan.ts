@@ -2,7 +2,7 @@ import { applyEdits } from "@lameduck/manifests";
 import { audit, type Audit, type AuditOptions, type InputFile } from "../audit.ts";
 import type { Finding } from "../finding.ts";
 import { spell } from "../model/object.ts";
-import { fingerprintOf } from "../suppress/fingerprint.ts";
+import { fingerprintOf } from "../suppress/suppress.ts";
 
 /** What `--fix` would write. */
 export interface FixPlan {

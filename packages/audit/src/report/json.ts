@@ -1,7 +1,7 @@
 import type { Audit } from "../audit.ts";
 import type { Finding } from "../finding.ts";
 import { spellOrigin, type Amount } from "../model/amount.ts";
-import { fingerprintOf } from "../suppress/fingerprint.ts";
+import { fingerprintOf } from "../suppress/suppress.ts";
 import { regionOf } from "./excerpt.ts";
 import { countBySeverity } from "./totals.ts";
 

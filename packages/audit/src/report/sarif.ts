@@ -4,7 +4,7 @@ import type { Audit } from "../audit.ts";
 import type { Finding, Severity } from "../finding.ts";
 import { spell } from "../model/object.ts";
 import { rules } from "../rules/index.ts";
-import { fingerprintOf } from "../suppress/fingerprint.ts";
+import { fingerprintOf } from "../suppress/suppress.ts";
 import { regionOf } from "./excerpt.ts";
 import { sentenceOf } from "./sentence.ts";
 import { isLive } from "./text.ts";

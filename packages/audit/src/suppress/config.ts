@@ -2,7 +2,7 @@ import { ManifestError, readDocuments, type Field } from "@lameduck/manifests";
 import { AuditError } from "../errors.ts";
 import { factNames, type FactName, type Facts } from "../facts/facts.ts";
 import { severities, type Severity } from "../finding.ts";
-import { durationOf } from "../model/duration.ts";
+import { durationOf } from "../model/amount.ts";
 import { ruleNamed } from "../rules/index.ts";
 import type { Ignored } from "./suppress.ts";
 

@@ -4,7 +4,7 @@ import type { Finding } from "../finding.ts";
 import { spell } from "../model/object.ts";
 import type { Workload } from "../model/workload.ts";
 import { ruleNamed } from "../rules/index.ts";
-import { fingerprintOf } from "./fingerprint.ts";
+import { createHash } from "node:crypto";
 
 /** Findings that the team knows of and lives with. */
 export interface Suppressions {
@@ -56,4 +56,10 @@ export function wrongAnnotations({ template, object }: Workload): AuditError[] {
       ([key, field]) =>
         new AuditError("LAMEDUCK_AUDIT_UNKNOWN_RULE", field.place, `${key}: there is no such rule`),
     );
+}
+
+/** The same for the same finding, wherever its lines and its file have moved. */
+export function fingerprintOf({ rule, object, container, at }: Finding): string {
+  const identity = JSON.stringify([rule, object.type, spell(object), container ?? "", at.path]);
+  return createHash("sha256").update(identity).digest("hex").slice(0, 32);
 }

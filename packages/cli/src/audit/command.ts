@@ -5,10 +5,8 @@ import { exitCodes } from "../exit-codes.ts";
 import { report } from "../failure.ts";
 import { writeOutput } from "../output.ts";
 import { baselineText, readBaseline } from "./baseline.ts";
-import { configFrom } from "./config.ts";
-import { diffOf, writeFixes } from "./fix.ts";
-import { readInput } from "./input.ts";
 import {
+  configFrom,
   clusterOptions,
   factsFrom,
   imagesFrom,
@@ -17,6 +15,8 @@ import {
   rulesFrom,
   type Options,
 } from "./options.ts";
+import { diffOf, writeFixes } from "./fix.ts";
+import { readInput } from "./input.ts";
 import { formatNames, mustShowProofs, outputsFrom, publish } from "./outputs.ts";
 
 const examples = `

@@ -9,10 +9,13 @@ import {
   type ImageFile,
   type Rule,
   type Severity,
+  noConfig,
+  readConfig,
+  type Config,
 } from "@lameduck/audit";
 import { parseDuration } from "@lameduck/drain/duration";
 import { messageOf } from "@lameduck/drain/common";
-import { readFileSync } from "node:fs";
+import { readFileSync, existsSync } from "node:fs";
 import { CliError } from "../errors.ts";
 import type { ClusterOptions } from "./cluster.ts";
 
@@ -114,4 +117,20 @@ export function clusterOptions({
     namespace,
     allNamespaces,
   };
+}
+
+/** Read without being asked for where it stands in the working folder. */
+const usual = ".lameduck-audit.yaml";
+
+/** @throws {AuditError} LAMEDUCK_AUDIT_BAD_CONFIG, LAMEDUCK_AUDIT_UNKNOWN_RULE */
+export function configFrom(file: string | undefined): Config {
+  const path = file ?? (existsSync(usual) ? usual : undefined);
+  if (path === undefined) return noConfig;
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new AuditError("LAMEDUCK_AUDIT_BAD_CONFIG", path, messageOf(error));
+  }
+  return readConfig(text, path);
 }

@@ -5,7 +5,6 @@ import { catchInterrupt } from "../interrupt.ts";
 import { isStdoutFree, publishResults } from "../outputs.ts";
 import { Progress } from "../progress.ts";
 import { version } from "../about.ts";
-import { tryOnYours } from "./farewell.ts";
 import type { LabOptions } from "./options.ts";
 
 /** Runs the comparison, shows it, and returns the exit code. What has been measured is kept, however it ends. */
@@ -90,4 +89,10 @@ function described(settings: LabSettings): Record<string, unknown> {
     propagation: { name: propagation.name, source: propagation.source },
     load,
   };
+}
+
+/** The way from the sample to one's own server, as it works from where the user stands. */
+function tryOnYours(env: NodeJS.ProcessEnv = process.env): string {
+  const command = env["npm_execpath"] ? "npx lameduck" : "lameduck";
+  return `\nOn your own server:  ${command} lab -- node server.js\nMore:                ${command} lab --help\n`;
 }

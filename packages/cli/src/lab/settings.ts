@@ -10,14 +10,15 @@ import {
   type LabSettings,
   type Remedy,
 } from "@lameduck/stage";
-import { manifestFromCommand, type Workload } from "@lameduck/manifests";
+import { manifestFromCommand, type Workload, readManifest } from "@lameduck/manifests";
 import { parsePropagation, type LoadOptions } from "@lameduck/load";
 import { CliError } from "../errors.ts";
 import { checkOutputs } from "../outputs.ts";
 import { mustAgree } from "./contradictions.ts";
-import { readWorkload } from "./manifest-file.ts";
 import type { LabOptions } from "./options.ts";
 import { parseSenders } from "./senders.ts";
+import { readFileSync } from "node:fs";
+import { messageOf } from "@lameduck/drain/common";
 
 /** Long comparisons of many rollouts are meant; a load that never ends is not. */
 const longestLoad = "60m";
@@ -161,5 +162,18 @@ function builtInit(): { init?: string } {
     return { init: initBinary() };
   } catch {
     return {};
+  }
+}
+
+/** The workload of a manifest; `-` is stdin. */
+function readWorkload(file: string): Workload {
+  return readManifest(read(file), file);
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file === "-" ? 0 : file, "utf8");
+  } catch (error) {
+    throw new CliError("LAMEDUCK_BAD_OPTION", "--file", messageOf(error));
   }
 }

@@ -1,8 +1,7 @@
 import { parseAllDocuments } from "yaml";
 import { SimulatorError } from "../errors.ts";
 import type { ScenarioFile } from "../scenario/schema.ts";
-import { field, list, positive } from "./fields.ts";
-import type { Source } from "./source.ts";
+import { field, list, positive, type Source } from "./source.ts";
 
 const rolloutKinds = {
   Deployment: "deployment",

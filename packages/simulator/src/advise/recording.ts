@@ -1,7 +1,6 @@
 import { SimulatorError } from "../errors.ts";
 import type { ScenarioFile } from "../scenario/schema.ts";
-import { field, list, positive } from "./fields.ts";
-import type { Source } from "./source.ts";
+import { field, list, positive, type Source } from "./source.ts";
 
 type Convergence = Pick<ScenarioFile, "senders" | "endpoints">;
 

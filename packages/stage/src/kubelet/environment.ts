@@ -1,7 +1,6 @@
 import { hostname } from "node:os";
 import type { ContainerTemplate, PodTemplate } from "@lameduck/manifests";
 import type { PodNetwork } from "../network/network.ts";
-import { expand } from "./expand.ts";
 
 /** Who a pod is, as far as its containers may ask. */
 export interface PodIdentity {
@@ -110,4 +109,15 @@ export function fieldValue(
     "lab.host": network.listenHost,
   };
   return values[field];
+}
+
+/**
+ * `$(NAME)` in command, args and env, by Kubernetes' rules: unknown names stay as they are, `$$` is one dollar and protects what
+ * follows (k8s.io/kubernetes/third_party/forked/golang/expansion).
+ */
+export function expand(text: string, values: Readonly<Record<string, string>>): string {
+  return text.replaceAll(/\$\$|\$\(([^)]*)\)/g, (whole: string, name: string | undefined) => {
+    if (name === undefined) return "$";
+    return values[name] ?? whole;
+  });
 }

@@ -1,14 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { apiServer, nodeAddress, podAddressOf, prefixLength, senderAddressOf } from "../network/addresses.ts";
 import type { Forward } from "../network/forward.ts";
-import { hostsBind } from "./hosts-file.ts";
 import { ip } from "../network/ip.ts";
 import type { AttachOptions, Bind, Network, PodNetwork } from "../network/network.ts";
 import { findOwnRoot, type OwnRoot } from "./own-root.ts";
 import { bridge, PodNamespace } from "./pod-namespace.ts";
 import type { Fabric } from "../network/privileges.ts";
 import { run } from "../network/run.ts";
+import { isIP } from "node:net";
 
 /** Without one of its own a bridge takes the lowest of its ports', and whenever that port goes, pods send to an address that is gone. */
 const bridgeAddress = "02:4c:44:00:00:01";
@@ -137,4 +137,17 @@ function saidOfFiles(ownRoot: OwnRoot | string, writable: readonly string[]): st
   const real = [...writable, ...ownRoot.real];
   const except = real.length === 0 ? "" : `, except in ${real.join(", ")}`;
   return `pods see this machine's files; what they write is thrown away with them${except}`;
+}
+
+const hosts = "/etc/hosts";
+
+/** Pods ask no name server: the names that they may reach stand in their /etc/hosts. */
+export function hostsBind(forwards: readonly Forward[], scratch: string): Bind[] {
+  const named = forwards.filter(({ host }) => !isIP(host) && host !== "localhost");
+  if (named.length === 0 || !existsSync(hosts)) return [];
+  const file = join(scratch, "hosts");
+  const lines = named.flatMap(({ host, addresses }) => addresses.map((address) => `${address} ${host}\n`));
+  // The first line that names a host counts.
+  writeFileSync(file, lines.join("") + readFileSync(hosts, "utf8"));
+  return [{ from: file, to: hosts }];
 }

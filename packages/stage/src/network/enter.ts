@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
-import { constants } from "node:os";
+import { mkdirSync, rmSync, mkdtempSync, realpathSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { StageError } from "../errors.ts";
-import { scratchFolder } from "../scratch.ts";
 import { openLoopbackNetwork } from "./loopback.ts";
 import { openForwards, type Allowed, type OpenForwards } from "./forward.ts";
 import { openNamespaceNetwork, type Openings } from "../namespaces/namespaces.ts";
@@ -136,4 +135,10 @@ async function chooseFabric(choice: NetworkChoice): Promise<Fabric> {
   if (fabric.kind === "none" && choice === "namespaces")
     throw new StageError("LAMEDUCK_NO_NAMESPACES", "network", fabric.because);
   return fabric;
+}
+
+/** A new directory whose name mount options can hold: no comma, colon, quote, backslash or space. */
+function scratchFolder(): string {
+  const wanted = realpathSync(tmpdir());
+  return mkdtempSync(join(/[,:"'\\\s]/.test(wanted) ? "/tmp" : wanted, "lameduck-"));
 }
