@@ -6,7 +6,7 @@ export { mergeRuns } from "./merge.ts";
 export { type Cause, causes } from "./model/causes.ts";
 export { type RunClock, runClock } from "./model/clock.ts";
 export type { Endpoint, EndpointListener } from "./model/endpoints.ts";
-export { type Random, random } from "./model/random.ts";
+export { type Random, random, sfc32 } from "./model/random.ts";
 export {
   type ConnectionMode,
   type Outcome,

@@ -38,3 +38,4 @@ export { isOwnTarget, requireOwnTarget } from "./targets.ts";
 export { requestsErrors } from "./requests-file/errors.ts";
 export { shownUrl } from "./routes/shown-url.ts";
 export { parseZone } from "./requests-file/time.ts";
+export { lastWords } from "./last-words.ts";

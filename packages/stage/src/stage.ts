@@ -10,7 +10,7 @@ import { OtherPortError, StageError } from "./errors.ts";
 import { imageEnvironment } from "./kubelet/environment.ts";
 import { Pod } from "./kubelet/pod.ts";
 import type { Network } from "./network/network.ts";
-import { lastWords, saysAddressInUse } from "./runtime/last-words.ts";
+import { lastWords } from "@lameduck/load";
 import { unreachable } from "./runtime/unreachable.ts";
 import { PodNames } from "./pod-names.ts";
 import { mustHaveCommands, mustHaveMountPoints, mustStayHere } from "./preflight.ts";
@@ -47,7 +47,7 @@ export interface RolloutOptions {
 }
 
 /** A program that listens elsewhere may yet open the right port: some open that of their metrics first. */
-const patienceForPort = 5_000;
+const timeoutForPort = 5_000;
 
 /** Pods of one workload on this machine. */
 export class Stage {
@@ -218,7 +218,7 @@ export class Stage {
       if (
         pod.readySince === undefined &&
         !pod.terminating &&
-        this.#clock.now() > pod.createdAt + patienceForPort
+        this.#clock.now() > pod.createdAt + timeoutForPort
       )
         this.#mustNotListenElsewhere(pod);
     }
@@ -285,4 +285,8 @@ export function startStage(options: StageOptions): Stage {
   mustHaveMountPoints(template, network);
   mustStayHere(template, network);
   return new Stage(options);
+}
+
+function saysAddressInUse(lines: readonly string[]): boolean {
+  return lines.some((line) => /EADDRINUSE|address already in use/i.test(line));
 }

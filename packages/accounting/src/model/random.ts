@@ -15,22 +15,7 @@ export interface Random {
 
 export function random(seed: number, ...labels: readonly (string | number)[]): Random {
   const words = splitmix32(hash(JSON.stringify([seed, ...labels])));
-  let a = words();
-  let b = words();
-  let c = words();
-  let counter = 1;
-
-  const word = (): number => {
-    const sum = (a + b + counter) | 0;
-    counter = (counter + 1) | 0;
-    a = b ^ (b >>> 9);
-    b = (c + (c << 3)) | 0;
-    c = (((c << 21) | (c >>> 11)) + sum) | 0;
-    return sum >>> 0;
-  };
-  // The author's advice: after 12 rounds the seed's bits have reached every word.
-  for (let round = 0; round < 12; round++) word();
-
+  const word = sfc32(words(), words(), words());
   const next = (): number => word() / 2 ** 32;
   const exponential = (mean: number): number => -Math.log(1 - next()) * mean;
   return {
@@ -43,6 +28,23 @@ export function random(seed: number, ...labels: readonly (string | number)[]): R
       return from[Math.floor(next() * from.length)] as (typeof from)[number];
     },
   };
+}
+
+/** Words of 32 bits. */
+export function sfc32(first: number, second: number, third: number): () => number {
+  let [a, b, c] = [first, second, third];
+  let counter = 1;
+  const word = (): number => {
+    const sum = (a + b + counter) | 0;
+    counter = (counter + 1) | 0;
+    a = b ^ (b >>> 9);
+    b = (c + (c << 3)) | 0;
+    c = (((c << 21) | (c >>> 11)) + sum) | 0;
+    return sum >>> 0;
+  };
+  // The author's advice: after 12 rounds the seed's bits have reached every word.
+  for (let round = 0; round < 12; round++) word();
+  return word;
 }
 
 /** FNV-1a, 32 bits, over UTF-16 units. */

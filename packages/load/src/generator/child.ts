@@ -1,3 +1,4 @@
+import { lastWords } from "../last-words.ts";
 import { spawn, type ChildProcess } from "node:child_process";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -36,7 +37,10 @@ export class Child<In, Out> {
     this.#process.on("message", (message) => options.received(message as Out));
     this.#exited = new Promise((resolve) => {
       const ended = (how: string): void => {
-        if (!this.#leaving) options.died(`${how}${this.#words === "" ? "" : `: ${lastWords(this.#words)}`}`);
+        if (!this.#leaving)
+          options.died(
+            `${how}${this.#words === "" ? "" : `: ${lastWords(this.#words.split("\n").filter((line) => line.trim() !== ""))}`}`,
+          );
         resolve();
       };
       this.#process.on("error", (error) => ended(error.message));
@@ -65,10 +69,4 @@ export class Child<In, Out> {
     await this.#exited;
     clearTimeout(killer);
   }
-}
-
-/** The line of a stack trace that says what went wrong. */
-function lastWords(text: string): string {
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
-  return (lines.find((line) => /error/i.test(line)) ?? lines.at(-1) ?? "").trim();
 }

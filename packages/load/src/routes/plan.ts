@@ -1,6 +1,17 @@
+import type { GeneratorSender } from "../generator/protocol.ts";
 import type { LoadOptions } from "../plan.ts";
 import { isSecure, protocolOf } from "./protocol.ts";
 import { hostOf, isHost, type OpenRoute } from "./route.ts";
+
+/** A route is its own only sender. */
+export function senderOf({ name, address, port }: OpenRoute): GeneratorSender {
+  return {
+    name,
+    weight: 1,
+    spacing: 0,
+    proxy: { address, port, namesRequests: false, notesClaims: true },
+  };
+}
 
 /** The load for one route: its own path, host and protocol, and what is said in each request. */
 export function routePlan(load: LoadOptions, route: OpenRoute): LoadOptions {

@@ -6,7 +6,7 @@ import type { RunClock, RequestRecord } from "@lameduck/accounting";
 import { messageOf } from "@lameduck/drain/common";
 import { Child, generatorProgram } from "../generator/child.ts";
 import type { LoadCounts, LoadSeen, LoadSource } from "./load-source.ts";
-import { routePlan } from "./plan.ts";
+import { routePlan, senderOf } from "./plan.ts";
 import type { OpenRoute } from "./route.ts";
 
 export interface RouteLoadOptions {
@@ -31,11 +31,11 @@ const longestEnd = 30_000;
 /** The load of this machine: a generator for each route, in a process of its own, sharing the rate. */
 export class RouteLoad implements LoadSource {
   readonly addresses: ReadonlyMap<string, string>;
-  readonly #generators: readonly RouteGenerator[];
+  readonly #generators: readonly GeneratorProcess[];
 
   private constructor(options: RouteLoadOptions) {
     this.addresses = new Map(options.routes.map(({ name, address }) => [name, address]));
-    this.#generators = options.routes.map((route, index) => new RouteGenerator(options, route, index));
+    this.#generators = options.routes.map((route, index) => new GeneratorProcess(options, route, index));
   }
 
   /** Resolves when every generator is ready to begin. */
@@ -113,7 +113,7 @@ function connectionOffsets(seen: readonly (readonly RequestRecord[])[]): number[
 }
 
 /** One generator's process and what it tells. */
-class RouteGenerator {
+class GeneratorProcess {
   readonly failed: Promise<never>;
   readonly ready: Promise<void>;
   progress: Progress = { due: 0, finished: 0, lost: 0, notSent: 0, inFlight: 0 };
@@ -124,7 +124,7 @@ class RouteGenerator {
   readonly #done = Promise.withResolvers<void>();
   readonly #silent = Promise.withResolvers<never>();
   readonly #names: string[] = [];
-  readonly #patience: number;
+  readonly #timeout: number;
 
   constructor(options: RouteLoadOptions, route: OpenRoute, index: number) {
     const { clock, seed } = options;
@@ -134,7 +134,7 @@ class RouteGenerator {
     failure.promise.catch(() => undefined);
     this.failed = failure.promise;
     this.#name = route.name;
-    this.#patience = options.timeout + longestEnd;
+    this.#timeout = options.timeout + longestEnd;
     this.#child = new Child({
       program: generatorProgram,
       received: (message) => this.#received(message, ready.resolve),
@@ -146,14 +146,7 @@ class RouteGenerator {
       origin: clock.origin,
       seed: seed + index,
       plan: planFor(options, route, index),
-      senders: [
-        {
-          name: route.name,
-          weight: 1,
-          spacing: 0,
-          proxy: { address: route.address, port: route.port, namesRequests: false, notesClaims: true },
-        },
-      ],
+      senders: [senderOf(route)],
     });
     this.ready = this.#orFailed(ready.promise);
   }
@@ -166,8 +159,8 @@ class RouteGenerator {
   /** @returns why it did not come to its end in order. */
   async stop(): Promise<string | undefined> {
     const limit = setTimeout(
-      () => this.#silent.reject(new Error(`it did not end within ${this.#patience / 1_000} s`)),
-      this.#patience,
+      () => this.#silent.reject(new Error(`it did not end within ${this.#timeout / 1_000} s`)),
+      this.#timeout,
     );
     try {
       this.#child.tell({ type: "stop" });

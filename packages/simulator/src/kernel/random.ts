@@ -1,30 +1,16 @@
+import { sfc32 } from "@lameduck/accounting";
+
 /**
- * A seeded stream of random numbers (sfc32 by Chris Doty-Humphrey, passes PractRand): small, fast, and the same on every machine.
- * Streams are keyed by any list of words and numbers, so that a termination draws the same arrivals whatever policy it runs under
+ * A seeded stream of random numbers, the same on every machine. Streams are keyed by any list of words and numbers, so that a termination draws the same arrivals whatever policy it runs under
  * and whatever ran before it: that is what makes comparisons paired.
  */
 export class Random {
-  #a: number;
-  #b: number;
-  #c: number;
-  #counter = 1;
+  readonly #next: () => number;
   #spareNormal: number | undefined;
 
   constructor(...key: readonly (number | string)[]) {
     const text = key.join("/");
-    this.#a = hash(text, 0x9e3779b9);
-    this.#b = hash(text, 0x85ebca6b);
-    this.#c = hash(text, 0xc2b2ae35);
-    for (let round = 0; round < 12; round++) this.#next();
-  }
-
-  #next(): number {
-    const result = (((this.#a + this.#b) | 0) + this.#counter) | 0;
-    this.#counter = (this.#counter + 1) | 0;
-    this.#a = this.#b ^ (this.#b >>> 9);
-    this.#b = (this.#c + (this.#c << 3)) | 0;
-    this.#c = (((this.#c << 21) | (this.#c >>> 11)) + result) | 0;
-    return result >>> 0;
+    this.#next = sfc32(hash(text, 0x9e3779b9), hash(text, 0x85ebca6b), hash(text, 0xc2b2ae35));
   }
 
   /** In (0, 1), never 0 nor 1: logarithms of it are finite. */

@@ -4,7 +4,7 @@ import type { StageClock } from "../clock.ts";
 import type { Bind, PodNetwork } from "../network/network.ts";
 import type { Launch } from "../runtime/launch.ts";
 import { ContainerProcess, type Exit } from "../runtime/process.ts";
-import { lastWords } from "../runtime/last-words.ts";
+import { lastWords } from "@lameduck/load";
 import { Backoff } from "./backoff.ts";
 import { check } from "./check.ts";
 import { runHook } from "./hook.ts";

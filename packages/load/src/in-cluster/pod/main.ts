@@ -6,7 +6,7 @@ import { runClock } from "@lameduck/accounting";
 import { openRoute, type OpenRoute } from "../../routes/route.ts";
 import { planFile, type PodPlan } from "../plan.ts";
 import { Output } from "./output.ts";
-import { RouteGenerator } from "./route-generator.ts";
+import { LocalGenerator } from "./local-generator.ts";
 import { messageOf } from "@lameduck/drain/common";
 
 /** How often records leave, milliseconds: the fewer lines the better they pack, the more the fresher the figures. */
@@ -37,7 +37,7 @@ async function run(plan: PodPlan): Promise<void> {
     }
   const generators = routes.map(
     (route, number) =>
-      new RouteGenerator({
+      new LocalGenerator({
         route,
         load: plan.load,
         // Every pod and every route has a schedule of its own.
@@ -64,11 +64,11 @@ async function run(plan: PodPlan): Promise<void> {
   await leave(plan, 0);
 }
 
-function flush(generators: readonly RouteGenerator[]): void {
+function flush(generators: readonly LocalGenerator[]): void {
   for (const [route, generator] of generators.entries()) output.records(route, generator.take());
 }
 
-function tell(generators: readonly RouteGenerator[]): void {
+function tell(generators: readonly LocalGenerator[]): void {
   const sum = { due: 0, finished: 0, lost: 0, notSent: 0 };
   for (const { progress } of generators) {
     sum.due += progress.due;

@@ -16,7 +16,3 @@ export function lastWords(lines: readonly string[]): string {
     ).trim() || "no output"
   );
 }
-
-export function saysAddressInUse(lines: readonly string[]): boolean {
-  return lines.some((line) => /EADDRINUSE|address already in use/i.test(line));
-}

@@ -1,13 +1,13 @@
 import { Generator } from "../../generator/generator.ts";
 import { parseLoad, type LoadOptions } from "../../plan.ts";
 import type { FromGenerator, Progress } from "../../generator/protocol.ts";
-import { routePlan } from "../../routes/plan.ts";
+import { routePlan, senderOf } from "../../routes/plan.ts";
 import type { OpenRoute } from "../../routes/route.ts";
 import type { Numbered } from "../transport/pack.ts";
 import { RecordStream } from "./record-stream.ts";
 
 /** The load of one route in this process. */
-export class RouteGenerator {
+export class LocalGenerator {
   progress: Progress = { due: 0, finished: 0, lost: 0, notSent: 0, inFlight: 0 };
   readonly #records = new RecordStream();
   readonly #generator: Generator;
@@ -21,14 +21,7 @@ export class RouteGenerator {
       origin,
       seed,
       plan: parseLoad(routePlan(load, route)),
-      senders: [
-        {
-          name: route.name,
-          weight: 1,
-          spacing: 0,
-          proxy: { address: route.address, port: route.port, namesRequests: false, notesClaims: true },
-        },
-      ],
+      senders: [senderOf(route)],
     });
   }
 
