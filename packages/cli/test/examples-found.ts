@@ -13,8 +13,8 @@ export interface Example {
 
 /** Of README, docs and the help of each command; the same line once. */
 export async function examples(commands: readonly string[]): Promise<Example[]> {
-  const pages = ["README.md", "docs/*.md", "packages/*/README.md"].flatMap((pattern) =>
-    globSync(pattern, { cwd: root }),
+  const pages = ["README.md", "docs/*.md", "docs/quick-start/*.md", "packages/*/README.md"].flatMap(
+    (pattern) => globSync(pattern, { cwd: root }),
   );
   const texts = pages.map((page) => ({ from: page, text: blocksOf(readFileSync(join(root, page), "utf8")) }));
   for (const command of commands)
@@ -27,7 +27,7 @@ export async function examples(commands: readonly string[]): Promise<Example[]> 
 
 /** "npx lameduck lab ...", "$ lameduck lab ...", also in a substitution or before a pipe. */
 const shown =
-  /^[ \t]*(?:\$ )?(?:npx |source <\()?lameduck ((?:lab|rollout|simulate|advise|init-binary|completion)\b.*)$/gm;
+  /^[ \t]*(?:\$ )?(?:npx |source <\()?lameduck ((?:lab|rollout|simulate|advise|audit|init-binary|completion)\b.*)$/gm;
 
 function exampleOf(from: string, line: string): Example {
   return { from: basename(from), line, words: wordsOf(line) };

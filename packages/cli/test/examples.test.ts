@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import type { Command } from "commander";
+import { auditCommand } from "../src/audit/command.ts";
 import { completion } from "../src/completion/command.ts";
 import { initBinaryCommand } from "../src/init-binary/command.ts";
 import { labCommand } from "../src/lab/command.ts";
@@ -33,9 +34,7 @@ write(
 write("order.json", "{}");
 write("headers.txt", "Authorization: Bearer eyJh\n");
 write("k6.json", "");
-write(
-  "deployment.yaml",
-  `apiVersion: apps/v1
+const deployment = `apiVersion: apps/v1
 kind: Deployment
 metadata: { name: web }
 spec:
@@ -46,8 +45,9 @@ spec:
     spec:
       containers:
         - { name: web, image: node, command: [node, server.js], workingDir: ${folder}, ports: [{ containerPort: 8080 }] }
-`,
-);
+`;
+mkdirSync(join(folder, "deploy"));
+for (const name of ["deployment.yaml", "web.yaml", "deploy/web.yaml"]) write(name, deployment);
 for (const name of ["localhost-key.pem", "localhost-cert.pem"])
   copyFileSync(join(fixtures, name), join(folder, name));
 write("shop.yaml", scenario());
@@ -92,6 +92,7 @@ const readers: Readonly<Record<string, (words: readonly string[]) => Promise<voi
     }),
   simulate: (words) => read(simulate(), words, ignore),
   advise: (words) => read(advise(), words, ignore),
+  audit: (words) => read(auditCommand(Number), words, ignore),
   "init-binary": (words) => read(initBinaryCommand(), words, ignore),
   completion: (words) => read(completion(), words, ignore),
 };
@@ -118,6 +119,7 @@ test("there are examples of every command that has any", () => {
     ["rollout", 10],
     ["simulate", 3],
     ["advise", 2],
+    ["audit", 10],
     ["completion", 3],
   ] as const)
     assert.ok(of(name).length >= least, `${of(name).length} of ${name}`);
@@ -163,6 +165,18 @@ for (const { from, line, words } of of("simulate", "advise", "completion"))
     const { code, err } = await run(words, { cwd: folder });
     assert.equal(code, 0, err);
   });
+
+const elsewhere = /^(?:-n|-A|--all-namespaces|--cluster|--prove|-)$/;
+
+for (const { from, line, words } of of("audit"))
+  test(
+    `${from}: lameduck ${line.trim()}: runs`,
+    { skip: words.some((word) => elsewhere.test(word)) },
+    async () => {
+      const { code, err } = await run(words, { cwd: folder });
+      assert.ok([0, 1, 5].includes(code ?? -1), `${code}: ${err}`);
+    },
+  );
 
 /** What advice can be taken from. */
 async function record(): Promise<void> {
