@@ -16,7 +16,7 @@ export interface AggregateSeen {
   readonly late: number;
 }
 
-/** What a hypothesis makes of a aggregate. */
+/** What a hypothesis makes of an aggregate. */
 export interface AggregateVerdict {
   readonly loss: number;
   /** Logarithm of how likely it makes what was seen, at most; and by how much that may be too high. */

@@ -23,7 +23,7 @@ export interface Verdict {
 }
 
 /** The verdict where one of two readings of what was seen is right, `first` with the chance `share` before anything was seen. */
-export function either(first: Verdict, share: number, second: Verdict): Verdict {
+export function mixture(first: Verdict, share: number, second: Verdict): Verdict {
   const odds = (share / (1 - share)) * Math.exp(Math.min(700, first.evidence - second.evidence));
   const part = odds / (1 + odds);
   const mean = (one: number, other: number): number => part * one + (1 - part) * other;
@@ -50,13 +50,13 @@ export class Environments {
   readonly #stillByDelay = new Float64Array(delays.length);
   /** Rates of senders that cannot have let go yet. */
   readonly #ratesByDelay = new Float64Array(delays.length);
-  /** Most of a aggregate has been silent since senders began to let go: by delay, what #silent is then. */
+  /** Most senders have been silent since the hypothesis lets them go: what #silent is for them, by delay. */
   readonly #silentThroughout: readonly Float64Array[];
   readonly #silent = new Float64Array(means.length + 1);
   readonly #sending = new Float64Array(means.length + 1);
   readonly #always = new Float64Array(means.length + 1).fill(1);
   readonly #alive = new Float64Array(means.length + 1);
-  readonly #either = new Float64Array(means.length + 1);
+  readonly #quiet = new Float64Array(means.length + 1);
   /** Where senders are not told apart: by how much the logarithms may be too high. */
   #doubts: Float64Array | undefined;
 
@@ -170,20 +170,20 @@ export class Environments {
       still === 0 ? this.#silentThroughout[delay]! : powers(this.#silent, Math.exp(-silence / this.#slowest));
     const sending = still === 0 ? this.#always : powers(this.#sending, Math.exp(-still / this.#slowest));
     const alive = this.#alive;
-    const either = this.#either;
+    const quiet = this.#quiet;
     for (let mean = 0; mean <= means.length; mean++) {
       const lives = chance * silent[mean]!;
       alive[mean] = lives * counted(this.#means[mean]!, this.#convergence);
-      either[mean] = lives + (1 - lives) / (1 + rate * this.#means[mean]!);
+      quiet[mean] = lives + (1 - lives) / (1 + rate * this.#means[mean]!);
     }
     const losses = this.#losses;
     let index = delay * means.length * kinds.length;
     for (let mean = 0; mean < means.length; mean++) {
-      this.#multiply(index, either[mean]!, count);
-      losses[index++]! += (alive[mean]! / either[mean]!) * rateNow;
+      this.#multiply(index, quiet[mean]!, count);
+      losses[index++]! += (alive[mean]! / quiet[mean]!) * rateNow;
       // Chances are taken relative to a laggard's of having sent so long: none of them can vanish in rounding.
       const usual = (1 - laggards) * sending[mean + 1]! * sending[mean + 1]! * sending[mean + 1]!;
-      const all = usual * either[mean]! + laggards * either[mean + 1]!;
+      const all = usual * quiet[mean]! + laggards * quiet[mean + 1]!;
       this.#multiply(index, all, count);
       losses[index++]! += ((usual * alive[mean]! + laggards * alive[mean + 1]!) / all) * rateNow;
     }

@@ -1,4 +1,4 @@
-import { either, Environments, type Seen, type Verdict } from "../belief/environments.ts";
+import { Environments, mixture, type Seen, type Verdict } from "../belief/environments.ts";
 import { knownHabit, LearntHabit } from "../belief/evidence.ts";
 import { Pool } from "./pool.ts";
 import { hasLeft, horizon, isOfLongStanding, longestGapOf, meet, newSender, type Sender } from "./sender.ts";
@@ -114,7 +114,7 @@ export class SenderTable {
     };
     const steady = verdict("seen");
     const arePooled = judged.some(({ seen, atRest }) => seen !== atRest);
-    return arePooled ? either(verdict("atRest"), resting, steady) : steady;
+    return arePooled ? mixture(verdict("atRest"), resting, steady) : steady;
   }
 
   /** Asked for many moments between two observations, senders are prepared once. */

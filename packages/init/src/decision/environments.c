@@ -86,13 +86,13 @@ static void weigh(struct environments *environments, const struct seen *sender, 
 		double m = means[mean] * environments->convergence;
 		double slow = step * m;
 		double alive = chance * silent[mean];
-		double either = alive + (1 - alive) / (1 + rate * m);
-		multiply(environments, index, either, -before - still / m);
+		double quiet = alive + (1 - alive) / (1 + rate * m);
+		multiply(environments, index, quiet, -before - still / m);
 		double counts = counted(environments, m);
-		environments->losses[index] += alive / either * counts * rate_now;
+		environments->losses[index] += alive / quiet * counts * rate_now;
 		double usual = (1 - laggards) * sending[mean + 1] * sending[mean + 1] * sending[mean + 1];
 		double slow_alive = chance * silent[mean + 1];
-		double all = usual * either + laggards * (slow_alive + (1 - slow_alive) / (1 + rate * slow));
+		double all = usual * quiet + laggards * (slow_alive + (1 - slow_alive) / (1 + rate * slow));
 		multiply(environments, index + 1, all, -before - still / slow);
 		double slow_counts = counted(environments, slow);
 		double to_come = usual * alive * counts + laggards * slow_alive * slow_counts;

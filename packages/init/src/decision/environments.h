@@ -35,7 +35,7 @@ struct environments {
 	double products[ENVIRONMENT_COUNT];
 	double losses[ENVIRONMENT_COUNT];
 	bool aggregated;
-	double doubts[ENVIRONMENT_COUNT]; /* by how much the logarithms may be too high; of a aggregate alone */
+	double doubts[ENVIRONMENT_COUNT]; /* by how much the logarithms may be too high; of an aggregate alone */
 };
 
 void environments_init(struct environments *environments, double convergence, double now);

@@ -35,7 +35,7 @@ export async function runRemedy(run: RemedyRun): Promise<RemedySeen> {
   const clock = runClock();
   const observed = new Observed();
   const failure = new AbortController();
-  const either = AbortSignal.any([signal, failure.signal]);
+  const stopping = AbortSignal.any([signal, failure.signal]);
   // The load outlives an interrupt once there is something to be counted.
   const unused = new AbortController();
   const giveUp = (): void => unused.abort(signal.reason);
@@ -66,24 +66,24 @@ export async function runRemedy(run: RemedyRun): Promise<RemedySeen> {
       progressDeadlineSeconds: workload.progressDeadlineSeconds,
       listener: fleet,
       onEvent: (event) => observed.pod(event),
-      signal: either,
+      signal: stopping,
       network,
       names: run.names,
       adjustments: { ...run.adjustment, overrides: settings.env ?? {} },
     });
-    await orAborted(stage.ready(), either);
-    await progress("starting", 0, informed(settings.senders, stage, observed, either));
+    await orAborted(stage.ready(), stopping);
+    await progress("starting", 0, informed(settings.senders, stage, observed, stopping));
     await fleet.begin();
-    await progress("warming up", 0, delay(settings.warmUp, undefined, { signal: either }));
+    await progress("warming up", 0, delay(settings.warmUp, undefined, { signal: stopping }));
     countedFrom = clock.now();
     signal.removeEventListener("abort", giveUp);
     for (let rollout = 1; rollout <= settings.rollouts; rollout++)
-      await progress("rolling", rollout, orAborted(stage.rollout(), either));
-    await progress("settling", settings.rollouts, settled(observed, either));
+      await progress("rolling", rollout, orAborted(stage.rollout(), stopping));
+    await progress("settling", settings.rollouts, settled(observed, stopping));
     const { records, ended } = await progress("counting", settings.rollouts, fleet.stop());
     return { recording: recorded(run, observed, { records, countedFrom, ended }) };
   } catch (error) {
-    const why: unknown = either.aborted ? either.reason : error;
+    const why: unknown = stopping.aborted ? stopping.reason : error;
     if (countedFrom === undefined || failure.signal.aborted) throw why;
     const ended = clock.now();
     const { records } = await fleet.stop();

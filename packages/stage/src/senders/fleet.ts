@@ -20,7 +20,7 @@ import {
   type SenderSpec,
 } from "@lameduck/load";
 import type { RunClock, Endpoint, EndpointListener, RequestRecord, SenderEvent } from "@lameduck/accounting";
-import { amend, type Fate } from "./fate.ts";
+import { amend, type ProxyOutcome } from "./proxy-outcome.ts";
 import { ProxyHosts } from "./hosts.ts";
 
 export interface FleetOptions {
@@ -177,8 +177,8 @@ export class SenderFleet implements EndpointListener {
       this.#generator?.tell({ type: "stop" });
       const done = await this.#orFailed(this.#done.promise);
       const ended = this.#options.clock.now();
-      const fates = await this.#orFailed(this.#hosts.fates());
-      const records = this.#read(done.names, fates);
+      const outcomes = await this.#orFailed(this.#hosts.outcomes());
+      const records = this.#read(done.names, outcomes);
       return { records, scheduled: records.length, began: this.#state.began, ended, lateness: done.lateness };
     } finally {
       await this.close();
@@ -243,7 +243,7 @@ export class SenderFleet implements EndpointListener {
     }
   }
 
-  #read(names: readonly string[], fates: ReadonlyMap<number, Fate>): RequestRecord[] {
+  #read(names: readonly string[], outcomes: ReadonlyMap<number, ProxyOutcome>): RequestRecord[] {
     const senders = this.#options.senders.map((sender) => sender.name);
     const records: RequestRecord[] = [];
     for (const chunk of this.#chunks)
@@ -251,7 +251,7 @@ export class SenderFleet implements EndpointListener {
     const proxies = new Map(this.#options.senders.filter(isProxy).map(({ name, kind }) => [name, kind]));
     return records.map((record) => {
       const kind = record.outcome === "ok" ? undefined : proxies.get(record.sender);
-      return kind === undefined ? record : amend(record, fates.get(record.id), kind);
+      return kind === undefined ? record : amend(record, outcomes.get(record.id), kind);
     });
   }
 

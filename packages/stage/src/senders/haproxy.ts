@@ -8,7 +8,7 @@ import { LoadError, type HaproxySpec } from "@lameduck/load";
 import type { Endpoint } from "@lameduck/accounting";
 import { freePort } from "../network/free-port.ts";
 import { findBinary, ownDirectory, Program } from "./binary.ts";
-import type { Fate } from "./fate.ts";
+import type { ProxyOutcome } from "./proxy-outcome.ts";
 import { haproxyConfig } from "./haproxy-config.ts";
 import type { Proxy, ProxyContext } from "./proxy.ts";
 import { reachable } from "./reachable.ts";
@@ -28,17 +28,17 @@ export async function startHaproxy(spec: HaproxySpec, context: ProxyContext): Pr
     config,
     haproxyConfig({ address, port, socket, source: spec.address, timeout, connectTimeout, retries }),
   );
-  const fates: Fate[] = [];
+  const outcomes: ProxyOutcome[] = [];
   const program = new Program({
     file,
     args: ["-db", "-f", config],
     word: (line) => {
-      const fate = readFate(line);
-      if (fate) fates.push(fate);
+      const outcome = readOutcome(line);
+      if (outcome) outcomes.push(outcome);
     },
     died: (problem) => context.died(problem),
   });
-  const proxy = new Haproxy({ address, port, socket, program, fates, remove: directory.remove });
+  const proxy = new Haproxy({ address, port, socket, program, outcomes, remove: directory.remove });
   try {
     await reachable({ address, port, program, name: spec.name });
   } catch (error) {
@@ -54,7 +54,7 @@ class Haproxy implements Proxy {
   readonly namesRequests = true;
   readonly #socket: string;
   readonly #program: Program;
-  readonly #fates: readonly Fate[];
+  readonly #outcomes: readonly ProxyOutcome[];
   readonly #remove: () => void;
   readonly #names = new Map<string, string>();
   #enabled: readonly Endpoint[] = [];
@@ -65,14 +65,14 @@ class Haproxy implements Proxy {
     port: number;
     socket: string;
     program: Program;
-    fates: readonly Fate[];
+    outcomes: readonly ProxyOutcome[];
     remove: () => void;
   }) {
     this.address = options.address;
     this.port = options.port;
     this.#socket = options.socket;
     this.#program = options.program;
-    this.#fates = options.fates;
+    this.#outcomes = options.outcomes;
     this.#remove = options.remove;
   }
 
@@ -92,10 +92,10 @@ class Haproxy implements Proxy {
     this.#enabled = endpoints;
   }
 
-  async fates(): Promise<readonly Fate[]> {
+  async outcomes(): Promise<readonly ProxyOutcome[]> {
     // Its log comes through a pipe: read whole only when that has ended.
     await this.#program.end();
-    return this.#fates;
+    return this.#outcomes;
   }
 
   async close(): Promise<void> {
@@ -132,7 +132,7 @@ const errnos: Readonly<Record<string, string>> = {
 
 const form = /^lameduck (\d+) (\S+) (..) \+?(\d+)/;
 
-function readFate(line: string): Fate | undefined {
+function readOutcome(line: string): ProxyOutcome | undefined {
   const [, id, server, state = "", retries] = form.exec(line) ?? [];
   if (id === undefined) return undefined;
   const error = server === "<NOSRV>" ? "NO_ENDPOINT" : errnos[state];

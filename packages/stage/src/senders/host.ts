@@ -38,7 +38,7 @@ export class ProxyHost {
       case "finish":
         void this.#guard(async () => {
           const proxy = await this.#starting;
-          this.#tell({ type: "fates", fates: (await proxy?.fates()) ?? [] });
+          this.#tell({ type: "outcomes", outcomes: (await proxy?.outcomes()) ?? [] });
         });
         break;
     }

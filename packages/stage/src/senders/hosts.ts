@@ -1,13 +1,13 @@
 import { extname } from "node:path";
 import { LoadError, type Change, Child, type ProxySpec } from "@lameduck/load";
 import type { RunClock, SenderEvent } from "@lameduck/accounting";
-import type { Fate } from "./fate.ts";
+import type { ProxyOutcome } from "./proxy-outcome.ts";
 import type { FromHost, ToHost, ProxyPlace } from "./protocol.ts";
 
 interface Host {
   readonly child: Child<ToHost, FromHost>;
   readonly place: PromiseWithResolvers<ProxyPlace>;
-  readonly fates: PromiseWithResolvers<readonly Fate[]>;
+  readonly outcomes: PromiseWithResolvers<readonly ProxyOutcome[]>;
 }
 
 interface ProxyHostsOptions {
@@ -40,14 +40,14 @@ export class ProxyHosts {
   }
 
   /** What the proxies' logs know of requests that went wrong, by the requests' numbers. */
-  async fates(): Promise<ReadonlyMap<number, Fate>> {
+  async outcomes(): Promise<ReadonlyMap<number, ProxyOutcome>> {
     const all = await Promise.all(
       [...this.#hosts.values()].map((host) => {
         host.child.tell({ type: "finish" });
-        return host.fates.promise;
+        return host.outcomes.promise;
       }),
     );
-    return new Map(all.flat().map((fate) => [fate.id, fate]));
+    return new Map(all.flat().map((outcome) => [outcome.id, outcome]));
   }
 
   async close(): Promise<void> {
@@ -56,7 +56,7 @@ export class ProxyHosts {
 
   #start(spec: ProxySpec, spacing: number): void {
     const place = Promise.withResolvers<ProxyPlace>();
-    const fates = Promise.withResolvers<readonly Fate[]>();
+    const outcomes = Promise.withResolvers<readonly ProxyOutcome[]>();
     const child = new Child<ToHost, FromHost>({
       program: new URL(`./host-process${extname(import.meta.url)}`, import.meta.url),
       received: (message) => {
@@ -67,8 +67,8 @@ export class ProxyHosts {
           case "event":
             this.#options.tell(message.event);
             break;
-          case "fates":
-            fates.resolve(message.fates);
+          case "outcomes":
+            outcomes.resolve(message.outcomes);
             break;
           case "failed":
             this.#options.failed(new LoadError(message.code, `sender ${spec.name}`, message.problem));
@@ -78,7 +78,7 @@ export class ProxyHosts {
       died: (how) =>
         this.#options.failed(new LoadError("LAMEDUCK_SENDER_FAILED", `sender ${spec.name}`, how)),
     });
-    this.#hosts.set(spec.name, { child, place, fates });
+    this.#hosts.set(spec.name, { child, place, outcomes });
     child.tell({
       type: "prepare",
       origin: this.#options.clock.origin,

@@ -69,7 +69,7 @@ class L7Proxy implements Proxy {
     return Promise.resolve();
   }
 
-  fates(): Promise<readonly []> {
+  outcomes(): Promise<readonly []> {
     return Promise.resolve([]);
   }
 

@@ -7,7 +7,7 @@ import { LoadError, type NginxSpec } from "@lameduck/load";
 import type { Endpoint } from "@lameduck/accounting";
 import { freePort } from "../network/free-port.ts";
 import { findBinary, ownDirectory, Program } from "./binary.ts";
-import type { Fate } from "./fate.ts";
+import type { ProxyOutcome } from "./proxy-outcome.ts";
 import { authority, nginxConfig, type NginxSettings } from "./nginx-config.ts";
 import type { Proxy, ProxyContext } from "./proxy.ts";
 import { reachable } from "./reachable.ts";
@@ -95,11 +95,11 @@ class Nginx implements Proxy {
     this.#context.tell({ type: "reloaded" });
   }
 
-  async fates(): Promise<readonly Fate[]> {
+  async outcomes(): Promise<readonly ProxyOutcome[]> {
     // nginx logs a request after it has answered it: the log is whole when nginx has ended.
     await this.#program?.end();
     const text = await readFile(join(this.#settings.directory, "lost.log"), "utf8").catch(() => "");
-    return text.split("\n").flatMap((line) => this.#fate(line));
+    return text.split("\n").flatMap((line) => this.#outcome(line));
   }
 
   async close(): Promise<void> {
@@ -140,7 +140,7 @@ class Nginx implements Proxy {
     });
   }
 
-  #fate(line: string): readonly Fate[] {
+  #outcome(line: string): readonly ProxyOutcome[] {
     const [, id, ...tried] = form.exec(line) ?? [];
     if (id === undefined) return [];
     // One value for each server tried, separated by commas: the last one decided.

@@ -1,6 +1,6 @@
 import type { LoadErrorCode, Change, ProxySpec } from "@lameduck/load";
 import type { SenderEvent } from "@lameduck/accounting";
-import type { Fate } from "./fate.ts";
+import type { ProxyOutcome } from "./proxy-outcome.ts";
 
 /** What the fleet tells a proxy's host. */
 export type ToHost =
@@ -13,7 +13,7 @@ export type ToHost =
 export type FromHost =
   | { readonly type: "listening"; readonly place: ProxyPlace }
   | { readonly type: "event"; readonly event: SenderEvent }
-  | { readonly type: "fates"; readonly fates: readonly Fate[] }
+  | { readonly type: "outcomes"; readonly outcomes: readonly ProxyOutcome[] }
   | { readonly type: "failed"; readonly code: LoadErrorCode; readonly problem: string };
 
 /** Where callers reach a proxy. */

@@ -1,6 +1,6 @@
 import type { BareSenderEvent } from "@lameduck/load";
 import type { Endpoint } from "@lameduck/accounting";
-import type { Fate } from "./fate.ts";
+import type { ProxyOutcome } from "./proxy-outcome.ts";
 
 /** A running reverse proxy. */
 export interface Proxy {
@@ -10,7 +10,7 @@ export interface Proxy {
   /** Makes it choose among exactly these; resolves when it does. */
   use(endpoints: readonly Endpoint[]): Promise<void>;
   /** What its log knows of requests that went wrong. */
-  fates(): Promise<readonly Fate[]>;
+  outcomes(): Promise<readonly ProxyOutcome[]>;
   close(): Promise<void>;
 }
 

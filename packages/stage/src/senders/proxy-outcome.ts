@@ -4,7 +4,7 @@ import type { ProxySpec } from "@lameduck/load";
 type ProxyKind = ProxySpec["kind"];
 
 /** What a proxy's own log says of a request that went wrong. */
-export interface Fate {
+export interface ProxyOutcome {
   readonly id: number;
   readonly pod?: string;
   readonly retries?: number;
@@ -22,14 +22,18 @@ function chargedToProxy(record: RequestRecord, kind: ProxyKind): boolean {
 }
 
 /** What the client saw, completed by what the proxy knows. What the client already knew stays. */
-export function amend(record: RequestRecord, fate: Fate | undefined, kind: ProxyKind): RequestRecord {
+export function amend(
+  record: RequestRecord,
+  outcome: ProxyOutcome | undefined,
+  kind: ProxyKind,
+): RequestRecord {
   return {
     ...record,
     ...(chargedToProxy(record, kind) ? { endedBySender: true } : {}),
-    ...(record.pod === undefined && fate?.pod !== undefined
-      ? { pod: fate.pod, podKnownBy: "proxy" as const }
+    ...(record.pod === undefined && outcome?.pod !== undefined
+      ? { pod: outcome.pod, podKnownBy: "proxy" as const }
       : {}),
-    ...(record.retries === undefined && fate?.retries !== undefined ? { retries: fate.retries } : {}),
-    ...(record.error === undefined && fate?.error !== undefined ? { error: fate.error } : {}),
+    ...(record.retries === undefined && outcome?.retries !== undefined ? { retries: outcome.retries } : {}),
+    ...(record.error === undefined && outcome?.error !== undefined ? { error: outcome.error } : {}),
   };
 }
