@@ -54,6 +54,20 @@ for (const rule of rules) {
   });
 }
 
+test("where the cluster takes a stop signal in the pod, the fix is that", () => {
+  const name = "term-not-graceful/bad-haproxy.yaml";
+  const file = { name, text: readFileSync(join(folder, name), "utf8") };
+  const of = (kubernetes: number) => {
+    const own = { ...options, kubernetes, rules: rules.filter(({ id }) => id === "term-not-graceful") };
+    const plan = fixesOf(audit([file], own), own);
+    return { findings: plan.audit.findings.length, text: plan.files[0]?.after.text ?? "" };
+  };
+  assert.match(of(37).text, /stopSignal: SIGUSR1/);
+  assert.match(of(37).text, /os:\s+name: linux|os: \{ name: linux \}/);
+  assert.equal(of(37).findings, 0);
+  assert.equal(of(36).text, "");
+});
+
 test("all fixes of all rules together: a second run changes nothing, and there is no new error", () => {
   for (const path of globSync("*/bad*.yaml", { cwd: folder })) {
     if (path.endsWith(".fixed.yaml")) continue;

@@ -11,12 +11,15 @@ export interface StopSignal {
 export function stopSignalOf(container: Container, kubernetes: number | undefined): StopSignal | undefined {
   const { lifecycle, software, image, imageFacts } = container;
   const own = lifecycle.at("stopSignal").text();
-  // Behind a gate that is off by default before 1.37 (KEP-4960); the API server drops the field then.
-  if (own !== undefined && kubernetes !== undefined && kubernetes >= 37)
-    return { signal: own, from: "lifecycle.stopSignal" };
+  if (own !== undefined && hasStopSignal(kubernetes)) return { signal: own, from: "lifecycle.stopSignal" };
   if (imageFacts) return { signal: nameOf(imageFacts.stopSignal ?? "SIGTERM"), from: imageFacts.origin };
   const known = software && stopSignalOfImage(software, image);
   return known === undefined ? undefined : { signal: known, from: `STOPSIGNAL of ${image}` };
+}
+
+/** The gate ContainerStopSignals (KEP-4960) is off by default before 1.37; the API server drops the field then. */
+export function hasStopSignal(kubernetes: number | undefined): boolean {
+  return kubernetes !== undefined && kubernetes >= 37;
 }
 
 const numbers: Readonly<Record<string, string>> = {

@@ -1,4 +1,5 @@
 import { insertField, replaceScalar, type Edit } from "@lameduck/manifests";
+import { hasStopSignal } from "../facts/stop-signal.ts";
 import type { Fix } from "../finding.ts";
 import type { Container } from "../model/container.ts";
 import type { Workload } from "../model/workload.ts";
@@ -35,4 +36,22 @@ export function addSleep(
 /** On by default since Kubernetes 1.30. Who does not say which version there is has one that is supported. */
 export function hasNativeSleep({ kubernetes }: Context): boolean {
   return kubernetes === undefined || kubernetes >= 30;
+}
+
+/** The signal that the kubelet sends, as a field: the API server takes it only where the pod says its operating system. */
+export function setStopSignal(
+  { pod }: Workload,
+  { field, lifecycle }: Container,
+  signal: string,
+  context: Context,
+): (Edit | undefined)[] {
+  if (!hasStopSignal(context.kubernetes)) return [];
+  const text = context.textOf(field.source.file);
+  const os = pod.at("os").at("name");
+  return [
+    lifecycle.exists
+      ? insertField(text, lifecycle, "stopSignal", signal)
+      : insertField(text, field, "lifecycle", { stopSignal: signal }),
+    ...(os.exists ? [] : [insertField(text, pod, "os", { name: "linux" })]),
+  ];
 }

@@ -1,5 +1,6 @@
 import { exposureOf } from "../facts/serving.ts";
 import { stopSignalOf } from "../facts/stop-signal.ts";
+import { fixOf, setStopSignal } from "../fix/edits.ts";
 import type { Container } from "../model/container.ts";
 import type { Software } from "../model/software.ts";
 import { programOf } from "../model/shell.ts";
@@ -21,7 +22,8 @@ The audit knows the STOPSIGNAL of the official images. For another image it asks
     "https://httpd.apache.org/docs/2.4/stopping.html",
     "https://www.postgresql.org/docs/current/server-shutdown.html",
   ],
-  *check(workload, { kubernetes }) {
+  *check(workload, context) {
+    const { kubernetes } = context;
     if (exposureOf(workload) === "none") return;
     for (const container of workload.containers) {
       const { software } = container;
@@ -29,7 +31,14 @@ The audit knows the STOPSIGNAL of the official images. For another image it asks
       const stop = stopSignalOf(container, kubernetes);
       if (software.graceful !== undefined && stop?.signal === software.graceful) continue;
       const remedy = remedyOf(software);
-      const base = { at: container.argvField, container: container.name };
+      const { graceful } = software;
+      const base = {
+        at: container.argvField,
+        container: container.name,
+        ...(graceful === undefined
+          ? {}
+          : fixOf(`stop signal ${graceful}`, setStopSignal(workload, container, graceful, context))),
+      };
       if (stop === undefined && software.graceful !== undefined)
         yield {
           ...base,
