@@ -35,7 +35,8 @@ export function lameduckPrimary(options: LameduckOptions = {}): Lameduck {
   return new Lameduck([], options).addWorkers();
 }
 
-export type { Lameduck, State } from "./lameduck.ts";
+export type { Lameduck } from "./lameduck.ts";
+export type { State } from "./observed.ts";
 export type { LameduckEvents } from "./reports/announce.ts";
 export { LameduckError, nodeErrors, type LameduckErrorCode } from "./errors.ts";
 export { environmentVariables, type Environment } from "./options/environment.ts";
@@ -45,7 +46,8 @@ export type { FailingHealth } from "./hold/health.ts";
 export type { MetricsModule } from "./reports/metrics.ts";
 export type { Logger } from "./reports/log.ts";
 export type { Readiness } from "./hold/readiness.ts";
-export { probeAgents, type IsProbe, type ProbeOptions, type ProbeRequest } from "./protocols/probes.ts";
+export type { ProbeRequest } from "./options/match.ts";
+export { probeAgents, type IsProbe, type ProbeOptions } from "./protocols/probes.ts";
 export type { WatchedServer } from "./servers/servers.ts";
 export type { IsStream, StreamOptions } from "./protocols/streams.ts";
 export type { LameduckOptions } from "./options/settings.ts";

@@ -24,16 +24,7 @@ import { StopFile } from "./closing/stop-file.ts";
 import { traceTermination } from "./reports/tracing.ts";
 import type { ServerWatch } from "./servers/traffic.ts";
 import { isNews } from "./options/warnings.ts";
-
-/** What can be seen from outside at any time. */
-export interface State {
-  readonly phase: Phase;
-  /** Requests in flight; before the termination they are not counted, to cost nothing. */
-  readonly inFlight: number;
-  readonly leases: number;
-  readonly open: number;
-  readonly servers: number;
-}
+import type { State } from "./observed.ts";
 
 /** Whether code named the servers, or they are found as they listen and given up to code that names them. */
 export type Manner = "named" | "found";

@@ -4,7 +4,8 @@ import { startForwarder } from "./model/forwarder.ts";
 import { drawPooledRequests } from "./model/pooled.ts";
 import { senderRates, sendersOf, type Scenario } from "./model/scenario.ts";
 import { terminate, type Outcome } from "./model/termination.ts";
-import { drawTrace, type Trace } from "./model/traffic.ts";
+import type { Trace } from "./model/trace.ts";
+import { drawTrace } from "./model/traffic.ts";
 import { simulateWorld, type World } from "./model/world.ts";
 import type { Contender } from "./policies/stopper.ts";
 

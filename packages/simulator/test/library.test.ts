@@ -5,10 +5,9 @@ import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { lameduck, type LameduckOptions, type PhaseEvent } from "@lameduck/node";
-import type { PooledRequest } from "../src/model/pooled.ts";
 import type { Scenario } from "../src/model/scenario.ts";
 import { terminate, type Outcome } from "../src/model/termination.ts";
-import type { Trace } from "../src/model/traffic.ts";
+import type { PooledRequest, Trace } from "../src/model/trace.ts";
 import { drained } from "../src/policies/drained.ts";
 import { equalSenders, recorded } from "./samples.ts";
 

@@ -1,6 +1,14 @@
 import { messageOf } from "@lameduck/drain/common";
 import { badOption, nodeErrors } from "../errors.ts";
-import type { ProbeRequest } from "../protocols/probes.ts";
+
+/** What is needed of a request to tell a probe. Headers are in lower case, as Node gives them. */
+export interface ProbeRequest {
+  readonly method?: string | undefined;
+  readonly url?: string | undefined;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Names and values in turn, where there are such: cheaper to look into, as Node makes `headers` only when they are asked for. */
+  readonly rawHeaders?: readonly string[];
+}
 
 /**
  * A function of the application's that is asked about each request. It is asked also before SIGTERM, within the request's own event, so that

@@ -8,7 +8,7 @@ import type {
 import { Answers } from "./answers.ts";
 import { canNotify, notify } from "./goaway.ts";
 import { http2Answers } from "./http2-answers.ts";
-import type { ProbeRequest } from "./probes.ts";
+import type { ProbeRequest } from "../options/match.ts";
 import { ProtocolWatch } from "./protocol-watch.ts";
 import { senderOf } from "../hold/senders.ts";
 import type { ServerWatch, WatchContext } from "../servers/traffic.ts";

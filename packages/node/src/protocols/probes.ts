@@ -1,15 +1,6 @@
 import { badOption } from "../errors.ts";
-import { parseMatch } from "../options/match.ts";
+import { parseMatch, type ProbeRequest } from "../options/match.ts";
 import { nestedOptions, pathList } from "../options/nested-options.ts";
-
-/** What is needed of a request to tell a probe. Headers are in lower case, as Node gives them. */
-export interface ProbeRequest {
-  readonly method?: string | undefined;
-  readonly url?: string | undefined;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Names and values in turn, where there are such: cheaper to look into, as Node makes `headers` only when they are asked for. */
-  readonly rawHeaders?: readonly string[];
-}
 
 export type IsProbe = (request: ProbeRequest) => boolean;
 

@@ -1,6 +1,7 @@
 import { parseMatch } from "../options/match.ts";
 import { nestedOptions, pathList } from "../options/nested-options.ts";
-import { pathOf, type ProbeRequest } from "./probes.ts";
+import type { ProbeRequest } from "../options/match.ts";
+import { pathOf } from "./probes.ts";
 
 export type IsStream = (request: ProbeRequest) => boolean;
 

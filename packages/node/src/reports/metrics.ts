@@ -1,6 +1,6 @@
 import { shown } from "@lameduck/drain/common";
 import { badOption } from "../errors.ts";
-import type { Lameduck } from "../lameduck.ts";
+import type { Observed } from "../observed.ts";
 import { phases } from "../events.ts";
 
 interface Gauge {
@@ -24,7 +24,7 @@ export interface MetricsModule {
  * @throws {LameduckError}
  */
 export function addMetrics(
-  duck: Pick<Lameduck, "state" | "on">,
+  duck: Pick<Observed, "state" | "on">,
   module: MetricsModule,
   registers?: readonly unknown[],
 ): void {

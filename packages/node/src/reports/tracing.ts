@@ -1,4 +1,4 @@
-import type { Lameduck } from "../lameduck.ts";
+import type { Observed } from "../observed.ts";
 
 interface Span {
   setAttributes(attributes: Record<string, string | number>): unknown;
@@ -14,7 +14,7 @@ interface TracingApi {
  * One span per termination. The OpenTelemetry API keeps what the application has registered under this symbol, which is how its own
  * copies find one another, so that nothing need be loaded here.
  */
-export function traceTermination(duck: Pick<Lameduck, "on">): void {
+export function traceTermination(duck: Pick<Observed, "on">): void {
   let span: Span | undefined;
   duck.on("phase", (event) => {
     const api = (globalThis as Record<symbol, unknown>)[Symbol.for("opentelemetry.js.api.1")] as

@@ -1,5 +1,5 @@
 import cluster, { type Worker } from "node:cluster";
-import type { Lameduck } from "../lameduck.ts";
+import type { Observed } from "../observed.ts";
 
 /** Primaries that replace every worker that has gone would do so in a tight loop; this slows it to one a second. */
 const lifeOfNewborns = 1_000;
@@ -8,7 +8,7 @@ const lifeOfNewborns = 1_000;
  * The primary of a cluster serves nothing itself, but in a container it is the one that gets SIGTERM, and its workers die with it.
  * So it passes the signal on and stays until they have gone.
  */
-export function passOnToWorkers(duck: Pick<Lameduck, "on" | "hook" | "busy">): void {
+export function passOnToWorkers(duck: Pick<Observed, "on" | "hook" | "busy">): void {
   let workers: Worker[] = [];
   const areGone = (): boolean => workers.every((worker) => worker.isDead());
   duck.on("lame-duck", () => {

@@ -1,16 +1,7 @@
 import type { Random } from "../kernel/random.ts";
 import { draw, type Distribution } from "@lameduck/load/propagation";
 import type { PooledTraffic } from "./scenario.ts";
-
-/** A request on a connection that is kept alive; it is not made where that connection has been closed before. */
-export interface PooledRequest {
-  /** Since the deletion, milliseconds. */
-  readonly at: number;
-  readonly sender: number;
-  /** Which of the sender's connections. */
-  readonly connection: number;
-  readonly duration: number;
-}
+import type { PooledRequest } from "./trace.ts";
 
 /** Requests on all kept-alive connections of a pod from its deletion on, in order of time, without end. */
 export function* drawPooledRequests(

@@ -2,7 +2,7 @@ import type { Distribution } from "@lameduck/load/propagation";
 import type { EndpointsModel } from "./endpoints.ts";
 import type { Forwarder } from "./forwarder.ts";
 import type { StallsModel } from "./stalls.ts";
-import type { Arrivals, Identity } from "./traffic.ts";
+import type { Arrivals, Identity } from "./trace.ts";
 
 /** Everything the model needs to know, checked. Durations in milliseconds. */
 export interface Scenario {

@@ -2,10 +2,10 @@ import { Random } from "../kernel/random.ts";
 import { Simulation } from "../kernel/simulation.ts";
 import type { Contender, Stopper } from "../policies/stopper.ts";
 import { draw } from "@lameduck/load/propagation";
-import { Pools, type PooledRequest } from "./pooled.ts";
+import { Pools } from "./pooled.ts";
 import type { Scenario } from "./scenario.ts";
 import { Stalls } from "./stalls.ts";
-import type { Trace } from "./traffic.ts";
+import type { PooledRequest, Trace } from "./trace.ts";
 
 /** Why requests were lost; the words of Lameduck's causes. */
 export interface Losses {

@@ -1,6 +1,6 @@
 import { firstAbove } from "../kernel/search.ts";
 import { GammaRenewal } from "./renewal.ts";
-import type { Arrivals, Trace } from "./traffic.ts";
+import type { Arrivals, Trace } from "./trace.ts";
 
 type Arrived = Omit<Trace, "expectedAfter">;
 

@@ -1,6 +1,6 @@
 import type { Scenario } from "../model/scenario.ts";
 import type { World } from "../model/world.ts";
-import type { Recipe } from "../policies/recipe.ts";
+import type { Recipe } from "../policies/stopper.ts";
 import type { Part } from "../run.ts";
 
 /** What a worker is given once. */

@@ -1,20 +1,7 @@
-import type { DrainOptions } from "@lameduck/drain";
 import { bare, drained } from "./drained.ts";
 import { learning } from "./learning.ts";
 import { istio, oracle, wStar } from "./peers.ts";
-import type { Contender } from "./stopper.ts";
-
-/** What a contender is made from, as plain data: it can be sent to another thread, where functions cannot. */
-export type Recipe =
-  | {
-      readonly kind: "drained" | "bare" | "learning";
-      readonly name: string;
-      readonly options: DrainOptions;
-      readonly description: string;
-    }
-  | { readonly kind: "istio"; readonly minimum: number; readonly period: number }
-  | { readonly kind: "w*"; readonly tau: number; readonly budget: number; readonly cap: number }
-  | { readonly kind: "oracle" };
+import type { Contender, Recipe } from "./stopper.ts";
 
 export function contenderFrom(recipe: Recipe): Contender {
   switch (recipe.kind) {

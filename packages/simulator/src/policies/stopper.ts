@@ -1,5 +1,4 @@
-import type { Decision, Observation } from "@lameduck/drain";
-import type { Recipe } from "./recipe.ts";
+import type { Decision, DrainOptions, Observation } from "@lameduck/drain";
 
 /** What decides when a pod stops: the production code's own shape, so that its Drain is one, and other people's rules can be played beside it. */
 export interface Stopper {
@@ -25,6 +24,18 @@ export interface Contender {
   /** A fresh one for each termination. `facts` are things that only a simulator knows. */
   start(facts: TerminationFacts): Stopper;
 }
+
+/** What a contender is made from, as plain data: it can be sent to another thread, where functions cannot. */
+export type Recipe =
+  | {
+      readonly kind: "drained" | "bare" | "learning";
+      readonly name: string;
+      readonly options: DrainOptions;
+      readonly description: string;
+    }
+  | { readonly kind: "istio"; readonly minimum: number; readonly period: number }
+  | { readonly kind: "w*"; readonly tau: number; readonly budget: number; readonly cap: number }
+  | { readonly kind: "oracle" };
 
 export interface TerminationFacts {
   /** When the last sender converged. */

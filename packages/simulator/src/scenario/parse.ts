@@ -5,7 +5,7 @@ import { SimulatorError } from "../errors.ts";
 import { type Distribution, presets, type PresetName } from "@lameduck/load/propagation";
 import type { Forwarder } from "../model/forwarder.ts";
 import { defaultEndpoints, type Scenario, type SenderGroup, type RolloutModel } from "../model/scenario.ts";
-import type { Arrivals, Identity } from "../model/traffic.ts";
+import type { Arrivals, Identity } from "../model/trace.ts";
 import { scenarioSchema, type CheckedScenario, type ScenarioFile } from "./schema.ts";
 
 /** A scenario, and the settings of the user's own policy in it. */

@@ -1,7 +1,7 @@
 import type { DrainOptions } from "@lameduck/drain";
 import { senderRates, type Scenario } from "../model/scenario.ts";
 import type { Losses, Outcome } from "../model/termination.ts";
-import type { Trace } from "../model/traffic.ts";
+import type { Trace } from "../model/trace.ts";
 import { simulateWorld } from "../model/world.ts";
 import { runInParallel } from "../parallel/run.ts";
 import { FixedDelays, shortestDelay } from "../policies/fixed-delay.ts";

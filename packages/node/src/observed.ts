@@ -1,0 +1,21 @@
+import type { HookFunction, HookOptions, HookPhase } from "./closing/hooks.ts";
+import type { Phase } from "./events.ts";
+import type { LameduckEvents } from "./reports/announce.ts";
+
+/** What can be seen from outside at any time. */
+export interface State {
+  readonly phase: Phase;
+  /** Requests in flight; before the termination they are not counted, to cost nothing. */
+  readonly inFlight: number;
+  readonly leases: number;
+  readonly open: number;
+  readonly servers: number;
+}
+
+/** What metrics, traces and the primary of a cluster need of a Lameduck. */
+export interface Observed {
+  state(): State;
+  on<E extends keyof LameduckEvents>(event: E, listener: (...args: LameduckEvents[E]) => unknown): unknown;
+  hook(phase: HookPhase, name: string, run: HookFunction, options?: HookOptions): unknown;
+  busy(): Disposable;
+}
