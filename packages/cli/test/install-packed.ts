@@ -1,13 +1,24 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join } from "node:path";
 
 const root = join(import.meta.dirname, "..", "..", "..");
 /** Built anew in the copy. */
 const leftOut = /^(node_modules|dist|\.git|e2e|.*\.tsbuildinfo)$/;
-/** What `lameduck` depends on besides its own: taken from this clone, so that no registry is needed. */
-const dependencies = ["commander", "yaml", "zod"];
+/** What the published command needs of others, packed here too: nothing is fetched. */
+const { dependencies: needed } = JSON.parse(
+  readFileSync(join(root, "packages/cli/package.json"), "utf8"),
+) as { dependencies: Record<string, string> };
+const dependencies = Object.keys(needed).filter((name) => !name.startsWith("@lameduck/"));
 
 /** @returns what it wrote to stdout. */
 export function must(file: string, args: readonly string[], cwd: string, node = process.execPath): string {

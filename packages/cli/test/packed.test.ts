@@ -33,7 +33,7 @@ test("each package has its licence, its page and nothing of the development", { 
 });
 
 test("links between the pages lead to files that are there", { skip }, () => {
-  for (const page of globSync("{lameduck,@lameduck/*}/{README.md,docs/*.md}", { cwd: modules }))
+  for (const page of globSync("{lameduck,@lameduck/*}/{README.md,docs/**/*.md}", { cwd: modules }))
     for (const [, link = ""] of readFileSync(join(modules, page), "utf8").matchAll(
       /\]\((?!https?:|#)([^)#\s]+)/g,
     ))
