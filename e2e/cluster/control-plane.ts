@@ -141,7 +141,7 @@ export function etcdAndApiServer({
     ]),
     {
       ...component(state, "gateway", process.execPath, [
-        join(import.meta.dirname, "gateway.ts"),
+        join(import.meta.dirname, "network", "gateway.ts"),
         fabricAddress,
         String(apiPort),
       ]),

@@ -1,8 +1,8 @@
 import { sfc32 } from "@lameduck/accounting";
 
 /**
- * A seeded stream of random numbers, the same on every machine. Streams are keyed by any list of words and numbers, so that a termination draws the same arrivals whatever policy it runs under
- * and whatever ran before it: that is what makes comparisons paired.
+ * A seeded stream of random numbers, the same on every machine. Any list of words and numbers is the key of a stream. So a termination
+ * draws the same arrivals under every policy, whatever ran before it, and policies can be compared pair by pair.
  */
 export class Random {
   readonly #next: () => number;

@@ -28,14 +28,14 @@ export interface ProveHooks {
 export async function* prove(audit: Audit, options: AuditOptions, hooks: ProveHooks): AsyncGenerator<Proof> {
   const mended = fixesOf(audit, options);
   const standInsOnly = !(await isSafeHere());
-  const todo = audit.inventory.workloads
+  const candidates = audit.inventory.workloads
     .map((workload) => ({
       workload,
       findings: audit.findings.filter((one) => one.object === workload.object),
     }))
     .filter(({ findings }) => findings.some((one) => canBeShown(one)));
-  for (const [index, { workload, findings }] of todo.entries()) {
-    const where = `[${index + 1}/${todo.length}] ${spell(workload.object)}`;
+  for (const [index, { workload, findings }] of candidates.entries()) {
+    const where = `[${index + 1}/${candidates.length}] ${spell(workload.object)}`;
     const whyNot = whyNotPlayed(workload);
     if (whyNot !== undefined) {
       yield notRolled(workload, findings, whyNot);
