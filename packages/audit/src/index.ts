@@ -23,5 +23,5 @@ export { textReport } from "./report/text.ts";
 export type { Rule } from "./rule.ts";
 export { ruleNamed, rules } from "./rules/index.ts";
 export { noConfig, readConfig, type Config } from "./suppress/config.ts";
-export { fingerprintOf } from "./suppress/suppress.ts";
+export { baselined, fingerprintOf } from "./suppress/suppress.ts";
 export { nothingSuppressed, type Suppressions } from "./suppress/suppress.ts";

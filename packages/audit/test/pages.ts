@@ -32,7 +32,10 @@ function exampleOf(path: string, text: (path: string) => string): string[] {
     `### ${name}`,
     fenced("yaml", text(path)),
     ...(isBad
-      ? [`\`lameduck audit ${name}\` says:`, fenced("text", text(`${base}.txt`))]
+      ? [
+          `\`lameduck audit --rule ${path.split("/").at(-2)} ${name}\` says:`,
+          fenced("text", text(`${base}.txt`)),
+        ]
       : ["Nothing is found by this rule."]),
     ...(globSync(`${base}.fixed.yaml`, { cwd: golden }).length > 0
       ? ["`--fix --write` makes of it:", fenced("yaml", text(`${base}.fixed.yaml`))]

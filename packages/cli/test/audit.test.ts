@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -109,6 +109,92 @@ describe("audit", () => {
     }
   });
 
+  test("links are followed, and what they lead to is read once", async () => {
+    mkdirSync(join(folder, "links/a"), { recursive: true });
+    file("links/a/web.yaml", deployment());
+    for (const [to, from] of [
+      [".", "links/x"],
+      ["..", "links/a/up"],
+      ["a/web.yaml", "links/again.yaml"],
+      ["nowhere", "links/broken.yaml"],
+    ] as const)
+      symlinkSync(to, join(folder, from));
+    const { out, err } = await audit("links", "links/a/web.yaml");
+    assert.match(out, /in 1 workload\.$/m);
+    assert.equal(err, "");
+    mkdirSync(join(folder, "only"));
+    symlinkSync("../links/a/web.yaml", join(folder, "only/web.yaml"));
+    assert.match((await audit("only")).out, /in 1 workload\./);
+  });
+
+  test("two environments with objects of the same names are no conflict", async () => {
+    const budget =
+      "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: { name: web }\nspec: { maxUnavailable: 1, selector: { matchLabels: { app: web } } }\n";
+    for (const name of ["dev", "prod"]) {
+      mkdirSync(join(folder, "env", name), { recursive: true });
+      file(
+        `env/${name}/web.yaml`,
+        `${service}---\n${deployment().replace("spec:", "spec:\n  replicas: 3")}${budget}`,
+      );
+    }
+    const { out } = await audit("env", "--rule", "disruption-budget");
+    assert.match(out, /^no findings in 2 workloads/m);
+  });
+
+  test("a pipe that brought nothing is an error", async () => {
+    const { code, err } = await run(["audit", "-"], { cwd: folder });
+    assert.equal(code, 2);
+    assert.match(err, /stdin: is empty \[LAMEDUCK_AUDIT_UNREADABLE\]/);
+  });
+
+  test("a name cannot write a line of its own", async () => {
+    file(
+      "line.yaml",
+      `kind: "Foo\\n::error file=x::injected"\n---\n${deployment().replace("name: web }", 'name: "web\\n\\nno findings in 1 workload." }')}`,
+    );
+    for (const format of ["github", "text", "markdown"]) {
+      const { out } = await audit("line.yaml", "--format", format);
+      assert.doesNotMatch(out, /^(?:::error|no findings)/m, format);
+    }
+  });
+
+  test("fixes leave comments, anchors and empty fields alone", async () => {
+    const hook = `
+          lifecycle:
+            preStop:
+              exec:
+                command: # why we sleep
+                  - sleep
+                  - "15"`;
+    const anchored = deployment(
+      "\n      terminationGracePeriodSeconds: &g 5",
+      "\n          lifecycle: { preStop: { sleep: { seconds: 15 } } }\n          env: [{ name: X, value: *g }]",
+    );
+    for (const text of [
+      deployment("", hook),
+      anchored,
+      deployment("\n      terminationGracePeriodSeconds:"),
+    ]) {
+      file("kept.yaml", text);
+      const { out } = await audit("kept.yaml");
+      assert.doesNotMatch(out, /fix:.*(?:itself|grace period)/);
+    }
+  });
+
+  test("a baseline hides nothing that became worse, and a file that was not read is told", async () => {
+    const budget = (name: string): string =>
+      `---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: { name: ${name} }\nspec: { maxUnavailable: 1, selector: { matchLabels: { app: web } } }\n`;
+    const text = `${service}---\n${deployment().replace("spec:", "spec:\n  replicas: 3")}`;
+    file("worse.yaml", text);
+    const written = await audit("worse.yaml", "nowhere.yaml", "--baseline", "worse.json", "--write-baseline");
+    assert.equal(written.code, 2);
+    assert.equal((await audit("worse.yaml", "--baseline", "worse.json")).code, 0);
+    file("worse.yaml", `${text}${budget("a")}${budget("b")}`);
+    const { code, out } = await audit("worse.yaml", "--baseline", "worse.json");
+    assert.equal(code, 1);
+    assert.match(out, /select the same pods/);
+  });
+
   test("several formats at once", async () => {
     const { out } = await audit(
       "web.yaml",
@@ -201,6 +287,7 @@ describe("audit", () => {
     ["--cluster with files", ["a", "--cluster"], /instead of files/],
     ["--namespace without --cluster", ["a", "-n", "x"], /goes with --cluster/],
     ["a wrong namespace", ["--cluster", "-n", "../x"], /no name of a namespace/],
+    ["--fix in a format", ["a", "--fix", "--format", "json"], /prints a diff/],
     ["--fix of a cluster", ["--cluster", "--fix"], /mends files/],
     ["a rule", ["a", "--rule", "nope"], /UNKNOWN_RULE/],
     ["a baseline that is none", ["web.yaml", "--baseline", "web.yaml"], /BAD_BASELINE/],

@@ -20,7 +20,7 @@ export class Field {
   readonly #node: Node | undefined;
   /** What to point at when the field is missing, or too large to be pointed at: its key, or that of what should contain it. */
   readonly #anchor: Span;
-  /** An alias or a merge led here: whoever edits it edits other fields, too. */
+  /** An alias, a merge or an anchor led here: whoever edits it may edit other fields, too. */
   readonly isShared: boolean;
 
   constructor(
@@ -38,7 +38,7 @@ export class Field {
     this.#node = resolved && !(isScalar(resolved) && resolved.value === null) ? resolved : undefined;
     this.path = path;
     this.#anchor = anchor;
-    this.isShared = isShared || isAlias(node);
+    this.isShared = isShared || isAlias(node) || (node as { anchor?: string } | null)?.anchor !== undefined;
   }
 
   get exists(): boolean {

@@ -1,3 +1,4 @@
+import { isScalar } from "yaml";
 import type { Field } from "./field.ts";
 import type { Span } from "./source.ts";
 
@@ -31,6 +32,8 @@ export function insertField(text: string, parent: Field, key: string, value: Wri
     span: [base + offset, base + offset],
     text: inserted,
   });
+  // A key without a value would stand there twice.
+  if (map.items.some((item) => isScalar(item.key) && item.key.value === key)) return undefined;
   const [first] = map.items;
   if (map.flow) {
     const quote = /^\s*[{[]/.test(text.slice(base, base + 1_000)) ? '"' : "";
@@ -58,6 +61,8 @@ export function replaceField(text: string, field: Field, key: string, value: Wri
   if (keySpan === undefined || contentEnd === undefined || field.isShared) return undefined;
   const start = base + keySpan[0];
   const end = base + keySpan[0] + text.slice(start, base + contentEnd).trimEnd().length;
+  // Comments in it would go.
+  if (/(?:^|\s)#/.test(text.slice(start, end))) return undefined;
   const quote = text[start] === '"' ? '"' : "";
   return { file, span: [start, end], text: flow({ [key]: value }, quote).slice(2, -2) };
 }

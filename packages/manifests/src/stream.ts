@@ -7,6 +7,7 @@ import {
   LineCounter,
   parseAllDocuments,
   visit,
+  type Alias,
   type Document,
   type Node,
 } from "yaml";
@@ -137,6 +138,10 @@ function parse(chunk: string, source: Source): Field[] {
   if (template !== undefined && (broken || template.certain))
     return fail("TEMPLATE", template.offset, "is a template that was not rendered");
   if (broken) return fail("NOT_YAML", broken.pos[0], explained(broken.message));
+  const unknown = chunk.includes("*")
+    ? documents.map(unknownAlias).find((one) => one !== undefined)
+    : undefined;
+  if (unknown) return fail("NOT_YAML", unknown.range?.[0] ?? 0, `there is no anchor &${unknown.source}`);
   const bomb = chunk.includes("*")
     ? documents.find((one) => expandedSize(one) > mostExpandedNodes)
     : undefined;
@@ -179,6 +184,18 @@ function templateIn(
     if (found !== undefined) return { offset: Math.max(0, found - 1), certain: true };
   }
   return { offset, certain: false };
+}
+
+function unknownAlias(document: Document): Alias | undefined {
+  let found: Alias | undefined;
+  visit(document, {
+    Alias(_, alias) {
+      if (alias.resolve(document) !== undefined) return undefined;
+      found = alias;
+      return visit.BREAK;
+    },
+  });
+  return found;
 }
 
 /** How many nodes the document would have if each alias were written out. */

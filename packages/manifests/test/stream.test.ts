@@ -22,6 +22,12 @@ describe("files that nobody named", () => {
       assert.deepEqual([objects.length, failures.length, skipped.get("without a kind")], [0, 0, 1]);
     });
 
+  test("an alias without its anchor is a failure", () => {
+    const { objects, failures } = found("kind: Pod\nmetadata: { name: *x }\n");
+    assert.equal(objects.length, 0);
+    assert.match(failures[0]?.message ?? "", /x\.yaml:2:19: there is no anchor &x/);
+  });
+
   test("a mistyped or broken manifest is a failure all the same", () => {
     assert.equal(found("knd: Pod\nspec: {}\n").failures.length, 1);
     assert.equal(found("kind: Pod\nspec: [\n").failures.length, 1);

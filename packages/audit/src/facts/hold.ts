@@ -23,7 +23,7 @@ export function holdOf(workload: Workload, container: Container, facts: Facts): 
   const setting = delaySetting(container);
   const delay = told ?? setting?.amount;
   const parts = [
-    ...(hook && hook.least.value > 0 ? [hook.least] : []),
+    ...(hook && hook.serving.value > 0 ? [hook.serving] : []),
     ...(delay && delay.value > 0 ? [{ ...delay, name: "delay in the app" }] : []),
   ];
   const least = parts.reduce((sum, { value }) => sum + value, 0);

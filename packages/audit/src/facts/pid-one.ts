@@ -1,5 +1,5 @@
 import type { Container } from "../model/container.ts";
-import { commandsOf, isShell, programOf, scriptOf } from "../model/shell.ts";
+import { commandsOf, isShell, plainCommand, programOf, scriptOf } from "../model/shell.ts";
 
 /** Something between the kubelet's signal and the program that serves. */
 export interface PidOne {
@@ -9,46 +9,47 @@ export interface PidOne {
   readonly certainty: "certain" | "likely" | "unknown";
   /** What to write instead, where that is plain. */
   readonly instead?: string;
+  /** The init that is PID 1 and signals only this. */
+  readonly behind?: string;
 }
 
 const packageManagers = new Set(["npm", "npx", "yarn", "pnpm", "yarnpkg"]);
 
 /** @returns undefined where the signal reaches the program, or nothing is known of the command line. */
-export function pidOneOf({ argv }: Container): PidOne | undefined {
-  if (argv === undefined || argv.length === 0) return undefined;
-  const { inner, signalsGroup } = behindInit(argv);
-  if (signalsGroup) return undefined;
-  const [first] = inner;
-  if (
-    packageManagers.has(programOf(first)) ||
-    (programOf(first) === "node" && /npm-cli|yarn/.test(inner[1] ?? ""))
-  )
-    return packageManager(programOf(first));
-  const script = scriptOf(inner);
-  if (script !== undefined) return ofScript(programOf(first), script);
-  if (isShell(first))
-    return {
-      what: `${programOf(first)} ${inner[1] ?? ""}`.trim(),
-      because: "whether the script ends with `exec` cannot be seen here",
-      certainty: "unknown",
-    };
-  if (/\.(?:sh|bash)$/.test(first ?? ""))
-    return {
-      what: programOf(first),
-      because: "whether the script ends with `exec` cannot be seen here",
-      certainty: "unknown",
-    };
-  return undefined;
+export function pidOneOf({ argv }: Pick<Container, "argv">): PidOne | undefined {
+  return argv === undefined ? undefined : between(argv);
 }
 
+function between(argv: readonly string[]): PidOne | undefined {
+  const [first] = argv;
+  const program = programOf(first);
+  if (program === "env") return between(behindEnv(argv));
+  if (inits.includes(program)) return behindInit(argv);
+  if (packageManagers.has(program) || (program === "node" && /npm-cli|yarn/.test(argv[1] ?? "")))
+    return packageManager(program);
+  const script = scriptOf(argv);
+  if (script !== undefined) return ofScript(program, script);
+  if (!isShell(first) && !/\.(?:sh|bash)$/.test(first ?? "")) return undefined;
+  return {
+    what: isShell(first) ? `${program} ${argv[1] ?? ""}`.trim() : program,
+    because: "whether the script ends with `exec` cannot be seen here",
+    certainty: "unknown",
+  };
+}
+
+/** `env A=b -u C PROGRAM` is replaced by the program. */
+function behindEnv(argv: readonly string[]): readonly string[] {
+  const at = argv.findIndex(
+    (word, index) => index > 0 && !/^-|=/.test(word) && !/^(?:-u|-C|--unset|--chdir)$/.test(argv[index - 1]!),
+  );
+  return at === -1 ? [] : argv.slice(at);
+}
+
+const inits = ["tini", "dumb-init", "catatonit", "lameduck-init"];
+
 /** tini signals its child only, dumb-init and `tini -g` the whole process group. */
-function behindInit(argv: readonly string[]): {
-  readonly inner: readonly string[];
-  readonly signalsGroup: boolean;
-} {
+function behindInit(argv: readonly string[]): PidOne | undefined {
   const program = programOf(argv[0]);
-  if (!["tini", "dumb-init", "catatonit", "lameduck-init"].includes(program))
-    return { inner: argv, signalsGroup: false };
   const end = argv.indexOf("--");
   const at = end === -1 ? argv.findIndex((word, index) => index > 0 && !word.startsWith("-")) : end + 1;
   const options = argv.slice(1, at);
@@ -56,7 +57,18 @@ function behindInit(argv: readonly string[]): {
     program === "dumb-init"
       ? !options.some((one) => /^(?:-c|--single-child)$/.test(one))
       : options.includes("-g");
-  return { inner: at < 1 ? [] : argv.slice(at), signalsGroup };
+  const inner = signalsGroup || at < 1 ? undefined : between(argv.slice(at));
+  if (inner === undefined) return undefined;
+  return {
+    ...inner,
+    certainty: inner.certainty === "unknown" ? "unknown" : "likely",
+    because:
+      inner.certainty === "unknown"
+        ? inner.because
+        : `${program} signals its child only: that ends, and the server is killed with it`,
+    instead: program === "dumb-init" ? "dumb-init without --single-child" : `${program} -g`,
+    behind: program,
+  };
 }
 
 function packageManager(name: string): PidOne {
@@ -70,12 +82,16 @@ function packageManager(name: string): PidOne {
 
 function ofScript(shell: string, script: string): PidOne | undefined {
   // Its author has thought of it.
-  if (/\btrap\b/.test(script) || /(?:^|[\s;&|({])exec\s+[^\s>]/.test(script)) return undefined;
+  if (/\btrap\b/.test(script)) return undefined;
+  const started = /^\s*exec\s+([^]*)$/.exec(commandsOf(script).commands.at(-1) ?? "")?.[1];
+  if (started !== undefined) return between(plainCommand(started) ?? []);
+  if (/(?:^|[\s;&|({])exec\s+[^\s>]/.test(script)) return undefined;
   const { commands, isPlain } = commandsOf(script);
   const last = commands.at(-1) ?? "";
   const what = `${shell} -c`;
-  const instead = /^[\w./-]+(?:\s[^|&<>$*`"']*)?$/.test(script)
-    ? `[${script.split(/\s+/).join(", ")}]`
+  const words = plainCommand(script);
+  const instead = words?.every((word) => /^[\w./=-]+$/.test(word))
+    ? `[${words.join(", ")}]`
     : "exec before the last command";
   if (packageManagers.has(last.split(/\s+/)[0] ?? "")) return packageManager(last.split(/\s+/)[0]!);
   if (/(?:^|[^|])\|(?!\|)/.test(last))

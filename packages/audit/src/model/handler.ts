@@ -18,6 +18,8 @@ export interface Handler {
 export interface Hook extends Handler {
   /** As long as it takes at least. */
   readonly least: Amount;
+  /** How long of it the server still serves: until a command of it stops the server. */
+  readonly serving: Amount;
   /** Whether that is all of it. */
   readonly isExact: boolean;
   /** The number that a fix would change, if it stands alone. */
@@ -50,14 +52,22 @@ export function hookOf(lifecycle: Field, env: ReadonlyMap<string, string>): Hook
   const named = (value: number, at: Field): Amount => fromField("preStop", value, at);
   if (kind === "sleep") {
     const number = field.at("seconds");
-    return { ...handler, least: named(number.whole(0, 0), number), isExact: true, number };
+    const least = named(number.whole(0, 0), number);
+    return { ...handler, least, serving: least, isExact: true, number };
   }
-  if (kind !== "exec") return { ...handler, least: named(0, field), isExact: false };
-  const { least, isExact } = timeTaken(command, env);
+  if (kind !== "exec")
+    return { ...handler, least: named(0, field), serving: named(0, field), isExact: false };
+  const { least, isExact, serving } = timeTaken(command, env);
   const words = field.at("command").items();
   const at = words.find((word) => /\bsleep\b/.test(word.text() ?? "")) ?? words[0] ?? field;
   const alone = programOf(command[0]) === "sleep" && command.length === 2 ? words[1] : undefined;
-  return { ...handler, least: named(least, alone ?? at), isExact, ...(alone ? { number: alone } : {}) };
+  return {
+    ...handler,
+    least: named(least, alone ?? at),
+    serving: named(serving, alone ?? at),
+    isExact,
+    ...(alone ? { number: alone } : {}),
+  };
 }
 
 export function probeOf(field: Field): Probe | undefined {

@@ -90,6 +90,7 @@ function fromDockerfile(text: string, file: string): ImageFacts {
   const stages = new Map<string, ImageFacts>();
   let facts: ImageFacts | undefined;
   let stage = "";
+  let shell = usualShell;
   const joined = text.replace(/\\\r?\n/g, " ");
   for (const line of joined.split("\n")) {
     const [, instruction = "", rest = ""] = /^\s*([A-Za-z]+)\s+(.*?)\s*$/.exec(line) ?? [];
@@ -98,13 +99,17 @@ function fromDockerfile(text: string, file: string): ImageFacts {
       case "FROM":
         facts = { ...stages.get(base), origin: file };
         stage = name;
+        shell = usualShell;
+        break;
+      case "SHELL":
+        shell = wordsOf(rest, shell);
         break;
       case "ENTRYPOINT":
         // A CMD of the base image is dropped by a new ENTRYPOINT.
-        facts = { ...without(facts, "cmd"), origin: file, entrypoint: wordsOf(rest) };
+        facts = { ...without(facts, "cmd"), origin: file, entrypoint: wordsOf(rest, shell) };
         break;
       case "CMD":
-        facts = { ...facts, origin: file, cmd: wordsOf(rest) };
+        facts = { ...facts, origin: file, cmd: wordsOf(rest, shell) };
         break;
       case "STOPSIGNAL":
         facts = { ...facts, origin: file, stopSignal: rest };
@@ -121,13 +126,15 @@ function without(facts: ImageFacts | undefined, key: "cmd"): Partial<ImageFacts>
   return Object.fromEntries(Object.entries(facts ?? {}).filter(([name]) => name !== key));
 }
 
-/** The shell form runs below `/bin/sh -c`. */
-function wordsOf(text: string): string[] {
+const usualShell: readonly string[] = ["/bin/sh", "-c"];
+
+/** The shell form runs below the stage's SHELL. */
+function wordsOf(text: string, shell: readonly string[]): readonly string[] {
   try {
     const words: unknown = JSON.parse(text);
     if (Array.isArray(words)) return words.map(String);
   } catch {
     // The shell form.
   }
-  return ["/bin/sh", "-c", text];
+  return [...shell, text];
 }

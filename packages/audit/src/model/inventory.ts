@@ -69,9 +69,12 @@ class Related {
     for (const object of objects) attempt(() => this.#add(object));
   }
 
-  to({ kind, namespace, name }: KubeObject, labels: Readonly<Record<string, string>>): Relations {
+  to({ kind, namespace, name, field }: KubeObject, labels: Readonly<Record<string, string>>): Relations {
     const matching = (all: Map<string, Selecting[]>): KubeObject[] =>
-      (all.get(namespace) ?? []).filter(({ matches }) => matches(labels)).map(({ object }) => object);
+      nearest(
+        (all.get(namespace) ?? []).filter(({ matches }) => matches(labels)).map(({ object }) => object),
+        field.source.file,
+      );
     const services = matching(this.#services);
     return {
       services,
@@ -142,4 +145,21 @@ function put<T>(all: Map<string, T[]>, key: string, value: T): void {
   const known = all.get(key);
   if (known) known.push(value);
   else all.set(key, [value]);
+}
+
+/** Two objects of one name are of two environments: what counts is the one whose file is nearer. */
+function nearest(objects: readonly KubeObject[], file: string): KubeObject[] {
+  const byName = new Map<string, KubeObject>();
+  for (const one of objects) {
+    const known = byName.get(one.name);
+    if (known === undefined || shared(one, file) > shared(known, file)) byName.set(one.name, one);
+  }
+  return [...byName.values()];
+}
+
+/** How many folders, and the file itself, two paths have in common. */
+function shared({ field }: KubeObject, file: string): number {
+  const [own, other] = [field.source.file.split("/"), file.split("/")];
+  const differs = own.findIndex((part, index) => part !== other[index]);
+  return differs === -1 ? own.length : differs;
 }

@@ -16,6 +16,8 @@ up.`,
   *check(workload, { notRead }) {
     const { budgets, replicas, object } = workload;
     if (["Pod", "DaemonSet", "Job", "CronJob"].includes(object.kind)) return;
+    // Nothing can be evicted.
+    if (replicas.value === 0) return;
     const [first, second] = budgets;
     if (first && second) {
       yield {

@@ -3,7 +3,7 @@ import { holdOf } from "../facts/hold.ts";
 import { convergenceOf } from "../facts/senders.ts";
 import { exposureOf, servingContainers } from "../facts/serving.ts";
 import { pidOneOf } from "../facts/pid-one.ts";
-import { addSleep, fixOf, setGrace } from "../fix/edits.ts";
+import { addSleep, fixOf, hasNativeSleep, setGrace } from "../fix/edits.ts";
 import { seconds } from "../model/amount.ts";
 import type { Rule } from "../rule.ts";
 
@@ -36,11 +36,11 @@ The audit sees hooks, arguments and variables. Where the app itself delays its s
       const longer = needed && Math.ceil(needed.value);
       yield {
         severity: "warning",
-        message: `${hook ? "the preStop hook takes no time" : "there is no preStop hook"}, and nothing says that the app goes on serving after SIGTERM`,
+        message: `${hook === undefined ? "there is no preStop hook" : hook.least.value > hook.serving.value ? "the preStop hook stops the server before it waits" : "the preStop hook takes no time"}, and nothing says that the app goes on serving after SIGTERM`,
         at: hook?.field ?? container.field.at("name"),
         container: container.name,
         ...(needed ? { arithmetic: compare([], "<", needed) } : {}),
-        remedy: `hold for ${longer === undefined ? "as long as senders take" : `${seconds(longer)} s`}: preStop: { sleep: { seconds: ${longer ?? "N"} } }, and as much more grace period`,
+        remedy: `hold for ${longer === undefined ? "as long as senders take" : `${seconds(longer)} s`}: preStop: ${hasNativeSleep(context) ? `{ sleep: { seconds: ${longer ?? "N"} } }` : `{ exec: { command: [sleep, "${longer ?? "N"}"] } }`}, and as much more grace period`,
         ...(hook === undefined && longer !== undefined
           ? fixOf(
               `preStop sleep ${longer}, grace period ${workload.grace.value} -> ${workload.grace.value + longer}`,

@@ -3,7 +3,7 @@ import { exposureOf } from "../facts/serving.ts";
 import { pidOneOf } from "../facts/pid-one.ts";
 import { fixOf } from "../fix/edits.ts";
 import type { Container } from "../model/container.ts";
-import { commandsOf, scriptOf } from "../model/shell.ts";
+import { plainCommand, scriptOf } from "../model/shell.ts";
 import type { Context, Rule } from "../rule.ts";
 
 export const shellSwallowsTerm: Rule = {
@@ -23,7 +23,7 @@ Which shells give way to their last command was measured: bash 5.2 does, dash 0.
     for (const container of workload.containers) {
       const pidOne = pidOneOf(container);
       if (pidOne === undefined) continue;
-      const { what, because, certainty, instead } = pidOne;
+      const { what, because, certainty, instead, behind } = pidOne;
       const base = { at: container.argvField, container: container.name };
       if (certainty === "unknown")
         yield {
@@ -39,7 +39,10 @@ Which shells give way to their last command was measured: bash 5.2 does, dash 0.
         yield {
           ...base,
           severity: certainty === "certain" ? "error" : "warning",
-          message: `PID 1 is \`${what}\`, and SIGTERM may never come to the server: ${because}`,
+          message:
+            behind === undefined
+              ? `PID 1 is \`${what}\`, and SIGTERM may never come to the server: ${because}`
+              : `\`${what}\` stands between ${behind} and the server, and SIGTERM may never come to it: ${because}`,
           ...(instead === undefined ? {} : { remedy: `use ${instead}` }),
           ...fixOf("exec before the shell's only command", [addExec(container, context)]),
         };
@@ -47,12 +50,12 @@ Which shells give way to their last command was measured: bash 5.2 does, dash 0.
   },
 };
 
-/** Only where the script is one plain command in one line. */
+/** Only where the script is one plain command that a signal reaches once the shell has given way to it. */
 function addExec({ field, argv }: Container, { textOf }: Context): Edit | undefined {
   const script = argv && scriptOf(argv);
   if (script === undefined || script.includes("\n")) return undefined;
-  const { commands, isPlain } = commandsOf(script);
-  if (!isPlain || commands.length !== 1 || /[|&;]/.test(script) || /^\s*\w+=/.test(script)) return undefined;
+  const words = plainCommand(script);
+  if (words === undefined || pidOneOf({ argv: words }) !== undefined) return undefined;
   const word = [...field.at("command").items(), ...field.at("args").items()].find(
     (one) => one.text() === script,
   );

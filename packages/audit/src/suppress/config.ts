@@ -94,8 +94,8 @@ function ruleOf(name: string, field: Field): RuleSetting {
   const reason = reasonOf(field);
   const severity = field.at("severity").mustText();
   if (severity === "off") return { name, off: { rule: name, reason } };
-  const found = severities.find((one) => one === severity);
-  if (found === undefined) return fail(field.at("severity"), `must be off, ${severities.join(", ")}`);
+  const found = severities.find((one) => one === (severity === "note" ? "info" : severity));
+  if (found === undefined) return fail(field.at("severity"), "must be off, error, warning or note");
   return { name, severity: found };
 }
 

@@ -1,6 +1,6 @@
 import { annotation } from "../facts/facts.ts";
 import { AuditError } from "../errors.ts";
-import type { Finding } from "../finding.ts";
+import { severities, type Finding, type Severity } from "../finding.ts";
 import { spell } from "../model/object.ts";
 import type { Workload } from "../model/workload.ts";
 import { ruleNamed } from "../rules/index.ts";
@@ -9,7 +9,7 @@ import { createHash } from "node:crypto";
 /** Findings that the team knows of and lives with. */
 export interface Suppressions {
   readonly ignored: readonly Ignored[];
-  /** Fingerprints of findings that were there when the baseline was written. */
+  /** Of findings that were there when the baseline was written: see `baselined`. */
   readonly baseline: ReadonlySet<string>;
 }
 
@@ -39,7 +39,15 @@ export function suppressionOf(
   const name = spell(workload.object);
   const entry = ignored.find((one) => one.rule === finding.rule && (one.workload ?? name) === name);
   if (entry) return { by: "config", reason: entry.reason };
-  return baseline.has(fingerprintOf(finding)) ? { by: "baseline", reason: "in the baseline" } : undefined;
+  return baseline.has(`${fingerprintOf(finding)} ${finding.severity}`)
+    ? { by: "baseline", reason: "in the baseline" }
+    : undefined;
+}
+
+/** What a baseline leaves out for a finding that it holds: the same, as severe or less. A question that is answered is a new finding. */
+export function baselined(fingerprint: string, severity: unknown): string[] {
+  const from = severities.indexOf(severity as Severity);
+  return severities.slice(Math.max(0, from)).map((one) => `${fingerprint} ${one}`);
 }
 
 const ignore = "lameduck.dev/ignore-";

@@ -1,4 +1,4 @@
-import { AuditError, fingerprintOf, type Audit } from "@lameduck/audit";
+import { AuditError, baselined, fingerprintOf, type Audit } from "@lameduck/audit";
 import { messageOf } from "@lameduck/drain/common";
 import { readFileSync } from "node:fs";
 
@@ -16,7 +16,11 @@ export function readBaseline(file: string | undefined): ReadonlySet<string> {
   }
   const { version, findings } = (document ?? {}) as { version?: unknown; findings?: unknown };
   if (version !== 1 || !Array.isArray(findings)) return fail("is no baseline of version 1");
-  return new Set(findings.map((one: { fingerprint?: unknown }) => String(one?.fingerprint)));
+  return new Set(
+    findings.flatMap((one: { fingerprint?: unknown; severity?: unknown }) =>
+      baselined(String(one?.fingerprint), one?.severity),
+    ),
+  );
 }
 
 /** One line for each finding, so that a review shows which ones came and went. */
@@ -25,6 +29,7 @@ export function baselineText({ findings }: Audit): string {
     JSON.stringify({
       fingerprint: fingerprintOf(finding),
       rule: finding.rule,
+      severity: finding.severity,
       workload: finding.object.name,
     }),
   );

@@ -1,4 +1,4 @@
-import { audit, fixesOf, rules, severities, type Audit, type AuditOptions } from "@lameduck/audit";
+import { audit, fixesOf, rules, type Audit, type AuditOptions } from "@lameduck/audit";
 import { Command, Option } from "commander";
 import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -64,8 +64,8 @@ export function auditCommand(exit: (code: number) => number): Command {
     .option("--format <format[=file]>", `${formatNames.join(", ")}; several at once`, collect, [])
     .addOption(
       new Option("--min-severity <severity>", "leave out what is less; unknowns stay")
-        .choices(severities.slice(0, 3))
-        .default("info"),
+        .choices(["error", "warning", "note"])
+        .default("note"),
     )
     .option("--config <file>", "what your team has decided (default: .lameduck-audit.yaml, where it is)")
     .option("--baseline <file>", "leave out the findings that it holds")
@@ -119,8 +119,8 @@ async function run(paths: readonly string[], given: Options): Promise<number> {
   };
   for (const failure of shown.failures) report(failure);
   if (options.writeBaseline) {
-    writeOutput("--baseline", options.baseline, () => baselineText(shown));
-    return exitCodes.clean;
+    writeOutput("--baseline", options.baseline, () => baselineText(whole));
+    return shown.failures.length > 0 ? exitCodes.usage : exitCodes.clean;
   }
   if (options.fix) return fix(shown, settings, options);
   const { proofs, interrupted } = (await lab?.proofsOf(shown, settings)) ?? {};
@@ -166,6 +166,8 @@ function mustFit(paths: readonly string[], options: Options): void {
   if (cluster && wantsFix) fail("--fix", "mends files; audit the manifests that the cluster was made from");
   if (prove && cluster) fail("--prove", "rolls manifests; audit those that the cluster was made from");
   if (prove && (wantsFix || writeBaseline)) fail("--prove", "goes without --fix and --write-baseline");
+  if (wantsFix && options.format.length > 0)
+    fail("--fix", "prints a diff; leave --format out, or audit again after it");
   if (write && !wantsFix) fail("--write", "goes with --fix");
   if (writeBaseline && baseline === undefined) fail("--write-baseline", "needs --baseline FILE");
 }

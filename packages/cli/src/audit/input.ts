@@ -1,6 +1,6 @@
 import { messageOf } from "@lameduck/drain/common";
 import { AuditError, type InputFile } from "@lameduck/audit";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { join, resolve, sep } from "node:path";
 
@@ -12,20 +12,26 @@ export interface Read {
   readonly failures: readonly AuditError[];
 }
 
-/** Files as they are named; of folders all that end like manifests; `-` is stdin. */
-/** @param excluded files and folders that are left out of folders. */
+/**
+ * Files as they are named; of folders all that end like manifests; `-` is stdin.
+ * @param excluded files and folders that are left out of folders.
+ */
 export async function readInput(paths: readonly string[], excluded: readonly string[] = []): Promise<Read> {
   const files: InputFile[] = [];
   const failures: AuditError[] = [];
   const fail = (place: string, error: unknown): void =>
     void failures.push(new AuditError("LAMEDUCK_AUDIT_UNREADABLE", place, messageOf(error)));
+  const seen = new Set<string>();
   for (const path of new Set(paths)) {
     if (path === "-") {
-      files.push({ name: "stdin", text: await text(process.stdin) });
+      const piped = await text(process.stdin);
+      // Whatever should have written it has failed.
+      if (piped.trim() === "") fail("stdin", new Error("is empty"));
+      else files.push({ name: "stdin", text: piped });
       continue;
     }
     try {
-      for (const name of manifestsAt(path, excluded))
+      for (const name of manifestsAt(path, excluded, seen))
         try {
           files.push({ name, text: readFileSync(name, "utf8"), isFound: name !== path });
         } catch (error) {
@@ -38,17 +44,36 @@ export async function readInput(paths: readonly string[], excluded: readonly str
   return { files, failures };
 }
 
-function manifestsAt(path: string, excluded: readonly string[]): string[] {
-  if (!statSync(path).isDirectory()) return [path];
+/** Links are followed, and each file and folder is read once, whatever leads there. */
+function manifestsAt(path: string, excluded: readonly string[], seen: Set<string>): string[] {
+  if (!statSync(path).isDirectory()) return isNew(path, seen) ? [path] : [];
   const skipped = excluded.map((one) => resolve(one));
   const isSkipped = (file: string): boolean =>
-    skipped.some((one) => file === one || file.startsWith(one + sep)) ||
-    /[/\\](?:node_modules|\.git)[/\\]/.test(file);
-  const found = readdirSync(path, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && manifests.test(entry.name))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((file) => !isSkipped(resolve(file)))
-    .sort();
-  if (found.length === 0) throw new Error("holds no .yaml, .yml or .json file");
-  return found;
+    skipped.some((one) => file === one || file.startsWith(one + sep));
+  const found: string[] = [];
+  let hasAny = false;
+  const walk = (folder: string): void => {
+    if (!isNew(folder, seen)) return;
+    for (const name of readdirSync(folder).sort()) {
+      const file = join(folder, name);
+      const what = statSync(file, { throwIfNoEntry: false });
+      if (what === undefined || isSkipped(resolve(file)) || ["node_modules", ".git"].includes(name)) continue;
+      if (what.isDirectory()) walk(file);
+      else if (what.isFile() && manifests.test(name)) {
+        hasAny = true;
+        if (isNew(file, seen)) found.push(file);
+      }
+    }
+  };
+  const isKnown = seen.has(realpathSync(path));
+  walk(path);
+  if (!hasAny && !isKnown) throw new Error("holds no .yaml, .yml or .json file");
+  return found.sort();
+}
+
+function isNew(path: string, seen: Set<string>): boolean {
+  const real = realpathSync(path);
+  if (seen.has(real)) return false;
+  seen.add(real);
+  return true;
 }

@@ -31,7 +31,7 @@ export interface Options {
   readonly dockerfile: readonly string[];
   readonly imageConfig: readonly string[];
   readonly kubernetes?: string;
-  readonly minSeverity: Severity;
+  readonly minSeverity: "error" | "warning" | "note";
   readonly baseline?: string;
   readonly writeBaseline?: boolean;
   readonly allowUnknown?: boolean | undefined;
@@ -90,8 +90,11 @@ function imageFile(text: string): ImageFile {
 }
 
 /** Whether a finding is as severe as asked for. What is unknown is shown always: it is no pass. */
-export function isShown(severity: Severity, least: Severity): boolean {
-  return severity === "unknown" || severities.indexOf(severity) <= severities.indexOf(least);
+export function isShown(severity: Severity, least: "error" | "warning" | "note"): boolean {
+  return (
+    severity === "unknown" ||
+    severities.indexOf(severity) <= severities.indexOf(least === "note" ? "info" : least)
+  );
 }
 
 /** @throws {AuditError} LAMEDUCK_AUDIT_UNKNOWN_RULE */

@@ -116,7 +116,7 @@ function isGraceful(container: Container, kubernetes: number | undefined): boole
 
 function swallows(container: Container): boolean {
   const pidOne = pidOneOf(container);
-  return pidOne !== undefined && pidOne.certainty !== "unknown";
+  return pidOne !== undefined && pidOne.certainty !== "unknown" && pidOne.behind === undefined;
 }
 
 function common({ name, ports, field }: Container): Record<string, unknown> {
