@@ -42,7 +42,11 @@ export function fromAnnotation(name: string, field: Field): Amount {
     const value = parseDuration(field.mustText(), field.path) / 1_000;
     return { name, value, origin: { kind: "annotation", path: lastOf(field.path), place: field.place } };
   } catch (error) {
-    throw new AuditError("LAMEDUCK_AUDIT_BAD_ANNOTATION", field.place, messageOf(error));
+    throw new AuditError(
+      "LAMEDUCK_AUDIT_BAD_ANNOTATION",
+      field.place,
+      messageOf(error).replace(`${field.place}: `, ""),
+    );
   }
 }
 

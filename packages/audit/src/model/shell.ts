@@ -79,8 +79,21 @@ export function commandsOf(script: string): {
   };
 }
 
+/** Why a command cannot do what was meant, where that is certain. */
+export function whyFails(argv: readonly string[]): string | undefined {
+  const [program = ""] = argv;
+  if (/\s/.test(program.trim())) return `there is no program \`${program}\`: each word is an item of its own`;
+  const script = scriptOf(argv)?.trim();
+  const rest = argv.slice(argv.findIndex((word) => word.trim() === script) + 1);
+  if (script !== undefined && /^(?:\S*\/)?sleep$/.test(script) && rest.length > 0)
+    return `the shell runs \`sleep\` without \`${rest.join(" ")}\`: the script is one item, "sleep ${rest.join(" ")}"`;
+  return undefined;
+}
+
 /** How long a command takes, as far as it sleeps. @param env literal variables of the container. */
 export function timeTaken(argv: readonly string[], env: ReadonlyMap<string, string> = new Map()): Taken {
+  // No such program, or `sleep` without its time: the hook has failed before it began.
+  if (whyFails(argv) !== undefined) return { least: 0, isExact: true, serving: 0 };
   const script = scriptOf(argv);
   if (script === undefined) {
     const taken = simple(argv.map((word) => quoted(word)).join(" "), env);

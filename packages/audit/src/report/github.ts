@@ -25,8 +25,16 @@ export function githubReport(audit: Audit): string {
     };
     return command(commands[finding.severity], properties, sentenceOf(finding));
   });
-  const failures = audit.failures.map(({ code, message }) => command("error", { title: code }, message));
+  const failures = audit.failures.map(({ code, message, place }) =>
+    command("error", { ...whereOf(place), title: code }, message),
+  );
   return `${[...lines, ...failures, totals(audit)].map(printable).join("\n")}\n`;
+}
+
+/** "web.yaml:3:5" */
+function whereOf(place: string): Readonly<Record<string, string>> {
+  const [, file, line, col] = /^(.+):(\d+):(\d+)$/.exec(place) ?? [];
+  return file === undefined || line === undefined || col === undefined ? {} : { file, line, col };
 }
 
 function command(

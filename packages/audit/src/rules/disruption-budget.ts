@@ -38,6 +38,11 @@ up.`,
         };
       return;
     }
+    const refused = refusedBecause(first);
+    if (refused) {
+      yield { severity: "error", ...refused, remedy: "use maxUnavailable: 1 alone" };
+      return;
+    }
     const { allowed, from, at } = allowedBy(first, replicas.value);
     if (from === undefined || (allowed >= 1 && (allowed < replicas.value || replicas.value < 2))) return;
     const isBlocked = allowed < 1;
@@ -57,6 +62,27 @@ up.`,
     };
   },
 };
+
+/** What the API server does not take. */
+function refusedBecause({ name, field }: KubeObject): { message: string; at: Field } | undefined {
+  const spec = field.at("spec");
+  const [most, least] = [spec.at("maxUnavailable"), spec.at("minAvailable")];
+  if (most.exists && least.exists)
+    return {
+      message: `${name} sets minAvailable and maxUnavailable: the API server takes one of them`,
+      at: least,
+    };
+  const wrong = [most, least].find((one) => {
+    const value = one.numberOrText();
+    return typeof value === "string" && !/^\d+%$/.test(value);
+  });
+  return (
+    wrong && {
+      message: `${name}: "${String(wrong.numberOrText())}" is neither a number nor a share such as 25%`,
+      at: wrong,
+    }
+  );
+}
 
 function allowedBy(
   { field }: KubeObject,

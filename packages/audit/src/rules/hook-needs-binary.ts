@@ -2,7 +2,7 @@ import { replaceField, type Edit } from "@lameduck/manifests";
 import { fixOf, hasNativeSleep } from "../fix/edits.ts";
 import { seconds } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
-import { commandsOf, programOf, scriptOf } from "../model/shell.ts";
+import { commandsOf, programOf, scriptOf, whyFails } from "../model/shell.ts";
 import type { Context, Rule } from "../rule.ts";
 
 /** Images without a shell and without coreutils, by their names. */
@@ -23,6 +23,17 @@ pod stops exactly as it would without a hook. Since Kubernetes 1.30 the kubelet 
     for (const container of [...workload.containers, ...workload.sidecars]) {
       const { hook, image } = container;
       if (hook?.kind !== "exec") continue;
+      const fails = whyFails(hook.command);
+      if (fails !== undefined) {
+        yield {
+          severity: "error",
+          message: `the hook fails at once, and the pod stops without it: ${fails}`,
+          at: hook.number ?? hook.field,
+          container: container.name,
+          remedy: "write each word as an item of its own, and a script as one item",
+        };
+        continue;
+      }
       const program = programOf(hook.command[0]);
       const isBare =
         image !== undefined && bare.test(image) && /^(?:sleep|sh|bash|ash|curl|wget|kill|nc)$/.test(program);

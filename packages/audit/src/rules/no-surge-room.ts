@@ -1,4 +1,4 @@
-import { replaceScalar } from "@lameduck/manifests";
+import { replaceScalar, type Field } from "@lameduck/manifests";
 import { exposureOf } from "../facts/serving.ts";
 import { surgeOf } from "../facts/surge.ts";
 import { fixOf } from "../fix/edits.ts";
@@ -25,6 +25,17 @@ before it starts the first new one. While fewer pods serve than before, the rest
       return;
     }
     const { unavailable, surge, unavailableField, surgeField } = surgeOf(workload);
+    if (isNone(unavailableField) && isNone(surgeField)) {
+      yield {
+        severity: "error",
+        message:
+          "maxSurge and maxUnavailable are both 0: the API server refuses it, as no pod could be replaced",
+        at: surgeField,
+        remedy: "set maxSurge to 1",
+        ...fixOf("maxSurge 1", [replaceScalar(surgeField, "1")]),
+      };
+      return;
+    }
     const least = replicas.value - unavailable.value;
     if (least >= 1 && least >= replicas.value / 2) return;
     yield {
@@ -50,3 +61,7 @@ before it starts the first new one. While fewer pods serve than before, the rest
     };
   },
 };
+
+function isNone(field: Field): boolean {
+  return field.exists && Number.parseInt(String(field.numberOrText()), 10) === 0;
+}
