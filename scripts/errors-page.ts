@@ -20,6 +20,7 @@ const titles: Record<string, string> = {
   stage: "lab: the local stage",
   simulator: "simulate and advise",
   audit: "audit",
+  operator: "inject and the operator",
   cli: "Command line",
   e2e: "The test cluster",
 };

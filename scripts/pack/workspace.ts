@@ -14,7 +14,18 @@ export type Published = (typeof published)[number];
 export const inside: Readonly<Record<Published, readonly string[]>> = {
   init: [],
   node: ["drain"],
-  cli: ["drain", "kube", "manifests", "accounting", "load", "stage", "rollout", "simulator", "audit"],
+  cli: [
+    "drain",
+    "kube",
+    "manifests",
+    "accounting",
+    "load",
+    "stage",
+    "rollout",
+    "simulator",
+    "audit",
+    "operator",
+  ],
 };
 
 export interface PackageJson {

@@ -16,6 +16,7 @@ const order = [
   "rollout",
   "simulator",
   "audit",
+  "operator",
   "cli",
 ];
 

@@ -1,5 +1,6 @@
 import { resultsErrors } from "@lameduck/accounting";
 import { auditErrors } from "@lameduck/audit";
+import { operatorErrors } from "@lameduck/operator";
 import { drainErrors } from "@lameduck/drain";
 import { initErrors } from "@lameduck/init";
 import { kubernetesErrors } from "@lameduck/kube";
@@ -18,6 +19,7 @@ const catalogues = [
   { of: "every policy", remedies: drainErrors },
   { of: "manifests", remedies: manifestErrors },
   { of: "audit", remedies: auditErrors },
+  { of: "inject and the operator", remedies: operatorErrors },
   { of: "lab", remedies: stageErrors },
   { of: "the load", remedies: loadErrors },
   { of: "rollout", remedies: kubernetesErrors },

@@ -19,6 +19,8 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_AUDIT_NOT_PERMITTED:
     "Objects of this kind may not be listed in the cluster, so that the audit leaves them out.",
   LAMEDUCK_AUDIT_UNKNOWN_RULE: "There is no rule of this name.",
+  LAMEDUCK_OPERATOR_BAD_POLICY: "A DrainPolicy has a field with a value that it cannot have.",
+  LAMEDUCK_OPERATOR_BAD_ANNOTATION: "A `lameduck.dev/` annotation has a value that it cannot have.",
   LAMEDUCK_AUDIT_UNREADABLE: "A file or a folder that should be audited cannot be read.",
   LAMEDUCK_BAD_ADDRESS: "An option of lameduck-init holds something that is no address, range or port.",
   LAMEDUCK_BAD_CHOICE: "An option of lameduck-init takes only certain values, and this is none of them.",

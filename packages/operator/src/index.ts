@@ -1,0 +1,3 @@
+export { OperatorError, operatorErrors, type OperatorErrorCode } from "./errors.ts";
+export type { ClusterFacts, Injection, PatchOperation, Reason } from "./inject/injection.ts";
+export type { Carrier, InjectionSettings } from "./policy/settings.ts";
