@@ -4,7 +4,7 @@ export type { ComponentState } from "./component.ts";
 export { badOption, ClusterError, clusterErrors, type ClusterErrorCode } from "./errors.ts";
 export { stateDirectory } from "./host/paths.ts";
 export { findProgram, requireHost, requireProgram } from "./host/requirements.ts";
-export { whyNot } from "./host/why-not.ts";
+export { whyNot } from "./host/programs.ts";
 export { until, type UntilOptions } from "./host/until.ts";
 export {
   appFiles,

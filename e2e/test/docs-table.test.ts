@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { it } from "node:test";
-import { markdown } from "../matrix/table/markdown.ts";
-import { inPage } from "../matrix/table/page.ts";
+import { markdown, inPage } from "../matrix/table/markdown.ts";
 import { readRecorded } from "../matrix/table/recorded.ts";
 
 const page = join(import.meta.dirname, "..", "..", "docs", "cluster.md");

@@ -2,8 +2,9 @@ import { createHash } from "node:crypto";
 import { access, mkdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ClusterError } from "../errors.ts";
-import { findProgram, requireProgram } from "./requirements.ts";
+import { findProgram, requireProgram, missingPackages } from "./requirements.ts";
 import { attempt, run } from "./run.ts";
+import { cacheDirectory } from "./paths.ts";
 
 /** One directory of programs per Go module, and our own two programs in C. */
 export interface Programs {
@@ -132,4 +133,19 @@ export async function buildPrograms(cache: string, say: (line: string) => void):
   const kubernetes = await buildModule("kubernetes", cache, say);
   const coredns = await buildModule("coredns", cache, say);
   return { kubernetes, runtime, coredns, pause, recorder };
+}
+
+/** Why this machine cannot run the cluster, in one line; undefined when it can. For tests that must say why they did not run. */
+export async function whyNot(): Promise<string | undefined> {
+  if (process.platform !== "linux") return "the test cluster needs Linux";
+  if (process.getuid?.() !== 0) return "the test cluster needs root (namespaces, mounts and cgroups)";
+  const missing = await missingPackages();
+  if (missing.length > 0 && (await findProgram("apt-get")) === undefined)
+    return `the test cluster needs ${missing.join(", ")}, and there is no apt-get to install them`;
+  // Root in a container is often root without CAP_SYS_ADMIN. util-linux, which has unshare, is part of every distribution.
+  const tried = await attempt("unshare", ["--mount", "--net", "--pid", "--fork", "--mount-proc", "true"]);
+  if (tried.status !== 0) return `the test cluster needs namespaces: ${tried.stderr.trim()}`;
+  if (await areBuilt(cacheDirectory())) return undefined;
+  const problem = await goProblem();
+  return problem === undefined ? undefined : `the test cluster needs Go 1.26 (https://go.dev/dl): ${problem}`;
 }

@@ -1,5 +1,5 @@
 import type { SenderEvent } from "@lameduck/accounting";
-import type { Sender } from "../observe/sender.ts";
+import type { Sender } from "../observe/proxies.ts";
 import type { Resolution } from "./resolver.ts";
 
 /** A client that finds pods by DNS, as a sender: it converges when the addresses that it holds no longer name a pod. */

@@ -6,8 +6,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readRows } from "../kept.ts";
-import { inPage } from "./page.ts";
-import { markdown } from "./markdown.ts";
+import { inPage, markdown } from "./markdown.ts";
 import { race } from "./race.ts";
 import { readRecorded, record } from "./recorded.ts";
 import { commandLine } from "../../../scripts/command-line.ts";

@@ -2,6 +2,7 @@ import { boundAfterNone, causes, type Quantiles } from "@lameduck/accounting";
 import { routes } from "../routes.ts";
 import { scenarios } from "../scenarios.ts";
 import type { RecordedRow } from "./recorded.ts";
+import { format, resolveConfig } from "prettier";
 
 /** From the least to the most that is done; others follow by name. */
 const order = [
@@ -138,4 +139,16 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   const line = (row: readonly string[]): string =>
     `| ${row.filter((_, column) => used[column]).join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+const begin = "<!-- written by npm run matrix:table -- --write -->";
+const end = "<!-- end of what is written by matrix:table -->";
+
+/** The page with the tables between its two marks replaced, formatted as the repository's checks want it. */
+export async function inPage(text: string, tables: string): Promise<string> {
+  const from = text.indexOf(begin);
+  const to = text.indexOf(end);
+  if (from < 0 || to < from) throw new Error(`the page lacks "${begin}" and "${end}"`);
+  const whole = `${text.slice(0, from + begin.length)}\n\n${tables}\n\n${text.slice(to)}`;
+  return format(whole, { ...(await resolveConfig(import.meta.filename)), parser: "markdown" });
 }

@@ -1,5 +1,5 @@
 export { account } from "./account.ts";
-export { buildResults } from "./document/build.ts";
+export { buildResults } from "./document/schema.ts";
 export { parseResults, serialiseResults } from "./document/parse.ts";
 export { podLives } from "./evidence/pod-life.ts";
 export { mergeRuns } from "./merge.ts";
@@ -25,7 +25,7 @@ export { junitReport } from "./report/junit.ts";
 export { markdownReport } from "./report/markdown.ts";
 export { comparisonText } from "./report/table.ts";
 export { heldAgainstPods, verdictOf } from "./report/verdict.ts";
-export type { Wording } from "./report/wording.ts";
+export type { Wording } from "./report/explanations.ts";
 export { average, boundAfterNone, quantile, quantiles, withoutDrawing } from "./statistics.ts";
 export { escape } from "./report/html/markup.ts";
 export { skippedRemedy } from "./summary.ts";

@@ -4,6 +4,7 @@ import type { initErrors } from "@lameduck/init";
 import type { KubernetesErrorCode } from "@lameduck/kube";
 import type { StageErrorCode } from "@lameduck/stage";
 import type { CliErrorCode } from "./errors.ts";
+import { heldAgainstPods, verdictOf, type RemedyResult } from "@lameduck/accounting";
 
 /** What every command ends with. The same words stand in `lameduck --help` and in docs/errors.md. */
 export const exitCodes = {
@@ -60,4 +61,18 @@ export function exitCodeOfError(code: string): number {
 /** 128 + the signal's number, as in a shell. */
 export function exitCodeOfSignal(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
+}
+
+/** A remedy may lose something, which is known, and have terminations of which nothing is. */
+function isUntested(result: RemedyResult): boolean {
+  return ["untested", "skipped"].includes(verdictOf(result)) || (result.untested ?? 0) > 0;
+}
+
+/** What the results of a run that came to its end say. A remedy that could not be run was not tested. */
+export function exitCodeOfResults(
+  results: readonly RemedyResult[],
+  { allowLoss = false }: { readonly allowLoss?: boolean | undefined },
+): number {
+  if (!allowLoss && results.some((result) => heldAgainstPods(result).lost > 0)) return exitCodes.losses;
+  return results.some(isUntested) ? exitCodes.untested : exitCodes.clean;
 }

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { skippedRemedy, type RemedyResult } from "@lameduck/accounting";
-import { exitCodeOfResults } from "../src/exit-code-of-results.ts";
-import { exitCodeOfError } from "../src/exit-codes.ts";
+import { exitCodeOfResults, exitCodeOfError } from "../src/exit-codes.ts";
 
 const nothing = skippedRemedy("x", "x", "x");
 const { skipped: _, ...empty } = nothing;

@@ -2,12 +2,12 @@
 
 #include "base/clock.h"
 #include "hold/report.h"
+#include "personality.h"
 #include "process/child.h"
 #include "process/reap.h"
 #include "traffic/before.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
@@ -36,25 +36,6 @@ struct init {
 	int status;
 };
 
-/* The kernel ends us at a fault of our own even where it is blocked; sent by others it is a signal like all. tini leaves them out. */
-static const signal_mask faults = (signal_mask)1 << (SIGFPE - 1) | (signal_mask)1 << (SIGILL - 1) |
-				  (signal_mask)1 << (SIGSEGV - 1) | (signal_mask)1 << (SIGBUS - 1) |
-				  (signal_mask)1 << (SIGABRT - 1) | (signal_mask)1 << (SIGTRAP - 1) |
-				  (signal_mask)1 << (SIGSYS - 1);
-
-static signal_mask blocked_by(enum personality personality)
-{
-	const signal_mask terminal = mask_of(SIGTTIN) | mask_of(SIGTTOU);
-	return personality == PERSONALITY_TINI ? all_signals & ~faults & ~terminal : all_signals;
-}
-
-static enum child_group child_group_of(const struct settings *settings)
-{
-	if (settings->single_child)
-		return CHILD_GROUP_SAME;
-	return settings->personality == PERSONALITY_DUMB_INIT ? CHILD_GROUP_SESSION : CHILD_GROUP_OWN;
-}
-
 static bool signals_group(const struct init *init)
 {
 	return init->settings->group || init->child_group == CHILD_GROUP_SESSION;
@@ -73,11 +54,6 @@ static void send_on(const struct init *init, int signal)
 		log_line(init->logger, LOG_TRACE, "sent %s to %d", signal_name(signal, name), (int)init->child);
 	else if (errno != ESRCH)
 		log_line(init->logger, LOG_WARNING, "cannot send %s: %s", signal_name(signal, name), strerror(errno));
-}
-
-static bool stops_terminal(int signal)
-{
-	return signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
 
 /* dumb-init's way with job control: the session has no terminal to be stopped from, so its members are stopped and we with them. */
@@ -250,24 +226,6 @@ static void leave_terminal(struct init *init)
 		init->ignore_once = mask_of(SIGHUP) | mask_of(SIGCONT);
 }
 
-static void adopt_orphans(const struct init *init)
-{
-	const struct settings *settings = init->settings;
-	if (getpid() == 1 || settings->personality == PERSONALITY_DUMB_INIT)
-		return;
-	/* tini does so on demand and else complains; there is no reason not to. */
-	if (settings->subreaper || settings->personality == PERSONALITY_OWN) {
-		if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
-			log_line(init->logger, LOG_WARNING, "cannot adopt orphans: %s", strerror(errno));
-		return;
-	}
-	int is_subreaper = 0;
-	if (prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper) == 0 && is_subreaper)
-		return;
-	log_line(init->logger, LOG_WARNING,
-	    "neither PID 1 nor child subreaper (-s): zombie reaping won't work");
-}
-
 static int finish(struct init *init)
 {
 	int code = exit_code_of(init->status);
@@ -282,15 +240,6 @@ static int finish(struct init *init)
 	return code;
 }
 
-/* dumb-init lets go of the directory that it was started in, and the program starts there. */
-static int leave_directory(const struct init *init)
-{
-	int directory = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (directory < 0 || chdir("/") != 0)
-		log_line(init->logger, LOG_DETAIL, "cannot leave the working directory: %s", strerror(errno));
-	return directory;
-}
-
 /* Returns what kept the program from being run, 0 where it runs, -1 where there is not even a process. */
 static int start_program(struct init *init, const struct inherited *inherited)
 {
@@ -300,7 +249,7 @@ static int start_program(struct init *init, const struct inherited *inherited)
 		.child_group = init->child_group,
 		.inherited = *inherited,
 		.with_defaults = as_dumb_init,
-		.directory = as_dumb_init ? leave_directory(init) : -1,
+		.directory = as_dumb_init ? leave_directory(init->logger) : -1,
 		.exec_failure_code = as_dumb_init ? 2 : -1,
 	};
 	int exec_error;
@@ -331,7 +280,7 @@ int run_init(const struct settings *settings, const struct logger *logger)
 		log_line(logger, LOG_ERROR, "cannot receive signals: %s", strerror(errno));
 		return 3;
 	}
-	adopt_orphans(&init);
+	adopt_orphans(settings, logger);
 	leave_terminal(&init);
 	order_clean(&settings->hold.order);
 	int failure = start_program(&init, &inherited);

@@ -1,4 +1,4 @@
-#include "cli/flags.h"
+#include "cli/variables.h"
 #include "cli/help.h"
 #include "cli/settings.h"
 #include "init.h"

@@ -20,7 +20,7 @@ export { requestsLoad } from "./requests-file/requests-load.ts";
 export type { LoadSeen, LoadSource } from "./routes/load-source.ts";
 export { RouteLoad } from "./routes/route-load.ts";
 export { type OpenRoute, type Route, type RouteManner, openRoute, parseRoutes } from "./routes/route.ts";
-export type { Change, EndpointState } from "./senders/change.ts";
+export type { Change, EndpointState } from "./senders/view.ts";
 export { checkSenders } from "./senders/check.ts";
 export { Learner } from "./senders/learner.ts";
 export {
@@ -38,4 +38,4 @@ export { isOwnTarget, requireOwnTarget } from "./targets.ts";
 export { requestsErrors } from "./requests-file/errors.ts";
 export { shownUrl } from "./routes/shown-url.ts";
 export { parseZone } from "./requests-file/time.ts";
-export { lastWords } from "./last-words.ts";
+export { lastWords } from "./answer.ts";

@@ -17,13 +17,13 @@ import { readinessIn, type Readiness } from "./hold/readiness.ts";
 import { Report } from "./reports/report.ts";
 import { watchServer, type WatchedServer } from "./servers/servers.ts";
 import { parseSettings, type LameduckOptions, type Settings } from "./options/settings.ts";
-import { rememberSignal, type EarlySignal } from "./signals/early-signal.ts";
+import { rememberSignal, type EarlySignal } from "./signals/signal-list.ts";
 import { signalGate, type SignalMember } from "./signals/signals.ts";
 import { OtherHandlers } from "./signals/other-handlers.ts";
 import { StopFile } from "./closing/stop-file.ts";
 import { traceTermination } from "./reports/tracing.ts";
 import type { ServerWatch } from "./servers/traffic.ts";
-import { isNews } from "./options/warnings.ts";
+import { isNews } from "./options/doubts.ts";
 import type { State } from "./observed.ts";
 
 /** Whether code named the servers, or they are found as they listen and given up to code that names them. */

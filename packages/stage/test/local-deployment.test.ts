@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import fc from "fast-check";
+import { test } from "node:test";
 import type { CountOrShare } from "@lameduck/manifests";
 import { orderedStep, type OrdinalView } from "../src/deployment/ordered.ts";
-import { recreateStep } from "../src/deployment/recreate.ts";
-import { rollingStep, type PodView } from "../src/deployment/rolling.ts";
+import { recreateStep, rollingStep, type PodView } from "../src/deployment/rolling.ts";
 import { resolveBounds } from "../src/deployment/rounding.ts";
 
 const rounding: readonly (readonly [CountOrShare, CountOrShare, number, number, number])[] = [

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { causes, type Cause } from "../model/causes.ts";
 import { outcomes } from "../model/request.ts";
-import type { Results } from "../model/results.ts";
+import type { Results, RemedyResult } from "../model/results.ts";
 
 /*
  * The shape of the results document for reading it back, and for docs/results.schema.json. The types of model/ say the same with their
@@ -157,3 +157,26 @@ type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 
 // oxlint-enable typescript/no-unnecessary-type-parameters
 /** Without readonly, intersections flattened. */
 type Plain<T> = T extends object ? { -readonly [K in keyof T]: Plain<T[K]> } : T;
+
+/** The document's JSON Schema (draft 2020-12), as it stands in docs/results.schema.json. */
+export function resultsJsonSchema(): object {
+  return {
+    title: "Results of Lameduck",
+    description: "What docs/results.md explains. Times and durations are milliseconds.",
+    ...z.toJSONSchema(resultsSchema, { io: "input" }),
+  };
+}
+
+export interface ResultsParts {
+  readonly tool: Results["tool"];
+  /** Release of Lameduck. */
+  readonly version: string;
+  readonly startedAt: Date;
+  readonly seed: number;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly remedies: readonly RemedyResult[];
+}
+
+export function buildResults({ startedAt, ...parts }: ResultsParts): Results {
+  return { schema: resultsVersion, ...parts, startedAt: startedAt.toISOString() };
+}

@@ -42,3 +42,10 @@ export function causesOf(result: RemedyResult): {
     rest: all.slice(most).reduce((sum, one) => sum + one.lost, 0),
   };
 }
+
+/** Where there is nothing to choose among: what the rows are, what else has to be known, and what is proved instead of advice. */
+export interface Wording {
+  readonly title: string;
+  readonly notes: readonly string[];
+  readonly conclusion: string;
+}

@@ -1,10 +1,9 @@
 import type { RemedyResult, Results } from "../model/results.ts";
 import { advice } from "./advice.ts";
-import { causesOf } from "./explanations.ts";
+import { causesOf, type Wording } from "./explanations.ts";
 import { lostOf, testedOf, titleOf, whole } from "./figures.ts";
 import { element, escape } from "./html/markup.ts";
 import { heldAgainstPods, verdictOf } from "./verdict.ts";
-import type { Wording } from "./wording.ts";
 
 export interface JunitOptions {
   /** Losses were allowed: they are told, and fail nothing. */

@@ -1,10 +1,9 @@
 import type { RemedyResult, Results } from "../model/results.ts";
 import { advice } from "./advice.ts";
 import { columns, texts } from "./columns.ts";
-import { causesOf, explanations } from "./explanations.ts";
+import { causesOf, explanations, type Wording } from "./explanations.ts";
 import { titleOf, whole } from "./figures.ts";
 import { verdictOf } from "./verdict.ts";
-import type { Wording } from "./wording.ts";
 
 /** The comparison for the summary of a pipeline or a comment on a change (GitHub's and GitLab's dialect). */
 export function markdownReport({ tool, remedies }: Results, instead?: Wording): string {

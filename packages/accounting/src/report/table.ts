@@ -1,12 +1,11 @@
 import { styleText } from "node:util";
 import type { RemedyResult, Results } from "../model/results.ts";
 import { columns, texts } from "./columns.ts";
-import { causesOf, explanations } from "./explanations.ts";
+import { causesOf, explanations, type Wording } from "./explanations.ts";
 import { titleOf, whole } from "./figures.ts";
 import { grid, wrap, type Cell } from "./grid.ts";
 import { verdictOf, type Verdict } from "./verdict.ts";
 import { advice } from "./advice.ts";
-import type { Wording } from "./wording.ts";
 
 export interface TextOptions {
   /** Where it goes: colours are used if that is a terminal that shows them. Without it there are none. */

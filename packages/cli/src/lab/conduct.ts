@@ -1,6 +1,6 @@
 import { buildResults, skippedRemedy, type RemedyResult } from "@lameduck/accounting";
 import { runLab, type LabHooks, type LabProgress, type LabSettings } from "@lameduck/stage";
-import { exitCodeOfResults } from "../exit-code-of-results.ts";
+import { exitCodeOfResults } from "../exit-codes.ts";
 import { catchInterrupt } from "../interrupt.ts";
 import { isStdoutFree, publishResults } from "../outputs.ts";
 import { Progress } from "../progress.ts";

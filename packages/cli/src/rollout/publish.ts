@@ -10,8 +10,7 @@ import {
   type RolloutRun,
   type Target,
 } from "@lameduck/rollout";
-import { exitCodeOfResults } from "../exit-code-of-results.ts";
-import { exitCodes } from "../exit-codes.ts";
+import { exitCodeOfResults, exitCodes } from "../exit-codes.ts";
 import { report } from "../failure.ts";
 import { publishResults } from "../outputs.ts";
 import { version } from "../about.ts";

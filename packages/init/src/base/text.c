@@ -1,6 +1,8 @@
 #include "text.h"
 
-#include <stddef.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static int hex_digit(char c)
 {
@@ -46,4 +48,17 @@ bool is_number(const char *text, uint64_t least, uint64_t most, uint64_t *value)
 	const char *end = read_decimal(text, value);
 	/* 18 digits cannot overflow. */
 	return end && *end == '\0' && end - text <= 18 && *value >= least && *value <= most;
+}
+
+bool parse_decimal(const char *text, size_t length, double *value)
+{
+	char number[64], *end;
+	/* strtod also takes signs, spaces, hexadecimal, infinity and "5.", none of which is a setting. */
+	if (length == 0 || length >= sizeof number || strspn(text, "0123456789.eE+-") < length || text[0] == '+' ||
+	    text[0] == '-' || text[length - 1] == '.')
+		return false;
+	memcpy(number, text, length);
+	number[length] = '\0';
+	*value = strtod(number, &end);
+	return *end == '\0' && end != number && isfinite(*value);
 }

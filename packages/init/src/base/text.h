@@ -3,6 +3,7 @@
 #define LAMEDUCK_TEXT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* These return the character after what they read, or NULL where it is not there. */
@@ -13,5 +14,8 @@ const char *read_decimal(const char *at, uint64_t *value);
 
 /* Whether the whole text is a number within the bounds. */
 bool is_number(const char *text, uint64_t least, uint64_t most, uint64_t *value);
+
+/* The number that all `length` characters spell, such as 12, 1.5, .25 or 2e-4; no signs, no hexadecimal, no infinity. */
+bool parse_decimal(const char *text, size_t length, double *value);
 
 #endif

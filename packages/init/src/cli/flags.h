@@ -2,21 +2,41 @@
 #ifndef LAMEDUCK_FLAGS_H
 #define LAMEDUCK_FLAGS_H
 
-#include "settings.h"
+#include "flag_readers.h"
 
-bool flags_from_environment(struct settings *settings, struct error *error);
+#include <stddef.h>
 
-/* `next` is the first argument to read, and then the first that is no flag. */
-bool flags_from_arguments(struct settings *settings, int argc, char *const *argv, int *next, struct error *error);
+enum flag_kind {
+	SWITCH,	/* no value; sets a bool */
+	TEXT,	/* keeps the value */
+	ACT,	/* calls the reader without a value */
+	LIST,	/* calls the reader with the value; the environment has several, separated by commas or spaces */
+};
 
-/*
- * Where the option of that long name was said: "--floor" or "LAMEDUCK_FLOOR", as its user can type it. True for the latter; other names are
- * left as they are.
- */
-enum { LONGEST_PLACE = 48 };
-bool said_in_environment(struct settings *settings, const char *name, char place[LONGEST_PLACE]);
+struct flag {
+	const char *name; /* long; NULL where there is only a short one */
+	char letter;	  /* 0 where there is none */
+	unsigned knows_letter;
+	enum flag_kind kind;
+	bool of_hold; /* asking for it asks tini and dumb-init to hold */
+	size_t offset;
+	flag_reader *read;
+};
 
-/* A newer injector may set variables that an older pod does not know: one line each for those that look like slips, and silence for the others. */
-void warn_of_misspelt_variables(const struct logger *logger);
+extern const struct flag flags[];
+extern const size_t flag_count;
+
+const struct flag *long_flag(const char *name, size_t length);
+const struct flag *short_flag(char letter, enum personality personality);
+
+bool flag_takes_value(const struct flag *flag);
+
+/* Where the value of a flag of kind TEXT is kept. */
+const char **flag_text(struct settings *settings, const struct flag *flag);
+
+bool flag_apply(struct settings *settings, const struct flag *flag, const char *value, struct error *error);
+
+/* Notes the flag or variable that `error` is about. Always false. */
+bool fail_at(struct error *error, const char *place);
 
 #endif

@@ -2,7 +2,8 @@
 
 #include "../base/text.h"
 #include "../decision/duration.h"
-#include "flags.h"
+#include "arguments.h"
+#include "variables.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "../base/decimal.h"
+#include "../base/text.h"
 #include "duration.h"
 
 #include <math.h>

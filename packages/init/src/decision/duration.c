@@ -1,6 +1,6 @@
 #include "duration.h"
 
-#include "../base/decimal.h"
+#include "../base/text.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-import { lastWords } from "../last-words.ts";
+import { lastWords } from "../answer.ts";
 import { spawn, type ChildProcess } from "node:child_process";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";

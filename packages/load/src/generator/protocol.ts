@@ -1,5 +1,5 @@
 import type { SenderEvent } from "@lameduck/accounting";
-import type { Change } from "../senders/change.ts";
+import type { Change } from "../senders/view.ts";
 import type { DecidingSpec } from "../senders/spec.ts";
 import type { LoadPlan } from "../plan.ts";
 import type { RecordNews } from "./records.ts";

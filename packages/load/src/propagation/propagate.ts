@@ -1,5 +1,5 @@
 import { random, type Random } from "@lameduck/accounting";
-import type { Change, EndpointState } from "../senders/change.ts";
+import type { Change, EndpointState } from "../senders/view.ts";
 import { draw, type Distribution, type Draws } from "./distribution.ts";
 import type { Propagation } from "./propagation.ts";
 

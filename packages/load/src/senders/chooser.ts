@@ -1,8 +1,8 @@
 import type { BareSenderEvent } from "../generator/sender.ts";
 import type { Endpoint } from "@lameduck/accounting";
-import type { Change, EndpointState } from "./change.ts";
+import { type Change, type EndpointState, EndpointView, type Choice } from "./view.ts";
 import { Learner } from "./learner.ts";
-import { EndpointView, type Choice } from "./view.ts";
+import type { Exchange } from "../protocols/exchange.ts";
 
 /** The endpoints a sender may choose at present: learns in its own time and tells what changed when it did. */
 export class Chooser {
@@ -51,4 +51,9 @@ export class Chooser {
     if (before === 0 && this.chosen.length > 0) this.#tell({ type: "filled" });
     if (before > 0 && this.chosen.length === 0) this.#tell({ type: "empty" });
   }
+}
+
+/** Without an endpoint kube-proxy rejects, a resolver finds nothing and a load balancer has no target: nothing is sent anywhere. */
+export function refuse(exchange: Exchange, at: number): void {
+  exchange.fail({ outcome: "refused", error: "NO_ENDPOINT" }, at);
 }

@@ -1,9 +1,8 @@
 import type { Exchange } from "../protocols/exchange.ts";
 import type { LoadSender, SenderContext } from "../generator/sender.ts";
-import type { Change } from "./change.ts";
-import { Chooser } from "./chooser.ts";
+import type { Change } from "./view.ts";
+import { Chooser, refuse } from "./chooser.ts";
 import { PodPools } from "./pools.ts";
-import { refuse } from "./refuse.ts";
 
 /** A caller inside the cluster that resolves the pods itself (headless Service, client-side balancing) and has a pool for each. */
 export class ClientSender implements LoadSender {

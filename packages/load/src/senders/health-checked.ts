@@ -3,12 +3,12 @@ import { parseDuration } from "@lameduck/drain";
 import type { Exchange } from "../protocols/exchange.ts";
 import type { LoadSender, SenderContext } from "../generator/sender.ts";
 import type { Endpoint } from "@lameduck/accounting";
-import type { Change, EndpointState } from "./change.ts";
+import type { Change, EndpointState } from "./view.ts";
 import { Learner } from "./learner.ts";
 import type { HealthCheckedSpec } from "./spec.ts";
 import { HealthChecks } from "./health-checks.ts";
 import { PodPools } from "./pools.ts";
-import { refuse } from "./refuse.ts";
+import { refuse } from "./chooser.ts";
 
 /**
  * A cloud load balancer: registers new pods when it learns of them and lets them in after its own checks; a deletion means nothing to it

@@ -2,10 +2,9 @@ import type { Connection } from "../protocols/connection.ts";
 import type { Exchange } from "../protocols/exchange.ts";
 import type { LoadSender, SenderContext } from "../generator/sender.ts";
 import type { Endpoint } from "@lameduck/accounting";
-import type { Change } from "./change.ts";
-import { Chooser } from "./chooser.ts";
+import type { Change } from "./view.ts";
+import { Chooser, refuse } from "./chooser.ts";
 import { Pool } from "./pool.ts";
-import { refuse } from "./refuse.ts";
 
 /**
  * A caller behind kube-proxy: each new connection goes to a random endpoint, as the statistic match of its rules does, and stays there.

@@ -1,4 +1,4 @@
-import type { Change, EndpointState } from "./change.ts";
+import type { Change, EndpointState } from "./view.ts";
 
 /** Applies changes when their time has come, never two applications closer together than `spacing`. */
 export class Learner {

@@ -3,7 +3,7 @@ import type { Connection } from "../protocols/connection.ts";
 import type { Place } from "../protocols/dialer.ts";
 import type { Exchange } from "../protocols/exchange.ts";
 import type { LoadSender, SenderContext } from "../generator/sender.ts";
-import type { Change } from "./change.ts";
+import type { Change } from "./view.ts";
 import { Pool } from "./pool.ts";
 
 /** The callers in front of a proxy: the proxy chooses the pod and tells in a header which one it was. */

@@ -2,8 +2,7 @@ import type { Strategy } from "@lameduck/manifests";
 import type { StageClock } from "../clock.ts";
 import type { Pod } from "../kubelet/pod.ts";
 import { orderedStep } from "./ordered.ts";
-import { recreateStep } from "./recreate.ts";
-import { rollingStep, type PodView } from "./rolling.ts";
+import { recreateStep, rollingStep, type PodView } from "./rolling.ts";
 import { resolveBounds } from "./rounding.ts";
 
 export interface ControllerOptions {

@@ -1,45 +1,11 @@
 import type { ContainerTemplate } from "@lameduck/manifests";
-import type { PodEvent } from "@lameduck/accounting";
-import type { StageClock } from "../clock.ts";
-import type { Bind, PodNetwork } from "../network/network.ts";
-import type { Launch } from "../runtime/launch.ts";
 import { ContainerProcess, type Exit } from "../runtime/process.ts";
-import { lastWords } from "@lameduck/load";
 import { Backoff } from "./backoff.ts";
 import { check } from "./check.ts";
 import { runHook } from "./hook.ts";
 import { Prober } from "./prober.ts";
-import { stopContainer, type Terminable, type TerminationEvents } from "./termination.ts";
-
-/** A PodEvent without what the pod itself fills in. */
-export type ContainerEvent = PodEvent extends infer Event
-  ? Event extends PodEvent
-    ? Omit<Event, "at" | "pod">
-    : never
-  : never;
-
-/** `init` runs to its end before the next starts; `sidecar` is started in the same row and stays. */
-export type ContainerRole = "init" | "sidecar" | "main";
-
-/** What a container needs of its pod. */
-export interface ContainerSurroundings {
-  readonly clock: StageClock;
-  readonly network: PodNetwork;
-  /** Where probes and hooks come from. */
-  readonly from: string;
-  readonly graceSeconds: number;
-  readonly restartPolicy: "Always" | "OnFailure" | "Never";
-  /** Aborted when the pod's termination begins: nothing is started any more. */
-  readonly ending: AbortSignal;
-  /** Aborted when the pod is over. */
-  readonly over: AbortSignal;
-  readonly launch: (container: ContainerTemplate) => Launch;
-  readonly binds: (container: ContainerTemplate) => readonly Bind[];
-  readonly emit: (event: ContainerEvent, at?: number) => void;
-  readonly onLine: (line: string) => void;
-  /** Its state has changed, or its process has ended. */
-  readonly changed: () => void;
-}
+import { describeCrash, hookEvents, type ContainerRole, type ContainerSurroundings } from "./surroundings.ts";
+import { stopContainer, type Terminable } from "./termination.ts";
 
 interface Run {
   readonly process: ContainerProcess;
@@ -292,15 +258,24 @@ export class Container {
   }
 }
 
-export function hookEvents(pod: Pick<ContainerSurroundings, "emit">): TerminationEvents {
-  return {
-    hookBegun: (container) => pod.emit({ type: "pre-stop-begun", container }),
-    hookEnded: (container, result, detail) =>
-      pod.emit({ type: "pre-stop-ended", container, result, ...(detail === undefined ? {} : { detail }) }),
-  };
+export interface LastWords {
+  readonly container: string;
+  readonly lines: readonly string[];
+  /** Exit code or signal. */
+  readonly how: string;
 }
 
-function describeCrash(exit: Exit, output: readonly string[]): string {
-  const how = exit.signal === undefined ? `exit code ${exit.code ?? "unknown"}` : `signal ${exit.signal}`;
-  return `${how}: ${lastWords(output)}`;
+/** Of the container that ended last; undefined where none has. */
+export function lastWordsOf(containers: readonly Container[]): LastWords | undefined {
+  const dead = containers
+    .filter(({ lastExit }) => lastExit !== undefined)
+    .toSorted((a, b) => (a.lastExit?.at ?? 0) - (b.lastExit?.at ?? 0))
+    .at(-1);
+  if (!dead) return undefined;
+  const { code, signal } = dead.lastExit ?? {};
+  return {
+    container: dead.template.name,
+    lines: dead.lastOutput,
+    how: signal === undefined ? `exit code ${code ?? "unknown"}` : `signal ${signal}`,
+  };
 }

@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import type { ContainerTemplate, PodTemplate } from "@lameduck/manifests";
-import type { PodNetwork } from "../network/network.ts";
+import type { Launch, PodNetwork } from "../network/network.ts";
 
 /** Who a pod is, as far as its containers may ask. */
 export interface PodIdentity {
@@ -22,6 +22,21 @@ export function imageEnvironment(env: Readonly<Record<string, string | undefined
     (entry): entry is [string, string] => entry[1] !== undefined && !withheld.test(entry[0]),
   );
   return Object.fromEntries(kept);
+}
+
+/** What to execute for a container, and in which environment and directory. */
+export function launchIn(
+  pod: PodIdentity,
+  container: ContainerTemplate,
+  image: Readonly<Record<string, string>>,
+  directory: string,
+): Launch {
+  const env = containerEnvironment(pod, container, image);
+  return {
+    command: expandCommand(container, env, pod),
+    env,
+    directory: container.workingDirectory ?? directory,
+  };
 }
 
 /** What a container's process gets. Later entries may refer to earlier ones, as in Kubernetes. */

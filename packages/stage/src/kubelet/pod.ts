@@ -1,18 +1,16 @@
 import { randomUUID } from "node:crypto";
-import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { PodTemplate } from "@lameduck/manifests";
 import type { Endpoint, PodEvent } from "@lameduck/accounting";
 import type { StageClock } from "../clock.ts";
 import type { Listening, Network, PodNetwork } from "../network/network.ts";
-import { Container, hookEvents, type ContainerEvent, type ContainerSurroundings } from "./container.ts";
-import { containerEnvironment, expandCommand, type PodIdentity } from "./environment.ts";
+import { Container, lastWordsOf, type LastWords } from "./container.ts";
+import { launchIn, type PodIdentity } from "./environment.ts";
 import { ListenerWatch } from "./listeners.ts";
 import { parsePhaseLine } from "./phase-line.ts";
+import { PodVolumes } from "./pod-volumes.ts";
+import { hookEvents, type ContainerEvent, type ContainerSurroundings } from "./surroundings.ts";
 import { terminateContainers, type Terminable } from "./termination.ts";
-
-/** Beside the volumes, under a name that no volume can have. */
-const temporaryFiles = ".tmp";
 
 export interface PodOptions {
   /** Unique in the run. */
@@ -43,7 +41,7 @@ export class Pod {
   readonly #options: PodOptions;
   readonly #ending = new AbortController();
   readonly #over = new AbortController();
-  readonly #volumes: string;
+  readonly #volumes: PodVolumes;
   #containers: readonly Container[] = [];
   #network: PodNetwork | undefined;
   #listeners: ListenerWatch | undefined;
@@ -61,7 +59,7 @@ export class Pod {
     this.name = options.name;
     this.revision = options.revision;
     this.createdAt = options.clock.now();
-    this.#volumes = join(options.volumes, options.name);
+    this.#volumes = new PodVolumes(join(options.volumes, options.name), options.template.emptyDirs);
   }
 
   /** Since when all its containers are ready; undefined while one is not. */
@@ -112,19 +110,8 @@ export class Pod {
   }
 
   /** The last lines of the container that ended last, with its name. */
-  lastWords():
-    { readonly container: string; readonly lines: readonly string[]; readonly how: string } | undefined {
-    const dead = this.#containers
-      .filter(({ lastExit }) => lastExit !== undefined)
-      .toSorted((a, b) => (a.lastExit?.at ?? 0) - (b.lastExit?.at ?? 0))
-      .at(-1);
-    if (!dead) return undefined;
-    const { code, signal } = dead.lastExit ?? {};
-    return {
-      container: dead.template.name,
-      lines: dead.lastOutput,
-      how: signal === undefined ? `exit code ${code ?? "unknown"}` : `signal ${signal}`,
-    };
+  lastWords(): LastWords | undefined {
+    return lastWordsOf(this.#containers);
   }
 
   /** The last lines of its containers. */
@@ -165,7 +152,7 @@ export class Pod {
     const own = await network.attachPod(name, { ports: [...new Set(ports)] });
     this.#network = own;
     if (this.#ending.signal.aborted) return;
-    this.#makeVolumes();
+    this.#volumes.make();
     this.#listeners = new ListenerWatch(
       clock,
       () => own.listening(template.port),
@@ -224,7 +211,7 @@ export class Pod {
     this.#left ??= (async () => {
       this.#listeners?.stop();
       await this.#network?.detach();
-      rmSync(this.#volumes, { recursive: true, force: true });
+      this.#volumes.remove();
       this.#gone = true;
       this.#emit({ type: "gone" });
       this.#options.changed(this);
@@ -243,7 +230,7 @@ export class Pod {
       uid: randomUUID(),
       template,
       network,
-      temporary: join(this.#volumes, temporaryFiles),
+      temporary: this.#volumes.temporary,
     };
     return {
       clock,
@@ -253,19 +240,8 @@ export class Pod {
       restartPolicy: template.restartPolicy,
       ending: this.#ending.signal,
       over: this.#over.signal,
-      launch: (container) => {
-        const env = containerEnvironment(identity, container, imageEnvironment);
-        return {
-          command: expandCommand(container, env, identity),
-          env,
-          directory: container.workingDirectory ?? directory,
-        };
-      },
-      binds: ({ mounts }) => [
-        // Under its own name, too: where containers have a root of their own, that is the machine's no longer.
-        { from: this.#volumes, to: this.#volumes },
-        ...mounts.map(({ volume, path }) => ({ from: join(this.#volumes, volume), to: path })),
-      ],
+      launch: (container) => launchIn(identity, container, imageEnvironment, directory),
+      binds: ({ mounts }) => this.#volumes.binds(mounts),
       emit: (event, at) => this.#containerEvent(event, at),
       onLine: (line) => this.#line(line),
       changed: () => this.#changed(),
@@ -301,15 +277,6 @@ export class Pod {
       { type: "phase", phase, detail, ...(reason === undefined ? {} : { reason }) },
       this.#options.fromEpoch(at),
     );
-  }
-
-  #makeVolumes(): void {
-    for (const volume of [...this.#options.template.emptyDirs, temporaryFiles]) {
-      const directory = join(this.#volumes, volume);
-      mkdirSync(directory, { recursive: true });
-      // As an emptyDir: containers may run as any user.
-      chmodSync(directory, 0o777);
-    }
   }
 
   #allPorts(): number[] {

@@ -1,7 +1,6 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
-import { isBelow } from "./mount-table.ts";
-import { ownRootScript } from "./mounts.ts";
+import { isBelow, ownRootScript } from "./mounts.ts";
 import { attempt, planRoot, type Obstacles } from "./root-plan.ts";
 import { run } from "../network/run.ts";
 

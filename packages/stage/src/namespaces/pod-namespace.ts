@@ -1,15 +1,12 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { StageError } from "../errors.ts";
-import type { Launch } from "../runtime/launch.ts";
+import type { Launch, Bind, PodNetwork } from "../network/network.ts";
 import { apiServer, prefixLength } from "../network/addresses.ts";
 import type { Forward } from "../network/forward.ts";
 import { listenForwards } from "../network/forward-listeners.ts";
-import { ip } from "../network/ip.ts";
-import { isBelow } from "./mount-table.ts";
-import { besideScript, containerScript } from "./mounts.ts";
-import type { Bind, PodNetwork } from "../network/network.ts";
+import { ip, run } from "../network/run.ts";
+import { isBelow, besideScript, containerScript } from "./mounts.ts";
 import type { Fabric } from "../network/privileges.ts";
-import { run } from "../network/run.ts";
 import { SocketTable } from "../network/socket-table.ts";
 
 export const bridge = "lameduck";

@@ -12,7 +12,7 @@ import {
   type Dirent,
 } from "node:fs";
 import { join } from "node:path";
-import { isBelow, mountPoints } from "./mount-table.ts";
+import { isBelow, mountPoints } from "./mounts.ts";
 
 /** What keeps directories from being layers of an overlay. */
 export interface Obstacles {

@@ -4,7 +4,7 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { StageError } from "../errors.ts";
 import { passOn, type Forward } from "./forward.ts";
-import { ip } from "./ip.ts";
+import { ip } from "./run.ts";
 
 /** One address on which a pod finds what it may reach. */
 export interface ForwardListener {

@@ -1,8 +1,7 @@
 import { freePort } from "./free-port.ts";
 import { rmSync } from "node:fs";
 import { createServer, type Server } from "node:net";
-import type { Launch } from "../runtime/launch.ts";
-import type { AttachOptions, Listening, Network, PodNetwork } from "./network.ts";
+import type { Launch, AttachOptions, Listening, Network, PodNetwork } from "./network.ts";
 import { Reaper } from "./reaper.ts";
 import { SocketTable } from "./socket-table.ts";
 

@@ -1,5 +1,3 @@
-import type { Launch } from "../runtime/launch.ts";
-
 export type NetworkKind =
   "network namespaces as root" | "network namespaces in a user namespace" | "shared loopback";
 
@@ -62,4 +60,11 @@ export type Listening = "open" | "closed" | "unknown";
 export interface Bind {
   readonly from: string;
   readonly to: string;
+}
+
+/** What to execute, before and after it is wrapped for the place where it runs. */
+export interface Launch {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly directory: string;
 }

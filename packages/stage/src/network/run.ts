@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { StageError } from "../errors.ts";
 
 export interface Finished {
   readonly code: number;
@@ -35,4 +36,14 @@ export function run(
     child.stdin.on("error", () => undefined);
     child.stdin.end(options.input ?? "");
   });
+}
+
+/**
+ * Runs commands of `ip`, a line each.
+ * @param inside - a command that enters another namespace.
+ */
+export async function ip(batch: string, inside: readonly string[] = []): Promise<void> {
+  const [file, ...rest] = [...inside, "ip", "-batch", "-"];
+  const { code, stderr } = await run(file, rest, { input: `${batch}\n` });
+  if (code !== 0) throw new StageError("LAMEDUCK_NETWORK_FAILED", "ip", stderr.trim().replaceAll("\n", "; "));
 }

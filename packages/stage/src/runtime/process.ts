@@ -1,8 +1,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
-import type { PodNetwork, Bind } from "../network/network.ts";
+import type { PodNetwork, Bind, Launch } from "../network/network.ts";
 import { childOf } from "./children.ts";
-import type { Launch } from "./launch.ts";
 import { Output } from "./output.ts";
 
 export interface Exit {

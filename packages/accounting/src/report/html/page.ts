@@ -3,7 +3,7 @@ import { advice } from "../advice.ts";
 import { whole } from "../figures.ts";
 import { reservations } from "../reservations.ts";
 import { heldAgainstPods } from "../verdict.ts";
-import type { Wording } from "../wording.ts";
+import type { Wording } from "../explanations.ts";
 import { lossAgainstHold } from "./loss-against-hold.ts";
 import { element, escape } from "./markup.ts";
 import { remedySection } from "./remedy-section.ts";

@@ -1,0 +1,127 @@
+#include "variables.h"
+
+#include "flag_readers.h"
+#include "spelling.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LONGEST_VARIABLE = 48 };
+
+static const char *variable_of(const struct flag *flag, char name[LONGEST_VARIABLE])
+{
+	snprintf(name, LONGEST_VARIABLE, "LAMEDUCK_%s", flag->name);
+	for (char *at = name; *at; at++)
+		*at = *at == '-' ? '_' : (char)toupper((unsigned char)*at);
+	return name;
+}
+
+static bool is_variable(const struct flag *flag)
+{
+	return flag->read != read_help && flag->read != read_version && flag->read != read_license;
+}
+
+/* Several values in one variable; the parts must outlive this call, as paths among them are kept. */
+static bool apply_list(struct settings *settings, const struct flag *flag, const char *values, struct error *error)
+{
+	char *copy = strdup(values);
+	char *rest = NULL;
+	for (char *part = copy ? strtok_r(copy, ", ", &rest) : NULL; part; part = strtok_r(NULL, ", ", &rest))
+		if (!flag_apply(settings, flag, part, error))
+			return false;
+	return true;
+}
+
+static bool apply_variable(struct settings *settings, const struct flag *flag, const char *value, struct error *error)
+{
+	if (flag->kind == LIST)
+		return apply_list(settings, flag, value, error);
+	if (flag->kind != SWITCH || strcmp(value, "1") == 0 || strcmp(value, "true") == 0)
+		return flag_apply(settings, flag, value, error);
+	if (strcmp(value, "0") == 0 || strcmp(value, "false") == 0)
+		return true;
+	error_set(error, ERROR_BAD_CHOICE, "", "\"%s\" is none of 1, true, 0, false", value);
+	return false;
+}
+
+/* A Service that is named as our variables begin brings some of its own into every pod of its namespace: LAMEDUCK_PORT=tcp://10.0.0.1:80. */
+static bool is_of_service(const char *name, const char *value)
+{
+	static const char *const schemes[] = { "tcp://", "udp://", "sctp://" };
+	for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+		if (strncmp(value, schemes[i], strlen(schemes[i])) == 0)
+			return true;
+	const char *port = strstr(name, "_PORT_");
+	return strstr(name, "_SERVICE_HOST") || strstr(name, "_SERVICE_PORT") ||
+	       (port && isdigit((unsigned char)port[strlen("_PORT_")]));
+}
+
+bool flags_from_environment(struct settings *settings, struct error *error)
+{
+	for (size_t i = 0; i < flag_count; i++) {
+		char name[LONGEST_VARIABLE];
+		const char *value = getenv(variable_of(&flags[i], name));
+		/* Manifests often leave variables empty: as if unset. */
+		if (!value || !*value || !is_variable(&flags[i]) || is_of_service(name, value))
+			continue;
+		if (!apply_variable(settings, &flags[i], value, error))
+			return fail_at(error, name);
+	}
+	return true;
+}
+
+/* Of the library for Node, which may run below, and near one of ours. */
+static const char of_library[] = "LAMEDUCK_SIGNALS";
+
+static bool is_known(const char *name, size_t length)
+{
+	if (strlen(of_library) == length && memcmp(of_library, name, length) == 0)
+		return true;
+	for (size_t i = 0; i < flag_count; i++) {
+		char known[LONGEST_VARIABLE];
+		if (strlen(variable_of(&flags[i], known)) == length && memcmp(known, name, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void warn_of(const char *name, size_t length, const struct logger *logger)
+{
+	for (size_t i = 0; i < flag_count; i++) {
+		char known[LONGEST_VARIABLE];
+		if (!is_variable(&flags[i]) || !is_misspelt(name, length, variable_of(&flags[i], known)))
+			continue;
+		log_line(logger, LOG_WARNING, "%.*s is unknown; did you mean %s?", (int)length, name, known);
+		return;
+	}
+}
+
+void warn_of_misspelt_variables(const struct logger *logger)
+{
+	for (char **variable = environ; *variable; variable++) {
+		const char *equals = strchr(*variable, '=');
+		size_t length = equals ? (size_t)(equals - *variable) : 0;
+		if (strncmp(*variable, "LAMEDUCK_", 9) == 0 && equals && !is_known(*variable, length) &&
+		    !is_of_service(*variable, equals + 1))
+			warn_of(*variable, length, logger);
+	}
+}
+
+bool said_in_environment(struct settings *settings, const char *name, char place[LONGEST_PLACE])
+{
+	const struct flag *named = long_flag(name, strlen(name));
+	snprintf(place, LONGEST_PLACE, "%s%s", named ? "--" : "", name);
+	for (size_t i = 0; named && i < flag_count; i++) {
+		char variable[LONGEST_VARIABLE];
+		const char *value = getenv(variable_of(&flags[i], variable));
+		bool same = named->kind == TEXT && flags[i].kind == TEXT && flags[i].offset == named->offset;
+		if (!value || (same ? value != *flag_text(settings, named) : &flags[i] != named))
+			continue;
+		snprintf(place, LONGEST_PLACE, "%s", variable);
+		return true;
+	}
+	return false;
+}

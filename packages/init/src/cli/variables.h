@@ -1,0 +1,19 @@
+/* Flags as environment variables. */
+#ifndef LAMEDUCK_VARIABLES_H
+#define LAMEDUCK_VARIABLES_H
+
+#include "flags.h"
+
+bool flags_from_environment(struct settings *settings, struct error *error);
+
+/*
+ * Writes where the option with that long name was given: "--floor" or "LAMEDUCK_FLOOR". Returns true for a variable. Other names are
+ * copied unchanged.
+ */
+enum { LONGEST_PLACE = 48 };
+bool said_in_environment(struct settings *settings, const char *name, char place[LONGEST_PLACE]);
+
+/* Warns of variables that look like slips of the pen. Silent about others: a newer injector may set what an older pod does not know. */
+void warn_of_misspelt_variables(const struct logger *logger);
+
+#endif

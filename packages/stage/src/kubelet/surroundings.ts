@@ -1,0 +1,50 @@
+import type { PodEvent } from "@lameduck/accounting";
+import { lastWords } from "@lameduck/load";
+import type { ContainerTemplate } from "@lameduck/manifests";
+import type { StageClock } from "../clock.ts";
+import type { Bind, Launch, PodNetwork } from "../network/network.ts";
+import type { Exit } from "../runtime/process.ts";
+import type { TerminationEvents } from "./termination.ts";
+
+/** A PodEvent without what the pod itself fills in. */
+export type ContainerEvent = PodEvent extends infer Event
+  ? Event extends PodEvent
+    ? Omit<Event, "at" | "pod">
+    : never
+  : never;
+
+/** `init` runs to its end before the next starts; `sidecar` is started in the same row and stays. */
+export type ContainerRole = "init" | "sidecar" | "main";
+
+/** What a container needs of its pod. */
+export interface ContainerSurroundings {
+  readonly clock: StageClock;
+  readonly network: PodNetwork;
+  /** Where probes and hooks come from. */
+  readonly from: string;
+  readonly graceSeconds: number;
+  readonly restartPolicy: "Always" | "OnFailure" | "Never";
+  /** Aborted when the pod's termination begins: nothing is started any more. */
+  readonly ending: AbortSignal;
+  /** Aborted when the pod is over. */
+  readonly over: AbortSignal;
+  readonly launch: (container: ContainerTemplate) => Launch;
+  readonly binds: (container: ContainerTemplate) => readonly Bind[];
+  readonly emit: (event: ContainerEvent, at?: number) => void;
+  readonly onLine: (line: string) => void;
+  /** Its state has changed, or its process has ended. */
+  readonly changed: () => void;
+}
+
+export function hookEvents(pod: Pick<ContainerSurroundings, "emit">): TerminationEvents {
+  return {
+    hookBegun: (container) => pod.emit({ type: "pre-stop-begun", container }),
+    hookEnded: (container, result, detail) =>
+      pod.emit({ type: "pre-stop-ended", container, result, ...(detail === undefined ? {} : { detail }) }),
+  };
+}
+
+export function describeCrash(exit: Exit, output: readonly string[]): string {
+  const how = exit.signal === undefined ? `exit code ${exit.code ?? "unknown"}` : `signal ${exit.signal}`;
+  return `${how}: ${lastWords(output)}`;
+}
