@@ -3,7 +3,7 @@ import { firstBelow } from "./belief/crossing.ts";
 import type { Verdict } from "./belief/environments.ts";
 import type { Arrival, Observation } from "./observation.ts";
 import { unlearntPrior } from "./belief/hypotheses.ts";
-import { SenderTable } from "./senders/senders.ts";
+import { SenderTable, type Suspect } from "./senders/senders.ts";
 
 /** Why the hold ended. `floor`: the policy was content before the shortest hold was over. `idle`: nothing has ever arrived. */
 export type StopReason = "delay" | "floor" | "quiet" | "idle" | "acknowledged" | "cap" | "forced";
@@ -133,6 +133,14 @@ export class Drain {
       requests: this.#requests,
       lastArrival: this.#lastArrival,
     };
+  }
+
+  /** Whose arrivals are still to be expected at `now`, those of whom most is first: whom the hold waits for. */
+  suspects(now: number): Suspect[] {
+    const weights = this.#weigh(now)?.weights;
+    if (!weights || !this.#senders || this.#terminatedAt === undefined) return [];
+    const deletedAt = this.#terminatedAt - this.config.prestop;
+    return this.#senders.suspects(now - this.#blind, deletedAt, this.#belief.convergence, weights);
   }
 
   /**

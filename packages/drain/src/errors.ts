@@ -12,6 +12,8 @@ export const drainErrors = {
   LAMEDUCK_FLOOR_ABOVE_CAP: "lower the floor, or raise the cap or the grace period",
   LAMEDUCK_CAP_ABOVE_GRACE: "lower the cap, or raise the grace period (terminationGracePeriodSeconds)",
   LAMEDUCK_BAD_QUORUM: "ask for at least one and at most all of the consumers",
+  LAMEDUCK_TRACE_INVALID: "name a file that LAMEDUCK_TRACE wrote, as it was written",
+  LAMEDUCK_TRACE_VERSION: "read it with the release that wrote it, or a newer one",
 } as const;
 
 export type DrainErrorCode = keyof typeof drainErrors;

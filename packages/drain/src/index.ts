@@ -10,6 +10,19 @@ export {
 export { Drain, type Decision, type Explanation, type StopReason, type Wait } from "./drain.ts";
 
 export { learn, unusable, type Learnt } from "./belief/learning.ts";
+export type { Suspect } from "./senders/senders.ts";
+export { Conditions, type Course, type Met } from "./conditions.ts";
+export { replay, type Moment, type Replay } from "./replay.ts";
+export {
+  optionsOf,
+  parseTrace,
+  type DecisionLine,
+  type EndLine,
+  type Trace,
+  type TraceHeader,
+  type TraceLine,
+} from "./trace.ts";
+export { courseText } from "./course-text.ts";
 export { parseDuration, formatDuration, type Duration } from "./duration.ts";
 export { DrainError, drainErrors, type DrainErrorCode } from "./errors.ts";
 export {

@@ -118,6 +118,8 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_TARGET_NOT_LOCAL:
     "The load of the lab was to go to an address outside this machine, which it never does.",
   LAMEDUCK_TERMINATING: "Something was to be attached although the termination has begun.",
+  LAMEDUCK_TRACE_INVALID: "A file is no recording of a hold, or one of its lines has been changed.",
+  LAMEDUCK_TRACE_VERSION: "The recording of a hold was written by a release whose format differs.",
   LAMEDUCK_UNKNOWN_OPTION: "An option or field does not exist.",
   LAMEDUCK_UNKNOWN_POLICY: "There is no policy of that name.",
   LAMEDUCK_UNKNOWN_PRESET: "There are no senders of that name.",

@@ -133,6 +133,12 @@ export class Environments {
     };
   }
 
+  /** What the senders seen here would still send if hypotheses had these weights. */
+  lossUnder(weights: readonly number[]): number {
+    this.#addSums();
+    return weights.reduce((sum, weight, index) => sum + weight * this.#losses[index]!, 0);
+  }
+
   #addSums(): void {
     for (let index = 0; index < hypothesisCount; index++) {
       const delay = Math.floor(index / (means.length * kinds.length));

@@ -1,3 +1,4 @@
+import type { AggregateSeen } from "../belief/aggregate.ts";
 import { Environments, mixture, type Seen, type Verdict } from "../belief/environments.ts";
 import { knownHabit, LearntHabit } from "../belief/evidence.ts";
 import { Pool } from "./pool.ts";
@@ -22,8 +23,21 @@ interface Readings {
   readonly atRest: Seen;
 }
 
+/** Who is still to be expected: a sender by name, or so many that are not told apart. */
+export interface Suspect {
+  readonly sender: string | undefined;
+  readonly count: number;
+  /** Requests expected of it within one `convergence` after a stop now. */
+  readonly loss: number;
+  /** Its mean rate before, per second. */
+  readonly perSecond: number;
+  /** Milliseconds since its last arrival, or since the deletion. */
+  readonly silence: number;
+}
+
 /** Senders of which the same was seen, and how many each of them stands for. */
 interface Judged extends Readings {
+  readonly name: string | undefined;
   readonly count: number;
   readonly alike: number;
 }
@@ -117,6 +131,34 @@ export class SenderTable {
     return arePooled ? mixture(verdict("atRest"), resting, steady) : steady;
   }
 
+  /** Whose arrivals are still to be expected, if hypotheses have these weights: those of whom most is, first. */
+  suspects(now: number, deleted: number, convergence: number, weights: readonly number[]): Suspect[] {
+    const deletedAt = Math.max(deleted, this.#watchingFrom);
+    const since = Math.max(0, now - deletedAt);
+    const lossOf = (see: (environments: Environments) => void): number => {
+      const environments = new Environments(convergence, weights, since);
+      see(environments);
+      return environments.lossUnder(weights);
+    };
+    const suspects = this.#judged(deletedAt).map(({ name, seen, count, alike }): Suspect => ({
+      sender: name,
+      count,
+      loss: lossOf((environments) => environments.see(seen, count, alike)),
+      perSecond: seen.rate * count * 1_000,
+      silence: since - Math.min(seen.last, since),
+    }));
+    const aggregate = this.#aggregateSeen(now, deletedAt);
+    if (aggregate)
+      suspects.push({
+        sender: undefined,
+        count: Math.ceil(aggregate.count),
+        loss: lossOf((environments) => environments.seeAggregate(aggregate)),
+        perSecond: aggregate.rate * 1_000,
+        silence: since - aggregate.last,
+      });
+    return suspects.sort((a, b) => b.loss - a.loss);
+  }
+
   /** Asked for many moments between two observations, senders are prepared once. */
   #judged(deletedAt: number): readonly Judged[] {
     if (this.#prepared?.deletedAt !== deletedAt)
@@ -126,25 +168,26 @@ export class SenderTable {
 
   *#prepare(deletedAt: number): Generator<Judged> {
     let seenOnce = 0;
-    for (const sender of this.#senders.values()) {
+    for (const [name, sender] of this.#senders) {
       // Of those seen once, and not since the deletion, nothing else is known: they are all alike.
       const once = sender.rate === undefined && sender.gaps === 0;
       if (once && !sender.pool && sender.last <= deletedAt && sender.last >= this.#watchingFrom + 1) {
         seenOnce++;
         continue;
       }
-      const seen = this.#seen(sender, deletedAt);
+      const seen = this.#seen(name, sender, deletedAt);
       if (seen) yield seen;
     }
     if (seenOnce === 0) return;
     const habit = new LearntHabit(1, deletedAt - this.#watchingFrom, 0);
-    yield { ...sameInBoth(new LearntSender(habit, 0, undefined)), count: seenOnce, alike: asManyNotSeen };
+    const alike = { name: undefined, count: seenOnce, alike: asManyNotSeen };
+    yield { ...sameInBoth(new LearntSender(habit, 0, undefined)), ...alike };
   }
 
-  #seen(sender: Sender, deletedAt: number): Judged | undefined {
+  #seen(name: string, sender: Sender, deletedAt: number): Judged | undefined {
     // Silence before the deletion proves nothing about routing: it is part of the sender's habit.
     const last = Math.max(0, sender.last - deletedAt);
-    if (sender.rate !== undefined) return judge(sameInBoth(new ToldSender(sender.rate, last)));
+    if (sender.rate !== undefined) return judge(name, sameInBoth(new ToldSender(sender.rate, last)));
     const idleBefore = Math.max(0, deletedAt - sender.last);
     const { gaps, exposure, pool, recentGap } = sender;
     const left = hasLeft(sender, idleBefore);
@@ -159,16 +202,22 @@ export class SenderTable {
     const slowed = gaps >= fewestRecentGaps && last > 0 && recentGap * habit.rate > 1;
     const atRest = new LearntSender(habit, last, slowed ? recentGap : undefined);
     const requests = pool?.habit;
-    if (!pool || !requests) return judge(sameInBoth(atRest), alike);
-    return judge({ seen: new PooledSender(atRest, requests, pool.last - deletedAt - last), atRest }, alike);
+    if (!pool || !requests) return judge(name, sameInBoth(atRest), alike);
+    const seen = new PooledSender(atRest, requests, pool.last - deletedAt - last);
+    return judge(name, { seen, atRest }, alike);
   }
 
   #addAggregate(environments: Environments, now: number, deletedAt: number): void {
+    const seen = this.#aggregateSeen(now, deletedAt);
+    if (seen) environments.seeAggregate(seen);
+  }
+
+  #aggregateSeen(now: number, deletedAt: number): AggregateSeen | undefined {
     const aggregate = this.#aggregate;
-    if (!aggregate) return;
+    if (!aggregate) return undefined;
     const exposure = Math.max(1, aggregate.last - aggregate.from);
     const arrivals = aggregate.arrivals * 0.5 ** (Math.max(0, deletedAt - aggregate.last) / horizon);
-    environments.seeAggregate({
+    return {
       count: arrivals + aggregate.known,
       rate: knownHabit(arrivals / exposure + aggregate.knownRate, 0).rate,
       last: Math.max(0, Math.min(aggregate.last, now) - deletedAt),
@@ -176,7 +225,7 @@ export class SenderTable {
       knownRate: aggregate.knownRate,
       // During preStop they were not counted apart.
       late: Math.min(aggregate.known, deletedAt < this.#heldFrom ? aggregate.arrivals : aggregate.late),
-    });
+    };
   }
 
   #aggregateAt(at: number): Aggregate {
@@ -216,8 +265,8 @@ const asManyNotSeen = 2;
 /** Until then a recent gap is chance. */
 const fewestRecentGaps = 4;
 
-function judge(readings: Readings, alike = 1): Judged {
-  return { ...readings, count: 1, alike };
+function judge(name: string, readings: Readings, alike = 1): Judged {
+  return { name, ...readings, count: 1, alike };
 }
 
 function sameInBoth(seen: Seen): Readings {

@@ -1,0 +1,57 @@
+import type { Decision, Drain, Wait } from "./drain.ts";
+import type { Suspect } from "./senders/senders.ts";
+
+/** A condition of the stop, and when it was met. */
+export interface Met {
+  readonly condition: Wait;
+  /** Milliseconds since the termination. */
+  readonly at: number;
+}
+
+/** Why a hold took as long as it did. */
+export interface Course {
+  /** In the order of time. */
+  readonly met: readonly Met[];
+  /** What is waited for still, or was at the end: a cap or a force does not wait for the rest. */
+  readonly unmet: Wait | undefined;
+  /** Whose silence the hold waited for last; undefined where it waited for nobody's. */
+  readonly sender: Suspect | undefined;
+}
+
+/** Follows the decisions of one hold: what was waited for, and until when. */
+export class Conditions {
+  readonly #drain: Pick<Drain, "suspects">;
+  readonly #from: number;
+  readonly #met = new Map<Wait, number>();
+  #waitingFor: Wait | undefined;
+
+  /** @param from when the termination began, on the clock of the decisions. */
+  constructor(drain: Pick<Drain, "suspects">, from: number) {
+    this.#drain = drain;
+    this.#from = from;
+  }
+
+  decided(now: number, decision: Decision): void {
+    const waitingFor = decision.stop ? undefined : decision.waitingFor;
+    if (waitingFor === "termination" || (decision.stop && cutsShort.includes(decision.reason))) return;
+    if (this.#waitingFor !== undefined && this.#waitingFor !== waitingFor)
+      this.#met.set(this.#waitingFor, now);
+    // What is waited for again has not been met.
+    if (waitingFor !== undefined) this.#met.delete(waitingFor);
+    this.#waitingFor = waitingFor;
+  }
+
+  /** Weighs every sender once: for the end of a hold, or for somebody who asks. */
+  course(now: number): Course {
+    const met = [...this.#met].map(([condition, at]) => ({ condition, at: at - this.#from }));
+    const silentAt = this.#waitingFor === "silence" ? now : this.#met.get("silence");
+    return {
+      met: met.sort((a, b) => a.at - b.at),
+      unmet: this.#waitingFor,
+      sender: silentAt === undefined ? undefined : this.#drain.suspects(silentAt)[0],
+    };
+  }
+}
+
+/** They end a hold whatever it waits for. */
+const cutsShort: readonly string[] = ["cap", "forced"];

@@ -1,0 +1,36 @@
+import type { Course } from "./conditions.ts";
+import type { Wait } from "./drain.ts";
+import type { Suspect } from "./senders/senders.ts";
+
+/**
+ * Why a hold took as long as it did, in one phrase: "floor 1.0, 198.18.0.14 (4.1/s before, silent 2.9 s) until 9.7". Times are seconds since the
+ * termination, in the order in which the conditions of the stop were met.
+ */
+export function courseText({ met, unmet, sender }: Course): string {
+  const parts = met.map(({ condition, at }) => {
+    const name = nameOf(condition, sender);
+    return isLength(condition) ? `${name} ${seconds(at)}` : `${name} until ${seconds(at)}`;
+  });
+  if (unmet !== undefined) parts.push(`still waiting for ${nameOf(unmet, sender)}`);
+  return parts.length === 0 ? "nothing to wait for" : parts.join(", ");
+}
+
+/** "198.18.0.14 (4.1/s before, silent 2.9 s)". */
+export function suspectText({ sender, count, perSecond, silence }: Suspect): string {
+  const who = sender ?? `${count} other sender${count === 1 ? "" : "s"}`;
+  return `${who} (${rate(perSecond)}/s before, silent ${seconds(silence)} s)`;
+}
+
+function nameOf(condition: Wait, sender: Suspect | undefined): string {
+  if (condition === "silence") return sender ? suspectText(sender) : "silence";
+  return condition === "requests" ? "requests on older connections" : condition.replace("-", " ");
+}
+
+function isLength(condition: Wait): boolean {
+  return condition === "floor" || condition === "delay";
+}
+
+const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(1);
+
+const rate = (perSecond: number): string =>
+  perSecond >= 100 ? String(Math.round(perSecond)) : String(Number(perSecond.toPrecision(2)));

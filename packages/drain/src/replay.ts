@@ -1,0 +1,90 @@
+import { Conditions, type Course } from "./conditions.ts";
+import { parseConfig } from "./config.ts";
+import { Drain, type StopReason } from "./drain.ts";
+import type { Observation } from "./observation.ts";
+import type { Suspect } from "./senders/senders.ts";
+import type { DecisionLine, Trace, TraceLine } from "./trace.ts";
+
+/** The belief at one moment of a hold. */
+export interface Moment {
+  /** Milliseconds since the termination. */
+  readonly at: number;
+  readonly expectedLoss: number;
+  /** Those of whom most is expected first. */
+  readonly suspects: readonly Suspect[];
+}
+
+export interface Replay {
+  /** When the decision allowed to stop, asked at the moments at which it was asked then; undefined where it never did. */
+  readonly stop: number | undefined;
+  readonly reason: StopReason | undefined;
+  readonly course: Course;
+  /** Of which length the hold was, or how far the trace reaches. */
+  readonly length: number;
+  readonly moments: readonly Moment[];
+}
+
+/**
+ * Feeds the decision with what was recorded.
+ * @param count how many moments of the hold to look at, evenly spread.
+ * @throws {DrainError} for settings that this release does not know.
+ */
+export function replay(trace: Trace, count = 0): Replay {
+  const config = parseConfig(trace.header.config);
+  const { lines } = trace;
+  const length = trace.end?.at ?? Math.max(0, ...lines.map(toldAt));
+  let told: Observation[] = [];
+  let drain = new Drain(config);
+  const conditions = new Conditions({ suspects: (now) => drain.suspects(now) }, 0);
+  const moments: Moment[] = [];
+  let ended: { stop: number; reason: StopReason } | undefined;
+  const look = (until: number): void => {
+    for (let at = (moments.length * length) / count; moments.length < count && at < until;) {
+      moments.push({ at, expectedLoss: drain.explain(at).expectedLoss, suspects: drain.suspects(at) });
+      at = (moments.length * length) / count;
+    }
+  };
+  const decide = ({ at }: DecisionLine): void => {
+    const decision = drain.decide(at);
+    conditions.decided(at, decision);
+    ended = decision.stop ? { stop: at, reason: decision.reason } : undefined;
+  };
+  const tellAnew = (kept: readonly Observation[]): void => {
+    drain = new Drain(config);
+    for (const observation of kept) drain.observe(observation);
+    told = [...kept];
+  };
+  for (const line of lines) {
+    look(toldAt(line));
+    if (line.type === "decision") decide(line);
+    else if (line.type === "settled") tellAnew(lastOfEach(told));
+    else if (line.type === "forgotten") tellAnew(told.filter((one) => !isOf(one, line.sender)));
+    else if (line.type !== "share") {
+      const observation = observationOf(line);
+      told.push(observation);
+      drain.observe(observation);
+    }
+  }
+  look(length + 1);
+  return { stop: ended?.stop, reason: ended?.reason, course: conditions.course(length), length, moments };
+}
+
+function toldAt(line: TraceLine): number {
+  return "told" in line && line.type !== "share" ? Math.max(line.at, line.told ?? line.at) : line.at;
+}
+
+/** `told` is of the trace alone. */
+function observationOf({ told: _, ...observation }: Observation & { told?: number }): Observation {
+  return observation;
+}
+
+function isOf(observation: Observation, sender: string): boolean {
+  return observation.type === "arrival" && observation.sender === sender;
+}
+
+/** That each sender sent is still known, and nothing of how often: its last arrival alone. */
+function lastOfEach(told: readonly Observation[]): Observation[] {
+  const last = new Map<string, Observation>();
+  for (const one of told) if (one.type === "arrival") last.set(one.sender, one);
+  return told.filter((one) => one.type !== "arrival" || last.get(one.sender) === one);
+}

@@ -1,0 +1,187 @@
+import { learntVersion } from "./belief/learning.ts";
+import type { DrainConfig, DrainOptions } from "./config.ts";
+import type { StopReason, Wait } from "./drain.ts";
+import { DrainError } from "./errors.ts";
+import type { Observation } from "./observation.ts";
+
+/**
+ * A recorded hold: JSON lines, written by the library and by lameduck-init alike. Times are milliseconds since the termination. The first line is the
+ * header; then come observations as decision vectors spell them, decisions, and the end. docs/explain.md describes them for users.
+ */
+export interface TraceHeader {
+  readonly lameduck: "trace";
+  readonly version: 1;
+  /** Who wrote it, as "lameduck-init 0.1.0". */
+  readonly by: string;
+  readonly pid: number;
+  /** What began the termination. */
+  readonly on: string;
+  readonly clock: {
+    /** When the termination began, in milliseconds since 1970. */
+    readonly epoch: number;
+    readonly unit: "ms";
+  };
+  readonly config: DrainOptions;
+}
+
+/** What lameduck-init learns of the past: nothing that a program sees of itself. */
+export type Correction =
+  /** Habits are learnt from here on. */
+  | { readonly type: "settled"; readonly at: number }
+  /** What this sender did was no traffic, but for what is told again. */
+  | { readonly type: "forgotten"; readonly at: number; readonly sender: string }
+  /** Of the connections before the hold only this share has been told. */
+  | { readonly type: "share"; readonly at: number; readonly told: number };
+
+/** `told`: when the decision was told of it, where that was later than it happened. */
+export type Told<T> = T & { readonly told?: number };
+
+export interface DecisionLine {
+  readonly type: "decision";
+  readonly at: number;
+  /** Absent where it allowed to stop. */
+  readonly waitingFor?: Wait;
+  readonly reason?: StopReason;
+}
+
+export interface EndLine {
+  readonly type: "end";
+  readonly at: number;
+  readonly reason: StopReason;
+  /** Observations that were left out, at the bound of the file or of what is remembered. */
+  readonly leftOut: number;
+}
+
+export type TraceLine = Told<Observation> | Told<Correction> | DecisionLine;
+
+export interface Trace {
+  readonly header: TraceHeader;
+  readonly lines: readonly TraceLine[];
+  /** Undefined where the process was killed, or its disk full, before. */
+  readonly end: EndLine | undefined;
+  /** Lines of kinds that a later release may have added. */
+  readonly unknown: number;
+}
+
+/** The settings in the form in which decision vectors have them. */
+export function optionsOf(config: DrainConfig): DrainOptions {
+  const { policy, floor, cap, prestop, requestQuiet, maxSenders } = config;
+  const { kind, ...rest } = policy;
+  const { prior, ...ofPolicy } = rest as { prior?: readonly number[] };
+  return {
+    policy: kind,
+    floor: floor + prestop,
+    cap,
+    grace: cap + prestop,
+    prestop,
+    reserve: 0,
+    ...ofPolicy,
+    ...(prior && { learnt: { version: learntVersion, terminations: 1, weights: prior } }),
+    requestQuiet,
+    maxSenders,
+  };
+}
+
+/**
+ * Lines that are no JSON objects are left out, so that a trace may be cut from a log.
+ * @param name of the file, for messages.
+ * @throws {DrainError}
+ */
+export function parseTrace(text: string, name: string): Trace {
+  const rows = rowsOf(text);
+  const first = rows.findIndex(({ value }) => value?.["lameduck"] === "trace");
+  if (first < 0) throw bad(name, 'it has no line of a trace\'s header, {"lameduck":"trace", ...}');
+  const header = headerIn(rows[first]!, name);
+  const lines: TraceLine[] = [];
+  let unknown = 0;
+  for (const row of rows.slice(first + 1)) {
+    const { type } = row.value ?? {};
+    if (type === undefined) continue;
+    const check = typeof type === "string" && Object.hasOwn(fields, type) ? fields[type] : undefined;
+    if (!check) unknown++;
+    else {
+      checkRow(row, check, name);
+      if (type === "end") return { header, lines, unknown, end: row.value as unknown as EndLine };
+      lines.push(row.value as unknown as TraceLine);
+    }
+  }
+  return { header, lines, unknown, end: undefined };
+}
+
+interface Row {
+  readonly number: number;
+  readonly value: Readonly<Record<string, unknown>> | undefined;
+}
+
+function rowsOf(text: string): Row[] {
+  return text.split("\n").map((line, index) => ({ number: index + 1, value: objectIn(line) }));
+}
+
+function objectIn(line: string): Record<string, unknown> | undefined {
+  if (!line.startsWith("{")) return undefined;
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    // The last line of a process that was killed, or a stranger's.
+    return undefined;
+  }
+}
+
+function headerIn({ number, value }: Row, name: string): TraceHeader {
+  const place = `${name}:${number}`;
+  const { version, by, clock, config } = value as Partial<Record<keyof TraceHeader, unknown>>;
+  if (version !== 1)
+    throw new DrainError(
+      "LAMEDUCK_TRACE_VERSION",
+      place,
+      `it is of version ${JSON.stringify(version)}, and this release reads version 1`,
+    );
+  if (typeof by !== "string" || typeof config !== "object" || config === null || Array.isArray(config))
+    throw bad(place, "the header must say who wrote it (by) and with which settings (config)");
+  const { epoch } = Object(clock) as { epoch?: unknown };
+  if (!isTime(epoch)) throw bad(place, "the header's clock must have a number, epoch");
+  return value as unknown as TraceHeader;
+}
+
+type Check = (value: unknown) => boolean;
+
+const isTime: Check = (value) => typeof value === "number" && Math.abs(value) < 1e15;
+const isText: Check = (value) => typeof value === "string";
+const isAmount: Check = (value) => typeof value === "number" && value >= 0 && value < 1e12;
+const absentOr =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value);
+const is =
+  (...values: readonly unknown[]): Check =>
+  (value) =>
+    values.includes(value);
+
+/** What each kind of line must have beside its time. */
+const fields: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
+  watching: {},
+  termination: {},
+  arrival: { sender: isText, kind: is("connection", "request"), asked: absentOr(is(true, false)) },
+  asked: { sender: isText, requests: isAmount },
+  rate: { sender: isText, perSecond: isAmount },
+  "in-flight": { change: isTime },
+  acknowledgement: { consumer: isText },
+  blind: { from: isTime },
+  force: {},
+  settled: {},
+  forgotten: { sender: isText },
+  share: { told: isAmount },
+  decision: { waitingFor: absentOr(isText), reason: absentOr(isText) },
+  end: { reason: isText, leftOut: isAmount },
+};
+
+function checkRow({ number, value = {} }: Row, checks: Readonly<Record<string, Check>>, name: string): void {
+  const all: Readonly<Record<string, Check>> = { at: isTime, told: absentOr(isTime), ...checks };
+  const wrong = Object.keys(all).find((field) => !all[field]!(value[field]));
+  if (wrong !== undefined)
+    throw bad(`${name}:${number}`, `${String(value["type"])}.${wrong} is ${JSON.stringify(value[wrong])}`);
+}
+
+function bad(place: string, problem: string): DrainError {
+  return new DrainError("LAMEDUCK_TRACE_INVALID", place, problem);
+}

@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import fc from "fast-check";
+import { parseConfig } from "../src/config.ts";
+import { courseText } from "../src/course-text.ts";
+import { Drain } from "../src/drain.ts";
+import { DrainError } from "../src/errors.ts";
+import { replay } from "../src/replay.ts";
+import { optionsOf, parseTrace } from "../src/trace.ts";
+import { expandVector, type DecisionVector } from "../src/vectors.ts";
+
+const folder = new URL("../vectors/", import.meta.url);
+const vectors = readdirSync(folder)
+  .sort()
+  .flatMap((file) => JSON.parse(readFileSync(new URL(file, folder), "utf8")) as DecisionVector[]);
+
+/** The trace that a process would write that saw this: asked after each observation and whenever a wait is over. */
+function traceOf(vector: DecisionVector): string {
+  const config = parseConfig(vector.config);
+  const drain = new Drain(config);
+  const observations = expandVector(vector);
+  const header = {
+    lameduck: "trace",
+    version: 1,
+    by: "test",
+    pid: 1,
+    on: "SIGTERM",
+    clock: { epoch: 0, unit: "ms" },
+    config: optionsOf(config),
+  };
+  const lines: unknown[] = [header];
+  let next = 0;
+  for (let now = observations[0]?.at ?? 0; ;) {
+    for (; next < observations.length && observations[next]!.at <= now; next++) {
+      drain.observe(observations[next]!);
+      lines.push(observations[next]);
+    }
+    const decision = drain.decide(now);
+    const { stop } = decision;
+    lines.push({
+      type: "decision",
+      at: now,
+      ...(stop ? { reason: decision.reason } : { waitingFor: decision.waitingFor }),
+    });
+    if (stop) {
+      lines.push({ type: "end", at: now, reason: decision.reason, leftOut: 0 });
+      return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+    }
+    now = Math.min(observations[next]?.at ?? Infinity, decision.until);
+  }
+}
+
+for (const vector of vectors.filter(({ config }) => config.learnt === undefined))
+  test(`replayed from its trace: ${vector.name}`, () => {
+    const trace = parseTrace(traceOf(vector), "trace");
+    const { stop, reason } = replay(trace);
+    assert.equal(reason, vector.expect.reason);
+    assert.ok(Math.abs(stop! - vector.expect.stop) <= 1, `stopped at ${stop}`);
+    assert.equal(trace.end?.at, stop);
+  });
+
+const steady = (sender: string, every: number, to: number): DecisionVector["observations"] => [
+  { type: "arrival", at: -30_000, sender, kind: "connection", every, to },
+];
+
+const slowest: DecisionVector = {
+  name: "",
+  why: "",
+  config: {},
+  observations: [
+    ...steady("198.18.0.14", 250, 4_000),
+    ...steady("198.18.0.15", 20, 1_000),
+    { type: "termination", at: 0 },
+  ],
+  expect: { stop: 0, reason: "cap" },
+};
+
+test("a hold says whom it waited for, its rate, its silence and until when", () => {
+  const { course, length } = replay(parseTrace(traceOf(slowest), "trace"));
+  assert.equal(course.sender?.sender, "198.18.0.14");
+  const said = /^floor 1\.0, 198\.18\.0\.14 \(4\/s before, silent (\d\.\d) s\) until (\d\.\d)$/.exec(
+    courseText(course),
+  );
+  assert.ok(said, courseText(course));
+  assert.equal(said[2], (length / 1_000).toFixed(1));
+  assert.equal(said[1], ((length - 4_000) / 1_000).toFixed(1));
+});
+
+test("what the senders are expected to send still adds up to the expected loss", () => {
+  const { moments } = replay(parseTrace(traceOf(slowest), "trace"), 50);
+  assert.equal(moments.length, 50);
+  for (const { expectedLoss, suspects } of moments) {
+    const sum = suspects.reduce((total, { loss }) => total + loss, 0);
+    assert.ok(Math.abs(sum - expectedLoss) <= 1e-9 + 1e-6 * expectedLoss, `${sum}, not ${expectedLoss}`);
+  }
+  assert.ok(moments[0]!.expectedLoss > moments.at(-1)!.expectedLoss);
+});
+
+test("what was still waited for at the cap is said", () => {
+  const busy = { ...slowest, observations: [...steady("a", 100, 90_000), slowest.observations.at(-1)!] };
+  assert.match(
+    courseText(replay(parseTrace(traceOf(busy), "trace")).course),
+    /^floor 1\.0, still waiting for a \(10\/s before, silent 0\.\d s\)$/,
+  );
+});
+
+test("a trace that was cut, or stands among the lines of a log, is read as far as it goes", () => {
+  const whole = traceOf(slowest);
+  const lines = whole.split("\n");
+  const noisy = lines.map((line) => `listening\n${line}\n[1, 2]`).join("\n");
+  assert.deepEqual(parseTrace(noisy, "trace"), parseTrace(whole, "trace"));
+  const cut = parseTrace(whole.slice(0, -60), "trace");
+  assert.equal(cut.end, undefined);
+  assert.ok(replay(cut).length > 1_000);
+});
+
+test("what is no trace, of another version, or changed is refused with its place", () => {
+  const refused = (text: string, code: string, place: string): void =>
+    assert.throws(
+      () => parseTrace(text, "file"),
+      (error: DrainError) => error.code === code && error.place === place,
+    );
+  const [header = "", ...rest] = traceOf(slowest).split("\n");
+  refused("", "LAMEDUCK_TRACE_INVALID", "file");
+  refused(header.replace('"version":1', '"version":2'), "LAMEDUCK_TRACE_VERSION", "file:1");
+  refused([header, '{"type":"arrival","at":"1"}', ...rest].join("\n"), "LAMEDUCK_TRACE_INVALID", "file:2");
+  assert.equal(parseTrace([header, '{"type":"later","at":1}', ...rest].join("\n"), "file").unknown, 1);
+});
+
+test("any text is read or refused, and what is read is replayed or refused", () => {
+  const kinds = ["arrival", "blind", "forgotten", "settled", "share", "in-flight", "decision", "end", "rate"];
+  const line = fc.oneof(
+    fc.json(),
+    fc.string(),
+    fc
+      .record(
+        {
+          type: fc.constantFrom(...kinds, "termination", "__proto__"),
+          at: fc.oneof(fc.integer({ min: -1e5, max: 1e5 }), fc.double()),
+          told: fc.integer({ min: -1e5, max: 1e5 }),
+          from: fc.integer({ min: -1e5, max: 1e5 }),
+          sender: fc.constantFrom("a", "b", ""),
+          kind: fc.constantFrom("connection", "request"),
+          change: fc.integer({ min: -3, max: 3 }),
+          perSecond: fc.nat(100),
+          reason: fc.constantFrom("quiet", "cap"),
+          waitingFor: fc.constantFrom("silence", "floor"),
+          leftOut: fc.nat(),
+        },
+        { requiredKeys: ["type", "at"] },
+      )
+      .map((value) => JSON.stringify(value)),
+  );
+  const header = traceOf(slowest).split("\n", 1)[0]!;
+  fc.assert(
+    fc.property(fc.array(line, { maxLength: 40 }), fc.boolean(), (lines, headed) => {
+      try {
+        const { course, moments } = replay(
+          parseTrace([...(headed ? [header] : []), ...lines].join("\n"), "x"),
+          3,
+        );
+        assert.ok(moments.every(({ expectedLoss }) => expectedLoss >= 0));
+        courseText(course);
+      } catch (error) {
+        assert.ok(error instanceof DrainError, String(error));
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
