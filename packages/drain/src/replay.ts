@@ -60,9 +60,8 @@ export function replay(trace: Trace, count = 0): Replay {
     else if (line.type === "settled") tellAnew(lastOfEach(told));
     else if (line.type === "forgotten") tellAnew(told.filter((one) => !isOf(one, line.sender)));
     else if (line.type !== "share") {
-      const observation = observationOf(line);
-      told.push(observation);
-      drain.observe(observation);
+      told.push(line);
+      drain.observe(line);
     }
   }
   look(length + 1);
@@ -71,11 +70,6 @@ export function replay(trace: Trace, count = 0): Replay {
 
 function toldAt(line: TraceLine): number {
   return "told" in line && line.type !== "share" ? Math.max(line.at, line.told ?? line.at) : line.at;
-}
-
-/** `told` is of the trace alone. */
-function observationOf({ told: _, ...observation }: Observation & { told?: number }): Observation {
-  return observation;
 }
 
 function isOf(observation: Observation, sender: string): boolean {
