@@ -1,0 +1,29 @@
+/** The label of a namespace, or of a pod, that says whether pods are injected: "enabled" or "disabled". */
+export const injectLabel = "lameduck.dev/inject";
+
+/**
+ * What the operator's process, the chart, `lameduck install` and `lameduck status` must call alike. docs/operator.md describes them.
+ */
+export const operatorNames = {
+  /** Where everything is installed unless told otherwise. */
+  namespace: "lameduck-system",
+  /** Deployment, ServiceAccount, roles and PodDisruptionBudget. */
+  workload: "lameduck-webhook",
+  service: "lameduck-webhook",
+  /** In the operator's own namespace: authority, certificate and their keys. */
+  certificateSecret: "lameduck-webhook-tls",
+  /** In the operator's own namespace: which replica copies carriers. */
+  lease: "lameduck-webhook",
+  /** Both a MutatingWebhookConfiguration and a ValidatingWebhookConfiguration. */
+  configuration: "lameduck.dev",
+  webhooks: {
+    inject: "inject.lameduck.dev",
+    policies: "policies.lameduck.dev",
+    workloads: "workloads.lameduck.dev",
+  },
+  paths: { mutate: "/mutate", validate: "/validate", ready: "/readyz", live: "/livez", metrics: "/metrics" },
+  ports: { service: 443, webhook: 8443, metrics: 9090 },
+  /** In every namespace that is injected: what containers mount. */
+  carrierConfigMap: "lameduck-init",
+  fieldManager: "lameduck-operator",
+} as const;

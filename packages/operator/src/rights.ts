@@ -1,0 +1,58 @@
+import { operatorNames } from "./names.ts";
+
+/** A rule as a Role or ClusterRole holds it. */
+export interface RoleRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+/** The least that the operator's process needs: in its own namespace, and everywhere. */
+export const operatorRights: {
+  readonly role: readonly RoleRule[];
+  readonly clusterRole: readonly RoleRule[];
+} = {
+  role: [
+    { apiGroups: [""], resources: ["secrets"], verbs: ["create"] },
+    {
+      apiGroups: [""],
+      resources: ["secrets"],
+      verbs: ["get", "list", "watch", "update"],
+      resourceNames: [operatorNames.certificateSecret],
+    },
+    { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
+    {
+      apiGroups: ["coordination.k8s.io"],
+      resources: ["leases"],
+      verbs: ["get", "update"],
+      resourceNames: [operatorNames.lease],
+    },
+  ],
+  clusterRole: [
+    { apiGroups: [""], resources: ["services", "namespaces"], verbs: ["list", "watch"] },
+    { apiGroups: ["networking.k8s.io"], resources: ["ingresses"], verbs: ["list", "watch"] },
+    {
+      apiGroups: ["gateway.networking.k8s.io"],
+      resources: ["httproutes", "grpcroutes", "tlsroutes", "tcproutes"],
+      verbs: ["list", "watch"],
+    },
+    { apiGroups: ["lameduck.dev"], resources: ["drainpolicies"], verbs: ["list", "watch"] },
+    { apiGroups: ["lameduck.dev"], resources: ["drainpolicies/status"], verbs: ["patch"] },
+    {
+      apiGroups: ["admissionregistration.k8s.io"],
+      resources: ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+      verbs: ["list", "watch", "patch"],
+      resourceNames: [operatorNames.configuration],
+    },
+    // Whether a pod that is still there mounts the carrier, before it is taken away.
+    { apiGroups: [""], resources: ["pods"], verbs: ["list"] },
+    { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] },
+    {
+      apiGroups: [""],
+      resources: ["configmaps"],
+      verbs: ["get", "patch", "delete"],
+      resourceNames: [operatorNames.carrierConfigMap],
+    },
+  ],
+};
