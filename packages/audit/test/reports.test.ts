@@ -4,7 +4,6 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { Ajv, type ValidateFunction } from "ajv";
-import fc from "fast-check";
 import {
   audit,
   githubReport,
@@ -101,59 +100,5 @@ describe("reports", () => {
     for (const line of githubReport(result).trimEnd().split("\n").slice(0, -1))
       assert.match(line, /^::(?:error|warning|notice) /);
     assert.ok(!/[^\\]<b>|[^\\]@all/.test(markdownReport(result)));
-  });
-
-  test("of any text and any object: never an exception, and every format", () => {
-    const scalar = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.double());
-    const keys = fc.constantFrom(
-      ..."spec template metadata labels annotations name containers initContainers image command args env value ports containerPort lifecycle preStop exec sleep seconds httpGet livenessProbe readinessProbe startupProbe terminationGracePeriodSeconds replicas strategy rollingUpdate maxSurge maxUnavailable selector matchLabels matchExpressions scaleTargetRef rules backend nodeSelector tolerations affinity minAvailable items restartPolicy type clusterIP publishNotReadyAddresses externalTrafficPolicy periodSeconds failureThreshold lameduck.dev/drain".split(
-        " ",
-      ),
-    );
-    const { tree } = fc.letrec((tie) => ({
-      tree: fc.oneof(
-        { maxDepth: 6 },
-        scalar,
-        fc.array(tie("tree"), { maxLength: 3 }),
-        fc.dictionary(keys, tie("tree"), { maxKeys: 6 }),
-      ),
-    }));
-    const kind = fc.constantFrom(
-      "Pod",
-      "Deployment",
-      "StatefulSet",
-      "DaemonSet",
-      "Job",
-      "CronJob",
-      "Service",
-      "Ingress",
-      "HorizontalPodAutoscaler",
-      "PodDisruptionBudget",
-      "Namespace",
-      "ClusterPolicy",
-      "HTTPRoute",
-      "List",
-    );
-    const version = fc.constantFrom(
-      "v1",
-      "apps/v1",
-      "batch/v1",
-      "networking.k8s.io/v1",
-      "policy/v1",
-      "kyverno.io/v1",
-      "autoscaling/v2",
-    );
-    const object = fc.record({ kind, apiVersion: version, metadata: tree, spec: tree });
-    fc.assert(
-      fc.property(fc.array(fc.oneof(object, scalar), { maxLength: 4 }), (objects) => {
-        const result = auditOf(objects.map((one) => JSON.stringify(one)).join("\n---\n"));
-        for (const format of [textReport, jsonReport, junitReport, markdownReport, githubReport])
-          assert.ok(format(result));
-      }),
-      {
-        numRuns: Number(process.env["FUZZ_RUNS"] ?? 1_500),
-        ...(process.env["FUZZ_RUNS"] ? { endOnFailure: true } : {}),
-      },
-    );
   });
 });

@@ -93,6 +93,30 @@ describe("audit", () => {
     assert.match(out, /in 1 workload\. Not read: 4 objects, see above\. Not looked into: 1 without a kind\./);
   });
 
+  test("what is no UTF-8 is refused, since a fix would not write it back as it was", async () => {
+    const text = Buffer.from(deployment().replace("web:1", "web:1 # \u00e9"), "latin1");
+    writeFileSync(join(folder, "latin.yaml"), text);
+    writeFileSync(join(folder, "utf16.yaml"), Buffer.from(`\ufeff${deployment()}`, "utf16le"));
+    file("nul.yaml", deployment().replace("web:1", "web\0"));
+    const { code, out, err } = await audit("latin.yaml", "utf16.yaml", "nul.yaml", "--fix", "--write");
+    assert.deepEqual([code, out], [2, ""]);
+    for (const why of [/latin\.yaml: is not UTF-8/, /utf16\.yaml: is UTF-16/, /nul\.yaml: is no text/])
+      assert.match(err, why);
+    assert.deepEqual(readFileSync(join(folder, "latin.yaml")), text);
+  });
+
+  test("a file that is empty, and one with a byte order mark and Windows line ends, which a fix keeps", async () => {
+    file("empty.yaml", "");
+    assert.match((await audit("empty.yaml")).out, /^There is no workload to audit\.\n$/);
+    file("windows.yaml", `\ufeff${service}---\n${deployment()}`.replaceAll("\n", "\r\n"));
+    const { code, err } = await audit("windows.yaml", "--fix", "--write", "--assume", "drain=5s");
+    assert.equal(code, 0, err);
+    const after = readFileSync(join(folder, "windows.yaml"), "utf8");
+    assert.match(after, /^\ufeffapiVersion/);
+    assert.match(after, /seconds: 10/);
+    assert.doesNotMatch(after, /[^\r]\n/);
+  });
+
   test("a terminal does not obey what stands in a manifest", async () => {
     const evil = deployment()
       .replace("name: web }", 'name: "web\\u001b[2J" }')

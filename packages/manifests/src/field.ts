@@ -136,11 +136,24 @@ export class Field {
 
   whole(least: number, otherwise: number): number {
     const value = this.#scalar() ?? otherwise;
-    if (typeof value === "number" && Number.isInteger(value) && value >= least) return value;
+    if (this.#spelt(/^0\d/))
+      this.fail(
+        "LAMEDUCK_MANIFEST_INVALID",
+        "begins with 0, so that kubectl reads it as octal",
+        "leave the leading 0 out",
+      );
+    if (typeof value === "number" && Number.isSafeInteger(value) && value >= least) return value;
     return this.fail(
       "LAMEDUCK_MANIFEST_INVALID",
-      `must be a whole number of at least ${least}, not ${String(value)}`,
+      typeof value === "string" && /^\d+$/.test(value)
+        ? `must be a number, not the text "${value}"`
+        : `must be a whole number of at least ${least}, not ${String(value)}`,
     );
+  }
+
+  /** kubectl reads YAML 1.1, in which `yes` and `on` without quotes are true as well. */
+  isTrue(): boolean {
+    return this.#scalar() === true || this.#spelt(/^(?:yes|on)$/i);
   }
 
   /** A number or a text: a port by number or name, a count or a share. */
@@ -173,6 +186,12 @@ export class Field {
   onlyKnows(used: readonly string[], meaninglessHere: readonly string[] = []): void {
     for (const [key, field] of this.entries())
       if (!used.includes(key) && !meaninglessHere.includes(key)) field.warn("is left out");
+  }
+
+  /** As it stands in the file, where that is without quotes. */
+  #spelt(pattern: RegExp): boolean {
+    const node = this.#node;
+    return isScalar(node) && node.type === "PLAIN" && pattern.test(node.source ?? "");
   }
 
   #scalar(): string | number | boolean | undefined {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { readStream, type Stream } from "../src/index.ts";
+import { readStream, type Field, type Stream } from "../src/index.ts";
 
 const read = (text: string): Stream =>
   readStream(text, "all.yaml", (kind) => ["Pod", "Service"].includes(kind));
@@ -32,6 +32,29 @@ describe("files that nobody named", () => {
     assert.equal(found("knd: Pod\nspec: {}\n").failures.length, 1);
     assert.equal(found("kind: Pod\nspec: [\n").failures.length, 1);
     assert.equal(found("").failures.length, 0);
+  });
+});
+
+describe("as kubectl reads it, which is YAML 1.1", () => {
+  const spec = (text: string): Field =>
+    read(`kind: Pod\nspec: { field: ${text} }\n`).objects[0]!.at("spec").at("field");
+
+  test("yes and on without quotes are true", () => {
+    for (const text of ["true", "yes", "On"]) assert.ok(spec(text).isTrue(), text);
+    for (const text of ['"yes"', "no", "off", "1", "~"]) assert.ok(!spec(text).isTrue(), text);
+  });
+
+  test("a number that could be octal, is too large or a text is refused, and why is said", () => {
+    assert.equal(spec("60").whole(0, 1), 60);
+    assert.equal(spec("0").whole(0, 1), 0);
+    for (const [text, why] of [
+      ["060", /octal/],
+      ["99999999999999999999", /whole number/],
+      ['"30"', /not the text "30"/],
+      ["-5", /not -5/],
+      ["2.5", /not 2\.5/],
+    ] as const)
+      assert.throws(() => spec(text).whole(0, 1), why);
   });
 });
 

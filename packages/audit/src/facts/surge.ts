@@ -10,14 +10,24 @@ export interface Surge {
   readonly surgeField: Field;
 }
 
-/** As the Deployment controller rounds: unavailable down, surge up; where both come to 0, one may be missing. */
-export function surgeOf({ spec, replicas }: Workload): Surge {
-  const rolling = spec.at("strategy").at("rollingUpdate");
+/** As the controllers round: unavailable down, surge up; where both come to 0, one may be missing. A StatefulSet has no surge. */
+export function surgeOf({ object, spec, replicas }: Workload): Surge {
+  const isOrdered = object.kind === "StatefulSet";
+  const rolling = isOrdered
+    ? spec.at("updateStrategy").at("rollingUpdate")
+    : spec.at("strategy").at(object.kind === "Rollout" ? "canary" : "rollingUpdate");
   const unavailableField = rolling.at("maxUnavailable");
   const surgeField = rolling.at("maxSurge");
-  const surge = resolve(surgeField, "maxSurge", replicas.value, Math.ceil);
+  const surge = isOrdered
+    ? byDefault("maxSurge", 0, "StatefulSet")
+    : resolve(surgeField, "maxSurge", replicas.value, Math.ceil);
   let unavailable = resolve(unavailableField, "maxUnavailable", replicas.value, Math.floor);
   if (surge.value === 0 && unavailable.value === 0) unavailable = { ...unavailable, value: 1 };
+  // Pods below the partition stay as they are.
+  const partition = isOrdered ? rolling.at("partition").whole(0, 0) : 0;
+  const replaced = Math.max(0, replicas.value - partition);
+  if (partition > 0 && replaced < unavailable.value)
+    unavailable = { ...unavailable, name: `from partition ${partition} on`, value: replaced };
   return { unavailable, surge, unavailableField, surgeField };
 }
 

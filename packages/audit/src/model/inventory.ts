@@ -33,15 +33,21 @@ export function inventoryOf(fields: readonly Field[], images: Images): Inventory
   const objects = fields
     .map((field) => attempt(() => objectOf(field)))
     .filter((object) => object !== undefined)
-    .filter((object) => auditedTypes.has(object.type) || skip(object.kind));
+    // Of a known kind in another group, such as Knative's Service, the group is told as well.
+    .filter(
+      (object) =>
+        auditedTypes.has(object.type) || skip(`${object.field.at("apiVersion").text()} ${object.kind}`),
+    );
+  const described = describedElsewhere(objects, attempt);
+  const describing = new Set(described.values());
   const related = new Related(objects, attempt);
   const workloads = objects
-    .filter(({ type }) => workloadTypes.includes(type))
+    .filter((object) => workloadTypes.includes(object.type) && !describing.has(object))
     // What a controller made is described by the controller.
     .filter(({ field }) => !field.at("metadata").at("ownerReferences").exists)
     .flatMap((object) => {
       const workload = attempt(() => {
-        const template = templateOf(object);
+        const template = templateOf(described.get(object) ?? object);
         if (template === undefined) return skip(`${object.kind} without containers`);
         const labels = template.at("metadata").at("labels").textMap();
         return workloadOf(object, template, images, related.to(object, labels));
@@ -49,6 +55,21 @@ export function inventoryOf(fields: readonly Field[], images: Images): Inventory
       return workload === undefined ? [] : [workload];
     });
   return { workloads, objects, failures, skipped };
+}
+
+/** A Rollout may take its pods from a Deployment, which then runs none itself. */
+function describedElsewhere(objects: readonly KubeObject[], attempt: Attempt): Map<KubeObject, KubeObject> {
+  const found = new Map<KubeObject, KubeObject>();
+  for (const rollout of objects.filter(({ type }) => type === "argoproj.io/Rollout"))
+    attempt(() => {
+      const reference = rollout.field.at("spec").at("workloadRef");
+      const [kind, name] = [reference.at("kind").text(), reference.at("name").text()];
+      const target = objects.find(
+        (one) => one.kind === kind && one.name === name && one.namespace === rollout.namespace,
+      );
+      if (target) found.set(rollout, target);
+    });
+  return found;
 }
 
 type Attempt = <T>(read: () => T) => T | undefined;

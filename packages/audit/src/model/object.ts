@@ -32,7 +32,7 @@ export function isAuditedKind(kind: string): boolean {
 /** @throws {ManifestError} where there is no kind, or a name is no text. */
 export function objectOf(field: Field): KubeObject {
   const kind = field.at("kind").mustText();
-  const version = field.at("apiVersion").text() ?? "";
+  const version = field.at("apiVersion").mustText();
   const group = version.includes("/") ? version.split("/")[0]! : "";
   const metadata = field.at("metadata");
   return {

@@ -16,12 +16,13 @@ export function totals(audit: Audit): string {
     .map((severity) =>
       plural(counts[severity], severity === "info" ? "note" : severity, severity !== "unknown"),
     );
+  const workloads = inventory.workloads.length;
   const what = findings.length === 0 ? "no findings" : found.join(", ");
   const skipped = [...inventory.skipped]
     .sort(([a], [b]) => a.localeCompare(b))
     .map(([kind, count]) => `${count} ${kind}`);
   return [
-    `${what} in ${plural(inventory.workloads.length, "workload")}.`,
+    workloads === 0 ? "There is no workload to audit." : `${what} in ${plural(workloads, "workload")}.`,
     ...(suppressed.length > 0 ? [`${suppressed.length} suppressed.`] : []),
     ...(failures.length > 0 ? [`Not read: ${plural(failures.length, "object")}, see above.`] : []),
     ...(skipped.length > 0 ? [`Not looked into: ${skipped.join(", ")}.`] : []),

@@ -2,6 +2,7 @@ import { replaceScalar, type Field } from "@lameduck/manifests";
 import { exposureOf } from "../facts/serving.ts";
 import { surgeOf } from "../facts/surge.ts";
 import { fixOf } from "../fix/edits.ts";
+import type { Workload } from "../model/workload.ts";
 import type { Rule } from "../rule.ts";
 
 export const noSurgeRoom: Rule = {
@@ -9,18 +10,20 @@ export const noSurgeRoom: Rule = {
   title: "A rollout takes pods away before others are ready",
   meaning: `\`maxUnavailable\` is rounded down and \`maxSurge\` is rounded up. With few replicas that decides everything: with
 \`maxUnavailable: 1\` and one replica nobody serves during a rollout; 25 % of three replicas is 0 and harmless. \`Recreate\` stops all pods
-before it starts the first new one. While fewer pods serve than before, the rest carry their load; while none serves, all requests are lost.`,
-  remedy: "Use a RollingUpdate with maxUnavailable 0 and maxSurge 1 or more",
+before it starts the first new one. A Rollout of Argo counts as a Deployment does, by \`canary\`; a StatefulSet has a
+\`maxUnavailable\` where the cluster heeds it, and no surge. While fewer pods serve than before, the rest carry their load; while none serves, all requests are lost.`,
+  remedy: "Set maxUnavailable to 0 and maxSurge to 1 or more",
   references: ["https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#max-unavailable"],
   *check(workload) {
     const { object, spec, replicas } = workload;
-    if (object.type !== "apps/Deployment" || exposureOf(workload) === "none" || replicas.value === 0) return;
+    if (!replacesPods(workload) || exposureOf(workload) === "none" || replicas.value === 0) return;
     const type = spec.at("strategy").at("type");
-    if (type.text() === "Recreate") {
+    if (object.kind === "Deployment" && type.text() === "Recreate") {
       yield {
         severity: "warning",
         message: "Recreate stops all pods before the first new one starts: every request in between is lost",
         at: type,
+        remedy: "use a RollingUpdate with maxUnavailable 0 and maxSurge 1 or more",
       };
       return;
     }
@@ -38,9 +41,12 @@ before it starts the first new one. While fewer pods serve than before, the rest
     }
     const least = replicas.value - unavailable.value;
     if (least >= 1 && least >= replicas.value / 2) return;
+    // A pod that is alone is the matter of replaced-in-place. Whether the cluster heeds the field depends on its version.
+    const isOrdered = object.kind === "StatefulSet";
+    if (isOrdered && replicas.value === 1) return;
     yield {
       // Who leaves replicas out often leaves them to an autoscaler that is not in the input.
-      severity: least < 1 && replicas.origin.kind !== "default" ? "error" : "warning",
+      severity: least < 1 && replicas.origin.kind !== "default" && !isOrdered ? "error" : "warning",
       message:
         least < 1
           ? `a rollout may take ${replicas.value === 1 ? "the only pod" : `all ${replicas.value} pods`} away before another one is ready`
@@ -50,6 +56,12 @@ before it starts the first new one. While fewer pods serve than before, the rest
         sum: `${replicas.value} ${replicas.name} - ${unavailable.value} ${unavailable.name} = ${least} pods that serve; maxSurge ${surge.value}`,
         terms: [replicas, unavailable, surge],
       },
+      ...(isOrdered
+        ? {
+            remedy: "set maxUnavailable to 1",
+            ...fixOf("maxUnavailable 1", [replaceScalar(unavailableField, "1")]),
+          }
+        : {}),
       // The API server refuses 0 for both.
       ...(surge.value > 0 ? fixOf("maxUnavailable 0", [replaceScalar(unavailableField, "0")]) : {}),
       ...(surge.value === 0 && surgeField.exists
@@ -61,6 +73,17 @@ before it starts the first new one. While fewer pods serve than before, the rest
     };
   },
 };
+
+/** By its own budget of pods. A Rollout does so as a canary; blue and green stand side by side. */
+function replacesPods({ object: { type }, spec }: Workload): boolean {
+  if (type === "argoproj.io/Rollout") return spec.at("strategy").at("canary").exists;
+  const ordered = spec.at("updateStrategy");
+  if (type === "apps/StatefulSet")
+    return (
+      ordered.at("type").text() !== "OnDelete" && ordered.at("rollingUpdate").at("maxUnavailable").exists
+    );
+  return type === "apps/Deployment";
+}
 
 function isNone(field: Field): boolean {
   return field.exists && Number.parseInt(String(field.numberOrText()), 10) === 0;

@@ -27,8 +27,8 @@ are cut. The API server refuses a \`sleep\` hook above the grace period; it lets
       yield {
         severity: "error",
         message: `the preStop hook takes ${seconds(hook.least.value)} s${hook.isExact ? "" : " or more"}, ${
-          equal ? "all" : "more than all"
-        } of the grace period of ${seconds(grace.value)} s`,
+          equal ? "all of" : "longer than"
+        } the grace period of ${seconds(grace.value)} s`,
         at: hook.least.origin.kind === "field" ? (hook.number ?? hookWord(hook)) : hook.field,
         container: container.name,
         arithmetic: compare([hook.least], equal ? "=" : ">", grace),

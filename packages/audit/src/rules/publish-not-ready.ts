@@ -9,12 +9,10 @@ Services by which the members of a StatefulSet find each other; for clients ther
   remedy: "Remove it, or make a second Service for clients",
   references: ["https://kubernetes.io/docs/reference/kubernetes-api/service-resources/service-v1/"],
   *check({ services }) {
-    const others = services.filter(
-      ({ field }) => field.at("spec").at("publishNotReadyAddresses").plain() !== true,
-    );
+    const others = services.filter(({ field }) => !field.at("spec").at("publishNotReadyAddresses").isTrue());
     for (const { name, field } of services) {
       const at = field.at("spec").at("publishNotReadyAddresses");
-      if (at.plain() !== true) continue;
+      if (!at.isTrue()) continue;
       const isHeadless = field.at("spec").at("clusterIP").text() === "None";
       if (isHeadless && others.length > 0) continue;
       yield {

@@ -18,7 +18,7 @@ old pod does at its end; where traffic is bound to the node (\`Local\`) nobody s
     const hostPort = containers.flatMap(({ ports, field }) =>
       ports.some(({ host }) => host !== undefined) ? [field.at("ports")] : [],
     )[0];
-    const onHost = pod.at("hostNetwork").plain() === true ? pod.at("hostNetwork") : hostPort;
+    const onHost = pod.at("hostNetwork").isTrue() ? pod.at("hostNetwork") : hostPort;
     if (object.kind === "StatefulSet" && replicas.value === 1 && exposureOf(workload) === "service")
       yield {
         severity: "warning",

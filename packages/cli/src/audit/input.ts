@@ -1,7 +1,6 @@
 import { messageOf } from "@lameduck/drain/common";
 import { AuditError, type InputFile } from "@lameduck/audit";
 import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
-import { text } from "node:stream/consumers";
 import { join, resolve, sep } from "node:path";
 
 const manifests = /\.(?:ya?ml|json)$/i;
@@ -24,7 +23,14 @@ export async function readInput(paths: readonly string[], excluded: readonly str
   const seen = new Set<string>();
   for (const path of new Set(paths)) {
     if (path === "-") {
-      const piped = await text(process.stdin);
+      const { buffer } = await import("node:stream/consumers");
+      let piped: string;
+      try {
+        piped = decoded(await buffer(process.stdin));
+      } catch (error) {
+        fail("stdin", error);
+        continue;
+      }
       // Whatever should have written it has failed.
       if (piped.trim() === "") fail("stdin", new Error("is empty"));
       else files.push({ name: "stdin", text: piped });
@@ -33,7 +39,7 @@ export async function readInput(paths: readonly string[], excluded: readonly str
     try {
       for (const name of manifestsAt(path, excluded, seen))
         try {
-          files.push({ name, text: readFileSync(name, "utf8"), isFound: name !== path });
+          files.push({ name, text: decoded(readFileSync(name)), isFound: name !== path });
         } catch (error) {
           fail(name, error);
         }
@@ -42,6 +48,19 @@ export async function readInput(paths: readonly string[], excluded: readonly str
     }
   }
   return { files, failures };
+}
+
+/** A fix writes the text back: what is no UTF-8 would not come back as it was. */
+function decoded(bytes: Buffer): string {
+  const [first = 0, second = 0] = bytes;
+  if (first + second === 0xfe + 0xff && Math.min(first, second) === 0xfe)
+    throw new Error("is UTF-16; save it as UTF-8");
+  if (bytes.includes(0)) throw new Error("is no text: it holds a NUL byte");
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new Error("is not UTF-8; save it as UTF-8");
+  }
 }
 
 /** Links are followed, and each file and folder is read once, whatever leads there. */
