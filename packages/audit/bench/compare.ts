@@ -1,13 +1,15 @@
 /**
  * Which termination faults kube-score finds in the fixtures of the rules, beside the documented rules of kube-linter and Polaris:
- * `npm run compare -w packages/audit -- KUBE_SCORE [--write]`. A check counts where it speaks of the same fault, and says of a failing
+ * `npm run compare -w packages/audit [-- [KUBE_SCORE] [--write]]`. A check counts where it speaks of the same fault, and says of a failing
  * fixture what it does not say of the passing ones of the same rule: then it tells them apart.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import { rules } from "@lameduck/audit";
+import { kubeScoreAt } from "./kube-score.ts";
 
 /** Of kube-linter 0.8 (docs/generated/checks.md) and Polaris 10 (docs/checks/reliability.md), on unless said otherwise. */
 const documented: Readonly<Record<string, readonly [kubeLinter: string, polaris: string]>> = {
@@ -36,11 +38,11 @@ const ofKubeScore: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-const [kubeScore, write] = process.argv.slice(2);
-if (kubeScore === undefined || kubeScore.startsWith("-")) {
-  console.error("usage: npm run compare -w packages/audit -- KUBE_SCORE [--write]");
-  process.exit(2);
-}
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { write: { type: "boolean", default: false } },
+});
+const kubeScore = kubeScoreAt(positionals[0]);
 
 const golden = fileURLToPath(new URL("../test/golden", import.meta.url));
 const optional = execFileSync(kubeScore, ["list"], { encoding: "utf8" })
@@ -71,7 +73,7 @@ const text = [
   ...rows,
 ].join("\n");
 console.log(`${version}\n\n${text}`);
-if (write === "--write") {
+if (values.write) {
   const page = fileURLToPath(new URL("../../../docs/comparison.md", import.meta.url));
   const before = readFileSync(page, "utf8");
   writeFileSync(page, before.replace(/(<!-- audits -->\n)[^]*(<!-- end of audits -->)/, `$1\n${text}\n\n$2`));

@@ -1,17 +1,19 @@
 /**
- * How fast the audit reads and starts, beside the `yaml` library alone and beside kube-score where it is given:
- * `npm run bench -w packages/audit [-- KUBE_SCORE]`. 5,000 documents, 50 MB; each run in a process of its own, side by side in turn.
+ * How fast the audit reads and starts, beside the `yaml` library alone and beside kube-score where it is asked for:
+ * `npm run bench -w packages/audit [-- --kube-score]`. 5,000 documents, 50 MB; each run in a process of its own, side by side in turn.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { kubeScoreAt } from "./kube-score.ts";
 
 const documents = 5_000;
 const bytes = 50_000_000;
 const rounds = 3;
-const kubeScore = process.argv[2];
+const [asked, given] = process.argv.slice(2);
+const kubeScore = asked === "--kube-score" ? kubeScoreAt(given) : undefined;
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-audit-bench-"));
 const file = join(folder, "all.yaml");

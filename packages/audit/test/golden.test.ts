@@ -80,3 +80,16 @@ test("all fixes of all rules together: a second run changes nothing, and there i
     assert.ok(errors(plan.audit.findings) <= errors(first.findings), path);
   }
 });
+
+test("the same workload in two files, and twice in one file: each copy is mended at once", () => {
+  const name = "prestop-exceeds-grace/bad-exec.yaml";
+  const text = readFileSync(join(folder, name), "utf8");
+  const files = [
+    { name: "a.yaml", text },
+    { name: "b.yaml", text: `${text}---\n${text}` },
+  ];
+  const plan = fixesOf(audit(files, options), options);
+  const errors = plan.audit.findings.filter(({ severity }) => severity === "error");
+  assert.deepEqual([plan.files.length, errors.length], [2, 0]);
+  assert.deepEqual(fixesOf(plan.audit, options).files, []);
+});

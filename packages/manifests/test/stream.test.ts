@@ -36,8 +36,11 @@ describe("files that nobody named", () => {
 });
 
 describe("as kubectl reads it, which is YAML 1.1", () => {
-  const spec = (text: string): Field =>
-    read(`kind: Pod\nspec: { field: ${text} }\n`).objects[0]!.at("spec").at("field");
+  const spec = (text: string): Field => {
+    const [pod] = read(`kind: Pod\nspec: { field: ${text} }\n`).objects;
+    assert.ok(pod);
+    return pod.at("spec").at("field");
+  };
 
   test("yes and on without quotes are true", () => {
     for (const text of ["true", "yes", "On"]) assert.ok(spec(text).isTrue(), text);

@@ -1,7 +1,6 @@
 import { applyEdits } from "@lameduck/manifests";
 import { audit, type Audit, type AuditOptions, type InputFile } from "../audit.ts";
 import type { Finding } from "../finding.ts";
-import { spell } from "../model/object.ts";
 import { fingerprintOf } from "../suppress/suppress.ts";
 
 /** What `--fix` would write. */
@@ -21,17 +20,31 @@ export function fixesOf(first: Audit, options: AuditOptions): FixPlan {
   const dropped = new Map<string, Finding>();
   let current = first;
   for (;;) {
-    const chosen = onePerWorkload(
-      current.findings.filter((one) => one.fix && !dropped.has(fingerprintOf(one))),
-    );
+    const before = byWorkload(current);
+    const chosen = [...before].flatMap(([workload, findings]) => {
+      const finding = findings.find((one) => one.fix && !dropped.has(keyOf(workload, one)));
+      return finding === undefined ? [] : [{ workload, finding }];
+    });
     if (chosen.length === 0) break;
-    const next = audit(edited(current.files, chosen), options);
-    const failed = chosen.filter((finding) => !isBetter(finding, current, next));
-    for (const finding of failed) dropped.set(fingerprintOf(finding), finding);
+    const next = audit(
+      edited(
+        current.files,
+        chosen.map(({ finding }) => finding),
+      ),
+      options,
+    );
+    const after = byWorkload(next);
+    const isBetter = ({ workload, finding }: (typeof chosen)[number]): boolean =>
+      next.failures.length <= current.failures.length &&
+      isMended(finding, before.get(workload) ?? [], after.get(workload) ?? []);
+    const failed = chosen.filter((one) => !isBetter(one));
+    for (const { workload, finding } of failed) dropped.set(keyOf(workload, finding), finding);
     if (failed.length > 0) continue;
-    applied.push(...chosen);
     // A second fix of the same finding would be a fix that does not hold.
-    for (const finding of chosen) dropped.set(fingerprintOf(finding), finding);
+    for (const { workload, finding } of chosen) {
+      applied.push(finding);
+      dropped.set(keyOf(workload, finding), finding);
+    }
     current = next;
   }
   const files = first.files.flatMap((before, index) => {
@@ -42,13 +55,21 @@ export function fixesOf(first: Audit, options: AuditOptions): FixPlan {
   return { files, applied, dropped: [...dropped.values()].filter((one) => !kept.has(one)), audit: current };
 }
 
-function onePerWorkload(findings: readonly Finding[]): Finding[] {
-  const byWorkload = new Map<string, Finding>();
+/** By its number among all objects, which no fix changes: two environments may hold the same object, even in one file. */
+function byWorkload({ inventory, findings }: Audit): Map<number, Finding[]> {
+  const numbers = new Map(inventory.objects.map((object, index) => [object, index]));
+  const all = new Map<number, Finding[]>();
   for (const finding of findings) {
-    const name = workloadOf(finding);
-    if (!byWorkload.has(name)) byWorkload.set(name, finding);
+    const number = numbers.get(finding.object) ?? -1;
+    const known = all.get(number);
+    if (known) known.push(finding);
+    else all.set(number, [finding]);
   }
-  return [...byWorkload.values()];
+  return all;
+}
+
+function keyOf(workload: number, finding: Finding): string {
+  return `${workload} ${fingerprintOf(finding)}`;
 }
 
 /** Edits that overlap with those of another workload (an anchor that both use) leave their file as it is. */
@@ -61,23 +82,16 @@ function edited(files: readonly InputFile[], findings: readonly Finding[]): Inpu
 }
 
 /** The finding is gone, and its workload has no error that it had not before. */
-function isBetter(finding: Finding, before: Audit, after: Audit): boolean {
-  if (after.failures.length > before.failures.length) return false;
-  const workload = workloadOf(finding);
-  const errors = ({ findings }: Audit): string[] =>
-    findings.filter((one) => one.severity === "error" && workloadOf(one) === workload).map(ruleAndContainer);
-  const known = errors(before);
-  const isGone = !after.findings.some(
-    (one) =>
-      workloadOf(one) === workload &&
-      ruleAndContainer(one) === ruleAndContainer(finding) &&
-      one.severity === finding.severity,
+function isMended(finding: Finding, before: readonly Finding[], after: readonly Finding[]): boolean {
+  const known = before.filter(isError).map(ruleAndContainer);
+  const isGone = !after.some(
+    (one) => ruleAndContainer(one) === ruleAndContainer(finding) && one.severity === finding.severity,
   );
-  return isGone && errors(after).every((one) => known.includes(one));
+  return isGone && after.filter(isError).every((one) => known.includes(ruleAndContainer(one)));
 }
 
-function workloadOf({ object }: Finding): string {
-  return `${object.field.source.file} ${object.type} ${spell(object)}`;
+function isError({ severity }: Finding): boolean {
+  return severity === "error";
 }
 
 function ruleAndContainer({ rule, container }: Finding): string {
