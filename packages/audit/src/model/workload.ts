@@ -59,7 +59,7 @@ export function workloadOf(
     pod,
     template,
     labels: template.at("metadata").at("labels").textMap(),
-    grace: wholeOr(pod.at("terminationGracePeriodSeconds"), 0, "grace", 30),
+    grace: graceOf(pod),
     containers: pod
       .at("containers")
       .items()
@@ -72,6 +72,12 @@ export function workloadOf(
     replicas: replicasOf(object, relations),
     ...relations,
   };
+}
+
+/** The API server takes a negative one, and counts it as 1. */
+function graceOf(pod: Field): Amount {
+  const grace = wholeOr(pod.at("terminationGracePeriodSeconds"), Number.MIN_SAFE_INTEGER, "grace", 30);
+  return grace.value < 0 ? { ...grace, name: `grace (${grace.value} counts as 1)`, value: 1 } : grace;
 }
 
 function replicasOf({ kind, field }: KubeObject, { autoscaler }: Relations): Amount {

@@ -46,7 +46,15 @@ function* grace(
 ): Iterable<Report> {
   const told = toldTo(container, stop, "--grace", "LAMEDUCK_GRACE_PERIOD");
   if (told?.amount === undefined) {
-    // From a ConfigMap or the downward API: not to be seen here. A mistake in a duration is Lameduck's own to report.
+    if (told?.isWhole && !/\$\(/.test(told.field.text() ?? ""))
+      yield {
+        severity: "warning",
+        message: `"${told.field.text()}" is no duration that Lameduck takes, so that the grace period of ${seconds(own.value)} s is not told`,
+        at: told.field,
+        container: container.name,
+        remedy: `write ${seconds(own.value)}s, with its unit`,
+      };
+    // From a ConfigMap or the downward API: not to be seen here.
     if (told || own.value === 30) return;
     yield {
       severity: own.value < 30 ? "error" : "warning",

@@ -10,8 +10,8 @@ export const noSurgeRoom: Rule = {
   title: "A rollout takes pods away before others are ready",
   meaning: `\`maxUnavailable\` is rounded down and \`maxSurge\` is rounded up. With few replicas that decides everything: with
 \`maxUnavailable: 1\` and one replica nobody serves during a rollout; 25 % of three replicas is 0 and harmless. \`Recreate\` stops all pods
-before it starts the first new one. A Rollout of Argo counts as a Deployment does, by \`canary\`; a StatefulSet has a
-\`maxUnavailable\` where the cluster heeds it, and no surge. While fewer pods serve than before, the rest carry their load; while none serves, all requests are lost.`,
+before it starts the first new one. A Rollout of Argo counts as a Deployment does, by \`canary\`; a StatefulSet has no
+surge, and its \`maxUnavailable\` counts only where the gate MaxUnavailableStatefulSet is on (Kubernetes 1.36 drops it). While fewer pods serve than before, the rest carry their load; while none serves, all requests are lost.`,
   remedy: "Set maxUnavailable to 0 and maxSurge to 1 or more",
   references: ["https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#max-unavailable"],
   *check(workload) {
@@ -41,16 +41,17 @@ before it starts the first new one. A Rollout of Argo counts as a Deployment doe
     }
     const least = replicas.value - unavailable.value;
     if (least >= 1 && least >= replicas.value / 2) return;
-    // A pod that is alone is the matter of replaced-in-place. Whether the cluster heeds the field depends on its version.
+    // A pod that is alone is the matter of replaced-in-place.
     const isOrdered = object.kind === "StatefulSet";
     if (isOrdered && replicas.value === 1) return;
     yield {
       // Who leaves replicas out often leaves them to an autoscaler that is not in the input.
-      severity: least < 1 && replicas.origin.kind !== "default" && !isOrdered ? "error" : "warning",
-      message:
+      severity: isOrdered ? "info" : least < 1 && replicas.origin.kind !== "default" ? "error" : "warning",
+      message: `${
         least < 1
           ? `a rollout may take ${replicas.value === 1 ? "the only pod" : `all ${replicas.value} pods`} away before another one is ready`
-          : `a rollout may leave ${least} of ${replicas.value} pods to carry the load`,
+          : `a rollout may leave ${least} of ${replicas.value} pods to carry the load`
+      }${isOrdered ? ", where the cluster has the gate MaxUnavailableStatefulSet" : ""}`,
       at: unavailableField.exists ? unavailableField : spec.at("replicas"),
       arithmetic: {
         sum: `${replicas.value} ${replicas.name} - ${unavailable.value} ${unavailable.name} = ${least} pods that serve; maxSurge ${surge.value}`,

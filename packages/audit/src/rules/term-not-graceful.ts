@@ -39,7 +39,16 @@ The audit knows the STOPSIGNAL of the official images. For another image it asks
           ? {}
           : fixOf(`stop signal ${graceful}`, setStopSignal(workload, container, graceful, context))),
       };
-      if (stop === undefined && software.graceful !== undefined)
+      const asked = container.lifecycle.at("stopSignal");
+      if (graceful !== undefined && asked.text() === graceful && kubernetes === undefined)
+        yield {
+          ...base,
+          at: asked,
+          severity: "unknown",
+          message: `whether the cluster takes lifecycle.stopSignal (its gate is off by default before 1.37): at SIGTERM ${software.name} ${software.term}`,
+          answers: ["--kubernetes 1.37", remedy],
+        };
+      else if (stop === undefined && software.graceful !== undefined)
         yield {
           ...base,
           severity: "unknown",
