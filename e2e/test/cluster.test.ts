@@ -37,11 +37,12 @@ describe("a cluster of three nodes", { skip: reason ?? false }, () => {
     );
   }
 
-  it("spreads a Deployment of six pods and reaches all of them through the ClusterIP from every node", async () => {
+  it("spreads a Deployment of six pods and reaches all of them through the ClusterIP from every node and the API server", async () => {
     const address = await cluster.kubectl(["get", "service", "web", "-o", "jsonpath={.spec.clusterIP}"]);
     const pods = new Set(await podNames(cluster, "web"));
     assert.equal(pods.size, 6);
-    for (const machine of ["node1", "node2", "node3"]) await converged(machine, address, pods);
+    // The API server stands in the fabric, and calls webhooks by their Service.
+    for (const machine of ["node1", "node2", "node3", "fabric"]) await converged(machine, address, pods);
   });
 
   it("resolves Services by name inside pods, headless ones to the addresses of their pods", async () => {

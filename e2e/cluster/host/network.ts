@@ -1,5 +1,7 @@
-import { fabricAddress, nodeAddress, nodePodRange } from "../network/addresses.ts";
+import { fabricAddress, nodeAddress, nodePodRange, serviceRange } from "../network/addresses.ts";
 import { configureNetwork, forwardPackets, type Sandbox } from "./sandbox.ts";
+
+const servicesTable = 100;
 
 /**
  * A bridge in the fabric, a cable to each node, and routes to every node's pods. The fabric has no default route and no
@@ -15,6 +17,10 @@ export async function connect(fabric: Sandbox, nodes: readonly Sandbox[]): Promi
     ...nodes.map((node, index) => `link add v${index + 1} type veth peer name eth0 netns ${node.init.pid}`),
     ...nodes.map((_, index) => `link set v${index + 1} master br0 up`),
     ...nodes.map((_, index) => `route add ${nodePodRange(index + 1)} via ${nodeAddress(index + 1)}`),
+    // What the API server itself sends to a Service (webhooks) goes the way of the first node's kube-proxy, which masquerades it. Only what
+    // begins here: an address that no Service has would else go round between that node and the fabric.
+    `route add ${serviceRange} via ${nodeAddress(1)} table ${servicesTable}`,
+    `rule add iif lo to ${serviceRange} lookup ${servicesTable}`,
   ]);
   // It forwards only to say that there is nothing beyond it: programs learn at once instead of waiting for a time-out.
   await forwardPackets(fabric);

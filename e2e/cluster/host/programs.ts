@@ -61,7 +61,7 @@ async function linkerFlags(module: Module, go: string): Promise<string> {
 }
 
 const modules = ["runtime", "kubernetes", "coredns"] as const;
-type Module = (typeof modules)[number];
+type Module = (typeof modules)[number] | "helm";
 
 async function directoryOf(module: Module, cache: string): Promise<string> {
   const source = join(sources, module);
@@ -122,6 +122,11 @@ export async function compile(name: string, cache: string): Promise<string> {
     ]);
   });
   return join(directory, name);
+}
+
+/** Helm, which no cluster needs to run: only the tests of our chart ask for it. @returns its path. */
+export async function buildHelm(cache: string, say: (line: string) => void): Promise<string> {
+  return join(await buildModule("helm", cache, say), "helm");
 }
 
 /** Every program of the cluster, built at most once per content of go.mod and go.sum. */

@@ -1,0 +1,106 @@
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { bundled } from "./bundle.ts";
+import { ImageError } from "./errors.ts";
+import { librariesFor } from "./libraries.ts";
+import { nodeBinary, type Processor } from "./node-binary.ts";
+import { writeArchive, type PlatformImage } from "./oci/archive.ts";
+import type { LayerFile } from "./oci/layer.ts";
+
+const root = join(import.meta.dirname, "..", "..", "..");
+const initDirectory = join(root, "packages", "init", "dist");
+const processors: readonly Processor[] = ["x64", "arm64"];
+
+/** Where things lie in the image. An image volume mounts it as a whole, so that the init of its own processor has a fixed path. */
+export const places = {
+  node: "/usr/local/bin/node",
+  operator: "/lameduck/lameduck-operator.cjs",
+  init: "/lameduck/lameduck-init",
+  initOf: (processor: Processor): string => `/lameduck/lameduck-init-${processor}`,
+  register: "/lameduck/lameduck-register.cjs",
+} as const;
+
+export const defaultRepository = "lameduck.example/lameduck";
+
+export interface ImageOptions {
+  /** Those of the archive; all unless given. */
+  readonly processors?: readonly Processor[];
+  readonly repository?: string;
+  readonly compress?: boolean;
+}
+
+export interface WrittenImage {
+  readonly reference: string;
+  readonly digest: string;
+}
+
+/** Writes the image of this checkout, as it is built, into a tar file. @throws {ImageError} naming what is missing. */
+export async function writeOperatorImage(file: string, options: ImageOptions = {}): Promise<WrittenImage> {
+  const { version, homepage } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
+    version: string;
+    homepage: string;
+  };
+  const labels = {
+    "org.opencontainers.image.title": "lameduck",
+    "org.opencontainers.image.version": version,
+    "org.opencontainers.image.licenses": "Apache-2.0",
+    "org.opencontainers.image.url": homepage,
+  };
+  const reference = `${options.repository ?? defaultRepository}:${version}`;
+  const images: PlatformImage[] = [];
+  for (const processor of options.processors ?? processors) images.push(await imageFor(processor, labels));
+  const { compress = true } = options;
+  const digest = await writeArchive(images, file, { reference, compress, annotations: labels });
+  return { reference, digest };
+}
+
+/** What is ours in the image of a processor, in a directory. */
+export async function writeFiles(directory: string, processor: Processor): Promise<void> {
+  for (const { to, from, content, mode = 0o755 } of await filesFor(processor)) {
+    const path = join(directory, to);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, from === undefined ? (content ?? "") : await readFile(from), { mode });
+  }
+}
+
+async function filesFor(processor: Processor): Promise<LayerFile[]> {
+  return [...(await ownFiles()), { to: places.init, from: builtInit(processor) }];
+}
+
+async function imageFor(
+  processor: Processor,
+  labels: Readonly<Record<string, string>>,
+): Promise<PlatformImage> {
+  const node = await nodeBinary(processor);
+  return {
+    architecture: processor === "x64" ? "amd64" : "arm64",
+    layers: [
+      { files: [...librariesFor(processor), { to: places.node, from: node.path }] },
+      { files: await filesFor(processor) },
+    ],
+    entrypoint: [places.node, places.operator],
+    environment: { NODE_VERSION: node.version, NODE_ENV: "production" },
+    user: "65532:65532",
+    labels,
+  };
+}
+
+/** What is the same for every processor. */
+async function ownFiles(): Promise<LayerFile[]> {
+  const mode = 0o644;
+  return [
+    { to: "/etc/passwd", mode, content: "lameduck:x:65532:65532::/:/sbin/nologin\n" },
+    { to: "/etc/group", mode, content: "lameduck:x:65532:\n" },
+    { to: "/lameduck/LICENSE", mode, from: join(root, "LICENSE") },
+    { to: places.operator, mode, content: await bundled("operator/dist/main.js") },
+    { to: places.register, mode, content: await bundled("node/dist/register.js") },
+    ...processors.map((processor) => ({ to: places.initOf(processor), from: builtInit(processor) })),
+  ];
+}
+
+function builtInit(processor: Processor): string {
+  const path = join(initDirectory, `lameduck-init-${processor}`);
+  if (existsSync(path)) return path;
+  throw new ImageError(`${path} is not here; npm run build:init`);
+}
