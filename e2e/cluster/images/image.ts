@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFile, realpath, stat } from "node:fs/promises";
-import { writeArchive } from "../../../packages/operator/image/oci/archive.ts";
-import type { LayerFile, Layer as PlainLayer } from "../../../packages/operator/image/oci/layer.ts";
+import { writeArchive, type LayerFile, type Layer as PlainLayer } from "@lameduck/operator/image";
 import { attempt } from "../host/run.ts";
 
 export interface ImageFile extends LayerFile {
