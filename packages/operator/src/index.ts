@@ -4,7 +4,33 @@ export {
   validatingConfiguration,
 } from "./admission/configurations.ts";
 export { OperatorError, operatorErrors, type OperatorErrorCode } from "./errors.ts";
-export type { ClusterFacts, Injection, PatchOperation, Reason } from "./inject/injection.ts";
+export { carrierKeys, carrierPath, initFile, registerFile } from "./inject/carrier.ts";
+export { inject } from "./inject/inject.ts";
+export {
+  reasonCodes,
+  type ClusterFacts,
+  type Injection,
+  type PatchOperation,
+  type Reason,
+  type ReasonCode,
+} from "./inject/injection.ts";
+export {
+  injectedAnnotation,
+  injectLabelValue,
+  isLeftAlone,
+  systemNamespaces,
+  type PodNamespace,
+} from "./inject/left-alone.ts";
 export { injectLabel, operatorNames } from "./names.ts";
-export type { Carrier, InjectionSettings } from "./policy/settings.ts";
+export { drainPolicyCrd } from "./policy/crd.ts";
+export { settingFields, settingNames, type SettingName } from "./policy/fields.ts";
+export { settingsFor, type MergedSettings, type SettingSource, type SettingSources } from "./policy/merge.ts";
+export type { Problem } from "./policy/read.ts";
+export {
+  defaultSettings,
+  type Architecture,
+  type Carrier,
+  type InjectionSettings,
+} from "./policy/settings.ts";
+export { policyName, policyVersion, validateAnnotations, validatePolicy } from "./policy/validate.ts";
 export { operatorRights, type RoleRule } from "./rights.ts";

@@ -11,7 +11,8 @@ export type Exposure =
   /** Nothing says that anybody sends them anything. */
   | "none";
 
-const observed =
+/** Names of ports that only probes and scrapers ask. */
+export const observedPort =
   /^(?:https?-)?(?:metrics?|prom(?:etheus)?|health(?:z)?|probes?|admin|pprof|debug|webhook-metrics)(?:-.*)?$/;
 
 export function exposureOf(workload: Workload): Exposure {
@@ -21,7 +22,7 @@ export function exposureOf(workload: Workload): Exposure {
   if (told === "true") return "ports";
   if (["Job", "CronJob"].includes(workload.object.kind)) return "none";
   const ports = workload.containers.flatMap((container) => container.ports);
-  return ports.some(({ name }) => name === undefined || !observed.test(name)) ? "ports" : "none";
+  return ports.some(({ name }) => name === undefined || !observedPort.test(name)) ? "ports" : "none";
 }
 
 /** The containers to which requests go first. */

@@ -1,0 +1,135 @@
+import { architectures, type Architecture, type InjectionSettings } from "../policy/settings.ts";
+import { isMap } from "../policy/validate.ts";
+import type { ClusterFacts } from "./injection.ts";
+import { mapsIn, textOf, type PodView } from "./pod.ts";
+
+/** Where lameduck-init lies in the container. */
+export const carrierPath = "/lameduck";
+export const carrierVolume = "lameduck-carrier";
+export const initFile = "lameduck-init";
+export const registerFile = "lameduck-register.cjs";
+/** Keys of the ConfigMap: it holds a binary for each processor, and the register bundle. */
+export const carrierKeys: Readonly<Record<Architecture, string>> = {
+  amd64: "lameduck-init-amd64",
+  arm64: "lameduck-init-arm64",
+};
+
+type Raw = Readonly<Record<string, unknown>>;
+
+/** How a stop signal is held in this pod, and what that needs. */
+export interface Carried {
+  readonly kind: "wait" | "sleep" | "nothing";
+  /** Why it is no `wait`; empty where that was asked for. */
+  readonly because: string;
+  readonly volume?: Raw;
+  readonly mount?: Raw;
+  readonly initContainer?: Raw;
+}
+
+export const carrierMount: Raw = { name: carrierVolume, mountPath: carrierPath, readOnly: true };
+
+export function carriedBy(pod: PodView, settings: InjectionSettings, facts: ClusterFacts): Carried {
+  const { carrier, carrierImage = "", carrierName } = settings;
+  if (carrier === "none") return sleeping("", facts);
+  const reason = whyNot(pod, settings, facts);
+  if (reason !== undefined) return sleeping(reason, facts);
+  const base = { kind: "wait", because: "", mount: carrierMount } as const;
+  if (carrier === "image-volume")
+    return {
+      ...base,
+      volume: { name: carrierVolume, image: { reference: carrierImage, pullPolicy: "IfNotPresent" } },
+    };
+  if (carrier === "init-container")
+    return {
+      ...base,
+      volume: { name: carrierVolume, emptyDir: { medium: "Memory" } },
+      initContainer: copying(carrierImage),
+    };
+  const architecture = architectureOf(pod, settings, facts) as Architecture;
+  const items = [
+    { key: carrierKeys[architecture], path: initFile },
+    { key: registerFile, path: registerFile },
+  ];
+  // A ConfigMap that is missing leaves the volume empty; the hook then fails at once and SIGTERM follows.
+  return {
+    ...base,
+    volume: {
+      name: carrierVolume,
+      configMap: { name: carrierName, optional: true, defaultMode: 0o755, items },
+    },
+  };
+}
+
+function whyNot(pod: PodView, settings: InjectionSettings, facts: ClusterFacts): string | undefined {
+  if (pod.spec["hostNetwork"] === true)
+    return "hostNetwork: the kernel counts the connections of the whole node";
+  const isTaken =
+    pod.volumes.some(({ name }) => name === carrierVolume) ||
+    pod.containers.some((one) =>
+      mapsIn(one["volumeMounts"]).some(({ mountPath }) => isWithin(textOf(mountPath))),
+    );
+  if (isTaken) return `the pod has something of its own at ${carrierPath}`;
+  // An API server that does not know the field drops it, and refuses a volume without a source.
+  if (settings.carrier === "image-volume" && !isAtLeast(facts, 35, false))
+    return "image volumes need Kubernetes 1.35, as it is known";
+  if (settings.carrier === "configmap" && architectureOf(pod, settings, facts) === undefined)
+    return "the nodes have several processors and the pod selects none by kubernetes.io/arch, or one without a binary";
+  return undefined;
+}
+
+function isWithin(path: string): boolean {
+  return path === carrierPath || path.startsWith(`${carrierPath}/`);
+}
+
+/** That of the node is not known before the pod is scheduled. */
+function architectureOf(
+  { spec }: PodView,
+  settings: InjectionSettings,
+  facts: ClusterFacts,
+): Architecture | undefined {
+  const selected = isMap(spec["nodeSelector"]) ? spec["nodeSelector"]["kubernetes.io/arch"] : undefined;
+  if (selected !== undefined) return architectures.find((one) => one === selected);
+  return assumedArchitecture(settings, facts);
+}
+
+export function assumedArchitecture(
+  settings: Pick<InjectionSettings, "architecture">,
+  { architectures: known }: Pick<ClusterFacts, "architectures">,
+): Architecture | undefined {
+  if (settings.architecture !== undefined) return settings.architecture;
+  if (known === undefined) return "amd64";
+  return known.length === 1 ? known[0] : undefined;
+}
+
+function sleeping(because: string, facts: ClusterFacts): Carried {
+  return isAtLeast(facts, 30, true)
+    ? { kind: "sleep", because }
+    : { kind: "nothing", because: because || "the kubelet sleeps by itself since Kubernetes 1.30 only" };
+}
+
+export function isAtLeast(
+  { version }: Pick<ClusterFacts, "version">,
+  minor: number,
+  otherwise: boolean,
+): boolean {
+  return version === undefined ? otherwise : version.major > 1 || version.minor >= minor;
+}
+
+/** The image copies its binary where it is told to; as Pod Security "restricted" wants it. */
+export function copying(image: string): Raw {
+  return {
+    name: "lameduck-carrier",
+    image,
+    args: ["carry", carrierPath],
+    resources: { requests: { cpu: "10m", memory: "32Mi" }, limits: { memory: "128Mi" } },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ["ALL"] },
+      readOnlyRootFilesystem: true,
+      runAsNonRoot: true,
+      runAsUser: 65_532,
+      seccompProfile: { type: "RuntimeDefault" },
+    },
+    volumeMounts: [{ name: carrierVolume, mountPath: carrierPath }],
+  };
+}

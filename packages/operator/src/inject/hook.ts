@@ -1,0 +1,68 @@
+import type { InjectionSettings } from "../policy/settings.ts";
+import type { Action } from "./action.ts";
+import { carrierPath, initFile } from "./carrier.ts";
+import { thenOf } from "./software.ts";
+import type { Times } from "./times.ts";
+
+/** Files by which containers of a pod tell each other, named by the number of the container: its name is a stranger's. */
+export const orderPath = "/lameduck-order";
+const orderName = "lameduck-order";
+export const orderMount = { name: orderName, mountPath: orderPath } as const;
+/** In memory: the cluster autoscaler takes any other emptyDir for data that must not be lost. */
+export const orderVolume = { name: orderName, emptyDir: { medium: "Memory" } } as const;
+/** So many files lameduck-init waits for. */
+export const mostAwaited = 8;
+
+export interface Hook {
+  readonly preStop: Readonly<Record<string, unknown>>;
+  readonly isInit: boolean;
+}
+
+interface Circumstances {
+  /** The containers that a sidecar follows. */
+  readonly holds: readonly Action[];
+  /** Some sidecar does. */
+  readonly isOrdered: boolean;
+  readonly kind: "wait" | "sleep" | "nothing";
+  readonly times: Times;
+  readonly settings: InjectionSettings;
+}
+
+export function hookOf(action: Action, circumstances: Circumstances): Hook | undefined {
+  const { kind, times } = circumstances;
+  if ((action.does !== "hold" && action.does !== "follow") || kind === "nothing" || times.hold < 1)
+    return undefined;
+  return kind === "sleep"
+    ? { preStop: { sleep: { seconds: times.hold } }, isInit: false }
+    : { preStop: { exec: { command: waitCommand(action, circumstances) } }, isInit: true };
+}
+
+/** Nothing in it comes from the pod but the numbers of its containers. */
+function waitCommand(
+  { does, index, container }: Action,
+  { holds, isOrdered, times, settings }: Circumstances,
+): string[] {
+  const { grace, hold } = times;
+  const { floorSeconds } = settings;
+  // Flags win over variables, and LAMEDUCK_PRESTOP means what comes after this hook.
+  const command = [
+    `${carrierPath}/${initFile}`,
+    "wait",
+    "--grace",
+    `${grace}s`,
+    "--prestop",
+    "0s",
+    "--cap",
+    `${hold}s`,
+  ];
+  if (floorSeconds !== undefined) command.push("--floor", `${Math.min(floorSeconds, hold)}s`);
+  if (does === "follow")
+    return [
+      ...command,
+      ...holds.slice(0, mostAwaited).flatMap((one) => ["--wait-for", `${orderPath}/${one.index}`]),
+    ];
+  const signal = thenOf(container);
+  if (signal !== undefined) command.push("--then", signal);
+  if (isOrdered) command.push("--ready-file", `${orderPath}/${index}`);
+  return command;
+}

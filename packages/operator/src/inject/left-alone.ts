@@ -1,0 +1,53 @@
+import { injectLabel } from "../names.ts";
+import { annotationOf, isMap } from "../policy/validate.ts";
+import type { Reason } from "./injection.ts";
+import { podOf, type PodView } from "./pod.ts";
+
+export const injectLabelValue = "enabled";
+export const injectedAnnotation = "lameduck.dev/injected";
+export const systemNamespaces: readonly string[] = ["kube-system", "kube-public", "kube-node-lease"];
+
+export interface PodNamespace {
+  readonly name: string;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** The namespace that Lameduck itself runs in. */
+  readonly ofLameduck?: string;
+}
+
+/** Why a pod is none of Lameduck's business, whatever the settings; undefined where it is. */
+export function isLeftAlone(pod: unknown, namespace: PodNamespace): Reason | undefined {
+  const { name, labels, ofLameduck } = namespace;
+  if (name === ofLameduck || systemNamespaces.includes(name))
+    return { code: "system-namespace", text: `${name} is left alone` };
+  if (labels?.[injectLabel] !== injectLabelValue)
+    return {
+      code: "namespace-not-labelled",
+      text: `namespace ${name} is not labelled ${injectLabel}=${injectLabelValue}`,
+    };
+  const view = podOf(pod);
+  return "code" in view ? view : podLeftAlone(view);
+}
+
+/** The same, of the pod alone. */
+export function podLeftAlone({ annotations, owners, spec }: PodView): Reason | undefined {
+  if (annotations[injectedAnnotation] !== undefined)
+    return { code: "already-injected", text: `${injectedAnnotation} is there` };
+  if (
+    annotations["kubernetes.io/config.mirror"] !== undefined ||
+    annotations["kubernetes.io/config.source"] === "file"
+  )
+    return { code: "static-pod", text: "the kubelet makes this pod from a file" };
+  if (owners.includes("Job")) return { code: "of-a-job", text: "a Job owns the pod" };
+  if (spec["activeDeadlineSeconds"] !== undefined && spec["activeDeadlineSeconds"] !== null)
+    return { code: "ends-by-itself", text: "activeDeadlineSeconds ends the pod at its time" };
+  if (typeof spec["restartPolicy"] === "string" && spec["restartPolicy"] !== "Always")
+    return { code: "ends-by-itself", text: "restartPolicy is not Always" };
+  const selected = isMap(spec["nodeSelector"]) ? spec["nodeSelector"]["kubernetes.io/os"] : undefined;
+  const os = isMap(spec["os"]) ? spec["os"]["name"] : undefined;
+  if (selected === "windows" || os === "windows") return { code: "windows", text: "the pod is for Windows" };
+  if (spec["terminationGracePeriodSeconds"] === 0)
+    return { code: "killed-at-once", text: "terminationGracePeriodSeconds is 0" };
+  if (annotations[annotationOf("inject")] === "false")
+    return { code: "opted-out", text: `annotation ${annotationOf("inject")} is "false"` };
+  return undefined;
+}

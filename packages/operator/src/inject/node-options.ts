@@ -1,0 +1,23 @@
+import { carrierPath, registerFile } from "./carrier.ts";
+import { mapsIn, textOf } from "./pod.ts";
+
+/**
+ * `--require` and `--import` of a file that is missing keep Node from starting; this one goes on without it. Node knows `--import` since
+ * 18.18.
+ */
+export const loader = `--import=data:text/javascript,await(import('file://${carrierPath}/${registerFile}').catch(()=>{}))`;
+
+export interface NodeOptions {
+  /** Where in `env` it stands; undefined: nowhere. */
+  readonly at: number | undefined;
+  readonly value: string;
+}
+
+/** What NODE_OPTIONS says already is kept. */
+export function nodeOptionsFor(container: Readonly<Record<string, unknown>>): NodeOptions {
+  const env = mapsIn(container["env"]);
+  const at = env.findIndex(({ name }) => name === "NODE_OPTIONS");
+  if (at === -1) return { at: undefined, value: loader };
+  const before = textOf(env[at]!["value"]);
+  return { at, value: before === "" ? loader : `${before} ${loader}` };
+}

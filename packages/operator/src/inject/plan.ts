@@ -1,0 +1,181 @@
+import type { InjectionSettings } from "../policy/settings.ts";
+import { carriedBy, type Carried } from "./carrier.ts";
+import { actionsOf, type Action } from "./action.ts";
+import { exposureOfPod } from "./exposure.ts";
+import { hookOf, orderMount, orderVolume } from "./hook.ts";
+import type { ClusterFacts, Reason } from "./injection.ts";
+import { injectedAnnotation, podLeftAlone } from "./left-alone.ts";
+import { nodeOptionsFor } from "./node-options.ts";
+import { podOf, type PodView } from "./pod.ts";
+import { toldTo } from "./told.ts";
+import { graceOf, timesOf, type Times } from "./times.ts";
+
+export interface EnvVariable {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** What is added to one container. */
+export interface ContainerPlan {
+  readonly index: number;
+  readonly preStop: Readonly<Record<string, unknown>> | undefined;
+  readonly env: readonly EnvVariable[];
+  /** A variable that is there gets another value. */
+  readonly changed: { readonly at: number; readonly value: string } | undefined;
+  readonly mounts: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** What is added to a pod: the same for every renderer. */
+export interface Plan {
+  readonly pod: PodView;
+  readonly containers: readonly ContainerPlan[];
+  readonly volumes: readonly Readonly<Record<string, unknown>>[];
+  readonly initContainers: readonly Readonly<Record<string, unknown>>[];
+  /** undefined: stays as it is. */
+  readonly grace: number | undefined;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+export interface Planned {
+  /** undefined: the pod is left alone. */
+  readonly plan: Plan | undefined;
+  readonly reasons: readonly Reason[];
+  readonly warnings: readonly string[];
+}
+
+export function planOf(pod: unknown, settings: InjectionSettings, facts: ClusterFacts): Planned {
+  const none = (reason: Reason, ...before: readonly Reason[]): Planned => ({
+    plan: undefined,
+    reasons: [...before, reason],
+    warnings: [],
+  });
+  const view = podOf(pod);
+  if ("code" in view) return none(view);
+  const alone = podLeftAlone(view);
+  if (alone) return none(alone);
+  if (!settings.inject) return none({ code: "opted-out", text: "inject is off" });
+  const exposure = exposureOfPod(view, settings, facts);
+  if (exposure === undefined) return none({ code: "not-exposed", text: notExposed(settings, facts) });
+
+  const { actions, reasons } = actionsOf(view, settings);
+  const stopping = actions.filter(({ does }) => does === "hold" || does === "instrument");
+  if (stopping.length === 0 && !actions.some(({ does }) => does === "own"))
+    return none({ code: "nothing-to-do", text: "no container is left that could be held" }, ...reasons);
+  const carried = carriedBy(view, settings, facts);
+  const times = timesOf(
+    graceOf(view.spec),
+    carried.kind === "sleep" ? "sleep" : "wait",
+    settings,
+    facts,
+    stopping.length > 0,
+  );
+  if (stopping.length > 0 && carried.kind === "nothing")
+    return none({ code: "no-carrier", text: carried.because }, ...reasons);
+  if (stopping.length > 0 && times.hold < 1)
+    return none(
+      { code: "no-time", text: `a grace period of ${times.grace} s leaves no time to hold` },
+      ...reasons,
+    );
+  return planned(view, actions, carried, times, settings, facts, reasons);
+}
+
+function notExposed({ serves }: InjectionSettings, { exposedBy }: ClusterFacts): string {
+  if (serves === false) return 'annotation lameduck.dev/serves is "false"';
+  return exposedBy === undefined
+    ? "no container declares a port for requests; annotation lameduck.dev/serves says otherwise"
+    : "no Service selects the pod; annotation lameduck.dev/serves says otherwise";
+}
+
+function planned(
+  pod: PodView,
+  actions: readonly Action[],
+  carried: Carried,
+  times: Times,
+  settings: InjectionSettings,
+  facts: ClusterFacts,
+  reasons: readonly Reason[],
+): Planned {
+  const byHook = actions.filter(({ does }) => does === "hold");
+  const isOrdered =
+    carried.kind === "wait" && byHook.length > 0 && actions.some(({ does }) => does === "follow");
+  const containers = actions.map((action): ContainerPlan => {
+    const hook = hookOf(action, { holds: byHook, isOrdered, kind: carried.kind, times, settings });
+    const options = action.does === "instrument" ? nodeOptionsFor(action.container) : undefined;
+    const env = toldTo(action, hook === undefined ? undefined : times.hold, times, settings);
+    const needsCarrier = carried.mount !== undefined && (hook?.isInit === true || options !== undefined);
+    return {
+      index: action.index,
+      preStop: hook?.preStop,
+      env:
+        options !== undefined && options.at === undefined
+          ? [...env, { name: "NODE_OPTIONS", value: options.value }]
+          : env,
+      changed: options?.at === undefined ? undefined : { at: options.at, value: options.value },
+      mounts: [
+        ...(needsCarrier ? [carried.mount] : []),
+        ...(isOrdered && hook?.isInit === true ? [orderMount] : []),
+      ],
+    };
+  });
+  const isCarried = containers.some(({ mounts }) => mounts.length > 0);
+  const grace = times.grace > times.graceBefore ? times.grace : undefined;
+  const isEmpty =
+    grace === undefined &&
+    containers.every(({ preStop, env, changed }) => preStop === undefined && env.length === 0 && !changed);
+  if (isEmpty)
+    return {
+      plan: undefined,
+      reasons: [...reasons, { code: "nothing-to-do", text: "all is said already" }],
+      warnings: [],
+    };
+  return {
+    plan: {
+      pod,
+      containers,
+      volumes: [
+        ...(isCarried && carried.volume ? [carried.volume] : []),
+        ...(isOrdered ? [orderVolume] : []),
+      ],
+      initContainers: isCarried && carried.initContainer ? [carried.initContainer] : [],
+      grace,
+      annotations: { [injectedAnnotation]: facts.lameduckVersion },
+    },
+    reasons: [...reasons, ...done(actions, containers, carried, times)],
+    warnings: [],
+  };
+}
+
+function done(
+  actions: readonly Action[],
+  containers: readonly ContainerPlan[],
+  carried: Carried,
+  { hold, grace, graceBefore, convergence }: Times,
+): Reason[] {
+  const reasons = containers.flatMap(({ index, preStop, env, changed }): Reason[] => {
+    const { name, does, because } = actions[index]!;
+    if (does === "instrument" && (env.length > 0 || changed))
+      return [{ code: "held-by-library", container: name, text: because }];
+    if (preStop === undefined)
+      return env.length > 0
+        ? [{ code: "told", container: name, text: `the grace period is ${grace} s` }]
+        : [];
+    if (does === "follow") return [{ code: "sidecar-ordered", container: name, text: because }];
+    return [
+      "sleep" in preStop
+        ? {
+            code: "held-by-sleep",
+            container: name,
+            text: `${hold} s: ${convergence.value} s to converge (${convergence.origin}); ${because}`,
+          }
+        : { code: "held-by-hook", container: name, text: `${hold} s at most; ${because}` },
+    ];
+  });
+  if (carried.kind === "sleep" && carried.because !== "")
+    reasons.push({ code: "sleep-instead", text: carried.because });
+  if (grace > graceBefore)
+    reasons.push({
+      code: "grace-raised",
+      text: `from ${graceBefore} to ${grace} s: a hold of ${hold} s at most, and ${grace - hold} s for the shutdown`,
+    });
+  return reasons;
+}

@@ -1,0 +1,100 @@
+import { programOf, repositoryOf, softwares, stopSignalOfImage, type Software } from "@lameduck/audit";
+import { isMap } from "../policy/validate.ts";
+import { listIn, mapsIn, textOf } from "./pod.ts";
+
+type Raw = Readonly<Record<string, unknown>>;
+
+/** What is known of a container by its own words: nobody opens its image. */
+export interface Known {
+  /** Of `command`, without its folder; undefined where the image says it. */
+  readonly program: string | undefined;
+  /** Last part of the image's name, without tag and digest. */
+  readonly image: string;
+}
+
+export function knownOf(container: Raw): Known {
+  const [first] = listIn(container["command"]);
+  return {
+    program: first === undefined ? undefined : programOf(first),
+    image: programOf(repositoryOf(textOf(container["image"]))),
+  };
+}
+
+/** The signal for `--then`, without SIG: where the software is known to need another than the kubelet will send. */
+export function thenOf(container: Raw): string | undefined {
+  const software = softwareOf(knownOf(container));
+  if (software?.graceful === undefined) return undefined;
+  const { lifecycle, image } = container;
+  if (isMap(lifecycle) && lifecycle["stopSignal"] !== undefined) return undefined;
+  return stopSignalOfImage(software, textOf(image)) === software.graceful
+    ? undefined
+    : software.graceful.replace("SIG", "");
+}
+
+function softwareOf({ program, image }: Known): Software | undefined {
+  return softwares.find(({ programs, images }) =>
+    program === undefined ? images.includes(image) : programs.includes(program),
+  );
+}
+
+/** Programs and images that nothing else is called like. */
+export function isNode(container: Raw): boolean {
+  const { program, image } = knownOf(container);
+  return program === undefined ? image === "node" : program === "node";
+}
+
+/** Containers that serve the pod's app, by name, and images of them, by the last part of their name. */
+export const sidecarNames: readonly string[] = [
+  "istio-proxy",
+  "linkerd-proxy",
+  "envoy-sidecar",
+  "envoy",
+  "consul-dataplane",
+  "kuma-sidecar",
+  "aws-app-mesh-envoy",
+  "cloud-sql-proxy",
+  "cloudsql-proxy",
+  "alloydb-auth-proxy",
+  "oauth2-proxy",
+  "pgbouncer",
+  "daprd",
+  "vault-agent",
+  "twemproxy",
+  "mcrouter",
+];
+export const sidecarImages: readonly string[] = [
+  "proxyv2",
+  "envoy",
+  "linkerd-proxy",
+  "consul-dataplane",
+  "kuma-dp",
+  "cloud-sql-proxy",
+  "gce-proxy",
+  "alloydb-auth-proxy",
+  "oauth2-proxy",
+  "pgbouncer",
+  "daprd",
+];
+
+export function isSidecar(container: Raw): boolean {
+  return sidecarNames.includes(textOf(container["name"])) || sidecarImages.includes(knownOf(container).image);
+}
+
+/** Variables by which an app with a Lameduck of its own is told. */
+export const ownVariables =
+  /^LAMEDUCK_(?:POLICY|GRACE_PERIOD|CAP|FLOOR|PRESTOP|RESERVE|LOSS_BUDGET|CONVERGENCE|DELAY|WINDOW)$/;
+export const ownLoaders: readonly string[] = ["@lameduck/node/register", "lameduck-register.cjs"];
+
+/** In which way the container brings Lameduck itself. */
+export function ownLameduck(container: Raw): string | undefined {
+  const words = [...listIn(container["command"]), ...listIn(container["args"])];
+  if (knownOf(container).program === "lameduck-init") return "lameduck-init is its command";
+  if (words.some((word) => ownLoaders.some((loader) => word.includes(loader))))
+    return "its command loads @lameduck/node";
+  for (const { name, value } of mapsIn(container["env"])) {
+    if (ownVariables.test(textOf(name))) return `it is told ${textOf(name)}`;
+    if (name === "NODE_OPTIONS" && ownLoaders.some((loader) => textOf(value).includes(loader)))
+      return "NODE_OPTIONS loads @lameduck/node";
+  }
+  return undefined;
+}

@@ -1,0 +1,36 @@
+import type { InjectionSettings } from "../policy/settings.ts";
+import { isMap } from "../policy/validate.ts";
+import { preStopOf, type Action } from "./action.ts";
+import { mapsIn } from "./pod.ts";
+import type { EnvVariable } from "./plan.ts";
+import type { Times } from "./times.ts";
+
+/** Variables for the library and the init, which cannot know the pod's times; what is set already stays. */
+export function toldTo(
+  { does, container }: Action,
+  hookSeconds: number | undefined,
+  { grace, hold }: Times,
+  { floorSeconds }: InjectionSettings,
+): EnvVariable[] {
+  const preStop = hookSeconds ?? secondsOf(container);
+  const wanted = [
+    { name: "LAMEDUCK_GRACE_PERIOD", value: `${grace}s` },
+    ...(preStop === undefined ? [] : [{ name: "LAMEDUCK_PRESTOP", value: `${preStop}s` }]),
+    ...(does === "instrument" ? [{ name: "LAMEDUCK_CAP", value: `${hold}s` }] : []),
+    ...(does === "instrument" && floorSeconds !== undefined
+      ? [{ name: "LAMEDUCK_FLOOR", value: `${Math.min(floorSeconds, hold)}s` }]
+      : []),
+  ];
+  const known = mapsIn(container["env"]).map(({ name }) => name);
+  return wanted.filter(({ name }) => !known.includes(name));
+}
+
+/** How long the container's own hook takes; undefined where nobody knows. */
+function secondsOf(container: Readonly<Record<string, unknown>>): number | undefined {
+  const preStop = preStopOf(container);
+  if (preStop === undefined) return 0;
+  const sleep = preStop["sleep"];
+  if (!isMap(sleep)) return undefined;
+  const seconds = sleep["seconds"] ?? 0;
+  return typeof seconds === "number" && Number.isInteger(seconds) && seconds >= 0 ? seconds : undefined;
+}

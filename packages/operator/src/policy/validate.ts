@@ -1,0 +1,140 @@
+import { factNames } from "@lameduck/audit";
+import { shown } from "@lameduck/drain/common";
+import { unknownName } from "@lameduck/drain";
+import { annotationPrefix, settingFields, settingNames, type SettingName } from "./fields.ts";
+import { readAnnotation, readValue, type Problem } from "./read.ts";
+import type { InjectionSettings } from "./settings.ts";
+
+export const policyVersion = "lameduck.dev/v1alpha1";
+/** One policy in a namespace is enough, and its name tells which. */
+export const policyName = "default";
+
+/** What is wrong with a DrainPolicy, all of it. */
+export function validatePolicy(object: unknown): Problem[] {
+  if (!isMap(object))
+    return [{ field: "", message: `is no object but ${shown(object)}`, remedy: "write a DrainPolicy" }];
+  const problems: Problem[] = [];
+  if (object["apiVersion"] !== policyVersion || object["kind"] !== "DrainPolicy")
+    problems.push({
+      field: "apiVersion",
+      message: `${shown(object["apiVersion"])}, kind ${shown(object["kind"])} is no DrainPolicy that this version knows`,
+      remedy: `write apiVersion: ${policyVersion} and kind: DrainPolicy`,
+    });
+  const name = isMap(object["metadata"]) ? object["metadata"]["name"] : undefined;
+  if (name !== policyName)
+    problems.push({
+      field: "metadata.name",
+      message: `${shown(name)} is read by nobody`,
+      remedy: `call it ${policyName}: a namespace has one DrainPolicy`,
+    });
+  return [...problems, ...specProblems(object["spec"])];
+}
+
+function specProblems(spec: unknown): Problem[] {
+  if (spec === undefined) return [];
+  if (!isMap(spec))
+    return [
+      { field: "spec", message: `must hold fields, not ${shown(spec)}`, remedy: "write fields below spec" },
+    ];
+  const known = settingNames.filter((name) => settingFields[name].inPolicy);
+  const unknown = Object.keys(spec)
+    .filter((key) => !known.includes(key as SettingName))
+    .map((key) => ({
+      field: `spec.${key}`,
+      message: unknownName("field", key, known),
+      remedy: "remove it, or correct its spelling",
+    }));
+  const values: Partial<Record<SettingName, unknown>> = {};
+  const wrong = known.flatMap((name) => {
+    if (spec[name] === undefined || spec[name] === null) return [];
+    const read = readValue(settingFields[name], spec[name]);
+    if ("value" in read) values[name] = read.value;
+    return "value" in read ? [] : [{ field: `spec.${name}`, ...read }];
+  });
+  return [
+    ...unknown,
+    ...wrong,
+    ...contradictions(values as Partial<InjectionSettings>, (name) => `spec.${name}`),
+  ];
+}
+
+/** What is wrong with the annotations of a workload's pods: those of Lameduck; others are not looked at. */
+export function validateAnnotations(annotations: unknown): Problem[] {
+  if (annotations === undefined || annotations === null) return [];
+  if (!isMap(annotations))
+    return [
+      {
+        field: "metadata.annotations",
+        message: `must hold texts, not ${shown(annotations)}`,
+        remedy: 'write key: "value"',
+      },
+    ];
+  const values: Partial<Record<SettingName, unknown>> = {};
+  const problems = Object.entries(annotations).flatMap(([key, text]): Problem[] => {
+    if (!key.startsWith(annotationPrefix)) return [];
+    const own = key.slice(annotationPrefix.length);
+    const name = settingNames.find((one) => settingFields[one].annotation === own);
+    if (name === undefined)
+      return isKnownElsewhere(own)
+        ? []
+        : [
+            {
+              field: key,
+              message: unknownName("annotation", own, annotationNames()),
+              remedy: "remove it, or correct its spelling",
+            },
+          ];
+    const read = readAnnotation(settingFields[name], text);
+    if ("value" in read) values[name] = read.value;
+    return "value" in read ? [] : [{ field: key, ...read }];
+  });
+  return [...problems, ...contradictions(values as Partial<InjectionSettings>, annotationOf)];
+}
+
+export function annotationOf(name: SettingName): string {
+  return annotationPrefix + (settingFields[name].annotation ?? "");
+}
+
+function annotationNames(): string[] {
+  return settingNames.flatMap((name) => settingFields[name].annotation ?? []);
+}
+
+/** The audit's, and what the injection itself writes. */
+function isKnownElsewhere(name: string): boolean {
+  return name in factNames || name.startsWith("ignore-") || name === "injected";
+}
+
+/** Values that cannot hold together. */
+export function contradictions(
+  values: Partial<InjectionSettings>,
+  fieldOf: (name: SettingName) => string,
+): Problem[] {
+  const problems: Problem[] = [];
+  const above = (lesser: SettingName, greater: SettingName): void => {
+    const [a, b] = [values[lesser], values[greater]];
+    if (typeof a === "number" && typeof b === "number" && a > b)
+      problems.push({
+        field: fieldOf(lesser),
+        message: `${a} s is more than the ${b} s of ${fieldOf(greater)}`,
+        remedy: `lower it to ${b} at most, or raise ${fieldOf(greater)}`,
+      });
+  };
+  above("floorSeconds", "capSeconds");
+  above("capSeconds", "gracePeriodSeconds");
+  above("gracePeriodSeconds", "maxGracePeriodSeconds");
+  if (
+    (values.carrier === "image-volume" || values.carrier === "init-container") &&
+    values.carrierImage === undefined &&
+    fieldOf("carrier").startsWith("spec.")
+  )
+    problems.push({
+      field: fieldOf("carrierImage"),
+      message: `is missing: carrier ${values.carrier} takes lameduck-init from an image`,
+      remedy: "name the image of Lameduck, with its tag",
+    });
+  return problems;
+}
+
+export function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
