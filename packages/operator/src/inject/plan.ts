@@ -7,13 +7,8 @@ import type { ClusterFacts, Reason } from "./injection.ts";
 import { injectedAnnotation, podLeftAlone } from "./left-alone.ts";
 import { nodeOptionsFor } from "./node-options.ts";
 import { podOf, type PodView } from "./pod.ts";
-import { toldTo } from "./told.ts";
+import { toldTo, type EnvVariable } from "./told.ts";
 import { graceOf, timesOf, type Times } from "./times.ts";
-
-export interface EnvVariable {
-  readonly name: string;
-  readonly value: string;
-}
 
 /** What is added to one container. */
 export interface ContainerPlan {

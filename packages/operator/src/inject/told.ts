@@ -2,8 +2,12 @@ import type { InjectionSettings } from "../policy/settings.ts";
 import { isMap } from "../policy/validate.ts";
 import { preStopOf, type Action } from "./action.ts";
 import { mapsIn } from "./pod.ts";
-import type { EnvVariable } from "./plan.ts";
 import type { Times } from "./times.ts";
+
+export interface EnvVariable {
+  readonly name: string;
+  readonly value: string;
+}
 
 /** Variables for the library and the init, which cannot know the pod's times; what is set already stays. */
 export function toldTo(
