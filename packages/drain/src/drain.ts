@@ -113,13 +113,13 @@ export class Drain {
     const floorAt = this.#terminatedAt + floor;
     const capAt = this.#terminatedAt + cap;
     if (now >= capAt) return { stop: true, reason: "cap" };
-    const wait = this.#wait(now);
     const goOn = (until: number, waitingFor: Wait): Decision => ({
       stop: false,
       until: Math.min(until, capAt),
       waitingFor,
     });
-    if (now < floorAt) return goOn(Math.max(floorAt, wait ? wait.until() : floorAt), "floor");
+    if (now < floorAt) return goOn(floorAt, "floor");
+    const wait = this.#wait(now);
     if (wait) return goOn(wait.until(), wait.for);
     return { stop: true, reason: this.#reason(floorAt) };
   }

@@ -19,6 +19,8 @@ static const struct wait content = { .waits = false };
 void drain_init(struct drain *drain, const struct drain_config *config)
 {
 	*drain = (struct drain){ .config = *config, .last_connection = -INFINITY, .last_request = -INFINITY };
+	for (int i = 0; i < WAIT_KINDS; i++)
+		drain->met_at[i] = NAN;
 }
 
 void drain_free(struct drain *drain)
@@ -267,7 +269,7 @@ static enum stop_reason reason_after(const struct drain *drain, double floor_at)
 	return kind == POLICY_FIXED ? STOP_DELAY : STOP_QUIET;
 }
 
-struct decision drain_decide(const struct drain *drain, double now)
+static struct decision decide(const struct drain *drain, double now)
 {
 	if (!drain->terminated)
 		return (struct decision){ .stop = false, .until = INFINITY, .waiting_for = WAIT_TERMINATION };
@@ -278,10 +280,36 @@ struct decision drain_decide(const struct drain *drain, double now)
 	double cap_at = drain->terminated_at + drain->config.cap;
 	if (now >= cap_at)
 		return stop(STOP_CAP);
-	struct wait wait = wait_of_policy(drain, now);
 	if (now < floor_at)
-		return go_on(wait.waits ? fmax(floor_at, wait.until) : floor_at, cap_at, WAIT_FLOOR);
+		return go_on(floor_at, cap_at, WAIT_FLOOR);
+	struct wait wait = wait_of_policy(drain, now);
 	if (wait.waits)
 		return go_on(wait.until, cap_at, wait.what);
 	return stop(reason_after(drain, floor_at));
+}
+
+struct decision drain_decide(struct drain *drain, double now)
+{
+	struct decision decision = decide(drain, now);
+	enum waiting_for waiting = decision.stop ? WAIT_TERMINATION : decision.waiting_for;
+	bool ended = decision.stop && (decision.reason == STOP_CAP || decision.reason == STOP_FORCED);
+	if (drain->waiting != WAIT_TERMINATION && drain->waiting != waiting && !ended)
+		drain->met_at[drain->waiting] = now - drain->terminated_at;
+	if (waiting != WAIT_TERMINATION)
+		drain->met_at[waiting] = INFINITY;
+	drain->waiting = waiting;
+	return decision;
+}
+
+struct explanation drain_explain(const struct drain *drain, double now)
+{
+	struct explanation explanation = { .expected_loss = loss_at(drain, now) };
+	memcpy(explanation.met_at, drain->met_at, sizeof drain->met_at);
+	if (!drain->watching || !drain->terminated || drain->config.policy != POLICY_ADAPTIVE)
+		return explanation;
+	double met = drain->met_at[WAIT_SILENCE];
+	double at = isfinite(met) ? drain->terminated_at + met : now;
+	explanation.suspect = senders_suspect(&drain->senders, at - drain->blind,
+					      drain->terminated_at - drain->config.prestop, drain->config.convergence);
+	return explanation;
 }

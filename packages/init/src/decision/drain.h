@@ -24,6 +24,7 @@ enum waiting_for {
 	WAIT_REQUESTS,
 	WAIT_IN_FLIGHT,
 	WAIT_ACKNOWLEDGEMENTS,
+	WAIT_KINDS,
 };
 
 extern const char *const stop_reason_names[];
@@ -55,6 +56,13 @@ struct observation {
 	double value;      /* rate per second, change in flight, or begin of blindness */
 };
 
+/* Whom a hold waits for, and until when it waited for what: the mirror of Course in packages/drain/src/conditions.ts. */
+struct explanation {
+	double expected_loss;
+	struct suspect suspect;
+	double met_at[WAIT_KINDS]; /* ms after SIGTERM; INFINITY where it is not met, NAN where it was never waited for */
+};
+
 struct drain {
 	struct drain_config config;
 	struct sender_table senders;
@@ -72,6 +80,8 @@ struct drain {
 	double connections; /* since the hold began, as are requests */
 	double requests;
 	bool acknowledged[MOST_CONSUMERS];
+	double met_at[WAIT_KINDS];
+	enum waiting_for waiting; /* WAIT_TERMINATION where nothing is waited for */
 	uint64_t revision; /* changes with all that is told: what was decided on one revision holds for it */
 };
 
@@ -86,7 +96,8 @@ double drain_traced_share(const struct drain *drain);
 /* A sender that was told of is none, and what it did is told again, so far as it was traffic. */
 void drain_forget(struct drain *drain, const char *sender);
 void drain_recall(struct drain *drain, const char *sender, double at);
-struct decision drain_decide(const struct drain *drain, double now);
+struct decision drain_decide(struct drain *drain, double now);
+struct explanation drain_explain(const struct drain *drain, double now);
 double drain_expected_loss(const struct drain *drain, double now);
 
 #endif

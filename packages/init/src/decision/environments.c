@@ -210,3 +210,17 @@ double environments_expected_loss(struct environments *environments)
 	}
 	return expected;
 }
+
+double environments_loss_under(const struct environments *environments, const struct environments *believed)
+{
+	double highest = -INFINITY;
+	for (int i = 0; i < ENVIRONMENT_COUNT; i++)
+		highest = fmax(highest, believed->logs[i] + log(believed->products[i]));
+	double sum = 0, loss = 0;
+	for (int i = 0; i < ENVIRONMENT_COUNT; i++) {
+		double weight = exp(believed->logs[i] + log(believed->products[i]) - highest);
+		sum += weight;
+		loss += weight * environments->losses[i];
+	}
+	return loss / sum;
+}

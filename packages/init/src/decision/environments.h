@@ -41,6 +41,8 @@ struct environments {
 void environments_init(struct environments *environments, double convergence, double now);
 void environments_see(struct environments *environments, const struct seen *sender, double alike);
 void environments_see_aggregate(struct environments *environments, const struct aggregate_seen *aggregate);
+/* What the weights of `believed`, after all that it has seen, make of the losses of what is seen here. */
+double environments_loss_under(const struct environments *environments, const struct environments *believed);
 double environments_expected_loss(struct environments *environments);
 
 #endif

@@ -328,18 +328,48 @@ static void see_aggregate(struct environments *environments, const struct sender
 	environments_see_aggregate(environments, &seen);
 }
 
+static void see(struct environments *environments, const struct sender_table *table, const struct sender *sender,
+		double now, double deleted_at)
+{
+	if (isnan(sender->rate))
+		see_learnt(environments, table, sender, now, deleted_at);
+	else
+		see_known(environments, sender->rate, fmax(0, fmin(sender->last, now) - deleted_at));
+}
+
+static void see_all(struct environments *environments, const struct sender_table *table, double now, double deleted_at)
+{
+	for (size_t i = 0; i < table->count; i++)
+		see(environments, table, &table->senders[i], now, deleted_at);
+	see_aggregate(environments, table, now, deleted_at);
+}
+
 double senders_expected_loss(const struct sender_table *table, double now, double deleted, double convergence)
 {
 	double deleted_at = fmax(deleted, table->watching_from);
 	struct environments environments;
 	environments_init(&environments, convergence, fmax(0, now - deleted_at));
+	see_all(&environments, table, now, deleted_at);
+	return environments_expected_loss(&environments);
+}
+
+struct suspect senders_suspect(const struct sender_table *table, double now, double deleted, double convergence)
+{
+	double deleted_at = fmax(deleted, table->watching_from);
+	struct environments all, one;
+	environments_init(&all, convergence, fmax(0, now - deleted_at));
+	see_all(&all, table, now, deleted_at);
+	struct suspect most = { 0 };
 	for (size_t i = 0; i < table->count; i++) {
 		const struct sender *sender = &table->senders[i];
-		if (isnan(sender->rate))
-			see_learnt(&environments, table, sender, now, deleted_at);
-		else
-			see_known(&environments, sender->rate, fmax(0, fmin(sender->last, now) - deleted_at));
+		environments_init(&one, convergence, fmax(0, now - deleted_at));
+		see(&one, table, sender, now, deleted_at);
+		double loss = environments_loss_under(&one, &all);
+		if (most.senders > 0 && loss <= most.expected_loss)
+			continue;
+		double rate = isnan(sender->rate) ? sender->gaps / fmax(1, sender->exposure) : sender->rate;
+		double silence = sender->last > deleted_at ? now - sender->last : NAN;
+		most = (struct suspect){ sender->name, 1, rate, silence, loss };
 	}
-	see_aggregate(&environments, table, now, deleted_at);
-	return environments_expected_loss(&environments);
+	return most;
 }

@@ -18,6 +18,15 @@ struct moment {
 	double at;
 };
 
+/* The sender that the hold waits for, or all that are not told apart. */
+struct suspect {
+	const char *sender;   /* NULL where they are not told apart; valid until the next observation */
+	double senders;	      /* how many, 1 for one that has a name; 0 where nobody is waited for */
+	double rate;	      /* new connections per ms of all of them, before the hold and in it */
+	double silence;	      /* ms since the last of any of them; NAN where that was before the deletion */
+	double expected_loss; /* their part of it */
+};
+
 struct sender {
 	char *name;
 	double last;
@@ -69,6 +78,8 @@ void senders_traced(struct sender_table *table, double share);
 /* As if it had never come: what came was no traffic. */
 void senders_forget(struct sender_table *table, const char *name);
 void senders_rate(struct sender_table *table, const char *name, double per_millisecond, double at);
+/* Whose requests are most of what is to be expected then. */
+struct suspect senders_suspect(const struct sender_table *table, double now, double deleted, double convergence);
 double senders_expected_loss(const struct sender_table *table, double now, double deleted, double convergence);
 
 #endif
