@@ -1,3 +1,5 @@
+import { LameduckError } from "@lameduck/drain/common";
+
 /** Every way bringing up or using the test cluster can fail, with what to do about it. */
 export const clusterErrors = {
   LAMEDUCK_CLUSTER_NEEDS_LINUX: "run it on Linux, or name a cluster you have with E2E_KUBECONFIG",
@@ -22,17 +24,9 @@ export const clusterErrors = {
 export type ClusterErrorCode = keyof typeof clusterErrors;
 
 /** `code` is stable, `place` says which option, program or component, `remedy` what to do. */
-export class ClusterError extends Error {
-  readonly code: ClusterErrorCode;
-  readonly place: string;
-  readonly remedy: string;
-
+export class ClusterError extends LameduckError<ClusterErrorCode> {
   constructor(code: ClusterErrorCode, place: string, problem: string) {
-    super(`${place}: ${problem}`);
-    this.name = "ClusterError";
-    this.code = code;
-    this.place = place;
-    this.remedy = clusterErrors[code];
+    super(clusterErrors, code, place, problem);
   }
 }
 

@@ -65,8 +65,8 @@ async function runPod(network: Network, scenario: PodScenario): Promise<Observat
         await Promise.race([stage.deletePod(pod, { graceSeconds: what.graceSeconds }), sleep(0)]);
       }
     await gone;
-    const told = events.filter((event) => event.pod === pod).flatMap(translate);
-    return [...told, ...(await recordsOf(pod))]
+    const reported = events.filter((event) => event.pod === pod).flatMap(translate);
+    return [...reported, ...(await recordsOf(pod))]
       .map((one) => ({ ...one, at: Math.round(one.at - deletedAt) }))
       .sort((a, b) => a.at - b.at);
   } finally {

@@ -17,8 +17,8 @@ export interface AccountMeta {
   readonly timeline?: boolean;
 }
 
-/** A caller with this patience would have given up. */
-const patience = 1_000;
+/** A caller with this time-out would have given up. */
+const callerTimeout = 1_000;
 
 /** Explains every lost request of a run and counts per termination. Pure: the same recording and seed give the same result. */
 export function account(recording: RunRecording, meta: AccountMeta): RemedyResult {
@@ -72,7 +72,7 @@ function slow(counted: readonly RequestRecord[]): number {
   for (const [kind, records] of Map.groupBy(answered, (record) => record.kind)) {
     const latencies = records.map((record) => failedAt(record) - record.intended).sort((a, b) => a - b);
     const ordinary = kind === "quick" ? 0 : quantile(latencies, 0.5);
-    slow += latencies.filter((latency) => latency > ordinary + patience).length;
+    slow += latencies.filter((latency) => latency > ordinary + callerTimeout).length;
   }
   return slow;
 }

@@ -28,5 +28,6 @@ export { heldAgainstPods, verdictOf } from "./report/verdict.ts";
 export type { Wording } from "./report/explanations.ts";
 export { average, boundAfterNone, quantile, quantiles, withoutDrawing } from "./statistics.ts";
 export { escape } from "./report/html/markup.ts";
+export { roundTicks } from "./report/html/scale.ts";
 export { skippedRemedy } from "./summary.ts";
 export { count, spell } from "./words.ts";

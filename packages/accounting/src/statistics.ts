@@ -18,7 +18,7 @@ export function withoutDrawing(values: readonly number[]): Interval | undefined 
  * The value below which a share of the sample lies, interpolated between neighbours (type 7 of Hyndman and Fan, the usual one).
  * @param sorted in ascending order, not empty.
  */
-export function quantile(sorted: readonly number[], share: number): number {
+export function quantile(sorted: ArrayLike<number>, share: number): number {
   const position = (sorted.length - 1) * share;
   const below = sorted[Math.floor(position)]!;
   const above = sorted[Math.ceil(position)]!;

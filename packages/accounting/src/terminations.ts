@@ -91,8 +91,8 @@ function killedEarly({ deleted, killed, exits }: PodLife): Pick<TerminationResul
 }
 
 function stopReason(life: PodLife, stop: ReturnType<typeof stoppedAccepting>): string {
-  const told = life.events.findLast((event) => event.type === "phase" && event.reason !== undefined);
-  if (told?.type === "phase") return told.reason!;
+  const reported = life.events.findLast((event) => event.type === "phase" && event.reason !== undefined);
+  if (reported?.type === "phase") return reported.reason!;
   if (!stop) return "still running";
   // The end of the process closes the listener: then the end is the reason.
   const because = (moment: number | undefined): boolean =>

@@ -2,23 +2,10 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import test from "node:test";
+import { inside } from "../../../scripts/pack/workspace.ts";
 
 /** A package may use those before it. */
-const order = [
-  "drain",
-  "node",
-  "init",
-  "kube",
-  "manifests",
-  "accounting",
-  "load",
-  "stage",
-  "rollout",
-  "simulator",
-  "audit",
-  "operator",
-  "cli",
-];
+const order = ["drain", "node", "init", ...inside.cli.slice(1), "cli"];
 
 /** What each file imports, type imports and re-exports included: paths from the repository's root, or names of packages. */
 type Imports = ReadonlyMap<string, readonly string[]>;

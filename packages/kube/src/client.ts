@@ -16,7 +16,7 @@ export { ApiFailure } from "./answer.ts";
 
 export interface ClientOptions {
   /** Milliseconds for a whole answer, or for the head of one that is a stream: who takes longer counts as unreachable. Default: 30,000. */
-  readonly patience?: number;
+  readonly timeout?: number;
 }
 
 type Read<T> = (response: IncomingMessage) => Promise<T>;
@@ -42,14 +42,14 @@ export interface ServerTime {
  */
 export class KubernetesClient {
   readonly connection: ClusterConnection;
-  readonly #patience: number;
+  readonly #timeout: number;
   readonly #sessions: Sessions;
   readonly #closed = new AbortController();
   #serverTime: ((time: ServerTime) => void) | undefined;
 
-  constructor(connection: ClusterConnection, { patience = 30_000 }: ClientOptions = {}) {
+  constructor(connection: ClusterConnection, { timeout = 30_000 }: ClientOptions = {}) {
     this.connection = connection;
-    this.#patience = patience;
+    this.#timeout = timeout;
     this.#sessions = new Sessions(connection, this.#closed.signal);
   }
 
@@ -133,8 +133,8 @@ export class KubernetesClient {
     const { signal: given = this.#closed.signal } = sending;
     const limit = new AbortController();
     const timer = setTimeout(
-      () => limit.abort(new Error(`no whole answer within ${this.#patience / 1_000} s`)),
-      this.#patience,
+      () => limit.abort(new Error(`no whole answer within ${this.#timeout / 1_000} s`)),
+      this.#timeout,
     );
     const signal = AbortSignal.any([given, this.#closed.signal, limit.signal]);
     const once = async (): Promise<T> => {

@@ -81,8 +81,8 @@ export class FakeApi implements AsyncDisposable {
     return Date.now() + this.clockAhead;
   }
 
-  client(patience?: number): KubernetesClient {
-    return new KubernetesClient(connectionTo(this.url), patience === undefined ? {} : { patience });
+  client(timeout?: number): KubernetesClient {
+    return new KubernetesClient(connectionTo(this.url), timeout === undefined ? {} : { timeout });
   }
 
   items(resource: string): Item[] {

@@ -1,5 +1,5 @@
 /** Headers that tell who answered: the app, and the proxy on the way. */
-export interface Told {
+export interface Reported {
   /** x-lameduck-pod: the app (or Lameduck in it) names its pod. */
   pod?: string;
   /** x-lameduck-upstream: the proxy names the pod, or its address, that it chose. */
@@ -34,7 +34,7 @@ export interface Answer {
   readonly body: number;
   /** The first bytes of the body, as far as they were asked for. */
   readonly text: string;
-  readonly told: Told;
+  readonly reported: Reported;
   /** What gRPC says in its trailers, where it is gRPC. */
   readonly grpcStatus?: number;
 }

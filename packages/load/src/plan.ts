@@ -25,7 +25,7 @@ export interface TlsOptions {
 export interface LoadOptions extends RequestOptions {
   /** What the load speaks, default `http` (HTTP/1.1). docs/protocols.md says what is lost in each. */
   readonly protocol?: LoadProtocol;
-  /** Over TLS; what the protocol is unless told. */
+  /** Over TLS. Default: as the protocol is. */
   readonly secure?: boolean;
   readonly tls?: TlsOptions;
   /** Requests per second, all senders together. */
@@ -38,7 +38,7 @@ export interface LoadOptions extends RequestOptions {
   readonly slowShare?: number;
   /** Share of requests to `paths.large`, default 0. */
   readonly largeShare?: number;
-  /** Where each kind goes; `quick` is "/" unless told, for gRPC the health check. */
+  /** Where each kind goes. Default of `quick`: "/", for gRPC the health check. */
   readonly paths?: Readonly<Partial<Record<ScheduledKind, string>>>;
   /** Host header; default the address that is called. */
   readonly host?: string;

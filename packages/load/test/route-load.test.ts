@@ -49,13 +49,13 @@ test("every route has its share, and every request a number and a connection of 
   );
   const connections = Map.groupBy(records, ({ connection }) => connection);
   for (const own of connections.values()) assert.equal(new Set(own.map(({ sender }) => sender)).size, 1);
-  const told = (sender: string): string[] => {
+  const reported = (sender: string): string[] => {
     const own = records.filter((record) => record.sender === sender);
     return [...new Set(own.map(({ pod, podKnownBy, outcome }) => `${pod} ${podKnownBy} ${outcome}`))];
   };
-  assert.deepEqual(told("one"), ["web-1 header ok"]);
+  assert.deepEqual(reported("one"), ["web-1 header ok"]);
   // The last that a proxy tried is the one that answered; the join translates it.
-  assert.deepEqual(told("two"), ["10.1.0.2 header ok"]);
+  assert.deepEqual(reported("two"), ["10.1.0.2 header ok"]);
   assert.equal(records.filter(({ sender }) => sender === "one").length, 40);
 });
 

@@ -130,11 +130,11 @@ export function onRequests(
   server: HttpServer,
   tell: (request: IncomingMessage, response: ServerResponse) => void,
 ): () => void {
-  const told = new WeakSet<ServerResponse>();
+  const reported = new WeakSet<ServerResponse>();
   const tellOnce = (request: IncomingMessage, response: ServerResponse): void => {
     // Requests of HTTP/2 come to the same listeners.
-    if (told.has(response) || !(response instanceof ServerResponse)) return;
-    told.add(response);
+    if (reported.has(response) || !(response instanceof ServerResponse)) return;
+    reported.add(response);
     tell(request, response);
   };
   const started = (message: unknown): void => {
@@ -163,16 +163,15 @@ export function onListen(tell: (server: object) => void): () => void {
 }
 
 /**
- * `shouldKeepAlive` of a response: where false, Node answers `Connection: close` and ends the connection; in every Node from 0.x to 26. Without it: the client
- * is not asked to leave, and its connection is ended last.
+ * `shouldKeepAlive` of a response. Where it is false, every Node from 0.x to 26 answers `Connection: close` and ends the connection.
+ * In a Node without it the client is not asked to leave, and its connection is ended last.
  */
-export function staysOpen(response: ServerResponse): boolean {
+export function isKeptAlive(response: ServerResponse): boolean {
   return response.shouldKeepAlive;
 }
 
-/** See there. */
-export function stayOpen(response: ServerResponse, stays: boolean): void {
-  response.shouldKeepAlive = stays;
+export function setKeepAlive(response: ServerResponse, keepAlive: boolean): void {
+  response.shouldKeepAlive = keepAlive;
 }
 
 /**

@@ -49,8 +49,8 @@ export class Lameduck {
   #phase: Phase = "serving";
   #holds: boolean;
   #exits: boolean;
-  /** A signal has told the process to end. */
-  #isTold = false;
+  /** A signal or a crash ends the process. */
+  #isSignalled = false;
   readonly #heard = new Set<NodeJS.Signals>();
   #interrupts = 0;
   #leaveCrashes: (() => void) | undefined;
@@ -252,7 +252,7 @@ export class Lameduck {
 
   #signalled(name: NodeJS.Signals): void {
     if (this.#isLeftToOthers(name)) return;
-    this.#isTold = true;
+    this.#isSignalled = true;
     const heard = this.#heard.has(name) ? `${name} again` : name;
     this.#heard.add(name);
     if (!this.#settings.signals.includes(name)) this.#interrupted(name);
@@ -273,7 +273,7 @@ export class Lameduck {
     // Without a listener of ours Node would have printed it.
     if (this.#settings.log === false) process.stderr.write(`${message}\n`);
     this.#announcer.notice("crash", message);
-    this.#isTold = true;
+    this.#isSignalled = true;
     this.#closed ??= this.#run("crash", 0, true);
     this.#hold.force();
     signalGate().endAll();
@@ -346,7 +346,7 @@ export class Lameduck {
     if (exitCode === null) {
       this.#stopFile?.end();
       signalGate().exitIfOwed();
-    } else signalGate().exitWhenLast(exitCode, this.#isTold);
+    } else signalGate().exitWhenLast(exitCode, this.#isSignalled);
   }
 
   /** An application that exits by itself ends the story, too. */

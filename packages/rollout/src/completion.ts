@@ -51,7 +51,7 @@ export class Completion {
     const wanted = this.#wanted();
     if (pods.terminating > 0 || pods.available < wanted) return false;
     if (!workload) return true;
-    return pods.staying.length <= wanted && (this.progress()?.done ?? true);
+    return pods.live.length <= wanted && (this.progress()?.done ?? true);
   }
 
   /** What the controller says of itself; undefined for pods without one. */

@@ -12,7 +12,7 @@ export interface JoinCounts {
 export interface Joined {
   readonly records: readonly RequestRecord[];
   readonly counts: JoinCounts;
-  /** Routes whose connections stay with one pod, as behind kube-proxy; the others choose a pod for each request, or never told. */
+  /** Routes whose connections stay with one pod, as behind kube-proxy; the others choose a pod for each request, or did not say. */
   readonly sticky: readonly string[];
 }
 
@@ -32,10 +32,10 @@ const enough = 5;
  * connection (made to the pod's own address; or a kept-alive one whose other requests all went to one pod). What is left has no pod.
  */
 export function joinPods(records: readonly RequestRecord[], options: JoinOptions): Joined {
-  const told = records.map((record) => asTold(record, options));
-  const sticky = stickyRoutes(told);
-  const owners = connectionOwners(told.filter(({ sender }) => sticky.has(sender)));
-  const joined = told.map((record): RequestRecord => {
+  const reported = records.map((record) => asReported(record, options));
+  const sticky = stickyRoutes(reported);
+  const owners = connectionOwners(reported.filter(({ sender }) => sticky.has(sender)));
+  const joined = reported.map((record): RequestRecord => {
     if (record.pod !== undefined) return record;
     const direct = directPod(record, options);
     const owner = direct ?? (sticky.has(record.sender) ? owners.get(connectionKey(record)) : undefined);
@@ -56,7 +56,7 @@ export function joinPods(records: readonly RequestRecord[], options: JoinOptions
 }
 
 /** An address becomes the name of the target's pod that had it. Any other name is another service's, and is dropped. */
-function asTold(record: RequestRecord, { podAt, isPod }: JoinOptions): RequestRecord {
+function asReported(record: RequestRecord, { podAt, isPod }: JoinOptions): RequestRecord {
   const { pod, podKnownBy: _, ...rest } = record;
   if (pod === undefined || isPod(pod)) return record;
   const address = pod.replace(/^\[?([^\]]*?)\]?(:\d+)?$/, "$1");

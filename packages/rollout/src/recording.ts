@@ -17,7 +17,7 @@ export interface RecordingParts {
   readonly ended: number;
 }
 
-/** Puts what the load saw and what the cluster told on one clock, each request with its pod where that is known. */
+/** Puts requests of the load and events of the cluster on one clock, and each request with its pod where that is known. */
 export function record(parts: RecordingParts): { recording: RunRecording; joined: JoinCounts } {
   const { clock, observation, target, countedFrom } = parts;
   const epoch = clock.fromEpoch(0);

@@ -69,7 +69,7 @@ export function rolloutNotes({
   if (serverClock && Math.abs(serverClock.milliseconds) > serverClock.within + 50)
     said.push(
       `The API server's clock is ${spell(serverClock.milliseconds)} ${serverClock.milliseconds > 0 ? "ahead of" : "behind"} this machine's ` +
-        `(to within ${spell(serverClock.within)}); times are told by this machine's.`,
+        `(to within ${spell(serverClock.within)}); all times here are this machine's.`,
     );
   return said;
 }

@@ -212,7 +212,7 @@ class Run {
       return {
         kind: "not finished",
         words: stuck ? `${error.message}; ${words}` : words,
-        waiting: [...(workload ? replicaFailures(workload) : []), ...waitingReasons(pods.staying)],
+        waiting: [...(workload ? replicaFailures(workload) : []), ...waitingReasons(pods.live)],
       };
     }
   }

@@ -4,7 +4,7 @@ import { isReady } from "./following/pods.ts";
 
 /** The pods that an action may choose from: ready ones first, the oldest of them at the front. */
 export function stagePods({ pods }: Observation): StagePod[] {
-  return [...pods.staying]
+  return [...pods.live]
     .sort((a, b) => Number(isReady(b)) - Number(isReady(a)) || age(a) - age(b))
     .map(({ metadata, spec }) => ({ name: metadata.name, uid: metadata.uid, node: spec.nodeName }));
 }
@@ -13,7 +13,7 @@ function age({ metadata }: { readonly metadata: { readonly creationTimestamp?: s
   return Date.parse(metadata.creationTimestamp ?? "") || 0;
 }
 
-/** Slices and pods are followed by watches of their own: one may be told a little before the other. */
+/** Slices and pods are followed by watches of their own: one may be a little ahead of the other. */
 const watchSkew = 250;
 
 /** From each pod's deletion until no EndpointSlice had it ready any more, milliseconds. */

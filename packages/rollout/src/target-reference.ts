@@ -62,7 +62,7 @@ export function nameOf({ kind, name }: TargetReference): string {
   return `${kind}/${name}`;
 }
 
-/** A resource of the API; its version is v1 unless told. */
+/** A resource of the API. Default of its version: v1. */
 export interface Resource {
   readonly group: string;
   readonly resource: string;

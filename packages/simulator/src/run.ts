@@ -11,7 +11,7 @@ import type { Contender } from "./policies/stopper.ts";
 
 export interface RunOptions {
   readonly seed: number;
-  /** Told after each termination. */
+  /** Called after each termination. */
   readonly onProgress?: (done: number, of: number) => void;
   /** Ends the run early, with what there is. */
   readonly signal?: AbortSignal;
@@ -55,7 +55,7 @@ export interface PartOptions {
   readonly seed: number;
   readonly from: number;
   readonly to: number;
-  /** Told after each termination; whether to go on. */
+  /** Called after each termination; whether to go on. */
   readonly onPlayed: () => boolean;
 }
 

@@ -26,8 +26,8 @@ const contenders = () => [
 
 test("played by several workers, a run is the same to the last digit", async () => {
   const alone = run(scenario, contenders(), { seed: 3 });
-  for (const patience of [0, 30]) {
-    const options = { seed: 3, patience, workers: 3 };
+  for (const workersAfter of [0, 30]) {
+    const options = { seed: 3, workersAfter, workers: 3 };
     const together = await runInParallel(scenario, contenders(), options);
     assert.deepEqual(together.outcomes, alone.outcomes);
     assert.equal(together.arrivals, alone.arrivals);
@@ -38,7 +38,7 @@ test("played by several workers, a run is the same to the last digit", async () 
 test("progress of several workers goes on to the end, and never back", async () => {
   const progress: number[] = [];
   const onProgress = (done: number): number => progress.push(done);
-  await runInParallel(scenario, contenders(), { seed: 3, patience: 10, workers: 2, onProgress });
+  await runInParallel(scenario, contenders(), { seed: 3, workersAfter: 10, workers: 2, onProgress });
   assert.deepEqual(
     progress,
     progress.toSorted((a, b) => a - b),
@@ -51,7 +51,7 @@ test("given up while workers play, a run has what was played before, and no work
   const before = process.getActiveResourcesInfo().length;
   const together = await runInParallel(scenario, contenders(), {
     seed: 3,
-    patience: 0,
+    workersAfter: 0,
     workers: 2,
     signal: controller.signal,
     onProgress: (done) => {

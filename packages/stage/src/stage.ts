@@ -58,7 +58,7 @@ export class Stage {
   readonly #names: PodNames;
   readonly #image: Readonly<Record<string, string>>;
   readonly #volumes: string;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   #stopped: Promise<void> | undefined;
 
   constructor(options: StageOptions) {
@@ -172,11 +172,11 @@ export class Stage {
     const { pod, at } = event;
     if (event.type === "ready") {
       const endpoint = this.#all.find(({ name }) => name === pod)?.endpoint;
-      if (endpoint && !this.#told.has(pod)) listener.ready(endpoint, at);
+      if (endpoint && !this.#reported.has(pod)) listener.ready(endpoint, at);
     } else if (event.type === "unready") {
-      if (!this.#told.has(pod)) listener.unready(pod, at);
+      if (!this.#reported.has(pod)) listener.unready(pod, at);
     } else if (event.type === "deleted") {
-      this.#told.add(pod);
+      this.#reported.add(pod);
       listener.terminating(pod, at);
     } else if (event.type === "gone") listener.gone(pod, at);
   }

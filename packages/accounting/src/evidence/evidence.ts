@@ -67,7 +67,7 @@ export function deletionBefore({ deleted }: PodLife, at: number) {
   return deleted && deleted.at <= at ? deleted : undefined;
 }
 
-/** When the pod's address was dead: told, or, where nobody tells, with its last exit. */
+/** When the pod's address was dead: as observed, else the pod's last exit. */
 export function addressGone(life: PodLife): number | undefined {
   return life.gone ?? lastExit(life);
 }

@@ -44,17 +44,17 @@ function history(sender: string, events: readonly SenderEvent[]): SenderHistory 
   };
 }
 
-/** As the sender told, or, where it tells nothing of the kind, as its choices say. */
+/** As the sender reported. A sender that reports no such thing: from its choices. */
 function emptySpans(events: readonly SenderEvent[]): Span[] {
-  const told = events.some((event) => event.type === "empty");
+  const reported = events.some((event) => event.type === "empty");
   const spans: Span[] = [];
   const chosen = new Set<string>();
   let from: number | undefined;
   for (const event of events) {
     if (event.type === "added") chosen.add(event.pod);
     if (event.type === "converged") chosen.delete(event.pod);
-    const begins = told ? event.type === "empty" : event.type === "converged" && chosen.size === 0;
-    const ends = told ? event.type === "filled" : event.type === "added";
+    const begins = reported ? event.type === "empty" : event.type === "converged" && chosen.size === 0;
+    const ends = reported ? event.type === "filled" : event.type === "added";
     if (begins) from ??= event.at;
     if (ends && from !== undefined) {
       spans.push({ from, to: event.at });

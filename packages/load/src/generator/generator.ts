@@ -1,4 +1,4 @@
-import { runClock, random, type SenderEvent } from "@lameduck/accounting";
+import { quantile, random, runClock, type SenderEvent } from "@lameduck/accounting";
 import { ClientSender } from "../senders/client.ts";
 import { HealthCheckedSender } from "../senders/health-checked.ts";
 import { L4Sender } from "../senders/l4.ts";
@@ -11,7 +11,7 @@ import type { FromGenerator, GeneratorSender, ToGenerator } from "./protocol.ts"
 import { lateness, RecordTable } from "./records.ts";
 import type { LoadSender, SenderContext } from "./sender.ts";
 
-/** How often the live counts are told, milliseconds. */
+/** How often the live counts are reported, milliseconds. */
 const progressPeriod = 200;
 /** And the records: of a generator that dies those of this time are lost, not all. */
 const recordsPeriod = 2_000;
@@ -111,12 +111,12 @@ export class Generator {
     for (const sender of this.#senders.values()) sender.stop();
     this.#tellRecords();
     const late = lateness(this.#table.chunks);
-    const quantile = (share: number): number => late[Math.ceil(share * late.length) - 1] ?? 0;
+    const at = (share: number): number => (late.length === 0 ? 0 : quantile(late, share));
     this.#tell({
       type: "done",
       names: this.#table.names,
       progress: engine.progress,
-      lateness: { p50: quantile(0.5), p99: quantile(0.99), max: quantile(1) },
+      lateness: { p50: at(0.5), p99: at(0.99), max: at(1) },
     });
   }
 }

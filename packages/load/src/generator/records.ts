@@ -54,11 +54,11 @@ export interface RecordChunk {
   readonly names: Uint16Array;
 }
 
-/** A chunk as it is by now, in place of what was told of it before. */
+/** A chunk as it is now. It replaces what was reported of it before. */
 export interface RecordNews {
   readonly index: number;
   readonly chunk: RecordChunk;
-  /** Names in the order of their numbers, after those that were told before. */
+  /** Names in the order of their numbers, after those that were reported before. */
   readonly names: readonly string[];
 }
 
@@ -74,7 +74,7 @@ export class RecordTable {
   readonly names: string[] = [""];
   readonly #numbers = new Map<string, number>([["", 0]]);
   readonly #changed = new Set<number>();
-  #toldNames = 0;
+  #reportedNames = 0;
   #rows = 0;
 
   get rows(): number {
@@ -94,10 +94,10 @@ export class RecordTable {
     const news = [...this.#changed].map((index) => ({
       index,
       chunk: this.chunks[index] as RecordChunk,
-      names: this.names.slice(this.#toldNames),
+      names: this.names.slice(this.#reportedNames),
     }));
     this.#changed.clear();
-    if (news.length > 0) this.#toldNames = this.names.length;
+    if (news.length > 0) this.#reportedNames = this.names.length;
     return news.map((one, nth) => (nth === 0 ? one : { ...one, names: [] }));
   }
 

@@ -11,7 +11,7 @@ export interface LoadSender {
 }
 
 type WithoutSender<T> = T extends unknown ? Omit<T, "sender" | "at"> : never;
-/** What a sender did; name and time are added where it is told. */
+/** What a sender did; name and time are added where it is reported. */
 export type BareSenderEvent = WithoutSender<SenderEvent>;
 
 /** What the generator gives to each sender. */

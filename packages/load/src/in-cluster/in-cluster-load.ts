@@ -191,7 +191,7 @@ export class InClusterLoad implements LoadSource {
     }
   }
 
-  /** Load that ends before it was asked to: some of it is told in the end; without any the run is worth nothing. */
+  /** Load that ends before it was asked to is reported in the results. If all of it has ended, the run fails. */
   async #watchPods(): Promise<void> {
     const pods = this.#pods.all;
     const ended = Promise.all(pods.map((pod) => pod.log.ended)).then(() => true);

@@ -88,7 +88,7 @@ export class LoadPods {
       if (loadContainer(status)?.state?.terminated) this.#pods.get(metadata.uid)?.log.finish();
   }
 
-  /** Everything they told. */
+  /** Everything they reported. */
   seen(pods: readonly LoadPod[]): LoadSeen {
     const records: RequestRecord[] = [];
     let connections = 0;

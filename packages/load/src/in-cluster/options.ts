@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import type { RunClock } from "@lameduck/accounting";
 import type { Route } from "../routes/route.ts";
+import type { RouteLoadOptions } from "../routes/route-load.ts";
 import { InClusterError } from "./errors.ts";
 import type { LikePod } from "./manifests.ts";
 
@@ -16,24 +16,13 @@ export interface Kube {
 /** Any image with Node 22.2 or newer as `node` in its PATH. */
 export const defaultImage = "docker.io/library/node:24-slim";
 
-export interface InClusterOptions {
+export interface InClusterOptions extends Omit<RouteLoadOptions, "routes"> {
   readonly kube: Kube;
-  readonly clock: RunClock;
   readonly namespace: string;
   readonly routes: readonly Route[];
   /** Pods that share the load. */
   readonly parallel: number;
   readonly image?: string;
-  /** Requests per second, all pods and routes together. */
-  readonly rate: number;
-  readonly pooledShare: number;
-  /** Milliseconds. */
-  readonly timeout: number;
-  readonly maxDuration: number;
-  readonly maxRequests: number;
-  /** How long nothing happens to the target yet: statuses are learned from what is answered then. */
-  readonly learn?: number;
-  readonly seed: number;
   /** Nodes on which no pod of the load should be: those that are going to be drained. */
   readonly avoidNodes?: readonly string[];
   /** The target's pods: where they may run and their images may be pulled, those of the load may, too. */

@@ -3,7 +3,7 @@ import type { LoadOptions, TlsOptions } from "../plan.ts";
 import type { LoadProtocol } from "../protocols.ts";
 import type { RequestOptions } from "../request-form.ts";
 
-/** What a pod of the load is told, as plan.json beside its program. */
+/** What a pod of the load has to do: plan.json beside its program. */
 export interface PodPlan {
   readonly routes: readonly {
     readonly name: string;

@@ -1,6 +1,6 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders } from "node:http2";
 
-import { claimHeaders, type Answer, type Told } from "../answer.ts";
+import { claimHeaders, type Answer, type Reported } from "../answer.ts";
 
 /** What comes back on one HTTP/2 stream. */
 export class Call implements Answer {
@@ -11,7 +11,7 @@ export class Call implements Answer {
   status = 0;
   body = 0;
   text = "";
-  readonly told: Told = {};
+  readonly reported: Reported = {};
   grpcStatus?: number;
   /** Bytes of the answer, its head counted as one: headers have no length once they are unpacked. */
   received = 0;
@@ -44,9 +44,9 @@ export class Call implements Answer {
     this.received++;
     this.status = headers[":status"] ?? 0;
     const pod = headers["x-lameduck-pod"];
-    if (typeof pod === "string") this.told.pod = pod;
+    if (typeof pod === "string") this.reported.pod = pod;
     const claim = claimHeaders.map((name) => headers[name]).find((value) => typeof value === "string");
-    if (typeof claim === "string") this.told.claim = claim;
+    if (typeof claim === "string") this.reported.claim = claim;
   }
 
   protected came(bytes: Buffer): void {

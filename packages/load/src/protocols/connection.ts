@@ -59,6 +59,38 @@ export interface ConnectionOptions {
   readonly sessionEnded: (end: SessionEnd) => void;
 }
 
+/** How a lasting connection ended, from what it knows of itself. */
+export function sessionEnd(
+  { id, pod }: Connection,
+  rest: Pick<SessionEnd, "connected" | "at" | "error" | "received" | "endedBySender">,
+): SessionEnd {
+  return {
+    connection: id,
+    pod,
+    podKnownBy: pod === undefined ? undefined : "choice",
+    outcome: rest.error === undefined ? "ok" : "truncated",
+    ...rest,
+  };
+}
+
+/** The server answered something else than the protocol: every request that waited fails, with the error code given for each case. */
+export function refuse(
+  exchanges: Iterable<Exchange>,
+  { status, received, at }: { readonly status: number; readonly received: number; readonly at: number },
+  errors: { readonly serverError: string; readonly otherAnswer: string },
+): void {
+  for (const exchange of exchanges) {
+    exchange.record.status = status || undefined;
+    exchange.record.received = received;
+    exchange.fail(
+      status >= 500
+        ? { outcome: "bad-status", error: errors.serverError }
+        : { outcome: "wrong-body", error: errors.otherAnswer },
+      at,
+    );
+  }
+}
+
 /** Notes on the request's record what carries it. */
 export function carry(exchange: Exchange, { id, pod }: Connection, carried: number): void {
   const { record } = exchange;

@@ -90,10 +90,10 @@ export class Dialer {
         return new HttpConnection({
           ...options,
           body: this.#body,
-          head: (exchange, stays) =>
+          head: (exchange, keepAlive) =>
             named
-              ? `${this.#head(exchange.path, options.host, stays)}x-lameduck-id: ${exchange.row}\r\n\r\n`
-              : `${this.#head(exchange.path, options.host, stays)}\r\n`,
+              ? `${this.#head(exchange.path, options.host, keepAlive)}x-lameduck-id: ${exchange.row}\r\n\r\n`
+              : `${this.#head(exchange.path, options.host, keepAlive)}\r\n`,
         });
       case "h2":
       case "h2c":
@@ -116,8 +116,8 @@ export class Dialer {
     else send(exchange);
   }
 
-  #head(path: string, host: string, stays: boolean): string {
-    const key = `${stays ? "+" : "-"}${host} ${path}`;
+  #head(path: string, host: string, keepAlive: boolean): string {
+    const key = `${keepAlive ? "+" : "-"}${host} ${path}`;
     let head = this.#heads.get(key);
     if (head === undefined) {
       const { request } = this.#plan;
@@ -125,7 +125,7 @@ export class Dialer {
         ["Host", host],
         ["User-Agent", "lameduck-load"],
         ["Accept", "*/*"],
-        ["Connection", stays ? "keep-alive" : "close"],
+        ["Connection", keepAlive ? "keep-alive" : "close"],
       ];
       if (this.#body) ours.push(["Content-Length", String(this.#body.length)]);
       head = headOf(request.method, path, allHeaders(ours, request));
@@ -137,7 +137,7 @@ export class Dialer {
 
 /** The sender's own choice is surer than any header; a header is for those who did not choose. */
 function noteHeader(exchange: Exchange, answer: Answer): void {
-  if (exchange.record.pod !== undefined || answer.told.pod === undefined) return;
-  exchange.record.pod = answer.told.pod;
+  if (exchange.record.pod !== undefined || answer.reported.pod === undefined) return;
+  exchange.record.pod = answer.reported.pod;
   exchange.record.podKnownBy = "header";
 }

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-import { carry, type Connection, type ConnectionOptions } from "./connection.ts";
+import { carry, refuse, sessionEnd, type Connection, type ConnectionOptions } from "./connection.ts";
 import { EventReader } from "./event-reader.ts";
 import type { Exchange } from "./exchange.ts";
 import { classify, gaveUp } from "./failures.ts";
@@ -9,7 +9,7 @@ import { ResponseReader } from "./response.ts";
 import { cut, open } from "./socket.ts";
 
 /** How long a subscriber of its own stays after its first event, milliseconds: an end in that time is an end in the middle. */
-const stay = 200;
+const subscription = 200;
 
 /**
  * One subscription to server-sent events. A request waits for the next event on it; several may wait. A stream that ends in order, the
@@ -32,7 +32,7 @@ export class EventStream implements Connection {
   #lasting = false;
   #code = "EOF";
   #gone = false;
-  #stay: NodeJS.Timeout | undefined;
+  #answering: NodeJS.Timeout | undefined;
 
   constructor(options: ConnectionOptions & { readonly path: string }) {
     this.id = options.id;
@@ -119,7 +119,7 @@ export class EventStream implements Connection {
 
   #event(): void {
     for (const exchange of this.#waiting) {
-      if (exchange.mode === "new") this.#stay ??= setTimeout(() => this.#answerAll(), stay);
+      if (exchange.mode === "new") this.#answering ??= setTimeout(() => this.#answerAll(), subscription);
       else this.#answer(exchange);
     }
     if (this.#retiring && this.#waiting.size === 0) this.#end();
@@ -135,22 +135,17 @@ export class EventStream implements Connection {
     exchange.record.received = this.#received;
     exchange.record.status = this.#reader.status;
     // An event, not a whole answer: its own bytes are nobody's expectation.
-    const answer = { status: this.#reader.status, body: 0, text: "", told: this.#reader.told };
+    const answer = { status: this.#reader.status, body: 0, text: "", reported: this.#reader.reported };
     this.#options.answered(exchange, answer);
     exchange.answered(answer, this.#options.now());
   }
 
   #refused(status: number): void {
-    for (const exchange of this.#waiting) {
-      exchange.record.status = status || undefined;
-      exchange.record.received = this.#received;
-      exchange.fail(
-        status >= 500
-          ? { outcome: "bad-status", error: "NO_EVENTS" }
-          : { outcome: "wrong-body", error: "NOT_EVENTS" },
-        this.#options.now(),
-      );
-    }
+    refuse(
+      this.#waiting,
+      { status, received: this.#received, at: this.#options.now() },
+      { serverError: "NO_EVENTS", otherAnswer: "NOT_EVENTS" },
+    );
     this.#waiting.clear();
     this.#end();
   }
@@ -176,20 +171,18 @@ export class EventStream implements Connection {
     const error = whole ? undefined : this.#events.between ? failure.error : "HALF_AN_EVENT";
     const waiting = [...this.#waiting];
     this.#waiting.clear();
-    const heard = this.#stay !== undefined;
+    const heard = this.#answering !== undefined;
     this.#end();
     if (this.#lasting && subscribed)
-      this.#options.sessionEnded({
-        connection: this.id,
-        pod: this.pod,
-        podKnownBy: this.pod === undefined ? undefined : "choice",
-        connected: this.#connected,
-        at: now(),
-        outcome: whole ? "ok" : "truncated",
-        error,
-        received: this.#received,
-        endedBySender: this.#severed,
-      });
+      this.#options.sessionEnded(
+        sessionEnd(this, {
+          connected: this.#connected,
+          at: now(),
+          error,
+          received: this.#received,
+          endedBySender: this.#severed,
+        }),
+      );
     for (const exchange of waiting) {
       exchange.record.received = this.#received;
       if (this.#severed) exchange.record.endedBySender = true;
@@ -202,7 +195,7 @@ export class EventStream implements Connection {
   #end(): void {
     if (this.#gone) return;
     this.#gone = true;
-    clearTimeout(this.#stay);
+    clearTimeout(this.#answering);
     this.#socket.destroy();
     this.#options.gone(this);
   }

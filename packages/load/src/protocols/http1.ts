@@ -8,8 +8,8 @@ import { cut, open } from "./socket.ts";
 
 /** What HTTP/1.1 needs besides. */
 export interface HttpConnectionOptions extends ConnectionOptions {
-  /** The request's head, for a connection that stays open or not. */
-  readonly head: (exchange: Exchange, stays: boolean) => string;
+  /** The request's head, for a connection that is kept alive or closed. */
+  readonly head: (exchange: Exchange, keepAlive: boolean) => string;
   readonly body: Buffer | undefined;
 }
 
@@ -131,9 +131,9 @@ export class HttpConnection implements Connection {
     exchange.record.status = this.#reader.status;
     this.#options.answered(exchange, this.#reader);
     exchange.answered(this.#reader, this.#options.now());
-    const stays =
+    const keepAlive =
       clean && exchange.mode === "pooled" && this.#reader.keepAlive && !this.#retiring && !this.#gone;
-    if (!stays) {
+    if (!keepAlive) {
       this.#close();
       return;
     }

@@ -141,7 +141,7 @@ export class Http2Connection implements Connection {
       stream.close(constants.NGHTTP2_CANCEL);
     };
     call.follow(stream);
-    // Told by the code of the close.
+    // Reported by the code of the close.
     stream.on("error", () => undefined);
     stream.on("close", () => this.#ended(exchange, call, stream));
   }

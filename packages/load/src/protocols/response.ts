@@ -1,4 +1,4 @@
-import { claimHeaders, type Answer, type Told } from "../answer.ts";
+import { claimHeaders, type Answer, type Reported } from "../answer.ts";
 
 type Stage =
   "head" | "length" | "until-close" | "chunk-size" | "chunk" | "chunk-end" | "trailer" | "done" | "invalid";
@@ -19,7 +19,7 @@ export class ResponseReader implements Answer {
   idleLimit: number | undefined;
   /** Bytes of body seen. */
   body = 0;
-  told: Told = {};
+  reported: Reported = {};
   /** The first bytes of the body, as text. */
   text = "";
   /** Gets every piece of body, where somebody wants it. */
@@ -38,7 +38,7 @@ export class ResponseReader implements Answer {
     this.type = "";
     this.idleLimit = undefined;
     this.body = 0;
-    this.told = {};
+    this.reported = {};
     this.text = "";
     this.#collect = collect;
     this.#stage = "head";
@@ -117,7 +117,7 @@ export class ResponseReader implements Answer {
         else if (name === "keep-alive") this.#idle(text.slice(colon + 1, next));
         else if (name.startsWith("x-lameduck-")) this.#tell(name, text.slice(colon + 1, next).trim());
         else if (name.startsWith("x-") && claimHeaders.includes(name))
-          this.told.claim ??= text.slice(colon + 1, next).trim();
+          this.reported.claim ??= text.slice(colon + 1, next).trim();
       }
       start = next + 2;
     }
@@ -149,12 +149,12 @@ export class ResponseReader implements Answer {
   }
 
   #tell(name: string, value: string): void {
-    if (name === "x-lameduck-pod") this.told.pod = value;
-    else if (name === "x-lameduck-upstream") this.told.upstream = value;
-    else if (name === "x-lameduck-retries") this.told.retries = Number(value) || 0;
-    else if (name === "x-lameduck-error") this.told.error = value;
-    else if (name === "x-lameduck-reused") this.told.reused = value === "1";
-    else if (name === "x-lameduck-connected") this.told.connected = Number(value);
+    if (name === "x-lameduck-pod") this.reported.pod = value;
+    else if (name === "x-lameduck-upstream") this.reported.upstream = value;
+    else if (name === "x-lameduck-retries") this.reported.retries = Number(value) || 0;
+    else if (name === "x-lameduck-error") this.reported.error = value;
+    else if (name === "x-lameduck-reused") this.reported.reused = value === "1";
+    else if (name === "x-lameduck-connected") this.reported.connected = Number(value);
   }
 
   #readCounted(bytes: Buffer, from: number, length: number): number {

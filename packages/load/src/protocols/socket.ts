@@ -8,7 +8,7 @@ export interface SocketPlace {
   readonly address: string;
   readonly port: number;
   readonly localAddress: string | undefined;
-  /** Told by SNI, where it is a name. */
+  /** Sent as SNI where it is a name. */
   readonly host: string | undefined;
   readonly tls: TlsOptions;
 }
@@ -77,7 +77,7 @@ export function open(
   return socket;
 }
 
-/** Ends it by a reset; what lies under TLS cannot be told to, and is only dropped. */
+/** Ends it by a reset. A socket under TLS cannot send one, so it is only destroyed. */
 export function cut(socket: Socket): void {
   if (socket instanceof TLSSocket) socket.destroy();
   else socket.resetAndDestroy();

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
 
-import { carry, type Connection, type ConnectionOptions } from "./connection.ts";
+import { carry, refuse, sessionEnd, type Connection, type ConnectionOptions } from "./connection.ts";
 import type { Exchange, Failure } from "./exchange.ts";
 import { classify, gaveUp } from "./failures.ts";
 import { allHeaders, headOf } from "../request-form.ts";
@@ -14,7 +14,7 @@ const comeBack: ReadonlySet<number> = new Set([1001, 1012]);
 const abnormal = 1006;
 /** How long the server may take to answer our close frame, milliseconds. */
 const farewell = 1_000;
-/** A message names itself so that whatever a server makes of it can be told to be its answer. */
+/** Each message carries a token, by which its answer is recognised whatever the server adds. */
 const token = /lameduck-(\d+)/g;
 
 /**
@@ -141,16 +141,11 @@ export class WebSocketConnection implements Connection {
 
   #refused(status: number): void {
     this.#state = "closing";
-    for (const exchange of this.#unanswered.values()) {
-      exchange.record.status = status || undefined;
-      exchange.record.received = this.#received;
-      exchange.fail(
-        status >= 500
-          ? { outcome: "bad-status", error: "NO_UPGRADE" }
-          : { outcome: "wrong-body", error: "NOT_WEBSOCKET" },
-        this.#options.now(),
-      );
-    }
+    refuse(
+      this.#unanswered.values(),
+      { status, received: this.#received, at: this.#options.now() },
+      { serverError: "NO_UPGRADE", otherAnswer: "NOT_WEBSOCKET" },
+    );
     this.#unanswered.clear();
     this.#end();
   }
@@ -173,7 +168,7 @@ export class WebSocketConnection implements Connection {
     if (!exchange) return;
     this.#unanswered.delete(row);
     exchange.record.received = length;
-    const answer = { status: 101, body: length, text: "", told: {} };
+    const answer = { status: 101, body: length, text: "", reported: {} };
     this.#options.answered(exchange, answer);
     exchange.answered(answer, this.#options.now());
     this.#closeIfDone();
@@ -217,17 +212,15 @@ export class WebSocketConnection implements Connection {
     this.#unanswered.clear();
     this.#end();
     if (this.#lasting && wasOpen && !byClient)
-      this.#options.sessionEnded({
-        connection: this.id,
-        pod: this.pod,
-        podKnownBy: this.pod === undefined ? undefined : "choice",
-        connected: this.#connected,
-        at: now(),
-        outcome: orderly ? "ok" : "truncated",
-        error: orderly ? undefined : `WS_${code}`,
-        received: this.#received,
-        endedBySender: this.#severed,
-      });
+      this.#options.sessionEnded(
+        sessionEnd(this, {
+          connected: this.#connected,
+          at: now(),
+          error: orderly ? undefined : `WS_${code}`,
+          received: this.#received,
+          endedBySender: this.#severed,
+        }),
+      );
     for (const exchange of unanswered) {
       if (this.#severed) exchange.record.endedBySender = true;
       if (orderly) again(exchange);

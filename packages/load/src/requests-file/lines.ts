@@ -38,7 +38,7 @@ function bytesOf(file: string, signal: AbortSignal | undefined): AsyncIterator<B
   return (stream as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
 }
 
-/** Told by the first bytes, not by the name. */
+/** Recognised by its first bytes, not by its name. */
 async function unpacked(bytes: AsyncIterator<Buffer>, file: string): Promise<AsyncIterable<Buffer>> {
   let start = Buffer.alloc(0);
   while (start.length < 4) {

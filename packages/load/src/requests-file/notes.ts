@@ -54,7 +54,7 @@ function ofFile({
   );
   note(
     format.startsWith("vegeta"),
-    "whether a connection was new or kept alive is not told; all that were made count as kept alive",
+    "whether a connection was new or kept alive is not reported; all that were made count as kept alive",
   );
   return notes;
 }

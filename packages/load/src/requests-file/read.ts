@@ -16,7 +16,7 @@ import { BadLine, RequestsError } from "./errors.ts";
 import { readLines } from "./lines.ts";
 import { notesOf, type FileRead } from "./notes.ts";
 import { Recorder } from "./record.ts";
-import type { Parser, ToldRequest } from "./request.ts";
+import type { Parser, ReportedRequest } from "./request.ts";
 import { parseZone } from "./time.ts";
 
 export interface RequestsOptions {
@@ -87,24 +87,24 @@ class Collection {
   }
 
   /** @returns false where there is no more room. */
-  take(told: ToldRequest): boolean {
+  take(reported: ReportedRequest): boolean {
     const { counts } = this;
     const { window, only, clockOffset = 0, onProgress } = this.#options;
-    const begun = told.begun + clockOffset;
+    const begun = reported.begun + clockOffset;
     counts.first = Math.min(counts.first, begun);
     counts.last = Math.max(counts.last, begun);
     if (window && (begun < window.from || begun > window.to)) {
       counts.outside++;
       return true;
     }
-    if (only && told.dropped !== true && !only(told.url)) {
+    if (only && reported.dropped !== true && !only(reported.url)) {
       counts.elsewhere++;
       return true;
     }
     if (this.#records.length >= this.#limit) return false;
-    const record = this.#recorder.record(told, this.#records.length);
+    const record = this.#recorder.record(reported, this.#records.length);
     counts.requests++;
-    if (told.dropped) counts.dropped++;
+    if (reported.dropped) counts.dropped++;
     if (record.pod !== undefined) counts.pods++;
     this.#records.push(record);
     if (this.#records.length % 100_000 === 0) onProgress?.(this.#records.length);
@@ -147,8 +147,8 @@ async function readFile(
     coarse: (milliseconds: number) => {
       counts.grain = Math.max(counts.grain, milliseconds);
     },
-    emit: (told: ToldRequest) => {
-      if (!collection.take(told))
+    emit: (reported: ReportedRequest) => {
+      if (!collection.take(reported))
         throw new BadLine(number, "has more requests than there is room for", "LAMEDUCK_REQUESTS_TOO_MANY");
     },
   };

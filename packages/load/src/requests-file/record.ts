@@ -1,6 +1,6 @@
 import type { RequestRecord } from "@lameduck/accounting";
 import { classify, type Classification } from "./failure.ts";
-import type { ToldRequest } from "./request.ts";
+import type { ReportedRequest } from "./request.ts";
 
 export interface RecorderOptions {
   /** Milliseconds to add to a time since 1970 to have it on the run's clock. */
@@ -27,47 +27,47 @@ export class Recorder {
     this.#options = options;
   }
 
-  record(told: ToldRequest, id: number): RequestRecord {
+  record(reported: ReportedRequest, id: number): RequestRecord {
     const { offset, meantStatuses } = this.#options;
-    const status = told.status ?? 0;
+    const status = reported.status ?? 0;
     const classified: Classification =
-      told.dropped === true
-        ? { outcome: "not-sent", error: told.error ?? "dropped" }
-        : classify(told.error ?? "", status, {
-            answerBegun: told.answerBegun ?? false,
-            meant: told.meant === true || meantStatuses.includes(status),
+      reported.dropped === true
+        ? { outcome: "not-sent", error: reported.error ?? "dropped" }
+        : classify(reported.error ?? "", status, {
+            answerBegun: reported.answerBegun ?? false,
+            meant: reported.meant === true || meantStatuses.includes(status),
           });
     if (classified.unknown) this.#note(classified.error ?? "");
-    const sent = told.sent === undefined ? undefined : told.sent + offset;
+    const sent = reported.sent === undefined ? undefined : reported.sent + offset;
     const connectionless = classified.outcome === "refused" || classified.outcome === "unreachable";
     return {
       id,
-      intended: told.begun + offset,
+      intended: reported.begun + offset,
       ...(sent === undefined ? {} : { sent }),
-      finished: told.finished + offset,
-      // Tools keep connections unless told not to; one that was made anew says so.
-      mode: told.reused === false || connectionless ? "new" : "pooled",
+      finished: reported.finished + offset,
+      // Tools keep connections alive by default; a new one is marked in the file.
+      mode: reported.reused === false || connectionless ? "new" : "pooled",
       kind: "quick",
-      sender: this.#sender(told.url),
-      ...this.#pod(told, told.begun + offset),
-      reused: told.reused === true && !connectionless,
+      sender: this.#sender(reported.url),
+      ...this.#pod(reported, reported.begun + offset),
+      reused: reported.reused === true && !connectionless,
       outcome: classified.outcome,
       ...(status > 0 ? { status } : {}),
       ...(classified.error === undefined ? {} : { error: this.#once(classified.error) }),
-      received: told.received ?? 0,
+      received: reported.received ?? 0,
     };
   }
 
-  #pod(told: ToldRequest, at: number): Pick<RequestRecord, "pod" | "podKnownBy"> {
-    if (told.pod !== undefined) return { pod: this.#once(told.pod), podKnownBy: "header" };
-    if (told.upstream !== undefined) {
+  #pod(reported: ReportedRequest, at: number): Pick<RequestRecord, "pod" | "podKnownBy"> {
+    if (reported.pod !== undefined) return { pod: this.#once(reported.pod), podKnownBy: "header" };
+    if (reported.upstream !== undefined) {
       // nginx lists every address it tried, the last one answered.
-      const last = told.upstream.split(/[,:] /).at(-1)?.trim() ?? "";
+      const last = reported.upstream.split(/[,:] /).at(-1)?.trim() ?? "";
       const pod =
         this.#options.podAt(last.replace(/:\d+$/, ""), at) ?? (/^[\d.:[\]]+$/.test(last) ? undefined : last);
       if (pod !== undefined) return { pod: this.#once(pod), podKnownBy: "proxy" };
     }
-    const pod = told.address === undefined ? undefined : this.#options.podAt(told.address, at);
+    const pod = reported.address === undefined ? undefined : this.#options.podAt(reported.address, at);
     return pod === undefined ? {} : { pod, podKnownBy: "tuple" };
   }
 

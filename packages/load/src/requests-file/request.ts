@@ -1,5 +1,5 @@
 /** A request as a load tool tells of it, before it is a record. Times are milliseconds since 1970, fractions included. */
-export interface ToldRequest {
+export interface ReportedRequest {
   /** When the tool turned to it; equal to `finished` where the tool does not tell how long it took. */
   readonly begun: number;
   readonly finished: number;
@@ -36,7 +36,7 @@ export interface Parser {
 }
 
 export interface ParserContext {
-  readonly emit: (request: ToldRequest) => void;
+  readonly emit: (request: ReportedRequest) => void;
   /** Times that are known only to that many milliseconds. */
   readonly coarse: (milliseconds: number) => void;
   /** Zone of times that name none. */

@@ -68,7 +68,7 @@ export class RouteLoad implements LoadSource {
     return { sent, failed };
   }
 
-  /** What a generator had not told yet when it died is missing; everything else is kept. */
+  /** Requests that a generator had not reported when it died are missing; all others are kept. */
   async stop(): Promise<LoadSeen> {
     const notes: string[] = [];
     let missing = 0;
@@ -174,7 +174,7 @@ class GeneratorProcess {
     }
   }
 
-  /** Everything it has told by now. */
+  /** Everything it has reported so far. */
   get records(): RequestRecord[] {
     const records: RequestRecord[] = [];
     for (const chunk of this.#chunks)

@@ -21,7 +21,7 @@ export interface Route {
   /** What the load speaks there; default what the URL's scheme says. */
   readonly protocol?: LoadProtocol;
   readonly request?: RequestOptions;
-  /** Certificates are verified unless told. */
+  /** Whether certificates are verified. Default: true. */
   readonly tls?: TlsOptions;
 }
 
@@ -149,8 +149,8 @@ function askOnce(route: Route, { address, port, signal }: Place): Promise<FirstA
         ...(secure ? tlsOf(route) : {}),
       },
       (response) => {
-        const told = ["x-lameduck-pod", ...claimHeaders].map((name) => response.headers[name]);
-        const pod = told.find((value) => typeof value === "string");
+        const reported = ["x-lameduck-pod", ...claimHeaders].map((name) => response.headers[name]);
+        const pod = reported.find((value) => typeof value === "string");
         response.on("error", () => undefined).resume();
         resolve({ status: response.statusCode ?? 0, pod });
       },

@@ -5,7 +5,7 @@ export function hasCredentials(url: URL): boolean {
   return [...url.searchParams.keys()].some((name) => credentials.test(name));
 }
 
-/** What is not a URL cannot be told apart into its parts: whatever may be a name, a password or a token is left out. */
+/** Text that is no URL cannot be split into parts. Anything that may be a name, a password or a token is left out. */
 export function withoutSecrets(text: string): string {
   return text.replace(/\/\/.*@/, "//").replace(/[?#].*$/, "?...");
 }

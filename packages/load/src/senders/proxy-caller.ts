@@ -50,19 +50,19 @@ export class ProxyCaller implements LoadSender {
     return connection;
   }
 
-  #note({ record }: Exchange, { told }: Answer): void {
-    const upstream = told.upstream === undefined ? undefined : this.#podOf(told.upstream);
-    const claim = this.#notesClaims && told.claim !== undefined ? this.#podOf(told.claim) : undefined;
-    record.pod = told.pod ?? upstream ?? claim;
+  #note({ record }: Exchange, { reported }: Answer): void {
+    const upstream = reported.upstream === undefined ? undefined : this.#podOf(reported.upstream);
+    const claim = this.#notesClaims && reported.claim !== undefined ? this.#podOf(reported.claim) : undefined;
+    record.pod = reported.pod ?? upstream ?? claim;
     if (record.pod !== undefined)
       record.podKnownBy =
-        (told.pod ?? (upstream === undefined ? claim : undefined)) === undefined ? "proxy" : "header";
-    record.retries = told.retries;
+        (reported.pod ?? (upstream === undefined ? claim : undefined)) === undefined ? "proxy" : "header";
+    record.retries = reported.retries;
     // Where the proxy failed, its own connection to the pod is what matters, and what it tells is about that one.
-    if (told.error !== undefined) {
-      record.error = told.error;
-      if (told.reused !== undefined) record.reused = told.reused;
-      if (told.connected !== undefined) record.connected = told.connected;
+    if (reported.error !== undefined) {
+      record.error = reported.error;
+      if (reported.reused !== undefined) record.reused = reported.reused;
+      if (reported.connected !== undefined) record.connected = reported.connected;
     }
   }
 

@@ -46,20 +46,20 @@ export class Closing {
   }
 
   /**
-   * Streams are told once the application has said its own goodbyes, as they end only when told; then what is in flight ends; idle
-   * connections last, because each may still get a request.
+   * Event streams end only when they are closed. They are closed after the application's own hooks. Then what is in flight ends. Idle
+   * connections are closed last, because each may still get a request.
    */
   async drain(quiet: number, busy: () => boolean, goodbyes: Promise<void>, until: number): Promise<void> {
-    let told = false;
-    const tell = goodbyes.then(() => {
+    let streamsEnding = false;
+    const ending = goodbyes.then(() => {
       const spread = Math.min(longestSpread, this.#open(), Math.max(0, until - this.#clock.now()) / 2);
       for (const watch of this.#watches) watch.endStreams(spread);
-      told = true;
+      streamsEnding = true;
     });
-    await this.#until(() => told && !busy() && this.#restless(quiet) === 0, until);
+    await this.#until(() => streamsEnding && !busy() && this.#restless(quiet) === 0, until);
     for (const watch of this.#watches) watch.endIdle();
     await this.#until(() => this.#open() === 0, Math.min(until, this.#clock.now() + farewell));
-    await tell;
+    await ending;
   }
 
   cut(): Cut {

@@ -5,11 +5,11 @@ import type { Traffic } from "../servers/traffic.ts";
 import type { IsProbe } from "./probes.ts";
 
 /** A connection that has sent no request for this long counts as an arrival all the same: half a request is traffic, too. */
-const patience = 500;
+const timeout = 500;
 /** Between two looks at them, so that many connections do not mean many timers. */
 const leastPause = 50;
 /**
- * So many connections are looked at in each stretch of `patience`, 500 a second; the others are only counted, and the count
+ * So many connections are looked at in each stretch of `timeout`, 500 a second; the others are only counted, and the count
  * is spread over the senders of those, so that the rates come out right on average. A probe among them is taken for traffic.
  */
 const mostAsked = 250;
@@ -54,7 +54,7 @@ export class FreshConnections {
     if (++this.#asked === this.#mostAsked) this.#moreFrom = now;
     this.#waiting.set(socket, now);
     if (this.#mostAsked < Infinity) this.#arm();
-    this.#timer ??= setTimeout(this.#sweep, patience).unref();
+    this.#timer ??= setTimeout(this.#sweep, timeout).unref();
   }
 
   /** Closed before it sent a whole request: a port scan, a TCP probe or a change of mind, never an arrival. */
@@ -98,7 +98,7 @@ export class FreshConnections {
     const now = this.#now();
     this.#tellMore(now);
     for (const [socket, openedAt] of this.#waiting) {
-      const left = openedAt + patience - now;
+      const left = openedAt + timeout - now;
       if (left > 0 && !socket.destroyed) {
         this.#timer = setTimeout(this.#sweep, Math.max(left, leastPause)).unref();
         return;

@@ -1,17 +1,17 @@
 import type { ServerResponse } from "node:http";
 import type { AnswerKind } from "./answers.ts";
-import { beforeHeaders, renderedHeaders, stayOpen, staysOpen } from "../internals.ts";
+import { beforeHeaders, renderedHeaders, setKeepAlive, isKeptAlive } from "../internals.ts";
 
 const overruled = Symbol("overruled");
 
 /** Asks the client to leave with this answer, unless it is told to stay again before its headers are sent. */
 export function closeAfter(response: ServerResponse): void {
-  stayOpen(response, false);
+  setKeepAlive(response, false);
   if (overruled in response) return;
   Object.assign(response, { [overruled]: true });
   // A `Connection: keep-alive` of the application, as a proxy copies it, has the last word in Node. It is known only when the headers are sent.
   beforeHeaders(response, (given) => {
-    if (staysOpen(response)) return given;
+    if (isKeptAlive(response)) return given;
     if (keepsAlive(response.getHeader("connection"))) response.setHeader("connection", "close");
     return given.map(withoutKeepAlive);
   });

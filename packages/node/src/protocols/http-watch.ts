@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { Answers } from "./answers.ts";
 import { FreshConnections } from "./fresh.ts";
 import { closeAfter, httpAnswers } from "./http-responses.ts";
-import { currentResponse, onRequests, stayOpen, trackResponses } from "../internals.ts";
+import { currentResponse, onRequests, setKeepAlive, trackResponses } from "../internals.ts";
 import { OpenSockets } from "../servers/open-sockets.ts";
 import { ProtocolWatch } from "./protocol-watch.ts";
 import { addressOf } from "../hold/senders.ts";
@@ -188,7 +188,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     const unanswered = [...activity.responses].filter((earlier) => !earlier.writableEnded);
     if (unanswered.length > 0) {
       activity.pipelines = true;
-      for (const earlier of unanswered) if (!earlier.headersSent) stayOpen(earlier, true);
+      for (const earlier of unanswered) if (!earlier.headersSent) setKeepAlive(earlier, true);
     }
     activity.responses.add(response);
     this.#answers.begin(response, this.context.isStream(response.req));

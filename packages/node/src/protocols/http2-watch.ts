@@ -21,7 +21,7 @@ type AnyHttp2Server = Http2Server | Http2SecureServer;
  */
 const youth = 1_000;
 /** A session without a stream for this long counts as an arrival all the same. */
-const patience = 500;
+const timeout = 500;
 /** Between the first GOAWAY and the one that names the last stream: a round trip, so that no stream is on its way any more. */
 const roundTrip = 100;
 /** Whoever still begins streams so long after the first GOAWAY does not heed it. */
@@ -138,7 +138,7 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
       },
     };
     this.#sessions.set(session, state);
-    const timer = setTimeout(() => this.#count(session, state), patience).unref();
+    const timer = setTimeout(() => this.#count(session, state), timeout).unref();
     const onClose = (): void => {
       state.forget();
       this.#sessions.delete(session);

@@ -10,7 +10,7 @@ interface Upgraded {
   readonly isWebSocket: boolean;
   /** Bytes sent when it asked for the upgrade: not more means that the upgrade has not been answered. */
   readonly sent: number;
-  toldAt: number;
+  notifiedAt: number;
   readonly closed: () => void;
 }
 
@@ -38,11 +38,12 @@ export class Upgrades {
     return this.#sockets.has(socket);
   }
 
-  /** Those that are still to be told, or have yet to answer. */
+  /** WebSockets that are still to be sent 1001, or have yet to answer it. */
   get restless(): number {
     const latest = this.#now() - answerWithin;
     let count = 0;
-    for (const { isWebSocket, toldAt } of this.#sockets.values()) if (isWebSocket && toldAt > latest) count++;
+    for (const { isWebSocket, notifiedAt } of this.#sockets.values())
+      if (isWebSocket && notifiedAt > latest) count++;
     return count;
   }
 
@@ -64,14 +65,14 @@ export class Upgrades {
   }
 
   #tellOne(socket: Socket, upgraded: Upgraded): void {
-    upgraded.toldAt = this.#now();
+    upgraded.notifiedAt = this.#now();
     if (socket.writable && socket.bytesWritten > upgraded.sent) socket.write(goingAway);
   }
 
   readonly #onUpgrade = (request: IncomingMessage, socket: Socket): void => {
     const isWebSocket = request.headers.upgrade?.toLowerCase() === "websocket";
     const closed = (): void => void this.#sockets.delete(socket);
-    this.#sockets.set(socket, { isWebSocket, sent: socket.bytesWritten, toldAt: Infinity, closed });
+    this.#sockets.set(socket, { isWebSocket, sent: socket.bytesWritten, notifiedAt: Infinity, closed });
     socket.once("close", closed);
     this.#seen(socket, request);
   };

@@ -3,7 +3,7 @@ import { socketUnder } from "../internals.ts";
 import type { ServerWatch, WatchContext } from "./traffic.ts";
 
 /** How long a handshake is waited for once the listener is closed: two round trips of a slow client. */
-const patience = 1_000;
+const timeout = 1_000;
 
 /**
  * Connections to a TLS server that are still shaking hands: the protocol's own watch cannot know of them yet, and ending the process
@@ -48,7 +48,7 @@ export class Handshakes implements ServerWatch {
   }
 
   restless(): number {
-    return this.#now() < this.#stoppedAt + patience ? this.#pending.size : 0;
+    return this.#now() < this.#stoppedAt + timeout ? this.#pending.size : 0;
   }
 
   /** Nothing was asked on them yet, and nothing can be said before the handshake is over. */

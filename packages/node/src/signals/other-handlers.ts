@@ -46,18 +46,18 @@ export class OtherHandlers {
   async untilDone(until: number): Promise<void> {
     if (!this.#called) return;
     const { name, work } = this.#called;
-    const tell = (what: string): boolean => {
+    const announce = (what: string): boolean => {
       const { pending } = work;
       if (pending.length > 0)
         this.#say(`${what} the ${name} handlers of the application: ${pending.join(", ")}`);
       return pending.length > 0;
     };
-    let isTold = false;
+    let isAnnounced = false;
     await this.#whileAtWork(work, quiet, until, () => {
-      isTold ||= tell("waiting for");
+      isAnnounced ||= announce("waiting for");
       return true;
     });
-    if (this.#clock.now() >= until) tell("no more time for");
+    if (this.#clock.now() >= until) announce("no more time for");
   }
 
   /** What they do from now on is not looked at, which would cost every step of the process. */

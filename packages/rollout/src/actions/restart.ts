@@ -28,7 +28,7 @@ export function restart(reference: TargetReference): Action {
     run: async ({ client, expectGeneration, serverTime, signal }) => {
       // An Argo Rollout replaces the pods that are older than this, once its own clock shows it.
       const now = new Date(serverTime()).toISOString();
-      // It is told when; the others replace their pods because the template has changed.
+      // An Argo Rollout restarts at a time written into it. The others replace pods because their template has changed.
       const body =
         kind === "rollout"
           ? { spec: { restartAt: now } }

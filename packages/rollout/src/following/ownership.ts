@@ -18,7 +18,7 @@ export class OwnedPods {
   /** UIDs of pods that were passed on. */
   readonly #own = new Set<string>();
 
-  /** @param left is told of a pod that was the target's and has been given up by its controller. */
+  /** @param left is called with a pod that was the target's and has been given up by its controller. */
   constructor(
     { owner }: Target,
     take: (change: Change<Pod>) => void,

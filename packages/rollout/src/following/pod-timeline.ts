@@ -27,7 +27,7 @@ export interface TimelineOptions {
  */
 const watchDelay = 250;
 
-/** From the end of the last container until the kubelet has taken the pod's network down, milliseconds; that the pod is deleted is told only later. */
+/** From the end of the last container until the kubelet has taken the pod's network down, milliseconds; the API server reports the deletion only later. */
 const teardown = 300;
 
 /** SIGKILL: 128 + 9. */
@@ -81,15 +81,15 @@ function momentOfDeletion(
 ): number | undefined {
   if (!deleted) return undefined;
   const seen = time(deleted.at.to);
-  const told = [...killing.map(({ at }) => at.to), ...phases.map(({ at }) => at)];
-  const signs = [...told.map(time), ...(hints?.cuts ?? [])];
+  const reported = [...killing.map(({ at }) => at.to), ...phases.map(({ at }) => at)];
+  const signs = [...reported.map(time), ...(hints?.cuts ?? [])];
   return Math.min(seen, ...signs.filter((at) => at >= seen - watchDelay));
 }
 
-function momentGone(events: readonly PodEvent[], told: number, { nobody }: Hints = {}): number {
+function momentGone(events: readonly PodEvent[], reported: number, { nobody }: Hints = {}): number {
   const end = events.findLast(({ type }) => type === "exited")?.at;
-  if (end === undefined) return told;
-  const latest = Math.max(end, Math.min(told, end + teardown));
+  if (end === undefined) return reported;
+  const latest = Math.max(end, Math.min(reported, end + teardown));
   return nobody?.find((at) => at >= end && at <= latest) ?? latest;
 }
 

@@ -39,12 +39,12 @@ export class PodHistory {
   }
 
   /** Neither terminating nor ended. */
-  get staying(): readonly Pod[] {
+  get live(): readonly Pod[] {
     return this.objects.filter((pod) => !isLeaving(pod));
   }
 
   get available(): number {
-    return this.staying.filter(isReady).length;
+    return this.live.filter(isReady).length;
   }
 
   /** Those of this run. One that was terminating before, on a dead node or held by a finalizer, may never end. */

@@ -15,9 +15,13 @@ export interface Ordered {
   readonly spacing: number;
 }
 
-/** When an ordered sender applies changes that are told, in the order of the facts, at these times. */
-export function applyInOrder({ delay, spacing }: Ordered, told: readonly number[], random: Random): number[] {
-  const due = told.map((at) => at + draw(delay, random));
+/** When an ordered sender applies changes that were published at these times. */
+export function applyInOrder(
+  { delay, spacing }: Ordered,
+  publishedAt: readonly number[],
+  random: Random,
+): number[] {
+  const due = publishedAt.map((at) => at + draw(delay, random));
   for (let index = due.length - 2; index >= 0; index--) due[index] = Math.min(due[index]!, due[index + 1]!);
   let applied = -Infinity;
   return due.map((at) => {
@@ -27,7 +31,7 @@ export function applyInOrder({ delay, spacing }: Ordered, told: readonly number[
   });
 }
 
-/** One sender's knowledge of endpoints. Changes must be told in order of time. */
+/** One sender's knowledge of endpoints. Changes must come in order of time. */
 export interface ForwarderState {
   /** A change is published at `at`. @returns when this sender acts on it. */
   learn(at: number): number;

@@ -101,19 +101,19 @@ function renewal(
     // After the deletion the same gaps pass so many times as fast.
     const times = load?.[sender] ?? 1;
     const end = Math.max(0, convergence[sender]!) * times;
-    const told = (at: number): number => (at > 0 ? at / times : at);
+    const compressed = (at: number): number => (at > 0 ? at / times : at);
     if (arrivals.kind === "bursty") {
       const shape = 1 / arrivals.cv ** 2;
       const start = -history - mean * 3 * arrivals.cv ** 2;
       for (let at = start; at < end; at += (random.gamma(shape) / shape) * mean)
-        if (at >= -history) found.push({ at: told(at), sender });
+        if (at >= -history) found.push({ at: compressed(at), sender });
         else unwatched[sender] = at;
     } else {
       const phase = random.uniform() * mean;
       for (let beat = Math.floor(-history / mean) - 1; ; beat++) {
         const at = beat * mean + phase + (random.uniform() - 0.5) * arrivals.jitter * mean;
         if (at >= end) break;
-        if (at >= -history) found.push({ at: told(at), sender });
+        if (at >= -history) found.push({ at: compressed(at), sender });
       }
     }
   }

@@ -83,10 +83,10 @@ function applyAll(
   random: Random,
   publications: readonly Publication[],
 ): readonly number[] {
-  const told = publications.map(({ at }) => at);
-  if (forwarder.kind === "ordered") return applyInOrder(forwarder, told, random);
+  const publishedAt = publications.map(({ at }) => at);
+  if (forwarder.kind === "ordered") return applyInOrder(forwarder, publishedAt, random);
   const state = startForwarder(forwarder, random);
-  return told.map((at) => state.learn(at));
+  return publishedAt.map((at) => state.learn(at));
 }
 
 /** A sender spreads its traffic over the pods that it knows: the fewer are ready, the more comes to those that it has not let go of. */

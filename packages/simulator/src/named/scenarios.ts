@@ -15,6 +15,14 @@ export interface NamedScenario {
 
 const oneByOne = { kind: "isolated" } as const;
 
+/** An AWS ALB, with the 7 in 10,000 that the second and third step assume. */
+const albWithTail = {
+  mixture: [
+    [9_993, { uniform: ["5s", "25s"] }],
+    [7, "31s"],
+  ],
+};
+
 export const namedScenarios = {
   "alb-readiness-only": {
     summary: "AWS ALB, 200 keep-alive connections, 3 min: 12 of 753,000 requests lost in a rollout",
@@ -45,12 +53,7 @@ export const namedScenarios = {
       senders: [
         {
           name: "alb",
-          convergence: {
-            mixture: [
-              [9_993, { uniform: ["5s", "25s"] }],
-              [7, "31s"],
-            ],
-          },
+          convergence: albWithTail,
         },
       ],
       traffic: { perPod: 100, service: 0 },
@@ -71,12 +74,7 @@ export const namedScenarios = {
       senders: [
         {
           name: "alb",
-          convergence: {
-            mixture: [
-              [9_993, { uniform: ["5s", "25s"] }],
-              [7, "31s"],
-            ],
-          },
+          convergence: albWithTail,
         },
       ],
       traffic: { perPod: 100, service: 0 },

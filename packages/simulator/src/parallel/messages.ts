@@ -20,4 +20,4 @@ export interface Job {
 }
 
 /** From a worker: `undefined` after each termination, and what was played after the last. */
-export type Told = Part | undefined;
+export type FromWorker = Part | undefined;

@@ -10,8 +10,8 @@ import { employ } from "./workers.ts";
 /** As many as stay below a gigabyte. */
 const mostWorkers = 4;
 
-/** What takes no longer (ms) is played by itself: to start workers takes some 0.2 s, and each has to warm up. */
-const usualPatience = 700;
+/** A shorter run (ms) uses this thread workersAfter: to start workers takes some 0.2 s, and each has to warm up. */
+const usualWorkersAfter = 700;
 
 /** A job more than workers, so that nobody waits long for the last. */
 const jobsPerWorker = 4;
@@ -20,7 +20,7 @@ export interface ParallelOptions extends RunOptions {
   /** The scenario's, where it has been simulated already. */
   readonly world?: World;
   /** Milliseconds after which workers are called in. */
-  readonly patience?: number;
+  readonly workersAfter?: number;
   readonly workers?: number;
 }
 
@@ -31,7 +31,8 @@ export async function runInParallel(
   { seed, onProgress, signal, ...options }: ParallelOptions,
 ): Promise<Run> {
   const { world = simulateWorld(scenario, seed) } = options;
-  const { patience = usualPatience, workers = Math.min(mostWorkers, availableParallelism()) } = options;
+  const { workersAfter = usualWorkersAfter, workers = Math.min(mostWorkers, availableParallelism()) } =
+    options;
   const { terminations } = scenario;
   const started = performance.now();
   let done = 0;
@@ -42,7 +43,7 @@ export async function runInParallel(
     onPlayed: () => {
       done++;
       onProgress?.(done, terminations);
-      return !signal?.aborted && (workers < 2 || performance.now() - started < patience);
+      return !signal?.aborted && (workers < 2 || performance.now() - started < workersAfter);
     },
   });
   if (done === terminations || signal?.aborted) return runOf(scenario, world, seed, first);

@@ -1,10 +1,10 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { contenderFrom } from "../policies/recipe.ts";
 import { playPart } from "../run.ts";
-import type { Assignment, Job, Told } from "./messages.ts";
+import type { Assignment, Job, FromWorker } from "./messages.ts";
 
 const { scenario, world, recipes, seed } = workerData as Assignment;
-const tell = (told: Told): void => parentPort?.postMessage(told);
+const tell = (message: FromWorker): void => parentPort?.postMessage(message);
 
 parentPort?.on("message", ({ from, to, contenders }: Job) => {
   const chosen = contenders.map((index) => contenderFrom(recipes[index]!));

@@ -1,11 +1,11 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Part } from "../run.ts";
-import type { Assignment, Job, Told } from "./messages.ts";
+import type { Assignment, Job, FromWorker } from "./messages.ts";
 
 export interface WorkersOptions {
   readonly workers: number;
-  /** Told after each termination. */
+  /** Called after each termination. */
   readonly onPlayed: () => void;
   readonly signal?: AbortSignal | undefined;
 }
@@ -46,14 +46,14 @@ function hire(assignment: Assignment): Worker {
 
 function done(worker: Worker, job: Job, onPlayed: () => void): Promise<Part> {
   return new Promise((resolve, reject) => {
-    const onMessage = (told: Told): void => {
-      if (told === undefined) {
+    const onMessage = (message: FromWorker): void => {
+      if (message === undefined) {
         onPlayed();
         return;
       }
       worker.off("message", onMessage);
       worker.off("error", reject);
-      resolve(told);
+      resolve(message);
     };
     worker.on("message", onMessage);
     worker.on("error", reject);

@@ -1,4 +1,5 @@
-import { escape } from "@lameduck/accounting";
+import { escape, roundTicks } from "@lameduck/accounting";
+
 /** Just enough of a plot: axes, lines, dots, labels. No library, so that a page needs nothing but itself. */
 export interface Series {
   readonly name: string;
@@ -82,11 +83,11 @@ function axes(
   height: number,
 ): string {
   const bottom = height - margin.bottom;
-  const xs = ticks(right).map(
+  const xs = roundTicks(0, right, 5).map(
     (x) =>
       `<line x1="${px(x)}" x2="${px(x)}" y1="${margin.top}" y2="${bottom}" class="grid"/><text x="${px(x)}" y="${bottom + 16}" text-anchor="middle">${short(x)}</text>`,
   );
-  const levels = options.logY ? decades(least, highest) : ticks(highest);
+  const levels = options.logY ? decades(least, highest) : roundTicks(0, highest, 5);
   const ys = levels.map(
     (y) =>
       `<line x1="${margin.left}" x2="${width - margin.right}" y1="${py(y)}" y2="${py(y)}" class="grid"/><text x="${margin.left - 6}" y="${py(y) + 4}" text-anchor="end">${short(y)}</text>`,
@@ -96,13 +97,6 @@ function axes(
 
 function legend(series: readonly Series[]): string {
   return `<p class="legend">${series.map(({ name, color }) => `<span><i style="background:${color}"></i>${escape(name)}</span>`).join(" ")}</p>`;
-}
-
-function ticks(top: number): number[] {
-  const rough = top / 5;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough) ?? rough;
-  return Array.from({ length: Math.floor(top / step) + 1 }, (_, index) => index * step);
 }
 
 function decades(least: number, highest: number): number[] {

@@ -17,8 +17,8 @@ export async function informed(
 ): Promise<void> {
   const end = Date.now() + longestSettling;
   const all = senders.map(({ name }) => name);
-  const staying = (): string[] => pods.filter(({ terminating }) => !terminating).map(({ name }) => name);
-  while (!observed.allChoose(all, staying()) && Date.now() < end) await delay(look, undefined, { signal });
+  const live = (): string[] => pods.filter(({ terminating }) => !terminating).map(({ name }) => name);
+  while (!observed.allChoose(all, live()) && Date.now() < end) await delay(look, undefined, { signal });
 }
 
 /** Requests through senders that have not converged are still lost after the pods have gone: the load goes on until then. */

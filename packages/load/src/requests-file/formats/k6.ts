@@ -22,7 +22,7 @@ interface Sample {
 interface Request {
   readonly end: ReadTime;
   readonly tags: Readonly<Record<"status" | "error" | "url" | "ip" | "expected" | "pod", string>>;
-  readonly told: Map<string, number>;
+  readonly reported: Map<string, number>;
 }
 
 /**
@@ -52,7 +52,7 @@ class Requests {
           expected: tag("expected_response"),
           pod: podTags.map(tag).find((pod) => pod !== "") ?? "",
         },
-        told: new Map(),
+        reported: new Map(),
       };
     } else if (metric === "dropped_iterations") {
       this.end();
@@ -60,14 +60,14 @@ class Requests {
       if (value > mostDropped) throw new BadLine(line, "drops more iterations at once than can be");
       for (let dropped = 0; dropped < value; dropped++)
         this.#context.emit({ begun: at, finished: at, dropped: true, error: "dropped_iterations" });
-    } else this.#request?.told.set(metric, value);
+    } else this.#request?.reported.set(metric, value);
   }
 
   end(): void {
     if (!this.#request) return;
-    const { end, tags, told } = this.#request;
+    const { end, tags, reported } = this.#request;
     this.#request = undefined;
-    const time = (name: string): number => told.get(`http_req_${name}`) ?? 0;
+    const time = (name: string): number => reported.get(`http_req_${name}`) ?? 0;
     // Half a grain on: times are cut, not rounded.
     const finished = end.at + (end.grain > 1 ? end.grain / 2 : 0);
     const written = time("sending") > 0 || time("waiting") > 0;

@@ -2,7 +2,7 @@ import { claimHeaders } from "../../answer.ts";
 import { BadLine, quoted } from "../errors.ts";
 import { CsvRecords } from "../csv.ts";
 import { asCount, asObject, asText, readObject } from "../json.ts";
-import type { Parser, ParserContext, ToldRequest } from "../request.ts";
+import type { Parser, ParserContext, ReportedRequest } from "../request.ts";
 import { readTime } from "../time.ts";
 
 /** What both of vegeta's readable forms hold. */
@@ -27,7 +27,7 @@ export function vegetaJson(context: ParserContext): Parser {
       if (text.trim() === "") return;
       const result = readObject(text, line);
       context.emit(
-        told({
+        reported({
           begun: readTime(asText(result["timestamp"]), line, context.zone).at,
           latency: asCount(result["latency"], "latency", line) / 1e6,
           code: asCount(result["code"], "code", line),
@@ -60,7 +60,7 @@ export function vegetaCsv(context: ParserContext): Parser {
       return Number(text(index));
     };
     context.emit(
-      told({
+      reported({
         begun: readTime(text(0), line, context.zone).at,
         code: number(1, "status"),
         latency: number(2, "latency in nanoseconds") / 1e6,
@@ -83,7 +83,7 @@ function headerLines(base64: string): (readonly [string, string])[] {
 }
 
 /** Surest first: the app's own word, the proxy's, what somebody calls the pod. */
-function answeredBy(headers: Result["headers"]): Pick<ToldRequest, "pod" | "upstream"> {
+function answeredBy(headers: Result["headers"]): Pick<ReportedRequest, "pod" | "upstream"> {
   const named = new Map<string, string>();
   for (const [name, value] of headers)
     if (name.startsWith("X-") || name.startsWith("x-")) named.set(name.toLowerCase(), value);
@@ -97,7 +97,7 @@ function answeredBy(headers: Result["headers"]): Pick<ToldRequest, "pod" | "upst
   return claim === undefined ? {} : { pod: claim };
 }
 
-function told({ begun, latency, code, bytesIn, error, body, url, headers }: Result): ToldRequest {
+function reported({ begun, latency, code, bytesIn, error, body, url, headers }: Result): ReportedRequest {
   // Go's client puts method and URL before what failed up to the answer's head; what failed in the body stands alone.
   const inBody = code === 0 && error !== "" && !/^[A-Za-z]+ "/.test(error);
   return {
