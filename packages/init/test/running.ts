@@ -180,10 +180,10 @@ export function stateOf(pid: number): string {
 }
 
 /** Asks again every few milliseconds: for what announces itself nowhere. */
-export async function eventually(condition: () => boolean, what: string, patience = 10_000): Promise<void> {
-  const deadline = performance.now() + patience;
+export async function eventually(condition: () => boolean, what: string, timeout = 10_000): Promise<void> {
+  const deadline = performance.now() + timeout;
   while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`not within ${patience} ms: ${what}`);
+    if (performance.now() > deadline) throw new Error(`not within ${timeout} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -121,8 +121,8 @@ async function held(child: Child): Promise<Held> {
 }
 
 /** What both hold as soon as that is the same, and so idle if asked for; at the latest after a while. */
-async function settled(patience: number, idle?: Held["handles"]): Promise<readonly Held[]> {
-  const latest = performance.now() + patience;
+async function settled(timeout: number, idle?: Held["handles"]): Promise<readonly Held[]> {
+  const latest = performance.now() + timeout;
   for (;;) {
     const now = await Promise.all(both.map(held));
     const same = isDeepStrictEqual(now[0]!.handles, now[1]!.handles);

@@ -42,9 +42,9 @@ export class Child {
   }
 
   /** Waits until a phase is announced, or anything else is true. */
-  async until(what: string | (() => boolean), patience = 20_000): Promise<void> {
+  async until(what: string | (() => boolean), timeout = 20_000): Promise<void> {
     const isTrue = typeof what === "string" ? () => this.event(what) !== undefined : what;
-    await until(isTrue, patience, () => `waited for ${String(what)}\n${this.stdout}${this.stderr}`);
+    await until(isTrue, timeout, () => `waited for ${String(what)}\n${this.stdout}${this.stderr}`);
   }
 
   kill(signal: NodeJS.Signals = "SIGTERM"): void {
@@ -57,8 +57,8 @@ export class Child {
   }
 }
 
-export async function until(isTrue: () => boolean, patience: number, story: () => string): Promise<void> {
-  const latest = performance.now() + patience;
+export async function until(isTrue: () => boolean, timeout: number, story: () => string): Promise<void> {
+  const latest = performance.now() + timeout;
   while (!isTrue()) {
     if (performance.now() > latest) throw new Error(story());
     await new Promise((resolve) => setTimeout(resolve, 5));

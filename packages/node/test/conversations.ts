@@ -38,7 +38,7 @@ interface Talk {
 }
 
 /** A conversation that has not ended by then never will: no server here takes longer than some milliseconds. */
-const patience = 30_000;
+const timeout = 30_000;
 
 function talk(port: number, { send, until, tls, halfClose = false, frames = false }: Talk): Promise<unknown> {
   return new Promise((resolve, reject) => {
@@ -66,7 +66,7 @@ function talk(port: number, { send, until, tls, halfClose = false, frames = fals
       socket.end();
     });
     socket.on("error", (error: NodeJS.ErrnoException) => (seen.error = error.code ?? error.message));
-    const timer = setTimeout(() => reject(new Error(`no end after ${JSON.stringify(seen)}`)), patience);
+    const timer = setTimeout(() => reject(new Error(`no end after ${JSON.stringify(seen)}`)), timeout);
     socket.on("close", () => {
       clearTimeout(timer);
       resolve(frames ? { ...seen, received: byStream(seen.received) } : seen);

@@ -18,7 +18,7 @@ export interface Roll {
   readonly load?: RolloutSettings["load"];
   readonly timeout?: number;
   /** Of the client; milliseconds. */
-  readonly patience?: number;
+  readonly answerTimeout?: number;
   readonly undoing?: number;
   readonly signal?: AbortSignal;
   /** Called between the preflight and the run. */
@@ -32,8 +32,8 @@ export async function roll(
   actionOf: (reference: TargetReference) => Action,
   options: Roll = {},
 ): Promise<Rolled> {
-  const { load, timeout = 20_000, patience, undoing, signal = new AbortController().signal } = options;
-  const client = cluster.client(patience);
+  const { load, timeout = 20_000, answerTimeout, undoing, signal = new AbortController().signal } = options;
+  const client = cluster.client(answerTimeout);
   const said: string[] = [];
   try {
     const reference = parseTarget(text, namespace);

@@ -68,7 +68,7 @@ void suite("an API server that misbehaves from the beginning: nothing is changed
     test(title, { timeout: bound }, async () => {
       await using api = await cluster();
       api.fault = fault;
-      await assert.rejects(roll(api, "deployment/web", drainNode, { patience: 2_000 }), (error) => {
+      await assert.rejects(roll(api, "deployment/web", drainNode, { answerTimeout: 2_000 }), (error) => {
         assert.ok(error instanceof KubernetesError, String(error));
         assert.equal(error.code, code, error.message);
         return true;
@@ -224,7 +224,7 @@ void suite(
         const { run } = await roll(api, "deployment/web", drainNode, {
           load: service.load(),
           timeout,
-          patience: 500,
+          answerTimeout: 1_500,
           undoing: stays ? 1_000 : 20_000,
           agreed: () => prepare?.(api),
         });
