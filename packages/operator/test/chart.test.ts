@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import { operatorNames } from "@lameduck/operator";
+import { parse, parseAllDocuments } from "yaml";
+import { chartDigest, chartDirectory } from "../chart/digest.ts";
+import { generated } from "../chart/generated.ts";
+
+const root = join(import.meta.dirname, "..", "..", "..");
+const read = (path: string): string => readFileSync(path, "utf8");
+const rendered = (page: string): string => read(join(root, "docs", page));
+
+interface Rendered {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly [field: string]: unknown;
+}
+
+const objectsOf = (page: string): Rendered[] =>
+  parseAllDocuments(rendered(page)).flatMap((one) => (one.toJS() as Rendered | null) ?? []);
+
+describe("the chart", () => {
+  it("says what the code says: node packages/operator/chart/generate.ts writes it", () => {
+    for (const [path, text] of generated()) assert.equal(read(path), text, path);
+  });
+
+  it("has the version of the repository", () => {
+    const { version } = JSON.parse(read(join(root, "package.json"))) as { version: string };
+    const chart = parse(read(join(chartDirectory, "Chart.yaml"))) as { version: string; appVersion: string };
+    assert.deepEqual([chart.version, chart.appVersion], [version, version]);
+  });
+
+  it("has a schema for every value that it has, and no more", () => {
+    const values = parse(read(join(chartDirectory, "values.yaml"))) as object;
+    const { properties } = JSON.parse(read(join(chartDirectory, "values.schema.json"))) as {
+      properties: object;
+    };
+    const { global: _, ...own } = properties as Record<string, unknown>;
+    assert.deepEqual(Object.keys(own).sort(), Object.keys(values).sort());
+  });
+
+  for (const page of ["install.yaml", "install-policy-only.yaml"])
+    it(`is what docs/${page} was rendered from: npm run render`, () => {
+      assert.match(rendered(page), new RegExp(`chart ${chartDigest()}\\.\\n`));
+    });
+
+  it("renders what blocks nothing, runs without a privilege, and is called as the operator expects", () => {
+    const objects = objectsOf("install.yaml");
+    const named = (kind: string): Rendered => {
+      const found = objects.find((one) => one.kind === kind);
+      assert.ok(found, kind);
+      return found;
+    };
+    for (const kind of ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]) {
+      const { metadata, webhooks } = named(kind) as Rendered & { webhooks: Record<string, unknown>[] };
+      assert.equal(metadata.name, operatorNames.configuration);
+      for (const { failurePolicy, timeoutSeconds } of webhooks)
+        assert.deepEqual([failurePolicy, timeoutSeconds], ["Ignore", 2]);
+    }
+    const { spec } = named("Deployment") as unknown as {
+      spec: { replicas: number; template: { spec: Record<string, unknown> } };
+    };
+    assert.equal(spec.replicas, 2);
+    const pod = spec.template.spec as {
+      securityContext: object;
+      containers: [{ securityContext: object; ports: { containerPort: number }[] }];
+    };
+    assert.deepEqual(pod.securityContext, {
+      runAsNonRoot: true,
+      runAsUser: 65_532,
+      runAsGroup: 65_532,
+      seccompProfile: { type: "RuntimeDefault" },
+    });
+    assert.deepEqual(pod.containers[0].securityContext, {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    });
+    const { webhook, metrics } = operatorNames.ports;
+    assert.deepEqual(
+      pod.containers[0].ports.map(({ containerPort }) => containerPort),
+      [webhook, metrics],
+    );
+    const namespaced = objects.filter(({ metadata }) => metadata.namespace !== undefined);
+    assert.deepEqual(
+      new Set(namespaced.map(({ metadata }) => metadata.namespace)),
+      new Set([operatorNames.namespace]),
+    );
+  });
+
+  it("runs nothing and grants nothing where the policy does the work", () => {
+    const kinds = new Set(objectsOf("install-policy-only.yaml").map(({ kind }) => kind));
+    for (const kind of [
+      "Deployment",
+      "Role",
+      "ClusterRole",
+      "ServiceAccount",
+      "MutatingWebhookConfiguration",
+    ])
+      assert.ok(!kinds.has(kind), kind);
+  });
+});

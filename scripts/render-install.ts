@@ -1,0 +1,49 @@
+/**
+ * Renders docs/install.yaml and docs/install-policy-only.yaml from the Helm chart, for `kubectl apply` and `lameduck install`:
+ *
+ *     npm run render
+ *
+ * Helm is the one in PATH, or built from its Go module (minutes the first time). --check ends with 1 where the pages say something else.
+ */
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { chartDigest, chartDirectory } from "../packages/operator/chart/digest.ts";
+import { cacheDirectory } from "../e2e/cluster/host/paths.ts";
+import { buildHelm } from "../e2e/cluster/host/programs.ts";
+import { findProgram } from "../e2e/cluster/host/requirements.ts";
+import { commandLine } from "./command-line.ts";
+
+const docs = join(import.meta.dirname, "..", "docs");
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const { values } = commandLine(import.meta.url, { options: { check: { type: "boolean", default: false } } });
+
+const pages = {
+  "install.yaml": ["--set", "namespace.create=true"],
+  "install-policy-only.yaml": ["--set", "policyOnly=true"],
+} as const;
+
+const helm = (await findProgram("helm")) ?? (await buildHelm(cacheDirectory(), say));
+
+function rendered(page: string, settings: readonly string[]): string {
+  const command = ["template", "lameduck", chartDirectory, "--namespace", "lameduck-system"];
+  const version = ["--kube-version", "1.36.0"];
+  const text = execFileSync(helm, [...command, ...version, ...settings], { encoding: "utf8" });
+  const documents = text
+    .split(/^---\n/m)
+    .map((one) => one.replace(/^#.*\n/gm, "").trim())
+    .filter((one) => one !== "");
+  const head = `# kubectl apply --server-side -f https://lameduck.example/docs/${page}
+# Rendered by scripts/render-install.ts from packages/operator/chart, chart ${chartDigest()}.`;
+  return `${head}\n---\n${documents.join("\n---\n")}\n`;
+}
+
+for (const [page, settings] of Object.entries(pages)) {
+  const path = join(docs, page);
+  const text = rendered(page, settings);
+  if (!values.check) writeFileSync(path, text);
+  else if (readFileSync(path, "utf8") !== text) {
+    say(`docs/${page} is not what the chart renders to; npm run render`);
+    process.exitCode = 1;
+  }
+}
