@@ -1,5 +1,6 @@
 import type { Field } from "@lameduck/manifests";
 import { exposureOf } from "../facts/serving.ts";
+import type { Report } from "../finding.ts";
 import { fromField, type Amount } from "../model/amount.ts";
 import type { KubeObject } from "../model/object.ts";
 import type { Rule } from "../rule.ts";
@@ -10,9 +11,12 @@ export const disruptionBudget: Rule = {
   meaning: `A PodDisruptionBudget decides how many pods an eviction may take at once. One that allows none makes \`kubectl drain\` and the
 autoscaler wait for ever, until somebody deletes pods by hand, past the budget. One that allows all, or no budget, lets a drain stop every pod
 of a Service at the same moment. Where two budgets select the same pod, the eviction API refuses to evict it at all. Percentages are rounded
-up.`,
+up. Pods that run without ever getting ready block a drain as well, unless \`unhealthyPodEvictionPolicy\` is \`AlwaysAllow\`: nobody sends
+them anything, so that nothing is lost with them.`,
   remedy: "Allow one pod at a time: maxUnavailable: 1, with at least two replicas",
-  references: ["https://kubernetes.io/docs/tasks/run-application/configure-pdb/"],
+  references: [
+    "https://kubernetes.io/docs/tasks/run-application/configure-pdb/#unhealthy-pod-eviction-policy",
+  ],
   *check(workload, { notRead }) {
     const { budgets, replicas, object } = workload;
     if (["Pod", "DaemonSet", "Job", "CronJob"].includes(object.kind)) return;
@@ -44,7 +48,11 @@ up.`,
       return;
     }
     const { allowed, from, at } = allowedBy(first, replicas.value);
-    if (from === undefined || (allowed >= 1 && (allowed < replicas.value || replicas.value < 2))) return;
+    if (from === undefined) return;
+    if (allowed >= 1 && (allowed < replicas.value || replicas.value < 2)) {
+      yield* unhealthy(first);
+      return;
+    }
     const isBlocked = allowed < 1;
     // One replica that may not go is a choice between two losses.
     const isOnly = isBlocked && replicas.value === 1;
@@ -62,6 +70,18 @@ up.`,
     };
   },
 };
+
+/** By default a pod that runs and is not ready counts as one that the budget protects. */
+function* unhealthy({ name, field }: KubeObject): Iterable<Report> {
+  const policy = field.at("spec").at("unhealthyPodEvictionPolicy");
+  if (policy.text() === "AlwaysAllow") return;
+  yield {
+    severity: "info",
+    message: `${name} protects pods that are not ready as well: while too few are ready, drains wait`,
+    at: policy.exists ? policy : field.at("metadata").at("name"),
+    remedy: "set unhealthyPodEvictionPolicy: AlwaysAllow (on by default since Kubernetes 1.27)",
+  };
+}
 
 /** What the API server does not take. */
 function refusedBecause({ name, field }: KubeObject): { message: string; at: Field } | undefined {

@@ -25,26 +25,34 @@ const spot: readonly { readonly label: RegExp; readonly value?: RegExp; readonly
   },
 ];
 
+const autoscaler = assumed(
+  "limit of the cluster autoscaler",
+  600,
+  "it waits for pods 600 s at most when it removes a node (max-graceful-termination-sec), where there is one",
+);
+
 export const noticeTooShort: Rule = {
   id: "notice-too-short",
   title: "The node is gone before the grace period is over",
   meaning: `A spot node is taken away some time after its notice, whatever its pods still do. At a shutdown of the node the kubelet gives pods
-\`shutdownGracePeriod\`, where it is set, and no more. A longer grace period of the pod is cut. A shutdown of the node deletes no pod: its
+\`shutdownGracePeriod\`, where it is set, and no more. A longer grace period of the pod is cut. The cluster
+autoscaler waits for 600 s at most, unless told otherwise. A shutdown of the node deletes no pod: its
 endpoints stay ready, and senders go on choosing it.`,
   remedy: "Fit hold and drain into the notice, or run the workload on other nodes",
   references: [
     "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html",
     "https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/",
+    "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md",
   ],
   *check(workload, { facts }) {
     const { grace, pod, object } = workload;
     if (exposureOf(workload) === "none") return;
     const at = pod.at("terminationGracePeriodSeconds");
     const place = at.exists ? at : object.field.at("metadata").at("name");
-    for (const notice of [factOf(workload, "node-shutdown", facts), spotNotice(workload)]) {
+    for (const notice of [factOf(workload, "node-shutdown", facts), spotNotice(workload) ?? autoscaler]) {
       if (notice === undefined || grace.value <= notice.value) continue;
       yield {
-        severity: "warning",
+        severity: notice === autoscaler ? "info" : "warning",
         message: `the grace period of ${seconds(grace.value)} s is longer than the ${seconds(notice.value)} s that the node leaves`,
         at: place,
         arithmetic: compare([grace], ">", notice),

@@ -17,7 +17,7 @@ SIGKILL, and a preStop sleep that is longer makes the API server refuse the pod.
   *check({ grace, pod, object }, { inventory }) {
     for (const policy of inventory.objects) {
       const cap = capOf(policy);
-      if (cap === undefined || grace.value <= cap.value) continue;
+      if (cap === undefined || grace.value <= cap.value || !reaches(policy, object.namespace)) continue;
       const at = pod.at("terminationGracePeriodSeconds");
       yield {
         severity: "warning",
@@ -45,6 +45,35 @@ function capOf({ kind, type, name, field }: KubeObject): Amount | undefined {
     return typeof number === "number" ? fromField(`${kind} ${name}`, number, value) : undefined;
   }
   return undefined;
+}
+
+/** By namespace, where the policy names some: Kyverno's `match` and `exclude` of each rule, Gatekeeper's `match`. */
+function reaches({ kind, type, namespace: own, field }: KubeObject, namespace: string): boolean {
+  if (kind === "Policy" && own !== namespace) return false;
+  const spec = field.at("spec");
+  const isNamed = (names: Field): boolean => names.texts().some((name) => isMatch(name, namespace));
+  if (!type.startsWith("kyverno.io/")) {
+    const match = spec.at("match");
+    const wanted = match.at("namespaces");
+    return !isNamed(match.at("excludedNamespaces")) && (!wanted.exists || isNamed(wanted));
+  }
+  const filters = (which: Field): Field[] =>
+    [which, ...which.at("any").items(), ...which.at("all").items()].map((one) =>
+      one.at("resources").at("namespaces"),
+    );
+  return spec
+    .at("rules")
+    .items()
+    .some((rule) => {
+      const wanted = filters(rule.at("match")).filter(({ exists }) => exists);
+      return (wanted.length === 0 || wanted.some(isNamed)) && !filters(rule.at("exclude")).some(isNamed);
+    });
+}
+
+/** Both know `*` and `?`. */
+function isMatch(pattern: string, name: string): boolean {
+  const literal = pattern.replace(/[.+^${}()|[\]\\]/g, "\\$&");
+  return new RegExp(`^${literal.replaceAll("*", ".*").replaceAll("?", ".")}$`).test(name);
 }
 
 /** Kyverno's anchors `+( )`, `=( )` and `<( )` stand around keys. */
