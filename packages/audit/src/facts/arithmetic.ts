@@ -8,12 +8,20 @@ export const reserve: Amount = assumed(
   "the kubelet counts whole seconds, and a process needs a moment to exit",
 );
 
+/** Where nobody says how long the app needs: hold and drain then fit as the drain alone does into Kubernetes' 30 s. */
+export const usualDrain: Amount = assumed("drain", 30 - reserve.value, "what Kubernetes' default leaves");
+
 /** "20 preStop + 25 drain = 45 > 30 grace" */
 export function compare(parts: readonly Amount[], relation: string, bound: Amount): Arithmetic {
   const total = sumOf(parts);
-  const spelt = parts.map(({ name, value }) => `${seconds(value)} ${name}`).join(" + ");
+  const spelt = spellSum(parts);
   const left = parts.length > 1 ? `${spelt} = ${seconds(total)}` : parts.length === 1 ? spelt : "0";
   return { sum: `${left} ${relation} ${seconds(bound.value)} ${bound.name}`, terms: [...parts, bound] };
+}
+
+/** "20 preStop + 25 drain" */
+export function spellSum(parts: readonly Amount[]): string {
+  return parts.map(({ name, value }) => `${seconds(value)} ${name}`).join(" + ");
 }
 
 export function sumOf(parts: readonly Amount[]): number {

@@ -54,7 +54,7 @@ function ofService(object: KubeObject): Sender[] {
       ),
     );
   else add("kube-proxy", assumed("kube-proxy", 10, "iptables takes 1 to 10 s on a busy node"));
-  if (annotationOf(object.field, "cloud.google.com/neg").exists)
+  if (hasNeg(object))
     add("GKE load balancer (NEG)", assumed("NEG", 60, "15 to 60 s were seen (ingress-gce #1718, #2222)"));
   if (spec.at("type").text() !== "LoadBalancer") return senders;
   const targets = annotationOf(object.field, `${aws}nlb-target-type`);
@@ -80,6 +80,13 @@ function ofService(object: KubeObject): Sender[] {
 /** How long a cloud's load balancer takes to notice that a node of the Service has, or no longer has, a pod. */
 export function nodeCheckOf(service: Field): Amount {
   return detection(service).amount;
+}
+
+/** `{"ingress": false}` says that there is none. */
+function hasNeg({ field }: KubeObject): boolean {
+  return /"ingress"\s*:\s*true|"exposed_ports"/.test(
+    annotationOf(field, "cloud.google.com/neg").text() ?? "",
+  );
 }
 
 function annotationsOf(field: Field): (readonly [string, Field])[] {
@@ -134,10 +141,7 @@ function ofRoute(object: KubeObject, services: readonly KubeObject[]): Sender[] 
       assumed("ALB", 40, "25 to 40 s were seen (aws-load-balancer-controller #1064, #2106)"),
     );
   }
-  if (
-    className.startsWith("gce") ||
-    services.some((one) => annotationOf(one.field, "cloud.google.com/neg").exists)
-  )
+  if (className.startsWith("gce") || services.some((one) => hasNeg(one)))
     return add(
       "GKE load balancer (NEG)",
       assumed("NEG", 60, "15 to 60 s were seen (ingress-gce #1718, #2222)"),

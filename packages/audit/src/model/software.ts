@@ -10,6 +10,8 @@ export interface Software {
   readonly images: readonly string[];
   /** What SIGTERM does to it. */
   readonly term: string;
+  /** What SIGTERM does to it as PID 1, unless an argument says otherwise: a signal without a handler does nothing to PID 1. */
+  readonly asPidOne?: { readonly term: string; readonly unless: RegExp };
   /** The signal that stops it gracefully; undefined where none does. */
   readonly graceful?: string;
   /** STOPSIGNAL of images that set it: the image's name, and the signal. */
@@ -30,7 +32,11 @@ export const softwares: readonly Software[] = [
     images: ["nginx", "nginx-unprivileged", "openresty"],
     term: "closes all connections at once (fast shutdown)",
     graceful: "SIGQUIT",
-    stopSignals: { nginx: "SIGQUIT", "nginxinc/nginx-unprivileged": "SIGQUIT" },
+    stopSignals: {
+      nginx: "SIGQUIT",
+      "nginxinc/nginx-unprivileged": "SIGQUIT",
+      "openresty/openresty": "SIGQUIT",
+    },
     hook: /(?:nginx|openresty)\s.*-s\s+quit|kill\s+-(?:s\s+)?(?:SIG)?(?:QUIT|3)\b|lameduck-init.*QUIT/,
     reference: "https://nginx.org/en/docs/control.html",
   },
@@ -39,6 +45,11 @@ export const softwares: readonly Software[] = [
     programs: ["haproxy"],
     images: ["haproxy", "haproxy-alpine"],
     term: "ends at once and cuts all connections (hard stop)",
+    asPidOne: {
+      // Measured with 2.6.
+      term: "does nothing as PID 1 without -W, and SIGKILL cuts all connections at the end of the grace period",
+      unless: /^-Ws?$/,
+    },
     graceful: "SIGUSR1",
     stopSignals: { haproxy: "SIGUSR1" },
     hook: /kill\s+-(?:s\s+)?(?:SIG)?(?:USR1|10)\b|lameduck-init.*USR1/,
@@ -57,7 +68,7 @@ export const softwares: readonly Software[] = [
   {
     name: "PostgreSQL",
     programs: ["postgres", "postmaster"],
-    images: ["postgres"],
+    images: ["postgres", "postgresql"],
     term: "waits until the last client has disconnected by itself (smart shutdown), so that it often meets SIGKILL",
     graceful: "SIGINT",
     stopSignals: { postgres: "SIGINT" },

@@ -2,8 +2,7 @@ import { printable } from "@lameduck/drain/common";
 import type { Audit } from "../audit.ts";
 import type { Severity } from "../finding.ts";
 import { regionOf } from "./excerpt.ts";
-import { sentenceOf } from "./sentence.ts";
-import { isLive } from "./text.ts";
+import { isLive, sentenceOf } from "./sentence.ts";
 import { totals } from "./totals.ts";
 
 const commands = {

@@ -3,8 +3,7 @@ import type { Audit } from "../audit.ts";
 import type { Finding } from "../finding.ts";
 import { spell, type KubeObject } from "../model/object.ts";
 import { rules } from "../rules/index.ts";
-import { sentenceOf } from "./sentence.ts";
-import { placeOf } from "./text.ts";
+import { placeOf, sentenceOf } from "./sentence.ts";
 
 /**
  * JUnit XML: a test case for each workload and rule that found something, and one for each workload that nothing was found of. Errors and

@@ -1,8 +1,7 @@
 import { printable } from "@lameduck/drain/common";
 import type { Audit } from "../audit.ts";
 import type { Finding } from "../finding.ts";
-import { nextStepOf, whoseOf } from "./sentence.ts";
-import { placeOf } from "./text.ts";
+import { nextStepOf, whoseOf, placeOf } from "./sentence.ts";
 import { totals } from "./totals.ts";
 
 /** For a pipeline's page or a comment on a change. */

@@ -6,8 +6,7 @@ import { spell } from "../model/object.ts";
 import { rules } from "../rules/index.ts";
 import { fingerprintOf } from "../suppress/suppress.ts";
 import { regionOf } from "./excerpt.ts";
-import { sentenceOf } from "./sentence.ts";
-import { isLive } from "./text.ts";
+import { isLive, sentenceOf } from "./sentence.ts";
 
 const levels = {
   error: "error",

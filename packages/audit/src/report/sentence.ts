@@ -2,6 +2,16 @@ import type { Finding } from "../finding.ts";
 import { spell } from "../model/object.ts";
 import { ruleNamed } from "../rules/index.ts";
 
+/** file:line:column; of an object of a cluster its name and the path of the field. */
+export function placeOf({ at, object }: Finding): string {
+  return isLive(at.source.file) ? `${spell(object)}: ${at.path}` : at.place;
+}
+
+/** Objects of a cluster have no lines of their own. */
+export function isLive(file: string): boolean {
+  return file.startsWith("cluster:");
+}
+
 /** "Deployment shop/web, container app" */
 export function whoseOf({ object, container }: Finding): string {
   return `${spell(object)}${container === undefined ? "" : `, container ${container}`}`;

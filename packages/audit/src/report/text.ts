@@ -3,9 +3,8 @@ import { styleText } from "node:util";
 import type { Audit } from "../audit.ts";
 import type { Finding, Severity } from "../finding.ts";
 import { spellOrigin } from "../model/amount.ts";
-import { spell } from "../model/object.ts";
 import { excerpt, regionOf } from "./excerpt.ts";
-import { nextStepOf, whoseOf } from "./sentence.ts";
+import { isLive, nextStepOf, placeOf, whoseOf } from "./sentence.ts";
 import { totals } from "./totals.ts";
 
 const colors = { error: "red", warning: "yellow", info: "cyan", unknown: "magenta" } as const;
@@ -39,16 +38,6 @@ function blockOf(finding: Finding, textOf: (file: string) => string, paint: Pain
     ...notes.map((note) => `    ${printable(note)}`),
     "",
   ].join("\n");
-}
-
-/** file:line:column; of an object of a cluster its name and the path of the field. */
-export function placeOf({ at, object }: Finding): string {
-  return isLive(at.source.file) ? `${spell(object)}: ${at.path}` : at.place;
-}
-
-/** Objects of a cluster have no lines of their own. */
-export function isLive(file: string): boolean {
-  return file.startsWith("cluster:");
 }
 
 function marked(finding: Finding, textOf: (file: string) => string): string[] {

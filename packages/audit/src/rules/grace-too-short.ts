@@ -1,5 +1,5 @@
 import type { Field } from "@lameduck/manifests";
-import { compare, reserve, sumOf } from "../facts/arithmetic.ts";
+import { compare, reserve, spellSum, sumOf, usualDrain } from "../facts/arithmetic.ts";
 import { answers, factOf } from "../facts/facts.ts";
 import { holdOf } from "../facts/hold.ts";
 import { exposureOf, servingContainers } from "../facts/serving.ts";
@@ -41,7 +41,8 @@ would have written at its end.`,
         if (drain === undefined) yield unknown(workload, container.name, at, grace.value - total);
         continue;
       }
-      const needed = Math.ceil(total + (drain ? 0 : 30 - reserve.value) + reserve.value);
+      const wanted = drain ? withReserve : [...parts, usualDrain, reserve];
+      const needed = Math.ceil(sumOf(wanted));
       const isCertain = drain !== undefined && told !== undefined && total > grace.value;
       yield {
         severity: isCertain ? "error" : "warning",
@@ -52,7 +53,7 @@ would have written at its end.`,
         at: at.exists ? at : (container.hook?.field ?? at),
         container: container.name,
         arithmetic: compare(withReserve, ">", grace),
-        remedy: `set terminationGracePeriodSeconds to ${needed}`,
+        remedy: `set terminationGracePeriodSeconds to ${needed}${drain ? "" : ` (${spellSum(wanted)})`}`,
         ...fixOf(`grace period ${grace.value} -> ${needed}`, [setGrace(workload, needed, context)]),
       };
     }

@@ -1,5 +1,5 @@
 import type { Field } from "@lameduck/manifests";
-import { compare, reserve } from "../facts/arithmetic.ts";
+import { compare, reserve, spellSum, sumOf, usualDrain } from "../facts/arithmetic.ts";
 import { factOf } from "../facts/facts.ts";
 import { fixOf, setGrace } from "../fix/edits.ts";
 import { seconds } from "../model/amount.ts";
@@ -21,8 +21,9 @@ are cut. The API server refuses a \`sleep\` hook above the grace period; it lets
     for (const container of [...workload.containers, ...workload.sidecars]) {
       const { hook } = container;
       if (hook === undefined || hook.least.value < grace.value || hook.least.value === 0) continue;
-      const drain = factOf(workload, "drain", context.facts)?.value ?? 30 - reserve.value;
-      const needed = Math.ceil(hook.least.value + drain + reserve.value);
+      const drain = factOf(workload, "drain", context.facts) ?? usualDrain;
+      const parts = [hook.least, { ...drain, name: "drain" }, reserve];
+      const needed = Math.ceil(sumOf(parts));
       const equal = hook.least.value === grace.value;
       yield {
         severity: "error",
@@ -34,7 +35,7 @@ are cut. The API server refuses a \`sleep\` hook above the grace period; it lets
         arithmetic: compare([hook.least], equal ? "=" : ">", grace),
         ...(Number.isFinite(needed)
           ? {
-              remedy: `set terminationGracePeriodSeconds to ${needed}, or shorten the hook`,
+              remedy: `set terminationGracePeriodSeconds to ${needed} (${spellSum(parts)}), or shorten the hook`,
               ...fixOf(`grace period ${grace.value} -> ${needed}`, [setGrace(workload, needed, context)]),
             }
           : { remedy: "let the hook end by itself" }),

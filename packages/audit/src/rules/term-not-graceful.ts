@@ -32,6 +32,7 @@ The audit knows the STOPSIGNAL of the official images. For another image it asks
       if (software.graceful !== undefined && stop?.signal === software.graceful) continue;
       const remedy = remedyOf(software);
       const { graceful } = software;
+      const term = termOf(software, container);
       const base = {
         at: container.argvField,
         container: container.name,
@@ -45,21 +46,21 @@ The audit knows the STOPSIGNAL of the official images. For another image it asks
           ...base,
           at: asked,
           severity: "unknown",
-          message: `whether the cluster takes lifecycle.stopSignal (its gate is off by default before 1.37): at SIGTERM ${software.name} ${software.term}`,
+          message: `whether the cluster takes lifecycle.stopSignal (its gate is off by default before 1.37): at SIGTERM ${software.name} ${term}`,
           answers: ["--kubernetes 1.37", remedy],
         };
       else if (stop === undefined && software.graceful !== undefined)
         yield {
           ...base,
           severity: "unknown",
-          message: `whether the image's STOPSIGNAL is ${software.graceful}: at SIGTERM ${software.name} ${software.term}`,
+          message: `whether the image's STOPSIGNAL is ${software.graceful}: at SIGTERM ${software.name} ${term}`,
           answers: ["--image-config FILE", "--dockerfile FILE", remedy],
         };
       else
         yield {
           ...base,
           severity: stop === undefined ? "warning" : "error",
-          message: `at ${stop?.signal ?? "SIGTERM"}${stop ? ` (${stop.from})` : ""} ${software.name} ${software.term}`,
+          message: `at ${stop?.signal ?? "SIGTERM"}${stop ? ` (${stop.from})` : ""} ${software.name} ${term}`,
           remedy,
         };
     }
@@ -80,6 +81,11 @@ function isStoppedOtherwise(
   const init = programOf(argv[0]);
   if (init === "lameduck-init") return new RegExp(`TERM=(?:SIG)?${short}\\b`).test(words);
   return init === "dumb-init" && /--rewrite|-r\b/.test(words);
+}
+
+function termOf({ term, asPidOne, programs }: Software, { argv }: Container): string {
+  const isPidOne = argv !== undefined && programs.includes(programOf(argv[0]));
+  return asPidOne && isPidOne && !argv.some((word) => asPidOne.unless.test(word)) ? asPidOne.term : term;
 }
 
 function remedyOf({ graceful, instead }: Software): string {

@@ -50,18 +50,12 @@ export function auditCommand(exit: (code: number) => number): Command {
       "--assume <name=duration>",
       "drain, delay, convergence, keep-alive, ...; also per workload: lameduck.dev/NAME",
       collect,
-      [],
     )
     .option("--kubernetes <version>", "version of the cluster, such as 1.34: what fixes may use")
-    .option(
-      "--dockerfile <[image=]file>",
-      "the Dockerfile of an image: entry point and stop signal",
-      collect,
-      [],
-    )
-    .option("--image-config <[image=]file>", "what `crane config` or `docker inspect` print", collect, [])
+    .option("--dockerfile <[image=]file>", "the Dockerfile of an image: entry point and stop signal", collect)
+    .option("--image-config <[image=]file>", "what `crane config` or `docker inspect` print", collect)
     .optionsGroup("What is reported:")
-    .option("--format <format[=file]>", `${formatNames.join(", ")}; several at once`, collect, [])
+    .option("--format <format[=file]>", `${formatNames.join(", ")}; several at once`, collect)
     .addOption(
       new Option("--min-severity <severity>", "leave out what is less; unknowns stay")
         .choices(["error", "warning", "note"])
@@ -71,7 +65,7 @@ export function auditCommand(exit: (code: number) => number): Command {
     .option("--baseline <file>", "leave out the findings that it holds")
     .option("--write-baseline", "write all findings into --baseline")
     .option("--allow-unknown", "exit with 0 although questions are open")
-    .option("--rule <name>", "only this rule; several at once", collect, [])
+    .option("--rule <name>", "only this rule; several at once", collect)
     .option("--rules", "list the rules and stop")
     .optionsGroup("Mending:")
     .option("--fix", "show the smallest edits that mend findings, as a diff")
@@ -79,10 +73,10 @@ export function auditCommand(exit: (code: number) => number): Command {
     .optionsGroup("Proving (runs programs of the manifests, in namespaces of their own):")
     .option("--prove", "roll workloads in the lab, as they are and mended, and show the lost requests")
     .addHelpText("after", examples)
-    .action(async (paths: string[], options: Options) => {
+    .action(async (paths: string[], options: Omit<Options, keyof typeof notGiven>) => {
       if (options.rules)
         process.stdout.write(rules.map(({ id, title }) => `${id.padEnd(26)}${title}\n`).join(""));
-      else exit(await run(paths, options));
+      else exit(await run(paths, { ...notGiven, ...options }));
     });
 }
 
@@ -182,6 +176,9 @@ function exitCodeOf({ findings, failures }: Audit, { allowUnknown }: Pick<Option
     : exitCodes.clean;
 }
 
-function collect(value: string, before: readonly string[]): string[] {
+/** Options that may stand several times. */
+const notGiven = { assume: [], dockerfile: [], format: [], imageConfig: [], rule: [] };
+
+function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value];
 }
