@@ -5,6 +5,7 @@
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { resolve } from "node:path";
+import { formatPage } from "./format-page.ts";
 import { exitCodeOfError, exitCodes } from "../packages/cli/src/exit-codes.ts";
 
 const page = new URL("../docs/errors.md", import.meta.url);
@@ -53,7 +54,7 @@ const body = Object.entries(titles)
     return `## ${title}\n\n${rows.join("\n")}`;
   })
   .join("\n\n");
-const text = `# Errors
+const text = await formatPage(`# Errors
 
 Every mistake has a stable code, the place where it was made, and a remedy. A message reads
 \`error PLACE: PROBLEM [CODE]; REMEDY\`, in one line. \`lameduck help CODE\` says what a code means.
@@ -77,7 +78,7 @@ ${body}
 ## lameduck-init
 
 The program's own messages have codes, too: [init.md](init.md) lists them.
-`;
+`);
 
 if (!process.argv.includes("--check")) writeFileSync(page, text);
 else if (readFileSync(page, "utf8") !== text) {

@@ -2,7 +2,7 @@ import { boundAfterNone, causes, type Quantiles } from "@lameduck/accounting";
 import { routes } from "../routes.ts";
 import { scenarios } from "../scenarios.ts";
 import type { RecordedRow } from "./recorded.ts";
-import { format, resolveConfig } from "prettier";
+import { formatPage } from "../../../scripts/format-page.ts";
 
 /** From the least to the most that is done; others follow by name. */
 const order = [
@@ -20,38 +20,58 @@ const order = [
   "nginx-init-wait",
 ];
 
-const titles = [
-  "remedy",
-  "load",
+/** Every row has these, between what was done and what it cost. */
+const figures = [
   "terminations",
   "lost",
   "lost per termination, 95 %",
   "hold p50 / p90 / max",
   "oracle p50 / max",
-  "why",
+  "pods killed",
+  "most frequent cause",
 ];
 
-/** The tables of docs/cluster.md: rollouts by route, then everything else that happens to pods. */
-export function markdown(rows: readonly RecordedRow[]): string {
+/**
+ * The tables of docs/cluster.md: rollouts through the ClusterIP, rollouts through other routes, and everything else that happens to
+ * pods. One termination says nothing of a remedy, so that rows of one are left out.
+ */
+export function markdown(recorded: readonly RecordedRow[]): string {
+  const rows = recorded.filter(({ terminations }) => terminations !== 1).toSorted(byRemedy);
   const rollouts = rows.filter(({ scenario }) => scenario === "rollout");
-  const byRoute = Object.entries(routes).flatMap(([route, description]) => {
-    const own = rollouts.filter((row) => row.route === route);
-    return own.length === 0
-      ? []
-      : [`Rollouts through ${description}:`, table(titles, own.sort(byRemedy).map(cells))];
-  });
-  const others = scenarios.flatMap(({ name, description }) =>
-    rows
-      .filter(({ scenario }) => scenario === name && name !== "rollout")
-      .sort(byRemedy)
-      .map((row) => [description, row.route, ...cells(row)]),
+  const direct = rollouts.filter(({ route }) => route === "cluster-ip");
+  const used = Object.entries(routes).filter(([route]) =>
+    rollouts.some((row) => row.route === route && route !== "cluster-ip"),
+  );
+  const others = scenarios.filter(
+    ({ name }) => name !== "rollout" && rows.some(({ scenario }) => scenario === name),
   );
   return [
-    ...byRoute,
-    ...(others.length === 0
-      ? []
-      : ["Everything else that happens to pods:", table(["scenario", "route", ...titles], others)]),
-    measured(rows),
+    `Rollouts through ${routes["cluster-ip"]}:`,
+    table(
+      ["remedy", "load", ...figures],
+      direct.map((row) => [remedyOf(row), loadOf(row), ...cells(row)]),
+    ),
+    "Rollouts through other routes:",
+    table(
+      ["route", "remedy", "load", ...figures],
+      used.flatMap(([route]) =>
+        rollouts
+          .filter((row) => row.route === route)
+          .map((row) => [`\`${route}\``, remedyOf(row), loadOf(row), ...cells(row)]),
+      ),
+    ),
+    used.map(([route, description]) => `- \`${route}\`: ${description}.`).join("\n"),
+    "Everything else that happens to pods:",
+    table(
+      ["scenario", "route", "remedy", "load", ...figures],
+      others.flatMap(({ name }) =>
+        rows
+          .filter(({ scenario }) => scenario === name)
+          .map((row) => [`\`${name}\``, row.route, remedyOf(row), loadOf(row), ...cells(row)]),
+      ),
+    ),
+    others.map(({ name, description }) => `- \`${name}\`: ${description}.`).join("\n"),
+    measured(rollouts),
   ].join("\n\n");
 }
 
@@ -60,21 +80,22 @@ const byRemedy = (a: RecordedRow, b: RecordedRow): number =>
 const rank = ({ remedy }: RecordedRow): number =>
   order.includes(remedy) ? order.indexOf(remedy) : order.length;
 
+const remedyOf = ({ remedy }: RecordedRow): string => `\`${remedy}\``;
+
 function cells(row: RecordedRow): string[] {
   return [
-    `\`${row.remedy}\``,
-    load(row),
     row.terminations === 0 ? "none (no deletion)" : String(row.terminations),
     lost(row),
     perTermination(row),
     seconds(row.hold, "p50", "p90", "max"),
     seconds(row.oracle, "p50", "max"),
-    why(row),
+    row.killed > 0 ? String(row.killed) : "",
+    mostFrequentCause(row),
   ];
 }
 
 /** How many pods are started and ended at a time is said where it is not what Kubernetes does by itself. */
-function load({ requestsPerSecond, replicas, rolling = olderRolling }: RecordedRow): string {
+function loadOf({ requestsPerSecond, replicas, rolling = olderRolling }: RecordedRow): string {
   const usual = rolling.surge === "25%" && rolling.unavailable === "25%";
   return `${requestsPerSecond}/s to ${replicas} pods${usual ? "" : `, ${rolling.surge} + ${rolling.unavailable} at a time`}`;
 }
@@ -102,39 +123,35 @@ function seconds(quantiles: Quantiles, ...which: ("p50" | "p90" | "max")[]): str
   return `${which.map((name) => (quantiles[name] / 1_000).toFixed(1)).join(" / ")} s`;
 }
 
-function why({ lostByCause, killed }: RecordedRow): string {
-  const reasons = Object.entries(lostByCause)
-    .filter(([, count]) => count > 0)
-    .sort(([, a], [, b]) => b - a)
-    .map(([cause, count]) => `${causes[cause as keyof typeof causes]} ${count}`);
-  return [...reasons, ...(killed > 0 ? [`${killed} pods killed`] : [])].join("; ");
+function mostFrequentCause({ lostByCause, lostNew, lostPooled }: RecordedRow): string {
+  if (lostNew + lostPooled === 0) return "";
+  const [cause, count] = Object.entries(lostByCause).reduce((most, other) =>
+    other[1] > most[1] ? other : most,
+  );
+  return `${causes[cause as keyof typeof causes]}: ${count}`;
 }
 
 /** How long kube-proxies and ingresses really took, the longest seen in any row. */
 function measured(rows: readonly RecordedRow[]): string {
   const most = new Map<string, { p50: number; max: number }>();
-  for (const { sender, p50, max, count } of rows
-    .filter(({ scenario }) => scenario === "rollout")
-    .flatMap(({ lags }) => lags)) {
+  for (const { sender, p50, max, count } of rows.flatMap(({ lags }) => lags)) {
     const known = most.get(sender) ?? { p50: 0, max: 0 };
     if (count > 0) most.set(sender, { p50: Math.max(known.p50, p50), max: Math.max(known.max, max) });
   }
   const senders = [...most].sort(([a], [b]) => (a < b ? -1 : 1));
   return [
-    "Lag of the senders in these rollouts, from the deletion until no new connection could reach the pod:",
-    table(
-      ["sender", "largest median", "maximum"],
-      senders.map(([sender, { p50, max }]) => [
-        sender,
-        `${(p50 / 1_000).toFixed(1)} s`,
-        `${(max / 1_000).toFixed(1)} s`,
-      ]),
-    ),
+    "Lag of the senders in these rollouts, from the deletion until no new connection could reach the pod (median, maximum):",
+    senders
+      .map(
+        ([sender, { p50, max }]) =>
+          `- ${sender}: ${(p50 / 1_000).toFixed(1)} s, ${(max / 1_000).toFixed(1)} s`,
+      )
+      .join("\n"),
   ].join("\n\n");
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  // A column in which nobody has anything to say is left out.
+  // A column that is empty in all rows is left out.
   const used = head.map((_, column) => rows.some((row) => row[column] !== ""));
   const line = (row: readonly string[]): string =>
     `| ${row.filter((_, column) => used[column]).join(" | ")} |`;
@@ -150,5 +167,5 @@ export async function inPage(text: string, tables: string): Promise<string> {
   const to = text.indexOf(end);
   if (from < 0 || to < from) throw new Error(`the page lacks "${begin}" and "${end}"`);
   const whole = `${text.slice(0, from + begin.length)}\n\n${tables}\n\n${text.slice(to)}`;
-  return format(whole, { ...(await resolveConfig(import.meta.filename)), parser: "markdown" });
+  return formatPage(whole);
 }

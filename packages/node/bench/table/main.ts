@@ -11,12 +11,12 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { parseDuration } from "@lameduck/drain";
 import { enterStage, insideStage } from "@lameduck/stage";
-import { format, resolveConfig } from "prettier";
 import { allCells, type Cell } from "./cells.ts";
 import { keep, readKept } from "./kept.ts";
 import { intoPage, tableOf } from "./print.ts";
 import { compiled, measureInTurn } from "./turns.ts";
 import { commandLine } from "../../../../scripts/command-line.ts";
+import { formatPage } from "../../../../scripts/format-page.ts";
 
 const { values } = commandLine(import.meta.url, {
   options: {
@@ -91,8 +91,7 @@ async function measureAll(cells: readonly Cell[]): Promise<void> {
 async function write(table: string): Promise<void> {
   const page = new URL("../../../../docs/comparison.md", import.meta.url);
   const text = intoPage(await readFile(page, "utf8"), table);
-  const options = await resolveConfig(page);
-  await writeFile(page, await format(text, { ...options, parser: "markdown" }));
+  await writeFile(page, await formatPage(text));
 }
 
 try {

@@ -1,0 +1,83 @@
+/** The pages that people read: wrapped, without paragraphs in tables, without dead links. */
+import assert from "node:assert/strict";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { pageWidth } from "../../../scripts/format-page.ts";
+
+const root = join(import.meta.dirname, "..", "..", "..");
+const pages = globSync(["*.md", "docs/**/*.md", "packages/*/README.md", "e2e/README.md"], {
+  cwd: root,
+}).sort();
+const linesOf = (page: string): string[] => readFileSync(join(root, page), "utf8").split("\n");
+
+/** A longer cell is a paragraph, which belongs below the table. */
+const longestCell = 120;
+
+/** Lines outside code, with their numbers. */
+function prose(page: string): { readonly line: string; readonly place: string }[] {
+  let fenced = false;
+  return linesOf(page).flatMap((line, index) => {
+    if (/^\s*```/.test(line)) fenced = !fenced;
+    return fenced || line.startsWith("    ") ? [] : [{ line, place: `${page}:${index + 1}` }];
+  });
+}
+
+const isTable = (line: string): boolean => /^\s*\|/.test(line);
+/** A line of one word, such as a long address, cannot be wrapped. */
+const canWrap = (line: string): boolean => /\S\s+\S/.test(line.replace(/^\s*(?:[-*]|\d+\.)\s+/, ""));
+
+/** The names that GitHub gives to headings. */
+const anchorsOf = (page: string): Set<string> =>
+  new Set(
+    linesOf(page)
+      .filter((line) => /^#+ /.test(line))
+      .map((line) =>
+        line
+          .replace(/^#+ /, "")
+          .toLowerCase()
+          .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+          .replaceAll(" ", "-"),
+      ),
+  );
+
+test("there are pages", () => assert.ok(pages.includes("README.md") && pages.includes("docs/node.md")));
+
+test(`lines of pages wrap at ${pageWidth}`, () => {
+  const long = pages
+    .flatMap(prose)
+    .filter(({ line }) => [...line].length > pageWidth && !isTable(line) && canWrap(line));
+  assert.deepEqual(
+    long.map(({ place }) => place),
+    [],
+  );
+});
+
+test("no cell of a table holds a paragraph", () => {
+  const cells = pages
+    .flatMap(prose)
+    .filter(({ line }) => isTable(line) && !/^\s*\|[\s|:-]+$/.test(line))
+    .flatMap(({ line, place }) => line.split(/(?<!\\)\|/).map((cell) => ({ cell: cell.trim(), place })));
+  assert.deepEqual(
+    cells.filter(({ cell }) => cell.length > longestCell).map(({ place }) => place),
+    [],
+  );
+});
+
+test("links between pages lead to files and headings that exist", () => {
+  const dead = pages.flatMap((page) =>
+    prose(page)
+      .flatMap(({ line, place }) =>
+        [...line.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => ({ link, place })),
+      )
+      .filter(({ link }) => !/^[a-z]+:/.test(link))
+      .filter(({ link }) => {
+        const [path = "", anchor] = link.split("#");
+        const target = path === "" ? page : join(dirname(page), path);
+        if (!existsSync(join(root, target))) return true;
+        return anchor !== undefined && target.endsWith(".md") && !anchorsOf(target).has(anchor);
+      })
+      .map(({ link, place }) => `${place}: ${link}`),
+  );
+  assert.deepEqual(dead, []);
+});
