@@ -2,18 +2,16 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { format, resolveConfig } from "prettier";
+import { formatPage } from "../../../scripts/format-page.ts";
 import { rules } from "../src/index.ts";
 import { pageOf, tableOf } from "./pages.ts";
 
 const docs = join(import.meta.dirname, "../../../docs");
 const update = process.env["UPDATE_DOCS"] === "1";
 
-async function formatted(markdown: string): Promise<string> {
-  const options = await resolveConfig(join(docs, "audit.md"));
-  // Examples are shown as they were read.
-  return format(markdown, { ...options, parser: "markdown", embeddedLanguageFormatting: "off" });
-}
+// Examples are shown as they were read.
+const formatted = (markdown: string): Promise<string> =>
+  formatPage(markdown, { embeddedLanguageFormatting: "off" });
 
 test("docs/audit holds the page of each rule, and no other", async () => {
   for (const rule of rules) {

@@ -74,7 +74,9 @@ test("links between pages lead to files and headings that exist", () => {
       .filter(({ link }) => {
         const [path = "", anchor] = link.split("#");
         const target = path === "" ? page : join(dirname(page), path);
-        if (!existsSync(join(root, target))) return true;
+        // A README of a package also stands beside the pages that are packed with it.
+        const candidates = page.startsWith("packages/") ? [target, path] : [target];
+        if (!candidates.some((one) => existsSync(join(root, one)))) return true;
         return anchor !== undefined && target.endsWith(".md") && !anchorsOf(target).has(anchor);
       })
       .map(({ link, place }) => `${place}: ${link}`),
