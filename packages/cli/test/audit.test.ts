@@ -153,7 +153,7 @@ describe("audit", () => {
 
   test("two environments with objects of the same names are no conflict", async () => {
     const budget =
-      "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: { name: web }\nspec: { maxUnavailable: 1, selector: { matchLabels: { app: web } } }\n";
+      "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: { name: web }\nspec: { maxUnavailable: 1, unhealthyPodEvictionPolicy: AlwaysAllow, selector: { matchLabels: { app: web } } }\n";
     for (const name of ["dev", "prod"]) {
       mkdirSync(join(folder, "env", name), { recursive: true });
       file(
@@ -207,7 +207,7 @@ describe("audit", () => {
 
   test("a baseline hides nothing that became worse, and a file that was not read is told", async () => {
     const budget = (name: string): string =>
-      `---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: { name: ${name} }\nspec: { maxUnavailable: 1, selector: { matchLabels: { app: web } } }\n`;
+      `---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: { name: ${name} }\nspec: { maxUnavailable: 1, unhealthyPodEvictionPolicy: AlwaysAllow, selector: { matchLabels: { app: web } } }\n`;
     const text = `${service}---\n${deployment().replace("spec:", "spec:\n  replicas: 3")}`;
     file("worse.yaml", text);
     const written = await audit("worse.yaml", "nowhere.yaml", "--baseline", "worse.json", "--write-baseline");

@@ -13,7 +13,8 @@ autoscaler wait for ever, until somebody deletes pods by hand, past the budget. 
 of a Service at the same moment. Where two budgets select the same pod, the eviction API refuses to evict it at all. Percentages are rounded
 up. Pods that run without ever getting ready block a drain as well, unless \`unhealthyPodEvictionPolicy\` is \`AlwaysAllow\`: nobody sends
 them anything, so that nothing is lost with them.`,
-  remedy: "Allow one pod at a time: maxUnavailable: 1, with at least two replicas",
+  remedy:
+    "Allow one pod at a time: maxUnavailable: 1 and unhealthyPodEvictionPolicy: AlwaysAllow, with at least two replicas",
   references: [
     "https://kubernetes.io/docs/tasks/run-application/configure-pdb/#unhealthy-pod-eviction-policy",
   ],
