@@ -8,7 +8,8 @@ import { isAuditedKind } from "./model/object.ts";
 import type { Workload } from "./model/workload.ts";
 import type { Context, Rule } from "./rule.ts";
 import { rules } from "./rules/index.ts";
-import { suppressionOf, wrongAnnotations, type Suppressions } from "./suppress/suppress.ts";
+import { wrongAnnotations } from "./suppress/annotations.ts";
+import { suppressionOf, type Suppressions } from "./suppress/suppress.ts";
 
 /** One file of the input, or what stands for one. */
 export interface InputFile {

@@ -287,6 +287,12 @@ describe("audit", () => {
     assert.match((await audit("x.yaml")).err, /x\.yaml:3:\d+.*UNKNOWN_RULE/);
     file("x.yaml", annotated('lameduck.dev/ignore-no-lame-duck: ""'));
     assert.match((await audit("x.yaml")).err, /must be the reason.*BAD_ANNOTATION/);
+    file("x.yaml", annotated("lameduck.dev/drian: 5s"));
+    assert.match((await audit("x.yaml")).err, /did you mean lameduck\.dev\/drain\?.*BAD_ANNOTATION/);
+    file("x.yaml", annotated("lameduck.dev/serves: no"));
+    assert.match((await audit("x.yaml")).err, /must be "true" or "false".*BAD_ANNOTATION/);
+    file("x.yaml", annotated("lameduck.dev/floor: 5s, lameduck.dev/inject: nothing"));
+    assert.equal((await audit("x.yaml")).err, "");
     file("x.yaml", annotated("lameduck.dev/drain: soon"));
     assert.match((await audit("x.yaml")).err, /BAD_ANNOTATION/);
   });

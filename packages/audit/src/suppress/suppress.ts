@@ -3,7 +3,6 @@ import { AuditError } from "../errors.ts";
 import { severities, type Finding, type Severity } from "../finding.ts";
 import { spell } from "../model/object.ts";
 import type { Workload } from "../model/workload.ts";
-import { ruleNamed } from "../rules/index.ts";
 import { createHash } from "node:crypto";
 
 /** Findings that the team knows of and lives with. */
@@ -33,7 +32,11 @@ export function suppressionOf(
   if (field.exists) {
     const reason = field.text()?.trim() ?? "";
     if (reason === "" || reason === "true")
-      throw new AuditError("LAMEDUCK_AUDIT_BAD_ANNOTATION", field.place, "its value must be the reason");
+      throw new AuditError(
+        "LAMEDUCK_AUDIT_BAD_ANNOTATION",
+        field.place,
+        `lameduck.dev/ignore-${finding.rule}: its value must be the reason`,
+      );
     return { by: "annotation", reason };
   }
   const name = spell(workload.object);
@@ -48,22 +51,6 @@ export function suppressionOf(
 export function baselined(fingerprint: string, severity: unknown): string[] {
   const from = severities.indexOf(severity as Severity);
   return severities.slice(Math.max(0, from)).map((one) => `${fingerprint} ${one}`);
-}
-
-const ignore = "lameduck.dev/ignore-";
-
-/** Annotations that should suppress a rule which does not exist. */
-export function wrongAnnotations({ template, object }: Workload): AuditError[] {
-  const annotations = [template, object.field].flatMap((one) => {
-    const all = one.at("metadata").at("annotations");
-    return all.mapping ? all.entries() : [];
-  });
-  return annotations
-    .filter(([key]) => key.startsWith(ignore) && ruleNamed(key.slice(ignore.length)) === undefined)
-    .map(
-      ([key, field]) =>
-        new AuditError("LAMEDUCK_AUDIT_UNKNOWN_RULE", field.place, `${key}: there is no such rule`),
-    );
 }
 
 /** The same for the same finding, wherever its lines and its file have moved. */
