@@ -65,7 +65,11 @@ export function addLabOptions(command: Command): Command {
       `how late senders learn: ${Object.keys(presets).join(", ")}, "3s", "1s..10s"`,
       "busy-iptables",
     )
-    .option("--port <n>", "where the command listens, told to it as PORT (default 8080)", whole(1, 65_535))
+    .option(
+      "--port <n>",
+      "the port that the command listens on, given to it as PORT (default 8080)",
+      whole(1, 65_535),
+    )
     .option("--ready-path <path>", "path of the readiness probe (default: the port accepts connections)")
     .option(
       "--grace <duration>",
@@ -75,7 +79,7 @@ export function addLabOptions(command: Command): Command {
     .option("--warm-up <duration>", "load that is not counted, before the first rollout", "3s")
     .option("--seed <n>", "the same seed gives the same load and the same delays", whole(0, 2 ** 32 - 1), 1)
     .addOption(
-      new Option("--network <kind>", "what pods stand in: namespaces of their own, or one shared loopback")
+      new Option("--network <kind>", "network of the pods: namespaces of their own, or one shared loopback")
         .choices(["auto", "namespaces", "loopback"])
         .default("auto"),
     )

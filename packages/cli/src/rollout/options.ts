@@ -52,11 +52,11 @@ export function addRolloutOptions(command: Command): Command {
     .option("--as-group <name>", "and as a member of this group; several times", collect)
     .optionsGroup("What happens to the pods (one of):")
     .option("--restart", "as kubectl rollout restart")
-    .option("--scale <n>", "as kubectl scale; it stays so", whole(0, 10_000))
+    .option("--scale <n>", "as kubectl scale; it is not scaled back", whole(0, 10_000))
     .option("--delete", "pods are deleted one after another, each when the one before is replaced")
     .option("--evict", "the same by eviction, which PodDisruptionBudgets may delay")
     .option("--drain <node>", "cordon it, evict the target's pods from it (no others), and uncordon it")
-    .option("--watch", "change nothing: somebody else rolls it")
+    .option("--watch", "change nothing: follow a rollout that somebody else starts")
     .option("--pods <n|all>", "how many --delete and --evict take (default: 1)", podCount)
     .optionsGroup("The load (open loop):")
     .option("--url <[name=]url>", "where requests go; may be given several times", collect)
@@ -71,10 +71,10 @@ export function addRolloutOptions(command: Command): Command {
       collect,
     )
     .option("--method <name>", "of every request (default: GET)")
-    .option("--body-file <file>", "what every request carries, with a --method that has a body")
+    .option("--body-file <file>", "the body of every request, with a --method that has one")
     .option(
       "--ca-file <file>",
-      "certificates (PEM) that vouch for https:// and wss:// URLs, instead of the well-known ones",
+      "certificate authorities (PEM) for https:// and wss:// URLs, instead of the well-known ones",
     )
     .option("--insecure", "do not verify their certificates")
     .option("--rps <n>", "requests per second, all URLs together", number(0.1, 20_000), 50)
@@ -101,7 +101,7 @@ export function addRolloutOptions(command: Command): Command {
     .option("--warm-up <time>", "load that is not counted, before anything happens", "5s")
     .option(
       "--settle <time>",
-      "load after the last pod has gone: senders that lag lose requests still",
+      "load after the last pod has gone: a lagging sender may still lose requests",
       "10s",
     )
     .optionsGroup("The run:")

@@ -22,7 +22,7 @@ export function simulate(): Command {
     );
   return addScenarioFlags(command)
     .option("--json <file>", "the result as data; - is stdout")
-    .option("--html <file>", "a page with the pictures")
+    .option("--html <file>", "a page with charts")
     .action(async (scenario: string | undefined, options: Options) => {
       mustBeWritable("--json", options.json);
       mustBeWritable("--html", options.html);

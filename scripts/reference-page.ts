@@ -1,0 +1,95 @@
+/**
+ * Writes docs/reference.md from the code: options, variables, events and exit codes. `--check` only compares, and exits with 1 where
+ * they differ.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import type { Command } from "commander";
+import { commandsFor } from "../packages/cli/src/commands.ts";
+import { exitCodesText } from "../packages/cli/src/exit-codes.ts";
+import { environmentVariables } from "../packages/node/src/options/environment.ts";
+import { formatPage } from "./format-page.ts";
+
+const page = new URL("../docs/reference.md", import.meta.url);
+const source = (path: string): string =>
+  readFileSync(new URL(`../packages/${path}`, import.meta.url), "utf8");
+
+function optionsOf(command: Command): string {
+  const help = command.createHelp();
+  const options = help.visibleOptions(command).filter(({ long }) => long !== "--help");
+  const lines = options.map((option) => `- \`${option.flags}\`: ${help.optionDescription(option)}.`);
+  return [`### \`lameduck ${command.name()}\``, `${command.description()}`, lines.join("\n")].join("\n\n");
+}
+
+/** The text that `lameduck-init --help` prints, from its source. */
+function initHelp(): string {
+  const text = /static const char help\[\] =\n([\s\S]*?);\n/.exec(source("init/src/cli/help.c"))?.[1] ?? "";
+  return [...text.matchAll(/"((?:[^"\\]|\\.)*)"/g)]
+    .map(([, part = ""]) => part.replaceAll("\\n", "\n").replaceAll('\\"', '"'))
+    .join("");
+}
+
+/** Long flags of lameduck-init that are also variables. */
+function initFlags(): string[] {
+  const table = [...source("init/src/cli/flags.c").matchAll(/^\t\{ "([\w-]+)",/gm)].map(
+    ([, name = ""]) => name,
+  );
+  return table.filter((name) => !["help", "version", "license"].includes(name));
+}
+
+function variableTable(): string {
+  const flags = new Map(
+    initFlags().map((name) => [`LAMEDUCK_${name.toUpperCase().replaceAll("-", "_")}`, name]),
+  );
+  const names = [...new Set([...Object.keys(environmentVariables), ...flags.keys()])].sort();
+  const rows = names.map((name) => {
+    const flag = flags.get(name);
+    const option = environmentVariables[name as keyof typeof environmentVariables];
+    return `| \`${name}\` | ${option === undefined ? "" : `\`${option}\``} | ${flag === undefined ? "" : `\`--${flag}\``} |`;
+  });
+  return [
+    "| variable | option of `@lameduck/node` | flag of `lameduck-init` |",
+    "| --- | --- | --- |",
+    ...rows,
+  ].join("\n");
+}
+
+/** Fields of an event, each with the comment that stands before it. */
+function eventOf(name: string): string {
+  const text = source("node/src/events.ts");
+  const [, about = "", body = ""] =
+    new RegExp(`/\\*\\* ([^\\n]*) \\*/\\nexport interface ${name}[^{]*\\{\\n([\\s\\S]*?)\\n\\}`).exec(text) ??
+    [];
+  const fields = [...body.matchAll(/(?:\/\*\* (.*?) \*\/\n\s*)?readonly (\w+)\??: (.*);/g)].map(
+    ([, comment, field, type]) => `- \`${field}\`: \`${type}\`${comment === undefined ? "" : `. ${comment}`}`,
+  );
+  return [`### \`${name}\``, about, fields.join("\n")].join("\n\n");
+}
+
+const commands = (await commandsFor(undefined, (code) => code)).filter(
+  (command) => !["init", "help"].includes(command.name()),
+);
+const text = await formatPage(
+  [
+    "# Reference",
+    "Options, variables, events and exit codes. `node scripts/reference-page.ts` writes this page from the code. [Errors](errors.md) are a page of their own.",
+    "## Exit codes of `lameduck`",
+    `${exitCodesText}.`,
+    "## Options of `lameduck`",
+    ...commands.map(optionsOf),
+    "## `lameduck-init`",
+    `\`\`\`text\n${initHelp()}\`\`\``,
+    "## Variables",
+    "In a pod's `env`. A flag or an option in code wins over its variable. [node.md](node.md) and [init.md](init.md) explain each.",
+    variableTable(),
+    "## Events of `@lameduck/node`",
+    "One line of JSON each on stderr. `lameduck` is `phase` or `notice`; `at`, `pid` and, for phases, `elapsed` and `phase` stand in all.",
+    ...["LameDuckEvent", "ClosingEvent", "ClosedEvent", "NoticeEvent"].map(eventOf),
+    "",
+  ].join("\n\n"),
+);
+
+if (!process.argv.includes("--check")) writeFileSync(page, text);
+else if (readFileSync(page, "utf8") !== text) {
+  console.error("docs/reference.md is not what the code says: run node scripts/reference-page.ts");
+  process.exit(1);
+}
