@@ -17,7 +17,7 @@ function optionsOf(command: Command): string {
   const help = command.createHelp();
   const options = help.visibleOptions(command).filter(({ long }) => long !== "--help");
   const lines = options.map((option) => `- \`${option.flags}\`: ${help.optionDescription(option)}.`);
-  return [`### \`lameduck ${command.name()}\``, `${command.description()}`, lines.join("\n")].join("\n\n");
+  return [`### \`lameduck ${command.name()}\``, command.description(), lines.join("\n")].join("\n\n");
 }
 
 /** The text that `lameduck-init --help` prints, from its source. */
