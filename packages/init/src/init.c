@@ -104,10 +104,11 @@ static bool may_hold(const struct init *init)
 	return !is_at_keyboard();
 }
 
-static void hold_from_now(struct init *init)
+/* `why`: NULL for a dry run. */
+static void hold_from_now(struct init *init, const char *why)
 {
 	double now = clock_now();
-	hold_begin(init->hold, &init->settings->hold, init->logger, &init->baseline, now, now);
+	hold_begin(init->hold, &init->settings->hold, init->logger, &init->baseline, why, now, now);
 }
 
 static void begin_hold(struct init *init, int signal)
@@ -115,8 +116,9 @@ static void begin_hold(struct init *init, int signal)
 	char name[16];
 	init->stage = HOLDING;
 	init->stop_signal = signal;
-	hold_from_now(init);
-	report_begin(init->hold, signal_name(signal, name), clock_now());
+	signal_name(signal, name);
+	hold_from_now(init, name);
+	report_begin(init->hold, name, clock_now());
 }
 
 static void finish_hold(struct init *init)
@@ -189,7 +191,7 @@ static int timeout(struct init *init, double now)
 	if (init->next_trial > now)
 		return (int)ceil(init->next_trial - now);
 	if (init->next_trial > 0)
-		hold_from_now(init);
+		hold_from_now(init, NULL);
 	init->next_trial = 0;
 	return hold_timeout(init->hold, now);
 }
@@ -292,7 +294,7 @@ int run_init(const struct settings *settings, const struct logger *logger)
 	}
 	init.trying = settings->dry_run && !failure;
 	if (init.trying)
-		hold_from_now(&init);
+		hold_from_now(&init, NULL);
 	while (!init.ended)
 		turn(&init);
 	return finish(&init);

@@ -100,7 +100,7 @@ int run_wait(const struct settings *settings, const struct logger *own)
 	}
 	hold_warn(&settings->hold, &logger);
 	struct baseline baseline = baseline_of_namespace(begun);
-	hold_begin(&hold, &settings->hold, &logger, &baseline, began, begun);
+	hold_begin(&hold, &settings->hold, &logger, &baseline, settings->dry_run ? NULL : "preStop", began, begun);
 	report_begin(&hold, settings->dry_run ? "dry run" : "preStop", begun);
 	do {
 		if (told_to_end(signals, &hold, clock_now()))

@@ -22,6 +22,8 @@ export interface HoldReport {
   readonly probes: number;
   readonly last_arrival_ms?: number;
   readonly evidence: readonly string[];
+  readonly waited_for?: string;
+  readonly explanation: string;
 }
 
 export function reportOf(stderr: string): HoldReport {

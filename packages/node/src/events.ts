@@ -32,8 +32,28 @@ export interface LameDuckEvent extends Common {
   readonly open: number;
 }
 
+/** Why a hold takes as long as it does. */
+export interface HoldExplained {
+  /** The sender whose silence it waits for, or waited for last; null where it waits for nobody's. */
+  readonly waitedFor: WaitedFor | null;
+  /** When each condition of the stop was met, in milliseconds since the hold began: floor, silence, requests, in-flight and others. */
+  readonly met: Readonly<Record<string, number>>;
+  /** The same in words: "floor 1.0, 198.18.0.14 (4.1/s before, silent 2.9 s) until 9.7". */
+  readonly explanation: string;
+}
+
+export interface WaitedFor {
+  /** Null where so many are not told apart. */
+  readonly sender: string | null;
+  readonly count: number;
+  /** Its rate before, arrivals per second. */
+  readonly perSecond: number;
+  /** Milliseconds without an arrival, when it was waited for no longer. */
+  readonly silence: number;
+}
+
 /** The hold is over; the numbers are those behind the decision. */
-export interface ClosingEvent extends Common {
+export interface ClosingEvent extends Common, HoldExplained {
   readonly phase: "closing";
   /** Stop reason: delay, floor, quiet, idle, acknowledged, cap or forced. */
   readonly reason: string;

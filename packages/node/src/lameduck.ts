@@ -14,7 +14,8 @@ import { makeLog } from "./reports/log.ts";
 import { addMetrics, type MetricsModule } from "./reports/metrics.ts";
 import { Pulse } from "./signals/pulse.ts";
 import { readinessIn, type Readiness } from "./hold/readiness.ts";
-import { Report } from "./reports/report.ts";
+import { Recording } from "./reports/recording.ts";
+import { heldFor, Report } from "./reports/report.ts";
 import { watchServer, type WatchedServer } from "./servers/servers.ts";
 import { parseSettings, type LameduckOptions, type Settings } from "./options/settings.ts";
 import { rememberSignal, type EarlySignal } from "./signals/signal-list.ts";
@@ -42,6 +43,7 @@ export class Lameduck {
   readonly #others: OtherHandlers;
   readonly #pulse: Pulse;
   readonly #stopFile: StopFile | undefined;
+  readonly #recording: Recording | undefined;
   readonly #abort = new AbortController();
   readonly #member: SignalMember;
   readonly #manner: Manner;
@@ -64,8 +66,15 @@ export class Lameduck {
     const settings = parseSettings(options);
     this.#settings = settings;
     this.#announcer = new Announcer(makeLog(settings.log));
-    this.#evidence = new Evidence(settings.drain, this.#clock, () => this.#hold.reconsider());
-    this.#hold = new Hold(this.#evidence.drain, this.#watches, this.#clock, settings);
+    if (settings.trace !== undefined)
+      this.#recording = new Recording(settings.trace, (problem) => this.#announcer.notice("trace", problem));
+    this.#evidence = new Evidence(
+      settings.drain,
+      this.#clock,
+      () => this.#hold.reconsider(),
+      this.#recording,
+    );
+    this.#hold = new Hold(this.#evidence, this.#watches, this.#clock, settings, this.#recording);
     this.#closing = new Closing(this.#watches, this.#clock, (problem) =>
       this.#announcer.notice("internal", problem),
     );
@@ -112,12 +121,17 @@ export class Lameduck {
   state(): State {
     let open = 0;
     for (const watch of this.#watches) open += watch.open;
+    const hold = this.#hold;
     return {
       phase: this.#phase,
       inFlight: this.#evidence.requestsInFlight,
       leases: this.#evidence.leases,
       open,
       servers: this.#watches.size,
+      // Every sender is weighed for it, and metrics never ask.
+      get hold() {
+        return heldFor(hold.course());
+      },
     };
   }
 
@@ -292,6 +306,8 @@ export class Lameduck {
     signalGate().join(this.#member);
     const report = new Report(this.#settings, from, by);
     this.#stopFile?.begin(reason, by.kill - from);
+    const { drain } = this.#settings;
+    this.#recording?.begin(reason, { ...drain, cap: Math.min(drain.cap, Math.max(1, by.cap - from)) });
     const onExit = this.#reportExit(report);
     this.#leaveCrashes?.();
     const noLongerSurvive = surviveCrashes((message) => this.#announcer.notice("crash", message));
@@ -317,7 +333,8 @@ export class Lameduck {
     process.removeListener("exit", onExit);
     const exitCode = this.#exits ? Number(process.exitCode ?? 0) : null;
     const closed = report.closed(this.#clock.now(), cut, this.#hooks.outcomes, exitCode);
-    await untilSettled(this.#announcer.phase(closed), by.hooks - this.#clock.now());
+    const told = [this.#announcer.phase(closed), this.#recording?.written];
+    await untilSettled(Promise.all(told), by.hooks - this.#clock.now());
     noLongerSurvive();
     this.#end(exitCode);
     return closed;

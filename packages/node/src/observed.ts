@@ -1,5 +1,5 @@
 import type { HookFunction, HookOptions, HookPhase } from "./closing/hooks.ts";
-import type { Phase } from "./events.ts";
+import type { HoldExplained, Phase } from "./events.ts";
 import type { LameduckEvents } from "./reports/announce.ts";
 
 /** What can be seen from outside at any time. */
@@ -10,6 +10,8 @@ export interface State {
   readonly leases: number;
   readonly open: number;
   readonly servers: number;
+  /** Whom the hold waits for, or waited for; undefined before it. Reading it weighs every sender. */
+  readonly hold: HoldExplained | undefined;
 }
 
 /** What metrics, traces and the primary of a cluster need of a Lameduck. */

@@ -89,6 +89,7 @@ const wrong: Record<keyof LameduckOptions, readonly unknown[]> = {
   crashes: ["", "exit", true, 1, null],
   otherHandlers: ["", "kill", true, null],
   stopFile: ["", "stop.json", 5, null, {}, true],
+  trace: ["", "hold.jsonl", 5, null, {}, true],
   environment: ["", 5, [], null],
 };
 

@@ -46,6 +46,7 @@ test("a variable of a pod's time means that somebody runs this as a pod, and no 
     LAMEDUCK_SIGNALS: "SIGTERM",
     LAMEDUCK_CRASHES: "close",
     LAMEDUCK_STOP_FILE: "/tmp/stop.json",
+    LAMEDUCK_TRACE: "/tmp/hold.jsonl",
   };
   const asked: Record<string, string> = {
     LAMEDUCK_POLICY: "quiet",

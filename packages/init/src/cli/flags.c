@@ -51,6 +51,7 @@ const struct flag flags[] = {
 	{ "order-timeout", 0, 0, TEXT, false, AT(order_timeout), NULL },
 	{ "no-hold", 0, 0, SWITCH, false, AT(no_hold), NULL },
 	{ "dry-run", 0, 0, SWITCH, true, AT(dry_run), NULL },
+	{ "trace", 0, 0, TEXT, false, AT(hold.recording), NULL },
 	{ "log", 0, 0, TEXT, false, AT(log), NULL },
 };
 

@@ -48,6 +48,7 @@ static const char help[] =
 	"  --wait-gone PATH   hold until it does not\n"
 	"  --order-timeout D  but no longer than this (default: the cap)\n"
 	"\n"
+	"  --trace PATH       record each hold in this file, or directory, for `lameduck explain`\n"
 	"  --dry-run          hold nothing; say every second what is seen and what would be decided\n"
 	"  --log F            text (default) or json          -h, --help   -V, --version   -l, --license\n"
 	"\n"

@@ -162,6 +162,16 @@ static bool check_path(const char *path, const char *option, struct error *error
 	return false;
 }
 
+/* As the library for Node, which reads the same variable, demands. */
+static bool check_recording(const struct settings *settings, struct error *error)
+{
+	const char *path = settings->hold.recording;
+	if (!path || *path == '/')
+		return true;
+	error_set(error, ERROR_BAD_CHOICE, "trace", "\"%s\" is not an absolute path", path);
+	return false;
+}
+
 static bool read_parent_death(struct settings *settings, struct error *error)
 {
 	if (!settings->parent_death)
@@ -191,6 +201,7 @@ static bool read_values(struct settings *settings, struct error *error)
 	const struct order *order = &settings->hold.order;
 	if (read_choices(settings, error) && read_parent_death(settings, error) &&
 	    check_path(order->ready_file, "ready-file", error) && check_path(order->done_file, "done-file", error) &&
+	    check_recording(settings, error) &&
 	    read_hold(settings, error))
 		return true;
 	char place[LONGEST_PLACE];

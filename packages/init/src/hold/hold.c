@@ -48,6 +48,7 @@ static void decide_now(struct hold *hold, double now)
 	hold->decision = drain_decide(&hold->drain, now);
 	hold->decided_on = hold->drain.revision;
 	hold->next_decision = now + decision_share * (clock_used() - begun);
+	trace_decided(&hold->recording, &hold->decision, now);
 }
 
 static bool at_cap(const struct hold *hold, double now)
@@ -68,7 +69,7 @@ static void decide(struct hold *hold, double now)
 }
 
 void hold_begin(struct hold *hold, const struct hold_settings *settings, const struct logger *logger,
-		const struct baseline *baseline, double terminated_at, double now)
+		const struct baseline *baseline, const char *why, double terminated_at, double now)
 {
 	hold->settings = settings;
 	hold->logger = logger;
@@ -81,12 +82,13 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 	hold->forced = false;
 	hold->order_missed = false;
 	drain_init(&hold->drain, &settings->decision);
-	traffic_begin(&hold->traffic, &settings->traffic, &hold->drain, baseline, now);
+	trace_begin(&hold->recording, why ? settings->recording : NULL, why, logger, &settings->decision, terminated_at);
+	traffic_begin(&hold->traffic, &settings->traffic, &hold->drain, &hold->recording, baseline, now);
 	if (traffic_port_is_silent(&hold->traffic))
 		log_line(logger, LOG_WARNING, "nothing listens on --port %u: %s", settings->traffic.ports.ports[0],
 		    traffic_elsewhere(&hold->traffic) ? "the program's other ports are watched instead"
 						      : "no other port of the program was found, either");
-	drain_observe(&hold->drain, (struct observation){ .type = SEEN_TERMINATION, .at = terminated_at });
+	traffic_observe(&hold->traffic, SEEN_TERMINATION, terminated_at, NULL, 0);
 	decide_now(hold, now);
 	hold->order_events = order_watch(&settings->order);
 	if (!in_kubernetes())
@@ -168,7 +170,7 @@ static void look(struct hold *hold, double now)
 static void give_up(struct hold *hold, const char *why, double now)
 {
 	hold->ended_by = why;
-	drain_observe(&hold->drain, (struct observation){ .type = SEEN_FORCE, .at = now });
+	traffic_observe(&hold->traffic, SEEN_FORCE, now, NULL, 0);
 }
 
 void hold_force(struct hold *hold, const char *why, double now)
@@ -197,6 +199,7 @@ bool hold_step(struct hold *hold, double now)
 void hold_end(struct hold *hold, const char *and_then, double now)
 {
 	report_end(hold, and_then, now);
+	trace_end(&hold->recording, report_reason(hold), now);
 	traffic_end(&hold->traffic);
 	drain_free(&hold->drain);
 	if (hold->order_events >= 0)

@@ -3,6 +3,7 @@
 #define LAMEDUCK_HOLD_H
 
 #include "../base/log.h"
+#include "../trace/trace.h"
 #include "../traffic/traffic.h"
 #include "order.h"
 
@@ -12,6 +13,7 @@ struct hold_settings {
 	struct order order;
 	double order_timeout; /* ms after which --wait-for and --wait-gone are given up; the cap at the latest */
 	bool trace;	       /* say every second what is seen */
+	const char *recording; /* file or directory; NULL: none is made */
 };
 
 struct hold {
@@ -19,6 +21,7 @@ struct hold {
 	const struct logger *logger;
 	struct drain drain;
 	struct traffic traffic;
+	struct trace recording;
 	int order_events;
 	double began;
 	double next_glance;
@@ -41,9 +44,9 @@ bool in_kubernetes(void);
 /* At the start of the program: what will make holds worse than they could be. */
 void hold_warn(const struct hold_settings *settings, const struct logger *logger);
 
-/* `terminated_at`: when the termination began, from where the decision counts; `now`, or earlier where a hook is run again. */
+/* `why`: "SIGTERM"; NULL for a dry run. `terminated_at`: when the termination began, from where the decision counts; `now`, or earlier where a hook is run again. */
 void hold_begin(struct hold *hold, const struct hold_settings *settings, const struct logger *logger,
-		const struct baseline *baseline, double terminated_at, double now);
+		const struct baseline *baseline, const char *why, double terminated_at, double now);
 
 /* What to poll for reading, -1 where there is nothing; and how long at most, in ms. */
 void hold_descriptors(const struct hold *hold, double now, int descriptors[HOLD_DESCRIPTORS]);

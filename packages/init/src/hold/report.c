@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Written by appending; what does not fit is cut. */
 struct text {
@@ -51,9 +52,90 @@ static void add_bytes(struct text *text, double bytes)
 		add(text, "%.1f MB", bytes / 1e6);
 }
 
-static const char *reason_of(const struct hold *hold)
+const char *report_reason(const struct hold *hold)
 {
 	return stop_reason_names[hold->decision.stop ? hold->decision.reason : STOP_FORCED];
+}
+
+/* "198.18.0.14 (4.1/s before, silent 2.9 s)". */
+static void add_suspect(struct text *text, const struct drain *drain, const struct explanation *explanation, double now)
+{
+	const struct suspect *suspect = &explanation->suspect;
+	double met = explanation->met_at[WAIT_SILENCE];
+	double at = isfinite(met) ? met : now - drain->terminated_at;
+	double silence = isnan(suspect->silence) ? at + drain->config.prestop : suspect->silence;
+	double rate = suspect->rate * 1000;
+	if (suspect->sender)
+		add(text, "%s", suspect->sender);
+	else
+		add(text, "%.0f other sender%s", suspect->senders, suspect->senders == 1 ? "" : "s");
+	add(text, rate >= 99.5 ? " (%.0f/s before, " : " (%.2g/s before, ", rate);
+	add(text, "silent %.1f s)", fmax(0, silence) / 1000);
+}
+
+static void add_wait(struct text *text, const struct hold *hold, const struct explanation *explanation, int kind, double now)
+{
+	bool named = kind == WAIT_SILENCE && explanation->suspect.senders > 0;
+	if (named)
+		add_suspect(text, &hold->drain, explanation, now);
+	else
+		add(text, "%s", kind == WAIT_REQUESTS ? "requests on older connections" : waiting_for_names[kind]);
+}
+
+/* The condition met next after that one, in the order of time; WAIT_KINDS after the last. */
+static int next_met(const double met_at[WAIT_KINDS], int after)
+{
+	int next = WAIT_KINDS;
+	for (int kind = 0; kind < WAIT_KINDS; kind++) {
+		if (!isfinite(met_at[kind]))
+			continue;
+		bool later = after == WAIT_KINDS || met_at[kind] > met_at[after] ||
+			     (met_at[kind] == met_at[after] && kind > after);
+		if (later && (next == WAIT_KINDS || met_at[kind] < met_at[next]))
+			next = kind;
+	}
+	return next;
+}
+
+/* "floor 1.0, 198.18.0.14 (4.1/s before, silent 2.9 s) until 9.7": as courseText in packages/drain/src/course-text.ts. */
+static void add_course(struct text *text, const struct hold *hold, const struct explanation *explanation, double now)
+{
+	const double *met_at = explanation->met_at;
+	const char *before = "";
+	for (int kind = next_met(met_at, WAIT_KINDS); kind < WAIT_KINDS; kind = next_met(met_at, kind)) {
+		bool is_length = kind == WAIT_FLOOR || kind == WAIT_DELAY;
+		add(text, "%s", before);
+		add_wait(text, hold, explanation, kind, now);
+		add(text, "%s %.1f", is_length ? "" : " until", met_at[kind] / 1000);
+		before = ", ";
+	}
+	for (int kind = 0; kind < WAIT_KINDS; kind++)
+		if (isinf(met_at[kind])) {
+			add(text, "%sstill waiting for ", before);
+			add_wait(text, hold, explanation, kind, now);
+			return;
+		}
+	if (!*before)
+		add(text, "nothing to wait for");
+}
+
+static void add_course_fields(struct text *text, const struct hold *hold, const struct explanation *explanation, double now)
+{
+	char course[256], escaped[384];
+	struct text words = { course, sizeof course };
+	add_course(&words, hold, explanation, now);
+	add(text, ",\"explanation\":\"%s\"", json_escape(course, escaped, sizeof escaped));
+	if (explanation->suspect.sender)
+		add(text, ",\"waited_for\":\"%s\",\"waited_for_rate\":%.3g",
+		    json_escape(explanation->suspect.sender, escaped, sizeof escaped), explanation->suspect.rate * 1000);
+	const char *before = ",\"met_ms\":{";
+	for (int kind = 0; kind < WAIT_KINDS; kind++)
+		if (isfinite(explanation->met_at[kind])) {
+			add(text, "%s\"%s\":%.0f", before, waiting_for_names[kind], explanation->met_at[kind]);
+			before = ",";
+		}
+	if (strcmp(before, ",") == 0)
+		add(text, "}");
 }
 
 static void add_counts(struct text *text, const struct hold *hold, double now)
@@ -65,12 +147,12 @@ static void add_counts(struct text *text, const struct hold *hold, double now)
 	    drain_expected_loss(&hold->drain, now));
 }
 
-static void fields_of_end(const struct hold *hold, char *buffer, size_t size, double now)
+static void fields_of_end(const struct hold *hold, const struct explanation *explanation, char *buffer, size_t size, double now)
 {
 	const struct traffic *traffic = &hold->traffic;
 	struct text text = { buffer, size };
 	char escaped[128];
-	add(&text, "\"event\":\"hold-ended\",\"reason\":\"%s\"", reason_of(hold));
+	add(&text, "\"event\":\"hold-ended\",\"reason\":\"%s\"", report_reason(hold));
 	if (hold->ended_by)
 		add(&text, ",\"because\":\"%s\"", json_escape(hold->ended_by, escaped, sizeof escaped));
 	add(&text, ",\"hold_ms\":%.0f,\"requests\":%.0f", now - hold->began, hold->drain.requests);
@@ -83,6 +165,7 @@ static void fields_of_end(const struct hold *hold, char *buffer, size_t size, do
 	add(&text, ",\"evidence\":[%s", quote);
 	add_evidence(&text, traffic->evidence, "\",\"");
 	add(&text, "%s]", quote);
+	add_course_fields(&text, hold, explanation, now);
 }
 
 void report_begin(const struct hold *hold, const char *why, double now)
@@ -99,13 +182,16 @@ void report_begin(const struct hold *hold, const char *why, double now)
 void report_end(const struct hold *hold, const char *and_then, double now)
 {
 	const struct traffic *traffic = &hold->traffic;
-	char fields[768], line[768], duration[32];
+	const struct explanation explanation = drain_explain(&hold->drain, now);
+	char fields[1280], line[1024], duration[32];
 	struct text text = { line, sizeof line };
 	add(&text, "held for %s, %s", format_duration(floor(now - hold->began), duration, sizeof duration),
-	    reason_of(hold));
+	    report_reason(hold));
 	if (hold->ended_by)
 		add(&text, " (%s)", hold->ended_by);
-	add(&text, ": %.0f new connection%s and ", traffic->connections_seen,
+	add(&text, ": ");
+	add_course(&text, hold, &explanation, now);
+	add(&text, "; %.0f new connection%s and ", traffic->connections_seen,
 	    traffic->connections_seen == 1 ? "" : "s");
 	add_bytes(&text, traffic->bytes);
 	add(&text, " received meanwhile");
@@ -115,41 +201,8 @@ void report_end(const struct hold *hold, const char *and_then, double now)
 	add(&text, ", %.0f in flight, %zu open; %s", traffic->in_flight, traffic->open, and_then);
 	if (!traffic->evidence)
 		add(&text, " (no evidence: nothing tells of our ports, so only the floor was held)");
-	fields_of_end(hold, fields, sizeof fields, now);
+	fields_of_end(hold, &explanation, fields, sizeof fields, now);
 	log_with(hold->logger, LOG_NOTE, fields, line);
-}
-
-/* The sender whose silence proves least: the fewest of its usual gaps have passed. */
-static const struct sender *least_proven(const struct drain *drain, double now)
-{
-	const struct sender *least = NULL;
-	double fewest = INFINITY;
-	for (size_t i = 0; i < drain->senders.count; i++) {
-		const struct sender *sender = &drain->senders.senders[i];
-		double silence = now - fmax(sender->last, drain->terminated_at);
-		double rate = isnan(sender->rate) ? fmax(1, sender->gaps) / fmax(1, sender->exposure) : sender->rate;
-		if (silence * rate < fewest) {
-			fewest = silence * rate;
-			least = sender;
-		}
-	}
-	return least;
-}
-
-static void add_least_proven(struct text *text, const struct drain *drain, double now)
-{
-	const struct sender *sender = least_proven(drain, now);
-	char silence[32];
-	if (!sender)
-		return;
-	add(text, "; least sure of %s", sender->name);
-	if (isfinite(sender->last))
-		add(text, ", silent for %s",
-		    format_duration(floor(fmax(0, now - sender->last)), silence, sizeof silence));
-	if (isnan(sender->rate))
-		add(text, ", %.0f gaps of %.0f ms before", sender->gaps, sender->exposure / fmax(1, sender->gaps));
-	else
-		add(text, ", %.3g a second before", sender->rate * 1000);
 }
 
 void report_now(const struct hold *hold, double now)
@@ -167,7 +220,9 @@ void report_now(const struct hold *hold, double now)
 		add(&text, "; waiting for %s, until %s at %s", waiting_for_names[hold->decision.waiting_for],
 		    format_duration(hold->decision.until - hold->began, until, sizeof until),
 		    hold->decision.waiting_for == WAIT_IN_FLIGHT ? "the latest" : "the earliest");
-	add_least_proven(&text, &hold->drain, now);
+	const struct explanation explanation = drain_explain(&hold->drain, now);
+	add(&text, "; ");
+	add_course(&text, hold, &explanation, now);
 	add(&text, "; sees ");
 	add_evidence(&text, traffic->evidence, ", ");
 	struct text field = { fields, sizeof fields };

@@ -19,7 +19,7 @@ void take_back_probes(struct traffic *traffic, const struct address *peer)
 	const struct arrivals *arrivals = &traffic->arrivals;
 	char name[ADDRESS_TEXT];
 	address_format(peer, name);
-	drain_forget(traffic->drain, name);
+	traffic_forget(traffic, name);
 	forget_openings(traffic, peer);
 	size_t kept = arrivals->count < MOST_KEPT_ARRIVALS ? arrivals->count : MOST_KEPT_ARRIVALS;
 	bool only_probes_before = probes_are_all(&traffic->probes, peer);
@@ -29,6 +29,6 @@ void take_back_probes(struct traffic *traffic, const struct address *peer)
 		    probes_explain(&traffic->probes, peer, arrival->size, arrival->at))
 			continue;
 		note_opening(traffic, peer, arrival->at);
-		drain_recall(traffic->drain, name, arrival->at);
+		traffic_recall(traffic, name, arrival->at);
 	}
 }

@@ -71,7 +71,7 @@ double learn_past(struct traffic *traffic, const struct baseline *baseline)
 			continue;
 		if (past->at >= settled) {
 			settled = INFINITY;
-			drain_settle(traffic->drain);
+			traffic_settle(traffic);
 		}
 		if (settled == INFINITY) {
 			arrivals_keep(&traffic->arrivals, &past->peer, SIZE_UNKNOWN, past->at);
@@ -125,6 +125,6 @@ void tell_before(struct traffic *traffic, double now)
 	if (rest <= 0.2 * before->named || rest < 3)
 		return;
 	/* Of connections that the peer closes first no trace is left: the gaps between those that left one are longer than its habit. */
-	drain_traced(traffic->drain, fmax(least_traced, before->named / (before->named + rest)));
+	traffic_traced(traffic, fmax(least_traced, before->named / (before->named + rest)));
 	traffic_observe(traffic, SEEN_RATE, now, "before", rest / before->span * 1000);
 }

@@ -31,7 +31,33 @@ static const double first_retry = 1200;
 
 void traffic_observe(struct traffic *traffic, enum observation_type type, double at, const char *name, double value)
 {
-	drain_observe(traffic->drain, (struct observation){ .type = type, .at = at, .name = name, .value = value });
+	struct observation seen = { .type = type, .at = at, .name = name, .value = value };
+	drain_observe(traffic->drain, seen);
+	trace_observed(traffic->trace, &seen);
+}
+
+void traffic_settle(struct traffic *traffic)
+{
+	drain_settle(traffic->drain);
+	trace_settled(traffic->trace);
+}
+
+void traffic_traced(struct traffic *traffic, double share)
+{
+	drain_traced(traffic->drain, share);
+	trace_share(traffic->trace, share);
+}
+
+void traffic_forget(struct traffic *traffic, const char *sender)
+{
+	drain_forget(traffic->drain, sender);
+	trace_forgotten(traffic->trace, sender);
+}
+
+void traffic_recall(struct traffic *traffic, const char *sender, double at)
+{
+	drain_recall(traffic->drain, sender, at);
+	trace_recalled(traffic->trace, sender, at);
 }
 
 void traffic_arrive(struct traffic *traffic, const char *sender, double at)
@@ -78,12 +104,13 @@ bool traffic_port_is_silent(const struct traffic *traffic)
 	       (traffic_elsewhere(traffic) || traffic->listeners.own_count == 0);
 }
 
-void traffic_begin(struct traffic *traffic, const struct traffic_settings *settings, struct drain *drain,
+void traffic_begin(struct traffic *traffic, const struct traffic_settings *settings, struct drain *drain, struct trace *trace,
 		   const struct baseline *baseline, double now)
 {
 	memset(traffic, 0, sizeof *traffic);
 	traffic->settings = settings;
 	traffic->drain = drain;
+	traffic->trace = trace;
 	traffic->began = now;
 	traffic->last_opened = traffic->dumped = now;
 	traffic->rate_before = traffic->last_arrival = traffic->backlog_since = NAN;

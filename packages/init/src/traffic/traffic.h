@@ -8,6 +8,7 @@
 #define LAMEDUCK_TRAFFIC_H
 
 #include "../decision/drain.h"
+#include "../trace/trace.h"
 #include "arrivals.h"
 #include "connections.h"
 #include "listeners.h"
@@ -52,6 +53,7 @@ struct traffic {
 	const struct traffic_settings *settings;
 	const struct port_list *ports; /* chosen ones, unless nothing listens there */
 	struct drain *drain;
+	struct trace *trace;
 	unsigned evidence; /* bits of enum evidence */
 	bool host_network;
 	double began;
@@ -97,8 +99,13 @@ struct traffic {
 };
 
 void traffic_observe(struct traffic *traffic, enum observation_type type, double at, const char *name, double value);
+/* What was told was not as it seemed: see the functions of drain.h that are called so. */
+void traffic_settle(struct traffic *traffic);
+void traffic_traced(struct traffic *traffic, double share);
+void traffic_forget(struct traffic *traffic, const char *sender);
+void traffic_recall(struct traffic *traffic, const char *sender, double at);
 
-void traffic_begin(struct traffic *traffic, const struct traffic_settings *settings, struct drain *drain,
+void traffic_begin(struct traffic *traffic, const struct traffic_settings *settings, struct drain *drain, struct trace *trace,
 		   const struct baseline *baseline, double now);
 void traffic_end(struct traffic *traffic);
 

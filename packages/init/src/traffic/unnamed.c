@@ -36,10 +36,10 @@ static void take_back_named(struct traffic *traffic)
 		return;
 	traffic->unnamed += named;
 	traffic->unknown_count -= (size_t)named;
-	drain_forget(traffic->drain, nobody);
+	traffic_forget(traffic, nobody);
 	size_t kept = traffic->unknown_count < MOST_UNKNOWN ? traffic->unknown_count : MOST_UNKNOWN;
 	for (size_t age = kept; age-- > 0;)
-		drain_recall(traffic->drain, nobody, traffic->unknown[(traffic->unknown_count - 1 - age) % MOST_UNKNOWN]);
+		traffic_recall(traffic, nobody, traffic->unknown[(traffic->unknown_count - 1 - age) % MOST_UNKNOWN]);
 }
 
 void weigh_unnamed(struct traffic *traffic, double now)

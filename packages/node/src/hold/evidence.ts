@@ -1,5 +1,6 @@
-import { Drain, type DrainConfig } from "@lameduck/drain";
+import { Drain, type DrainConfig, type Observation } from "@lameduck/drain";
 import type { Clock } from "../clock.ts";
+import type { Recording } from "../reports/recording.ts";
 import type { Traffic } from "../servers/traffic.ts";
 
 /** Hands what the watched servers see to the decision, with its time. */
@@ -7,36 +8,43 @@ export class Evidence implements Traffic {
   readonly drain: Drain;
   readonly #clock: Clock;
   readonly #onIdle: () => void;
+  readonly #recording: Recording | undefined;
   #inFlight = 0;
   #busy = 0;
 
-  constructor(config: DrainConfig, clock: Clock, onIdle: () => void) {
+  constructor(config: DrainConfig, clock: Clock, onIdle: () => void, recording?: Recording) {
     this.drain = new Drain(config);
     this.#clock = clock;
     this.#onIdle = onIdle;
-    this.drain.observe({ type: "watching", at: clock.now() });
+    this.#recording = recording;
+    this.observe({ type: "watching", at: clock.now() });
+  }
+
+  observe(observation: Observation): void {
+    this.drain.observe(observation);
+    this.#recording?.observed(observation, this.#clock.now());
   }
 
   connection(sender: string, at = this.#clock.now()): void {
-    this.drain.observe({ type: "arrival", at, sender, kind: "connection" });
+    this.observe({ type: "arrival", at, sender, kind: "connection" });
   }
 
   request(sender: string, asked: boolean): void {
-    this.drain.observe({ type: "arrival", at: this.#clock.now(), sender, kind: "request", asked });
+    this.observe({ type: "arrival", at: this.#clock.now(), sender, kind: "request", asked });
   }
 
   asked(sender: string, requests: number): void {
-    if (requests > 0) this.drain.observe({ type: "asked", at: this.#clock.now(), sender, requests });
+    if (requests > 0) this.observe({ type: "asked", at: this.#clock.now(), sender, requests });
   }
 
   inFlight(change: number): void {
     this.#inFlight += change;
-    this.drain.observe({ type: "in-flight", at: this.#clock.now(), change });
+    this.observe({ type: "in-flight", at: this.#clock.now(), change });
     if (this.#inFlight + this.#busy === 0) this.#onIdle();
   }
 
   acknowledge(consumer: string): void {
-    this.drain.observe({ type: "acknowledgement", at: this.#clock.now(), consumer });
+    this.observe({ type: "acknowledgement", at: this.#clock.now(), consumer });
     this.#onIdle();
   }
 
@@ -44,12 +52,12 @@ export class Evidence implements Traffic {
   lease(): Disposable {
     let held = true;
     this.#busy++;
-    this.drain.observe({ type: "in-flight", at: this.#clock.now(), change: 1 });
+    this.observe({ type: "in-flight", at: this.#clock.now(), change: 1 });
     const release = (): void => {
       if (!held) return;
       held = false;
       this.#busy--;
-      this.drain.observe({ type: "in-flight", at: this.#clock.now(), change: -1 });
+      this.observe({ type: "in-flight", at: this.#clock.now(), change: -1 });
       if (this.#inFlight + this.#busy === 0) this.#onIdle();
     };
     return { [Symbol.dispose]: release };

@@ -1,6 +1,8 @@
-import type { Drain, Explanation, StopReason } from "@lameduck/drain";
+import { Conditions, type Course, type Decision, type Explanation, type StopReason } from "@lameduck/drain";
 import { nextTurn, sleep, type Clock } from "../clock.ts";
+import type { Recording } from "../reports/recording.ts";
 import type { ServerWatch } from "../servers/traffic.ts";
+import type { Evidence } from "./evidence.ts";
 
 /** How often the hold looks up. Also the least blindness that is noticed, twice over. */
 const beat = 20;
@@ -8,6 +10,8 @@ const beat = 20;
 export interface HoldEnd {
   readonly reason: StopReason;
   readonly explanation: Explanation;
+  /** Whom it waited for, and which condition of the stop was met when. */
+  readonly course: Course;
   /** Milliseconds. */
   readonly hold: number;
   readonly blind: number;
@@ -17,23 +21,28 @@ export interface HoldEnd {
 
 /** The time between SIGTERM and the decision that it is safe to stop: serving, watching, and after a while asking clients to leave. */
 export class Hold {
-  readonly #drain: Drain;
+  readonly #evidence: Evidence;
+  readonly #recording: Recording | undefined;
   readonly #watches: ReadonlySet<ServerWatch>;
   readonly #clock: Clock;
   readonly #hintAt: number;
   readonly #ramp: number;
   #blind = 0;
+  #conditions: Conditions | undefined;
+  #end: HoldEnd | undefined;
   /** Something that may end a wait has been observed: ask again. */
   #ask = true;
   readonly #wake = new AbortController();
 
   constructor(
-    drain: Drain,
+    evidence: Evidence,
     watches: ReadonlySet<ServerWatch>,
     clock: Clock,
     settings: { hintAt: number; ramp: number },
+    recording?: Recording,
   ) {
-    this.#drain = drain;
+    this.#evidence = evidence;
+    this.#recording = recording;
     this.#watches = watches;
     this.#clock = clock;
     this.#hintAt = settings.hintAt;
@@ -47,15 +56,29 @@ export class Hold {
 
   /** Ends the hold now. */
   force(): void {
-    this.#drain.observe({ type: "force", at: this.#clock.now() });
+    this.#evidence.observe({ type: "force", at: this.#clock.now() });
     this.#ask = true;
     this.#wake.abort();
+  }
+
+  /** Whom it waits for, or waited for at its end; undefined before it began. */
+  course(now = this.#clock.now()): Course | undefined {
+    return this.#end?.course ?? this.#conditions?.course(now);
+  }
+
+  #decide(now: number): Decision {
+    const decision = this.#evidence.drain.decide(now);
+    this.#conditions?.decided(now, decision);
+    this.#recording?.decided(now, decision);
+    return decision;
   }
 
   /** @param capAt when it must be over, which for a signal that came late is before the cap has passed. */
   async run(capAt: number): Promise<HoldEnd> {
     const from = this.#clock.now();
-    this.#drain.observe({ type: "termination", at: from });
+    const { drain } = this.#evidence;
+    this.#conditions = new Conditions(drain, from);
+    this.#evidence.observe({ type: "termination", at: from });
     for (const watch of this.#watches) watch.hold();
     let until = from;
     for (;;) {
@@ -64,21 +87,25 @@ export class Hold {
       for (const watch of this.#watches) watch.tick();
       if (this.#ask || now >= until) {
         this.#ask = false;
-        const decision = this.#drain.decide(now);
+        const decision = this.#decide(now);
         if (now >= capAt || (decision.stop && (await this.#stillStops()))) break;
         until = decision.stop ? now : Math.min(decision.until, capAt);
       }
       await this.#beat(until);
     }
     const end = this.#clock.now();
-    const decision = this.#drain.decide(end);
-    return {
-      reason: decision.stop ? decision.reason : "cap",
-      explanation: this.#drain.explain(end),
+    const decision = this.#decide(end);
+    const reason = decision.stop ? decision.reason : "cap";
+    this.#recording?.end(end, reason);
+    this.#end = {
+      reason,
+      explanation: drain.explain(end),
+      course: this.#conditions.course(end),
       hold: end - from,
       blind: this.#blind,
-      lesson: this.#drain.lesson(end),
+      lesson: drain.lesson(end),
     };
+    return this.#end;
   }
 
   /**
@@ -91,7 +118,7 @@ export class Hold {
       for (let turn = 0; turn < 3; turn++) await nextTurn();
       if (this.#accepted() === before) break;
     }
-    return this.#drain.decide(this.#clock.now()).stop;
+    return this.#decide(this.#clock.now()).stop;
   }
 
   #accepted(): number {
@@ -115,6 +142,6 @@ export class Hold {
     const late = now - from - pause;
     if (late <= beat) return;
     this.#blind += late;
-    this.#drain.observe({ type: "blind", at: now, from: now - late });
+    this.#evidence.observe({ type: "blind", at: now, from: now - late });
   }
 }

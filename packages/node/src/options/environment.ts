@@ -21,6 +21,7 @@ const ownVariables = {
   LAMEDUCK_SIGNALS: "signals",
   LAMEDUCK_STOP_FILE: "stopFile",
   LAMEDUCK_CRASHES: "crashes",
+  LAMEDUCK_TRACE: "trace",
 } as const;
 
 export const environmentVariables = { ...variables, ...ownVariables };

@@ -9,7 +9,7 @@ const ofService =
   /^LAMEDUCK(_[A-Z0-9_]+)?_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/;
 
 /** The init's, which look like ours. */
-const ofInit = ["SIGNAL"];
+const ofInit = ["SIGNAL", "GRACE"];
 
 /** The init's name for what it and we know by another one. */
 const gracePeriod = "LAMEDUCK_GRACE_PERIOD";

@@ -20,6 +20,7 @@ const own = [
   "stopFile",
   "otherHandlers",
   "crashes",
+  "trace",
 ] as const;
 
 /** Those for a user, as docs/node.md lists them. */

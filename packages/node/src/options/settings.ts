@@ -58,6 +58,11 @@ export interface LameduckOptions extends DrainOptions {
    * Default: none.
    */
   stopFile?: string;
+  /**
+   * A file, or a directory, on a local volume: there the next hold is recorded, for `lameduck explain`. At most 8 MB; until the termination the latest
+   * 20,000 arrivals or more are kept in memory. Default: none.
+   */
+  trace?: string;
   /** Default process.env. */
   environment?: Environment;
 }
@@ -79,6 +84,7 @@ export interface Settings {
   readonly otherHandlers: "hold" | "leave";
   readonly crashes: "leave" | "close";
   readonly stopFile: string | undefined;
+  readonly trace: string | undefined;
   /** What is no mistake for certain, and is told once. */
   readonly warnings: readonly string[];
 }
@@ -114,7 +120,8 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     signals: parseSignals(options.signals, environment),
     otherHandlers: parseOtherHandlers(options.otherHandlers),
     crashes: parseCrashes(options.crashes, environment),
-    stopFile: parseStopFile(options.stopFile, environment),
+    stopFile: parsePath("stopFile", options.stopFile, environment),
+    trace: parsePath("trace", options.trace, environment),
     warnings: [...warnings, ...doubts(merged, drain, environment)],
   });
 }
@@ -216,10 +223,14 @@ function parseLog(value: unknown): Logger | false | undefined {
   );
 }
 
-function parseStopFile(inCode: unknown, environment: Environment): string | undefined {
-  const said = environment["LAMEDUCK_STOP_FILE"]?.trim();
+function parsePath(
+  name: "stopFile" | "trace",
+  inCode: unknown,
+  environment: Environment,
+): string | undefined {
+  const variable = name === "trace" ? "LAMEDUCK_TRACE" : "LAMEDUCK_STOP_FILE";
+  const said = environment[variable]?.trim();
   const value = inCode === undefined && said ? said : inCode;
   if (value === undefined || (typeof value === "string" && isAbsolute(value))) return value;
-  const place = inCode === undefined ? "LAMEDUCK_STOP_FILE" : "stopFile";
-  throw badOption(place, `${shown(value)} is not an absolute path`);
+  throw badOption(inCode === undefined ? variable : name, `${shown(value)} is not an absolute path`);
 }

@@ -33,7 +33,10 @@ function writerFor(logger: Logger): (event: LameduckEvent) => unknown {
 
 function describe(event: LameduckEvent): string {
   if (event.lameduck === "notice") return event.message;
-  return `lameduck: ${event.phase} (${event.reason})`;
+  const what = `lameduck: ${event.phase} (${event.reason})`;
+  return event.phase === "closing"
+    ? `${what}, held ${(event.hold / 1_000).toFixed(1)} s: ${event.explanation}`
+    : what;
 }
 
 /** Synchronous, because lines written through a stream are lost when the process exits, and a closed stderr must not kill us. */

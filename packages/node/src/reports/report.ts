@@ -1,4 +1,5 @@
-import type { ClosedEvent, ClosingEvent, HookOutcome, LameDuckEvent } from "../events.ts";
+import { courseText, type Course } from "@lameduck/drain";
+import type { ClosedEvent, ClosingEvent, HoldExplained, HookOutcome, LameDuckEvent } from "../events.ts";
 import type { Deadlines } from "../closing/deadlines.ts";
 import type { Cut } from "../closing/closing.ts";
 import type { HoldEnd } from "../hold/hold.ts";
@@ -51,6 +52,7 @@ export class Report {
       lastArrival: lastArrival === undefined ? null : this.#timeOfDay(lastArrival),
       blind: Math.round(end.blind),
       open,
+      ...explained(end.course),
     };
   }
 
@@ -83,4 +85,24 @@ export class Report {
   #timeOfDay(time: number): number {
     return Math.round(this.#epoch + time);
   }
+}
+
+export function heldFor(course: Course | undefined): HoldExplained | undefined {
+  return course && explained(course);
+}
+
+function explained(course: Course): HoldExplained {
+  const { sender: suspect, met } = course;
+  return {
+    waitedFor: suspect
+      ? {
+          sender: suspect.sender ?? null,
+          count: suspect.count,
+          perSecond: Number(suspect.perSecond.toPrecision(3)),
+          silence: Math.round(suspect.silence),
+        }
+      : null,
+    met: Object.fromEntries(met.map(({ condition, at }) => [condition, Math.round(at)])),
+    explanation: courseText(course),
+  };
 }

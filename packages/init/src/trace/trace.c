@@ -1,0 +1,219 @@
+#include "trace.h"
+
+#include "../base/clock.h"
+#include "trace_file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Bytes of a recording; its end comes after them. */
+static const size_t most_written = 8u << 20;
+/* A killed process leaves what was written until then. */
+static const double flush_interval = 1000;
+enum { LONGEST_LINE = 1024, LONGEST_NAME = 512 };
+
+static void give_up(struct trace *trace, const char *problem)
+{
+	log_line(trace->logger, LOG_WARNING, "no recording: %s", problem);
+	trace->on = false;
+	if (trace->fd >= 0)
+		close(trace->fd);
+	trace->fd = -1;
+}
+
+static void flush(struct trace *trace)
+{
+	size_t done = 0;
+	while (trace->on && done < trace->used) {
+		ssize_t wrote = write(trace->fd, trace->buffer + done, trace->used - done);
+		if (wrote > 0)
+			done += (size_t)wrote;
+		else if (wrote == 0 || errno != EINTR)
+			give_up(trace, strerror(wrote == 0 ? ENOSPC : errno));
+	}
+	trace->used = 0;
+}
+
+static void append(struct trace *trace, const char *line, size_t length)
+{
+	if (trace->used + length > sizeof trace->buffer)
+		flush(trace);
+	memcpy(trace->buffer + trace->used, line, length);
+	trace->used += length;
+	trace->written += length;
+}
+
+__attribute__((format(printf, 2, 3))) static void add(struct trace *trace, const char *format, ...)
+{
+	char line[LONGEST_LINE];
+	va_list arguments;
+	va_start(arguments, format);
+	int length = vsnprintf(line, sizeof line, format, arguments);
+	va_end(arguments);
+	/* What comes after something that has no room is left out, too. */
+	if (trace->left_out > 0 || length <= 0 || length >= (int)sizeof line ||
+	    trace->written + (size_t)length > most_written)
+		trace->left_out++;
+	else
+		append(trace, line, (size_t)length);
+	double now = clock_now();
+	if (now < trace->next_flush)
+		return;
+	trace->next_flush = now + flush_interval;
+	flush(trace);
+}
+
+static double since_epoch(double at)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6 - (clock_now() - at);
+}
+
+static const char *policy_fields(const struct drain_config *config, char fields[128])
+{
+	*fields = '\0';
+	if (config->policy == POLICY_FIXED)
+		snprintf(fields, 128, "\"delay\":%.17g,", config->delay);
+	else if (config->policy == POLICY_QUIET)
+		snprintf(fields, 128, "\"window\":%.17g,", config->window);
+	else if (config->policy == POLICY_ADAPTIVE)
+		snprintf(fields, 128, "\"lossBudget\":%.17g,\"convergence\":%.17g,", config->loss_budget,
+			 config->convergence);
+	return fields;
+}
+
+void trace_begin(struct trace *trace, const char *place, const char *why, const struct logger *logger,
+		 const struct drain_config *config, double terminated_at)
+{
+	char problem[MOST_PATH + 128], fields[128];
+	*trace = (struct trace){ .on = place != NULL, .fd = -1, .logger = logger, .from = terminated_at };
+	if (!trace->on)
+		return;
+	trace->fd = trace_file_make(place, problem, sizeof problem);
+	if (trace->fd < 0) {
+		give_up(trace, problem);
+		return;
+	}
+	trace->next_flush = clock_now() + flush_interval;
+	add(trace,
+	    "{\"lameduck\":\"trace\",\"version\":1,\"by\":\"lameduck-init\",\"pid\":%d,\"on\":\"%s\",\"config\":{\"policy\":\"%s\","
+	    "\"floor\":%.17g,\"cap\":%.17g,\"grace\":%.17g,\"prestop\":%.17g,\"reserve\":0,%s\"requestQuiet\":%.17g,"
+	    "\"maxSenders\":%zu},\"clock\":{\"epoch\":%.0f,\"unit\":\"ms\"}}\n",
+	    (int)getpid(), why, policy_names[config->policy], config->floor + config->prestop, config->cap,
+	    config->cap + config->prestop, config->prestop, policy_fields(config, fields), config->request_quiet,
+	    config->max_senders, since_epoch(terminated_at));
+}
+
+/* When it happened, and when the decision was told of it, where that was later. */
+static const char *times(const struct trace *trace, double at, char text[64])
+{
+	double told = clock_now();
+	int length = snprintf(text, 64, "\"at\":%.3f", at - trace->from);
+	if (told - at > 1)
+		snprintf(text + length, 64 - (size_t)length, ",\"told\":%.3f", told - trace->from);
+	return text;
+}
+
+static void add_arrival(struct trace *trace, const char *kind, const char *sender, double at)
+{
+	char text[64], escaped[LONGEST_NAME];
+	add(trace, "{\"type\":\"arrival\",%s,\"sender\":\"%s\",\"kind\":\"%s\"}\n", times(trace, at, text),
+	    json_escape(sender, escaped, sizeof escaped), kind);
+}
+
+void trace_observed(struct trace *trace, const struct observation *seen)
+{
+	char text[64], escaped[LONGEST_NAME];
+	if (!trace->on)
+		return;
+	switch (seen->type) {
+	case SEEN_WATCHING:
+		add(trace, "{\"type\":\"watching\",%s}\n", times(trace, seen->at, text));
+		return;
+	case SEEN_TERMINATION:
+		add(trace, "{\"type\":\"termination\",%s}\n", times(trace, seen->at, text));
+		return;
+	case SEEN_CONNECTION:
+		add_arrival(trace, "connection", seen->name, seen->at);
+		return;
+	case SEEN_REQUEST:
+		/* Nobody sees from outside which of them come on connections that were asked to close. */
+		add_arrival(trace, "request\",\"asked\":true,\"seen\":\"outside", seen->name, seen->at);
+		return;
+	case SEEN_RATE:
+		add(trace, "{\"type\":\"rate\",%s,\"sender\":\"%s\",\"perSecond\":%.17g}\n", times(trace, seen->at, text),
+		    json_escape(seen->name, escaped, sizeof escaped), seen->value);
+		return;
+	case SEEN_IN_FLIGHT:
+		add(trace, "{\"type\":\"in-flight\",%s,\"change\":%.17g}\n", times(trace, seen->at, text), seen->value);
+		return;
+	case SEEN_ACKNOWLEDGEMENT:
+		return;
+	case SEEN_BLIND:
+		add(trace, "{\"type\":\"blind\",%s,\"from\":%.3f}\n", times(trace, seen->at, text),
+		    seen->value - trace->from);
+		return;
+	case SEEN_FORCE:
+		add(trace, "{\"type\":\"force\",%s}\n", times(trace, seen->at, text));
+		return;
+	}
+}
+
+void trace_settled(struct trace *trace)
+{
+	if (trace->on)
+		add(trace, "{\"type\":\"settled\",\"at\":%.3f}\n", clock_now() - trace->from);
+}
+
+void trace_share(struct trace *trace, double share)
+{
+	if (trace->on)
+		add(trace, "{\"type\":\"share\",\"at\":%.3f,\"told\":%.17g}\n", clock_now() - trace->from, share);
+}
+
+void trace_forgotten(struct trace *trace, const char *sender)
+{
+	char escaped[LONGEST_NAME];
+	if (trace->on)
+		add(trace, "{\"type\":\"forgotten\",\"at\":%.3f,\"sender\":\"%s\"}\n", clock_now() - trace->from,
+		    json_escape(sender, escaped, sizeof escaped));
+}
+
+void trace_recalled(struct trace *trace, const char *sender, double at)
+{
+	if (trace->on)
+		add_arrival(trace, "connection", sender, at);
+}
+
+void trace_decided(struct trace *trace, const struct decision *decision, double now)
+{
+	if (!trace->on)
+		return;
+	if (decision->stop)
+		add(trace, "{\"type\":\"decision\",\"at\":%.3f,\"reason\":\"%s\"}\n", now - trace->from,
+		    stop_reason_names[decision->reason]);
+	else
+		add(trace, "{\"type\":\"decision\",\"at\":%.3f,\"waitingFor\":\"%s\"}\n", now - trace->from,
+		    waiting_for_names[decision->waiting_for]);
+}
+
+void trace_end(struct trace *trace, const char *reason, double now)
+{
+	char line[160];
+	if (!trace->on)
+		return;
+	int length = snprintf(line, sizeof line, "{\"type\":\"end\",\"at\":%.3f,\"reason\":\"%s\",\"leftOut\":%zu}\n",
+			      now - trace->from, reason, trace->left_out);
+	append(trace, line, (size_t)length);
+	flush(trace);
+	if (trace->fd >= 0)
+		close(trace->fd);
+	trace->on = false;
+	trace->fd = -1;
+}

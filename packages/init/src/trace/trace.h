@@ -1,0 +1,37 @@
+/*
+ * A recording of one hold for `lameduck explain`: what the decision is told and what it answers, as JSON lines, in the format of
+ * packages/drain/src/trace.ts. Where none is asked for, everything here returns at once.
+ */
+#ifndef LAMEDUCK_TRACE_H
+#define LAMEDUCK_TRACE_H
+
+#include "../base/log.h"
+#include "../decision/drain.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct trace {
+	bool on;
+	int fd;
+	const struct logger *logger;
+	double from; /* when the termination began */
+	double next_flush;
+	size_t used;
+	size_t written;
+	size_t left_out; /* at the bound of the file */
+	char buffer[16384];
+};
+
+/* `place` is a file or a directory; NULL: no recording. What cannot be written is said once, and changes nothing else. */
+void trace_begin(struct trace *trace, const char *place, const char *why, const struct logger *logger,
+		 const struct drain_config *config, double terminated_at);
+void trace_observed(struct trace *trace, const struct observation *seen);
+void trace_settled(struct trace *trace);
+void trace_share(struct trace *trace, double share);
+void trace_forgotten(struct trace *trace, const char *sender);
+void trace_recalled(struct trace *trace, const char *sender, double at);
+void trace_decided(struct trace *trace, const struct decision *decision, double now);
+void trace_end(struct trace *trace, const char *reason, double now);
+
+#endif
