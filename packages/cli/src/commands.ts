@@ -9,6 +9,7 @@ const loaders: Readonly<Record<string, (exit: Exit) => Promise<Command>>> = {
   rollout: async (exit) => (await import("./rollout/command.ts")).rolloutCommand(exit),
   simulate: async () => (await import("./simulate/simulate.ts")).simulate(),
   advise: async () => (await import("./simulate/advise.ts")).advise(),
+  explain: async () => (await import("./explain/command.ts")).explain(),
   audit: async (exit) => (await import("./audit/command.ts")).auditCommand(exit),
   "init-binary": async () => (await import("./init-binary/command.ts")).initBinaryCommand(),
   completion: async () => (await import("./completion/command.ts")).completion(),

@@ -7,6 +7,7 @@ export const cliErrors = {
   LAMEDUCK_RENAMED: "use the name that is named",
   LAMEDUCK_UNKNOWN_TOPIC: "see `lameduck --help` for the commands, and `lameduck help codes` for the codes",
   LAMEDUCK_OLD_NODE: "install the Node that is named, or a newer one",
+  LAMEDUCK_TRACE_UNREADABLE: "name a file that exists and may be read",
   LAMEDUCK_CANNOT_WRITE: "name a file in a folder that exists and may be written to",
 } as const;
 

@@ -34,6 +34,7 @@ test("bash completes commands, options and values", { skip: missing("bash") }, a
     "rollout",
     "simulate",
     "advise",
+    "explain",
     "audit",
     "init-binary",
     "completion",

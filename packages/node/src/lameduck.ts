@@ -333,7 +333,7 @@ export class Lameduck {
     process.removeListener("exit", onExit);
     const exitCode = this.#exits ? Number(process.exitCode ?? 0) : null;
     const closed = report.closed(this.#clock.now(), cut, this.#hooks.outcomes, exitCode);
-    const told = [this.#announcer.phase(closed), this.#recording?.written];
+    const told = [this.#announcer.phase(closed), this.#recording?.written ?? Promise.resolve()];
     await untilSettled(Promise.all(told), by.hooks - this.#clock.now());
     noLongerSurvive();
     this.#end(exitCode);

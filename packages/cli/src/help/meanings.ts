@@ -119,6 +119,7 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
     "The load of the lab was to go to an address outside this machine, which it never does.",
   LAMEDUCK_TERMINATING: "Something was to be attached although the termination has begun.",
   LAMEDUCK_TRACE_INVALID: "A file is no recording of a hold, or one of its lines has been changed.",
+  LAMEDUCK_TRACE_UNREADABLE: "The recording of a hold does not exist or may not be read.",
   LAMEDUCK_TRACE_VERSION: "The recording of a hold was written by a release whose format differs.",
   LAMEDUCK_UNKNOWN_OPTION: "An option or field does not exist.",
   LAMEDUCK_UNKNOWN_POLICY: "There is no policy of that name.",

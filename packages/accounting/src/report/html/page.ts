@@ -19,12 +19,7 @@ export function htmlReport(results: Results, instead?: Wording): string {
   const rows = instead
     ? remedies.map(({ remedy }) => remedy).join(", ")
     : `${whole(remedies.length)} remedies`;
-  return [
-    "<!doctype html>",
-    '<html lang="en">',
-    '<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<title>Lameduck: ${escape(heading)}</title><style>${style}</style></head>`,
-    "<body><main>",
+  return htmlPage(heading, [
     element("h1", {}, escape(heading)),
     element(
       "p",
@@ -49,6 +44,18 @@ export function htmlReport(results: Results, instead?: Wording): string {
     ...remedies.map(remedySection),
     element("h2", {}, "Settings"),
     settings(results.settings),
+  ]);
+}
+
+/** A page in the reports' style, of parts that are markup already. */
+export function htmlPage(heading: string, parts: readonly string[]): string {
+  return [
+    "<!doctype html>",
+    '<html lang="en">',
+    '<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">',
+    `<title>Lameduck: ${escape(heading)}</title><style>${style}</style></head>`,
+    "<body><main>",
+    ...parts,
     "</main></body></html>\n",
   ].join("\n");
 }

@@ -1,0 +1,47 @@
+import { readFileSync } from "node:fs";
+import { Command } from "commander";
+import { parseTrace, replay } from "@lameduck/drain";
+import { messageOf } from "@lameduck/drain/common";
+import { CliError } from "../errors.ts";
+import { mustBeWritable, writeOutput } from "../output.ts";
+import { explanationJson } from "./json.ts";
+import { explanationPage } from "./page.ts";
+import { explanationText } from "./text.ts";
+
+interface Options {
+  readonly json?: string;
+  readonly html?: string;
+}
+
+/** How many moments of the hold the charts show. */
+const moments = 240;
+
+/** `lameduck explain`: why one hold took as long as it did. */
+export function explain(): Command {
+  return new Command("explain")
+    .description(
+      "Explain one hold that LAMEDUCK_TRACE recorded: whom it waited for, and the expected loss over time (docs/explain.md).",
+    )
+    .argument("<file>", "what a pod recorded; - is stdin")
+    .option("--json <file>", "the same as data; - is stdout")
+    .option("--html <file>", "the same as a page to look at; - is stdout")
+    .action((file: string, { json, html }: Options) => {
+      mustBeWritable("--json", json);
+      mustBeWritable("--html", html);
+      if (json === "-" && html === "-")
+        throw new CliError("LAMEDUCK_BAD_OPTION", "--html", "only one output goes to stdout");
+      const trace = parseTrace(textOf(file), file === "-" ? "stdin" : file);
+      const explained = { trace, replayed: replay(trace, moments) };
+      if (json !== "-" && html !== "-") process.stdout.write(explanationText(explained));
+      writeOutput("--json", json, () => `${JSON.stringify(explanationJson(explained))}\n`);
+      writeOutput("--html", html, () => explanationPage(explained));
+    });
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file === "-" ? 0 : file, "utf8");
+  } catch (error) {
+    throw new CliError("LAMEDUCK_TRACE_UNREADABLE", file, messageOf(error));
+  }
+}

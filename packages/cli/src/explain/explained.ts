@@ -1,0 +1,104 @@
+import {
+  formatDuration,
+  parseConfig,
+  type Moment,
+  type Replay,
+  type Suspect,
+  type Trace,
+} from "@lameduck/drain";
+
+/** A hold as it was recorded, and what the decision makes of it now. */
+export interface Explained {
+  readonly trace: Trace;
+  readonly replayed: Replay;
+}
+
+/** One sender through the whole hold. */
+export interface Course {
+  /** Undefined: those that are not told apart. */
+  readonly sender: string | undefined;
+  readonly name: string;
+  /** Arrivals per second before the end. */
+  readonly perSecond: number;
+  /** Expected of it at each moment. */
+  readonly losses: readonly number[];
+  /** Since the termination, milliseconds: of its arrivals in the hold. */
+  readonly arrivals: readonly number[];
+  /** How long it had been silent at the end. */
+  readonly silence: number;
+}
+
+/** The senders that were waited for most, first; the others are left out. */
+export function coursesOf({ trace, replayed: { moments } }: Explained, most: number): Course[] {
+  const weights = new Map<string | undefined, number>();
+  for (const { suspects, expectedLoss } of moments)
+    for (const { sender, loss } of suspects)
+      if (expectedLoss > 0) weights.set(sender, (weights.get(sender) ?? 0) + loss / expectedLoss);
+  return [...weights]
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, most)
+    .map(([sender]) => courseOf(sender, trace, moments));
+}
+
+function courseOf(sender: string | undefined, trace: Trace, moments: readonly Moment[]): Course {
+  const seen = moments.map(({ suspects }) => suspects.filter((one) => one.sender === sender));
+  const last = seen.findLast((one) => one.length > 0) ?? [];
+  const most = Math.max(0, ...seen.map((one) => one.reduce((sum, { count }) => sum + count, 0)));
+  return {
+    sender,
+    name: sender ?? `${most} other sender${most === 1 ? "" : "s"}`,
+    perSecond: sum(last, ({ perSecond }) => perSecond),
+    losses: seen.map((one) => sum(one, ({ loss }) => loss)),
+    arrivals: trace.lines.flatMap((line) =>
+      line.type === "arrival" && line.sender === sender && line.at >= 0 ? [line.at] : [],
+    ),
+    silence: Math.min(...last.map(({ silence }) => silence)),
+  };
+}
+
+function sum(suspects: readonly Suspect[], of: (suspect: Suspect) => number): number {
+  return suspects.reduce((total, one) => total + of(one), 0);
+}
+
+/** Below it the adaptive policy stops; undefined for the others. */
+export function budgetOf({ trace }: Explained): number | undefined {
+  const { policy } = parseConfig(trace.header.config);
+  return policy.kind === "adaptive" ? policy.lossBudget : undefined;
+}
+
+/** Who recorded what, and with which settings. */
+export function origin({ trace: { header } }: Explained): string {
+  const { policy, floor, cap, prestop } = parseConfig(header.config);
+  const when = new Date(header.clock.epoch).toISOString().replace("T", " ").replace("Z", " UTC");
+  const lossBudget = policy.kind === "adaptive" ? `, loss budget ${policy.lossBudget}` : "";
+  return (
+    `${header.by}, PID ${header.pid}: ${header.on} at ${when}; policy ${policy.kind}, floor ${formatDuration(floor)}, ` +
+    `cap ${formatDuration(cap)}, preStop ${formatDuration(prestop)}${lossBudget}`
+  );
+}
+
+/** What keeps a reader from believing the picture as it is. */
+export function reservations({ trace, replayed }: Explained): string[] {
+  const { end, unknown, lines } = trace;
+  const notes: string[] = [];
+  if (!end)
+    notes.push(
+      `The recording has no end: the process was killed, or its disk was full, ${seconds(replayed.length)} s after the signal or later.`,
+    );
+  else if (end.leftOut > 0)
+    notes.push(
+      `${end.leftOut} observations were left out of the recording: what is drawn may differ from what happened.`,
+    );
+  if (lines.some((line) => line.type === "share"))
+    notes.push(
+      "Many connections before the hold had left no trace in the kernel, and lameduck-init took habits for faster than they are drawn here.",
+    );
+  if (unknown > 0) notes.push(`${unknown} lines are of a kind that this release does not know.`);
+  if (end && replayed.reason !== end.reason)
+    notes.push(
+      `This release's decision differs: with what was recorded it ${replayed.reason ? `would end with "${replayed.reason}"` : "would not have stopped yet"}.`,
+    );
+  return notes;
+}
+
+export const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(1);

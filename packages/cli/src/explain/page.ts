@@ -1,0 +1,64 @@
+import { htmlPage } from "@lameduck/accounting";
+import { element, escape } from "@lameduck/accounting/markup";
+import { courseText } from "@lameduck/drain";
+import { coursesOf, origin, reservations, seconds, type Course, type Explained } from "./explained.ts";
+import { colours, lossOverTime } from "./picture.ts";
+
+/** One file without script: the line, the picture and the senders. */
+export function explanationPage(explained: Explained): string {
+  const { trace, replayed } = explained;
+  const courses = coursesOf(explained, colours.length);
+  const heading = `Held ${seconds(replayed.length)} s, ${trace.end?.reason ?? "no end"}`;
+  return htmlPage(heading, [
+    element("h1", {}, escape(heading)),
+    element("p", { class: "soft" }, escape(origin(explained))),
+    element("p", { class: "advice" }, escape(courseText(replayed.course))),
+    ...reservations(explained).map((one) => element("p", { class: "soft" }, escape(one))),
+    element("h2", {}, "Expected loss over time"),
+    element(
+      "p",
+      { class: "soft" },
+      "Requests that stopping at that moment was expected to lose, in all and by sender; below, each sender's arrivals. The hold ends when the black line is below the budget and everything else is quiet.",
+    ),
+    lossOverTime(explained, courses),
+    element("h2", {}, "Senders"),
+    element("div", { class: "scroll" }, table(courses)),
+  ]);
+}
+
+function table(courses: readonly Course[]): string {
+  const head = [
+    "sender",
+    "before",
+    "arrivals in the hold",
+    "last arrival",
+    "silent at the end",
+    "expected at the end",
+  ];
+  return element(
+    "table",
+    {},
+    element("thead", {}, element("tr", {}, ...head.map((title) => element("th", {}, title)))),
+    element("tbody", {}, ...courses.map((course, index) => row(course, colours[index]!))),
+  );
+}
+
+function row({ name, perSecond, arrivals, silence, losses }: Course, colour: string): string {
+  const last = arrivals.at(-1);
+  const swatch = element("i", {
+    style: `display:inline-block;width:.8rem;height:.8rem;border-radius:2px;background:${colour}`,
+  });
+  const cells = [
+    `${Number(perSecond.toPrecision(2))}/s`,
+    String(arrivals.length),
+    last === undefined ? "before SIGTERM" : `${seconds(last)} s`,
+    `${seconds(silence)} s`,
+    String(Number((losses.at(-1) ?? 0).toPrecision(2))),
+  ];
+  return element(
+    "tr",
+    {},
+    element("td", {}, `${swatch.replace("/>", "></i>")} ${escape(name)}`),
+    ...cells.map((cell) => element("td", {}, escape(cell))),
+  );
+}

@@ -1,0 +1,127 @@
+import { linear, logWithZero, type Scale } from "@lameduck/accounting";
+import { element, label, title } from "@lameduck/accounting/markup";
+import type { Met } from "@lameduck/drain";
+import { budgetOf, seconds, type Course, type Explained } from "./explained.ts";
+
+/** Told apart in light and dark, and by most who see colours otherwise. */
+export const colours = ["#3b7dd8", "#d17a00", "#2a9d6f", "#b455b6", "#c2452d", "#6b7f99"] as const;
+
+const width = 960;
+const frame = { left: 84, right: 24, top: 34, plot: 300 };
+const axisHeight = 34;
+const rowHeight = 18;
+
+/** Expected loss in all and by sender, the conditions of the stop, and below them each sender's arrivals. */
+export function lossOverTime(explained: Explained, courses: readonly Course[]): string {
+  const { moments, length, course } = explained.replayed;
+  const bottom = frame.top + frame.plot;
+  const total = moments.map(({ expectedLoss }) => expectedLoss);
+  const budget = budgetOf(explained);
+  const least = (budget ?? 1e-3) / 10;
+  const x = linear([0, length / 1_000], [frame.left, width - frame.right], 10);
+  // What is far below the budget is nothing to look at.
+  const shown = (loss: number): number => Math.max(loss, least);
+  const y = logWithZero([...total, least].map(shown), [bottom, frame.top]);
+  const line = (losses: readonly number[], colour: string, thick: number, words: string): string =>
+    element(
+      "polyline",
+      {
+        fill: "none",
+        "stroke-width": thick,
+        style: `stroke:${colour}`,
+        "stroke-linejoin": "round",
+        points: losses
+          .map((loss, index) => `${round(x(moments[index]!.at / 1_000))},${round(y(shown(loss)))}`)
+          .join(" "),
+      },
+      title(words),
+    );
+  const rows = bottom + axisHeight;
+  const height = rows + courses.length * rowHeight + 10;
+  return element(
+    "figure",
+    {},
+    element(
+      "svg",
+      { viewBox: `0 0 ${width} ${height}`, role: "img" },
+      title("Expected loss over time, by sender"),
+      axes(x, y, bottom),
+      budget === undefined ? "" : budgetLine(y(budget), budget),
+      ...conditions(course.met, x, bottom),
+      ...courses.map(({ losses, name }, index) => line(losses, colours[index]!, 1.5, name)),
+      line(total, "var(--ink)", 2.5, "all senders"),
+      ...courses.map((one, index) => arrivals(one, x, rows + index * rowHeight, colours[index]!)),
+    ),
+  );
+}
+
+function axes(x: Scale, y: Scale, bottom: number): string {
+  return element(
+    "g",
+    { class: "axis" },
+    ...y.ticks
+      .filter((tick) => tick > 0)
+      .map(
+        (tick) =>
+          element("line", {
+            x1: frame.left,
+            x2: width - frame.right,
+            y1: y(tick),
+            y2: y(tick),
+            class: "grid",
+          }) +
+          label(frame.left - 8, y(tick) + 4, String(Number(tick.toPrecision(1))), { "text-anchor": "end" }),
+      ),
+    ...x.ticks.map((tick) => label(x(tick), bottom + 18, `${tick} s`, { "text-anchor": "middle" })),
+  );
+}
+
+function budgetLine(y: number, budget: number): string {
+  return (
+    element("line", { x1: frame.left, x2: width - frame.right, y1: y, y2: y, class: "moment closed" }) +
+    label(frame.left + 6, y - 5, `budget ${budget}`, { class: "closed" })
+  );
+}
+
+/** When each condition of the stop was met: the latest ends the hold. */
+function conditions(met: readonly Met[], x: Scale, bottom: number): string[] {
+  return met.map(({ condition, at }, index) => {
+    const where = x(at / 1_000);
+    const isRight = where > width * 0.75;
+    return (
+      element("line", { x1: where, x2: where, y1: frame.top, y2: bottom, class: "moment" }) +
+      label(where + (isRight ? -5 : 5), frame.top - 6 - (index % 2) * 13, `${condition} ${seconds(at)} s`, {
+        class: "moment-label",
+        "text-anchor": isRight ? "end" : "start",
+      })
+    );
+  });
+}
+
+function arrivals({ name, arrivals: times }: Course, x: Scale, y: number, colour: string): string {
+  const end = width - frame.right;
+  // A thousand arrivals in a tenth of a second are one mark.
+  const places = new Set(times.map((at) => round(x(at / 1_000))).filter((place) => place <= end));
+  return element(
+    "g",
+    {},
+    title(`${name}: ${times.length} arrivals in the hold`),
+    label(frame.left - 8, y + 4, name.length > 13 ? `${name.slice(0, 12)}…` : name, {
+      "text-anchor": "end",
+      "font-size": 11,
+    }),
+    element("line", { x1: frame.left, x2: end, y1: y, y2: y, class: "grid" }),
+    ...[...places].map((place) =>
+      element("line", {
+        x1: place,
+        x2: place,
+        y1: y - 6,
+        y2: y + 6,
+        style: `stroke:${colour}`,
+        "stroke-width": 1.2,
+      }),
+    ),
+  );
+}
+
+const round = (value: number): number => Math.round(value * 2) / 2;
