@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { isHere } from "../src/audit/prove/here.ts";
+import { pictureOf } from "../src/audit/prove/picture.ts";
 import { program, run, runProgram, start } from "./running.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-prove-"));
@@ -205,4 +206,15 @@ test("whether a command line can run here", () => {
     [false, []],
   ];
   for (const [expected, argv] of cases) assert.equal(isHere(argv, folder), expected, argv.join(" "));
+});
+
+test("the picture has both chains to one scale, and none where nothing was measured", () => {
+  const all = (max: number, count = 3) => ({ count, p50: max, p90: max, max });
+  const lines = pictureOf([
+    ["as it is", { hold: all(0), oracle: all(8_000) }],
+    ["mended", { hold: all(10_000), oracle: all(5_000) }],
+  ]);
+  const bars = lines.map((line) => /\|([=-]*) /.exec(line)?.[1]?.length);
+  assert.deepEqual(bars, [undefined, 0, 32, 40, 20]);
+  assert.deepEqual(pictureOf([["as it is", { hold: all(0, 0), oracle: all(0, 0) }]]), []);
 });

@@ -1,3 +1,4 @@
+import { messageOf } from "@lameduck/drain/common";
 import {
   isAlias,
   isCollection,
@@ -11,6 +12,9 @@ import {
 } from "yaml";
 import { ManifestError, type ManifestErrorCode } from "./errors.ts";
 import { placeOf, type Source, type Span } from "./source.ts";
+
+/** More fields are no manifest that somebody wrote. */
+const mostExpandedNodes = 1_000_000;
 
 /** A field of a manifest, there or not, that knows its path and its place. Types are as strict as the API server's. */
 export class Field {
@@ -179,7 +183,11 @@ export class Field {
 
   /** All of it, without places. */
   plain(): unknown {
-    return this.#node?.toJS(this.#document, { maxAliasCount: 100 });
+    try {
+      return this.#node?.toJS(this.#document, { maxAliasCount: mostExpandedNodes });
+    } catch (error) {
+      return this.fail("LAMEDUCK_MANIFEST_ALIASES", messageOf(error));
+    }
   }
 
   /** Says which fields are left out because nobody here knows them. */

@@ -3,6 +3,7 @@ import {
   isAlias,
   isCollection,
   isMap,
+  isNode,
   isPair,
   LineCounter,
   parseAllDocuments,
@@ -30,6 +31,8 @@ interface Chunk {
 
 /** The API server's own limit is nearer; this is only against files made to exhaust memory. */
 const mostExpandedNodes = 1_000_000;
+/** To resolve one is a search through its document. */
+const mostAliases = 1_000;
 const deepestList = 8;
 const withoutKind = "without a kind";
 
@@ -138,14 +141,15 @@ function parse(chunk: string, source: Source): Field[] {
   if (template !== undefined && (broken || template.certain))
     return fail("TEMPLATE", template.offset, "is a template that was not rendered");
   if (broken) return fail("NOT_YAML", broken.pos[0], explained(broken.message));
-  const unknown = chunk.includes("*")
-    ? documents.map(unknownAlias).find((one) => one !== undefined)
-    : undefined;
-  if (unknown) return fail("NOT_YAML", unknown.range?.[0] ?? 0, `there is no anchor &${unknown.source}`);
-  const bomb = chunk.includes("*")
-    ? documents.find((one) => expandedSize(one) > mostExpandedNodes)
-    : undefined;
-  if (bomb) return fail("ALIASES", bomb.range[0], "its aliases stand for more than a million fields");
+  if (chunk.includes("*"))
+    for (const document of documents) {
+      const { count, unknown } = aliasesOf(document);
+      if (unknown) return fail("NOT_YAML", unknown.range?.[0] ?? 0, `there is no anchor &${unknown.source}`);
+      if (count > mostAliases)
+        return fail("ALIASES", document.range[0], "it has more than a thousand aliases");
+      if (expandedSize(document) > mostExpandedNodes)
+        return fail("ALIASES", document.range[0], "its aliases stand for more than a million fields");
+    }
   return documents.map(
     (one) =>
       new Field(source, one, one.contents, "", [one.range[0], Math.min(one.range[0] + 1, chunk.length)]),
@@ -186,32 +190,40 @@ function templateIn(
   return { offset, certain: false };
 }
 
-function unknownAlias(document: Document): Alias | undefined {
-  let found: Alias | undefined;
+/** In one pass: to resolve each alias by itself is a search through the whole document. */
+function aliasesOf(document: Document): { readonly count: number; readonly unknown: Alias | undefined } {
+  const anchors = new Set<string>();
+  let count = 0;
+  let unknown: Alias | undefined;
   visit(document, {
-    Alias(_, alias) {
-      if (alias.resolve(document) !== undefined) return undefined;
-      found = alias;
+    Node(_, node) {
+      if (!isAlias(node)) {
+        if (node.anchor !== undefined) anchors.add(node.anchor);
+        return undefined;
+      }
+      count += 1;
+      if (anchors.has(node.source)) return undefined;
+      unknown = node;
       return visit.BREAK;
     },
   });
-  return found;
+  return { count, unknown };
 }
 
 /** How many nodes the document would have if each alias were written out. */
 function expandedSize(document: Document): number {
+  const anchors = new Map<string, unknown>();
   const sizes = new Map<unknown, number>();
   const under = new Set<unknown>();
   const size = (node: unknown): number => {
     if (isPair(node)) return size(node.key) + size(node.value);
     if (isAlias(node)) {
-      const target = node.resolve(document);
+      const target = anchors.get(node.source);
       // An alias to what contains it has no end.
-      return target === undefined ? 1 : under.has(target) ? Infinity : size(target);
+      return target === undefined ? 1 : under.has(target) ? Infinity : (sizes.get(target) ?? 1);
     }
+    if (isNode(node) && node.anchor !== undefined) anchors.set(node.anchor, node);
     if (!isCollection(node)) return 1;
-    const known = sizes.get(node);
-    if (known !== undefined) return known;
     under.add(node);
     const total = (node.items as Node[]).reduce((sum, item) => sum + size(item), 1);
     under.delete(node);

@@ -134,6 +134,14 @@ describe("stream", () => {
     );
   });
 
+  test("hundreds of aliases are read, more than anybody writes are a mistake that is found at once", () => {
+    const many = (count: number): Stream =>
+      read(`kind: Pod\nspec: [&a x, ${Array.from({ length: count }, () => "*a").join(", ")}]\n`);
+    const [pod] = many(300).objects;
+    assert.equal((pod?.at("spec").plain() as string[]).length, 301);
+    assert.equal(many(20_000).failures[0]?.code, "LAMEDUCK_MANIFEST_ALIASES");
+  });
+
   test("brackets in each other without end are a mistake, not a crash", () => {
     assert.equal(read(`kind: Pod\nspec: ${"[".repeat(20_000)}`).failures.length, 1);
   });

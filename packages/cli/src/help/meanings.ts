@@ -56,7 +56,8 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_IN_CLUSTER_URL: "The pods of the load cannot reach the URL from inside the cluster.",
   LAMEDUCK_KUBECONFIG_INVALID:
     "The kubeconfig is no YAML, or one of its entries is incomplete or contradictory.",
-  LAMEDUCK_MANIFEST_ALIASES: "The aliases of a YAML document stand for more than any manifest holds.",
+  LAMEDUCK_MANIFEST_ALIASES:
+    "A YAML document has more aliases, or they stand for more, than any manifest holds.",
   LAMEDUCK_MANIFEST_EMPTY: "The file holds no workload.",
   LAMEDUCK_MANIFEST_INVALID: "A field of the manifest has the wrong kind of value.",
   LAMEDUCK_MANIFEST_NOT_YAML: "The file is neither YAML nor JSON.",

@@ -41,10 +41,9 @@ export async function* prove(audit: Audit, options: AuditOptions, hooks: ProveHo
       yield notRolled(workload, findings, whyNot);
       continue;
     }
-    const isFixed = mended.applied.some(({ object }) => isSame(object, workload));
-    const fixed = mended.audit.inventory.workloads.find(({ object }) => isSame(object, workload));
-    const whyNotFixed = isFixed && fixed ? whyNotPlayed(fixed) : undefined;
-    const better = isFixed && whyNotFixed === undefined ? fixed : undefined;
+    const fixed = mendedOne(workload, audit, mended.audit);
+    const whyNotFixed = fixed && whyNotPlayed(fixed);
+    const better = whyNotFixed === undefined ? fixed : undefined;
     try {
       const first = await rolled(workload, options, standInsOnly, `${where}, as it is`, hooks);
       const second = better && (await rolled(better, options, first.standInsOnly, `${where}, mended`, hooks));
@@ -132,10 +131,13 @@ function notRolled(workload: Workload, findings: readonly Finding[], skipped: st
   };
 }
 
-function isSame(object: Workload["object"], { object: other }: Workload): boolean {
-  return (
-    object.type === other.type &&
-    spell(object) === spell(other) &&
-    object.field.source.file === other.field.source.file
-  );
+/** Fixes leave the order of the objects as it is. @returns undefined where they changed nothing of it. */
+function mendedOne(workload: Workload, before: Audit, after: Audit): Workload | undefined {
+  const object = after.inventory.objects[before.inventory.objects.indexOf(workload.object)];
+  const mended = after.inventory.workloads.find((one) => one.object === object);
+  return mended && written(mended) !== written(workload) ? mended : undefined;
+}
+
+function written({ object, template }: Workload): string {
+  return JSON.stringify([object.field.plain(), template.plain()]);
 }

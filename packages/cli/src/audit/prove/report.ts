@@ -1,16 +1,17 @@
 import { fingerprintOf, spell } from "@lameduck/audit";
 import { causes, type RemedyResult } from "@lameduck/accounting";
 import { printable } from "@lameduck/drain/common";
+import { pictureOf } from "./picture.ts";
 import type { Proof } from "./prove.ts";
 
 /** Side by side: what was lost as it is, and what when mended. */
 export function proofText({ workload, skipped, notes, before, after, verdicts }: Proof): string {
   const head = `proof: ${spell(workload.object)}`;
   if (before === undefined) return `${head}: not rolled: ${skipped ?? ""}\n`;
+  const results = [["as it is", before] as const, ...(after ? [["mended", after] as const] : [])];
   const rows = [
     ["", "lost of sent", "killed", "longest hold", "why"],
-    rowOf("as it is", before),
-    ...(after ? [rowOf("mended", after)] : []),
+    ...results.map(([name, result]) => rowOf(name, result)),
   ];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]!.length)));
   const table = rows.map((row) =>
@@ -24,6 +25,7 @@ export function proofText({ workload, skipped, notes, before, after, verdicts }:
     ...notes.map((note) => `  ${note}`),
     ...table,
     ...(after ? [] : ["  mended: not rolled; where no fix is known, see what each finding says"]),
+    ...pictureOf(results).map((line) => `  ${line}`),
     ...list,
     "",
   ]
