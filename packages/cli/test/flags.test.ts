@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { main } from "../src/main.ts";
+import { explain } from "../src/explain/command.ts";
 import { initBinaryCommand } from "../src/init-binary/command.ts";
 import { labCommand } from "../src/lab/command.ts";
 import { rolloutCommand } from "../src/rollout/command.ts";
@@ -114,6 +115,7 @@ const flags: Record<string, Record<string, keyof typeof wrong>> = {
     json: "text",
     patch: "text",
   },
+  explain: { json: "text", html: "text" },
   "init-binary": { arch: "name", output: "text" },
 };
 
@@ -134,6 +136,7 @@ test("every flag that takes a value stands in the table", () => {
     rolloutCommand(() => {}),
     simulate(),
     advise(),
+    explain(),
     initBinaryCommand(),
   ];
   for (const command of commands) {

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { optionsOf, parseConfig } from "@lameduck/drain";
+import { program, run } from "./running.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "lameduck-explain-"));
+after(() => rmSync(folder, { recursive: true }));
+
+/** A sender of four a second, and one of fifty, that stop 4 and 1 s after SIGTERM; asked every 100 ms. */
+function recording(held: number): string {
+  const config = optionsOf(parseConfig({}));
+  const clock = { epoch: 1_790_000_000_000, unit: "ms" };
+  const arrivals = (sender: string, every: number, to: number): { at: number }[] => {
+    const count = Math.floor((to + 30_000) / every) + 1;
+    return Array.from({ length: count }, (_, index) => ({
+      type: "arrival",
+      at: -30_000 + index * every,
+      sender,
+      kind: "connection",
+    }));
+  };
+  const decisions = Array.from({ length: held / 100 }, (_, index) => ({
+    type: "decision",
+    at: index * 100,
+    waitingFor: index < 10 ? "floor" : "silence",
+  }));
+  const seen = [
+    ...arrivals("198.18.0.14", 250, 4_000),
+    ...arrivals("<b>&198.18.0.15", 20, 1_000),
+    { type: "termination", at: 0 },
+    ...decisions,
+    { type: "decision", at: held, reason: "quiet" },
+  ];
+  return [
+    { lameduck: "trace", version: 1, by: "lameduck-init", pid: 1, on: "SIGTERM", config, clock },
+    ...seen.sort((a, b) => a.at - b.at),
+    { type: "end", at: held, reason: "quiet", leftOut: 0 },
+  ]
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join("");
+}
+
+const file = join(folder, "hold.jsonl");
+writeFileSync(file, recording(8_000));
+
+test("one line says why, a chart shows the expected loss, and a row each sender", async () => {
+  const { code, out, err } = await run(["explain", file]);
+  assert.equal(code, 0, err);
+  assert.match(
+    out,
+    /^lameduck-init, PID 1: SIGTERM at 2026-\d\d-\d\d .* UTC; policy adaptive, floor 1s, cap 25s, preStop 0s, loss budget 0.001\n/,
+  );
+  assert.match(
+    out,
+    /held 8\.0 s, quiet: floor 1\.0, 198\.18\.0\.14 \(4\/s before, silent [\d.]+ s\) until [\d.]+\n/,
+  );
+  assert.match(out, /budget 0\.001 ┤█+/);
+  const rows = out.split("\n").filter((line) => /^\S*198\.18/.test(line));
+  assert.equal(rows.length, 2, out);
+  assert.match(rows[0] ?? "", /^198\.18\.0\.14 +4\/s +17 +4\.0 s {2}[▁-█]+$/);
+});
+
+test("the page is one file without script, with every sender's name made harmless", async () => {
+  const page = join(folder, "hold.html");
+  const { code, err } = await run(["explain", file, "--html", page]);
+  assert.equal(code, 0, err);
+  const html = readFileSync(page, "utf8");
+  assert.match(html, /^<!doctype html>[^]*<svg [^]*<\/html>\n$/);
+  assert.doesNotMatch(html, /<script|<b>|\bsrc=|\bhref=|NaN|undefined/);
+  assert.match(html, /&lt;b&gt;&amp;198/);
+});
+
+test("as data it has each moment and its senders", async () => {
+  const { code, out, err } = await run(["explain", file, "--json", "-"]);
+  assert.equal(code, 0, err);
+  const data = JSON.parse(out) as {
+    hold: number;
+    waitedFor: { sender: string };
+    moments: { at: number; expectedLoss: number; senders: { loss: number }[] }[];
+  };
+  assert.equal(data.hold, 8_000);
+  assert.equal(data.waitedFor.sender, "198.18.0.14");
+  assert.equal(data.moments.length, 240);
+  for (const { expectedLoss, senders } of data.moments)
+    assert.ok(senders.every(({ loss }) => loss <= expectedLoss * (1 + 1e-9)));
+});
+
+test("a recording that differs from this release's decision, or was cut, says so; stdin is read", () => {
+  const told = (input: string): string => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [program, "explain", "-"], {
+      input,
+      encoding: "utf8",
+    });
+    assert.equal(status, 0, stderr);
+    return stdout;
+  };
+  assert.match(told(recording(3_000)), /This release's decision differs: .*would not have stopped yet/);
+  assert.match(told(recording(8_000).slice(0, -40)), /The recording has no end: .*killed/);
+  assert.doesNotMatch(told(recording(8_000)), /differs|no end|left out/);
+});
+
+test("what is no recording is one line with place, code and remedy", async () => {
+  const absent = await run(["explain", join(folder, "absent")]);
+  assert.equal(absent.code, 2);
+  assert.match(absent.err, /absent: ENOENT.*\[LAMEDUCK_TRACE_UNREADABLE\]; /);
+  const strange = join(folder, "strange");
+  writeFileSync(strange, "listening\n");
+  const other = await run(["explain", strange]);
+  assert.equal(other.code, 2);
+  assert.match(other.err, /strange: it has no line of a trace's header.*\[LAMEDUCK_TRACE_INVALID\]; /);
+});
