@@ -74,6 +74,11 @@ export class KubernetesClient {
     return this.#json<T>({ method: "POST", path, body, signal });
   }
 
+  /** Replaces an object; with its resourceVersion only where nobody has changed it meanwhile (409). */
+  put<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+    return this.#json<T>({ method: "PUT", path, body, signal });
+  }
+
   delete<T>(path: string, body: unknown = {}, signal?: AbortSignal): Promise<T> {
     return this.#json<T>({ method: "DELETE", path, body, signal });
   }
@@ -86,6 +91,13 @@ export class KubernetesClient {
     signal?: AbortSignal,
   ): Promise<T> {
     return this.#json<T>({ method: "PATCH", path, body, type: `application/${type}+json`, signal });
+  }
+
+  /** Server-side apply: makes the object, or sets the fields that are given and belong to `manager` from then on. */
+  apply<T>(path: string, body: unknown, manager: string, signal?: AbortSignal): Promise<T> {
+    const query = new URLSearchParams({ fieldManager: manager, force: "true" }).toString();
+    const type = "application/apply-patch+yaml";
+    return this.#json<T>({ method: "PATCH", path: `${path}?${query}`, body, type, signal });
   }
 
   /** An answer to be read as it comes: watches and logs. @throws {ApiFailure} for a status that is no success. */

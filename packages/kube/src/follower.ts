@@ -59,6 +59,8 @@ export interface FollowerOptions<T> {
   /** labelSelector and the like. */
   readonly query?: Readonly<Record<string, string>>;
   readonly onChange: (change: Change<T>) => void;
+  /** What is kept of an object: the rest would fill the memory. It must keep `metadata.uid` and `metadata.resourceVersion`. */
+  readonly keep?: (object: T) => T;
   /** It cannot go on: credentials no longer accepted, permission withdrawn, or the resource does not exist. */
   readonly onFailure: (error: Error) => void;
   /** Seconds; default 30. */
@@ -167,7 +169,7 @@ export class Follower<T extends KubernetesObject> {
       );
       if (!isPage(page)) throw this.#senseless("a list without objects or without its resourceVersion");
       if (Date.now() > until) throw this.#senseless("a list that does not end");
-      items.push(...(page.items ?? []));
+      items.push(...(page.items ?? []).map((item) => this.#kept(item)));
       version = page.metadata.resourceVersion;
       more = page.metadata.continue || undefined;
     } while (more !== undefined);
@@ -233,10 +235,14 @@ export class Follower<T extends KubernetesObject> {
     }
   }
 
-  #take({ type, object }: WatchLine<T>, at: number): void {
-    if (type === "ERROR")
-      throw new ApiFailure(this.#options.path, object.code ?? 500, "", object.message ?? "");
-    if (!isObject(object) && type !== "BOOKMARK") throw this.#senseless("an object without a name");
+  #kept(object: T): T {
+    return this.#options.keep?.(object) ?? object;
+  }
+
+  #take({ type, object: told }: WatchLine<T>, at: number): void {
+    if (type === "ERROR") throw new ApiFailure(this.#options.path, told.code ?? 500, "", told.message ?? "");
+    if (!isObject(told) && type !== "BOOKMARK") throw this.#senseless("an object without a name");
+    const object = type === "BOOKMARK" ? told : this.#kept(told);
     this.#lastHeard = at;
     this.#silent = 0;
     this.#version = object.metadata.resourceVersion ?? this.#version;

@@ -4,6 +4,7 @@ export type { ClusterConnection, Credentials } from "./connection/connection.ts"
 export { KubernetesError, kubernetesErrors, type KubernetesErrorCode } from "./errors.ts";
 export { type Change, type FollowCounts, Follower } from "./follower.ts";
 export { type ConnectionOptions, clusterConnection } from "./connection/kubeconfig.ts";
+export { Lease, type LeaseOptions } from "./lease.ts";
 export {
   type Condition,
   type Container,

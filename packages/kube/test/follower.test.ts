@@ -165,3 +165,26 @@ test("bears an API server that forbids everything when it has just started, and 
   await until(() => following.failures.length === 1, "the failure");
   assert.match(following.failures[0]?.message ?? "", /pods is forbidden/);
 });
+
+test("keeps of an object only what it is told to keep", async () => {
+  await using api = await ApiServer.start();
+  api.put("a", { value: 1, ballast: "x".repeat(1_000) });
+  const client = api.client();
+  const changes: Change<Thing>[] = [];
+  const follower = new Follower<Thing>(client, {
+    path,
+    keep: ({ metadata, value }) => ({ metadata, ...(value === undefined ? {} : { value }) }),
+    onChange: (change) => changes.push(change),
+    onFailure: assert.fail,
+  });
+  await follower.start();
+  await until(() => api.watching === 1, "a watch");
+  api.put("b", { value: 2, ballast: "x" });
+  await until(() => changes.length === 2, "two changes");
+  assert.deepEqual(
+    [...changes.map(({ object }) => object), ...follower.objects].map((one) => "ballast" in one),
+    [false, false, false, false],
+  );
+  await follower.stop();
+  client.close();
+});

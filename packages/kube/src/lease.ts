@@ -1,0 +1,162 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { KubernetesClient } from "./client.ts";
+import { hasStatus } from "./retry.ts";
+
+export interface LeaseOptions {
+  readonly namespace: string;
+  readonly name: string;
+  /** Who asks for it: the name of a pod. */
+  readonly holder: string;
+  /** Seconds of silence after which another may take it; default 15. */
+  readonly seconds?: number;
+  /** Milliseconds between two looks at it; default a third of that. */
+  readonly every?: number;
+  /** Milliseconds; monotonic. */
+  readonly now?: () => number;
+  /** Is told of what went wrong; it goes on asking. */
+  readonly onProblem?: (error: unknown) => void;
+}
+
+interface LeaseObject {
+  readonly metadata: { readonly name: string; readonly resourceVersion?: string };
+  readonly spec?: {
+    readonly holderIdentity?: string;
+    readonly leaseDurationSeconds?: number;
+    readonly leaseTransitions?: number;
+    readonly acquireTime?: string;
+    readonly renewTime?: string;
+  };
+}
+
+/**
+ * One of several replicas does what one should do. As in client-go, no clocks are compared: a holder has fallen silent when
+ * its entry has not changed for the lease's time by our own clock. Two may believe to hold it for a moment: what they do must bear that.
+ */
+export class Lease {
+  readonly #client: KubernetesClient;
+  readonly #options: LeaseOptions;
+  readonly #seconds: number;
+  readonly #now: () => number;
+  readonly #path: string;
+  #seen: { readonly version: string | undefined; readonly at: number } | undefined;
+  #heldUntil = -Infinity;
+
+  constructor(client: KubernetesClient, options: LeaseOptions) {
+    this.#client = client;
+    this.#options = options;
+    this.#seconds = options.seconds ?? 15;
+    this.#now = options.now ?? ((): number => performance.now());
+    this.#path = `/apis/coordination.k8s.io/v1/namespaces/${options.namespace}/leases`;
+  }
+
+  /** Whether it is ours for now; who cannot renew it stops in time. */
+  get isHeld(): boolean {
+    return this.#now() < this.#heldUntil;
+  }
+
+  /** Asks for it, and renews it, until the signal ends that; gives it back then. */
+  async keep(signal: AbortSignal): Promise<void> {
+    const pause = this.#options.every ?? (this.#seconds * 1_000) / 3;
+    while (!signal.aborted) {
+      try {
+        await this.ask();
+      } catch (error) {
+        this.#options.onProblem?.(error);
+      }
+      // Jitter, so that replicas do not ask at one moment.
+      await delay(pause * (0.9 + Math.random() / 5), undefined, { signal }).catch(() => undefined);
+    }
+    await this.release().catch((error: unknown) => this.#options.onProblem?.(error));
+  }
+
+  /** One look: takes it where it is free, renews it where it is ours. @returns whether it is ours. */
+  async ask(): Promise<boolean> {
+    const asked = this.#now();
+    const found = await this.#read();
+    if (found === undefined) return this.#written(asked, () => this.#create());
+    const { metadata, spec = {} } = found;
+    const { resourceVersion: version } = metadata;
+    const seen = this.#seen?.version === version && this.#seen ? this.#seen : { version, at: asked };
+    this.#seen = seen;
+    const isOurs = spec.holderIdentity === this.#options.holder;
+    const silence = asked - seen.at;
+    const isFree = !spec.holderIdentity || silence > (spec.leaseDurationSeconds ?? this.#seconds) * 1_000;
+    if (!isOurs && !isFree) {
+      this.#heldUntil = -Infinity;
+      return false;
+    }
+    return this.#written(asked, () => this.#replace(found, isOurs));
+  }
+
+  /** Another need not wait for it. */
+  async release(): Promise<void> {
+    if (!this.isHeld) return;
+    this.#heldUntil = -Infinity;
+    const found = await this.#read();
+    if (found?.spec?.holderIdentity !== this.#options.holder) return;
+    await this.#client.put(`${this.#path}/${this.#options.name}`, {
+      ...found,
+      spec: { ...found.spec, holderIdentity: "", renewTime: stamp() },
+    });
+  }
+
+  /** Somebody else may have been faster (409). */
+  async #written(asked: number, write: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await write();
+      this.#heldUntil = asked + this.#seconds * 1_000;
+      return true;
+    } catch (error) {
+      this.#heldUntil = -Infinity;
+      if (hasStatus(error, 409)) return false;
+      throw error;
+    }
+  }
+
+  async #read(): Promise<LeaseObject | undefined> {
+    try {
+      return await this.#client.get<LeaseObject>(`${this.#path}/${this.#options.name}`);
+    } catch (error) {
+      if (hasStatus(error, 404)) return undefined;
+      throw error;
+    }
+  }
+
+  #create(): Promise<unknown> {
+    const { name, holder } = this.#options;
+    const now = stamp();
+    return this.#client.post(this.#path, {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name },
+      spec: {
+        holderIdentity: holder,
+        leaseDurationSeconds: this.#seconds,
+        leaseTransitions: 0,
+        acquireTime: now,
+        renewTime: now,
+      },
+    });
+  }
+
+  #replace({ metadata, spec = {} }: LeaseObject, isOurs: boolean): Promise<unknown> {
+    const now = stamp();
+    return this.#client.put(`${this.#path}/${this.#options.name}`, {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata,
+      spec: {
+        ...spec,
+        holderIdentity: this.#options.holder,
+        leaseDurationSeconds: this.#seconds,
+        renewTime: now,
+        ...(isOurs ? {} : { acquireTime: now, leaseTransitions: (spec.leaseTransitions ?? 0) + 1 }),
+      },
+    });
+  }
+}
+
+/** metav1.MicroTime. For people only. */
+function stamp(): string {
+  return new Date().toISOString().replace("Z", "000Z");
+}
