@@ -4,13 +4,17 @@ import { LameduckError } from "@lameduck/drain/common";
 export const operatorErrors = {
   LAMEDUCK_OPERATOR_BAD_POLICY: "correct the field of the DrainPolicy: docs/inject.md lists them",
   LAMEDUCK_OPERATOR_BAD_ANNOTATION: "correct the annotation: docs/inject.md lists them",
+  LAMEDUCK_OPERATOR_BAD_CERTIFICATE:
+    "mount a Secret with tls.crt and tls.key there, or leave --certificate-directory out",
+  LAMEDUCK_OPERATOR_BAD_FLAG: "correct it: `--help` and docs/operator.md list the flags",
+  LAMEDUCK_OPERATOR_NO_CARRIER: "give --carrier-directory a folder with lameduck-init, or leave it out",
 } as const;
 
 export type OperatorErrorCode = keyof typeof operatorErrors;
 
 /** `code` is stable, `place` is the file, field or annotation, `remedy` says what to do. */
 export class OperatorError extends LameduckError<OperatorErrorCode> {
-  constructor(code: OperatorErrorCode, place: string, problem: string) {
-    super(operatorErrors, code, place, problem);
+  constructor(code: OperatorErrorCode, place: string, problem: string, options?: ErrorOptions) {
+    super(operatorErrors, code, place, problem, options);
   }
 }

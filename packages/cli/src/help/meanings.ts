@@ -21,6 +21,11 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_AUDIT_UNKNOWN_RULE: "There is no rule of this name.",
   LAMEDUCK_OPERATOR_BAD_POLICY: "A DrainPolicy has a field with a value that it cannot have.",
   LAMEDUCK_OPERATOR_BAD_ANNOTATION: "A `lameduck.dev/` annotation has a value that it cannot have.",
+  LAMEDUCK_OPERATOR_BAD_CERTIFICATE:
+    "The certificate that is mounted into the operator cannot be read, or its key does not fit.",
+  LAMEDUCK_OPERATOR_BAD_FLAG: "The operator does not know a flag, or its value is not of the form it needs.",
+  LAMEDUCK_OPERATOR_NO_CARRIER:
+    "The files that the operator copies into namespaces are not there, or too large for a ConfigMap.",
   LAMEDUCK_AUDIT_UNREADABLE: "A file or a folder that should be audited cannot be read.",
   LAMEDUCK_BAD_ADDRESS: "An option of lameduck-init holds something that is no address, range or port.",
   LAMEDUCK_BAD_CHOICE: "An option of lameduck-init takes only certain values, and this is none of them.",

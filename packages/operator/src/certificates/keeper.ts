@@ -1,0 +1,152 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Follower, hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
+import { bundleOf, fromSecretData, toSecretData, validity, type Chain } from "./chain.ts";
+import type { Issued } from "./issue.ts";
+import { rotate, type RotationOptions } from "./rotate.ts";
+import { Trust } from "./trust.ts";
+
+interface Secret extends KubernetesObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+export interface KeeperOptions extends RotationOptions {
+  readonly namespace: string;
+  readonly secret: string;
+  /** Is given what the server should show from now on. */
+  readonly onCertificate: (leaf: Issued) => void;
+  readonly onProblem: (error: unknown) => void;
+  readonly onRepair?: (configurations: number) => void;
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+}
+
+/**
+ * Keeps authority and certificate in a Secret that all replicas share, and the webhook configurations true to it. No replica is
+ * special: each does what is due, and of two that do so at one moment the API server takes one (409).
+ */
+export class CertificateKeeper {
+  readonly #client: KubernetesClient;
+  readonly #options: KeeperOptions;
+  readonly #trust: Trust;
+  readonly #secret: Follower<Secret>;
+  readonly #now: () => number;
+  #chain: Chain | undefined;
+  #shown: Issued | undefined;
+  #working: Promise<void> | undefined;
+  #again = false;
+  #stopping = new AbortController();
+
+  constructor(client: KubernetesClient, options: KeeperOptions) {
+    this.#client = client;
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    const onChange = (): void => void this.look();
+    const { onProblem, secret } = options;
+    const path = this.#path();
+    const query = { fieldSelector: `metadata.name=${secret}` };
+    this.#secret = new Follower<Secret>(client, { path, query, onChange, onFailure: onProblem });
+    this.#trust = new Trust(client, { onChange, onFailure: onProblem });
+  }
+
+  /** When the certificate that is shown ends, milliseconds since 1970. */
+  get expires(): number | undefined {
+    return this.#shown && validity(this.#shown.cert).to;
+  }
+
+  /** Resolves when there is a certificate. @throws {KubernetesError} where the API server allows it not. */
+  async start(): Promise<void> {
+    await Promise.all([this.#trust.start(), this.#secret.start()]);
+    await this.#reconcile();
+    void this.#tick();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all([this.#secret.stop(), this.#trust.stop(), this.#working]);
+  }
+
+  /** Looks at everything, once more if something changes meanwhile. Reports problems, and tries again with the next tick. */
+  look(): Promise<void> {
+    this.#again = true;
+    this.#working ??= this.#work().finally(() => {
+      this.#working = undefined;
+    });
+    return this.#working;
+  }
+
+  async #work(): Promise<void> {
+    while (this.#again && !this.#stopping.signal.aborted) {
+      this.#again = false;
+      try {
+        await this.#reconcile();
+      } catch (error) {
+        if (!this.#stopping.signal.aborted) this.#options.onProblem(error);
+      }
+    }
+  }
+
+  async #tick(): Promise<void> {
+    const { signal } = this.#stopping;
+    const pause = Math.min(60_000, this.#options.certificateLifetime / 20);
+    while (!signal.aborted) {
+      await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
+      await this.look();
+    }
+  }
+
+  async #reconcile(): Promise<void> {
+    const chain = await this.#agree();
+    this.#chain = chain;
+    const bundle = bundleOf(chain);
+    // First it is trusted, then it is shown.
+    if (!this.#trust.isTold(bundle)) {
+      const repaired = await this.#trust.tell(bundle).catch((error: unknown) => {
+        this.#options.onProblem(error);
+        return 0;
+      });
+      if (repaired > 0) this.#options.onRepair?.(repaired);
+    }
+    if (this.#shown?.cert === chain.leaf.cert) return;
+    this.#shown = chain.leaf;
+    this.#options.onCertificate(chain.leaf);
+  }
+
+  /** The chain that the Secret holds in the end. What was lost or damaged is restored from memory: the API server knows that one. */
+  async #agree(): Promise<Chain> {
+    for (;;) {
+      const found = await this.#read();
+      const known = fromSecretData(found?.data);
+      const chain = await rotate(known ?? this.#chain, this.#now(), this.#options, (cert) =>
+        this.#trust.trusts(cert),
+      );
+      if (chain === known) return chain;
+      try {
+        await this.#write(found, chain);
+      } catch (error) {
+        if (hasStatus(error, 409, 404)) continue;
+        throw error;
+      }
+    }
+  }
+
+  async #read(): Promise<Secret | undefined> {
+    try {
+      return await this.#client.get<Secret>(`${this.#path()}/${this.#options.secret}`);
+    } catch (error) {
+      if (hasStatus(error, 404)) return undefined;
+      throw error;
+    }
+  }
+
+  #write(found: Secret | undefined, chain: Chain): Promise<unknown> {
+    const { secret: name } = this.#options;
+    const data = toSecretData(chain);
+    if (found) return this.#client.put(`${this.#path()}/${name}`, { ...found, data });
+    const metadata = { name, labels: { "app.kubernetes.io/managed-by": "lameduck" } };
+    return this.#client.post(this.#path(), { apiVersion: "v1", kind: "Secret", metadata, data });
+  }
+
+  #path(): string {
+    return `/api/v1/namespaces/${this.#options.namespace}/secrets`;
+  }
+}

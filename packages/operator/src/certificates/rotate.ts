@@ -1,0 +1,58 @@
+import { isSignedBy, servesAll, validity, type Chain } from "./chain.ts";
+import { backdated, issueAuthority, issueLeaf } from "./issue.ts";
+
+export interface RotationOptions {
+  /** DNS names and addresses that the server is reached by. */
+  readonly names: readonly string[];
+  /** Milliseconds. */
+  readonly certificateLifetime: number;
+  readonly authorityLifetime: number;
+}
+
+/** What is used up of a lifetime when a successor is made: a third is left for everything that may be broken meanwhile. */
+const renewedAt = 2 / 3;
+
+/**
+ * A new authority is known to the API server for so long before it signs, milliseconds. A day, or a twelfth of its life: half of what
+ * is left of the old one.
+ */
+export function settling({ authorityLifetime }: RotationOptions): number {
+  return Math.min(86_400_000, authorityLifetime / 12);
+}
+
+/**
+ * The chain as it should be now: the same object where nothing is due. One step at a time, and every step leaves what is
+ * served trusted: first the API server is told of a new authority, then it signs, then the old one is forgotten.
+ * @param isTrusted whether the API server has been told of an authority.
+ */
+export async function rotate(
+  chain: Chain | undefined,
+  now: number,
+  options: RotationOptions,
+  isTrusted: (cert: string) => boolean,
+): Promise<Chain> {
+  if (!chain || now >= validity(chain.authority.cert).to) return anew(now, options);
+  const { authority, next, previous, leaf, ...rest } = chain;
+  if (previous !== undefined && now >= validity(previous).to)
+    return { ...rest, authority, leaf, ...(next ? { next } : {}) };
+  if (next && now >= validity(next.cert).from + backdated + settling(options) && isTrusted(next.cert)) {
+    const signed = await issueLeaf(next, options.names, now, options.certificateLifetime);
+    return { authority: next, previous: authority.cert, leaf: signed };
+  }
+  if (!next && isDue(authority.cert, now))
+    return { ...chain, next: await issueAuthority(now, options.authorityLifetime) };
+  if (isDue(leaf.cert, now) || !isSignedBy(leaf, authority) || !servesAll(leaf.cert, options.names))
+    return { ...chain, leaf: await issueLeaf(authority, options.names, now, options.certificateLifetime) };
+  return chain;
+}
+
+async function anew(now: number, options: RotationOptions): Promise<Chain> {
+  const authority = await issueAuthority(now, options.authorityLifetime);
+  return { authority, leaf: await issueLeaf(authority, options.names, now, options.certificateLifetime) };
+}
+
+function isDue(cert: string, now: number): boolean {
+  const { from, to } = validity(cert);
+  const issued = from + backdated;
+  return now >= issued + (to - issued) * renewedAt;
+}
