@@ -1,0 +1,94 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { messageOf } from "@lameduck/drain/common";
+import { operatorNames } from "../names.ts";
+import { largestBody, readBody } from "./body.ts";
+import { health, type Health } from "./health.ts";
+import type { Outcome } from "./metrics.ts";
+import { admittedAll, answerOf, readReview, type AdmissionRequest, type Verdict } from "./review.ts";
+
+export type Judge = (request: AdmissionRequest) => Verdict;
+
+export interface HandlerOptions extends Health {
+  readonly mutate: Judge;
+  readonly validate: Judge;
+  readonly onReview?: (path: string, outcome: Outcome, seconds: number) => void;
+  /** A judge threw: that is our mistake. */
+  readonly onFault?: (error: unknown, request: AdmissionRequest) => void;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly outcome: Outcome;
+}
+
+/** Answers the API server. Every answer is a whole AdmissionReview that admits, unless a judge says otherwise. */
+export function admissionHandler(options: HandlerOptions): RequestListener {
+  const { paths } = operatorNames;
+  const judges = new Map([
+    [paths.mutate as string, options.mutate],
+    [paths.validate as string, options.validate],
+  ]);
+  return (request, response) => {
+    // The API server adds ?timeout=2s.
+    const [path = ""] = (request.url ?? "").split("?", 1);
+    const judge = judges.get(path);
+    if (judge) void review(path, judge, request, response, options);
+    else health(path, request, response, options);
+  };
+}
+
+async function review(
+  path: string,
+  judge: Judge,
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: HandlerOptions,
+): Promise<void> {
+  const refused = misused(request);
+  const text = refused ? undefined : await readBody(request, largestBody);
+  const began = performance.now();
+  const answer =
+    refused ?? (text === undefined ? unreadable(413, "the body is too large, or broke off") : judged(text, judge, options));
+  // What was not read stands in the connection.
+  if (text === undefined) response.setHeader("connection", "close");
+  options.onReview?.(path, answer.outcome, (performance.now() - began) / 1_000);
+  response.writeHead(answer.status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(answer.body),
+    ...(answer.status === 405 ? { allow: "POST" } : {}),
+  });
+  response.end(answer.body);
+}
+
+function misused({ method, headers }: IncomingMessage): Answer | undefined {
+  if (method !== "POST") return unreadable(405, "only POST is answered");
+  const [type = ""] = (headers["content-type"] ?? "").split(";", 1);
+  return type.trim().toLowerCase() === "application/json"
+    ? undefined
+    : unreadable(415, "the content type must be application/json");
+}
+
+function judged(text: string, judge: Judge, { onFault }: HandlerOptions): Answer {
+  const review = readReview(text);
+  if ("problem" in review) return unreadable(200, review.problem, review.uid);
+  const { request, apiVersion } = review;
+  try {
+    const verdict = judge(request);
+    return { status: 200, body: answerOf(request.uid, verdict, apiVersion), outcome: outcomeOf(verdict) };
+  } catch (error) {
+    onFault?.(error, request);
+    const verdict = admittedAll(`something is wrong inside: ${messageOf(error)}`);
+    return { status: 200, body: answerOf(request.uid, verdict, apiVersion), outcome: "fault" };
+  }
+}
+
+function unreadable(status: number, problem: string, uid = ""): Answer {
+  return { status, body: answerOf(uid, admittedAll(problem)), outcome: "unreadable" };
+}
+
+function outcomeOf({ allowed, patch }: Verdict): Outcome {
+  if (!allowed) return "rejected";
+  if (patch === undefined) return "allowed";
+  return patch.length > 0 ? "injected" : "left-alone";
+}

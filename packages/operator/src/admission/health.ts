@@ -1,0 +1,40 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { operatorNames } from "../names.ts";
+import type { OperatorMetrics } from "./metrics.ts";
+
+export interface Health {
+  /** What is still waited for; undefined when nothing is. */
+  readonly notReady: () => string | undefined;
+}
+
+const { paths } = operatorNames;
+
+/** Readiness and liveness for the kubelet. */
+export function health(
+  path: string,
+  { method }: IncomingMessage,
+  response: ServerResponse,
+  { notReady }: Health,
+): void {
+  const plain = (status: number, text: string): void =>
+    void response.writeHead(status, { "content-type": "text/plain; charset=utf-8" }).end(`${text}\n`);
+  if (method !== "GET" && method !== "HEAD") plain(405, "only GET is answered");
+  else if (path === paths.live) plain(200, "ok");
+  else if (path === paths.ready) {
+    const reason = notReady();
+    plain(reason === undefined ? 200 : 503, reason ?? "ok");
+  } else plain(404, `there are ${Object.values(paths).join(", ")}`);
+}
+
+/** The other port: metrics, in clear. */
+export function metricsHandler({ registry }: OperatorMetrics, options: Health): RequestListener {
+  return (request, response) => {
+    const [path = ""] = (request.url ?? "").split("?", 1);
+    if (path !== paths.metrics || request.method !== "GET") health(path, request, response, options);
+    else
+      void registry.metrics().then(
+        (text) => response.writeHead(200, { "content-type": registry.contentType }).end(text),
+        () => response.writeHead(500).end(),
+      );
+  };
+}

@@ -1,0 +1,65 @@
+import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
+
+/** How a review ended. */
+export type Outcome = "injected" | "left-alone" | "allowed" | "rejected" | "unreadable" | "fault";
+
+/** What an operator is watched by; docs/operator.md lists them. */
+export class OperatorMetrics {
+  readonly registry = new Registry();
+  readonly #reviews = new Counter({
+    name: "lameduck_reviews_total",
+    help: "Admission reviews by path and outcome.",
+    labelNames: ["path", "outcome"] as const,
+    registers: [this.registry],
+  });
+  readonly #seconds = new Histogram({
+    name: "lameduck_review_seconds",
+    help: "From the last byte of a review to the first of its answer.",
+    buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2],
+    registers: [this.registry],
+  });
+  readonly blind = new Counter({
+    name: "lameduck_reviews_blind_total",
+    help: "Pods that were judged before the Services of the cluster had been read.",
+    registers: [this.registry],
+  });
+  readonly handshakes = new Counter({
+    name: "lameduck_tls_failures_total",
+    help: "TLS handshakes that failed: a caller does not trust the certificate, or is no TLS client.",
+    registers: [this.registry],
+  });
+  readonly repairs = new Counter({
+    name: "lameduck_ca_bundle_repairs_total",
+    help: "Webhook configurations that were told of the authority, or told again.",
+    registers: [this.registry],
+  });
+  readonly problems = new Counter({
+    name: "lameduck_problems_total",
+    help: "What went wrong in the background, by part; the log has the words.",
+    labelNames: ["part"] as const,
+    registers: [this.registry],
+  });
+  readonly carried = new Counter({
+    name: "lameduck_carrier_writes_total",
+    help: "ConfigMaps with lameduck-init that were written or removed.",
+    labelNames: ["action"] as const,
+    registers: [this.registry],
+  });
+
+  /** What is looked up when somebody asks. */
+  gauge(name: string, help: string, value: () => number): void {
+    void new Gauge({
+      name,
+      help,
+      registers: [this.registry],
+      collect(): void {
+        this.set(value());
+      },
+    });
+  }
+
+  reviewed(path: string, outcome: Outcome, seconds: number): void {
+    this.#reviews.inc({ path, outcome });
+    this.#seconds.observe(seconds);
+  }
+}
