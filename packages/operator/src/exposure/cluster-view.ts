@@ -1,0 +1,174 @@
+import type { Change, KubernetesClient, KubernetesObject } from "@lameduck/kube";
+import { injectLabel } from "../names.ts";
+import type { Architecture } from "../policy/settings.ts";
+import { policyName } from "../policy/validate.ts";
+import { architecturesOf } from "./architectures.ts";
+import { SenderIndex, type Exposure } from "./index-of-senders.ts";
+import {
+  keepMetadata,
+  keepRoute,
+  keepService,
+  type KeptRoute,
+  type PolicyObject,
+  type RouteObject,
+  type ServiceObject,
+} from "./objects.ts";
+import { Source } from "./source.ts";
+
+export interface ClusterViewOptions {
+  readonly onProblem: (part: string, error: unknown) => void;
+  /** The namespaces with our label, or DrainPolicies, have changed. */
+  readonly onChange?: () => void;
+  /** Milliseconds until what failed is asked for again. */
+  readonly again?: number;
+}
+
+const routes = ["HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute"] as const;
+/** Those of which only an older version may be served. */
+const versions = { HTTPRoute: "v1", GRPCRoute: "v1", TLSRoute: "v1alpha2", TCPRoute: "v1alpha2" } as const;
+
+/** What the operator knows of the cluster, by list and watch: little of each object, and nothing of pods. */
+export class ClusterView {
+  readonly #senders = new SenderIndex();
+  readonly #namespaces = new Map<string, Readonly<Record<string, string>>>();
+  readonly #policies = new Map<string, PolicyObject>();
+  readonly #nodes = new Map<string, string>();
+  readonly #services: Source<ServiceObject>;
+  readonly #essential: readonly Source<KubernetesObject>[];
+  readonly #sources: readonly Source<KubernetesObject>[];
+  #architectures: readonly Architecture[] | undefined;
+
+  constructor(client: KubernetesClient, { onProblem, onChange, again }: ClusterViewOptions) {
+    const source = <T extends KubernetesObject>(
+      name: string,
+      path: string,
+      keep: (object: T) => T,
+      take: (change: Change<T>) => void,
+    ): Source<T> =>
+      new Source<T>(client, {
+        name,
+        path,
+        keep,
+        onChange: take,
+        onProblem,
+        ...(again === undefined ? {} : { again }),
+      });
+    this.#services = source("services", "/api/v1/services", keepService, (change) =>
+      this.#senders.service(change),
+    );
+    const namespaces = source<KubernetesObject>(
+      "namespaces",
+      "/api/v1/namespaces",
+      ({ metadata }) => ({ metadata: keepMetadata(metadata) }),
+      (change) => {
+        this.#namespace(change);
+        onChange?.();
+      },
+    );
+    const policies = source<PolicyObject>(
+      "drainpolicies",
+      "/apis/lameduck.dev/v1alpha1/drainpolicies",
+      ({ metadata, spec, status }) => ({
+        apiVersion: "lameduck.dev/v1alpha1",
+        kind: "DrainPolicy",
+        metadata: {
+          ...keepMetadata(metadata),
+          ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
+        },
+        spec,
+        status,
+      }),
+      (change) => {
+        this.#policy(change);
+        onChange?.();
+      },
+    );
+    const nodes = source<KubernetesObject>(
+      "nodes",
+      "/api/v1/nodes",
+      ({ metadata }) => ({ metadata: keepMetadata(metadata) }),
+      (change) => this.#node(change),
+    );
+    const ingresses = source<KeptRoute>(
+      "ingresses",
+      "/apis/networking.k8s.io/v1/ingresses",
+      (object) => keepRoute("Ingress")(object as unknown as RouteObject),
+      (change) => this.#senders.route(change),
+    );
+    const gateways = routes.map((kind) =>
+      source<KeptRoute>(
+        `${kind.toLowerCase()}s`,
+        `/apis/gateway.networking.k8s.io/${versions[kind]}/${kind.toLowerCase()}s`,
+        (object) => keepRoute(kind)(object as unknown as RouteObject),
+        (change) => this.#senders.route(change),
+      ),
+    );
+    this.#essential = [this.#services, namespaces, policies, nodes] as unknown as Source<KubernetesObject>[];
+    this.#sources = [...this.#essential, ...([ingresses, ...gateways] as unknown as Source<KubernetesObject>[])];
+  }
+
+  start(): void {
+    for (const source of this.#sources) source.start();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#sources.map((source) => source.stop()));
+  }
+
+  /** What has not been read once; undefined when everything that matters has. Who may not read it will not wait for it. */
+  notReady(): string | undefined {
+    const waiting = this.#essential.filter(({ state }) => state === "waiting").map(({ name }) => name);
+    return waiting.length === 0 ? undefined : `not read yet: ${waiting.join(", ")}`;
+  }
+
+  /** Objects that are known, by kind. */
+  sizes(): ReadonlyMap<string, number> {
+    return new Map(this.#sources.map(({ name, size }) => [name, size]));
+  }
+
+  /** Undefined where nobody could look. */
+  exposure(namespace: string, labels: Readonly<Record<string, string>>): Exposure | undefined {
+    return this.#services.state === "synced" ? this.#senders.of(namespace, labels) : undefined;
+  }
+
+  labelsOf(namespace: string): Readonly<Record<string, string>> | undefined {
+    return this.#namespaces.get(namespace);
+  }
+
+  /** Of all namespaces that have our label, whatever its value. */
+  labelled(): string[] {
+    return [...this.#namespaces].filter(([, labels]) => injectLabel in labels).map(([name]) => name);
+  }
+
+  /** The one policy of a namespace that counts. */
+  policyOf(namespace: string): PolicyObject | undefined {
+    return this.#policies.get(`${namespace}/${policyName}`);
+  }
+
+  policies(): readonly PolicyObject[] {
+    return [...this.#policies.values()];
+  }
+
+  get architectures(): readonly Architecture[] | undefined {
+    return this.#architectures;
+  }
+
+  #namespace({ type, object }: Change<KubernetesObject>): void {
+    const { name, labels = {} } = object.metadata;
+    if (type === "gone") this.#namespaces.delete(name);
+    else this.#namespaces.set(name, injectLabel in labels ? { [injectLabel]: labels[injectLabel] ?? "" } : {});
+  }
+
+  #policy({ type, object }: Change<PolicyObject>): void {
+    const key = `${object.metadata.namespace}/${object.metadata.name}`;
+    if (type === "gone") this.#policies.delete(key);
+    else this.#policies.set(key, object);
+  }
+
+  #node({ type, object }: Change<KubernetesObject>): void {
+    const architecture = object.metadata.labels?.["kubernetes.io/arch"];
+    if (type === "gone" || architecture === undefined) this.#nodes.delete(object.metadata.uid);
+    else this.#nodes.set(object.metadata.uid, architecture);
+    this.#architectures = architecturesOf(this.#nodes.values());
+  }
+}

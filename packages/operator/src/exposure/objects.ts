@@ -1,0 +1,101 @@
+import type { KubernetesObject, ObjectMeta } from "@lameduck/kube";
+
+/** What is kept of each kind: enough for one question, whatever else stands in the object. */
+export interface ServiceObject extends KubernetesObject {
+  readonly spec?: {
+    readonly selector?: Readonly<Record<string, string>>;
+    readonly type?: string;
+    readonly clusterIP?: string;
+    readonly externalTrafficPolicy?: string;
+  };
+}
+
+interface Backend {
+  readonly name?: string;
+  readonly namespace?: string;
+  readonly kind?: string;
+  readonly service?: { readonly name?: string };
+}
+
+/** An Ingress or a route of a Gateway. */
+export interface RouteObject extends KubernetesObject {
+  readonly kind?: string;
+  readonly spec?: {
+    readonly ingressClassName?: string;
+    readonly defaultBackend?: Backend;
+    readonly rules?: readonly {
+      readonly http?: { readonly paths?: readonly { readonly backend?: Backend }[] };
+      readonly backendRefs?: readonly Backend[];
+    }[];
+  };
+}
+
+/** With the Services it leads to, as "NAMESPACE/NAME". */
+export interface KeptRoute extends KubernetesObject {
+  readonly kind: string;
+  readonly ingressClassName: string | undefined;
+  readonly services: readonly string[];
+}
+
+export interface PolicyObject extends KubernetesObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly spec?: unknown;
+  readonly status?: unknown;
+}
+
+/** Those that say what leads to the Service, as the audit reads them. */
+const telling =
+  /^(?:service\.beta\.kubernetes\.io\/|cloud\.google\.com\/neg$|alb\.ingress\.kubernetes\.io\/|kubernetes\.io\/ingress\.class$)/;
+
+export function keepService({ metadata, spec }: ServiceObject): ServiceObject {
+  const { selector, type, clusterIP, externalTrafficPolicy } = spec ?? {};
+  return {
+    metadata: keepMetadata(metadata, telling),
+    spec: {
+      ...(selector === undefined ? {} : { selector }),
+      ...(type === undefined ? {} : { type }),
+      // The address itself tells nothing.
+      ...(clusterIP === "None" ? { clusterIP } : {}),
+      ...(externalTrafficPolicy === undefined ? {} : { externalTrafficPolicy }),
+    },
+  };
+}
+
+export function keepRoute(kind: string): (route: RouteObject) => KeptRoute {
+  return ({ metadata, spec = {} }) => {
+    const { rules = [], defaultBackend, ingressClassName } = spec;
+    const backends = [
+      ...(defaultBackend ? [defaultBackend] : []),
+      ...rules.flatMap(({ http, backendRefs = [] }) => [
+        ...(http?.paths ?? []).flatMap(({ backend }) => (backend ? [backend] : [])),
+        ...backendRefs,
+      ]),
+    ];
+    const services = backends.flatMap((backend) => {
+      const name = backend.service?.name ?? backend.name;
+      const isService = backend.service !== undefined || (backend.kind ?? "Service") === "Service";
+      return name === undefined || !isService ? [] : [`${backend.namespace ?? metadata.namespace}/${name}`];
+    });
+    return {
+      metadata: keepMetadata(metadata, telling),
+      kind,
+      ingressClassName,
+      services: [...new Set(services)],
+    };
+  };
+}
+
+/** Without `managedFields`, which are the greater part of most objects. */
+export function keepMetadata(metadata: ObjectMeta, annotations?: RegExp): ObjectMeta {
+  const { name, namespace, uid, resourceVersion, labels } = metadata;
+  const kept = Object.entries(metadata.annotations ?? {}).filter(([key]) => annotations?.test(key));
+  return {
+    name,
+    uid,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...(labels === undefined || annotations !== undefined ? {} : { labels }),
+    ...(kept.length === 0 ? {} : { annotations: Object.fromEntries(kept) }),
+  };
+}

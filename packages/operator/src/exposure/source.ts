@@ -1,0 +1,107 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { type Change, Follower, hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
+
+/** `absent`: the cluster has no such resource, and so no such objects. `refused`: they may not be read. */
+export type SourceState = "waiting" | "synced" | "absent" | "refused";
+
+export interface SourceOptions<T> {
+  /** "services": for the log and the metrics. */
+  readonly name: string;
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly keep: (object: T) => T;
+  readonly onChange: (change: Change<T>) => void;
+  readonly onProblem: (name: string, error: unknown) => void;
+  /** Milliseconds until what failed, or is not there, is asked for again. */
+  readonly again?: number;
+}
+
+/** Follows a collection for as long as the process runs, whatever happens to the API server, to rights and to the resource. */
+export class Source<T extends KubernetesObject> {
+  readonly #client: KubernetesClient;
+  readonly #options: SourceOptions<T>;
+  readonly #stopping = new AbortController();
+  /** What has been told and not taken back: a new follower knows nothing of it. */
+  readonly #told = new Map<string, T>();
+  #running: Promise<void> = Promise.resolve();
+  #state: SourceState = "waiting";
+
+  constructor(client: KubernetesClient, options: SourceOptions<T>) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  get state(): SourceState {
+    return this.#state;
+  }
+
+  get size(): number {
+    return this.#told.size;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      await this.#follow().catch((error: unknown) => {
+        if (signal.aborted) return;
+        // What was known stays: old knowledge is better than none, and of a resource that is gone nothing is left.
+        if (hasStatus(error, 404)) this.#forgetAllBut(new Set());
+        this.#state = hasStatus(error, 404) ? "absent" : hasStatus(error, 401, 403) ? "refused" : this.#state;
+        if (this.#state !== "absent") this.#options.onProblem(this.name, error);
+      });
+      const pause = this.#options.again ?? (this.#state === "absent" ? 60_000 : 2_000);
+      await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** @throws when it cannot go on. */
+  async #follow(): Promise<void> {
+    const { path, query, keep } = this.#options;
+    const { signal } = this.#stopping;
+    const failed = Promise.withResolvers<never>();
+    const follower = new Follower<T>(this.#client, {
+      path,
+      ...(query === undefined ? {} : { query }),
+      keep,
+      onChange: (change) => this.#tell(change),
+      onFailure: failed.reject,
+    });
+    const stopped = new Promise<void>((resolve) => {
+      signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+    try {
+      await follower.start();
+      this.#forgetAllBut(new Set(follower.objects.map(({ metadata }) => metadata.uid)));
+      this.#state = "synced";
+      await Promise.race([failed.promise, stopped]);
+    } finally {
+      await follower.stop();
+    }
+  }
+
+  #tell(change: Change<T>): void {
+    const { uid } = change.object.metadata;
+    if (change.type === "gone") this.#told.delete(uid);
+    else this.#told.set(uid, change.object);
+    this.#options.onChange(change);
+  }
+
+  #forgetAllBut(there: ReadonlySet<string>): void {
+    const at = Date.now();
+    for (const [uid, object] of this.#told)
+      if (!there.has(uid)) this.#tell({ type: "gone", object, at, live: false, since: at });
+  }
+}
