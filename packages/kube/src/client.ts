@@ -26,6 +26,7 @@ interface Sending {
   readonly path: string;
   readonly body?: unknown;
   readonly type?: string;
+  readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -63,8 +64,19 @@ export class KubernetesClient {
   }
 
   /** The objects of a collection that is small: all at once. */
-  async list<T extends KubernetesObject>(path: string, signal?: AbortSignal): Promise<readonly T[]> {
-    const { items } = await this.get<{ readonly items?: unknown }>(path, signal);
+  list<T extends KubernetesObject>(path: string, signal?: AbortSignal): Promise<readonly T[]> {
+    return this.#items<T>({ method: "GET", path, signal });
+  }
+
+  /** Only the metadata of each: for objects that are large. */
+  listMetadata(path: string, signal?: AbortSignal): Promise<readonly KubernetesObject[]> {
+    const accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+    return this.#items({ method: "GET", path, accept, signal });
+  }
+
+  async #items<T extends KubernetesObject>(sending: Sending): Promise<readonly T[]> {
+    const { path } = sending;
+    const { items } = await this.#json<{ readonly items?: unknown }>(sending);
     if (items === null) return [];
     if (Array.isArray(items) && items.every(isObject)) return items as T[];
     throw new KubernetesError("LAMEDUCK_API_REFUSED", `GET ${path}`, "the answer is no list of objects");
@@ -186,7 +198,7 @@ export class KubernetesClient {
       method: sending.method,
       agent,
       headers: {
-        accept: "application/json",
+        accept: sending.accept ?? "application/json",
         "user-agent": "lameduck",
         ...impersonationHeaders(this.connection),
         ...(credentials.authorization === undefined ? {} : { authorization: credentials.authorization }),

@@ -16,6 +16,7 @@ export {
   type KubernetesObject,
   type LabelSelector,
   type Node,
+  type ObjectMeta,
   type OwnerReference,
   type Pod,
   type PodDisruptionBudget,
@@ -37,4 +38,5 @@ export {
   type Retryable,
   type RetryOptions,
 } from "./retry.ts";
+export { Source, type SourceOptions, type SourceState } from "./source.ts";
 export { checkVersion } from "./version.ts";

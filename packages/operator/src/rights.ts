@@ -30,7 +30,7 @@ export const operatorRights: {
     },
   ],
   clusterRole: [
-    { apiGroups: [""], resources: ["services", "namespaces"], verbs: ["list", "watch"] },
+    { apiGroups: [""], resources: ["services", "namespaces", "nodes"], verbs: ["list", "watch"] },
     { apiGroups: ["networking.k8s.io"], resources: ["ingresses"], verbs: ["list", "watch"] },
     {
       apiGroups: ["gateway.networking.k8s.io"],
@@ -51,7 +51,7 @@ export const operatorRights: {
     {
       apiGroups: [""],
       resources: ["configmaps"],
-      verbs: ["get", "patch", "delete"],
+      verbs: ["list", "patch", "delete"],
       resourceNames: [operatorNames.carrierConfigMap],
     },
   ],

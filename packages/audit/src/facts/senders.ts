@@ -18,8 +18,7 @@ const aws = "service.beta.kubernetes.io/aws-load-balancer-";
 const alb = "alb.ingress.kubernetes.io/";
 
 /** The slowest of them decides how long a deleted pod must go on serving. */
-export function sendersOf(workload: Workload): readonly Sender[] {
-  const { services, routes } = workload;
+export function sendersOf({ services, routes }: Pick<Workload, "services" | "routes">): readonly Sender[] {
   return [
     ...services.flatMap((service) => ofService(service)),
     ...routes.flatMap((route) => ofRoute(route, services)),

@@ -46,7 +46,7 @@ function labelledNamespaces({ namespace = operatorNames.namespace }: Configurati
   };
 }
 
-/** Calls the operator for each pod that is made in a labelled namespace, unless the pod or a Job says no. */
+/** Calls the operator for each pod that is made in a labelled namespace, but for those of Jobs and those labelled "disabled". */
 export function mutatingConfiguration(options: ConfigurationOptions = {}): Record<string, unknown> {
   return {
     apiVersion: "admissionregistration.k8s.io/v1",
@@ -70,9 +70,7 @@ export function mutatingConfiguration(options: ConfigurationOptions = {}): Recor
         objectSelector: {
           matchExpressions: [{ key: injectLabel, operator: "NotIn", values: ["disabled"] }],
         },
-        matchConditions: [
-          { name: "not-of-a-job", expression: `!(${ownedByJob}) || ${named("object.metadata")}` },
-        ],
+        matchConditions: [{ name: "not-of-a-job", expression: `!(${ownedByJob})` }],
       },
     ],
   };

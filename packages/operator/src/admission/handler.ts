@@ -3,7 +3,7 @@ import { messageOf } from "@lameduck/drain/common";
 import { operatorNames } from "../names.ts";
 import { largestBody, readBody } from "./body.ts";
 import { health, type Health } from "./health.ts";
-import type { Outcome } from "./metrics.ts";
+import type { Outcome } from "../process/metrics.ts";
 import { admittedAll, answerOf, readReview, type AdmissionRequest, type Verdict } from "./review.ts";
 
 export type Judge = (request: AdmissionRequest) => Verdict;
@@ -49,7 +49,10 @@ async function review(
   const text = refused ? undefined : await readBody(request, largestBody);
   const began = performance.now();
   const answer =
-    refused ?? (text === undefined ? unreadable(413, "the body is too large, or broke off") : judged(text, judge, options));
+    refused ??
+    (text === undefined
+      ? unreadable(413, "the body is too large, or broke off")
+      : judged(text, judge, options));
   // What was not read stands in the connection.
   if (text === undefined) response.setHeader("connection", "close");
   options.onReview?.(path, answer.outcome, (performance.now() - began) / 1_000);

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { operatorNames } from "../names.ts";
-import type { OperatorMetrics } from "./metrics.ts";
+import type { OperatorMetrics } from "../process/metrics.ts";
 
 export interface Health {
   /** What is still waited for; undefined when nothing is. */

@@ -103,7 +103,7 @@ export async function issueLeaf(
 }
 
 async function generate(): Promise<webcrypto.CryptoKeyPair> {
-  return (await webcrypto.subtle.generateKey(curve, true, ["sign", "verify"]));
+  return await webcrypto.subtle.generateKey(curve, true, ["sign", "verify"]);
 }
 
 async function pemOf(key: webcrypto.CryptoKey): Promise<string> {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { Follower, hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
+import { hasStatus, type KubernetesClient, type KubernetesObject, Source } from "@lameduck/kube";
+import { keepMetadata } from "../exposure/objects.ts";
 import { bundleOf, fromSecretData, toSecretData, validity, type Chain } from "./chain.ts";
 import type { Issued } from "./issue.ts";
 import { rotate, type RotationOptions } from "./rotate.ts";
@@ -28,13 +29,14 @@ export class CertificateKeeper {
   readonly #client: KubernetesClient;
   readonly #options: KeeperOptions;
   readonly #trust: Trust;
-  readonly #secret: Follower<Secret>;
+  readonly #secret: Source<KubernetesObject>;
   readonly #now: () => number;
   #chain: Chain | undefined;
   #shown: Issued | undefined;
   #working: Promise<void> | undefined;
+  #ticking: Promise<void> | undefined;
   #again = false;
-  #stopping = new AbortController();
+  readonly #stopping = new AbortController();
 
   constructor(client: KubernetesClient, options: KeeperOptions) {
     this.#client = client;
@@ -42,10 +44,16 @@ export class CertificateKeeper {
     this.#now = options.now ?? Date.now;
     const onChange = (): void => void this.look();
     const { onProblem, secret } = options;
-    const path = this.#path();
-    const query = { fieldSelector: `metadata.name=${secret}` };
-    this.#secret = new Follower<Secret>(client, { path, query, onChange, onFailure: onProblem });
-    this.#trust = new Trust(client, { onChange, onFailure: onProblem });
+    this.#secret = new Source(client, {
+      name: "secrets",
+      path: this.#path(),
+      query: { fieldSelector: `metadata.name=${secret}` },
+      // It is read when it has changed: the key need not stand in memory twice.
+      keep: ({ metadata }) => ({ metadata: keepMetadata(metadata) }),
+      onChange,
+      onProblem: (_name, error) => onProblem(error),
+    });
+    this.#trust = new Trust(client, { onChange, onProblem });
   }
 
   /** When the certificate that is shown ends, milliseconds since 1970. */
@@ -55,14 +63,16 @@ export class CertificateKeeper {
 
   /** Resolves when there is a certificate. @throws {KubernetesError} where the API server allows it not. */
   async start(): Promise<void> {
-    await Promise.all([this.#trust.start(), this.#secret.start()]);
+    this.#secret.start();
+    await this.#trust.start();
+    await this.#working;
     await this.#reconcile();
-    void this.#tick();
+    this.#ticking ??= this.#tick();
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await Promise.all([this.#secret.stop(), this.#trust.stop(), this.#working]);
+    await Promise.all([this.#secret.stop(), this.#trust.stop(), this.#working, this.#ticking]);
   }
 
   /** Looks at everything, once more if something changes meanwhile. Reports problems, and tries again with the next tick. */

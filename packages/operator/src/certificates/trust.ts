@@ -1,8 +1,9 @@
-import { Follower, hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
+import { hasStatus, type KubernetesClient, type KubernetesObject, Source } from "@lameduck/kube";
+import { keepMetadata } from "../exposure/objects.ts";
 import { operatorNames } from "../names.ts";
 
 interface WebhookConfiguration extends KubernetesObject {
-  readonly webhooks?: readonly { readonly clientConfig?: { readonly caBundle?: string } }[];
+  readonly webhooks?: readonly { readonly clientConfig: { readonly caBundle?: string } | undefined }[];
 }
 
 const group = "/apis/admissionregistration.k8s.io/v1";
@@ -11,29 +12,40 @@ const paths = [`${group}/mutatingwebhookconfigurations`, `${group}/validatingweb
 export interface TrustOptions {
   /** Something has changed: what is wrong must be put right. */
   readonly onChange: () => void;
-  readonly onFailure: (error: Error) => void;
+  readonly onProblem: (error: unknown) => void;
 }
 
 /** What the API server trusts, as our webhook configurations say. */
 export class Trust {
   readonly #client: KubernetesClient;
-  readonly #followers: readonly { readonly path: string; readonly follower: Follower<WebhookConfiguration> }[];
+  readonly #sources: readonly { readonly path: string; readonly source: Source<WebhookConfiguration> }[];
 
-  constructor(client: KubernetesClient, { onChange, onFailure }: TrustOptions) {
+  constructor(client: KubernetesClient, { onChange, onProblem }: TrustOptions) {
     this.#client = client;
     const query = { fieldSelector: `metadata.name=${operatorNames.configuration}` };
-    this.#followers = paths.map((path) => ({
+    this.#sources = paths.map((path) => ({
       path,
-      follower: new Follower<WebhookConfiguration>(client, { path, query, onChange, onFailure }),
+      source: new Source<WebhookConfiguration>(client, {
+        name: path.slice(group.length + 1),
+        path,
+        query,
+        keep: ({ metadata, webhooks = [] }) => ({
+          metadata: keepMetadata(metadata),
+          webhooks: webhooks.map(({ clientConfig }) => ({ clientConfig })),
+        }),
+        onChange,
+        onProblem: (_name, error) => onProblem(error),
+      }),
     }));
   }
 
   async start(): Promise<void> {
-    await Promise.all(this.#followers.map(({ follower }) => follower.start()));
+    for (const { source } of this.#sources) source.start();
+    await Promise.all(this.#sources.map(({ source }) => source.settled));
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#followers.map(({ follower }) => follower.stop()));
+    await Promise.all(this.#sources.map(({ source }) => source.stop()));
   }
 
   /** Whether every webhook of ours trusts it. @param cert PEM. */
@@ -49,8 +61,8 @@ export class Trust {
   async tell(bundle: string): Promise<number> {
     const caBundle = Buffer.from(bundle).toString("base64");
     let changed = 0;
-    for (const { path, follower } of this.#followers)
-      for (const { metadata, webhooks = [] } of follower.objects) {
+    for (const { path, source } of this.#sources)
+      for (const { metadata, webhooks = [] } of source.objects) {
         const wrong = webhooks.flatMap(({ clientConfig }, index) =>
           clientConfig !== undefined && clientConfig.caBundle !== caBundle ? [index] : [],
         );
@@ -70,8 +82,8 @@ export class Trust {
   }
 
   #bundles(): string[] {
-    return this.#followers.flatMap(({ follower }) =>
-      follower.objects.flatMap(({ webhooks = [] }) =>
+    return this.#sources.flatMap(({ source }) =>
+      source.objects.flatMap(({ webhooks = [] }) =>
         webhooks.map(({ clientConfig }) => Buffer.from(clientConfig?.caBundle ?? "", "base64").toString()),
       ),
     );

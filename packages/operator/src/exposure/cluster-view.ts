@@ -1,4 +1,5 @@
-import type { Change, KubernetesClient, KubernetesObject } from "@lameduck/kube";
+import { type Change, type KubernetesClient, type KubernetesObject, Source } from "@lameduck/kube";
+import { injectLabelValue } from "../inject/left-alone.ts";
 import { injectLabel } from "../names.ts";
 import type { Architecture } from "../policy/settings.ts";
 import { policyName } from "../policy/validate.ts";
@@ -13,7 +14,6 @@ import {
   type RouteObject,
   type ServiceObject,
 } from "./objects.ts";
-import { Source } from "./source.ts";
 
 export interface ClusterViewOptions {
   readonly onProblem: (part: string, error: unknown) => void;
@@ -104,7 +104,10 @@ export class ClusterView {
       ),
     );
     this.#essential = [this.#services, namespaces, policies, nodes] as unknown as Source<KubernetesObject>[];
-    this.#sources = [...this.#essential, ...([ingresses, ...gateways] as unknown as Source<KubernetesObject>[])];
+    this.#sources = [
+      ...this.#essential,
+      ...([ingresses, ...gateways] as unknown as Source<KubernetesObject>[]),
+    ];
   }
 
   start(): void {
@@ -135,9 +138,10 @@ export class ClusterView {
     return this.#namespaces.get(namespace);
   }
 
-  /** Of all namespaces that have our label, whatever its value. */
-  labelled(): string[] {
-    return [...this.#namespaces].filter(([, labels]) => injectLabel in labels).map(([name]) => name);
+  /** Namespaces whose pods are injected. */
+  enabled(): ReadonlySet<string> {
+    const enabled = [...this.#namespaces].filter(([, labels]) => labels[injectLabel] === injectLabelValue);
+    return new Set(enabled.map(([name]) => name));
   }
 
   /** The one policy of a namespace that counts. */
@@ -156,7 +160,8 @@ export class ClusterView {
   #namespace({ type, object }: Change<KubernetesObject>): void {
     const { name, labels = {} } = object.metadata;
     if (type === "gone") this.#namespaces.delete(name);
-    else this.#namespaces.set(name, injectLabel in labels ? { [injectLabel]: labels[injectLabel] ?? "" } : {});
+    else
+      this.#namespaces.set(name, injectLabel in labels ? { [injectLabel]: labels[injectLabel] ?? "" } : {});
   }
 
   #policy({ type, object }: Change<PolicyObject>): void {

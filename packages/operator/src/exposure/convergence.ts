@@ -14,7 +14,11 @@ export function convergenceOf(object: ServiceObject | KeptRoute): Convergence | 
   const isRoute = "services" in object;
   const { name, namespace, annotations } = object.metadata;
   const manifest = {
-    apiVersion: isRoute ? (object.kind === "Ingress" ? "networking.k8s.io/v1" : "gateway.networking.k8s.io/v1") : "v1",
+    apiVersion: isRoute
+      ? object.kind === "Ingress"
+        ? "networking.k8s.io/v1"
+        : "gateway.networking.k8s.io/v1"
+      : "v1",
     kind: isRoute ? object.kind : "Service",
     metadata: { name, namespace, annotations },
     spec: isRoute ? { ingressClassName: object.ingressClassName } : object.spec,

@@ -1,5 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type Change, Follower, hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
+import type { KubernetesClient } from "./client.ts";
+import { type Change, Follower } from "./follower.ts";
+import type { KubernetesObject } from "./objects.ts";
+import { hasStatus } from "./retry.ts";
 
 /** `absent`: the cluster has no such resource, and so no such objects. `refused`: they may not be read. */
 export type SourceState = "waiting" | "synced" | "absent" | "refused";
@@ -24,7 +27,9 @@ export class Source<T extends KubernetesObject> {
   /** What has been told and not taken back: a new follower knows nothing of it. */
   readonly #told = new Map<string, T>();
   #running: Promise<void> = Promise.resolve();
+  readonly #settled = Promise.withResolvers<void>();
   #state: SourceState = "waiting";
+  #isStarted = false;
 
   constructor(client: KubernetesClient, options: SourceOptions<T>) {
     this.#client = client;
@@ -39,16 +44,29 @@ export class Source<T extends KubernetesObject> {
     return this.#state;
   }
 
+  get objects(): readonly T[] {
+    return [...this.#told.values()];
+  }
+
   get size(): number {
     return this.#told.size;
   }
 
+  /** Once, however often it is asked for. */
   start(): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
     this.#running = this.#run();
+  }
+
+  /** Resolves when the API server has answered, whatever it said. */
+  get settled(): Promise<void> {
+    return this.#settled.promise;
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
+    this.#settled.resolve();
     await this.#running;
   }
 
@@ -60,6 +78,7 @@ export class Source<T extends KubernetesObject> {
         // What was known stays: old knowledge is better than none, and of a resource that is gone nothing is left.
         if (hasStatus(error, 404)) this.#forgetAllBut(new Set());
         this.#state = hasStatus(error, 404) ? "absent" : hasStatus(error, 401, 403) ? "refused" : this.#state;
+        if (this.#state !== "waiting") this.#settled.resolve();
         if (this.#state !== "absent") this.#options.onProblem(this.name, error);
       });
       const pause = this.#options.again ?? (this.#state === "absent" ? 60_000 : 2_000);
@@ -86,6 +105,7 @@ export class Source<T extends KubernetesObject> {
       await follower.start();
       this.#forgetAllBut(new Set(follower.objects.map(({ metadata }) => metadata.uid)));
       this.#state = "synced";
+      this.#settled.resolve();
       await Promise.race([failed.promise, stopped]);
     } finally {
       await follower.stop();

@@ -1,0 +1,70 @@
+import { inject } from "../inject/inject.ts";
+import type { ClusterFacts, Reason } from "../inject/injection.ts";
+import { injectLabelValue, isLeftAlone } from "../inject/left-alone.ts";
+import { textsIn } from "../inject/pod.ts";
+import { injectLabel } from "../names.ts";
+import { settingsFor } from "../policy/merge.ts";
+import { isMap } from "../policy/validate.ts";
+import type { Exposure } from "../exposure/index-of-senders.ts";
+import type { AdmissionRequest, Verdict } from "./review.ts";
+
+/** What a review needs to know of the cluster. */
+export interface Cluster {
+  exposure(namespace: string, labels: Readonly<Record<string, string>>): Exposure | undefined;
+  labelsOf(namespace: string): Readonly<Record<string, string>> | undefined;
+  policyOf(namespace: string): unknown;
+  readonly architectures: ClusterFacts["architectures"];
+}
+
+export interface MutationOptions {
+  readonly cluster: Cluster;
+  /** The operator's own namespace: its DrainPolicy is the cluster's default. */
+  readonly namespace: string;
+  readonly lameduckVersion: string;
+  /** Of the API server, as far as it is known by now. */
+  readonly version: () => ClusterFacts["version"];
+  /** A pod was judged while nobody could look what leads to it. */
+  readonly onBlind?: () => void;
+}
+
+/** Injects pods. It never says no. */
+export function mutation(options: MutationOptions): (request: AdmissionRequest) => Verdict {
+  return ({ group, kind, operation, namespace, object }) => {
+    // Whoever registers more than we ask for gets it back as it was.
+    if (group !== "" || kind !== "Pod" || operation !== "CREATE") return { allowed: true, patch: [] };
+    const { cluster } = options;
+    // The API server calls only for labelled namespaces; one may be so new that we have not seen it.
+    const labels = cluster.labelsOf(namespace) ?? { [injectLabel]: injectLabelValue };
+    const alone = isLeftAlone(object, { name: namespace, labels, ofLameduck: options.namespace });
+    if (alone) return { allowed: true, patch: [], audit: auditOf([alone]) };
+    const metadata = isMap(object) && isMap(object["metadata"]) ? object["metadata"] : {};
+    const exposure = cluster.exposure(namespace, textsIn(metadata["labels"]));
+    if (!exposure) options.onBlind?.();
+    const { settings, warnings: said } = settingsFor({
+      podAnnotations: metadata["annotations"],
+      namespacePolicy: cluster.policyOf(namespace),
+      clusterPolicy: cluster.policyOf(options.namespace),
+    });
+    const { patch, reasons, warnings } = inject(object, settings, {
+      lameduckVersion: options.lameduckVersion,
+      exposedBy: exposure?.exposedBy,
+      version: options.version(),
+      convergenceSeconds: exposure?.convergence,
+      architectures: cluster.architectures,
+    });
+    return { allowed: true, patch, warnings: [...said, ...warnings].map(ours), audit: auditOf(reasons) };
+  };
+}
+
+/** kubectl prints it among those of others. */
+function ours(warning: string): string {
+  return `lameduck: ${warning}`;
+}
+
+function auditOf(reasons: readonly Reason[]): Readonly<Record<string, string>> {
+  if (reasons.length === 0) return {};
+  const spelt = reasons.map(({ code, container }) =>
+    container === undefined ? code : `${container}: ${code}`,
+  );
+  return { reasons: spelt.join(", ") };
+}

@@ -1,0 +1,77 @@
+import { isMap, validateAnnotations, validatePolicy, annotationOf } from "../policy/validate.ts";
+import { settingFields, settingNames } from "../policy/fields.ts";
+import type { Problem } from "../policy/read.ts";
+import type { AdmissionRequest, Verdict } from "./review.ts";
+
+const workloads = new Set(["Deployment", "StatefulSet", "DaemonSet"]);
+
+/**
+ * Judges DrainPolicies and the annotations of workloads. What was wrong before the change stays admitted, with a warning: who scales or deletes
+ * something must not be stopped by what another wrote.
+ */
+export function validate({ group, kind, operation, object, oldObject }: AdmissionRequest): Verdict {
+  if (operation !== "CREATE" && operation !== "UPDATE") return { allowed: true };
+  if (group === "lameduck.dev" && kind === "DrainPolicy")
+    return verdictOf(`DrainPolicy ${nameOf(object)}`, validatePolicy(object), oldObject, validatePolicy);
+  if (group === "apps" && workloads.has(kind)) {
+    const verdict = verdictOf(
+      `${kind} ${nameOf(object)}`,
+      workloadProblems(object),
+      oldObject,
+      workloadProblems,
+    );
+    const warnings = [...(verdict.warnings ?? []), ...misplaced(object)];
+    return warnings.length === 0 ? verdict : { ...verdict, warnings };
+  }
+  return { allowed: true };
+}
+
+function verdictOf(
+  what: string,
+  problems: readonly Problem[],
+  oldObject: unknown,
+  problemsOf: (object: unknown) => readonly Problem[],
+): Verdict {
+  if (problems.length === 0) return { allowed: true };
+  const before = new Set(isMap(oldObject) ? problemsOf(oldObject).map(spelt) : []);
+  const fresh = problems.filter((problem) => !before.has(spelt(problem)));
+  if (fresh.length === 0)
+    return { allowed: true, warnings: problems.map((one) => `lameduck: ${spelt(one)}`) };
+  return { allowed: false, message: `${what} is not valid for Lameduck: ${fresh.map(spelt).join("; ")}` };
+}
+
+function spelt({ field, message, remedy }: Problem): string {
+  return `${field}: ${message}: ${remedy}`;
+}
+
+function workloadProblems(object: unknown): Problem[] {
+  return validateAnnotations(annotationsOf(templateOf(object))).map(({ field, ...rest }) => ({
+    field: `spec.template.metadata.annotations ${field}`,
+    ...rest,
+  }));
+}
+
+/** A setting on the workload itself reaches no pod. */
+function misplaced(object: unknown): string[] {
+  const [own, template] = [annotationsOf(object), annotationsOf(templateOf(object))].map((one) =>
+    isMap(one) ? one : {},
+  ) as [Record<string, unknown>, Record<string, unknown>];
+  return settingNames
+    .filter((name) => settingFields[name].annotation !== undefined)
+    .map((name) => annotationOf(name))
+    .filter((key) => key in own && !(key in template))
+    .map((key) => `lameduck: ${key} is read from spec.template.metadata.annotations only: move it there`);
+}
+
+function templateOf(object: unknown): unknown {
+  return isMap(object) && isMap(object["spec"]) ? object["spec"]["template"] : undefined;
+}
+
+function annotationsOf(object: unknown): unknown {
+  return isMap(object) && isMap(object["metadata"]) ? object["metadata"]["annotations"] : undefined;
+}
+
+function nameOf(object: unknown): string {
+  const name = isMap(object) && isMap(object["metadata"]) ? object["metadata"]["name"] : undefined;
+  return typeof name === "string" ? name : "(no name)";
+}

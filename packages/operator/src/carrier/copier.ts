@@ -1,0 +1,132 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
+import { operatorNames } from "../names.ts";
+import type { CarrierFiles } from "./files.ts";
+
+interface MountingPod extends KubernetesObject {
+  readonly spec?: { readonly volumes?: readonly { readonly configMap?: { readonly name?: string } }[] };
+  readonly status?: { readonly phase?: string };
+}
+
+export interface CopierOptions {
+  readonly files: CarrierFiles;
+  /** Namespaces that are injected. */
+  readonly enabled: () => ReadonlySet<string>;
+  /** Whether this replica is the one that copies. */
+  readonly isLeader: () => boolean;
+  readonly onWrite: (action: "applied" | "removed", namespace: string) => void;
+  readonly onProblem: (error: unknown) => void;
+  /** Milliseconds between two looks at everything; default a minute. */
+  readonly every?: number;
+}
+
+/** The sum of what it holds: whether it must be written at all. */
+const sumAnnotation = "lameduck.dev/carrier-sum";
+const { carrierConfigMap: name, fieldManager } = operatorNames;
+
+/**
+ * Keeps the ConfigMap with lameduck-init in every namespace that is injected. It is taken away from a namespace that is so no longer when no pod
+ * mounts it any more: a container that restarts would find its hook without it.
+ */
+export class CarrierCopier {
+  readonly #client: KubernetesClient;
+  readonly #options: CopierOptions;
+  readonly #stopping = new AbortController();
+  #wake: () => void = () => undefined;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(client: KubernetesClient, options: CopierOptions) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  /** Something may have changed. */
+  look(): void {
+    this.#wake();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    const { isLeader, every = 60_000 } = this.#options;
+    while (!signal.aborted) {
+      const woken = new Promise<void>((resolve) => (this.#wake = resolve));
+      const leads = isLeader();
+      if (leads) await this.#attempt(() => this.pass());
+      // Who does not copy looks now and then whether it is the one that should.
+      const rest = delay(leads ? every : Math.min(every, 1_000), undefined, { signal });
+      await Promise.race([woken, rest.catch(() => undefined)]);
+    }
+  }
+
+  /** Compares what is there with what should be, everywhere, and puts it right. */
+  async pass(): Promise<void> {
+    const found = await this.#client.listMetadata(`/api/v1/configmaps?fieldSelector=metadata.name%3D${name}`);
+    const carriers = new Map(found.map((one) => [one.metadata.namespace ?? "", one]));
+    const enabled = this.#options.enabled();
+    for (const namespace of enabled)
+      if (sumOf(carriers.get(namespace)) !== this.#options.files.sum)
+        await this.#attempt(() => this.#apply(namespace));
+    for (const [namespace, carrier] of carriers)
+      // One without our sum is somebody else's.
+      if (!enabled.has(namespace) && sumOf(carrier) !== undefined)
+        await this.#attempt(() => this.#remove(namespace, carrier));
+  }
+
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    if (this.#stopping.signal.aborted) return;
+    await work().catch((error: unknown) => this.#options.onProblem(error));
+  }
+
+  async #apply(namespace: string): Promise<void> {
+    const { files, onWrite } = this.#options;
+    const metadata = {
+      name,
+      namespace,
+      labels: { "app.kubernetes.io/managed-by": "lameduck" },
+      annotations: { [sumAnnotation]: files.sum },
+    };
+    const body = { apiVersion: "v1", kind: "ConfigMap", metadata, binaryData: files.binaryData };
+    try {
+      await this.#client.apply(this.#path(namespace), body, fieldManager);
+      onWrite("applied", namespace);
+    } catch (error) {
+      // A namespace that is being deleted takes nothing new.
+      if (!hasStatus(error, 404) && !(hasStatus(error, 403) && error.message.includes("being terminated")))
+        throw error;
+    }
+  }
+
+  async #remove(namespace: string, { metadata }: KubernetesObject): Promise<void> {
+    const pods = await this.#client.list<MountingPod>(`/api/v1/namespaces/${namespace}/pods`);
+    if (pods.some(mounts)) return;
+    const { uid, resourceVersion } = metadata;
+    try {
+      await this.#client.delete(this.#path(namespace), { preconditions: { uid, resourceVersion } });
+      this.#options.onWrite("removed", namespace);
+    } catch (error) {
+      if (!hasStatus(error, 404, 409)) throw error;
+    }
+  }
+
+  #path(namespace: string): string {
+    return `/api/v1/namespaces/${namespace}/configmaps/${name}`;
+  }
+}
+
+function mounts({ spec, status }: MountingPod): boolean {
+  const hasEnded = status?.phase === "Succeeded" || status?.phase === "Failed";
+  return !hasEnded && (spec?.volumes ?? []).some(({ configMap }) => configMap?.name === name);
+}
+
+function sumOf(carrier: KubernetesObject | undefined): string | undefined {
+  return carrier?.metadata.annotations?.[sumAnnotation];
+}

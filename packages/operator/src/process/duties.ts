@@ -1,0 +1,83 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Lease, type KubernetesClient } from "@lameduck/kube";
+import { CarrierCopier } from "../carrier/copier.ts";
+import type { CarrierFiles } from "../carrier/files.ts";
+import type { ClusterView } from "../exposure/cluster-view.ts";
+import { operatorNames } from "../names.ts";
+import { tellPolicies } from "./policy-status.ts";
+
+export interface DutiesOptions {
+  readonly client: KubernetesClient;
+  readonly view: ClusterView;
+  readonly namespace: string;
+  /** This replica. */
+  readonly name: string;
+  readonly files: CarrierFiles | undefined;
+  readonly onWrite: (action: "applied" | "removed", namespace: string) => void;
+  readonly onProblem: (part: string, error: unknown) => void;
+}
+
+/** What one replica does for all: copying carriers, and telling DrainPolicies whether they count. */
+export class Duties {
+  readonly #options: DutiesOptions;
+  readonly #lease: Lease;
+  readonly #copier: CarrierCopier | undefined;
+  readonly #stopping = new AbortController();
+  #running: readonly Promise<unknown>[] = [];
+  #wake: () => void = () => undefined;
+
+  constructor(options: DutiesOptions) {
+    this.#options = options;
+    const { client, namespace, name, files, view, onWrite, onProblem } = options;
+    this.#lease = new Lease(client, {
+      namespace,
+      name: operatorNames.lease,
+      holder: name,
+      onProblem: (error) => onProblem("lease", error),
+    });
+    if (files)
+      this.#copier = new CarrierCopier(client, {
+        files,
+        enabled: () => view.enabled(),
+        isLeader: () => this.leads && view.notReady() === undefined,
+        onWrite,
+        onProblem: (error) => onProblem("carrier", error),
+      });
+  }
+
+  get leads(): boolean {
+    return this.#lease.isHeld;
+  }
+
+  start(): void {
+    this.#copier?.start();
+    this.#running = [this.#lease.keep(this.#stopping.signal), this.#tellPolicies()];
+  }
+
+  /** The cluster has changed. */
+  look(): void {
+    this.#copier?.look();
+    this.#wake();
+  }
+
+  /** Gives the lease back last: another must not begin before this one has ended. */
+  async stop(): Promise<void> {
+    await this.#copier?.stop();
+    this.#stopping.abort();
+    await Promise.all(this.#running);
+  }
+
+  async #tellPolicies(): Promise<void> {
+    const { signal } = this.#stopping;
+    const { client, view, onProblem } = this.#options;
+    while (!signal.aborted) {
+      const woken = new Promise<void>((resolve) => (this.#wake = resolve));
+      if (this.leads)
+        await tellPolicies(client, view.policies(), Date.now).catch((error: unknown) =>
+          onProblem("policies", error),
+        );
+      const rest = delay(this.leads ? 30_000 : 1_000, undefined, { signal }).catch(() => undefined);
+      await Promise.race([woken, rest]);
+    }
+  }
+}

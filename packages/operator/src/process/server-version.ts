@@ -1,0 +1,31 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { KubernetesClient } from "@lameduck/kube";
+
+export interface ServerVersion {
+  readonly major: number;
+  readonly minor: number;
+}
+
+const known = 600_000;
+const unknown = 2_000;
+
+/** The API server's version, asked for anew now and then: clusters are upgraded. Ends with the signal. */
+export async function followVersion(
+  client: KubernetesClient,
+  tell: (version: ServerVersion) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const version = await client.get<{ major?: string; minor?: string }>("/version", signal).then(
+      ({ major = "", minor = "" }) => ({
+        major: Number.parseInt(major, 10),
+        // Managed clusters add a plus sign.
+        minor: Number.parseInt(minor, 10),
+      }),
+      () => undefined,
+    );
+    const isKnown = version !== undefined && !Number.isNaN(version.major + version.minor);
+    if (isKnown) tell(version);
+    await delay(isKnown ? known : unknown, undefined, { signal }).catch(() => undefined);
+  }
+}
