@@ -11,7 +11,6 @@ import {
   keepService,
   type KeptRoute,
   type PolicyObject,
-  type RouteObject,
   type ServiceObject,
 } from "./objects.ts";
 
@@ -92,18 +91,18 @@ export class ClusterView {
     const ingresses = source<KeptRoute>(
       "ingresses",
       "/apis/networking.k8s.io/v1/ingresses",
-      (object) => keepRoute("Ingress")(object as unknown as RouteObject),
+      (object) => keepRoute("Ingress")(object),
       (change) => this.#senders.route(change),
     );
     const gateways = routes.map((kind) =>
       source<KeptRoute>(
         `${kind.toLowerCase()}s`,
         `/apis/gateway.networking.k8s.io/${versions[kind]}/${kind.toLowerCase()}s`,
-        (object) => keepRoute(kind)(object as unknown as RouteObject),
+        (object) => keepRoute(kind)(object),
         (change) => this.#senders.route(change),
       ),
     );
-    this.#essential = [this.#services, namespaces, policies, nodes] as unknown as Source<KubernetesObject>[];
+    this.#essential = [this.#services, namespaces, policies, nodes];
     this.#sources = [
       ...this.#essential,
       ...([ingresses, ...gateways] as unknown as Source<KubernetesObject>[]),
