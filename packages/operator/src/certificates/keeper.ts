@@ -132,9 +132,10 @@ export class CertificateKeeper {
       if (chain === known) return chain;
       try {
         await this.#write(found, chain);
+        return chain;
       } catch (error) {
-        if (hasStatus(error, 409, 404)) continue;
-        throw error;
+        // The other replica was faster.
+        if (!hasStatus(error, 409, 404) || this.#stopping.signal.aborted) throw error;
       }
     }
   }

@@ -41,7 +41,12 @@ export async function rotate(
   }
   if (!next && isDue(authority.cert, now))
     return { ...chain, next: await issueAuthority(now, options.authorityLifetime) };
-  if (isDue(leaf.cert, now) || !isSignedBy(leaf, authority) || !servesAll(leaf.cert, options.names))
+  const canLastLonger = validity(leaf.cert).to < validity(authority.cert).to;
+  if (
+    (isDue(leaf.cert, now) && canLastLonger) ||
+    !isSignedBy(leaf, authority) ||
+    !servesAll(leaf.cert, options.names)
+  )
     return { ...chain, leaf: await issueLeaf(authority, options.names, now, options.certificateLifetime) };
   return chain;
 }
