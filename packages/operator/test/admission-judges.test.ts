@@ -1,0 +1,157 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { mutation, type Cluster } from "../src/admission/mutate.ts";
+import type { AdmissionRequest } from "../src/admission/review.ts";
+import { validate } from "../src/admission/validate.ts";
+
+const pod = (metadata: object = {}, spec: object = {}): object => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { labels: { app: "web" }, ...metadata },
+  spec: { containers: [{ name: "web", image: "nginx", ports: [{ containerPort: 80 }] }], ...spec },
+});
+
+const request = (changes: Partial<AdmissionRequest> = {}): AdmissionRequest => ({
+  uid: "u",
+  group: "",
+  kind: "Pod",
+  operation: "CREATE",
+  namespace: "shop",
+  object: pod(),
+  oldObject: undefined,
+  ...changes,
+});
+
+const cluster: Cluster = {
+  exposure: () => ({ exposedBy: ["Service web"], convergence: { value: 10, origin: "kube-proxy" } }),
+  labelsOf: () => ({ "lameduck.dev/inject": "enabled" }),
+  policyOf: () => undefined,
+  architectures: ["amd64"],
+};
+
+let blind = 0;
+const judged = (changes: Partial<Cluster> = {}): ReturnType<typeof mutation> =>
+  mutation({
+    cluster: { ...cluster, ...changes },
+    namespace: "lameduck-system",
+    lameduckVersion: "0.1.0",
+    version: () => ({ major: 1, minor: 36 }),
+    onBlind: () => blind++,
+  });
+
+test("an exposed pod is injected, and the audit log says how", () => {
+  const { allowed, patch = [], audit } = judged()(request());
+  assert.ok(allowed);
+  assert.ok(patch.some(({ path }) => path.includes("lifecycle")));
+  assert.match(audit?.["reasons"] ?? "", /web: held-by-hook/);
+});
+
+test("what nothing leads to, what says no, Jobs and system namespaces are left alone", () => {
+  for (const verdict of [
+    judged({ exposure: () => ({ exposedBy: [], convergence: undefined }) })(request()),
+    judged()(request({ object: pod({ annotations: { "lameduck.dev/inject": "false" } }) })),
+    judged()(request({ object: pod({ ownerReferences: [{ kind: "Job", name: "a", uid: "b" }] }) })),
+    judged()(request({ namespace: "kube-system" })),
+    judged()(request({ namespace: "lameduck-system" })),
+    judged({ labelsOf: () => ({}) })(request()),
+    judged()(request({ operation: "UPDATE" })),
+    judged()(request({ kind: "Node" })),
+  ])
+    assert.deepEqual([verdict.allowed, verdict.patch], [true, []]);
+});
+
+test("a namespace too new to be known was chosen by the API server", () => {
+  assert.notDeepEqual(judged({ labelsOf: () => undefined })(request()).patch, []);
+});
+
+test("a pod that comes before the Services are known is judged by its ports, and counted", () => {
+  blind = 0;
+  assert.notDeepEqual(judged({ exposure: () => undefined })(request()).patch, []);
+  assert.equal(blind, 1);
+});
+
+test("policies of namespace and cluster count, and a wrong annotation is a warning and no more", () => {
+  const policyOf = (namespace: string): object => ({
+    apiVersion: "lameduck.dev/v1alpha1",
+    kind: "DrainPolicy",
+    metadata: { name: "default" },
+    spec: namespace === "shop" ? { gracePeriodSeconds: 77 } : { carrier: "none" },
+  });
+  const { patch = [], warnings = [] } = judged({ policyOf })(
+    request({ object: pod({ annotations: { "lameduck.dev/cap": "soon" } }) }),
+  );
+  const text = JSON.stringify(patch);
+  assert.match(text, /terminationGracePeriodSeconds","value":77/);
+  assert.match(text, /"sleep"/);
+  assert.match(warnings.join(), /^lameduck: annotation lameduck\.dev\/cap: .*"soon"/);
+});
+
+const policy = (spec: object, name = "default"): object => ({
+  apiVersion: "lameduck.dev/v1alpha1",
+  kind: "DrainPolicy",
+  metadata: { name },
+  spec,
+});
+const ofPolicy = (object: unknown, oldObject?: unknown): AdmissionRequest =>
+  request({
+    group: "lameduck.dev",
+    kind: "DrainPolicy",
+    object,
+    oldObject,
+    operation: oldObject ? "UPDATE" : "CREATE",
+  });
+
+test("a DrainPolicy is rejected by field, with the remedy; what was wrong before is a warning", () => {
+  const bad = policy({ capSeconds: "soon" });
+  const { allowed, message = "" } = validate(ofPolicy(bad));
+  assert.equal(allowed, false);
+  assert.match(
+    message,
+    /DrainPolicy default .*spec\.capSeconds: must be a whole number of seconds.*: write a whole number/,
+  );
+  assert.equal(validate(ofPolicy(policy({ capSeconds: 20 }))).allowed, true);
+  assert.equal(validate(ofPolicy(policy({}, "other"))).allowed, false);
+  const again = validate(ofPolicy(bad, bad));
+  assert.equal(again.allowed, true);
+  assert.match(again.warnings?.join() ?? "", /spec\.capSeconds/);
+  assert.equal(validate(ofPolicy(policy({ capSeconds: "later" }), bad)).allowed, false);
+});
+
+const workload = (annotations: object, own: object = {}): object => ({
+  metadata: { name: "web", annotations: own },
+  spec: { template: { metadata: { annotations } } },
+});
+const ofWorkload = (object: unknown, oldObject?: unknown): AdmissionRequest =>
+  request({
+    group: "apps",
+    kind: "Deployment",
+    object,
+    oldObject,
+    operation: oldObject ? "UPDATE" : "CREATE",
+  });
+
+test("a workload's annotations are rejected by name; scaling one that was admitted is not", () => {
+  const bad = workload({ "lameduck.dev/cap": "20" });
+  const { allowed, message = "" } = validate(ofWorkload(bad));
+  assert.equal(allowed, false);
+  assert.match(message, /Deployment web .*lameduck\.dev\/cap: "20" .*: add the unit: 20s/);
+  assert.equal(validate(ofWorkload(bad, bad)).allowed, true);
+  assert.deepEqual(validate(ofWorkload(workload({ "lameduck.dev/cap": "20s", other: "x" }))), {
+    allowed: true,
+  });
+});
+
+test("a setting on the workload itself reaches no pod: that is told", () => {
+  const { allowed, warnings } = validate(ofWorkload(workload({}, { "lameduck.dev/cap": "20s" })));
+  assert.equal(allowed, true);
+  assert.match(
+    warnings?.[0] ?? "",
+    /lameduck\.dev\/cap is read from spec\.template\.metadata\.annotations only/,
+  );
+});
+
+test("nothing but policies and workloads is ever rejected", () => {
+  for (const object of [undefined, null, 1, "x", [], {}, pod(), policy({ capSeconds: "soon" })])
+    for (const kind of ["Pod", "Service", "ReplicaSet", "DrainPolicy"])
+      assert.equal(validate(request({ kind, object })).allowed, true);
+});
