@@ -30,6 +30,9 @@ import type { State } from "./observed.ts";
 /** Whether code named the servers, or they are found as they listen and given up to code that names them. */
 export type Manner = "named" | "found";
 
+/** Milliseconds that a slow disk may take for the last of a recording. */
+const longestWrite = 250;
+
 /** One process's way from serving to closed, for one or several servers. */
 export class Lameduck {
   readonly #settings: Settings;
@@ -354,6 +357,8 @@ export class Lameduck {
     this.#lesson = end.lesson;
     this.#holds = false;
     void this.#announcer.phase(report.closing(this.#clock.now(), end, this.state().open));
+    // What comes next may exit at once, as handlers of the application do.
+    if (this.#recording) await untilSettled(this.#recording.written, longestWrite);
     this.#abort.abort(new Error(`lameduck: closing (${end.reason})`));
     return { hooks };
   }

@@ -25,8 +25,8 @@ const nextFile = (): string => join(volume, `${++files}.jsonl`);
 const short = { ...inPod, LAMEDUCK_GRACE_PERIOD: "15s", LAMEDUCK_FLOOR: "50ms" };
 
 /** A server that is asked, and told to end. */
-async function traced(env: Record<string, string>): Promise<Child> {
-  const child = await startServer({}, { ...short, ...env });
+async function traced(env: Record<string, string>, wanted: object = {}): Promise<Child> {
+  const child = await startServer(wanted, { ...short, ...env });
   for (let request = 0; request < 60; request++) await ask(child.port);
   child.kill();
   // It may have closed by then.
@@ -60,6 +60,13 @@ test("a recorded hold, fed to the decision again, stops at the same moment for t
   assert.ok(met["silence"]! <= hold && (met["floor"] ?? 0) <= met["silence"]!);
   assert.equal(statSync(path).mode & 0o777, 0o600);
   assert.deepEqual(notices(child), []);
+});
+
+test("a recording is whole although a handler of the application exits when the hold is over", async () => {
+  const path = nextFile();
+  await using child = await traced({ LAMEDUCK_TRACE: path, LAMEDUCK_CAP: "500ms" }, { ownHandler: "exit" });
+  assert.match(child.stdout, /own handler/);
+  assert.ok(parseTrace(readFileSync(path, "utf8"), path).end);
 });
 
 test("in a directory each process has its file; a trace that is there is kept as an older one", async () => {

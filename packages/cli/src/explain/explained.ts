@@ -22,10 +22,17 @@ export interface Course {
   readonly perSecond: number;
   /** Expected of it at each moment. */
   readonly losses: readonly number[];
-  /** Since the termination, milliseconds: of its arrivals in the hold. */
-  readonly arrivals: readonly number[];
+  /** Its arrivals in the hold. */
+  readonly arrivals: readonly SeenArrival[];
   /** How long it had been silent at the end. */
   readonly silence: number;
+}
+
+export interface SeenArrival {
+  /** Milliseconds since the termination. */
+  readonly at: number;
+  /** A request on an older connection says only that the connection lives. */
+  readonly isConnection: boolean;
 }
 
 /** The senders that were waited for most, first; the others are left out. */
@@ -50,7 +57,9 @@ function courseOf(sender: string | undefined, trace: Trace, moments: readonly Mo
     perSecond: sum(last, ({ perSecond }) => perSecond),
     losses: seen.map((one) => sum(one, ({ loss }) => loss)),
     arrivals: trace.lines.flatMap((line) =>
-      line.type === "arrival" && line.sender === sender && line.at >= 0 ? [line.at] : [],
+      line.type === "arrival" && line.sender === sender && line.at >= 0
+        ? [{ at: line.at, isConnection: line.kind === "connection" }]
+        : [],
     ),
     silence: Math.min(...last.map(({ silence }) => silence)),
   };

@@ -18,7 +18,7 @@ export function explanationPage(explained: Explained): string {
     element(
       "p",
       { class: "soft" },
-      "Requests that stopping at that moment was expected to lose, in all and by sender; below, each sender's arrivals. The hold ends when the black line is below the budget and everything else is quiet.",
+      "Requests that stopping at that moment was expected to lose, in all and by sender; below, each sender's arrivals: new connections, and shorter the requests on older ones. The hold ends when the thick line is below the budget and everything else is quiet.",
     ),
     lossOverTime(explained, courses),
     element("h2", {}, "Senders"),
@@ -31,7 +31,7 @@ function table(courses: readonly Course[]): string {
     "sender",
     "before",
     "arrivals in the hold",
-    "last arrival",
+    "last connection",
     "silent at the end",
     "expected at the end",
   ];
@@ -44,7 +44,7 @@ function table(courses: readonly Course[]): string {
 }
 
 function row({ name, perSecond, arrivals, silence, losses }: Course, colour: string): string {
-  const last = arrivals.at(-1);
+  const last = arrivals.findLast(({ isConnection }) => isConnection)?.at;
   const swatch = element("i", {
     style: `display:inline-block;width:.8rem;height:.8rem;border-radius:2px;background:${colour}`,
   });

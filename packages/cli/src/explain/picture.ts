@@ -101,7 +101,11 @@ function conditions(met: readonly Met[], x: Scale, bottom: number): string[] {
 function arrivals({ name, arrivals: times }: Course, x: Scale, y: number, colour: string): string {
   const end = width - frame.right;
   // A thousand arrivals in a tenth of a second are one mark.
-  const places = new Set(times.map((at) => round(x(at / 1_000))).filter((place) => place <= end));
+  const reach = new Map<number, number>();
+  for (const { at, isConnection } of times) {
+    const place = round(x(at / 1_000));
+    if (place <= end) reach.set(place, Math.max(reach.get(place) ?? 0, isConnection ? 7 : 3));
+  }
   return element(
     "g",
     {},
@@ -111,12 +115,12 @@ function arrivals({ name, arrivals: times }: Course, x: Scale, y: number, colour
       "font-size": 11,
     }),
     element("line", { x1: frame.left, x2: end, y1: y, y2: y, class: "grid" }),
-    ...[...places].map((place) =>
+    ...[...reach].map(([place, up]) =>
       element("line", {
         x1: place,
         x2: place,
-        y1: y - 6,
-        y2: y + 6,
+        y1: y - up,
+        y2: y + up,
         style: `stroke:${colour}`,
         "stroke-width": 1.2,
       }),
