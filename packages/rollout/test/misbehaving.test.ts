@@ -224,7 +224,7 @@ void suite(
         const { run } = await roll(api, "deployment/web", drainNode, {
           load: service.load(),
           timeout,
-          answerTimeout: 1_500,
+          answerTimeout: 3_000,
           undoing: stays ? 1_000 : 20_000,
           agreed: () => prepare?.(api),
         });
