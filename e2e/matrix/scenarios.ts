@@ -42,7 +42,11 @@ async function restartAndWait(stage: Stage): Promise<void> {
 }
 
 /** A fault that begins two seconds after the restart. */
-const during = (name: string, description: string, fault: (stage: Stage) => Promise<void>): Scenario => ({
+export const during = (
+  name: string,
+  description: string,
+  fault: (stage: Stage) => Promise<void>,
+): Scenario => ({
   name,
   description,
   run: async (stage) => {

@@ -11,6 +11,9 @@ const loaders: Readonly<Record<string, (exit: Exit) => Promise<Command>>> = {
   advise: async () => (await import("./simulate/advise.ts")).advise(),
   explain: async () => (await import("./explain/command.ts")).explain(),
   audit: async (exit) => (await import("./audit/command.ts")).auditCommand(exit),
+  install: async (exit) => (await import("./install/install.ts")).installCommand(exit),
+  status: async (exit) => (await import("./install/status.ts")).statusCommand(exit),
+  uninstall: async (exit) => (await import("./install/uninstall.ts")).uninstallCommand(exit),
   "init-binary": async () => (await import("./init-binary/command.ts")).initBinaryCommand(),
   completion: async () => (await import("./completion/command.ts")).completion(),
   // A name that init-binary had; main hides it.

@@ -8,6 +8,8 @@ export const cliErrors = {
   LAMEDUCK_UNKNOWN_TOPIC: "see `lameduck --help` for the commands, and `lameduck help codes` for the codes",
   LAMEDUCK_OLD_NODE: "install the Node that is named, or a newer one",
   LAMEDUCK_TRACE_UNREADABLE: "name a file that exists and may be read",
+  LAMEDUCK_OF_HELM: "use `helm upgrade` or `helm uninstall` for this release",
+  LAMEDUCK_NOT_READY: "look at what is named; --timeout waits longer, and nothing is blocked meanwhile",
   LAMEDUCK_CANNOT_WRITE: "name a file in a folder that exists and may be written to",
 } as const;
 

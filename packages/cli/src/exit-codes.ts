@@ -45,6 +45,8 @@ const environmental: ReadonlySet<string> = new Set([
   "LAMEDUCK_GENERATOR_DIED",
   "LAMEDUCK_INIT_NOT_BUILT",
   "LAMEDUCK_OLD_NODE",
+  "LAMEDUCK_OF_HELM",
+  "LAMEDUCK_NOT_READY",
 ] satisfies (
   | KubernetesErrorCode
   | InClusterErrorCode

@@ -3,6 +3,9 @@ import { test, type TestContext } from "node:test";
 import { main } from "../src/main.ts";
 import { explain } from "../src/explain/command.ts";
 import { initBinaryCommand } from "../src/init-binary/command.ts";
+import { installCommand } from "../src/install/install.ts";
+import { statusCommand } from "../src/install/status.ts";
+import { uninstallCommand } from "../src/install/uninstall.ts";
 import { labCommand } from "../src/lab/command.ts";
 import { rolloutCommand } from "../src/rollout/command.ts";
 import { advise } from "../src/simulate/advise.ts";
@@ -116,6 +119,16 @@ const flags: Record<string, Record<string, keyof typeof wrong>> = {
     patch: "text",
   },
   explain: { json: "text", html: "text" },
+  install: {
+    namespace: "text",
+    context: "text",
+    kubeconfig: "text",
+    enable: "text",
+    image: "text",
+    timeout: "duration",
+  },
+  status: { namespace: "text", context: "text", kubeconfig: "text" },
+  uninstall: { namespace: "text", context: "text", kubeconfig: "text" },
   "init-binary": { arch: "name", output: "text" },
 };
 
@@ -137,6 +150,9 @@ test("every flag that takes a value stands in the table", () => {
     simulate(),
     advise(),
     explain(),
+    installCommand(() => {}),
+    statusCommand(() => {}),
+    uninstallCommand(() => {}),
     initBinaryCommand(),
   ];
   for (const command of commands) {

@@ -39,4 +39,4 @@ export {
   type RetryOptions,
 } from "./retry.ts";
 export { Source, type SourceOptions, type SourceState } from "./source.ts";
-export { checkVersion } from "./version.ts";
+export { checkVersion, requireVersion } from "./version.ts";

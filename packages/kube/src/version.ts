@@ -7,11 +7,16 @@ const oldestMinor = { rollout: 21, inCluster: 29 } as const;
 
 /**
  * An older API server would drop what it does not know without a word.
+ * @param oldest minor version of Kubernetes.
+ * @param what needs it.
  * @returns a note where the version may not be read.
  * @throws {KubernetesError} LAMEDUCK_CLUSTER_TOO_OLD.
  */
-export async function checkVersion(client: KubernetesClient, inCluster: boolean): Promise<string[]> {
-  const oldest = inCluster ? oldestMinor.inCluster : oldestMinor.rollout;
+export async function requireVersion(
+  client: KubernetesClient,
+  oldest: number,
+  what: string,
+): Promise<string[]> {
   const { major, minor } = await versionOf(client);
   // Managed clusters add a plus sign.
   const number = Number.parseInt(minor, 10);
@@ -21,8 +26,15 @@ export async function checkVersion(client: KubernetesClient, inCluster: boolean)
   throw new KubernetesError(
     "LAMEDUCK_CLUSTER_TOO_OLD",
     client.connection.server.origin,
-    `Kubernetes ${major}.${number}; ${inCluster ? "--in-cluster" : "lameduck rollout"} needs 1.${oldest} or newer`,
+    `Kubernetes ${major}.${number}; ${what} needs 1.${oldest} or newer`,
   );
+}
+
+/** @see requireVersion */
+export function checkVersion(client: KubernetesClient, inCluster: boolean): Promise<string[]> {
+  return inCluster
+    ? requireVersion(client, oldestMinor.inCluster, "--in-cluster")
+    : requireVersion(client, oldestMinor.rollout, "lameduck rollout");
 }
 
 interface Version {

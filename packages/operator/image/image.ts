@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { carrierKeys, initFile, registerFile } from "@lameduck/operator";
 import { bundled } from "./bundle.ts";
 import { ImageError } from "./errors.ts";
 import { librariesFor } from "./libraries.ts";
@@ -10,15 +11,19 @@ import type { LayerFile } from "./oci/layer.ts";
 
 const root = join(import.meta.dirname, "..", "..", "..");
 const initDirectory = join(root, "packages", "init", "dist");
+const architectures = { x64: "amd64", arm64: "arm64" } as const;
 const processors: readonly Processor[] = ["x64", "arm64"];
 
-/** Where things lie in the image. An image volume mounts it as a whole, so that the init of its own processor has a fixed path. */
+/**
+ * Where things lie in the image. An image volume is the image as a whole, so that lameduck-init of its own processor has a fixed path at the
+ * top; the operator copies the files of `carrier` into ConfigMaps, by the names that injected pods ask for.
+ */
 export const places = {
   node: "/usr/local/bin/node",
-  operator: "/lameduck/lameduck-operator.cjs",
-  init: "/lameduck/lameduck-init",
-  initOf: (processor: Processor): string => `/lameduck/lameduck-init-${processor}`,
-  register: "/lameduck/lameduck-register.cjs",
+  operator: "/lameduck-operator.cjs",
+  init: `/${initFile}`,
+  register: `/${registerFile}`,
+  carrier: "/carrier",
 } as const;
 
 export const defaultRepository = "lameduck.example/lameduck";
@@ -74,7 +79,7 @@ async function imageFor(
 ): Promise<PlatformImage> {
   const node = await nodeBinary(processor);
   return {
-    architecture: processor === "x64" ? "amd64" : "arm64",
+    architecture: architectures[processor],
     layers: [
       { files: [...librariesFor(processor), { to: places.node, from: node.path }] },
       { files: await filesFor(processor) },
@@ -89,13 +94,18 @@ async function imageFor(
 /** What is the same for every processor. */
 async function ownFiles(): Promise<LayerFile[]> {
   const mode = 0o644;
+  const register = await bundled("node/dist/register.js");
   return [
     { to: "/etc/passwd", mode, content: "lameduck:x:65532:65532::/:/sbin/nologin\n" },
     { to: "/etc/group", mode, content: "lameduck:x:65532:\n" },
-    { to: "/lameduck/LICENSE", mode, from: join(root, "LICENSE") },
+    { to: "/LICENSE", mode, from: join(root, "LICENSE") },
     { to: places.operator, mode, content: await bundled("operator/dist/main.js") },
-    { to: places.register, mode, content: await bundled("node/dist/register.js") },
-    ...processors.map((processor) => ({ to: places.initOf(processor), from: builtInit(processor) })),
+    { to: places.register, mode, content: register },
+    { to: `${places.carrier}/${registerFile}`, mode, content: register },
+    ...processors.map((processor) => ({
+      to: `${places.carrier}/${carrierKeys[architectures[processor]]}`,
+      from: builtInit(processor),
+    })),
   ];
 }
 

@@ -83,6 +83,7 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_NETWORK_FAILED: "The network namespaces of the lab could not be set up.",
   LAMEDUCK_NOT_A_SERVER: "lameduck() was given something that is no server.",
   LAMEDUCK_NOT_CONFIRMED: "The rollout was not confirmed, so nothing was done.",
+  LAMEDUCK_NOT_READY: "The operator was installed, and its replicas did not become ready in time.",
   LAMEDUCK_NOT_TAKEN_BACK:
     "Something that the command changed on the cluster, such as a cordon, could not be undone.",
   LAMEDUCK_NO_KUBECONFIG: "No kubeconfig was found and this is not a pod of a cluster.",
@@ -92,6 +93,8 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_NO_SUCH_POD: "The lab has no pod of that name.",
   LAMEDUCK_NO_SUCH_TARGET: "The cluster has no such object in that namespace.",
   LAMEDUCK_NO_TIME_TO_HOLD: "The preStop hook and the reserve use up the whole grace period.",
+  LAMEDUCK_OF_HELM:
+    "Helm has installed Lameduck in this cluster, and a command of ours would undo what Helm does.",
   LAMEDUCK_OLD_NODE: "This Node is older than the oldest that Lameduck runs on.",
   LAMEDUCK_OTHER_PORT: "The program listens on another port than the one expected.",
   LAMEDUCK_POD_CRASHED: "The program ended before it was ready, or while it should have served.",

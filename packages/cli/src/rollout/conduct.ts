@@ -10,10 +10,10 @@ import {
 } from "@lameduck/rollout";
 import { checkVersion, KubernetesClient } from "@lameduck/kube";
 import { orAborted } from "@lameduck/drain/common";
+import { obtainConsent } from "../consent.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { catchInterrupt } from "../interrupt.ts";
 import { Progress } from "../progress.ts";
-import { obtainConsent } from "./consent.ts";
 import { loadOf, loadRules, openRoutes } from "./load.ts";
 import type { RolloutOptions } from "./options.ts";
 import { planLines, rightsText } from "./plan.ts";
@@ -80,7 +80,14 @@ async function prepare(
     progress.say("dry run: nothing was changed, and no URL was called");
     return undefined;
   }
-  await obtainConsent(request, options.yes ?? false, signal);
+  const { connection, routes } = request;
+  await obtainConsent({
+    connection,
+    namespaces: [reference.namespace],
+    harmless: action.name === "watch" && routes.length === 0,
+    yes: options.yes ?? false,
+    signal,
+  });
   const opened = await openRoutes(request, options, signal);
   for (const note of opened.flatMap((route) => aboutRoute(route))) progress.say(`note: ${note}`);
   return {

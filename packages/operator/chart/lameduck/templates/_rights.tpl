@@ -40,6 +40,7 @@
   resources:
     - services
     - namespaces
+    - nodes
   verbs:
     - list
     - watch
@@ -101,7 +102,7 @@
   resources:
     - configmaps
   verbs:
-    - get
+    - list
     - patch
     - delete
   resourceNames:

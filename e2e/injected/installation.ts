@@ -1,0 +1,76 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { writeOperatorImage } from "@lameduck/operator/image";
+import { cacheDirectory } from "../cluster/host/paths.ts";
+import { buildHelm } from "../cluster/host/programs.ts";
+import type { Cluster } from "../cluster/index.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+export const chart = join(root, "packages", "operator", "chart", "lameduck");
+const program = join(root, "packages", "cli", "bin", "lameduck.js");
+const execute = promisify(execFile);
+
+export interface Said {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** The command as a person would run it against this cluster. It may end with any code. */
+export async function lameduck(cluster: Cluster, ...args: readonly string[]): Promise<Said> {
+  const command = [program, ...args, "--kubeconfig", cluster.kubeconfig];
+  try {
+    const { stdout, stderr } = await execute(process.execPath, command);
+    return { code: 0, out: stdout, err: stderr };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+    return { code, out: stdout, err: stderr };
+  }
+}
+
+/** The same, and it must end well. */
+export async function lameduckDoes(cluster: Cluster, ...args: readonly string[]): Promise<Said> {
+  const said = await lameduck(cluster, ...args);
+  if (said.code !== 0) throw new Error(`lameduck ${args.join(" ")} ended with ${said.code}: ${said.err}`);
+  return said;
+}
+
+export async function helm(cluster: Cluster, ...args: readonly string[]): Promise<string> {
+  const path = await buildHelm(cacheDirectory(), () => undefined);
+  const home = join(cluster.directory, "helm");
+  const env = {
+    ...process.env,
+    KUBECONFIG: cluster.kubeconfig,
+    HELM_CACHE_HOME: home,
+    HELM_CONFIG_HOME: home,
+  };
+  const { stdout } = await execute(path, args, { env: { ...env, HELM_DATA_HOME: home } });
+  return stdout;
+}
+
+/** Puts the operator's image, as it is built here, onto every node. */
+export async function deliverImage(cluster: Cluster): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), "lameduck-operator-"));
+  try {
+    const file = join(directory, "operator.tar");
+    const processor = process.arch === "arm64" ? "arm64" : "x64";
+    await writeOperatorImage(file, { processors: [processor], compress: false });
+    await cluster.loadImage(file);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+/** Nothing, the webhook, or the policy alone. */
+export const ways = ["none", "webhook", "policy"] as const;
+export type Way = (typeof ways)[number];
+
+/** Leaves the cluster with this way of injecting into the default namespace, and no other. */
+export async function installed(cluster: Cluster, way: Way): Promise<void> {
+  if (way === "none") await lameduckDoes(cluster, "uninstall", "--yes");
+  else if (way === "webhook") await lameduckDoes(cluster, "install", "--yes", "--enable", "default");
+  else await lameduckDoes(cluster, "install", "--yes", "--policy-only", "--enable", "default");
+}

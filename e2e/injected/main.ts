@@ -1,0 +1,135 @@
+/**
+ * Terminations of software that nobody has changed, under load, in a namespace that is labelled and in one that is not:
+ *
+ *     npm run injected -- --software nginx,haproxy --ways none,webhook,policy --routes cluster-ip,haproxy,nginx --times 5
+ *
+ * brings a cluster up and takes it down again; --attach uses the one of `npm run cluster:up`. --keep writes the results as JSON.
+ */
+import { writeFile } from "node:fs/promises";
+import type { RemedyResult } from "@lameduck/accounting";
+import { badOption, Cluster, requireInit } from "../cluster/index.ts";
+import { apply } from "../test/support.ts";
+import { tableText } from "../matrix/kept.ts";
+import { routes, type RouteName } from "../matrix/routes.ts";
+import { runScenario } from "../matrix/run.ts";
+import { commandLine } from "../../scripts/command-line.ts";
+import { deliverImage, installed, ways, type Way } from "./installation.ts";
+import { situations } from "./situations.ts";
+import { configuration, software } from "./software.ts";
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const { values } = commandLine(import.meta.url, {
+  options: {
+    software: { type: "string", default: Object.keys(software).join(",") },
+    ways: { type: "string", default: ways.join(",") },
+    routes: { type: "string", default: "cluster-ip" },
+    situations: { type: "string", default: "rollout" },
+    times: { type: "string", default: "2" },
+    minutes: { type: "string", default: "60" },
+    replicas: { type: "string", default: "10" },
+    rps: { type: "string", default: "80" },
+    surge: { type: "string", default: "50%" },
+    unavailable: { type: "string", default: "0" },
+    "proxy-lag": { type: "string", default: "1s,1s,2s,5s,10s" },
+    attach: { type: "boolean", default: false },
+    keep: { type: "string" },
+  },
+});
+
+function listed<Name extends string>(option: string, text: string, known: readonly Name[]): Name[] {
+  return text.split(",").map((name) => {
+    const found = known.find((one) => one === name);
+    if (found === undefined) throw badOption(option, `"${name}" is not one of ${known.join(", ")}`);
+    return found;
+  });
+}
+
+const wanted = {
+  software: listed("--software", values.software, Object.keys(software)),
+  ways: listed("--ways", values.ways, ways),
+  routes: listed("--routes", values.routes, Object.keys(routes) as RouteName[]),
+  situations: listed(
+    "--situations",
+    values.situations,
+    situations.map(({ name }) => name),
+  ),
+};
+
+interface Row {
+  readonly way: Way;
+  readonly software: string;
+  readonly route: RouteName;
+  readonly situation: string;
+  readonly result: RemedyResult;
+}
+
+async function measure(cluster: Cluster): Promise<Row[]> {
+  const rows: Row[] = [];
+  await apply(cluster, configuration);
+  if (wanted.ways.includes("webhook")) await deliverImage(cluster);
+  for (const way of wanted.ways) {
+    await installed(cluster, way);
+    for (const route of wanted.routes)
+      for (const situation of situations.filter(({ name }) => wanted.situations.includes(name)))
+        for (const name of wanted.software)
+          try {
+            rows.push({
+              way,
+              software: name,
+              route,
+              situation: situation.name,
+              result: await one(cluster, name, route, situation, way),
+            });
+            if (values.keep !== undefined) await writeFile(values.keep, JSON.stringify(rows, undefined, 1));
+          } catch (error) {
+            // A long measurement goes on; what failed is no row.
+            say(`${name} ${way} ${route} ${situation.name}: ${String(error)}`);
+            process.exitCode = 3;
+          }
+  }
+  return rows;
+}
+
+async function one(
+  cluster: Cluster,
+  name: string,
+  route: RouteName,
+  scenario: (typeof situations)[number],
+  way: Way,
+): Promise<RemedyResult> {
+  const plain = software[name];
+  if (plain === undefined) throw new Error(`no software ${name}`);
+  const { result } = await runScenario(cluster, {
+    remedy: { ...plain, name: `${name}, ${way}` },
+    scenario,
+    route,
+    times: Number(values.times),
+    withinMs: Number(values.minutes) * 60_000,
+    replicas: Number(values.replicas),
+    requestsPerSecond: Number(values.rps),
+    rolling: { surge: values.surge, unavailable: values.unavailable },
+    say,
+  });
+  return result;
+}
+
+function report(rows: readonly Row[]): void {
+  const groups = Map.groupBy(rows, ({ route, situation }) => `${situation}, through ${routes[route]}`);
+  for (const [title, own] of groups)
+    process.stdout.write(
+      tableText(
+        title,
+        own.map(({ result }) => result),
+      ),
+    );
+}
+
+await requireInit();
+if (values.attach) {
+  const cluster = await Cluster.attach();
+  report(await measure(cluster).finally(() => cluster.api.close()));
+} else {
+  await using cluster = await Cluster.up({ nodes: 5, proxyLag: values["proxy-lag"].split(",") });
+  report(await measure(cluster));
+}

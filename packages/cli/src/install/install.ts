@@ -1,0 +1,135 @@
+import { Command } from "commander";
+import { stringify } from "yaml";
+import { injectLabel, injectLabelValue } from "@lameduck/operator";
+import { parseDuration } from "@lameduck/drain";
+import { KubernetesError, requireVersion, type KubernetesClient } from "@lameduck/kube";
+import { obtainConsent } from "../consent.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { catchInterrupt } from "../interrupt.ts";
+import { carrierFor } from "./carrier.ts";
+import { addConnectionOptions, connect, mustBeNamespace, type ConnectionFlags } from "./connection.ts";
+import { mustNotBeHelms } from "./helm.ts";
+import { manifestsOf, type Manifest, type Mode } from "./manifest.ts";
+import { label, labelledNamespaces } from "./namespaces.ts";
+import { applied, found, nameOf, pathOf, removed } from "./objects.ts";
+import { untilCarried, untilReady } from "./ready.ts";
+
+interface Options extends ConnectionFlags {
+  readonly image?: string;
+  readonly policyOnly?: boolean;
+  readonly enable: readonly string[];
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly timeout: string;
+}
+
+/** matchConditions of webhooks; MutatingAdmissionPolicy without a feature gate. */
+const oldestMinor: Readonly<Record<Mode, number>> = { webhook: 30, policy: 36 };
+
+/** `lameduck install`: what the Helm chart installs, without Helm. */
+export function installCommand(exit: (code: number) => void): Command {
+  const command = new Command("install").description(
+    "Install the webhook, or the policy, that injects Lameduck into the pods of labelled namespaces (docs/install.md).",
+  );
+  return addConnectionOptions(command)
+    .option("--policy-only", "a MutatingAdmissionPolicy instead of a webhook: nothing runs (Kubernetes 1.36)")
+    .option("--enable <namespace>", "label it, so that its new pods are injected; several times", collect, [])
+    .option("--image <reference>", "from a registry of yours, instead of this release's own")
+    .option("--timeout <time>", "for the operator to be ready", "120s")
+    .option("--dry-run", "print the objects (YAML) on stdout and the changes on stderr; change nothing")
+    .option("-y, --yes", "do not ask")
+    .action(async (options: Options) => exit(await install(options)));
+}
+
+async function install(options: Options): Promise<number> {
+  const { namespace, dryRun = false } = options;
+  const milliseconds = parseDuration(options.timeout, "--timeout");
+  const mode: Mode = options.policyOnly ? "policy" : "webhook";
+  const enabled = options.enable.map((name) => mustBeNamespace("--enable", name));
+  const objects = manifestsOf({ mode, namespace, image: options.image });
+  if (dryRun) process.stdout.write(objects.map((one) => stringify(one)).join("---\n"));
+  const client = connected(options);
+  if (client === undefined) return exitCodes.clean;
+  const interrupt = catchInterrupt();
+  const { signal } = interrupt;
+  try {
+    for (const note of await requireVersion(client, oldestMinor[mode], `lameduck install (${mode})`))
+      say(`note: ${note}`);
+    await mustNotBeHelms(client);
+    const { context, server } = client.connection;
+    say(`context ${context}, ${server.origin}, namespace ${namespace}`);
+    const superfluous = await othersOf(client, mode, objects, namespace);
+    // Nothing runs that could bring the carrier to namespaces that were labelled before.
+    const carried =
+      mode === "policy" ? [...new Set([...(await labelledNamespaces(client, signal)), ...enabled])] : [];
+    const all = [...objects, ...carried.map(carrierFor)];
+    if (dryRun) {
+      for (const one of all) say(`would ${(await found(client, one)) ? "update" : "create"} ${nameOf(one)}`);
+      for (const one of superfluous) say(`would remove ${nameOf(one)}`);
+      for (const name of enabled) say(`would label namespace ${name} ${injectLabel}=${injectLabelValue}`);
+      return exitCodes.clean;
+    }
+    const { connection } = client;
+    const namespaces = [namespace, ...enabled];
+    await obtainConsent({ connection, namespaces, yes: options.yes ?? false, signal });
+    for (const one of all) say(`${nameOf(one)}: ${await applied(client, one, signal)}`);
+    if (mode === "webhook") await untilReady(client, namespace, milliseconds, signal);
+    for (const one of superfluous) if (await removed(client, one, signal)) say(`${nameOf(one)}: removed`);
+    for (const name of enabled) {
+      await label(client, name, injectLabelValue, signal);
+      say(`Namespace ${name}: labelled; pods made from now on are injected`);
+    }
+    if (mode === "webhook")
+      for (const name of await untilCarried(client, enabled, milliseconds, signal))
+        say(`note: lameduck-init has not come to namespace ${name} yet; wait for it before you restart pods`);
+    say(enabled.length > 0 ? nextWith(enabled) : nextWithout);
+    return exitCodes.clean;
+  } catch (error) {
+    if (signal.aborted) return interrupt.exitCode;
+    throw error;
+  } finally {
+    interrupt.release();
+    client.close();
+  }
+}
+
+const nextWithout =
+  "nothing is injected yet: lameduck install --enable NAMESPACE, or kubectl label namespace NAMESPACE lameduck.dev/inject=enabled";
+const nextWith = (enabled: readonly string[]): string =>
+  `pods that run already are as they were: kubectl rollout restart deployment -n ${enabled[0]}; lameduck status tells which`;
+
+/** A dry run may be made where there is no cluster. */
+function connected(options: Options): KubernetesClient | undefined {
+  try {
+    return connect(options);
+  } catch (error) {
+    const isMissing = error instanceof KubernetesError && error.code === "LAMEDUCK_NO_KUBECONFIG";
+    if (!options.dryRun || !isMissing) throw error;
+    say("note: no kubeconfig, so that nothing is known of a cluster");
+    return undefined;
+  }
+}
+
+/** What is there of the other way of injecting: removed last, so that there is no gap between the two. */
+async function othersOf(
+  client: KubernetesClient,
+  mode: Mode,
+  objects: readonly Manifest[],
+  namespace: string,
+): Promise<Manifest[]> {
+  const own = new Set(objects.map(pathOf));
+  const others = manifestsOf({ mode: mode === "policy" ? "webhook" : "policy", namespace })
+    .filter((one) => !own.has(pathOf(one)) && one.kind !== "Namespace")
+    .toReversed();
+  const there: Manifest[] = [];
+  for (const one of others) if (await found(client, one)) there.push(one);
+  return there;
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+function collect(value: string, before: readonly string[]): string[] {
+  return [...before, value];
+}

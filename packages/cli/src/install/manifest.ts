@@ -1,0 +1,70 @@
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { operatorNames } from "@lameduck/operator";
+import { parseAllDocuments } from "yaml";
+
+/** An object to be applied. */
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly [field: string]: unknown;
+}
+
+export type Mode = "webhook" | "policy";
+
+/** Rendered from the Helm chart, so that Helm, kubectl and this command install the same. */
+const pages: Readonly<Record<Mode, string>> = {
+  webhook: "install.yaml",
+  policy: "install-policy-only.yaml",
+};
+
+export interface Wanted {
+  readonly mode: Mode;
+  readonly namespace: string;
+  /** Instead of the one of this release. */
+  readonly image?: string | undefined;
+}
+
+/** The objects of this release in the order in which they are applied. */
+export function manifestsOf({ mode, namespace, image }: Wanted): Manifest[] {
+  const text = readFileSync(pageOf(pages[mode]), "utf8");
+  const objects = parseAllDocuments(text).flatMap((one) => (one.toJS() as Manifest | null) ?? []);
+  return objects
+    .map((object) => replaced(object, namespace, image) as Manifest)
+    .sort((a, b) => rank(a) - rank(b));
+}
+
+/** In the package its docs are beside it, in a clone at the root. */
+function pageOf(page: string): string {
+  const [own = "", clone = ""] = ["../../docs/", "../../../../docs/"].map((docs) =>
+    fileURLToPath(new URL(`${docs}${page}`, import.meta.url)),
+  );
+  return existsSync(own) ? own : clone;
+}
+
+/** The namespace's name wherever it stands, in expressions too, and the image of each container. */
+function replaced(value: unknown, namespace: string, image: string | undefined, key = ""): unknown {
+  if (Array.isArray(value)) return value.map((one) => replaced(one, namespace, image));
+  if (typeof value === "string")
+    return key === "image" ? (image ?? value) : value.replaceAll(operatorNames.namespace, namespace);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, replaced(one, namespace, image, name)]),
+  );
+}
+
+/** What others need comes first, and what sends pods to us last. */
+const order = ["Namespace", "CustomResourceDefinition", "ServiceAccount"] as const;
+const last = /^(Mutating|Validating)(Webhook|Admission)/;
+
+function rank({ kind }: Manifest): number {
+  const first = order.findIndex((one) => one === kind);
+  if (first >= 0) return first;
+  return last.test(kind) ? order.length + 1 : order.length;
+}

@@ -1,0 +1,63 @@
+import { hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
+import type { Manifest } from "./manifest.ts";
+
+const plurals: Readonly<Record<string, string>> = {
+  NetworkPolicy: "networkpolicies",
+  MutatingAdmissionPolicy: "mutatingadmissionpolicies",
+};
+
+/** The manager of the fields that this command sets. */
+export const fieldManager = "lameduck-install";
+
+/** Where the API server keeps it. */
+export function pathOf({ apiVersion, kind, metadata }: Manifest): string {
+  const root = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const within = metadata.namespace === undefined ? "" : `/namespaces/${metadata.namespace}`;
+  const plural = plurals[kind] ?? `${kind.toLowerCase()}s`;
+  return `${root}${within}/${plural}/${metadata.name}`;
+}
+
+export const nameOf = ({ kind, metadata }: Manifest): string =>
+  `${kind} ${metadata.namespace === undefined ? "" : `${metadata.namespace}/`}${metadata.name}`;
+
+/** undefined where there is no such object, or no such kind. */
+export async function found(
+  client: KubernetesClient,
+  object: Manifest,
+): Promise<KubernetesObject | undefined> {
+  try {
+    return await client.get<KubernetesObject>(pathOf(object));
+  } catch (error) {
+    if (hasStatus(error, 404)) return undefined;
+    throw error;
+  }
+}
+
+export type Change = "created" | "changed" | "as it was";
+
+/** Makes it, or sets what we say of it and leaves the rest alone. */
+export async function applied(
+  client: KubernetesClient,
+  object: Manifest,
+  signal: AbortSignal,
+): Promise<Change> {
+  const before = await found(client, object);
+  const after = await client.apply<KubernetesObject>(pathOf(object), object, fieldManager, signal);
+  if (before === undefined) return "created";
+  return before.metadata.resourceVersion === after.metadata.resourceVersion ? "as it was" : "changed";
+}
+
+/** @returns whether it was there. */
+export async function removed(
+  client: KubernetesClient,
+  object: Manifest,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    await client.delete(pathOf(object), { propagationPolicy: "Background" }, signal);
+    return true;
+  } catch (error) {
+    if (hasStatus(error, 404)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,59 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { KubernetesClient, Pod, Workload } from "@lameduck/kube";
+import { operatorNames } from "@lameduck/operator";
+import { carrierIn } from "./carrier.ts";
+import { found } from "./objects.ts";
+import { CliError } from "../errors.ts";
+
+/** Waits until all replicas of this release are there. @throws {CliError} LAMEDUCK_NOT_READY with what a pod says. */
+export async function untilReady(
+  client: KubernetesClient,
+  namespace: string,
+  milliseconds: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${operatorNames.workload}`;
+  const until = Date.now() + milliseconds;
+  for (;;) {
+    const { metadata, spec, status } = await client.get<Workload>(path, signal);
+    const replicas = spec.replicas ?? 1;
+    const isSeen = Number(status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+    if (isSeen && status?.updatedReplicas === replicas && status.availableReplicas === replicas) return;
+    if (Date.now() > until)
+      throw new CliError(
+        "LAMEDUCK_NOT_READY",
+        `deployment/${operatorNames.workload} -n ${namespace}`,
+        `${status?.availableReplicas ?? 0} of ${replicas} replicas are ready${await whyOf(client, namespace)}`,
+      );
+    await delay(500, undefined, { signal });
+  }
+}
+
+/**
+ * Waits until the operator has brought lameduck-init to the namespaces: the volume of a pod that is made before is empty for a minute or more.
+ * @returns those that it has not come to in time.
+ */
+export async function untilCarried(
+  client: KubernetesClient,
+  namespaces: readonly string[],
+  milliseconds: number,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const until = Date.now() + milliseconds;
+  for (;;) {
+    const carried = await Promise.all(namespaces.map((one) => found(client, carrierIn(one))));
+    const missing = namespaces.filter((_, index) => carried[index] === undefined);
+    if (missing.length === 0 || Date.now() > until) return missing;
+    await delay(500, undefined, { signal });
+  }
+}
+
+async function whyOf(client: KubernetesClient, namespace: string): Promise<string> {
+  const selector = encodeURIComponent("app.kubernetes.io/name=lameduck");
+  const pods = await client.list<Pod>(`/api/v1/namespaces/${namespace}/pods?labelSelector=${selector}`);
+  const waiting = pods
+    .flatMap(({ status }) => status?.containerStatuses ?? [])
+    .map(({ state }) => state?.waiting)
+    .find((one) => one?.reason !== undefined && one.reason !== "ContainerCreating");
+  return waiting === undefined ? "" : `: ${waiting.reason} ${waiting.message ?? ""}`.trimEnd();
+}

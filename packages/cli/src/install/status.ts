@@ -1,0 +1,45 @@
+import { Command } from "commander";
+import { exitCodes } from "../exit-codes.ts";
+import { catchInterrupt } from "../interrupt.ts";
+import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
+import { readStatus, type Status } from "./status/read.ts";
+import { statusText } from "./status/text.ts";
+
+interface Options extends ConnectionFlags {
+  readonly json?: boolean;
+}
+
+/** `lameduck status`: what is on where, and which pods run without it and why. */
+export function statusCommand(exit: (code: number) => void): Command {
+  const command = new Command("status").description(
+    "Say where Lameduck is on, which pods run with it, and which without it and why. Changes nothing.",
+  );
+  return addConnectionOptions(command)
+    .option("--json", "as data")
+    .addHelpText(
+      "after",
+      "\nExits with 1 where a pod of a labelled namespace should run with Lameduck and does not, or where it is not installed.",
+    )
+    .action(async (options: Options) => exit(await status(options)));
+}
+
+async function status(options: Options): Promise<number> {
+  const client = connect(options);
+  const interrupt = catchInterrupt();
+  try {
+    const read = await readStatus(client, options.namespace, interrupt.signal);
+    process.stdout.write(options.json ? `${JSON.stringify(read, undefined, 2)}\n` : statusText(read));
+    return isAsItShould(read) ? exitCodes.clean : exitCodes.losses;
+  } catch (error) {
+    if (interrupt.signal.aborted) return interrupt.exitCode;
+    throw error;
+  } finally {
+    interrupt.release();
+    client.close();
+  }
+}
+
+function isAsItShould({ operator, policy, webhook, namespaces }: Status): boolean {
+  const isOn = policy || (operator !== undefined && operator.ready > 0 && webhook === "called");
+  return isOn && namespaces.every(({ pods }) => pods.every(({ isOlder }) => !isOlder));
+}

@@ -1,0 +1,80 @@
+import {
+  inject,
+  injectedAnnotation,
+  isLeftAlone,
+  settingsFor,
+  type ClusterFacts,
+  type SettingSources,
+} from "@lameduck/operator";
+import type { Pod, Service } from "@lameduck/kube";
+
+/** One pod of a labelled namespace. */
+export interface JudgedPod {
+  readonly name: string;
+  readonly workload: string;
+  /** Version of Lameduck that is injected; undefined where none is. */
+  readonly version: string | undefined;
+  /** Why it runs without it; undefined where it runs with it. */
+  readonly why: string | undefined;
+  /** A restart would change it. */
+  readonly isOlder: boolean;
+  readonly graceSeconds: number;
+}
+
+export interface Surroundings {
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly ofLameduck: string;
+  readonly services: readonly Service[];
+  readonly policies: Omit<SettingSources, "podAnnotations">;
+  readonly facts: Omit<ClusterFacts, "exposedBy">;
+}
+
+/** What injection has made of a pod, or would make of it today. */
+export function judge(pod: Pod, around: Surroundings): JudgedPod {
+  const { metadata, spec } = pod;
+  const common = {
+    name: metadata.name,
+    workload: workloadOf(pod),
+    graceSeconds: spec.terminationGracePeriodSeconds ?? 30,
+  };
+  const version = metadata.annotations?.[injectedAnnotation];
+  if (version !== undefined) return { ...common, version, why: undefined, isOlder: false };
+  const why = whyNot(pod, around);
+  return {
+    ...common,
+    version,
+    why: why ?? "it was made before Lameduck was there, or while it was away",
+    isOlder: why === undefined,
+  };
+}
+
+function whyNot(pod: Pod, around: Surroundings): string | undefined {
+  const { namespace, labels, ofLameduck, services, policies, facts } = around;
+  const alone = isLeftAlone(pod, { name: namespace, labels, ofLameduck });
+  if (alone !== undefined) return alone.text;
+  const { settings } = settingsFor({ ...policies, podAnnotations: pod.metadata.annotations });
+  const exposedBy = services
+    .filter(({ spec }) => selectsPod(spec?.selector, pod.metadata.labels ?? {}))
+    .map(({ metadata }) => `Service ${metadata.name}`);
+  const { patch, reasons } = inject(pod, settings, { ...facts, exposedBy });
+  return patch.length > 0 ? undefined : [...new Set(reasons.map(({ text }) => text))].join("; ");
+}
+
+function selectsPod(
+  selector: Readonly<Record<string, string>> | undefined,
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  const wanted = Object.entries(selector ?? {});
+  return wanted.length > 0 && wanted.every(([key, value]) => labels[key] === value);
+}
+
+/** A ReplicaSet's name is its Deployment's and a hash. */
+function workloadOf({ metadata }: Pod): string {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller);
+  if (owner === undefined) return `pod/${metadata.name}`;
+  const hash = metadata.labels?.["pod-template-hash"];
+  if (owner.kind === "ReplicaSet" && hash !== undefined && owner.name.endsWith(`-${hash}`))
+    return `deployment/${owner.name.slice(0, -hash.length - 1)}`;
+  return `${owner.kind.toLowerCase()}/${owner.name}`;
+}

@@ -1,0 +1,56 @@
+import type { JudgedPod } from "./judge.ts";
+import type { NamespaceStatus, Status } from "./read.ts";
+
+/** Kubernetes' own, and what the cluster autoscaler waits for at most (--max-graceful-termination-sec). */
+const usualGrace = 30;
+const autoscalersPatience = 600;
+
+/** What a person reads. */
+export function statusText(status: Status): string {
+  return [...lines(status)].map((line) => `${line}\n`).join("");
+}
+
+function* lines(status: Status): Generator<string> {
+  const { operator, webhook, policy, namespaces, helm, command } = status;
+  if (operator === undefined && !policy) yield "not installed: lameduck install";
+  if (operator)
+    yield `webhook ${operator.version} in ${status.namespace}: ${operator.ready} of ${operator.replicas} replicas ready`;
+  if (operator && webhook !== "called")
+    yield `  the API server does not call it: its configuration ${webhook ? "names no authority yet" : "is missing"}`;
+  if (policy) yield "policy: a MutatingAdmissionPolicy in the API server, nothing runs";
+  if (helm) yield `  installed by Helm, release ${helm}`;
+  if (operator && operator.version !== command)
+    yield `  this command is ${command}; versions one apart work together (docs/install.md)`;
+  if (namespaces.length === 0) yield "no namespace is labelled lameduck.dev/inject=enabled";
+  for (const one of namespaces) yield* namespaceLines(one);
+  yield* graceLines(namespaces.flatMap(({ pods }) => pods));
+}
+
+function* namespaceLines({ name, pods, hasCarrier }: NamespaceStatus): Generator<string> {
+  const injected = pods.filter(({ version }) => version !== undefined);
+  yield `namespace ${name}: ${injected.length} of ${pods.length} pods run with Lameduck${versionsOf(injected)}`;
+  if (!hasCarrier)
+    yield "  lameduck-init is not there yet: hooks of injected pods end at once; wait for the operator, or lameduck install --policy-only";
+  const others = pods.filter(({ version }) => version === undefined);
+  for (const [workload, own] of Map.groupBy(others, (pod) => pod.workload)) {
+    for (const [why, alike] of Map.groupBy(own, (pod) => pod.why))
+      yield `  ${workload}: ${alike.length} without: ${why}`;
+    if (own.some(({ isOlder }) => isOlder)) yield `    kubectl rollout restart ${workload} -n ${name}`;
+  }
+}
+
+function versionsOf(injected: readonly JudgedPod[]): string {
+  const versions = [...new Set(injected.flatMap(({ version = [] }) => version))].sort();
+  return versions.length === 0 ? "" : ` (${versions.join(", ")})`;
+}
+
+/** A longer grace period is paid for when nodes are drained and workloads scaled down. */
+function* graceLines(pods: readonly JudgedPod[]): Generator<string> {
+  const long = pods.filter(({ version, graceSeconds }) => version !== undefined && graceSeconds > usualGrace);
+  if (long.length === 0) return;
+  const longest = Math.max(...long.map(({ graceSeconds }) => graceSeconds));
+  yield `grace periods: ${long.length} injected pods have more than ${usualGrace} s, ${longest} s at most`;
+  yield `  a drain of a node, and each step of scaling down, may take that long where traffic does not go; usually it goes sooner`;
+  if (longest > autoscalersPatience)
+    yield `  the cluster autoscaler ends pods after ${autoscalersPatience} s unless --max-graceful-termination-sec says more`;
+}

@@ -1,0 +1,125 @@
+import { Command } from "commander";
+import { injectedAnnotation, operatorNames } from "@lameduck/operator";
+import type { KubernetesClient, KubernetesObject, Pod } from "@lameduck/kube";
+import { obtainConsent } from "../consent.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { catchInterrupt } from "../interrupt.ts";
+import { carrierIn, carrierSumAnnotation } from "./carrier.ts";
+import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
+import { mustNotBeHelms } from "./helm.ts";
+import { manifestsOf, type Manifest } from "./manifest.ts";
+import { label, labelledNamespaces } from "./namespaces.ts";
+import { found, nameOf, pathOf, removed } from "./objects.ts";
+
+interface Options extends ConnectionFlags {
+  readonly keepLabels?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+interface Carrier {
+  readonly object: Manifest;
+  /** Pods that have lameduck-init from it. */
+  readonly users: number;
+}
+
+/** `lameduck uninstall`: nothing is left, but for what running pods still use. */
+export function uninstallCommand(exit: (code: number) => void): Command {
+  const command = new Command("uninstall").description(
+    "Remove Lameduck from a cluster. Injected pods keep what they have until they are replaced (docs/install.md).",
+  );
+  return addConnectionOptions(command)
+    .option("--keep-labels", "leave the labels of the namespaces, for an installation to come")
+    .option("--dry-run", "say what would be removed, and remove nothing")
+    .option("-y, --yes", "do not ask")
+    .action(async (options: Options) => exit(await uninstall(options)));
+}
+
+async function uninstall(options: Options): Promise<number> {
+  const { namespace, dryRun = false, keepLabels = false } = options;
+  const client = connect(options);
+  const interrupt = catchInterrupt();
+  const { signal } = interrupt;
+  try {
+    await mustNotBeHelms(client);
+    const { connection } = client;
+    say(`context ${connection.context}, ${connection.server.origin}, namespace ${namespace}`);
+    const objects = await installed(client, namespace);
+    const carriers = await carriersOf(client, signal);
+    const unused = carriers.filter(({ users }) => users === 0).map(({ object }) => object);
+    const kept = carriers.filter(({ users }) => users > 0);
+    const labelled = keepLabels ? [] : await labelledNamespaces(client, signal);
+    if (dryRun) {
+      for (const one of [...objects, ...unused]) say(`would remove ${nameOf(one)}`);
+      for (const name of labelled) say(`would take the label from namespace ${name}`);
+    } else {
+      await obtainConsent({ connection, namespaces: [namespace], yes: options.yes ?? false, signal });
+      for (const one of [...objects, ...unused])
+        if (await removed(client, one, signal)) say(`${nameOf(one)}: removed`);
+      for (const name of labelled) {
+        await label(client, name, null, signal);
+        say(`Namespace ${name}: label taken away`);
+      }
+    }
+    for (const { object, users } of kept) say(keptLine(object, users));
+    return exitCodes.clean;
+  } catch (error) {
+    if (signal.aborted) return interrupt.exitCode;
+    throw error;
+  } finally {
+    interrupt.release();
+    client.close();
+  }
+}
+
+/** The kubelet empties the volume of a running pod when an optional ConfigMap goes, and its hook would fail at once. */
+const keptLine = ({ metadata }: Manifest, users: number): string =>
+  `ConfigMap ${metadata.namespace}/${metadata.name}: kept for ${users} running pods, whose preStop hook is in it; \
+kubectl rollout restart deployment -n ${metadata.namespace}, then lameduck uninstall again`;
+
+/** What is there of either mode, what sends pods to us first. The namespace goes with all that is in it. */
+async function installed(client: KubernetesClient, namespace: string): Promise<Manifest[]> {
+  const both = (["webhook", "policy"] as const).flatMap((mode) => manifestsOf({ mode, namespace }));
+  const distinct = [...new Map(both.map((one) => [pathOf(one), one])).values()];
+  const there: Manifest[] = [];
+  for (const one of [...distinct, ...ownDeeds(namespace)]) if (await found(client, one)) there.push(one);
+  const first = ({ kind }: Manifest): number => (/^(Mutating|Validating)/.test(kind) ? 0 : 1);
+  return there.toReversed().sort((a, b) => first(a) - first(b));
+}
+
+/** What the operator makes by itself. */
+const ownDeeds = (namespace: string): Manifest[] => [
+  {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: operatorNames.certificateSecret, namespace },
+  },
+  {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name: operatorNames.lease, namespace },
+  },
+];
+
+async function carriersOf(client: KubernetesClient, signal: AbortSignal): Promise<Carrier[]> {
+  const name = operatorNames.carrierConfigMap;
+  const selector = encodeURIComponent(`metadata.name=${name}`);
+  const maps = await client.list<KubernetesObject>(`/api/v1/configmaps?fieldSelector=${selector}`, signal);
+  // One without our sum is somebody else's.
+  const ours = maps.filter(({ metadata }) => metadata.annotations?.[carrierSumAnnotation] !== undefined);
+  return Promise.all(
+    ours.map(async ({ metadata: { namespace = "" } }) => ({
+      object: carrierIn(namespace),
+      users: (await client.list<Pod>(`/api/v1/namespaces/${namespace}/pods`, signal)).filter(isUser).length,
+    })),
+  );
+}
+
+const isUser = ({ metadata, status }: Pod): boolean =>
+  metadata.annotations?.[injectedAnnotation] !== undefined &&
+  status?.phase !== "Succeeded" &&
+  status?.phase !== "Failed";
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
