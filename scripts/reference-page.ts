@@ -83,7 +83,9 @@ const text = await formatPage(
     variableTable(),
     "## Events of `@lameduck/node`",
     "One line of JSON each on stderr. `lameduck` is `phase` or `notice`; `at`, `pid` and, for phases, `elapsed` and `phase` stand in all.",
-    ...["LameDuckEvent", "ClosingEvent", "ClosedEvent", "NoticeEvent"].map(eventOf),
+    ...["LameDuckEvent", "ClosingEvent", "HoldExplained", "WaitedFor", "ClosedEvent", "NoticeEvent"].map(
+      eventOf,
+    ),
     "",
   ].join("\n\n"),
 );

@@ -32,7 +32,7 @@ export interface LameDuckEvent extends Common {
   readonly open: number;
 }
 
-/** Why a hold takes as long as it does. */
+/** Why a hold takes as long as it does: in the event `closing`, and in state().hold at any time of it. */
 export interface HoldExplained {
   /** The sender whose silence it waits for, or waited for last; null where it waits for nobody's. */
   readonly waitedFor: WaitedFor | null;
@@ -42,6 +42,7 @@ export interface HoldExplained {
   readonly explanation: string;
 }
 
+/** A sender, or a crowd, that a hold waits for. */
 export interface WaitedFor {
   /** Null where so many are not told apart. */
   readonly sender: string | null;

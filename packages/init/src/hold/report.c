@@ -216,13 +216,13 @@ void report_now(const struct hold *hold, double now)
 	add_bytes(&text, traffic->bytes);
 	add(&text, " received, %zu senders, %.0f probes, expected loss %.4g", hold->drain.senders.count,
 	    traffic->probes_seen, drain_expected_loss(&hold->drain, now));
-	if (!hold->decision.stop)
-		add(&text, "; waiting for %s, until %s at %s", waiting_for_names[hold->decision.waiting_for],
-		    format_duration(hold->decision.until - hold->began, until, sizeof until),
-		    hold->decision.waiting_for == WAIT_IN_FLIGHT ? "the latest" : "the earliest");
 	const struct explanation explanation = drain_explain(&hold->drain, now);
 	add(&text, "; ");
 	add_course(&text, hold, &explanation, now);
+	if (!hold->decision.stop)
+		add(&text, ", until %s at %s",
+		    format_duration(hold->decision.until - hold->began, until, sizeof until),
+		    hold->decision.waiting_for == WAIT_IN_FLIGHT ? "the latest" : "the earliest");
 	add(&text, "; sees ");
 	add_evidence(&text, traffic->evidence, ", ");
 	struct text field = { fields, sizeof fields };
