@@ -35,7 +35,7 @@ export interface DrainOptions {
   quorum?: number;
   /** How long connections that were open before the hold must have been silent. Default 1 s. */
   requestQuiet?: Duration;
-  /** How many senders are told apart; further ones are counted together. Default 1024. */
+  /** How many senders are told apart: a uniform sample of them where there are more. Default 128. */
   maxSenders?: number;
 }
 
@@ -61,7 +61,7 @@ export const drainDefaults = {
   lossBudget: 0.001,
   convergence: 4_000,
   requestQuiet: 1_000,
-  maxSenders: 1_024,
+  maxSenders: 128,
 } as const;
 
 const optionNames: readonly string[] = [

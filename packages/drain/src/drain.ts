@@ -1,6 +1,6 @@
 import { drainDefaults, type DrainConfig } from "./config.ts";
-import { firstBelow } from "./belief/crossing.ts";
 import type { Verdict } from "./belief/environments.ts";
+import type { Adaptive } from "./policy.ts";
 import type { Arrival, Observation } from "./observation.ts";
 import { unlearntPrior } from "./belief/hypotheses.ts";
 import { SenderTable, type Suspect } from "./senders/senders.ts";
@@ -48,14 +48,16 @@ export class Drain {
   #terminatedAt: number | undefined;
   #forced = false;
   #inFlight = 0;
-  /** Time in which nothing could be seen; silences are measured on a clock that stood still meanwhile. */
-  #blind = 0;
   #lastConnection = -Infinity;
   #lastRequest = -Infinity;
   #lastArrival: number | undefined;
   #trafficKnown = false;
   #connections = 0;
   #requests = 0;
+  /** How much has been told, when evidence is weighed again, and on how much it was found to be enough. */
+  #told = 0;
+  #weighAt = -Infinity;
+  #enough: number | undefined;
 
   constructor(config: DrainConfig) {
     this.config = config;
@@ -68,36 +70,38 @@ export class Drain {
   }
 
   observe(observation: Observation): void {
-    const seen = observation.at - this.#blind;
-    this.#senders ??= new SenderTable(this.config.maxSenders, seen);
+    const { at } = observation;
+    this.#senders ??= new SenderTable(this.config.maxSenders, this.config.prestop, at);
     switch (observation.type) {
       case "watching":
-        this.#senders.watchingFrom(seen);
+        this.#senders.watchingFrom(at);
         return;
       case "termination":
         // A second SIGTERM changes nothing: group signals and forwarding parents deliver it twice.
-        if (this.#terminatedAt === undefined) this.#senders.heldFrom(seen);
-        this.#terminatedAt ??= observation.at;
+        if (this.#terminatedAt === undefined) this.#senders.heldFrom(at);
+        this.#terminatedAt ??= at;
         return;
       case "arrival":
-        this.#arrival(observation, seen);
+        this.#arrival(observation);
         return;
       case "asked":
-        this.#senders.asked(observation.sender, observation.requests, observation.at);
+        this.#told++;
+        this.#senders.asked(observation.sender, observation.requests, at);
         return;
       case "rate":
         this.#trafficKnown ||= observation.perSecond > 0;
-        this.#senders.rate(observation.sender, observation.perSecond / 1_000, seen);
+        this.#told++;
+        this.#senders.rate(observation.sender, observation.perSecond / 1_000);
         return;
       case "in-flight":
         this.#inFlight = Math.max(0, this.#inFlight + observation.change);
-        if (this.#inFlight === 0) this.#lastRequest = Math.max(this.#lastRequest, seen);
+        if (this.#inFlight === 0) this.#lastRequest = Math.max(this.#lastRequest, at);
         return;
       case "acknowledgement":
         this.#acknowledged.add(observation.consumer);
         return;
       case "blind":
-        this.#blind += Math.max(0, observation.at - observation.from);
+        // What waited in the kernel meanwhile is seen by now: silence that it ends in was silence.
         return;
       case "force":
         this.#forced = true;
@@ -120,7 +124,7 @@ export class Drain {
     });
     if (now < floorAt) return goOn(floorAt, "floor");
     const wait = this.#wait(now);
-    if (wait) return goOn(wait.until(), wait.for);
+    if (wait) return goOn(wait.until, wait.for);
     return { stop: true, reason: this.#reason(floorAt) };
   }
 
@@ -139,8 +143,7 @@ export class Drain {
   suspects(now: number): Suspect[] {
     const weights = this.#weigh(now)?.weights;
     if (!weights || !this.#senders || this.#terminatedAt === undefined) return [];
-    const deletedAt = this.#terminatedAt - this.config.prestop;
-    return this.#senders.suspects(now - this.#blind, deletedAt, this.#belief.convergence, weights);
+    return this.#senders.suspects(now, this.#belief.convergence, weights);
   }
 
   /**
@@ -148,20 +151,21 @@ export class Drain {
    * before the termination, and where nothing was seen.
    */
   lesson(now: number): readonly number[] | undefined {
-    return this.#trafficKnown ? this.#weigh(now)?.weights : undefined;
+    return this.#trafficKnown ? this.#weigh(now)?.lesson : undefined;
   }
 
-  #arrival({ sender, kind, asked, at }: Arrival, seen: number): void {
+  #arrival({ sender, kind, asked, at }: Arrival): void {
+    this.#told++;
     const held = this.#terminatedAt !== undefined;
     this.#trafficKnown = true;
     if (kind === "connection") {
-      this.#senders?.arrival(sender, seen, at);
-      this.#lastConnection = Math.max(this.#lastConnection, seen);
+      this.#senders?.arrival(sender, at);
+      this.#lastConnection = Math.max(this.#lastConnection, at);
       if (held) this.#connections++;
     } else {
-      this.#lastRequest = Math.max(this.#lastRequest, seen);
+      this.#lastRequest = Math.max(this.#lastRequest, at);
       if (held) this.#requests++;
-      if (held && !asked) this.#senders?.request(sender, seen, at);
+      if (held && !asked) this.#senders?.request(sender, at);
     }
     this.#lastArrival = Math.max(this.#lastArrival ?? -Infinity, at);
   }
@@ -174,37 +178,47 @@ export class Drain {
       case "fixed":
         return later(now, terminatedAt + policy.delay, "delay");
       case "until-deadline":
-        return { until: never, for: "deadline" };
+        return { until: Infinity, for: "deadline" };
       case "quiet": {
-        const last = Math.max(this.#lastConnection, this.#lastRequest) + this.#blind;
+        const last = Math.max(this.#lastConnection, this.#lastRequest);
         return later(now, Math.max(last, terminatedAt) + policy.window, "silence") ?? this.#waitInFlight();
       }
       case "adaptive":
         return this.#waitForEvidence(now, policy) ?? this.#waitForOldConnections(now, requestQuiet);
       case "acknowledged": {
         const confirmed = policy.consumers.filter((consumer) => this.#acknowledged.has(consumer)).length;
-        if (confirmed < policy.quorum) return { until: never, for: "acknowledgements" };
+        if (confirmed < policy.quorum) return { until: Infinity, for: "acknowledgements" };
         return this.#waitForOldConnections(now, requestQuiet);
       }
     }
   }
 
-  #waitForEvidence(now: number, policy: { lossBudget: number }): Awaited | undefined {
-    const loss = this.#expectedLoss(now);
-    if (loss < policy.lossBudget) return undefined;
-    return { until: () => this.#crossing(now, loss, policy.lossBudget), for: "silence" };
+  /**
+   * Evidence is weighed some twenty times in a hold, whatever comes in between: again after a sixty-fourth of the hold where the loss is close to the
+   * budget, and after six of them where it is far above. What is enough remains so until something is seen.
+   */
+  #waitForEvidence(now: number, { lossBudget }: Adaptive): Awaited | undefined {
+    if (this.#enough === this.#told) return undefined;
+    if (now >= this.#weighAt) {
+      const above = Math.log(this.#expectedLoss(now) / lossBudget);
+      const held = now - (this.#terminatedAt ?? now);
+      this.#weighAt = now + Math.max(shortestPause, (held / 64) * Math.min(6, Math.max(1, above)));
+      this.#enough = above < 0 ? this.#told : undefined;
+      if (above < 0) return undefined;
+    }
+    return { until: this.#weighAt, for: "silence" };
   }
 
   /** Connections from before the hold are a second clock: they must be silent too, and nothing in flight. */
   #waitForOldConnections(now: number, quiet: number): Awaited | undefined {
     return (
       this.#waitInFlight() ??
-      (this.#requests > 0 ? later(now, this.#lastRequest + this.#blind + quiet, "requests") : undefined)
+      (this.#requests > 0 ? later(now, this.#lastRequest + quiet, "requests") : undefined)
     );
   }
 
   #waitInFlight(): Awaited | undefined {
-    return this.#inFlight > 0 ? { until: never, for: "in-flight" } : undefined;
+    return this.#inFlight > 0 ? { until: Infinity, for: "in-flight" } : undefined;
   }
 
   #expectedLoss(now: number): number {
@@ -214,40 +228,40 @@ export class Drain {
   #weigh(now: number): Verdict | undefined {
     if (!this.#senders || this.#terminatedAt === undefined) return undefined;
     const { convergence, prior } = this.#belief;
-    const deletedAt = this.#terminatedAt - this.config.prestop;
-    return this.#senders.weigh(now - this.#blind, deletedAt, convergence, prior);
-  }
-
-  #crossing(now: number, lossNow: number, budget: number): number {
-    const from = this.#terminatedAt ?? now;
-    const above = (hold: number): number => Math.log(this.#expectedLoss(from + hold) / budget);
-    return from + firstBelow(now - from, Math.log(lossNow / budget), Math.ceil(this.config.cap), above);
+    return this.#senders.weigh(now, convergence, prior);
   }
 
   #reason(floorAt: number): StopReason {
     const { kind } = this.config.policy;
     if (kind === "acknowledged") return "acknowledged";
     if (kind !== "fixed" && !this.#trafficKnown) return "idle";
-    if (this.config.floor > 0 && this.#firedBy(floorAt) && !this.#wait(floorAt)) return "floor";
+    if (this.config.floor > 0 && this.#firedBy(floorAt) && this.#contentAt(floorAt)) return "floor";
     return kind === "fixed" ? "delay" : "quiet";
+  }
+
+  #contentAt(now: number): boolean {
+    const { policy, requestQuiet } = this.config;
+    if (policy.kind !== "adaptive") return !this.#wait(now);
+    return this.#expectedLoss(now) < policy.lossBudget && !this.#waitForOldConnections(now, requestQuiet);
   }
 
   /** Whether everything that ended the wait had been seen by `at`. */
   #firedBy(at: number): boolean {
-    return Math.max(this.#lastConnection, this.#lastRequest) + this.#blind <= at;
+    return Math.max(this.#lastConnection, this.#lastRequest) <= at;
   }
 }
 
 const unlearnt = unlearntPrior();
 
-/** What a wait is for, and its end if nothing more is observed: worked out only where somebody asks. */
+/** Evidence is weighed no more often, ms. */
+const shortestPause = 20;
+
+/** What a wait is for, and when to ask again. */
 interface Awaited {
   readonly for: Wait;
-  readonly until: () => number;
+  readonly until: number;
 }
 
-const never = (): number => Infinity;
-
 function later(now: number, until: number, what: Wait): Awaited | undefined {
-  return now < until ? { until: () => until, for: what } : undefined;
+  return now < until ? { until, for: what } : undefined;
 }

@@ -25,14 +25,7 @@ export {
 export { courseText } from "./course-text.ts";
 export { parseDuration, formatDuration, type Duration } from "./duration.ts";
 export { DrainError, drainErrors, type DrainErrorCode } from "./errors.ts";
-export {
-  aliveProbability,
-  expectedLoss,
-  expectedLossOfAggregate,
-  knownHabit,
-  learntHabit,
-  type Habit,
-} from "./belief/evidence.ts";
+export { aliveProbability, expectedLoss, knownHabit, learntHabit, type Habit } from "./belief/evidence.ts";
 export type * from "./observation.ts";
 export { priorHypotheses, type Hypothesis } from "./belief/hypotheses.ts";
 export { nearest, unknownName } from "./spelling.ts";

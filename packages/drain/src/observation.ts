@@ -65,7 +65,10 @@ export interface Acknowledgement {
   readonly consumer: string;
 }
 
-/** From `from` to `at` nothing could have been seen (a blocked event loop, a stopped process): no silence in it counts. */
+/**
+ * From `from` to `at` nothing was seen (a blocked event loop, a stopped process). It changes nothing: what came meanwhile waited in the kernel and is told
+ * once the process runs again, so that what was not told by then did not come. It is recorded for people.
+ */
 export interface Blind {
   readonly type: "blind";
   readonly at: number;

@@ -13,10 +13,16 @@ export interface DecisionVector {
   readonly config: DrainOptions;
   readonly observations: readonly (Observation | Repeated)[];
   readonly expect: VectorOutcome;
+  /** Which implementations can be told of such observations; default: both. */
+  readonly languages?: readonly ("typescript" | "c")[];
 }
 
-/** An observation made again and again: at `at`, `at + every` ... up to and including `to`. */
-export type Repeated = Observation & { readonly every: number; readonly to: number };
+/** An observation made again and again: at `at`, `at + every` ... up to and including `to`; by so many senders in turn, numbered from 0. */
+export type Repeated = Observation & {
+  readonly every: number;
+  readonly to: number;
+  readonly senders?: number;
+};
 
 export interface VectorOutcome {
   readonly stop: number;
@@ -29,9 +35,13 @@ export function expandVector(vector: DecisionVector): Observation[] {
   return all.sort((a, b) => a.at - b.at);
 }
 
-function* repeat({ every, to, ...observation }: Repeated): Generator<Observation> {
-  for (let index = 0; observation.at + index * every <= to; index++)
-    yield { ...observation, at: observation.at + index * every };
+function* repeat({ every, to, senders, ...observation }: Repeated): Generator<Observation> {
+  for (let index = 0; observation.at + index * every <= to; index++) {
+    const told = { ...observation, at: observation.at + index * every };
+    yield senders !== undefined && "sender" in told
+      ? { ...told, sender: `${told.sender}${index % senders}` }
+      : told;
+  }
 }
 
 /** Plays the observations on virtual time, asking for a decision after each one and whenever a wait is over. */

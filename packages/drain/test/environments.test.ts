@@ -38,7 +38,7 @@ function holdOf(drain: Drain): number {
 }
 
 test("before anything is seen, what is believed is the prior", () => {
-  const { weights } = new Environments(4_000, unlearntPrior(), 0).verdict();
+  const { lesson: weights } = new Environments(4_000, unlearntPrior(), 0).verdict();
   assert.equal(weights.length, hypothesisCount);
   assert.ok(Math.abs(sum(weights) - 1) < 1e-12);
   for (const [index, weight] of unlearntPrior().entries())

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import {
   aliveProbability,
   expectedLoss,
-  expectedLossOfAggregate,
   knownHabit,
+  LearntHabit,
   learntHabit,
 } from "../src/belief/evidence.ts";
 import { random } from "./random.ts";
@@ -91,28 +91,15 @@ test("a rate learnt from few arrivals needs the longer silences of the predictiv
   }
 });
 
-test("a aggregate counts for at least what its members would count for one by one", () => {
-  const member = fc.record({
-    rate: fc.double({ min: 1e-6, max: 10, noNaN: true }),
-    silence: fc.double({ min: 0, max: 30_000, noNaN: true }),
-  });
-  fc.assert(
-    fc.property(
-      fc.array(member, { minLength: 1, maxLength: 40 }),
-      fc.double({ min: 100, max: 60_000, noNaN: true }),
-      (members, convergence) => {
-        const apart = members.reduce(
-          (sum, { rate, silence }) => sum + expectedLoss(knownHabit(rate, silence), silence, convergence),
-          0,
-        );
-        const rate = members.reduce((sum, each) => sum + each.rate, 0);
-        const silence = Math.min(...members.map((each) => each.silence));
-        const together = expectedLossOfAggregate(members.length, rate, silence, convergence);
-        assert.ok(together >= apart * (1 - 1e-6), `${together} together, ${apart} apart`);
-      },
-    ),
-    { numRuns: 500 },
-  );
+test("a silence is a pause with the chance that one of the gaps was one", () => {
+  const gaps = 600;
+  const paused = { share: 1 / (gaps + 1), longest: 45_000 };
+  const with45 = new LearntHabit(gaps, 60_000, 700, paused);
+  assert.ok(Math.abs(with45.surprise(5_000) - Math.log(gaps)) < 0.3, `${with45.surprise(5_000)}`);
+  // A silence that is nothing strange is not made stranger, and one that is longer than any pause is.
+  const without = new LearntHabit(gaps, 60_000, 700);
+  assert.ok(Math.abs(with45.surprise(200) - without.surprise(200)) < 0.02);
+  assert.ok(with45.surprise(400_000) > Math.log(gaps) + 5);
 });
 
 test("no finite input makes a NaN, and a probability stays between 0 and 1", () => {

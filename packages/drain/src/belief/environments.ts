@@ -1,5 +1,19 @@
-import { weighAggregate, worstLoss, type AggregateSeen } from "./aggregate.ts";
-import { counted, delays, kinds, laggards, means, hypothesisCount, step } from "./hypotheses.ts";
+import {
+  counted,
+  delayBefore,
+  delays,
+  kinds,
+  laggards,
+  means,
+  perDelay,
+  step,
+  withLatest,
+  type Latest,
+} from "./hypotheses.ts";
+
+/** Those of the prior, and that of the latest arrival. */
+const delayCount = delays.length + 1;
+const hypothesisCount = delayCount * perDelay;
 
 /** What was seen of one sender since the deletion. */
 export interface Seen {
@@ -16,8 +30,10 @@ export interface Seen {
 export interface Verdict {
   /** Requests expected to arrive within one mean convergence time after a stop now. */
   readonly expectedLoss: number;
-  /** What is believed of environments after all that was seen; adds up to 1. */
+  /** What is believed of hypotheses after all that was seen; adds up to 1. */
   readonly weights: number[];
+  /** The same without the delay of the latest arrival, which counts for the delay before it. */
+  readonly lesson: number[];
   /** Logarithm of how likely all that was seen was. */
   readonly evidence: number;
 }
@@ -30,6 +46,7 @@ export function mixture(first: Verdict, share: number, second: Verdict): Verdict
   return {
     expectedLoss: mean(first.expectedLoss, second.expectedLoss),
     weights: first.weights.map((weight, index) => mean(weight, second.weights[index]!)),
+    lesson: first.lesson.map((weight, index) => mean(weight, second.lesson[index]!)),
     evidence: second.evidence + Math.log((1 - share) * (1 + odds)),
   };
 }
@@ -38,6 +55,7 @@ export function mixture(first: Verdict, share: number, second: Verdict): Verdict
 export class Environments {
   readonly #now: number;
   readonly #convergence: number;
+  readonly #delayBefore: number;
   readonly #begins: readonly number[];
   /** Mean convergence times, and one more: a mean's laggards are the next one's usual senders. */
   readonly #means: readonly number[];
@@ -45,11 +63,11 @@ export class Environments {
   /** Likelihoods not yet turned into logarithms, of which there are many. */
   readonly #products = new Float64Array(hypothesisCount).fill(1);
   readonly #losses = new Float64Array(hypothesisCount);
-  readonly #logsByDelay = new Float64Array(delays.length);
+  readonly #logsByDelay = new Float64Array(delayCount);
   /** For how long senders went on after they might have let go. */
-  readonly #stillByDelay = new Float64Array(delays.length);
+  readonly #stillByDelay = new Float64Array(delayCount);
   /** Rates of senders that cannot have let go yet. */
-  readonly #ratesByDelay = new Float64Array(delays.length);
+  readonly #ratesByDelay = new Float64Array(delayCount);
   /** Most senders have been silent since the hypothesis lets them go: what #silent is for them, by delay. */
   readonly #silentThroughout: readonly Float64Array[];
   readonly #silent = new Float64Array(means.length + 1);
@@ -57,15 +75,17 @@ export class Environments {
   readonly #always = new Float64Array(means.length + 1).fill(1);
   readonly #alive = new Float64Array(means.length + 1);
   readonly #quiet = new Float64Array(means.length + 1);
-  /** Where senders are not told apart: by how much the logarithms may be too high. */
-  #doubts: Float64Array | undefined;
 
-  constructor(convergence: number, prior: readonly number[], now: number) {
+  /** @param now and times of the latest arrival and of senders: since the deletion. */
+  constructor(convergence: number, prior: readonly number[], now: number, latest = noArrival) {
     this.#now = now;
+    this.#delayBefore = delayBefore(latest, convergence);
     this.#convergence = convergence;
-    this.#begins = delays.map((delay) => delay * convergence);
+    this.#begins = [...delays.map((delay) => delay * convergence), latest.at];
     this.#means = [...means, means.at(-1)! * step].map((mean) => mean * convergence);
-    this.#logs = Float64Array.from(prior, Math.log);
+    this.#logs = Float64Array.from(withLatest(prior, latest, convergence), (weight) =>
+      Math.max(impossible, Math.log(weight)),
+    );
     this.#silentThroughout = this.#begins.map((begin) =>
       powers(new Float64Array(means.length + 1), Math.exp(-Math.max(0, now - begin) / this.#slowest)),
     );
@@ -81,7 +101,7 @@ export class Environments {
     const silence = this.#now - last;
     const rateNow = sender.rateAfter(silence) * count * alike;
     const whole = sender.surprise(silence);
-    for (let delay = 0; delay < delays.length; delay++) {
+    for (let delay = 0; delay < delayCount; delay++) {
       const begin = this.#begins[delay]!;
       if (begin < this.#now) {
         const before = last < begin ? sender.surprise(begin - last) : 0;
@@ -95,26 +115,6 @@ export class Environments {
     }
   }
 
-  /** Senders that are not told apart. */
-  seeAggregate(aggregate: AggregateSeen): void {
-    if (aggregate.count <= 0) return;
-    const doubts = (this.#doubts = new Float64Array(hypothesisCount));
-    let index = 0;
-    for (const begin of this.#begins)
-      for (let mean = 0; mean < means.length; mean++)
-        for (const { loss, log, doubt } of weighAggregate(
-          aggregate,
-          this.#now,
-          begin,
-          this.#means[mean]!,
-          this.#convergence,
-        )) {
-          this.#losses[index]! += loss;
-          this.#logs[index]! += log;
-          doubts[index++] = doubt;
-        }
-  }
-
   verdict(): Verdict {
     this.#addSums();
     let highest = -Infinity;
@@ -126,11 +126,10 @@ export class Environments {
       weights[index]! /= sum;
       expectedLoss += weights[index]! * this.#losses[index]!;
     }
-    return {
-      expectedLoss: this.#doubts ? worstLoss(this.#logs, this.#losses, this.#doubts) : expectedLoss,
-      weights,
-      evidence: highest + Math.log(sum),
-    };
+    const lesson = weights.slice(0, -perDelay);
+    for (let index = 0; index < perDelay; index++)
+      lesson[this.#delayBefore * perDelay + index]! += weights[lesson.length + index]!;
+    return { expectedLoss, weights, lesson, evidence: highest + Math.log(sum) };
   }
 
   /** What the senders seen here would still send if hypotheses had these weights. */
@@ -141,7 +140,7 @@ export class Environments {
 
   #addSums(): void {
     for (let index = 0; index < hypothesisCount; index++) {
-      const delay = Math.floor(index / (means.length * kinds.length));
+      const delay = Math.floor(index / perDelay);
       const mean = Math.floor(index / kinds.length) % means.length;
       const m = this.#means[mean]!;
       const toCome = counted(m + this.#begins[delay]! - this.#now, this.#convergence);
@@ -183,7 +182,7 @@ export class Environments {
       quiet[mean] = lives + (1 - lives) / (1 + rate * this.#means[mean]!);
     }
     const losses = this.#losses;
-    let index = delay * means.length * kinds.length;
+    let index = delay * perDelay;
     for (let mean = 0; mean < means.length; mean++) {
       this.#multiply(index, quiet[mean]!, count);
       losses[index++]! += (alive[mean]! / quiet[mean]!) * rateNow;
@@ -196,7 +195,7 @@ export class Environments {
   }
 
   #multiply(index: number, likelihood: number, count: number): void {
-    if (count > 1) {
+    if (count !== 1) {
       this.#logs[index]! += count * Math.log(likelihood);
       return;
     }
@@ -208,6 +207,11 @@ export class Environments {
     }
   }
 }
+
+const noArrival: Latest = { at: 0, rate: 0 };
+
+/** Stands for the logarithm of 0, with which sums are still numbers. */
+const impossible = -1_000;
 
 /** From the slowest mean's exponential to those of the faster ones, by fourth powers. */
 function powers(into: Float64Array, slowest: number): Float64Array {

@@ -12,7 +12,7 @@
  */
 
 /** No sender opens more than 10,000 connections in a millisecond; the bound keeps arithmetic on any finite input free of NaN. */
-const highestRate = 10_000;
+export const highestRate = 10_000;
 
 /** What is known of one sender's habits before the silence in question. */
 export interface Habit {
@@ -36,10 +36,19 @@ export function knownHabit(rate: number, silence: number): Habit {
  */
 const burstiness = 0.4;
 
+/** Of its gaps, which share were pauses, and how long they can be. */
+export interface Pauses {
+  readonly share: number;
+  readonly longest: number;
+}
+
+const noPauses: Pauses = { share: 0, longest: 0 };
+
 /**
  * The habit of a sender seen to make `gaps` gaps in `exposure`: the predictive tail S = (t/(t+x))^n (Solow 1993), because a
  * rate learnt from few arrivals is uncertain; and no silence counts for more than its longest gap allows, because arrivals come
- * in bursts: of n Poisson gaps the longest is about (ln n + 0.577)/r, and one b times as long speaks of bursts.
+ * in bursts: of n Poisson gaps the longest is about (ln n + 0.577)/r, and one b times as long speaks of bursts. A silence may also be
+ * a pause, as likely as one of its gaps was: S is a mixture then.
  */
 export class LearntHabit {
   /** Mean rate until the last arrival. */
@@ -47,20 +56,25 @@ export class LearntHabit {
   readonly #gaps: number;
   readonly #t: number;
   /** -ln S per unit of silence, as far as the longest gap allows. */
-  readonly #byLongestGap: number;
+  readonly slope: number;
+  readonly #pauses: Pauses;
 
-  constructor(gaps: number, exposure: number, longestGap: number) {
+  constructor(gaps: number, exposure: number, longestGap: number, pauses = noPauses) {
     this.#gaps = gaps;
     this.#t = Math.max(exposure, 1 / highestRate);
     this.rate = Math.min(gaps / this.#t, highestRate);
     const expected = Math.log(Math.max(gaps, 1)) + 0.577;
     const bursts = Math.max(1, (longestGap * this.rate) / expected) ** burstiness;
-    this.#byLongestGap = longestGap > 0 ? expected / longestGap / bursts : Infinity;
+    this.slope = longestGap > 0 ? expected / longestGap / bursts : Infinity;
+    this.#pauses = pauses;
   }
 
   surprise(silence: number): number {
     if (silence <= 0) return 0;
-    return Math.min(this.#gaps * Math.log1p(silence / this.#t), silence * this.#byLongestGap);
+    const usual = Math.min(this.#gaps * Math.log1p(silence / this.#t), silence * this.slope);
+    const { share, longest } = this.#pauses;
+    if (share === 0) return usual;
+    return -Math.log((1 - share) * Math.exp(-usual) + share * Math.exp(-silence / longest));
   }
 
   rateAfter(silence: number): number {
@@ -93,36 +107,4 @@ export function aliveProbability(habit: Habit, silence: number, convergence: num
 /** Requests that this sender is expected to send still. */
 export function expectedLoss(habit: Habit, silence: number, convergence: number): number {
   return aliveProbability(habit, silence, convergence) * habit.rateNow * convergence;
-}
-
-/**
- * An upper bound for `count` senders of which only the sum of the rates and the shortest silence are known: r * P(r) rises to
- * its peak and is concave up to there, so equal shares below the peak are the worst case.
- */
-export function expectedLossOfAggregate(
-  count: number,
-  totalRate: number,
-  silence: number,
-  convergence: number,
-): number {
-  if (count <= 0 || totalRate <= 0) return 0;
-  const lossAt = (rate: number): number => expectedLoss(knownHabit(rate, silence), silence, convergence);
-  const share = Math.min(totalRate / count, highestRate);
-  // Where the loss still rises with the rate, the share is below the peak, and the search for it is spared.
-  const rising = lossAt(share * 1.001) > lossAt(share);
-  return count * lossAt(rising ? share : Math.min(share, worstRate(lossAt)));
-}
-
-/** The rate at which a single sender's expected loss peaks, by golden section on the logarithm. */
-function worstRate(lossAt: (rate: number) => number): number {
-  const ratio = (Math.sqrt(5) - 1) / 2;
-  let low = Math.log(1e-9);
-  let high = Math.log(highestRate);
-  for (let step = 0; step < 32; step++) {
-    const left = high - ratio * (high - low);
-    const right = low + ratio * (high - low);
-    if (lossAt(Math.exp(left)) < lossAt(Math.exp(right))) low = left;
-    else high = right;
-  }
-  return Math.exp(high);
 }

@@ -26,6 +26,9 @@ export const laggards = 0.02;
 const withoutLaggards = 0.7;
 export const kinds = [withoutLaggards, 1 - withoutLaggards] as const;
 
+/** Hypotheses of one delay. */
+export const perDelay = means.length * kinds.length;
+
 /** How many weights a prior has: by delay, within it by mean, within it without laggards and with them. */
 export const hypothesisCount = delays.length * means.length * kinds.length;
 
@@ -63,6 +66,32 @@ export function priorHypotheses(): Hypothesis[] {
       })),
     ),
   );
+}
+
+/** A delay beside those of the prior: that all let go at the latest arrival of any. */
+export interface Latest {
+  /** Since the deletion; 0 if there was none. */
+  readonly at: number;
+  /** Of all arrivals. */
+  readonly rate: number;
+}
+
+/** The last delay of the prior that is no longer than that of the latest arrival. */
+export function delayBefore({ at }: Latest, convergence: number): number {
+  return delays.findLastIndex((delay) => delay * convergence <= at);
+}
+
+/**
+ * The prior has delays here and there where there may be any between. That the delay ended just after the latest arrival and before the next was
+ * due is as likely as that time is part of the way from one delay of the prior to the next. Without it, hundreds of senders that stop together between
+ * two of them contradict everything so strongly that what is left is believed though it is wrong.
+ */
+export function withLatest(prior: readonly number[], latest: Latest, convergence: number): number[] {
+  const before = delayBefore(latest, convergence);
+  const way = ((delays[before + 1] ?? 2 * delays.at(-1)!) - delays[before]!) * convergence;
+  const share = latest.at > 0 ? Math.min(1, 1 / (latest.rate * way)) : 0;
+  const nearest = prior.slice(before * perDelay, (before + 1) * perDelay);
+  return [...prior, ...nearest.map((weight) => share * weight)];
 }
 
 /**

@@ -1,4 +1,5 @@
-import { LearntHabit } from "../belief/evidence.ts";
+import type { LearntHabit } from "../belief/evidence.ts";
+import { Gaps } from "./gaps.ts";
 
 /**
  * A balancer of connections brings those that were asked to leave back to any of the pods: here about once for each of them if there are but two
@@ -10,24 +11,6 @@ const byChance = 5;
 /** Requests so close together are one: a page's, not the habit of a sender that goes on. */
 const together = 50;
 
-/** Gaps between arrivals, and what they come to. */
-class Gaps {
-  count = 0;
-  #exposure = 0;
-  #longest = 0;
-
-  add(gap: number): void {
-    this.count++;
-    this.#exposure += gap;
-    this.#longest = Math.max(this.#longest, gap);
-  }
-
-  /** Where but a share of the arrivals counts. */
-  habit(share = 1): LearntHabit {
-    return new LearntHabit(this.count * share, this.#exposure, this.#longest / share);
-  }
-}
-
 /**
  * What a sender did since the hold began on connections of before, and after some of them were asked to close.
  *
@@ -36,7 +19,7 @@ class Gaps {
  * is unlikely unless it is the former and has let go.
  */
 export class Pool {
-  /** Of the last request on a connection that was not asked, by the clock that stands still while nothing can be seen. */
+  /** Of the last request on a connection that was not asked. */
   last = 0;
   #requests = 0;
   /** When the latest of those that count as one began, and the gaps between them. */
@@ -50,14 +33,14 @@ export class Pool {
   #back = new Gaps();
   #backAt = 0;
 
-  request(seen: number, at: number): void {
+  request(at: number): void {
     const first = this.#requests === 0;
     this.#requests++;
-    this.last = first ? seen : Math.max(this.last, seen);
+    this.last = first ? at : Math.max(this.last, at);
     if (first) this.#burstAt = at;
     const gap = at - this.#burstAt;
     if (gap < together) return;
-    this.#gaps.add(gap);
+    this.#gaps.add(gap, true);
     this.#burstAt = at;
   }
 
@@ -73,14 +56,14 @@ export class Pool {
   connection(at: number): void {
     if (this.#asked === 0) return;
     this.#cameBack++;
-    this.#back.add(Math.max(0, at - this.#backAt));
+    this.#back.add(Math.max(0, at - this.#backAt), true);
     this.#backAt = Math.max(this.#backAt, at);
   }
 
   /** Of requests on connections that were not asked; undefined where too few are left to have one. */
   get habit(): LearntHabit | undefined {
     const kept = 1 - this.#left / this.#requests;
-    return this.#gaps.count * kept >= 1 ? this.#gaps.habit(kept) : undefined;
+    return this.#gaps.count * kept >= 1 ? this.#gaps.habit(0, kept) : undefined;
   }
 
   /** Of new connections in the place of requests; undefined where they are no more than a balancer of connections brings. */

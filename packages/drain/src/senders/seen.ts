@@ -1,18 +1,21 @@
 import type { Seen } from "../belief/environments.ts";
-import { knownHabit, recentSurprise, type LearntHabit } from "../belief/evidence.ts";
+import { highestRate, recentSurprise, type LearntHabit } from "../belief/evidence.ts";
 
-/** A sender of a rate that was told. */
-export class ToldSender implements Seen {
+/** A sender that comes by chance, at a rate that was told or that is its part of a crowd's. */
+export class SteadySender implements Seen {
   readonly rate: number;
   readonly last: number;
+  /** -ln of the chance of silence, per unit of it. */
+  readonly #slope: number;
 
-  constructor(rate: number, last: number) {
-    this.rate = knownHabit(rate, 0).rate;
+  constructor(rate: number, last: number, slope = rate) {
+    this.rate = Math.min(rate, highestRate);
     this.last = last;
+    this.#slope = Math.min(slope, this.rate);
   }
 
   surprise(silence: number): number {
-    return this.rate * silence;
+    return this.#slope * silence;
   }
 
   rateAfter(): number {

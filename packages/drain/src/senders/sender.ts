@@ -1,79 +1,50 @@
-import { LearntHabit } from "../belief/evidence.ts";
+import { Gaps } from "./gaps.ts";
 import type { Pool } from "./pool.ts";
 
-/** Habits older than this fade: traffic of last night says little about this minute. */
-export const horizon = 120_000;
-
 /** What is kept of one sender. Times in milliseconds. */
-export interface Sender {
+export class Sender {
+  /** By which it is in the sample. */
+  readonly hash: number;
+  readonly gaps = new Gaps();
   last: number;
-  /** The same by the clock that goes on while nothing can be seen. */
-  lastAt: number;
-  /** Gaps between arrivals, and their sum; halved together at the horizon. */
-  gaps: number;
-  exposure: number;
-  longestGap: number;
-  previousLongestGap: number;
   /** Mean of the latest gaps, the latest counting most. */
-  recentGap: number;
+  recentGap = 0;
   /** Per millisecond, where told. */
   rate: number | undefined;
   /** Its connections of before the hold; undefined until one is used. */
   pool: Pool | undefined;
-}
+  /** How long the load had paused by `last`. */
+  #paused: number;
 
-export function newSender(seen: number, at: number): Sender {
-  return {
-    last: seen,
-    lastAt: at,
-    gaps: 0,
-    exposure: 0,
-    longestGap: 0,
-    previousLongestGap: 0,
-    recentGap: 0,
-    rate: undefined,
-    pool: undefined,
-  };
-}
-
-export function meet(sender: Sender, seen: number, at: number): void {
-  sender.pool?.connection(at);
-  if (Number.isFinite(sender.lastAt)) {
-    const gap = Math.max(0, at - sender.lastAt);
-    sender.gaps++;
-    sender.exposure += gap;
-    sender.longestGap = Math.max(sender.longestGap, gap);
-    sender.recentGap = sender.gaps === 1 ? gap : sender.recentGap + recency * (gap - sender.recentGap);
-    if (sender.exposure > horizon) {
-      sender.gaps /= 2;
-      sender.exposure /= 2;
-      sender.previousLongestGap = sender.longestGap;
-      sender.longestGap = 0;
-    }
+  constructor(hash: number, at: number, paused: number) {
+    this.hash = hash;
+    this.last = at;
+    this.#paused = paused;
   }
-  sender.last = Math.max(sender.last, seen);
-  sender.lastAt = Math.max(sender.lastAt, at);
+
+  /** `load`: the gaps of all arrivals, and for how long they have paused so far: that is not this sender's habit, unless it is most of the load. */
+  meet(at: number, load: { readonly gaps: Gaps; readonly paused: number }, held: boolean): void {
+    this.pool?.connection(at);
+    if (this.last > -Infinity) {
+      const paused = 2 * this.gaps.count > load.gaps.count ? 0 : load.paused - this.#paused;
+      const gap = Math.max(0, at - this.last - paused);
+      if (!this.gaps.add(gap, held))
+        this.recentGap = this.gaps.count === 1 ? gap : this.recentGap + recency * (gap - this.recentGap);
+    }
+    this.last = Math.max(this.last, at);
+    this.#paused = load.paused;
+  }
+
+  /**
+   * Silence before the deletion that had a chance of 1e-9: it had left by itself. One of long standing has left for good; else it was a visit,
+   * as a burst is, and others like it will come.
+   */
+  hasLeft(idle: number): boolean {
+    return this.gaps.count > 0 && this.gaps.habit().surprise(idle) > leftSurprise;
+  }
 }
 
 /** Weight of the latest gap in the mean of recent ones: some 15 of them count. */
 const recency = 1 / 8;
 
-export function longestGapOf(sender: Sender): number {
-  return Math.max(sender.longestGap, sender.previousLongestGap);
-}
-
-/**
- * A sender whose silence before the deletion had a chance of 1e-9 had left by itself. One of long standing has left for good; else it was a visit,
- * as a burst is, and others like it will come.
- */
-export function hasLeft(sender: Sender, idle: number): boolean {
-  const { gaps, exposure } = sender;
-  return gaps > 0 && new LearntHabit(gaps, exposure, longestGapOf(sender)).surprise(idle) > leftSurprise;
-}
-
 const leftSurprise = -Math.log(1e-9);
-
-/** It has sent for longer than the horizon. */
-export function isOfLongStanding(sender: Sender): boolean {
-  return sender.previousLongestGap > 0;
-}

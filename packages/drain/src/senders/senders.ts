@@ -1,20 +1,12 @@
-import type { AggregateSeen } from "../belief/aggregate.ts";
 import { Environments, mixture, type Seen, type Verdict } from "../belief/environments.ts";
-import { knownHabit, LearntHabit } from "../belief/evidence.ts";
+import { LearntHabit } from "../belief/evidence.ts";
+import { unlearntPrior, type Latest } from "../belief/hypotheses.ts";
+import { Crowd } from "./crowd.ts";
+import { Gaps, horizon } from "./gaps.ts";
 import { Pool } from "./pool.ts";
-import { hasLeft, horizon, isOfLongStanding, longestGapOf, meet, newSender, type Sender } from "./sender.ts";
-import { LearntSender, PooledSender, ToldSender } from "./seen.ts";
-
-/** Senders beyond the table's size, counted together. Each arrival counts as a sender of its own: the cautious reading. */
-interface Aggregate {
-  from: number;
-  last: number;
-  arrivals: number;
-  /** Of them, since the hold began. */
-  late: number;
-  known: number;
-  knownRate: number;
-}
+import { hashOf, Sample } from "./sample.ts";
+import { Sender } from "./sender.ts";
+import { LearntSender, PooledSender, SteadySender } from "./seen.ts";
 
 /** What was seen of a sender, read in two ways. */
 interface Readings {
@@ -42,24 +34,24 @@ interface Judged extends Readings {
   readonly alike: number;
 }
 
-/**
- * New connections by sender, in bounded memory. One arrival costs O(1), a verdict O(senders).
- *
- * Times come from a clock that stands still while nothing can be seen: no silence in that time counts. But what arrives meanwhile waits and
- * is seen afterwards, so that gaps, from which rates are learnt, are measured by the clock that goes on (`at`).
- */
+/** New connections by sender: a sample of senders that are told apart, and the crowd of the others. Memory and a verdict are bounded; one arrival costs O(1). */
 export class SenderTable {
   readonly #capacity: number;
+  readonly #prestop: number;
   readonly #senders = new Map<string, Sender>();
-  #aggregate: Aggregate | undefined;
-  #foldedSinceSweep = 0;
+  readonly #sample = new Sample();
+  #sampledAnew = -Infinity;
+  #crowd: Crowd | undefined;
+  /** Of all arrivals together, and for how long there were none though many were due. */
+  readonly #load = { gaps: new Gaps(), last: -Infinity, paused: 0 };
   #watchingFrom: number;
   #heldFrom = Infinity;
   /** What the senders come to, until the next observation. */
-  #prepared: { readonly deletedAt: number; readonly senders: readonly Judged[] } | undefined;
+  #prepared: readonly Judged[] | undefined;
 
-  constructor(capacity: number, watchingFrom: number) {
+  constructor(capacity: number, prestop: number, watchingFrom: number) {
     this.#capacity = capacity;
+    this.#prestop = prestop;
     this.#watchingFrom = watchingFrom;
   }
 
@@ -76,24 +68,29 @@ export class SenderTable {
     this.#heldFrom = at;
   }
 
-  arrival(name: string, seen: number, at: number): void {
+  arrival(name: string, at: number): void {
     this.#prepared = undefined;
+    const held = at >= this.#heldFrom;
+    this.#noteLoad(at, held);
     const sender = this.#senders.get(name);
-    if (sender) meet(sender, seen, at);
-    else if (this.#hasRoom(seen)) this.#senders.set(name, newSender(seen, at));
+    if (sender) {
+      sender.meet(at, this.#load, held);
+      return;
+    }
+    const hash = hashOf(name);
+    while (this.#sample.has(hash) && this.#senders.size >= this.#capacity) this.#makeRoom(at);
+    if (this.#sample.has(hash)) this.#senders.set(name, new Sender(hash, at, this.#load.paused));
     else {
-      const aggregate = this.#aggregateAt(seen);
-      aggregate.arrivals++;
-      if (seen >= this.#heldFrom) aggregate.late++;
-      aggregate.last = Math.max(aggregate.last, seen);
+      this.#crowdNow.arrival(hash, at, held ? this.#since(at) : undefined);
+      this.#useRoom(at);
     }
   }
 
   /** A request, since the hold began, on a connection of before that has not been asked to close. */
-  request(name: string, seen: number, at: number): void {
+  request(name: string, at: number): void {
     this.#prepared = undefined;
     const sender = this.#senders.get(name);
-    if (sender) (sender.pool ??= new Pool()).request(seen, at);
+    if (sender) (sender.pool ??= new Pool()).request(at);
   }
 
   /** A connection that made so many of those requests is asked to close. */
@@ -102,28 +99,20 @@ export class SenderTable {
     this.#senders.get(name)?.pool?.asked(requests, at);
   }
 
-  rate(name: string, perMillisecond: number, at: number): void {
+  /** Whose rates are told are few, and always told apart. */
+  rate(name: string, perMillisecond: number): void {
     this.#prepared = undefined;
-    const sender = this.#senders.get(name);
-    if (sender) sender.rate = perMillisecond;
-    else if (this.#hasRoom(at))
-      this.#senders.set(name, { ...newSender(-Infinity, -Infinity), rate: perMillisecond });
-    else {
-      const aggregate = this.#aggregateAt(at);
-      aggregate.known++;
-      aggregate.knownRate += perMillisecond;
-    }
+    const sender = this.#senders.get(name) ?? new Sender(0, -Infinity, 0);
+    sender.rate = perMillisecond;
+    this.#senders.set(name, sender);
   }
 
-  /** What is to be expected if the pod, deleted at `deleted`, stopped at `now`, given what was believed of environments before. */
-  weigh(now: number, deleted: number, convergence: number, prior: readonly number[]): Verdict {
-    // A silence that nobody watched is none.
-    const deletedAt = Math.max(deleted, this.#watchingFrom);
-    const judged = this.#judged(deletedAt);
+  /** What is to be expected if the pod stopped at `now`, given what was believed of environments before. */
+  weigh(now: number, convergence: number, prior: readonly number[]): Verdict {
+    const judged = this.#judged();
     const verdict = (reading: keyof Readings): Verdict => {
-      const environments = new Environments(convergence, prior, Math.max(0, now - deletedAt));
+      const environments = new Environments(convergence, prior, this.#since(now), this.#latest);
       for (const sender of judged) environments.see(sender[reading], sender.count, sender.alike);
-      this.#addAggregate(environments, now, deletedAt);
       return environments.verdict();
     };
     const steady = verdict("seen");
@@ -132,45 +121,61 @@ export class SenderTable {
   }
 
   /** Whose arrivals are still to be expected, if hypotheses have these weights: those of whom most is, first. */
-  suspects(now: number, deleted: number, convergence: number, weights: readonly number[]): Suspect[] {
-    const deletedAt = Math.max(deleted, this.#watchingFrom);
-    const since = Math.max(0, now - deletedAt);
-    const lossOf = (see: (environments: Environments) => void): number => {
-      const environments = new Environments(convergence, weights, since);
-      see(environments);
-      return environments.lossUnder(weights);
-    };
-    const suspects = this.#judged(deletedAt).map(({ name, seen, count, alike }): Suspect => ({
-      sender: name,
-      count,
-      loss: lossOf((environments) => environments.see(seen, count, alike)),
-      perSecond: seen.rate * count * 1_000,
-      silence: since - Math.min(seen.last, since),
-    }));
-    const aggregate = this.#aggregateSeen(now, deletedAt);
-    if (aggregate)
-      suspects.push({
-        sender: undefined,
-        count: Math.ceil(aggregate.count),
-        loss: lossOf((environments) => environments.seeAggregate(aggregate)),
-        perSecond: aggregate.rate * 1_000,
-        silence: since - aggregate.last,
+  suspects(now: number, convergence: number, weights: readonly number[]): Suspect[] {
+    const since = this.#since(now);
+    const suspects = new Map<string | undefined, Suspect>();
+    for (const { name, seen, count, alike } of this.#judged()) {
+      const environments = new Environments(convergence, unlearntPrior(), since, this.#latest);
+      environments.see(seen, count, alike);
+      const before = suspects.get(name);
+      suspects.set(name, {
+        sender: name,
+        count: count + (before?.count ?? 0),
+        loss: environments.lossUnder(weights) + (before?.loss ?? 0),
+        perSecond: seen.rate * count * 1_000 + (before?.perSecond ?? 0),
+        silence: Math.min(since - Math.min(seen.last, since), before?.silence ?? Infinity),
       });
-    return suspects.sort((a, b) => b.loss - a.loss);
+    }
+    return [...suspects.values()]
+      .map((suspect) => ({ ...suspect, count: Math.ceil(suspect.count) }))
+      .sort((a, b) => b.loss - a.loss);
+  }
+
+  /** A silence that nobody watched is none. */
+  get #deletedAt(): number {
+    return Math.max(this.#heldFrom - this.#prestop, this.#watchingFrom);
+  }
+
+  #since(now: number): number {
+    return Math.max(0, now - this.#deletedAt);
+  }
+
+  get #latest(): Latest {
+    const { last, gaps } = this.#load;
+    return { at: this.#since(last), rate: gaps.habit().rate };
+  }
+
+  get #crowdNow(): Crowd {
+    return (this.#crowd ??= new Crowd(this.#watchingFrom));
+  }
+
+  #noteLoad(at: number, held: boolean): void {
+    const load = this.#load;
+    const gap = at - load.last;
+    if (load.last > -Infinity && load.gaps.add(Math.max(0, gap), held)) load.paused += gap;
+    load.last = Math.max(load.last, at);
   }
 
   /** Asked for many moments between two observations, senders are prepared once. */
-  #judged(deletedAt: number): readonly Judged[] {
-    if (this.#prepared?.deletedAt !== deletedAt)
-      this.#prepared = { deletedAt, senders: [...this.#prepare(deletedAt)] };
-    return this.#prepared.senders;
+  #judged(): readonly Judged[] {
+    return (this.#prepared ??= [...this.#prepare(this.#deletedAt)]);
   }
 
   *#prepare(deletedAt: number): Generator<Judged> {
     let seenOnce = 0;
     for (const [name, sender] of this.#senders) {
       // Of those seen once, and not since the deletion, nothing else is known: they are all alike.
-      const once = sender.rate === undefined && sender.gaps === 0;
+      const once = sender.rate === undefined && sender.gaps.count === 0;
       if (once && !sender.pool && sender.last <= deletedAt && sender.last >= this.#watchingFrom + 1) {
         seenOnce++;
         continue;
@@ -178,28 +183,32 @@ export class SenderTable {
       const seen = this.#seen(name, sender, deletedAt);
       if (seen) yield seen;
     }
-    if (seenOnce === 0) return;
-    const habit = new LearntHabit(1, deletedAt - this.#watchingFrom, 0);
-    const alike = { name: undefined, count: seenOnce, alike: asManyNotSeen };
-    yield { ...sameInBoth(new LearntSender(habit, 0, undefined)), ...alike };
+    if (seenOnce > 0) {
+      const habit = new LearntHabit(1, deletedAt - this.#watchingFrom, 0);
+      const alike = { name: undefined, count: seenOnce, alike: asManyNotSeen };
+      yield { ...sameInBoth(new LearntSender(habit, 0, undefined)), ...alike };
+    }
+    const senders = this.#senders.size * (1 / this.#sample.share - 1);
+    for (const { count, seen } of this.#crowd?.members(senders, deletedAt) ?? [])
+      yield { name: undefined, ...sameInBoth(seen), count, alike: 1 };
   }
 
   #seen(name: string, sender: Sender, deletedAt: number): Judged | undefined {
     // Silence before the deletion proves nothing about routing: it is part of the sender's habit.
     const last = Math.max(0, sender.last - deletedAt);
-    if (sender.rate !== undefined) return judge(name, sameInBoth(new ToldSender(sender.rate, last)));
+    if (sender.rate !== undefined) return judge(name, sameInBoth(new SteadySender(sender.rate, last)));
     const idleBefore = Math.max(0, deletedAt - sender.last);
-    const { gaps, exposure, pool, recentGap } = sender;
-    const left = hasLeft(sender, idleBefore);
-    if (left && isOfLongStanding(sender)) return undefined;
-    const cameOnce = left || gaps === 0;
+    const { gaps, pool, recentGap } = sender;
+    const left = sender.hasLeft(idleBefore);
+    if (left && gaps.areOfLongStanding) return undefined;
+    const cameOnce = left || gaps.count === 0;
     const alike = cameOnce ? asManyNotSeen : 1;
     const usual = cameOnce
       ? new LearntHabit(1, idleBefore + Math.max(1, sender.last - this.#watchingFrom), 0)
-      : new LearntHabit(gaps, idleBefore + exposure, longestGapOf(sender));
+      : gaps.habit(idleBefore);
     const habit = pool?.returning ?? usual;
     // An address that several senders share goes on at a lower rate when some of them have let go.
-    const slowed = gaps >= fewestRecentGaps && last > 0 && recentGap * habit.rate > 1;
+    const slowed = gaps.count >= fewestRecentGaps && last > 0 && recentGap * habit.rate > 1;
     const atRest = new LearntSender(habit, last, slowed ? recentGap : undefined);
     const requests = pool?.habit;
     if (!pool || !requests) return judge(name, sameInBoth(atRest), alike);
@@ -207,52 +216,27 @@ export class SenderTable {
     return judge(name, { seen, atRest }, alike);
   }
 
-  #addAggregate(environments: Environments, now: number, deletedAt: number): void {
-    const seen = this.#aggregateSeen(now, deletedAt);
-    if (seen) environments.seeAggregate(seen);
-  }
-
-  #aggregateSeen(now: number, deletedAt: number): AggregateSeen | undefined {
-    const aggregate = this.#aggregate;
-    if (!aggregate) return undefined;
-    const exposure = Math.max(1, aggregate.last - aggregate.from);
-    const arrivals = aggregate.arrivals * 0.5 ** (Math.max(0, deletedAt - aggregate.last) / horizon);
-    return {
-      count: arrivals + aggregate.known,
-      rate: knownHabit(arrivals / exposure + aggregate.knownRate, 0).rate,
-      last: Math.max(0, Math.min(aggregate.last, now) - deletedAt),
-      known: aggregate.known,
-      knownRate: aggregate.knownRate,
-      // During preStop they were not counted apart.
-      late: Math.min(aggregate.known, deletedAt < this.#heldFrom ? aggregate.arrivals : aggregate.late),
-    };
-  }
-
-  #aggregateAt(at: number): Aggregate {
-    this.#foldedSinceSweep++;
-    this.#aggregate ??= {
-      from: this.#watchingFrom,
-      last: -Infinity,
-      arrivals: 0,
-      late: 0,
-      known: 0,
-      knownRate: 0,
-    };
-    if (at - this.#aggregate.from > horizon) {
-      this.#aggregate.from = at - (at - this.#aggregate.from) / 2;
-      this.#aggregate.arrivals /= 2;
+  /** Senders that have long fallen silent go first; where most are here, half of them go to the crowd. */
+  #makeRoom(at: number): void {
+    this.#sampledAnew = at;
+    if (at < this.#heldFrom)
+      for (const [name, { last, rate }] of this.#senders)
+        if (rate === undefined && at - last > horizon) this.#senders.delete(name);
+    if (this.#senders.size <= 0.75 * this.#capacity) return;
+    this.#sample.halve();
+    for (const [name, sender] of this.#senders) {
+      if (this.#sample.has(sender.hash)) continue;
+      this.#crowdNow.join(sender, sender.last >= this.#heldFrom ? this.#since(sender.last) : undefined);
+      this.#senders.delete(name);
     }
-    return this.#aggregate;
   }
 
-  /** When the table is full, senders that have long fallen silent make room; looking for them is spread over many arrivals. */
-  #hasRoom(at: number): boolean {
-    if (this.#senders.size < this.#capacity) return true;
-    if (this.#foldedSinceSweep < this.#capacity) return false;
-    this.#foldedSinceSweep = 0;
-    for (const [name, sender] of this.#senders)
-      if (sender.rate === undefined && at - sender.last > horizon) this.#senders.delete(name);
-    return this.#senders.size < this.#capacity;
+  /** A crowd that has gone leaves room for a larger share of those that come. */
+  #useRoom(at: number): void {
+    if (at >= this.#heldFrom || at - this.#sampledAnew < horizon) return;
+    if (this.#senders.size > this.#capacity / 4) return;
+    this.#sampledAnew = at;
+    this.#sample.double();
   }
 }
 

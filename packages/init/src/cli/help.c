@@ -32,7 +32,7 @@ static const char help[] =
 	"  --ignore-port N    not this one (metrics, health)\n"
 	"  --ignore-peer CIDR nor from there; \"gateway\" stands for the default gateway, where kubelets probe from\n"
 	"  --ignore-socket P  nor to this Unix socket, or to those below this directory (/: to none)\n"
-	"  --max-senders N    how many are told apart (1024)\n"
+	"  --max-senders N    how many are told apart (128)\n"
 	"\n"
 	"Signals and processes\n"
 	"  --signal A=B       send B when A comes: TERM=USR1 (also -r, --rewrite 15:10; 15:0 drops)\n"

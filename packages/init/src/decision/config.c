@@ -16,7 +16,7 @@ static const double default_window = 5000;
 static const double default_loss_budget = 0.001;
 static const double default_convergence = 4000;
 static const double default_request_quiet = 1000;
-static const double default_max_senders = 1024;
+static const double default_max_senders = 128;
 
 static bool duration(const char *text, double fallback, const char *option, double *milliseconds, struct error *error)
 {

@@ -14,11 +14,15 @@ struct wait {
 	enum waiting_for what;
 };
 
+/* Evidence is weighed no more often, ms. */
+static const double shortest_pause = 20;
+
 static const struct wait content = { .waits = false };
 
 void drain_init(struct drain *drain, const struct drain_config *config)
 {
-	*drain = (struct drain){ .config = *config, .last_connection = -INFINITY, .last_request = -INFINITY };
+	*drain = (struct drain){ .config = *config, .last_connection = -INFINITY, .last_request = -INFINITY,
+				  .weigh_at = -INFINITY, .enough = UINT64_MAX };
 	for (int i = 0; i < WAIT_KINDS; i++)
 		drain->met_at[i] = NAN;
 }
@@ -28,12 +32,13 @@ void drain_free(struct drain *drain)
 	senders_free(&drain->senders);
 }
 
-static void arrival(struct drain *drain, struct observation seen, double at)
+static void arrival(struct drain *drain, struct observation seen)
 {
+	double at = seen.at;
 	bool held = drain->terminated;
 	drain->traffic_known = true;
 	if (seen.type == SEEN_CONNECTION) {
-		senders_arrival(&drain->senders, seen.name, (struct moment){ at, seen.at });
+		senders_arrival(&drain->senders, seen.name, at);
 		drain->last_connection = fmax(drain->last_connection, at);
 		if (held)
 			drain->connections++;
@@ -49,12 +54,14 @@ static void arrival(struct drain *drain, struct observation seen, double at)
 void drain_settle(struct drain *drain)
 {
 	drain->revision++;
+	drain->told++;
 	senders_settle(&drain->senders);
 }
 
 void drain_traced(struct drain *drain, double share)
 {
 	drain->revision++;
+	drain->told++;
 	senders_traced(&drain->senders, share);
 }
 
@@ -66,21 +73,23 @@ double drain_traced_share(const struct drain *drain)
 void drain_forget(struct drain *drain, const char *sender)
 {
 	drain->revision++;
+	drain->told++;
 	senders_forget(&drain->senders, sender);
 }
 
 void drain_recall(struct drain *drain, const char *sender, double at)
 {
 	drain->revision++;
-	senders_arrival(&drain->senders, sender, (struct moment){ at - drain->blind, at });
+	drain->told++;
+	senders_arrival(&drain->senders, sender, at);
 }
 
 void drain_observe(struct drain *drain, struct observation seen)
 {
-	double at = seen.at - drain->blind;
+	double at = seen.at;
 	drain->revision++;
 	if (!drain->watching) {
-		senders_init(&drain->senders, drain->config.max_senders, at);
+		senders_init(&drain->senders, drain->config.max_senders, drain->config.prestop, at);
 		drain->watching = true;
 	}
 	switch (seen.type) {
@@ -96,11 +105,13 @@ void drain_observe(struct drain *drain, struct observation seen)
 		return;
 	case SEEN_CONNECTION:
 	case SEEN_REQUEST:
-		arrival(drain, seen, at);
+		drain->told++;
+		arrival(drain, seen);
 		return;
 	case SEEN_RATE:
 		drain->traffic_known = drain->traffic_known || seen.value > 0;
-		senders_rate(&drain->senders, seen.name, seen.value / 1000, at);
+		drain->told++;
+		senders_rate(&drain->senders, seen.name, seen.value / 1000);
 		return;
 	case SEEN_IN_FLIGHT:
 		drain->in_flight = fmax(0, drain->in_flight + seen.value);
@@ -113,7 +124,7 @@ void drain_observe(struct drain *drain, struct observation seen)
 				drain->acknowledged[i] = true;
 		return;
 	case SEEN_BLIND:
-		drain->blind += fmax(0, seen.at - seen.value);
+		/* What waited in the kernel meanwhile is seen by now: silence that it ends in was silence. */
 		return;
 	case SEEN_FORCE:
 		drain->forced = true;
@@ -131,76 +142,12 @@ static double loss_at(const struct drain *drain, double now)
 	if (!drain->watching || !drain->terminated)
 		return 0;
 	double convergence = drain->config.policy == POLICY_ADAPTIVE ? drain->config.convergence : 4000;
-	return senders_expected_loss(&drain->senders, now - drain->blind,
-				     drain->terminated_at - drain->config.prestop, convergence);
+	return senders_expected_loss(&drain->senders, now, convergence);
 }
 
 double drain_expected_loss(const struct drain *drain, double now)
 {
 	return loss_at(drain, now);
-}
-
-/* After so many, halving is sure. */
-static const int interpolations = 12;
-/* How far below 0 counts as at it: 2 % of a loss is nothing, and takes as many steps to find as all the rest. */
-static const double close_enough = 0.02;
-
-static double lowered(double moved, double before)
-{
-	double rest = 1 - moved / before;
-	return rest > 0 ? rest : 0.5;
-}
-
-/* How far to look next: a little farther than a straight line goes on, but not much farther than before. */
-static double reach(double before, double above_over, double above_under)
-{
-	double straight = ceil(1.1 * before * above_under / (above_over - above_under));
-	return straight > 0 ? fmin(16 * before, fmax(before, straight)) : 4 * before;
-}
-
-/* How far the loss is above the budget, as a logarithm. */
-static double above(const struct drain *drain, double from, double hold)
-{
-	return fmax(-1e3, log(loss_at(drain, from + hold)) - log(drain->config.loss_budget));
-}
-
-/*
- * A whole millisecond of the hold at which the expected loss, falling in silence, is just below the budget; its logarithm is nearly straight, so it is
- * interpolated as in packages/drain/src/crossing.ts.
- */
-static double crossing(const struct drain *drain, double now)
-{
-	double from = drain->terminated ? drain->terminated_at : now;
-	double cap = ceil(drain->config.cap);
-	double over = floor(now - from);
-	double above_over = above(drain, from, now - from);
-	double under = over;
-	double above_under = above_over;
-	for (double ahead = 250; above_under >= 0; ahead = reach(ahead, above_over, above_under)) {
-		if (under == cap)
-			return from + cap;
-		over = under;
-		above_over = above_under;
-		under = fmin(cap, over + ahead);
-		above_under = above(drain, from, under);
-	}
-	double nearest = above_under;
-	for (int step = 0; under - over > 1 && nearest < -close_enough; step++) {
-		double part = step < interpolations ? above_over / (above_over - above_under) : 0.5;
-		double middle = fmin(under - 1, fmax(over + 1, ceil(over + part * (under - over))));
-		double above_middle = above(drain, from, middle);
-		if (above_middle < 0) {
-			above_over *= lowered(above_middle, above_under);
-			under = middle;
-			above_under = above_middle;
-			nearest = above_middle;
-		} else {
-			above_under *= lowered(above_middle, above_over);
-			over = middle;
-			above_over = above_middle;
-		}
-	}
-	return from + under;
 }
 
 static struct wait wait_in_flight(const struct drain *drain)
@@ -213,10 +160,29 @@ static struct wait wait_for_old_connections(const struct drain *drain, double no
 	struct wait wait = wait_in_flight(drain);
 	if (wait.waits || drain->requests <= 0)
 		return wait;
-	return later(now, drain->last_request + drain->blind + drain->config.request_quiet, WAIT_REQUESTS);
+	return later(now, drain->last_request + drain->config.request_quiet, WAIT_REQUESTS);
 }
 
-static struct wait wait_of_policy(const struct drain *drain, double now)
+/*
+ * Evidence is weighed some twenty times in a hold, whatever comes in between: again after a sixty-fourth of the hold where the loss is close to the
+ * budget, and after six of them where it is far above. What is enough remains so until something is seen.
+ */
+static struct wait wait_for_evidence(struct drain *drain, double now)
+{
+	if (drain->enough == drain->told)
+		return content;
+	if (now >= drain->weigh_at) {
+		double above = log(loss_at(drain, now) / drain->config.loss_budget);
+		double held = now - drain->terminated_at;
+		drain->weigh_at = now + fmax(shortest_pause, held / 64 * fmin(6, fmax(1, above)));
+		drain->enough = above < 0 ? drain->told : UINT64_MAX;
+		if (above < 0)
+			return content;
+	}
+	return (struct wait){ true, drain->weigh_at, WAIT_SILENCE };
+}
+
+static struct wait wait_of_policy(struct drain *drain, double now)
 {
 	const struct drain_config *config = &drain->config;
 	double terminated_at = drain->terminated ? drain->terminated_at : now;
@@ -226,14 +192,14 @@ static struct wait wait_of_policy(const struct drain *drain, double now)
 	case POLICY_UNTIL_DEADLINE:
 		return (struct wait){ true, INFINITY, WAIT_DEADLINE };
 	case POLICY_QUIET: {
-		double last = fmax(drain->last_connection, drain->last_request) + drain->blind;
+		double last = fmax(drain->last_connection, drain->last_request);
 		struct wait wait = later(now, fmax(last, terminated_at) + config->window, WAIT_SILENCE);
 		return wait.waits ? wait : wait_in_flight(drain);
 	}
-	case POLICY_ADAPTIVE:
-		if (loss_at(drain, now) < config->loss_budget)
-			return wait_for_old_connections(drain, now);
-		return (struct wait){ true, crossing(drain, now), WAIT_SILENCE };
+	case POLICY_ADAPTIVE: {
+		struct wait wait = wait_for_evidence(drain, now);
+		return wait.waits ? wait : wait_for_old_connections(drain, now);
+	}
 	case POLICY_ACKNOWLEDGED: {
 		size_t confirmed = 0;
 		for (size_t i = 0; i < config->consumer_count; i++)
@@ -256,20 +222,27 @@ static struct decision stop(enum stop_reason reason)
 	return (struct decision){ .stop = true, .reason = reason };
 }
 
-static enum stop_reason reason_after(const struct drain *drain, double floor_at)
+static bool content_at(struct drain *drain, double now)
+{
+	if (drain->config.policy != POLICY_ADAPTIVE)
+		return !wait_of_policy(drain, now).waits;
+	return loss_at(drain, now) < drain->config.loss_budget && !wait_for_old_connections(drain, now).waits;
+}
+
+static enum stop_reason reason_after(struct drain *drain, double floor_at)
 {
 	enum policy_kind kind = drain->config.policy;
 	if (kind == POLICY_ACKNOWLEDGED)
 		return STOP_ACKNOWLEDGED;
 	if (kind != POLICY_FIXED && !drain->traffic_known)
 		return STOP_IDLE;
-	bool fired_by = fmax(drain->last_connection, drain->last_request) + drain->blind <= floor_at;
-	if (!wait_of_policy(drain, floor_at).waits && drain->config.floor > 0 && fired_by)
+	bool fired_by = fmax(drain->last_connection, drain->last_request) <= floor_at;
+	if (drain->config.floor > 0 && fired_by && content_at(drain, floor_at))
 		return STOP_FLOOR;
 	return kind == POLICY_FIXED ? STOP_DELAY : STOP_QUIET;
 }
 
-static struct decision decide(const struct drain *drain, double now)
+static struct decision decide(struct drain *drain, double now)
 {
 	if (!drain->terminated)
 		return (struct decision){ .stop = false, .until = INFINITY, .waiting_for = WAIT_TERMINATION };
@@ -309,7 +282,6 @@ struct explanation drain_explain(const struct drain *drain, double now)
 		return explanation;
 	double met = drain->met_at[WAIT_SILENCE];
 	double at = isfinite(met) ? drain->terminated_at + met : now;
-	explanation.suspect = senders_suspect(&drain->senders, at - drain->blind,
-					      drain->terminated_at - drain->config.prestop, drain->config.convergence);
+	explanation.suspect = senders_suspect(&drain->senders, at, drain->config.convergence);
 	return explanation;
 }

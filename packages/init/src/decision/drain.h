@@ -53,7 +53,7 @@ struct observation {
 	enum observation_type type;
 	double at;
 	const char *name;  /* sender, or consumer */
-	double value;      /* rate per second, change in flight, or begin of blindness */
+	double value;      /* rate per second, change in flight, or when we began to see nothing */
 };
 
 /* Whom a hold waits for, and until when it waited for what: the mirror of Course in packages/drain/src/conditions.ts. */
@@ -71,7 +71,6 @@ struct drain {
 	double terminated_at;
 	bool forced;
 	double in_flight;
-	double blind;
 	double last_connection;
 	double last_request;
 	bool any_arrival;
@@ -82,6 +81,9 @@ struct drain {
 	bool acknowledged[MOST_CONSUMERS];
 	double met_at[WAIT_KINDS];
 	enum waiting_for waiting; /* WAIT_TERMINATION where nothing is waited for */
+	uint64_t told;	  /* how much may have changed what evidence says */
+	double weigh_at;  /* when it is weighed again */
+	uint64_t enough;  /* on how much it was found to be enough; UINT64_MAX on none */
 	uint64_t revision; /* changes with all that is told: what was decided on one revision holds for it */
 };
 

@@ -1,18 +1,25 @@
-/* What silence proves: the mirror of packages/drain/src/evidence.ts, which holds the reasons. Times in ms, rates per ms. */
+/* What silence proves of one sender: the mirror of packages/drain/src/belief/evidence.ts, which holds the reasons. Times in ms, rates per ms. */
 #ifndef LAMEDUCK_EVIDENCE_H
 #define LAMEDUCK_EVIDENCE_H
 
+#include <stdbool.h>
+
 struct habit {
-	double rate;     /* mean rate until the last arrival */
-	double rate_now; /* rate expected now, as it may have been overestimated from few arrivals */
-	double surprise; /* -ln of the chance that a sender still sending is silent for so long */
+	double rate;  /* mean rate until the last arrival */
+	double slope; /* -ln of the chance of silence, per ms: at most, where it is learnt */
+	bool learnt;
+	double gaps, time;	 /* where it is learnt: from so many gaps in such a time */
+	double pause_share;	 /* of its gaps, which were pauses */
+	double longest_pause;
+	double recent_gap; /* mean of its latest gaps, where it has slowed down since the deletion; else 0 */
 };
 
-struct habit known_habit(double rate, double silence);
-struct habit learnt_habit(double gaps, double exposure, double longest_gap, double silence);
-double recent_surprise(double mean_gap, double silence);
-double alive_probability(struct habit habit, double silence, double convergence);
-double expected_loss(struct habit habit, double silence, double convergence);
-double expected_loss_of_aggregate(double count, double total_rate, double silence, double convergence);
+/* Of a sender that comes by chance. */
+struct habit steady_habit(double rate, double slope);
+struct habit learnt_habit(double gaps, double exposure, double longest_gap);
+/* -ln of the chance that it is silent for so long while it still sends. */
+double habit_surprise(const struct habit *habit, double silence);
+/* The rate expected of it after such a silence, if it still sends. */
+double habit_rate_after(const struct habit *habit, double silence);
 
 #endif

@@ -1,24 +1,24 @@
 #include "senders.h"
 
-#include "environments.h"
-#include "evidence.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const double horizon = 120000;
 
 /* Weight of the latest gap in the mean of recent ones; fewer than four are chance. */
 static const double recency = 1.0 / 8;
 static const double fewest_recent_gaps = 4;
 /* So many in a hold tell a rate. */
 static const double enough_gaps = 8;
+/* Silence before the deletion that has a chance of 1e-9. */
+static const double left_surprise = 20.72326583694641;
+/* As many visits are due from senders seen never as from senders that came once. */
+static const double as_many_not_seen = 2;
 
-void senders_init(struct sender_table *table, size_t capacity, double watching_from)
+void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from)
 {
-	*table = (struct sender_table){ .capacity = capacity, .watching_from = watching_from, .traced = 1,
-					.held_from = INFINITY };
+	*table = (struct sender_table){ .capacity = capacity, .prestop = prestop, .watching_from = watching_from,
+					.share = 1, .sampled_anew = -INFINITY, .load_last = -INFINITY,
+					.held_from = INFINITY, .traced = 1 };
 }
 
 void senders_free(struct sender_table *table)
@@ -30,20 +30,22 @@ void senders_free(struct sender_table *table)
 	*table = (struct sender_table){ 0 };
 }
 
-/* FNV-1a: names are addresses, a few dozen bytes; the table is bounded, so that chosen collisions cost at most its size. */
-static uint32_t hash_of(const char *name)
+/* A silence that nobody watched is none. */
+static double deleted_at(const struct sender_table *table)
 {
-	uint32_t hash = 2166136261u;
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 16777619u;
-	return hash;
+	return fmax(table->held_from - table->prestop, table->watching_from);
 }
 
-static struct sender *find(const struct sender_table *table, const char *name)
+static double since(const struct sender_table *table, double at)
+{
+	return fmax(0, at - deleted_at(table));
+}
+
+static struct sender *find(const struct sender_table *table, const char *name, uint32_t hash)
 {
 	if (table->index_size == 0)
 		return NULL;
-	for (size_t slot = hash_of(name);; slot++) {
+	for (size_t slot = hash;; slot++) {
 		uint32_t position = table->index[slot & (table->index_size - 1)];
 		if (position == 0)
 			return NULL;
@@ -54,7 +56,7 @@ static struct sender *find(const struct sender_table *table, const char *name)
 
 static void enter(struct sender_table *table, size_t position)
 {
-	size_t slot = hash_of(table->senders[position].name);
+	size_t slot = table->senders[position].hash;
 	while (table->index[slot & (table->index_size - 1)] != 0)
 		slot++;
 	table->index[slot & (table->index_size - 1)] = (uint32_t)(position + 1);
@@ -84,72 +86,94 @@ static bool grow(struct sender_table *table)
 	return true;
 }
 
-/* False when memory is short: the caller then counts the arrival with the aggregate. */
-static bool add(struct sender_table *table, const char *name, struct moment when, double rate)
+/* False when memory is short: the caller then counts the arrival with the crowd. */
+static bool add(struct sender_table *table, const char *name, uint32_t hash, double at, double rate)
 {
 	if (table->count == table->allocated && !grow(table))
 		return false;
 	char *copy = strdup(name);
 	if (!copy)
 		return false;
-	table->senders[table->count] = (struct sender){ .name = copy, .last = when.seen, .last_at = when.at, .rate = rate };
+	table->senders[table->count] =
+	    (struct sender){ .name = copy, .hash = hash, .last = at, .paused = table->paused, .rate = rate };
 	enter(table, table->count++);
 	return true;
 }
 
-static void meet(const struct sender_table *table, struct sender *sender, struct moment when)
+/* What is the load's pause is no habit of a sender, unless it is most of the load. */
+static void meet(const struct sender_table *table, struct sender *sender, double at)
 {
-	if (isfinite(sender->last_at)) {
-		double gap = fmax(0, when.at - sender->last_at);
-		sender->gaps++;
-		sender->exposure += gap;
-		bool held = when.seen >= table->held_from;
+	if (isfinite(sender->last)) {
+		bool held = at >= table->held_from;
+		double paused = 2 * sender->gaps.count > table->load.count ? 0 : table->paused - sender->paused;
+		double gap = fmax(0, at - sender->last - paused);
+		if (!gaps_add(&sender->gaps, gap, held, table->traced))
+			sender->recent_gap += (sender->gaps.count == 1 ? 1 : recency) * (gap - sender->recent_gap);
 		sender->held_gaps += held;
 		sender->held_exposure += held ? gap : 0;
-		sender->longest_gap = fmax(sender->longest_gap, held ? gap : gap * table->traced);
-		sender->recent_gap += (sender->gaps == 1 ? 1 : recency) * (gap - sender->recent_gap);
-		if (sender->exposure > horizon) {
-			sender->gaps /= 2;
-			sender->exposure /= 2;
-			sender->previous_longest_gap = sender->longest_gap;
-			sender->longest_gap = 0;
-		}
 	}
-	sender->last = fmax(sender->last, when.seen);
-	sender->last_at = fmax(sender->last_at, when.at);
+	sender->last = fmax(sender->last, at);
+	sender->paused = table->paused;
 }
 
-static struct aggregate *aggregate_at(struct sender_table *table, double at)
+static void note_load(struct sender_table *table, double at)
 {
-	table->folded_since_sweep++;
-	struct aggregate *aggregate = &table->aggregate;
-	if (!aggregate->used)
-		*aggregate = (struct aggregate){ .used = true, .from = table->watching_from, .last = -INFINITY };
-	if (at - aggregate->from > horizon) {
-		aggregate->from = at - (at - aggregate->from) / 2;
-		aggregate->arrivals /= 2;
-	}
-	return aggregate;
+	double gap = fmax(0, at - table->load_last);
+	if (isfinite(table->load_last) && gaps_add(&table->load, gap, at >= table->held_from, 1))
+		table->paused += gap;
+	table->load_last = fmax(table->load_last, at);
 }
 
-static bool has_room(struct sender_table *table, double at)
+static struct crowd *crowd_of(struct sender_table *table)
 {
-	if (table->count < table->capacity)
-		return true;
-	if (table->folded_since_sweep < table->capacity)
-		return false;
-	table->folded_since_sweep = 0;
+	if (!table->crowd.used)
+		crowd_init(&table->crowd, table->watching_from);
+	return &table->crowd;
+}
+
+static double late(const struct sender_table *table, double at)
+{
+	return at >= table->held_from ? since(table, at) : NAN;
+}
+
+/* Drops those that have long fallen silent, or those that are no more in the sample, which join the crowd. */
+static void keep(struct sender_table *table, bool sampled, double at)
+{
 	size_t kept = 0;
 	for (size_t i = 0; i < table->count; i++) {
 		struct sender *sender = &table->senders[i];
-		if (isnan(sender->rate) && at - sender->last > horizon)
-			free(sender->name);
-		else
+		bool stays = !isnan(sender->rate) || (sampled ? sample_has(table->share, sender->hash)
+							      : at - sender->last <= gaps_horizon);
+		if (stays) {
 			table->senders[kept++] = *sender;
+			continue;
+		}
+		if (sampled)
+			crowd_join(crowd_of(table), sender->hash, &sender->gaps, sender->last, late(table, sender->last));
+		free(sender->name);
 	}
 	table->count = kept;
 	reindex(table);
-	return table->count < table->capacity;
+}
+
+static void make_room(struct sender_table *table, double at)
+{
+	table->sampled_anew = at;
+	if (at < table->held_from)
+		keep(table, false, at);
+	if ((double)table->count <= 0.75 * (double)table->capacity)
+		return;
+	table->share /= 2;
+	keep(table, true, at);
+}
+
+/* A crowd that has gone leaves room for a larger share of those that come. */
+static void use_room(struct sender_table *table, double at)
+{
+	if (at >= table->held_from || at - table->sampled_anew < gaps_horizon || table->count > table->capacity / 4)
+		return;
+	table->sampled_anew = at;
+	table->share = fmin(1, table->share * 2);
 }
 
 void senders_watching_from(struct sender_table *table, double at)
@@ -162,24 +186,26 @@ void senders_held_from(struct sender_table *table, double at)
 	table->held_from = at;
 }
 
-void senders_arrival(struct sender_table *table, const char *name, struct moment when)
+void senders_arrival(struct sender_table *table, const char *name, double at)
 {
-	struct sender *sender = find(table, name);
+	uint32_t hash = hash_of(name);
+	note_load(table, at);
+	struct sender *sender = find(table, name, hash);
 	if (sender) {
-		meet(table, sender, when);
+		meet(table, sender, at);
 		return;
 	}
-	if (has_room(table, when.seen) && add(table, name, when, NAN))
+	while (sample_has(table->share, hash) && table->count >= table->capacity)
+		make_room(table, at);
+	if (sample_has(table->share, hash) && add(table, name, hash, at, NAN))
 		return;
-	struct aggregate *aggregate = aggregate_at(table, when.seen);
-	aggregate->arrivals++;
-	aggregate->late += when.seen >= table->held_from;
-	aggregate->last = fmax(aggregate->last, when.seen);
+	crowd_arrival(crowd_of(table), hash, at, late(table, at));
+	use_room(table, at);
 }
 
 void senders_forget(struct sender_table *table, const char *name)
 {
-	struct sender *sender = find(table, name);
+	struct sender *sender = find(table, name, hash_of(name));
 	if (!sender)
 		return;
 	free(sender->name);
@@ -189,70 +215,26 @@ void senders_forget(struct sender_table *table, const char *name)
 
 void senders_settle(struct sender_table *table)
 {
-	for (size_t i = 0; i < table->count; i++) {
-		struct sender *sender = &table->senders[i];
-		sender->gaps = sender->exposure = sender->longest_gap = 0;
-	}
+	for (size_t i = 0; i < table->count; i++)
+		table->senders[i].gaps = (struct gaps){ 0 };
+	table->crowd.gaps = table->load = (struct gaps){ 0 };
 }
 
 void senders_traced(struct sender_table *table, double share)
 {
 	table->traced = share;
 	for (size_t i = 0; i < table->count; i++)
-		table->senders[i].longest_gap *= share;
+		table->senders[i].gaps.longest *= share;
 }
 
-void senders_rate(struct sender_table *table, const char *name, double per_millisecond, double at)
+void senders_rate(struct sender_table *table, const char *name, double per_millisecond)
 {
-	struct sender *sender = find(table, name);
-	if (sender) {
+	uint32_t hash = hash_of(name);
+	struct sender *sender = find(table, name, hash);
+	if (sender)
 		sender->rate = per_millisecond;
-		return;
-	}
-	struct moment never = { .seen = -INFINITY, .at = -INFINITY };
-	if (has_room(table, at) && add(table, name, never, per_millisecond))
-		return;
-	struct aggregate *aggregate = aggregate_at(table, at);
-	aggregate->known++;
-	aggregate->known_rate += per_millisecond;
-}
-
-/*
- * A sender whose silence before the deletion had a chance of 1e-9 had left by itself. One of long standing has left for good; else it was a visit,
- * as a burst is, and others like it will come.
- */
-static const double left_surprise = 20.72326583694641;
-
-/* Gaps between arrivals, and what they come to. */
-struct gaps {
-	double count;
-	double exposure;
-	double longest;
-};
-
-/* What a sender's silence is judged by. */
-struct learnt {
-	struct gaps connections;
-	double recent_gap; /* 0 where the sender has not slowed down */
-};
-
-static struct habit after(const struct gaps *gaps, double silence)
-{
-	return learnt_habit(gaps->count, gaps->exposure, gaps->longest, silence);
-}
-
-static double learnt_surprise(const void *habit, double silence)
-{
-	const struct learnt *learnt = habit;
-	double surprise = after(&learnt->connections, silence).surprise;
-	if (learnt->recent_gap > 0)
-		surprise = fmin(surprise, recent_surprise(learnt->recent_gap, silence));
-	return surprise;
-}
-
-static double told_surprise(const void *habit, double silence)
-{
-	return *(const double *)habit * silence;
+	else
+		add(table, name, hash, -INFINITY, per_millisecond);
 }
 
 /*
@@ -261,115 +243,98 @@ static double told_surprise(const void *habit, double silence)
  */
 static double exposure_of(const struct sender_table *table, const struct sender *sender)
 {
-	double before = sender->exposure - sender->held_exposure;
-	double gaps_before = sender->gaps - sender->held_gaps;
+	double exposure = sender->gaps.exposure;
+	double before = exposure - sender->held_exposure;
+	double gaps_before = sender->gaps.count - sender->held_gaps;
 	if (table->traced >= 1 || sender->held_gaps < enough_gaps || gaps_before <= 0 || before <= 0)
-		return sender->exposure;
+		return exposure;
 	double part = sender->held_exposure / sender->held_gaps / (before / gaps_before);
 	return sender->held_exposure + before * fmin(1, fmax(table->traced, part));
 }
 
-static void see_learnt(struct environments *environments, const struct sender_table *table, const struct sender *sender,
-		       double now, double deleted_at)
+/* Its habit; whether it came once or left by itself, so that others like it will come; false where it has left for good. */
+static bool judge(const struct sender_table *table, const struct sender *sender, struct habit *habit, double *alike)
 {
-	double idle_before = fmax(0, deleted_at - sender->last);
-	double longest = fmax(sender->longest_gap, sender->previous_longest_gap);
-	bool left = sender->gaps > 0 &&
-		    learnt_habit(sender->gaps, sender->exposure, longest, idle_before).surprise > left_surprise;
-	bool long_standing = sender->previous_longest_gap > 0;
+	*alike = 1;
+	if (!isnan(sender->rate)) {
+		*habit = steady_habit(sender->rate, sender->rate);
+		return true;
+	}
+	double idle_before = fmax(0, deleted_at(table) - sender->last);
+	struct habit before = gaps_habit(&sender->gaps, sender->gaps.exposure, 0);
+	bool left = sender->gaps.count > 0 && habit_surprise(&before, idle_before) > left_surprise;
+	bool long_standing = sender->gaps.longest_before > 0;
 	if (left && long_standing)
-		return;
-	bool came_once = left || sender->gaps == 0;
-	double last = fmax(0, fmin(sender->last, now) - deleted_at);
-	struct learnt learnt = {
-		.connections = {
-			.count = came_once ? 1 : sender->gaps,
-			.exposure = idle_before + (came_once ? fmax(1, sender->last - table->watching_from)
-							     : exposure_of(table, sender)),
-			.longest = came_once ? 0 : longest,
-		},
-	};
-	double rate = after(&learnt.connections, 0).rate;
-	if (sender->gaps >= fewest_recent_gaps && last > 0 && sender->recent_gap * rate > 1)
-		learnt.recent_gap = sender->recent_gap;
-	struct seen seen = {
-		.rate = rate,
-		.rate_now = after(&learnt.connections, fmax(0, now - fmax(sender->last, deleted_at))).rate_now,
-		.last = last,
-		.surprise = learnt_surprise,
-		.habit = &learnt,
-	};
-	environments_see(environments, &seen, came_once ? 2 : 1);
+		return false;
+	if (left || sender->gaps.count == 0) {
+		*alike = as_many_not_seen;
+		*habit = learnt_habit(1, idle_before + fmax(1, sender->last - table->watching_from), 0);
+	} else
+		*habit = gaps_habit(&sender->gaps, exposure_of(table, sender), idle_before);
+	bool came_late = since(table, sender->last) > 0;
+	if (sender->gaps.count >= fewest_recent_gaps && came_late && sender->recent_gap * habit->rate > 1)
+		habit->recent_gap = sender->recent_gap;
+	return true;
 }
 
-static void see_known(struct environments *environments, double per_ms, double last)
+static void begin(struct environments *environments, const struct sender_table *table, double now, double convergence)
 {
-	double rate = known_habit(per_ms, 0).rate;
-	struct seen seen = { .rate = rate, .rate_now = rate, .last = last, .surprise = told_surprise, .habit = &rate };
-	environments_see(environments, &seen, 1);
+	double rate = table->load.count / fmax(1e-4, table->load.exposure);
+	environments_init(environments, convergence, since(table, now), since(table, table->load_last), rate);
 }
 
-static void see_aggregate(struct environments *environments, const struct sender_table *table, double now,
-		      double deleted_at)
+static double see_crowd(struct environments *environments, const struct sender_table *table)
 {
-	const struct aggregate *aggregate = &table->aggregate;
-	if (!aggregate->used)
-		return;
-	double exposure = fmax(1, aggregate->last - aggregate->from);
-	double arrivals = aggregate->arrivals * exp(-M_LN2 * fmax(0, deleted_at - aggregate->last) / horizon);
-	struct aggregate_seen seen = {
-		.count = arrivals + aggregate->known,
-		.rate = known_habit(arrivals / exposure + aggregate->known_rate, 0).rate,
-		.last = fmax(0, fmin(aggregate->last, now) - deleted_at),
-		.known = aggregate->known,
-		.known_rate = aggregate->known_rate,
-		.late = fmin(aggregate->known, deleted_at < table->held_from ? aggregate->arrivals : aggregate->late),
-	};
-	environments_see_aggregate(environments, &seen);
+	return crowd_see(&table->crowd, environments, (double)table->count * (1 / table->share - 1), deleted_at(table));
 }
 
-static void see(struct environments *environments, const struct sender_table *table, const struct sender *sender,
-		double now, double deleted_at)
+static void see_all(struct environments *environments, const struct sender_table *table)
 {
-	if (isnan(sender->rate))
-		see_learnt(environments, table, sender, now, deleted_at);
-	else
-		see_known(environments, sender->rate, fmax(0, fmin(sender->last, now) - deleted_at));
-}
-
-static void see_all(struct environments *environments, const struct sender_table *table, double now, double deleted_at)
-{
+	struct habit habit;
+	double alike;
 	for (size_t i = 0; i < table->count; i++)
-		see(environments, table, &table->senders[i], now, deleted_at);
-	see_aggregate(environments, table, now, deleted_at);
+		if (judge(table, &table->senders[i], &habit, &alike))
+			environments_see(environments, &habit, since(table, table->senders[i].last), 1, alike);
+	if (table->crowd.used)
+		see_crowd(environments, table);
 }
 
-double senders_expected_loss(const struct sender_table *table, double now, double deleted, double convergence)
+double senders_expected_loss(const struct sender_table *table, double now, double convergence)
 {
-	double deleted_at = fmax(deleted, table->watching_from);
 	struct environments environments;
-	environments_init(&environments, convergence, fmax(0, now - deleted_at));
-	see_all(&environments, table, now, deleted_at);
+	begin(&environments, table, now, convergence);
+	see_all(&environments, table);
 	return environments_expected_loss(&environments);
 }
 
-struct suspect senders_suspect(const struct sender_table *table, double now, double deleted, double convergence)
+struct suspect senders_suspect(const struct sender_table *table, double now, double convergence)
 {
-	double deleted_at = fmax(deleted, table->watching_from);
 	struct environments all, one;
-	environments_init(&all, convergence, fmax(0, now - deleted_at));
-	see_all(&all, table, now, deleted_at);
+	begin(&all, table, now, convergence);
+	see_all(&all, table);
 	struct suspect most = { 0 };
-	for (size_t i = 0; i < table->count; i++) {
-		const struct sender *sender = &table->senders[i];
-		environments_init(&one, convergence, fmax(0, now - deleted_at));
-		see(&one, table, sender, now, deleted_at);
-		double loss = environments_loss_under(&one, &all);
-		if (most.senders > 0 && loss <= most.expected_loss)
+	for (size_t i = 0; i <= table->count; i++) {
+		bool crowd = i == table->count;
+		struct suspect suspect = { .senders = 1 };
+		struct habit habit;
+		double alike, last = table->crowd.last;
+		begin(&one, table, now, convergence);
+		if (crowd && !table->crowd.used)
+			break;
+		if (crowd) {
+			suspect.senders = fmax(1, (double)table->count * (1 / table->share - 1));
+			suspect.rate = see_crowd(&one, table);
+		} else if (judge(table, &table->senders[i], &habit, &alike)) {
+			last = table->senders[i].last;
+			suspect.sender = table->senders[i].name;
+			suspect.rate = habit.rate;
+			environments_see(&one, &habit, since(table, last), 1, alike);
+		} else
 			continue;
-		double rate = isnan(sender->rate) ? sender->gaps / fmax(1, sender->exposure) : sender->rate;
-		double silence = sender->last > deleted_at ? now - sender->last : NAN;
-		most = (struct suspect){ sender->name, 1, rate, silence, loss };
+		suspect.silence = since(table, last) > 0 ? now - last : NAN;
+		suspect.expected_loss = environments_loss_under(&one, &all);
+		if (most.senders == 0 || suspect.expected_loss > most.expected_loss)
+			most = suspect;
 	}
 	return most;
 }

@@ -1,5 +1,5 @@
 /*
- * New connections by sender, in bounded memory: the mirror of packages/drain/src/senders.ts, without its pools: from outside of a program
+ * New connections by sender, in bounded memory: the mirror of packages/drain/src/senders/senders.ts, without its pools: from outside of a program
  * nobody sees which requests it asks to come on another connection.
  */
 #ifndef LAMEDUCK_SENDERS_H
@@ -9,14 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * A time by a clock that stands still while nothing can be seen, and by one that goes on: no silence in the time between them counts, but what
- * arrives meanwhile waits and is seen afterwards, so that gaps are measured by the latter.
- */
-struct moment {
-	double seen;
-	double at;
-};
+#include "crowd.h"
 
 /* The sender that the hold waits for, or all that are not told apart. */
 struct suspect {
@@ -29,57 +22,50 @@ struct suspect {
 
 struct sender {
 	char *name;
+	uint32_t hash;
 	double last;
-	double last_at;
-	double gaps;
-	double exposure;
+	struct gaps gaps;
 	double held_gaps; /* of them, since the hold began */
 	double held_exposure;
-	double longest_gap;
-	double previous_longest_gap;
 	double recent_gap; /* mean of the latest gaps, the latest counting most */
-	double rate; /* per ms, where told; NAN where it is to be learnt */
-};
-
-/* Senders beyond the table's size, counted together; each arrival counts as a sender of its own. */
-struct aggregate {
-	bool used;
-	double from;
-	double last;
-	double arrivals;
-	double late; /* of them, since the hold began */
-	double known;
-	double known_rate;
+	double paused;	   /* how long the load had paused by `last` */
+	double rate;	   /* per ms, where told; NAN where it is to be learnt */
 };
 
 struct sender_table {
 	size_t capacity;
+	double prestop;
 	size_t count;
 	size_t allocated;
 	struct sender *senders;
 	uint32_t *index; /* open addressing: position in `senders` + 1, or 0 */
 	size_t index_size;
-	struct aggregate aggregate;
-	size_t folded_since_sweep;
+	double share; /* of all senders, those that are told apart */
+	double sampled_anew;
+	struct crowd crowd;
+	struct gaps load; /* of all arrivals together */
+	double load_last;
+	double paused; /* for how long there were none though many were due */
 	double watching_from;
 	double held_from; /* INFINITY before the hold */
-	double traced; /* share of the connections before the hold that are told of */
+	double traced;	  /* share of the connections before the hold that are told of */
 };
 
-void senders_init(struct sender_table *table, size_t capacity, double watching_from);
+void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from);
 void senders_free(struct sender_table *table);
 void senders_watching_from(struct sender_table *table, double at);
 void senders_held_from(struct sender_table *table, double at);
-void senders_arrival(struct sender_table *table, const char *name, struct moment when);
+void senders_arrival(struct sender_table *table, const char *name, double at);
 /* The habits of all are learnt from here on; that each of them sent is still known. */
 void senders_settle(struct sender_table *table);
 /* Gaps before the hold are longer than habits by what is missing. */
 void senders_traced(struct sender_table *table, double share);
 /* As if it had never come: what came was no traffic. */
 void senders_forget(struct sender_table *table, const char *name);
-void senders_rate(struct sender_table *table, const char *name, double per_millisecond, double at);
+/* Whose rates are told are few, and always told apart. */
+void senders_rate(struct sender_table *table, const char *name, double per_millisecond);
 /* Whose requests are most of what is to be expected then. */
-struct suspect senders_suspect(const struct sender_table *table, double now, double deleted, double convergence);
-double senders_expected_loss(const struct sender_table *table, double now, double deleted, double convergence);
+struct suspect senders_suspect(const struct sender_table *table, double now, double convergence);
+double senders_expected_loss(const struct sender_table *table, double now, double convergence);
 
 #endif

@@ -1,0 +1,54 @@
+#include "gaps.h"
+
+#include <math.h>
+
+const double gaps_horizon = 120000;
+
+static const double outlying = 4;
+static const double fewest = 50;
+
+static void fade(struct gaps *gaps)
+{
+	double part = pow(0.5, ceil(log2(gaps->exposure / gaps_horizon)));
+	gaps->count *= part;
+	gaps->exposure *= part;
+	gaps->pauses *= part;
+	gaps->longest_before = gaps->longest;
+	gaps->longest = 0;
+}
+
+bool gaps_add(struct gaps *gaps, double gap, bool held, double share)
+{
+	double judged = held ? gap : gap * share;
+	if (!held && gaps->compared >= fewest && judged > outlying * gaps_longest(gaps)) {
+		gaps->pauses++;
+		gaps->longest_pause = fmax(gaps->longest_pause, gap);
+		return true;
+	}
+	gaps->count++;
+	gaps->compared++;
+	gaps->exposure += gap;
+	gaps->longest = fmax(gaps->longest, judged);
+	if (gaps->exposure > gaps_horizon)
+		fade(gaps);
+	return false;
+}
+
+void gaps_take(struct gaps *gaps, double count, double exposure)
+{
+	gaps->count += count;
+	gaps->exposure += exposure;
+}
+
+double gaps_longest(const struct gaps *gaps)
+{
+	return fmax(gaps->longest, gaps->longest_before);
+}
+
+struct habit gaps_habit(const struct gaps *gaps, double exposure, double idle)
+{
+	struct habit habit = learnt_habit(gaps->count, exposure + idle, gaps_longest(gaps));
+	habit.pause_share = gaps->pauses > 0 ? gaps->pauses / (gaps->pauses + gaps->count) : 0;
+	habit.longest_pause = gaps->longest_pause;
+	return habit;
+}

@@ -1,0 +1,27 @@
+/* Gaps between arrivals, and what they come to: the mirror of packages/drain/src/senders/gaps.ts. */
+#ifndef LAMEDUCK_GAPS_H
+#define LAMEDUCK_GAPS_H
+
+#include <stdbool.h>
+
+#include "evidence.h"
+
+/* Habits older than this fade, ms. */
+extern const double gaps_horizon;
+
+struct gaps {
+	double count, exposure;
+	double longest, longest_before; /* the latter of the time before the latest half of what is kept */
+	double compared;		/* from how many the longest is known */
+	double pauses, longest_pause;
+};
+
+/* `share` of the arrivals left a trace. Returns whether it was a pause. */
+bool gaps_add(struct gaps *gaps, double gap, bool held, double share);
+/* Arrivals of which no more is known than in how much time they came. */
+void gaps_take(struct gaps *gaps, double count, double exposure);
+double gaps_longest(const struct gaps *gaps);
+/* Where so much of the exposure counts, and nothing has come for `idle` since. */
+struct habit gaps_habit(const struct gaps *gaps, double exposure, double idle);
+
+#endif
