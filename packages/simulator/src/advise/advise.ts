@@ -52,6 +52,8 @@ const defaultGrace = 30_000;
 const longestHold = 300_000;
 /** A shorter cap is worth a line only if it saves this much of a hold on average. */
 const leastSaving = 100;
+/** Losses per termination that differ by less are called equal. */
+const leastLoss = 0.001;
 
 /** Recommends settings for a scenario, and says what they cost. */
 export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): Promise<Advice> {
@@ -81,11 +83,18 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
   // Where silence tells, what the grace period leaves is kept for the day on which the environment is slower than the model.
   const cap = evidence < 1 ? needed : grace - prestop - reserve;
   const adaptive = { grace, prestop, reserve, floor, convergence, cap } satisfies DrainOptions;
+  const slept5 = 5_000;
+  const slept15 = 15_000;
+  // As long as the same, in whole seconds as `sleep` has them.
+  const tuned = roundUp(converged, 1_000);
   const contenders = [
     drained("adaptive", adaptive),
     slept("nothing", { grace, prestop, reserve }, 0),
-    slept("sleep 5", { grace, prestop, reserve }, 5_000),
-    slept("sleep 15", { grace, prestop, reserve }, 15_000),
+    slept("sleep 5", { grace, prestop, reserve }, slept5),
+    slept("sleep 15", { grace, prestop, reserve }, slept15),
+    ...([slept5, slept15].includes(tuned) || tuned > grace - prestop - reserve
+      ? []
+      : [slept(`sleep ${tuned / 1_000}`, { grace, prestop, reserve }, tuned)]),
     ...(evidence >= 1 && converged < cap
       ? [drained(`cap ${s(converged)}`, { ...adaptive, cap: converged })]
       : []),
@@ -96,6 +105,14 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
   const capped = instead.find(({ policy }) => policy.startsWith("cap "));
   // Advice that shortens nothing is not given.
   const saves = capped !== undefined && capped.hold.mean < expected!.hold.mean - leastSaving;
+  const asGood = instead
+    .filter(
+      ({ policy, hold, lostPerTermination }) =>
+        policy.startsWith("sleep ") &&
+        hold.mean <= expected!.hold.mean &&
+        lostPerTermination.mean <= expected!.lostPerTermination.mean + leastLoss,
+    )
+    .sort((a, b) => a.hold.mean - b.hold.mean)[0];
   const slowest = `a quarter more than the slowest convergence simulated, ${s(quantile(oracles, 1))}`;
   const surge = surgeFor(scenario, expected!.hold.mean);
   return {
@@ -112,7 +129,13 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
       ...(surge.pods === undefined ? {} : { maxSurge: surge.pods }),
     },
     expected: expected!,
-    instead: instead.filter((prediction) => prediction !== capped || saves),
+    instead: instead.filter(
+      (prediction) =>
+        (prediction !== capped || saves) &&
+        (prediction === asGood ||
+          !prediction.policy.startsWith("sleep ") ||
+          ["sleep 5", "sleep 15"].includes(prediction.policy)),
+    ),
     arithmetic: [
       `convergence ${s(convergence)}: mean over ${senders} senders and ${scenario.terminations} simulated terminations`,
       evidence < 1
@@ -123,6 +146,11 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
         ? `cap ${s(cap)}: ${slowest}`
         : `cap ${s(cap)}: all that the grace period leaves, for the day on which this environment is slower` +
           (saves ? `. If it never is, cap ${s(converged)} shortens holds: ${slowest}` : ""),
+      ...(asGood
+        ? [
+            `${asGood.policy} is as good here, if this model is right: it holds ${s(asGood.hold.mean)} where the rule holds ${s(expected!.hold.mean)}, and loses no more. It does not cover withdrawals that come late: after "informer cache is out of date" the EndpointSlice controller retries after 1 s, 2 s, 4 s and so on`,
+          ]
+        : []),
       `grace ${s(grace)}: ${grace > least ? `as it is set; needed are ${s(least)}: ` : ""}preStop ${s(prestop)} + longest hold ${s(needed)} + reserve ${s(reserve)}, rounded up to 5 s, at least Kubernetes' ${s(defaultGrace)}`,
       surge.why,
     ],

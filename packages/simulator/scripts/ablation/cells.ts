@@ -1,0 +1,31 @@
+import type { PresetName } from "@lameduck/load/propagation";
+import type { Scenario } from "../../src/model/scenario.ts";
+import { scenarioOf, type GridTraffic } from "../grid/cells.ts";
+
+/** Environments on which constants were tuned, and others. */
+const presetsOf: Readonly<Record<"tuned" | "reported", readonly PresetName[]>> = {
+  tuned: ["idle-kube-proxy", "ingress-nginx", "alb"],
+  reported: ["skipper", "kube-proxy-5s", "busy-iptables"],
+};
+
+export interface AblationCell {
+  readonly preset: PresetName;
+  /** `pooled`: requests on connections that are kept alive, ten for each new connection. */
+  readonly traffic: GridTraffic | "pooled";
+  readonly senders: number;
+  readonly rate: number;
+}
+
+export function* ablationCells(half: keyof typeof presetsOf): Generator<AblationCell> {
+  for (const preset of presetsOf[half])
+    for (const traffic of ["poisson", "bursty", "tiny", "snat", "pooled"] as const)
+      for (const senders of [3, 50])
+        for (const rate of [0.5, 5, 50]) yield { preset, traffic, senders, rate };
+}
+
+export function scenarioOfAblation({ traffic, ...cell }: AblationCell, terminations: number): Scenario {
+  if (traffic !== "pooled") return scenarioOf({ ...cell, traffic }, terminations);
+  const scenario = scenarioOf({ ...cell, traffic: "poisson" }, terminations);
+  const pooled = { connections: 2, perPod: 10 * cell.rate, oneWay: 0.5 };
+  return { ...scenario, traffic: { ...scenario.traffic, pooled } };
+}

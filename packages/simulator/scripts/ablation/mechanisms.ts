@@ -1,0 +1,95 @@
+/** One line of the rule's sources, and what it is without the mechanism. */
+export interface Mechanism {
+  readonly name: string;
+  /** Below packages/drain/src. */
+  readonly file: string;
+  readonly whole: string;
+  readonly changed: string;
+}
+
+export const mechanisms: readonly Mechanism[] = [
+  {
+    name: "laggards",
+    file: "belief/hypotheses.ts",
+    whole: "const withoutLaggards = 0.7;",
+    changed: "const withoutLaggards = 1 - 1e-9;",
+  },
+  {
+    name: "shared delays",
+    file: "belief/hypotheses.ts",
+    whole: "const delayWeights = [8, 1, 1, 1, 0.5, 0.2, 0.02, 0.003] as const;",
+    changed: "const delayWeights = [8, 1e-12, 1e-12, 1e-12, 1e-12, 1e-12, 1e-12, 1e-12] as const;",
+  },
+  {
+    name: "the delay of the latest arrival",
+    file: "belief/hypotheses.ts",
+    whole: "latest.at > 0 ? Math.min(1, 1 / (latest.rate * way)) : 0",
+    changed: "0",
+  },
+  {
+    name: "counted time",
+    file: "belief/hypotheses.ts",
+    whole: "return Math.min(convergence, time);",
+    changed: "return convergence > 0 ? time : 0;",
+  },
+  {
+    name: "longest gap",
+    file: "belief/evidence.ts",
+    whole: "longestGap > 0 ? expected / longestGap / bursts : Infinity",
+    changed: "longestGap < 0 ? expected / bursts : Infinity",
+  },
+  {
+    name: "bursts",
+    file: "belief/evidence.ts",
+    whole: "const burstiness = 0.4;",
+    changed: "const burstiness = 0;",
+  },
+  {
+    name: "pauses",
+    file: "senders/gaps.ts",
+    whole: "const outlying = 4;",
+    changed: "const outlying = Infinity;",
+  },
+  {
+    name: "visits",
+    file: "senders/senders.ts",
+    whole: "const asManyNotSeen = 2;",
+    changed: "const asManyNotSeen = 1;",
+  },
+  {
+    name: "left for good",
+    file: "senders/senders.ts",
+    whole: "if (left && gaps.areOfLongStanding) return undefined;",
+    changed: "",
+  },
+  {
+    name: "slowed",
+    file: "senders/senders.ts",
+    whole: "slowed ? recentGap : undefined",
+    changed: "slowed ? undefined : undefined",
+  },
+  {
+    name: "pools asked",
+    file: "senders/senders.ts",
+    whole: "if (!pool || !requests)",
+    changed: "if (!pool || !requests || name !== undefined)",
+  },
+  {
+    name: "pools at rest",
+    file: "senders/senders.ts",
+    whole: "const resting = 0.01;",
+    changed: "const resting = 1e-12;",
+  },
+  {
+    name: "returning",
+    file: "senders/senders.ts",
+    whole: "pool?.returning ?? usual",
+    changed: "usual",
+  },
+  {
+    name: "a sample of 128, not of 1,024",
+    file: "config.ts",
+    whole: "maxSenders: 128,",
+    changed: "maxSenders: 1024,",
+  },
+];
