@@ -14,6 +14,7 @@ const loaders: Readonly<Record<string, (exit: Exit) => Promise<Command>>> = {
   install: async (exit) => (await import("./install/install.ts")).installCommand(exit),
   status: async (exit) => (await import("./install/status.ts")).statusCommand(exit),
   uninstall: async (exit) => (await import("./install/uninstall.ts")).uninstallCommand(exit),
+  inject: async (exit) => (await import("./inject/command.ts")).injectCommand(exit),
   "init-binary": async () => (await import("./init-binary/command.ts")).initBinaryCommand(),
   completion: async () => (await import("./completion/command.ts")).completion(),
   // A name that init-binary had; main hides it.

@@ -39,6 +39,7 @@ test("bash completes commands, options and values", { skip: missing("bash") }, a
     "install",
     "status",
     "uninstall",
+    "inject",
     "init-binary",
     "completion",
     "help",

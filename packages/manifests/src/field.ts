@@ -9,6 +9,7 @@ import {
   type Document,
   type Node,
   type YAMLMap,
+  type YAMLSeq,
 } from "yaml";
 import { ManifestError, type ManifestErrorCode } from "./errors.ts";
 import { placeOf, type Source, type Span } from "./source.ts";
@@ -72,6 +73,10 @@ export class Field {
   /** The mapping as it stands in the file, for those who add to it; none for another kind of node. */
   get mapping(): YAMLMap<Node, Node | null> | undefined {
     return isMap(this.#node) ? (this.#node as YAMLMap<Node, Node | null>) : undefined;
+  }
+
+  get sequence(): YAMLSeq<Node> | undefined {
+    return isSeq(this.#node) ? (this.#node as YAMLSeq<Node>) : undefined;
   }
 
   get isCollection(): boolean {

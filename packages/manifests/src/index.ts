@@ -4,7 +4,16 @@ export { readDocuments } from "./documents.ts";
 export { Field } from "./field.ts";
 export { readManifest } from "./workload/read.ts";
 export { placeOf, type Source, type Span } from "./source.ts";
-export { applyEdits, type Edit, insertField, replaceField, replaceScalar, type Written } from "./splice.ts";
+export {
+  appendItems,
+  applyEdits,
+  type Edit,
+  insertField,
+  replaceField,
+  replaceScalar,
+  scalar,
+  type Written,
+} from "./splice.ts";
 export { readStream, type Stream } from "./stream.ts";
 export type {
   ContainerTemplate,

@@ -9,8 +9,8 @@ export interface Edit {
   readonly text: string;
 }
 
-/** A value to write: a scalar as it is to stand in the file, or a mapping of them. */
-export type Written = string | { readonly [key: string]: Written };
+/** A value to write: a scalar as it is to stand in the file, or a list or a mapping of them. */
+export type Written = string | readonly Written[] | { readonly [key: string]: Written };
 
 /** @returns undefined where the field is no single value that stands at its own place. */
 export function replaceScalar(field: Field, text: string): Edit | undefined {
@@ -36,7 +36,7 @@ export function insertField(text: string, parent: Field, key: string, value: Wri
   if (map.items.some((item) => isScalar(item.key) && item.key.value === key)) return undefined;
   const [first] = map.items;
   if (map.flow) {
-    const quote = /^\s*[{[]/.test(text.slice(base, base + 1_000)) ? '"' : "";
+    const quote = quoteOf(text, base);
     const written = flow({ [key]: value }, quote).slice(2, -2);
     return at(map.range[0] + 1, first ? ` ${written},` : ` ${written} `);
   }
@@ -44,7 +44,7 @@ export function insertField(text: string, parent: Field, key: string, value: Wri
   if (start === undefined) return undefined;
   const lineStart = text.lastIndexOf("\n", base + start - 1) + 1;
   const indent = " ".repeat(base + start - lineStart);
-  const lines = block(key, value, indent, newline(text));
+  const lines = block({ [key]: value }).join(newline(text) + indent);
   const end = first?.value?.range?.[1];
   // A value that ends on its own line is followed; before anything larger the new field comes first.
   const lineEnd = text.indexOf("\n", base + start);
@@ -52,6 +52,42 @@ export function insertField(text: string, parent: Field, key: string, value: Wri
     end !== undefined && lineEnd !== -1 && base + end <= lineEnd && first?.value?.range?.[0] !== end;
   if (isOneLine) return at(lineEnd + 1 - base, `${indent}${lines}${newline(text)}`);
   return at(start, `${lines}${newline(text)}${indent}`);
+}
+
+/**
+ * Adds items to the end of a list.
+ * @param text of the file.
+ * @returns undefined where there is no list, or it is shared by an alias.
+ */
+export function appendItems(text: string, list: Field, values: readonly Written[]): Edit | undefined {
+  const sequence = list.sequence;
+  const { base, file } = list.source;
+  if (!sequence?.range || list.isShared) return undefined;
+  const last = list.items().at(-1);
+  const end = base + (last?.contentEnd ?? sequence.range[0] + 1);
+  if (sequence.flow) {
+    const written = values.map((one) => flow(one, quoteOf(text, base))).join(", ");
+    return { file, span: [end, end], text: last ? `, ${written}` : written };
+  }
+  const start = base + sequence.range[0];
+  const indent = text.slice(text.lastIndexOf("\n", start - 1) + 1, start);
+  // A list that does not begin on a line of its own, such as `- - a`, has no indent to copy.
+  if (last === undefined || indent.trim() !== "") return undefined;
+  const lines = block(values).map((line) => indent + line);
+  const written = lines.join(newline(text));
+  if (text[end - 1] === "\n") return { file, span: [end, end], text: `${written}${newline(text)}` };
+  const lineEnd = /\r?\n|$/.exec(text.slice(end));
+  const at = end + (lineEnd?.index ?? 0);
+  return { file, span: [at, at], text: `${newline(text)}${written}` };
+}
+
+/** A text as a scalar that YAML and JSON read as that text. */
+export function scalar(value: string | number | boolean): string {
+  if (typeof value !== "string") return String(value);
+  const isPlain =
+    /^[A-Za-z/-][\w./=-]*$/.test(value) &&
+    !/^(?:-|---.*|[yYnN]|true|false|yes|no|on|off|null|-?\.(?:inf|nan)|-[\d.].*)$/i.test(value);
+  return isPlain ? value : JSON.stringify(value);
 }
 
 /** Puts another field in the place of one that is there, with its value. @returns undefined where an alias shares it. */
@@ -84,18 +120,43 @@ function newline(text: string): string {
   return text.includes("\r\n") ? "\r\n" : "\n";
 }
 
+/** Around keys and texts where JSON wants them, else nothing. */
+function quoteOf(text: string, base: number): string {
+  return /^\s*[{[]/.test(text.slice(base, base + 1_000)) ? '"' : "";
+}
+
 /** @param quote around keys: JSON's, or none. */
 function flow(value: Written, quote: string): string {
-  if (typeof value === "string") return value;
-  const fields = Object.entries(value).map(([key, one]) => `${quote}${key}${quote}: ${flow(one, quote)}`);
+  if (typeof value === "string") return quote === "" || isJson(value) ? value : JSON.stringify(value);
+  if (isList(value)) return `[${value.map((one) => flow(one, quote)).join(", ")}]`;
+  const fields = Object.entries(value).map(([key, one]) => {
+    const plain = scalar(key);
+    return `${plain.startsWith('"') ? plain : quote + plain + quote}: ${flow(one, quote)}`;
+  });
   return `{ ${fields.join(", ")} }`;
 }
 
-function block(key: string, value: Written, indent: string, end: string): string {
-  if (typeof value === "string") return `${key}: ${value}`;
-  const inner = `${indent}  `;
-  return [
-    `${key}:`,
-    ...Object.entries(value).map(([name, one]) => inner + block(name, one, inner, end)),
-  ].join(end);
+/** A scalar that stands in JSON as it does in YAML. */
+function isJson(text: string): boolean {
+  return /^(?:-?\d+(?:\.\d+)?|true|false|null|".*")$/s.test(text);
+}
+
+/** Lines without indent; a list of scalars stands on one line, as commands do. */
+function block(value: Written): string[] {
+  if (typeof value === "string") return [value];
+  if (isList(value))
+    return value.flatMap((one) => block(one).map((line, index) => `${index === 0 ? "- " : "  "}${line}`));
+  return Object.entries(value).flatMap(([key, one]) => {
+    const isOneLine =
+      typeof one === "string" ||
+      Object.keys(one).length === 0 ||
+      (isList(one) && one.every((each) => typeof each === "string"));
+    return isOneLine
+      ? [`${scalar(key)}: ${flow(one, "")}`]
+      : [`${scalar(key)}:`, ...block(one).map((line) => `  ${line}`)];
+  });
+}
+
+function isList(value: Written): value is readonly Written[] {
+  return Array.isArray(value);
 }

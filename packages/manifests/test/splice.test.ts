@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { parse } from "yaml";
-import { applyEdits, insertField, readStream, replaceScalar, type Field } from "../src/index.ts";
+import {
+  appendItems,
+  applyEdits,
+  insertField,
+  readStream,
+  replaceScalar,
+  scalar,
+  type Field,
+} from "../src/index.ts";
 
 function only(text: string): Field {
   const { objects, failures } = readStream(text, "pod.yaml", (kind) => kind === "Pod");
@@ -96,4 +104,82 @@ describe("splice", () => {
       }),
     );
   });
+});
+
+describe("items are appended", () => {
+  const places: [name: string, text: string, expected: string][] = [
+    [
+      "block",
+      "kind: Pod\nl:\n  - a\n  - b # last\nz: 1\n",
+      "kind: Pod\nl:\n  - a\n  - b # last\n  - x: 1\n    w: [2, 3]\nz: 1\n",
+    ],
+    [
+      "block without indent",
+      "kind: Pod\nl:\n- a: 1\n  b:\n  - 2\nz: 1\n",
+      "kind: Pod\nl:\n- a: 1\n  b:\n  - 2\n- x: 1\n  w: [2, 3]\nz: 1\n",
+    ],
+    [
+      "before a comment below",
+      "kind: Pod\nl:\n- a\n# of z\nz: 1\n",
+      "kind: Pod\nl:\n- a\n- x: 1\n  w: [2, 3]\n# of z\nz: 1\n",
+    ],
+    ["no newline at the end", "kind: Pod\nl:\n- a", "kind: Pod\nl:\n- a\n- x: 1\n  w: [2, 3]"],
+    [
+      "after a text of several lines",
+      "kind: Pod\nl:\n- |\n  a\n  b\nz: 1\n",
+      "kind: Pod\nl:\n- |\n  a\n  b\n- x: 1\n  w: [2, 3]\nz: 1\n",
+    ],
+    [
+      "CRLF",
+      "kind: Pod\r\nl:\r\n- a\r\nz: 1\r\n",
+      "kind: Pod\r\nl:\r\n- a\r\n- x: 1\r\n  w: [2, 3]\r\nz: 1\r\n",
+    ],
+    ["flow", "kind: Pod\nl: [ a ]\n", "kind: Pod\nl: [ a, { x: 1, w: [2, 3] } ]\n"],
+    ["flow, empty", "kind: Pod\nl: []\n", "kind: Pod\nl: [{ x: 1, w: [2, 3] }]\n"],
+    ["JSON", '{"kind": "Pod", "l": ["a"]}', '{"kind": "Pod", "l": ["a", { "x": 1, "w": [2, 3] }]}'],
+  ];
+  for (const [name, text, expected] of places)
+    test(name, () => {
+      const edit = appendItems(text, only(text).at("l"), [{ x: "1", w: ["2", "3"] }]);
+      assert.equal(edit && applyEdits(text, [edit]), expected);
+    });
+
+  test("not where the list is shared, is none, or has no indent to copy", () => {
+    for (const text of [
+      "kind: Pod\na: &a [1]\nl: *a\n",
+      "kind: Pod\nl: {}\n",
+      "kind: Pod\nl: 1\n",
+      "kind: Pod\n",
+    ])
+      assert.equal(appendItems(text, only(text).at("l"), ["x"]), undefined);
+  });
+});
+
+test("a scalar is read as what was written, in YAML and in a list of commands", () => {
+  const hard = [
+    "yes",
+    "null",
+    "1",
+    "1e3",
+    "0x1",
+    "-1",
+    "- a",
+    "--a",
+    "a: b",
+    "a #b",
+    "",
+    " ",
+    "'",
+    '"',
+    "{}",
+    "~",
+    "n",
+    "0s",
+    "-.inf",
+    "---",
+    "a\nb",
+  ];
+  for (const value of hard)
+    assert.deepEqual(parse(`- ${scalar(value)}\n- [${scalar(value)}]\n`), [value, [value]]);
+  fc.assert(fc.property(fc.string(), (value) => assert.deepEqual(parse(`[${scalar(value)}]`), [value])));
 });

@@ -8,13 +8,21 @@ export const operatorErrors = {
     "mount a Secret with tls.crt and tls.key there, or leave --certificate-directory out",
   LAMEDUCK_OPERATOR_BAD_FLAG: "correct it: `--help` and docs/operator.md list the flags",
   LAMEDUCK_OPERATOR_NO_CARRIER: "give --carrier-directory a folder with lameduck-init, or leave it out",
+  LAMEDUCK_OPERATOR_CANNOT_EDIT:
+    "write out what anchors, aliases and merge keys stand for in the pod template",
 } as const;
 
 export type OperatorErrorCode = keyof typeof operatorErrors;
 
 /** `code` is stable, `place` is the file, field or annotation, `remedy` says what to do. */
 export class OperatorError extends LameduckError<OperatorErrorCode> {
-  constructor(code: OperatorErrorCode, place: string, problem: string, options?: ErrorOptions) {
-    super(operatorErrors, code, place, problem, options);
+  /** @param options with a remedy where a better one is known than the catalogue's. */
+  constructor(
+    code: OperatorErrorCode,
+    place: string,
+    problem: string,
+    { remedy = operatorErrors[code], ...options }: ErrorOptions & { readonly remedy?: string } = {},
+  ) {
+    super({ ...operatorErrors, [code]: remedy }, code, place, problem, options);
   }
 }

@@ -3,6 +3,7 @@ export {
   mutatingConfiguration,
   validatingConfiguration,
 } from "./admission/configurations.ts";
+export { admissionPolicy, type PolicyOptions } from "./cel/policy.ts";
 export { OperatorError, operatorErrors, type OperatorErrorCode } from "./errors.ts";
 export { carrierKeys, carrierPath, initFile, registerFile } from "./inject/carrier.ts";
 export { inject } from "./inject/inject.ts";
@@ -14,13 +15,14 @@ export {
   type Reason,
   type ReasonCode,
 } from "./inject/injection.ts";
+export { injectLabelValue, isLeftAlone, systemNamespaces, type PodNamespace } from "./inject/left-alone.ts";
+export { injectedAnnotation } from "./inject/pod.ts";
 export {
-  injectedAnnotation,
-  injectLabelValue,
-  isLeftAlone,
-  systemNamespaces,
-  type PodNamespace,
-} from "./inject/left-alone.ts";
+  injectManifests,
+  type InjectedManifests,
+  type InjectedWorkload,
+  type ManifestOptions,
+} from "./manifest/inject-manifests.ts";
 export { injectLabel, operatorNames } from "./names.ts";
 export { drainPolicyCrd } from "./policy/crd.ts";
 export { settingFields, settingNames, type SettingName } from "./policy/fields.ts";

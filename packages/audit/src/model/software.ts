@@ -152,14 +152,23 @@ function fpm(image: string): Software | undefined {
   return /(?:^|\/)php:[^/]*fpm/.test(image) ? softwares.find(({ name }) => name === "PHP-FPM") : undefined;
 }
 
+/** Registries that serve what Docker Hub has. */
+export const dockerHubs: readonly string[] = [
+  "docker.io",
+  "index.docker.io",
+  "mirror.gcr.io",
+  "public.ecr.aws/docker",
+];
+
 /** What STOPSIGNAL the image is known to set; undefined where that is not known. */
 export function stopSignalOfImage(
   { stopSignals = {}, name }: Software,
   image: string | undefined,
 ): string | undefined {
   if (image === undefined) return undefined;
+  const hub = dockerHubs.find((one) => image.startsWith(`${one}/`));
   const repository = repositoryOf(image)
-    .replace(/^(?:docker\.io|index\.docker\.io|mirror\.gcr\.io|public\.ecr\.aws\/docker)\//, "")
+    .slice(hub === undefined ? 0 : hub.length + 1)
     .replace(/^library\//, "");
   return name === "PHP-FPM" && repository === "php" ? "SIGQUIT" : stopSignals[repository];
 }

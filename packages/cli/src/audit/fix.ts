@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { CliError } from "../errors.ts";
 
 /** What the fixes change, as `patch` and `git apply` read it. */
-export async function diffOf({ files }: FixPlan): Promise<string> {
+export async function diffOf({ files }: Pick<FixPlan, "files">): Promise<string> {
   const { createPatch } = await import("diff");
   return files
     .map(({ before, after }) =>
@@ -16,7 +16,7 @@ export async function diffOf({ files }: FixPlan): Promise<string> {
 }
 
 /** Of stdin the result goes to stdout. @throws {CliError} LAMEDUCK_CANNOT_WRITE */
-export function writeFixes({ files }: FixPlan): void {
+export function writeFixes({ files }: Pick<FixPlan, "files">): void {
   for (const { after } of files)
     try {
       if (after.name === "stdin") process.stdout.write(after.text);

@@ -1,4 +1,3 @@
-import type { InjectionSettings } from "../policy/settings.ts";
 import { isMap } from "../policy/validate.ts";
 import type { Reason } from "./injection.ts";
 import { mapsIn, textOf, type PodView } from "./pod.ts";
@@ -17,8 +16,8 @@ export interface Action {
 }
 
 export function actionsOf(
-  { containers, nativeSidecars }: PodView,
-  settings: Pick<InjectionSettings, "instrumentNode">,
+  { containers, nativeSidecars, isInjected }: PodView,
+  mayInstrument: boolean,
 ): { readonly actions: readonly Action[]; readonly reasons: readonly Reason[] } {
   const reasons: Reason[] = nativeSidecars.map((name) => ({
     code: "native-sidecar",
@@ -40,6 +39,9 @@ export function actionsOf(
       reasons.push({ code, container: name, text });
       return act(does, text);
     };
+    // Only what another webhook has added since.
+    if (isInjected && mapsIn(container["env"]).some(({ name: one }) => one === "LAMEDUCK_GRACE_PERIOD"))
+      return leave("already-injected", "it was told the grace period before");
     const preStop = preStopOf(container);
     const own = ownLameduck(container);
     if (own !== undefined) return leave("own-lameduck", own, "own");
@@ -53,7 +55,7 @@ export function actionsOf(
       return leave("hook-kept", "it has a preStop hook");
     }
     if (hasApp && isSidecar(container)) return act("follow", "a sidecar of the app");
-    if (settings.instrumentNode && isNode(container) && canTakeNodeOptions(container))
+    if (mayInstrument && isNode(container) && canTakeNodeOptions(container))
       return act("instrument", "its program is node");
     return act(
       "hold",

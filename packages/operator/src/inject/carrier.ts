@@ -8,6 +8,11 @@ export const carrierPath = "/lameduck";
 export const carrierVolume = "lameduck-carrier";
 export const initFile = "lameduck-init";
 export const registerFile = "lameduck-register.cjs";
+/** Files by which containers of a pod tell each other, named by the number of the container: its name is a stranger's. */
+export const orderPath = "/lameduck-order";
+export const orderVolume = "lameduck-order";
+export const reservedNames: readonly string[] = [carrierVolume, orderVolume];
+export const reservedPaths: readonly string[] = [carrierPath, orderPath];
 /** Keys of the ConfigMap: it holds a binary for each processor, and the register bundle. */
 export const carrierKeys: Readonly<Record<Architecture, string>> = {
   amd64: "lameduck-init-amd64",
@@ -34,6 +39,7 @@ export function carriedBy(pod: PodView, settings: InjectionSettings, facts: Clus
   const reason = whyNot(pod, settings, facts);
   if (reason !== undefined) return sleeping(reason, facts);
   const base = { kind: "wait", because: "", mount: carrierMount } as const;
+  if (pod.volumes.some(({ name }) => name === carrierVolume)) return base;
   if (carrier === "image-volume")
     return {
       ...base,
@@ -64,11 +70,13 @@ function whyNot(pod: PodView, settings: InjectionSettings, facts: ClusterFacts):
   if (pod.spec["hostNetwork"] === true)
     return "hostNetwork: the kernel counts the connections of the whole node";
   const isTaken =
-    pod.volumes.some(({ name }) => name === carrierVolume) ||
-    pod.containers.some((one) =>
-      mapsIn(one["volumeMounts"]).some(({ mountPath }) => isWithin(textOf(mountPath))),
-    );
-  if (isTaken) return `the pod has something of its own at ${carrierPath}`;
+    !pod.isInjected &&
+    (pod.volumes.some(({ name }) => reservedNames.includes(textOf(name))) ||
+      pod.containers.some((one) =>
+        mapsIn(one["volumeMounts"]).some(({ mountPath }) => isWithin(textOf(mountPath))),
+      ));
+  if (isTaken)
+    return `the pod has a volume or a mount of its own where ${carrierPath} and ${orderPath} should be`;
   // An API server that does not know the field drops it, and refuses a volume without a source.
   if (settings.carrier === "image-volume" && !isAtLeast(facts, 35, false))
     return "image volumes need Kubernetes 1.35, as it is known";
@@ -78,7 +86,7 @@ function whyNot(pod: PodView, settings: InjectionSettings, facts: ClusterFacts):
 }
 
 function isWithin(path: string): boolean {
-  return path === carrierPath || path.startsWith(`${carrierPath}/`);
+  return reservedPaths.some((own) => path === own || path.startsWith(`${own}/`));
 }
 
 /** That of the node is not known before the pod is scheduled. */

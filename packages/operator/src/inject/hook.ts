@@ -1,16 +1,13 @@
 import type { InjectionSettings } from "../policy/settings.ts";
 import type { Action } from "./action.ts";
-import { carrierPath, initFile } from "./carrier.ts";
+import { carrierPath, initFile, orderPath, orderVolume } from "./carrier.ts";
 import { thenOf } from "./software.ts";
 import type { Times } from "./times.ts";
 
-/** Files by which containers of a pod tell each other, named by the number of the container: its name is a stranger's. */
-export const orderPath = "/lameduck-order";
-const orderName = "lameduck-order";
-export const orderMount = { name: orderName, mountPath: orderPath } as const;
+export const orderMount = { name: orderVolume, mountPath: orderPath } as const;
 /** In memory: the cluster autoscaler takes any other emptyDir for data that must not be lost. */
-export const orderVolume = { name: orderName, emptyDir: { medium: "Memory" } } as const;
-/** So many files lameduck-init waits for. */
+export const sharedOrder = { name: orderVolume, emptyDir: { medium: "Memory" } } as const;
+/** lameduck-init waits for eight files at most. */
 export const mostAwaited = 8;
 
 export interface Hook {
@@ -59,7 +56,9 @@ function waitCommand(
   if (does === "follow")
     return [
       ...command,
-      ...holds.slice(0, mostAwaited).flatMap((one) => ["--wait-for", `${orderPath}/${one.index}`]),
+      ...(isOrdered ? holds : [])
+        .filter((one) => one.index < mostAwaited)
+        .map((one) => `--wait-for=${orderPath}/${one.index}`),
     ];
   const signal = thenOf(container);
   if (signal !== undefined) command.push("--then", signal);

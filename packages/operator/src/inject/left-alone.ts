@@ -4,7 +4,6 @@ import type { Reason } from "./injection.ts";
 import { podOf, type PodView } from "./pod.ts";
 
 export const injectLabelValue = "enabled";
-export const injectedAnnotation = "lameduck.dev/injected";
 export const systemNamespaces: readonly string[] = ["kube-system", "kube-public", "kube-node-lease"];
 
 export interface PodNamespace {
@@ -29,18 +28,17 @@ export function isLeftAlone(pod: unknown, namespace: PodNamespace): Reason | und
 }
 
 /** The same, of the pod alone. */
-export function podLeftAlone({ annotations, owners, spec }: PodView): Reason | undefined {
-  if (annotations[injectedAnnotation] !== undefined)
-    return { code: "already-injected", text: `${injectedAnnotation} is there` };
+export function podLeftAlone({ annotations, labels, owners, spec }: PodView): Reason | undefined {
   if (
     annotations["kubernetes.io/config.mirror"] !== undefined ||
     annotations["kubernetes.io/config.source"] === "file"
   )
     return { code: "static-pod", text: "the kubelet makes this pod from a file" };
-  if (owners.includes("Job")) return { code: "of-a-job", text: "a Job owns the pod" };
-  if (spec["activeDeadlineSeconds"] !== undefined && spec["activeDeadlineSeconds"] !== null)
+  const isAskedFor = annotations[annotationOf("inject")] === "true";
+  if (owners.includes("Job") && !isAskedFor) return { code: "of-a-job", text: "a Job owns the pod" };
+  if (!isAskedFor && spec["activeDeadlineSeconds"] !== undefined && spec["activeDeadlineSeconds"] !== null)
     return { code: "ends-by-itself", text: "activeDeadlineSeconds ends the pod at its time" };
-  if (typeof spec["restartPolicy"] === "string" && spec["restartPolicy"] !== "Always")
+  if (typeof spec["restartPolicy"] === "string" && spec["restartPolicy"] !== "Always" && !isAskedFor)
     return { code: "ends-by-itself", text: "restartPolicy is not Always" };
   const selected = isMap(spec["nodeSelector"]) ? spec["nodeSelector"]["kubernetes.io/os"] : undefined;
   const os = isMap(spec["os"]) ? spec["os"]["name"] : undefined;
@@ -49,5 +47,7 @@ export function podLeftAlone({ annotations, owners, spec }: PodView): Reason | u
     return { code: "killed-at-once", text: "terminationGracePeriodSeconds is 0" };
   if (annotations[annotationOf("inject")] === "false")
     return { code: "opted-out", text: `annotation ${annotationOf("inject")} is "false"` };
+  if (labels[injectLabel] === "disabled")
+    return { code: "opted-out", text: `label ${injectLabel} is "disabled"` };
   return undefined;
 }

@@ -1,5 +1,6 @@
 import { carrierPath, registerFile } from "./carrier.ts";
-import { mapsIn, textOf } from "./pod.ts";
+import { isMap } from "../policy/validate.ts";
+import { textOf } from "./pod.ts";
 
 /**
  * `--require` and `--import` of a file that is missing keep Node from starting; this one goes on without it. Node knows `--import` since
@@ -15,9 +16,10 @@ export interface NodeOptions {
 
 /** What NODE_OPTIONS says already is kept. */
 export function nodeOptionsFor(container: Readonly<Record<string, unknown>>): NodeOptions {
-  const env = mapsIn(container["env"]);
-  const at = env.findIndex(({ name }) => name === "NODE_OPTIONS");
-  if (at === -1) return { at: undefined, value: loader };
-  const before = textOf(env[at]!["value"]);
+  const env: readonly unknown[] = Array.isArray(container["env"]) ? container["env"] : [];
+  const at = env.findIndex((one) => isMap(one) && one["name"] === "NODE_OPTIONS");
+  const known = env[at];
+  if (!isMap(known)) return { at: undefined, value: loader };
+  const before = textOf(known["value"]);
   return { at, value: before === "" ? loader : `${before} ${loader}` };
 }

@@ -1,6 +1,5 @@
 import type { PatchOperation } from "./injection.ts";
 import { isMap } from "../policy/validate.ts";
-import { mapsIn } from "./pod.ts";
 import type { ContainerPlan, Plan } from "./plan.ts";
 
 /** The plan as a JSON patch, for the answer to an AdmissionReview. */
@@ -37,7 +36,7 @@ function ofContainer(
   const base = `/spec/containers/${index}`;
   const operations: PatchOperation[] = [];
   if (changed) {
-    const hasValue = "value" in mapsIn(container["env"])[changed.at]!;
+    const hasValue = "value" in (container["env"] as Record<string, unknown>[])[changed.at]!;
     operations.push({
       op: hasValue ? "replace" : "add",
       path: `${base}/env/${changed.at}/value`,

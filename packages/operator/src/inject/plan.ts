@@ -2,11 +2,11 @@ import type { InjectionSettings } from "../policy/settings.ts";
 import { carriedBy, type Carried } from "./carrier.ts";
 import { actionsOf, type Action } from "./action.ts";
 import { exposureOfPod } from "./exposure.ts";
-import { hookOf, orderMount, orderVolume } from "./hook.ts";
+import { hookOf, orderMount, sharedOrder } from "./hook.ts";
 import type { ClusterFacts, Reason } from "./injection.ts";
-import { injectedAnnotation, podLeftAlone } from "./left-alone.ts";
+import { podLeftAlone } from "./left-alone.ts";
 import { nodeOptionsFor } from "./node-options.ts";
-import { podOf, type PodView } from "./pod.ts";
+import { injectedAnnotation, podOf, type PodView } from "./pod.ts";
 import { toldTo, type EnvVariable } from "./told.ts";
 import { graceOf, timesOf, type Times } from "./times.ts";
 
@@ -52,17 +52,17 @@ export function planOf(pod: unknown, settings: InjectionSettings, facts: Cluster
   const exposure = exposureOfPod(view, settings, facts);
   if (exposure === undefined) return none({ code: "not-exposed", text: notExposed(settings, facts) });
 
-  const { actions, reasons } = actionsOf(view, settings);
-  const stopping = actions.filter(({ does }) => does === "hold" || does === "instrument");
-  if (stopping.length === 0 && !actions.some(({ does }) => does === "own"))
-    return none({ code: "nothing-to-do", text: "no container is left that could be held" }, ...reasons);
   const carried = carriedBy(view, settings, facts);
+  const { actions, reasons } = actionsOf(view, settings.instrumentNode && carried.kind === "wait");
+  const stopping = actions.filter(({ does }) => does === "hold" || does === "instrument");
+  if (!actions.some(({ does }) => does !== "nothing" && (does !== "follow" || view.isInjected)))
+    return none({ code: "nothing-to-do", text: "no container is left that could be held" }, ...reasons);
   const times = timesOf(
     graceOf(view.spec),
     carried.kind === "sleep" ? "sleep" : "wait",
     settings,
     facts,
-    stopping.length > 0,
+    stopping.length > 0 && !view.isInjected,
   );
   if (stopping.length > 0 && carried.kind === "nothing")
     return none({ code: "no-carrier", text: carried.because }, ...reasons);
@@ -92,7 +92,10 @@ function planned(
 ): Planned {
   const byHook = actions.filter(({ does }) => does === "hold");
   const isOrdered =
-    carried.kind === "wait" && byHook.length > 0 && actions.some(({ does }) => does === "follow");
+    carried.kind === "wait" &&
+    !pod.isInjected &&
+    byHook.length > 0 &&
+    actions.some(({ does }) => does === "follow");
   const containers = actions.map((action): ContainerPlan => {
     const hook = hookOf(action, { holds: byHook, isOrdered, kind: carried.kind, times, settings });
     const options = action.does === "instrument" ? nodeOptionsFor(action.container) : undefined;
@@ -129,7 +132,7 @@ function planned(
       containers,
       volumes: [
         ...(isCarried && carried.volume ? [carried.volume] : []),
-        ...(isOrdered ? [orderVolume] : []),
+        ...(isOrdered ? [sharedOrder] : []),
       ],
       initContainers: isCarried && carried.initContainer ? [carried.initContainer] : [],
       grace,

@@ -1,9 +1,15 @@
 import { isMap } from "../policy/validate.ts";
 import type { Reason } from "./injection.ts";
 
+/** Names the version that has injected a pod. */
+export const injectedAnnotation = "lameduck.dev/injected";
+
 /** A pod as anybody may send it: what is not of its type counts as missing. */
 export interface PodView {
   readonly annotations: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+  /** An injection has been here: it has told every container the grace period. */
+  readonly isInjected: boolean;
   readonly hasMetadata: boolean;
   readonly hasAnnotations: boolean;
   /** Kinds of its owners. */
@@ -22,8 +28,11 @@ export function podOf(pod: unknown): PodView | Reason {
   const containers = mapsIn(spec["containers"]);
   if (containers.length === 0 || containers.length !== (spec["containers"] as unknown[]).length) return none;
   const metadata = isMap(pod["metadata"]) ? pod["metadata"] : {};
+  const annotations = textsIn(metadata["annotations"]);
   return {
-    annotations: textsIn(metadata["annotations"]),
+    annotations,
+    labels: textsIn(metadata["labels"]),
+    isInjected: annotations[injectedAnnotation] !== undefined,
     hasMetadata: isMap(pod["metadata"]),
     hasAnnotations: isMap(metadata["annotations"]),
     owners: mapsIn(metadata["ownerReferences"]).map(({ kind }) => textOf(kind)),

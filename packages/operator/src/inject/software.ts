@@ -1,4 +1,4 @@
-import { programOf, repositoryOf, softwares, stopSignalOfImage, type Software } from "@lameduck/audit";
+import { dockerHubs, programOf, repositoryOf, softwares, type Software } from "@lameduck/audit";
 import { isMap } from "../policy/validate.ts";
 import { listIn, mapsIn, textOf } from "./pod.ts";
 
@@ -20,13 +20,24 @@ export function knownOf(container: Raw): Known {
   };
 }
 
+/** STOPSIGNAL of images that are known, under every name by which Docker Hub's images are pulled. */
+export const imageStopSignals: Readonly<Record<string, string>> = Object.fromEntries(
+  softwares
+    .flatMap(({ stopSignals = {} }) => Object.entries(stopSignals))
+    .flatMap(([image, signal]) =>
+      ["", ...dockerHubs.map((hub) => `${hub}/`)]
+        .flatMap((hub) => [hub, `${hub}library/`])
+        .map((prefix) => [prefix + image, signal]),
+    ),
+);
+
 /** The signal for `--then`, without SIG: where the software is known to need another than the kubelet will send. */
 export function thenOf(container: Raw): string | undefined {
   const software = softwareOf(knownOf(container));
   if (software?.graceful === undefined) return undefined;
   const { lifecycle, image } = container;
   if (isMap(lifecycle) && lifecycle["stopSignal"] !== undefined) return undefined;
-  return stopSignalOfImage(software, textOf(image)) === software.graceful
+  return imageStopSignals[repositoryOf(textOf(image))] === software.graceful
     ? undefined
     : software.graceful.replace("SIG", "");
 }

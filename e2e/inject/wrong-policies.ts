@@ -1,0 +1,31 @@
+/** Specs of DrainPolicies, each with one mistake, and the field at fault. */
+export const wrongSpecs: readonly (readonly [field: string, spec: Readonly<Record<string, unknown>>])[] = [
+  ["inject", { inject: "yes" }],
+  ["onlyExposed", { onlyExposed: 1 }],
+  ["instrumentNode", { instrumentNode: "true" }],
+  ["carrier", { carrier: "floppy" }],
+  ["carrier", { carrier: true }],
+  ["carrierName", { carrierName: "../etc" }],
+  ["carrierName", { carrierName: "Upper" }],
+  ["carrierName", { carrierName: "a".repeat(254) }],
+  ["carrierName", { carrierName: "" }],
+  ["carrierImage", { carrierImage: "image with spaces" }],
+  ["carrierImage", { carrierImage: '"; rm -rf /' }],
+  ["carrierImage", { carrier: "image-volume" }],
+  ["carrierImage", { carrier: "init-container" }],
+  ["architecture", { architecture: "s390x" }],
+  ...[
+    "floorSeconds",
+    "capSeconds",
+    "reserveSeconds",
+    "gracePeriodSeconds",
+    "maxGracePeriodSeconds",
+    "convergenceSeconds",
+  ].flatMap((field) =>
+    ["20s", -1, 1.5, 1_000_000, true, {}, []].map((value) => [field, { [field]: value }] as const),
+  ),
+  ["capSeconds", { capSeconds: 0 }],
+  ["floorSeconds", { floorSeconds: 30, capSeconds: 20 }],
+  ["capSeconds", { capSeconds: 50, gracePeriodSeconds: 40 }],
+  ["gracePeriodSeconds", { gracePeriodSeconds: 100, maxGracePeriodSeconds: 90 }],
+];

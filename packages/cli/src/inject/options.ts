@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import { messageOf } from "@lameduck/drain/common";
+import { readStream } from "@lameduck/manifests";
+import { OperatorError, validatePolicy, type Architecture, type ManifestOptions } from "@lameduck/operator";
+import { version } from "../about.ts";
+import { minorFrom } from "../audit/options.ts";
+
+export interface Options {
+  readonly filename: readonly string[];
+  readonly policy?: string;
+  readonly kubernetes?: string;
+  readonly architecture?: readonly Architecture[];
+  readonly diff?: boolean;
+  readonly write?: boolean;
+  readonly json?: boolean;
+}
+
+/** @throws {CliError} LAMEDUCK_BAD_OPTION */
+export function factsFrom({ kubernetes, architecture }: Options): ManifestOptions["facts"] {
+  const minor = minorFrom(kubernetes);
+  return {
+    lameduckVersion: version(),
+    version: minor === undefined ? undefined : { major: 1, minor },
+    architectures: architecture,
+  };
+}
+
+/** @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_POLICY for the first thing that is wrong with it. */
+export function policyFrom(file: string | undefined): unknown {
+  if (file === undefined) return undefined;
+  const fail = (problem: string, remedy?: string): never => {
+    throw new OperatorError(
+      "LAMEDUCK_OPERATOR_BAD_POLICY",
+      file,
+      problem,
+      remedy === undefined ? {} : { remedy },
+    );
+  };
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    return fail(messageOf(error), "name a file that exists and may be read");
+  }
+  const { objects, failures } = readStream(text, file, (kind) => kind === "DrainPolicy");
+  const [failure] = failures;
+  if (failure) throw failure;
+  const [policy, second] = objects;
+  if (policy === undefined || second !== undefined)
+    return fail(
+      `holds ${policy === undefined ? "no DrainPolicy" : "more than one"}`,
+      "name a file with one DrainPolicy",
+    );
+  const [problem] = validatePolicy(policy.plain());
+  if (problem) return fail(`${problem.field}: ${problem.message}`, problem.remedy);
+  return policy.plain();
+}

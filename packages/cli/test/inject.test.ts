@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { run, runProgram, program } from "./running.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "lameduck-inject-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const deployment = (annotations = ""): string => `# the shop
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web }
+spec:
+  template:
+    metadata:
+      labels: { app: web }
+${annotations}    spec:
+      terminationGracePeriodSeconds: 20 # short
+      containers:
+        - name: web # the app
+          image: registry.example/web:1
+          ports: [{ containerPort: 8080 }]
+`;
+
+const annotated = (line: string): string => deployment(`      annotations:\n        ${line}\n`);
+
+const service = `apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec: { selector: { app: web }, ports: [{ port: 80 }] }
+`;
+
+describe("lameduck inject", () => {
+  it("prints the manifests with the drain in them, and why on stderr", async () => {
+    const path = file("plain.yaml", `${deployment()}---\n${service}`);
+    const { code, out, err } = await run(["inject", "-f", path]);
+    assert.equal(code, 0, err);
+    assert.match(out, /^# the shop\n/);
+    assert.match(out, /terminationGracePeriodSeconds: 45 # short/);
+    assert.match(out, /command: \[\/lameduck\/lameduck-init, wait, --grace, "45s"/);
+    assert.match(out, /- name: web # the app\n/);
+    assert.match(err, /^Deployment web: injected\n {2}held-by-hook +web: 25 s at most; it declares ports\n/);
+    assert.match(err, /grace-raised +from 20 to 45 s/);
+    const again = file("again.yaml", out);
+    const { out: same } = await run(["inject", again]);
+    assert.equal(same, out, "a second time changes nothing");
+  });
+
+  it("reads stdin, and what stands in several files", async () => {
+    const lone = file("lone.yaml", deployment());
+    const piped = await runProgram("sh", [
+      "-c",
+      `"$0" "$1" inject -f - < "$2"`,
+      process.execPath,
+      program,
+      lone,
+    ]);
+    assert.equal(piped.code, 0, piped.err);
+    assert.match(piped.out, /lameduck-init, wait/);
+    const { out } = await run(["inject", "-f", file("service.yaml", service), "-f", lone]);
+    assert.equal(out.match(/^---$/gm)?.length, 1);
+  });
+
+  it("shows a diff, and writes it where it is told to", async () => {
+    const path = file("written.yaml", deployment());
+    const { out } = await run(["inject", path, "--diff"]);
+    assert.match(out, /^\+ +lifecycle:/m);
+    assert.match(out, /^-      terminationGracePeriodSeconds: 20 # short/m);
+    assert.equal(readFileSync(path, "utf8"), deployment(), "it changes nothing");
+    assert.equal((await run(["inject", path, "--write"])).out, "");
+    assert.match(readFileSync(path, "utf8"), /terminationGracePeriodSeconds: 45 # short/);
+    assert.equal((await run(["inject", path, "--diff"])).out, "");
+  });
+
+  it("says in JSON what was done and why", async () => {
+    const { out, err } = await run([
+      "inject",
+      file("json.yaml", deployment()),
+      "--json",
+      "--kubernetes",
+      "1.29",
+    ]);
+    assert.equal(err, "");
+    const { version, changed, workloads } = JSON.parse(out) as {
+      version: number;
+      changed: string[];
+      workloads: { name: string; isInjected: boolean; reasons: { code: string }[] }[];
+    };
+    assert.equal(version, 1);
+    assert.equal(changed.length, 1);
+    assert.deepEqual(
+      workloads.map(({ name, isInjected, reasons }) => [name, isInjected, reasons[0]?.code]),
+      [["Deployment web", true, "held-by-hook"]],
+    );
+  });
+
+  it("follows policies: of the namespace in the stream, and of the file for the cluster", async () => {
+    const policy = (spec: string): string =>
+      `apiVersion: lameduck.dev/v1alpha1\nkind: DrainPolicy\nmetadata: { name: default }\nspec: ${spec}\n`;
+    const own = file("own.yaml", `${policy("{ capSeconds: 40 }")}---\n${deployment()}`);
+    const cluster = file("cluster.yaml", policy("{ capSeconds: 50, reserveSeconds: 9 }"));
+    const { out, err } = await run(["inject", own, "--policy", cluster]);
+    assert.match(out, /--cap, "40s"/, err);
+    assert.match(out, /terminationGracePeriodSeconds: 49 /);
+  });
+
+  it("uses the kubelet's sleep on nodes of two kinds", async () => {
+    const path = file("arch.yaml", deployment());
+    const { out, err } = await run(["inject", path, "--architecture", "amd64", "arm64"]);
+    assert.match(out, /sleep:\n +seconds: 15/);
+    assert.match(err, /sleep-instead +the nodes have several processors/);
+  });
+
+  it("warns of an annotation that no pod will have", async () => {
+    const text = deployment().replace(
+      "{ name: web }",
+      '{ name: web, annotations: { lameduck.dev/inject: "false" } }',
+    );
+    const { code, err } = await run(["inject", file("misplaced.yaml", text)]);
+    assert.equal(code, 0);
+    assert.match(err, /warning lameduck\.dev\/inject stands where no pod has it; move it to spec\.template/);
+  });
+
+  const policy = "apiVersion: lameduck.dev/v1alpha1\nkind: DrainPolicy\nmetadata: { name: default }\n";
+  const wrong: readonly (readonly [what: string, args: readonly string[], words: RegExp])[] = [
+    [
+      "nothing to read",
+      [],
+      /LAMEDUCK_BAD_OPTION.*lameduck inject --help|name files or folders.*LAMEDUCK_BAD_OPTION/,
+    ],
+    ["no such file", ["/nowhere.yaml"], /\/nowhere\.yaml.*LAMEDUCK_AUDIT_UNREADABLE/],
+    ["a template", [file("t.yaml", "a: {{ .Values.x }}\n")], /LAMEDUCK_MANIFEST_TEMPLATE/],
+    [
+      "an annotation",
+      [file("a.yaml", annotated('lameduck.dev/cap: "20"'))],
+      /a\.yaml:10:27: lameduck\.dev\/cap: "20" is no duration.*LAMEDUCK_OPERATOR_BAD_ANNOTATION.*add the unit: 20s/,
+    ],
+    ["a misspelt one", [file("m.yaml", annotated("lameduck.dev/caps: 20s"))], /did you mean cap\?/],
+    [
+      "a policy of the stream",
+      [file("p.yaml", `${policy}spec:\n  capSeconds: soon\n`)],
+      /p\.yaml:5:15: spec\.capSeconds: must be a whole number.*LAMEDUCK_OPERATOR_BAD_POLICY/,
+    ],
+    [
+      "the cluster's policy",
+      [file("x.yaml", deployment()), "--policy", file("q.yaml", `${policy}spec: { carrier: floppy }\n`)],
+      /q\.yaml: spec\.carrier: "floppy" is none of.*choose one of/,
+    ],
+    [
+      "no policy in it",
+      [file("y.yaml", deployment()), "--policy", file("n.yaml", service)],
+      /n\.yaml: holds no DrainPolicy/,
+    ],
+    [
+      "a policy that is not there",
+      [file("z.yaml", deployment()), "--policy", "/nowhere"],
+      /\/nowhere: .*LAMEDUCK_OPERATOR_BAD_POLICY/,
+    ],
+    [
+      "parts that are shared",
+      [file("s.yaml", deployment().replace("- name: web", "- &a\n          name: web") + "        - *a\n")],
+      /LAMEDUCK_OPERATOR_CANNOT_EDIT/,
+    ],
+    [
+      "merge keys",
+      [file("k.yaml", deployment().replace("image: registry.example/web:1", "<<: { image: x }"))],
+      /LAMEDUCK_OPERATOR_CANNOT_EDIT/,
+    ],
+    [
+      "a version",
+      [file("v.yaml", deployment()), "--kubernetes", "new"],
+      /--kubernetes new.*LAMEDUCK_BAD_OPTION/,
+    ],
+    ["a processor", [file("w.yaml", deployment()), "--architecture", "s390x"], /amd64, arm64/],
+    ["stdin that should be written", ["-", "--write"], /--write.*LAMEDUCK_BAD_OPTION/],
+    ["two outputs", [file("two.yaml", deployment()), "--json", "--diff"], /--json.*LAMEDUCK_BAD_OPTION/],
+  ];
+  for (const [what, args, words] of wrong)
+    it(`ends with 2, one line and no output for a mistake: ${what}`, async () => {
+      const { code, out, err } = await run(["inject", ...args]);
+      assert.equal(code, 2, err);
+      assert.equal(out, "");
+      assert.match(err, words);
+      assert.doesNotMatch(err, /\n +at /);
+    });
+});

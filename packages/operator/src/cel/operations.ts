@@ -1,0 +1,154 @@
+import {
+  carrierKeys,
+  carrierMount,
+  carrierPath,
+  carrierVolume,
+  copying,
+  initFile,
+  registerFile,
+} from "../inject/carrier.ts";
+import { mostAwaited, orderMount, sharedOrder } from "../inject/hook.ts";
+import { orderPath } from "../inject/carrier.ts";
+import type { ClusterFacts } from "../inject/injection.ts";
+import { loader } from "../inject/node-options.ts";
+import { injectedAnnotation } from "../inject/pod.ts";
+import type { InjectionSettings } from "../policy/settings.ts";
+import { constant, literal } from "./expression.ts";
+import type { Variable } from "./settings.ts";
+
+const containers = "object.spec.containers";
+const env = "c.?env.orValue([])";
+
+/** What each container gets: as `hookOf`, `toldTo` and `nodeOptionsFor` say it. */
+export function containerVariables(): Variable[] {
+  const told = (name: string): string => `${env}.exists(e, e.name == ${literal(name)})`;
+  const ownSleep = "c.?lifecycle.?preStop.?sleep.?seconds.orValue(0)";
+  return [
+    { name: "isHooked", expression: `variables.does.map(d, d in ["hold", "follow"] && variables.hold >= 1)` },
+    {
+      name: "isCarried",
+      expression: `variables.does.transformList(i, d, variables.byEvidence && (variables.isHooked[i] || d == "instrument"))`,
+    },
+    {
+      name: "preStop",
+      expression:
+        `${containers}.transformList(i, c, variables.isHooked[i] ? variables.hold : ` +
+        `!c.?lifecycle.?preStop.hasValue() ? 0 : c.?lifecycle.?preStop.?sleep.hasValue() ? ${ownSleep} : -1)`,
+    },
+    { name: "tellsGrace", expression: `${containers}.map(c, !(${told("LAMEDUCK_GRACE_PERIOD")}))` },
+    {
+      name: "tellsPreStop",
+      expression: `${containers}.transformList(i, c, variables.preStop[i] >= 0 && !(${told("LAMEDUCK_PRESTOP")}))`,
+    },
+    {
+      name: "isChanged",
+      expression: `variables.does.transformList(i, d, variables.isHooked[i] || d == "instrument" || variables.tellsGrace[i] || variables.tellsPreStop[i])`,
+    },
+    {
+      name: "applies",
+      expression: [
+        "variables.inject && !variables.isLeftAlone && variables.isExposed",
+        `variables.does.exists(d, d != "nothing" && (d != "follow" || variables.isInjected))`,
+        "(!variables.isStopped || variables.hold >= 1)",
+        "variables.isChanged.exists(one, one)",
+      ].join(" && "),
+    },
+  ];
+}
+
+/** One JSON patch, as `patchOf` makes it. */
+export function operations(settings: InjectionSettings, facts: ClusterFacts): string {
+  const path = `"/spec/containers/" + string(i)`;
+  const add = (at: string, value: string): string => `JSONPatch{op: "add", path: ${at}, value: ${value}}`;
+  const each = (condition: string, operation: string): string =>
+    `${containers}.transformList(i, c, ${condition}, ${operation})`;
+  const variable = (condition: string, name: string, value: string): string =>
+    each(condition, add(`${path} + "/env/-"`, `{"name": ${literal(name)}, "value": ${value}}`));
+  const once = (condition: string, operation: string): string => `(${condition} ? [${operation}] : [])`;
+  const isInstrumented = `variables.does[i] == "instrument"`;
+  const hasOptions = `${env}.exists(e, e.name == "NODE_OPTIONS")`;
+  const optionsAt = `c.env.map(e, e.name).indexOf("NODE_OPTIONS")`;
+  const before = `c.env[${optionsAt}].?value.orValue("")`;
+  const secondsOf = (of: string): string => `string(${of}) + "s"`;
+  const floor = `(variables.floor < variables.hold ? variables.floor : variables.hold)`;
+  const anyCarried = "variables.isCarried.exists(one, one)";
+  const hasCarrier = `object.spec.?volumes.orValue([]).exists(v, v.name == ${literal(carrierVolume)})`;
+  const newCarrier = `${anyCarried} && !(${hasCarrier})`;
+  const copied = `${newCarrier} && variables.carrier == "init-container"`;
+  const all = [
+    each(
+      `${isInstrumented} && ${hasOptions}`,
+      add(
+        `${path} + "/env/" + string(${optionsAt}) + "/value"`,
+        `${before} == "" ? ${literal(loader)} : ${before} + ${literal(` ${loader}`)}`,
+      ),
+    ),
+    each(`${env}.size() == 0 && variables.isChanged[i]`, add(`${path} + "/env"`, "[]")),
+    variable("variables.tellsGrace[i]", "LAMEDUCK_GRACE_PERIOD", secondsOf("variables.grace")),
+    variable("variables.tellsPreStop[i]", "LAMEDUCK_PRESTOP", secondsOf("variables.preStop[i]")),
+    variable(isInstrumented, "LAMEDUCK_CAP", secondsOf("variables.hold")),
+    variable(`${isInstrumented} && variables.floor >= 0`, "LAMEDUCK_FLOOR", secondsOf(floor)),
+    variable(`${isInstrumented} && !(${hasOptions})`, "NODE_OPTIONS", literal(loader)),
+    each(
+      `c.?volumeMounts.orValue([]).size() == 0 && variables.isCarried[i]`,
+      add(`${path} + "/volumeMounts"`, "[]"),
+    ),
+    each("variables.isCarried[i]", add(`${path} + "/volumeMounts/-"`, constant(carrierMount))),
+    each(
+      "variables.isOrdered && variables.isHooked[i]",
+      add(`${path} + "/volumeMounts/-"`, constant(orderMount)),
+    ),
+    each("variables.isHooked[i] && !has(c.lifecycle)", add(`${path} + "/lifecycle"`, "{}")),
+    each("variables.isHooked[i]", add(`${path} + "/lifecycle/preStop"`, hook())),
+    once(
+      `(${newCarrier} || variables.isOrdered) && object.spec.?volumes.orValue([]).size() == 0`,
+      add(`"/spec/volumes"`, "[]"),
+    ),
+    once(newCarrier, add(`"/spec/volumes/-"`, volume(settings))),
+    once("variables.isOrdered", add(`"/spec/volumes/-"`, constant(sharedOrder))),
+    once(
+      `${copied} && object.spec.?initContainers.orValue([]).size() == 0`,
+      add(`"/spec/initContainers"`, "[]"),
+    ),
+    once(copied, add(`"/spec/initContainers/0"`, constant(copying(settings.carrierImage ?? "")))),
+    once(
+      "variables.grace > variables.graceBefore",
+      add(`"/spec/terminationGracePeriodSeconds"`, "variables.grace"),
+    ),
+    once("!has(object.metadata.annotations)", add(`"/metadata/annotations"`, "{}")),
+    once(
+      "true",
+      add(
+        `"/metadata/annotations/" + jsonpatch.escapeKey(${literal(injectedAnnotation)})`,
+        literal(facts.lameduckVersion),
+      ),
+    ),
+  ];
+  return `!variables.applies ? [] :\n${all.join(" +\n")}`;
+}
+
+function hook(): string {
+  const awaited = `variables.does.transformList(j, d, d == "hold" && j < ${mostAwaited}, ${literal(`--wait-for=${orderPath}/`)} + string(j))`;
+  const command = [
+    literal([`${carrierPath}/${initFile}`, "wait", "--grace"]),
+    `[string(variables.grace) + "s", "--prestop", "0s", "--cap", string(variables.hold) + "s"]`,
+    `(variables.floor >= 0 ? ["--floor", string(variables.floor < variables.hold ? variables.floor : variables.hold) + "s"] : [])`,
+    `(variables.does[i] == "follow" ? (variables.isOrdered ? ${awaited} : []) : ` +
+      `(variables.then[i] == "" ? [] : ["--then", variables.then[i]]) + ` +
+      `(variables.isOrdered ? ["--ready-file", ${literal(`${orderPath}/`)} + string(i)] : []))`,
+  ].join(" + ");
+  return `variables.byEvidence ? dyn({"exec": dyn({"command": ${command}})}) : dyn({"sleep": dyn({"seconds": variables.hold})})`;
+}
+
+/** As `carriedBy` writes it. */
+function volume({ carrierName, carrierImage = "" }: InjectionSettings): string {
+  const name = `"name": dyn(${literal(carrierVolume)})`;
+  const keys = `${literal(carrierKeys)}[variables.architecture]`;
+  const items = `[{"key": ${keys}, "path": ${literal(initFile)}}, {"key": ${literal(registerFile)}, "path": ${literal(registerFile)}}]`;
+  const configMap = `{"name": dyn(${literal(carrierName)}), "optional": dyn(true), "defaultMode": dyn(493), "items": dyn(${items})}`;
+  return (
+    `variables.carrier == "configmap" ? dyn({${name}, "configMap": dyn(${configMap})}) : ` +
+    `variables.carrier == "image-volume" ? dyn({${name}, "image": dyn({"reference": ${literal(carrierImage)}, "pullPolicy": "IfNotPresent"})}) : ` +
+    `dyn({${name}, "emptyDir": dyn({"medium": "Memory"})})`
+  );
+}

@@ -1,0 +1,207 @@
+import {
+  convergenceOf,
+  imagesOf,
+  inventoryOf,
+  isAuditedKind,
+  spell,
+  type InputFile,
+  type Workload,
+} from "@lameduck/audit";
+import { applyEdits, readStream, type Edit, type Field, type ManifestError } from "@lameduck/manifests";
+import { OperatorError } from "../errors.ts";
+import type { ClusterFacts, Reason } from "../inject/injection.ts";
+import { systemNamespaces } from "../inject/left-alone.ts";
+import { planOf, type Planned } from "../inject/plan.ts";
+import { injectLabel, operatorNames } from "../names.ts";
+import { annotationPrefix } from "../policy/fields.ts";
+import { settingsFor } from "../policy/merge.ts";
+import type { Problem } from "../policy/read.ts";
+import { annotationOf, validateAnnotations, validatePolicy } from "../policy/validate.ts";
+import { editsOf } from "./edits.ts";
+
+export interface ManifestOptions {
+  readonly facts: Omit<ClusterFacts, "exposedBy" | "convergenceSeconds">;
+  /** Stands for the cluster's DrainPolicy; else that of Lameduck's namespace, where the manifests hold it. */
+  readonly clusterPolicy?: unknown;
+}
+
+export interface InjectedWorkload {
+  /** "Deployment shop/web" */
+  readonly name: string;
+  readonly place: string;
+  readonly isInjected: boolean;
+  readonly reasons: readonly Reason[];
+  readonly warnings: readonly string[];
+}
+
+export interface InjectedManifests {
+  /** All of the input, in its order; those that stay as they are have one text. */
+  readonly files: readonly { readonly before: InputFile; readonly after: InputFile }[];
+  readonly workloads: readonly InjectedWorkload[];
+  /** What could not be read, is wrong, or cannot be edited. */
+  readonly failures: readonly (ManifestError | OperatorError)[];
+}
+
+/** Injects every pod template of manifests, as admission would do it to their pods. */
+export function injectManifests(files: readonly InputFile[], options: ManifestOptions): InjectedManifests {
+  const isWanted = (kind: string): boolean => isAuditedKind(kind) || kind === "DrainPolicy";
+  const streams = files.map(({ name, text, isFound }) => readStream(text, name, isWanted, isFound));
+  const objects = streams.flatMap((one) => one.objects);
+  const { workloads, objects: related, failures: misread } = inventoryOf(objects, imagesOf([]));
+  const failures: (ManifestError | OperatorError)[] = [...streams.flatMap((one) => one.failures), ...misread];
+  const texts = new Map(files.map(({ name, text }) => [name, text]));
+  const policies = policiesIn(objects, failures);
+  const namespaces = new Map(
+    related.filter(({ type }) => type === "/Namespace").map(({ name, field }) => [name, labelOf(field)]),
+  );
+  const edits: Edit[] = [];
+  const results = workloads.map((workload): InjectedWorkload => {
+    const { namespace } = workload.object;
+    const file = workload.template.source.file;
+    const planned =
+      leftAlone(namespace, namespaces.get(namespace)) ?? plan(workload, policies, options, failures);
+    const own = planned.plan && editsOf(planned.plan, workload.template, texts.get(file) ?? "");
+    if (planned.plan && (own === undefined || hasMergeKey(workload.template.plain())))
+      failures.push(
+        new OperatorError(
+          "LAMEDUCK_OPERATOR_CANNOT_EDIT",
+          workload.template.place,
+          `${spell(workload.object)} shares parts with others`,
+        ),
+      );
+    else edits.push(...(own ?? []));
+    return {
+      name: spell(workload.object),
+      place: workload.object.field.place,
+      isInjected: planned.plan !== undefined,
+      reasons: planned.reasons,
+      warnings: planned.warnings,
+    };
+  });
+  return { files: files.map((before) => edited(before, edits, failures)), workloads: results, failures };
+}
+
+function edited(
+  before: InputFile,
+  edits: readonly Edit[],
+  failures: unknown[],
+): InjectedManifests["files"][number] {
+  const own = edits.filter(({ file }) => file === before.name);
+  const text = applyEdits(before.text, own);
+  if (text === undefined)
+    failures.push(
+      new OperatorError("LAMEDUCK_OPERATOR_CANNOT_EDIT", before.name, "two workloads share parts"),
+    );
+  return { before, after: text === undefined ? before : { ...before, text } };
+}
+
+function plan(
+  workload: Workload,
+  policies: ReadonlyMap<string, unknown>,
+  { facts, clusterPolicy = policies.get(operatorNames.namespace) }: ManifestOptions,
+  failures: unknown[],
+): Planned {
+  const { object, template, services, routes } = workload;
+  const kind = object.kind;
+  if (kind === "Job" || kind === "CronJob")
+    return {
+      plan: undefined,
+      reasons: [{ code: "of-a-job", text: `a ${kind}'s pods end by themselves` }],
+      warnings: [],
+    };
+  const annotations = template.at("metadata").at("annotations");
+  for (const problem of validateAnnotations(annotations.plain()))
+    failures.push(failureOf("LAMEDUCK_OPERATOR_BAD_ANNOTATION", annotations, problem));
+  const { settings, warnings } = settingsFor({
+    podAnnotations: annotations.plain(),
+    namespacePolicy:
+      object.namespace === operatorNames.namespace ? undefined : policies.get(object.namespace),
+    clusterPolicy,
+  });
+  const slowest = slowestOf(workload);
+  const planned = planOf(template.plain(), settings, {
+    ...facts,
+    // A Service may be in another file: then ports count.
+    exposedBy:
+      services.length === 0
+        ? undefined
+        : [...services, ...routes].map(({ kind: of, name }) => `${of} ${name}`),
+    convergenceSeconds: slowest && {
+      value: slowest.amount.value,
+      origin: slowest.sender?.name ?? slowest.amount.name,
+    },
+  });
+  return { ...planned, warnings: [...warnings, ...planned.warnings, ...misplaced(object.field, template)] };
+}
+
+/** What the workload itself says of it is a setting. */
+function slowestOf(workload: Workload): ReturnType<typeof convergenceOf> {
+  const isSaid = [workload.template, workload.object.field].some(
+    (one) => one.at("metadata").at("annotations").at(annotationOf("convergenceSeconds")).exists,
+  );
+  return isSaid ? undefined : convergenceOf(workload, {});
+}
+
+/** Admission sees the pod, and nothing of what made it. */
+function misplaced(object: Field, template: Field): string[] {
+  if (object.at("spec").at("template").path !== template.path) return [];
+  const names = object
+    .at("metadata")
+    .at("annotations")
+    .entries()
+    .map(([key]) => key)
+    .filter(
+      (key) =>
+        key.startsWith(annotationPrefix) &&
+        validateAnnotations({ [key]: "?" }).some(({ field }) => field === key),
+    );
+  return names.map(
+    (key) => `${key} stands where no pod has it; move it to spec.template.metadata.annotations`,
+  );
+}
+
+function leftAlone(namespace: string, label: string | undefined): Planned | undefined {
+  const none = (code: Reason["code"], text: string): Planned => ({
+    plan: undefined,
+    reasons: [{ code, text }],
+    warnings: [],
+  });
+  if ([operatorNames.namespace as string, ...systemNamespaces].includes(namespace))
+    return none("system-namespace", `${namespace} is left alone`);
+  if (label === "disabled")
+    return none("namespace-not-labelled", `namespace ${namespace} is labelled ${injectLabel}=disabled`);
+  return undefined;
+}
+
+function labelOf(field: Field): string | undefined {
+  return field.at("metadata").at("labels").textMap()[injectLabel];
+}
+
+/** By namespace. */
+function policiesIn(objects: readonly Field[], failures: unknown[]): ReadonlyMap<string, unknown> {
+  const policies = new Map<string, unknown>();
+  for (const field of objects) {
+    if (field.at("kind").text() !== "DrainPolicy") continue;
+    const problems = validatePolicy(field.plain());
+    for (const problem of problems) failures.push(failureOf("LAMEDUCK_OPERATOR_BAD_POLICY", field, problem));
+    if (problems.length === 0)
+      policies.set(field.at("metadata").at("namespace").text() ?? "default", field.plain());
+  }
+  return policies;
+}
+
+/** At the line of the field. */
+function failureOf(
+  code: "LAMEDUCK_OPERATOR_BAD_POLICY" | "LAMEDUCK_OPERATOR_BAD_ANNOTATION",
+  below: Field,
+  { field, message, remedy }: Problem,
+): OperatorError {
+  const path = code === "LAMEDUCK_OPERATOR_BAD_POLICY" ? field.split(".") : [field];
+  const at = path.filter((key) => key !== "").reduce((one, key) => (one.mapping ? one.at(key) : one), below);
+  return new OperatorError(code, at.place, `${field}: ${message}`, { remedy });
+}
+
+function hasMergeKey(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return "<<" in value || Object.values(value).some((one) => hasMergeKey(one));
+}
