@@ -15,8 +15,10 @@ export interface Moment {
 }
 
 export interface Replay {
-  /** When the decision allowed to stop, asked at the moments at which it was asked then; undefined where it never did. */
+  /** From when on the decision allows to stop, asked at the moments at which it was asked then; undefined where it does not. */
   readonly stop: number | undefined;
+  /** The same, as it was recorded. */
+  readonly recordedStop: number | undefined;
   readonly reason: StopReason | undefined;
   readonly course: Course;
   /** Of which length the hold was, or how far the trace reaches. */
@@ -37,6 +39,7 @@ export function replay(trace: Trace, count = 0): Replay {
   let drain = new Drain(config);
   const conditions = new Conditions({ suspects: (now) => drain.suspects(now) }, 0);
   const moments: Moment[] = [];
+  let recordedStop: number | undefined;
   let ended: { stop: number; reason: StopReason } | undefined;
   const look = (until: number): void => {
     for (let at = (moments.length * length) / count; moments.length < count && at < until;) {
@@ -44,10 +47,11 @@ export function replay(trace: Trace, count = 0): Replay {
       at = (moments.length * length) / count;
     }
   };
-  const decide = ({ at }: DecisionLine): void => {
+  const decide = ({ at, reason: recorded }: DecisionLine): void => {
     const decision = drain.decide(at);
     conditions.decided(at, decision);
-    ended = decision.stop ? { stop: at, reason: decision.reason } : undefined;
+    ended = decision.stop ? { stop: ended?.stop ?? at, reason: decision.reason } : undefined;
+    recordedStop = recorded === undefined ? undefined : (recordedStop ?? at);
   };
   const tellAnew = (kept: readonly Observation[]): void => {
     drain = new Drain(config);
@@ -65,7 +69,8 @@ export function replay(trace: Trace, count = 0): Replay {
     }
   }
   look(length + 1);
-  return { stop: ended?.stop, reason: ended?.reason, course: conditions.course(length), length, moments };
+  const course = conditions.course(length);
+  return { stop: ended?.stop, recordedStop, reason: ended?.reason, course, length, moments };
 }
 
 function toldAt(line: TraceLine): number {

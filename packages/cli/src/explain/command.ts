@@ -14,7 +14,7 @@ interface Options {
 }
 
 /** How many moments of the hold the charts show. */
-const moments = 240;
+const moments = 120;
 
 /** `lameduck explain`: why one hold took as long as it did. */
 export function explain(): Command {

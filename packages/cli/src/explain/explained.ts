@@ -103,11 +103,20 @@ export function reservations({ trace, replayed }: Explained): string[] {
       "Many connections before the hold had left no trace in the kernel, and lameduck-init took habits for faster than they are drawn here.",
     );
   if (unknown > 0) notes.push(`${unknown} lines are of a kind that this release does not know.`);
-  if (end && replayed.reason !== end.reason)
-    notes.push(
-      `This release's decision differs: with what was recorded it ${replayed.reason ? `would end with "${replayed.reason}"` : "would not have stopped yet"}.`,
-    );
+  const difference = end && differenceOf(end.reason, replayed);
+  if (difference !== undefined)
+    notes.push(`This release's decision differs: with what was recorded it ${difference}.`);
   return notes;
+}
+
+/** Milliseconds: times of a recording are rounded, and a decision is asked again at its beat. */
+const tolerance = 250;
+
+function differenceOf(recorded: string, { reason, stop, recordedStop }: Replay): string | undefined {
+  if (stop === undefined || reason === undefined) return "would not have stopped yet";
+  if (reason !== recorded) return `would end with "${reason}"`;
+  const isSame = recordedStop === undefined || Math.abs(stop - recordedStop) <= tolerance;
+  return isSame ? undefined : `would end at ${seconds(stop)} s`;
 }
 
 export const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(1);
