@@ -9,14 +9,10 @@ import { pageOf, tableOf } from "./pages.ts";
 const docs = join(import.meta.dirname, "../../../docs");
 const update = process.env["UPDATE_DOCS"] === "1";
 
-// Examples are shown as they were read.
-const formatted = (markdown: string): Promise<string> =>
-  formatPage(markdown, { embeddedLanguageFormatting: "off" });
-
 test("docs/audit holds the page of each rule, and no other", async () => {
   for (const rule of rules) {
     const file = join(docs, "audit", `${rule.id}.md`);
-    const page = await formatted(pageOf(rule));
+    const page = await formatPage(pageOf(rule));
     if (update) writeFileSync(file, page);
     assert.equal(readFileSync(file, "utf8"), page, `${file}: UPDATE_DOCS=1 writes it anew`);
   }
@@ -30,7 +26,7 @@ test("docs/audit.md lists the rules", async () => {
   const file = join(docs, "audit.md");
   const page = readFileSync(file, "utf8");
   const marks = /(<!-- rules -->\n)[\s\S]*?(<!-- end of rules -->)/;
-  const expected = await formatted(
+  const expected = await formatPage(
     page.replace(marks, (_, start: string, end: string) => `${start}\n${tableOf(rules)}\n\n${end}`),
   );
   if (update) writeFileSync(file, expected);
