@@ -16,7 +16,7 @@ export interface HandlerOptions extends Health {
   readonly onFault?: (error: unknown, request: AdmissionRequest) => void;
 }
 
-interface Answer {
+export interface Answer {
   readonly status: number;
   readonly body: string;
   readonly outcome: Outcome;
@@ -72,7 +72,12 @@ function misused({ method, headers }: IncomingMessage): Answer | undefined {
     : unreadable(415, "the content type must be application/json");
 }
 
-function judged(text: string, judge: Judge, { onFault }: HandlerOptions): Answer {
+/** What is answered to a body, whatever it is. */
+export function judged(
+  text: string,
+  judge: Judge,
+  { onFault }: Pick<HandlerOptions, "onFault"> = {},
+): Answer {
   const review = readReview(text);
   if ("problem" in review) return unreadable(200, review.problem, review.uid);
   const { request, apiVersion } = review;
