@@ -1,0 +1,77 @@
+/** One of two servers, told by its parent: ours, or the least that a webhook can be. */
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { admissionHandler } from "../src/admission/handler.ts";
+import { mutation } from "../src/admission/mutate.ts";
+import { AdmissionServer } from "../src/admission/server.ts";
+import { validate } from "../src/admission/validate.ts";
+import { rotate } from "../src/certificates/rotate.ts";
+import { SenderIndex } from "../src/exposure/index-of-senders.ts";
+import { OperatorMetrics } from "../src/process/metrics.ts";
+
+const services = 50;
+
+const { authority, leaf } = await rotate(
+  undefined,
+  Date.now(),
+  { names: ["localhost"], certificateLifetime: 3_600_000, authorityLifetime: 3_600_000 },
+  () => true,
+);
+
+async function ours(): Promise<number> {
+  const senders = new SenderIndex();
+  for (let index = 0; index < services; index++)
+    senders.service({
+      type: "there",
+      object: {
+        metadata: { name: `s${index}`, uid: `u${index}`, namespace: "shop" },
+        spec: { selector: { app: index === 0 ? "web" : `other-${index}`, tier: "front" } },
+      },
+      at: 0,
+      live: true,
+      since: 0,
+    });
+  const metrics = new OperatorMetrics();
+  const handler = admissionHandler({
+    mutate: mutation({
+      cluster: {
+        exposure: (namespace, labels) => senders.of(namespace, labels),
+        labelsOf: () => ({ "lameduck.dev/inject": "enabled" }),
+        policyOf: () => undefined,
+        architectures: ["amd64"],
+      },
+      namespace: "lameduck-system",
+      lameduckVersion: "0.1.0",
+      version: () => ({ major: 1, minor: 36 }),
+    }),
+    validate,
+    notReady: () => undefined,
+    onReview: (path, outcome, seconds) => metrics.reviewed(path, outcome, seconds),
+  });
+  const server = new AdmissionServer({ handler });
+  server.show(leaf);
+  return server.listen(0, "127.0.0.1");
+}
+
+function least(): Promise<number> {
+  const server = createServer(leaf, (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const { request: asked } = JSON.parse(Buffer.concat(chunks).toString()) as { request: { uid: string } };
+      const answer = {
+        apiVersion: "admission.k8s.io/v1",
+        kind: "AdmissionReview",
+        response: { uid: asked.uid, allowed: true },
+      };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+    });
+  });
+  return new Promise((resolve) =>
+    server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port)),
+  );
+}
+
+const port = await (process.argv[2] === "ours" ? ours() : least());
+process.send?.({ port, ca: authority.cert });
+process.on("message", () => process.send?.({ cpu: process.cpuUsage(), rss: process.memoryUsage().rss }));
