@@ -65,9 +65,15 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
       process.execPath,
       main,
       "webhook",
-      ...["--kubeconfig", kubeconfig, "--namespace", namespace, "--address", fabricAddress],
-      ...["--port", String(port), "--metrics-port", "19090", "--serve-as", fabricAddress],
-      ...["--carrier-directory", carriers, "--certificate-lifetime", "10s", "--authority-lifetime", "30s"],
+      `--kubeconfig=${kubeconfig}`,
+      `--namespace=${namespace}`,
+      `--address=${fabricAddress}`,
+      `--port=${port}`,
+      "--metrics-port=19090",
+      `--serve-as=${fabricAddress}`,
+      `--carrier-directory=${carriers}`,
+      "--certificate-lifetime=10s",
+      "--authority-lifetime=30s",
     ]);
     const child = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"] });
     let log = "";

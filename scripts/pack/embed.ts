@@ -5,6 +5,8 @@ import { entryOf, folderOf, hasSource, inside, manifestOf, type Published } from
 
 const imports = /(\bfrom\s*|\bimport\s*\(?\s*)(["'])@lameduck\/([\w-]+)((?:\/[\w.-]+)*)\2/g;
 
+const relativeImports = /^(?:import\s*|(?:import|export)\b[\w$\s{},*]*\bfrom\s*)["'](\.[^"']*)["']/gm;
+
 const bareImports = /^(?:import\s*|(?:import|export)\b[\w$\s{},*]*\bfrom\s*)["']([^."'][^"']*)["']/gm;
 
 /** @param file path below `dist`, with forward slashes. */
@@ -30,8 +32,9 @@ export function embed(name: Published): void {
   for (const one of inside[name]) {
     const from = join(folderOf(one), "dist");
     const to = join(dist, "private", one);
+    const needed = filesOf(one, from);
     for (const file of compiled(from))
-      if (hasSource(folderOf(one), file) && wanted(file.replace(/\.js\.map$/, ".js")))
+      if (needed(file) && hasSource(folderOf(one), file) && wanted(file.replace(/\.js\.map$/, ".js")))
         cpSync(join(from, file), join(to, file));
     inlineSources(from, to, join(folder, "src", "private", one));
   }
@@ -42,6 +45,23 @@ export function embed(name: Published): void {
     writeFileSync(path, file.endsWith(".d.ts") ? text.replace(/^\/\/# sourceMappingURL=.*\n?/m, "") : text);
   }
   mustHaveDeclared(name);
+}
+
+/**
+ * Which files of a private package go along: all, as some start others by their path, but of the operator only what its public face imports. Its
+ * process is in the container image, with dependencies that nobody else needs.
+ */
+function filesOf(name: string, dist: string): (file: string) => boolean {
+  if (name !== "operator") return () => true;
+  const needed = new Set<string>();
+  const visit = (file: string): void => {
+    if (needed.has(file)) return;
+    needed.add(file);
+    for (const [, path = ""] of readFileSync(join(dist, file), "utf8").matchAll(relativeImports))
+      visit(posix.join(posix.dirname(file), path));
+  };
+  visit(entryOf(name, ""));
+  return (file) => needed.has(file.replaceAll("\\", "/").replace(/\.js\.map$/, ".js"));
 }
 
 /** CommonJS has been bundled already. */

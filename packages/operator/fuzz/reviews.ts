@@ -41,7 +41,7 @@ const hostile: readonly unknown[] = [
   -1,
   0,
   1e308,
-  9_007_199_254_740_993,
+  Number.MAX_SAFE_INTEGER,
   0.5,
   [],
   {},
