@@ -123,12 +123,17 @@ export function isAtLeast(
   return version === undefined ? otherwise : version.major > 1 || version.minor >= minor;
 }
 
-/** The image copies its binary where it is told to; as Pod Security "restricted" wants it. */
+/** Goes on without a file that is not there: a pod that cannot be held must start all the same. */
+const copy = [initFile, registerFile]
+  .map((file) => `try{require("fs").copyFileSync("/${file}","${carrierPath}/${file}")}catch{}`)
+  .join(";");
+
+/** Node of Lameduck's image copies what lies at its top; as Pod Security "restricted" wants it. */
 export function copying(image: string): Raw {
   return {
     name: "lameduck-carrier",
     image,
-    args: ["carry", carrierPath],
+    command: ["/usr/local/bin/node", "-e", copy],
     resources: { requests: { cpu: "10m", memory: "32Mi" }, limits: { memory: "128Mi" } },
     securityContext: {
       allowPrivilegeEscalation: false,
