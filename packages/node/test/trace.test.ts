@@ -10,10 +10,14 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { courseText, parseTrace, replay } from "@lameduck/drain";
+import { lameduck } from "../src/index.ts";
 import { ask } from "./ask.ts";
 import { inPod, startServer, type Child } from "./child.ts";
 
@@ -60,6 +64,27 @@ test("a recorded hold, fed to the decision again, stops at the same moment for t
   assert.ok(met["silence"]! <= hold && (met["floor"] ?? 0) <= met["silence"]!);
   assert.equal(statSync(path).mode & 0o777, 0o600);
   assert.deepEqual(notices(child), []);
+});
+
+test("state() says whom the hold waits for, from its beginning on", async () => {
+  const server = createServer((_request, response) => response.end("ok\n"));
+  const options = { policy: "adaptive", floor: 0, log: false, exit: false, signals: false } as const;
+  const duck = lameduck(server, { ...options, environment: {} });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  for (let request = 0; request < 20; request++) await ask(port);
+  assert.equal(duck.state().hold, undefined);
+  const closed = duck.terminate();
+  await ask(port);
+  const { hold } = duck.state();
+  assert.match(
+    hold?.explanation ?? "",
+    /^still waiting for 127\.0\.0\.1 \([\d.]+\/s before, silent 0\.\d s\)$/,
+  );
+  assert.deepEqual(hold?.met, {});
+  void duck.stop();
+  await closed;
+  assert.equal(duck.state().hold?.waitedFor?.sender, "127.0.0.1");
 });
 
 test("a recording is whole although a handler of the application exits when the hold is over", async () => {
