@@ -112,6 +112,23 @@ describe("lameduck inject", () => {
     assert.match(out, /terminationGracePeriodSeconds: 49 /);
   });
 
+  it("mends what the audit finds in holds, grace periods, signals and sidecars", async () => {
+    const haproxy = deployment().replace("registry.example/web:1", "registry.example/haproxy:3");
+    const before = file(
+      "before.yaml",
+      `${haproxy}        - { name: istio-proxy, image: proxyv2 }\n---\n${service}`,
+    );
+    const found = async (path: string): Promise<string[]> => {
+      const { out } = await run(["audit", path, "--format", "json"]);
+      const { findings } = JSON.parse(out) as { findings: { rule: string }[] };
+      return findings.map(({ rule }) => rule).sort();
+    };
+    const expected = ["grace-too-short", "no-lame-duck", "no-readiness-probe", "term-not-graceful"];
+    assert.deepEqual(await found(before), expected);
+    const { out } = await run(["inject", before]);
+    assert.deepEqual(await found(file("mended.yaml", out)), ["no-readiness-probe"]);
+  });
+
   it("uses the kubelet's sleep on nodes of two kinds", async () => {
     const path = file("arch.yaml", deployment());
     const { out, err } = await run(["inject", path, "--architecture", "amd64", "arm64"]);
