@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { admissionPolicy, defaultSettings } from "../src/index.ts";
+
+interface Policy {
+  readonly spec: {
+    readonly failurePolicy: string;
+    readonly matchConstraints: {
+      readonly resourceRules: readonly { readonly operations: readonly string[] }[];
+      readonly namespaceSelector: {
+        readonly matchLabels: Readonly<Record<string, string>>;
+        readonly matchExpressions: readonly {
+          readonly operator: string;
+          readonly values: readonly string[];
+        }[];
+      };
+    };
+    readonly variables: readonly { readonly name: string; readonly expression: string }[];
+    readonly mutations: readonly { readonly jsonPatch: { readonly expression: string } }[];
+  };
+}
+
+const facts = { lameduckVersion: "0.1.0", convergenceSeconds: undefined, architectures: undefined };
+const made = (
+  options?: Parameters<typeof admissionPolicy>[2],
+): { policy: Policy; binding: Record<string, unknown> } => {
+  const [policy, binding] = admissionPolicy(defaultSettings, facts, options);
+  return { policy: policy as unknown as Policy, binding };
+};
+
+/** What the API server makes of it is tested there: e2e/test/inject.test.ts. */
+describe("the MutatingAdmissionPolicy", () => {
+  it("fails open, sees CREATE alone, and labelled namespaces that are not the system's or ours", () => {
+    const { policy, binding } = made({ name: "inject.example", ofLameduck: "our-own" });
+    const { failurePolicy, matchConstraints } = policy.spec;
+    assert.equal(failurePolicy, "Ignore");
+    assert.deepEqual(
+      matchConstraints.resourceRules.map(({ operations }) => operations),
+      [["CREATE"]],
+    );
+    const { matchLabels, matchExpressions } = matchConstraints.namespaceSelector;
+    assert.deepEqual(matchLabels, { "lameduck.dev/inject": "enabled" });
+    assert.deepEqual(matchExpressions[0]?.values.slice(0, 2), ["our-own", "kube-system"]);
+    assert.deepEqual(binding["spec"], { policyName: "inject.example" });
+  });
+
+  it("can be one of several: for namespaces with settings of their own, and for all the others", () => {
+    const selects = (options: Parameters<typeof admissionPolicy>[2]): unknown =>
+      made(options).policy.spec.matchConstraints.namespaceSelector.matchExpressions.map(
+        ({ operator, values }) => [operator, values.includes("shop")],
+      );
+    assert.deepEqual(selects({ namespaces: ["shop"] }), [
+      ["NotIn", false],
+      ["In", true],
+    ]);
+    assert.deepEqual(selects({ exceptNamespaces: ["shop"] }), [["NotIn", true]]);
+  });
+
+  it("uses a variable only after it has been named, and names none in vain", () => {
+    const { variables, mutations } = made().policy.spec;
+    const known = new Set<string>();
+    const used = new Set<string>();
+    const check = (expression: string, by: string): void => {
+      for (const [, name = ""] of expression.matchAll(/\bvariables\.(\w+)/g)) {
+        assert.ok(known.has(name), `${by} uses ${name}`);
+        used.add(name);
+      }
+    };
+    for (const { name, expression } of variables) {
+      check(expression, name);
+      assert.ok(!known.has(name), name);
+      known.add(name);
+    }
+    for (const { jsonPatch } of mutations) check(jsonPatch.expression, "the mutation");
+    assert.deepEqual(
+      variables.map(({ name }) => name).filter((name) => !used.has(name)),
+      [],
+    );
+  });
+});
