@@ -19,9 +19,10 @@ import { renderAblation, type Total } from "./ablation/table.ts";
  */
 const { values } = commandLine(import.meta.url, {
   options: {
-    terminations: { type: "string", default: "10" },
+    terminations: { type: "string", default: "4" },
     seed: { type: "string", default: "11" },
     only: { type: "string" },
+    half: { type: "string" },
   },
 });
 
@@ -30,8 +31,8 @@ const folder = mkdtempSync(join(tmpdir(), "lameduck-ablation-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 /** Losses fall as budgets do: with these the whole rule is drawn as a line of hold and loss. */
-const budgets = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03];
-const bounds = { grace: 120_000, reserve: 0, floor: 0 } satisfies DrainOptions;
+const budgets = [0.0001, 0.001, 0.003, 0.01];
+const bounds = { grace: 120_000, reserve: 0, floor: 1_000 } satisfies DrainOptions;
 
 async function without({ name, file, whole, changed }: Mechanism, index: number): Promise<Contender> {
   const copy = join(folder, String(index));
@@ -68,7 +69,10 @@ function totalsOf(cells: readonly AblationCell[]): Total[] {
   return totals;
 }
 
-const halves = (["tuned", "reported"] as const).map((half) => {
+const wantedHalves = (["tuned", "reported"] as const).filter(
+  (half) => values.half === undefined || values.half === half,
+);
+const halves = wantedHalves.map((half) => {
   const cells = [...ablationCells(half)];
   const totals = totalsOf(cells);
   return {

@@ -133,7 +133,7 @@ export class Hold {
     for (const watch of this.#watches) watch.hint(share);
   }
 
-  /** One beat. What it is late by, the event loop was blocked: no silence in that time proves anything. */
+  /** One beat. What it is late by, the event loop was blocked: told to people, for the decision is taken once what came meanwhile has been read. */
   async #beat(until: number): Promise<void> {
     const from = this.#clock.now();
     const pause = Math.max(1, Math.min(beat, until - from));
