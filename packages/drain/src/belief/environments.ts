@@ -95,11 +95,11 @@ export class Environments {
     return this.#means[means.length]!;
   }
 
-  /** `count` senders of which the same was seen. `alike`: how many each stands for, so far as loss goes. */
-  see(sender: Seen, count = 1, alike = 1): void {
+  /** `count` senders of which the same was seen. */
+  see(sender: Seen, count = 1): void {
     const last = Math.min(sender.last, this.#now);
     const silence = this.#now - last;
-    const rateNow = sender.rateAfter(silence) * count * alike;
+    const rateNow = sender.rateAfter(silence) * count;
     const whole = sender.surprise(silence);
     for (let delay = 0; delay < delayCount; delay++) {
       const begin = this.#begins[delay]!;

@@ -37,7 +37,7 @@ export class Sender {
 
   /**
    * Silence before the deletion that had a chance of 1e-9: it had left by itself. One of long standing has left for good; else it was a visit,
-   * as a burst is, and others like it will come.
+   * as a burst is, and may come again.
    */
   hasLeft(idle: number): boolean {
     return this.gaps.count > 0 && this.gaps.habit().surprise(idle) > leftSurprise;

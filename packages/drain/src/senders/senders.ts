@@ -27,11 +27,10 @@ export interface Suspect {
   readonly silence: number;
 }
 
-/** Senders of which the same was seen, and how many each of them stands for. */
+/** Senders of which the same was seen. */
 interface Judged extends Readings {
   readonly name: string | undefined;
   readonly count: number;
-  readonly alike: number;
 }
 
 /** New connections by sender: a sample of senders that are told apart, and the crowd of the others. Memory and a verdict are bounded; one arrival costs O(1). */
@@ -112,7 +111,7 @@ export class SenderTable {
     const judged = this.#judged();
     const verdict = (reading: keyof Readings): Verdict => {
       const environments = new Environments(convergence, prior, this.#since(now), this.#latest);
-      for (const sender of judged) environments.see(sender[reading], sender.count, sender.alike);
+      for (const sender of judged) environments.see(sender[reading], sender.count);
       return environments.verdict();
     };
     const steady = verdict("seen");
@@ -124,9 +123,9 @@ export class SenderTable {
   suspects(now: number, convergence: number, weights: readonly number[]): Suspect[] {
     const since = this.#since(now);
     const suspects = new Map<string | undefined, Suspect>();
-    for (const { name, seen, count, alike } of this.#judged()) {
+    for (const { name, seen, count } of this.#judged()) {
       const environments = new Environments(convergence, unlearntPrior(), since, this.#latest);
-      environments.see(seen, count, alike);
+      environments.see(seen, count);
       const before = suspects.get(name);
       suspects.set(name, {
         sender: name,
@@ -150,9 +149,11 @@ export class SenderTable {
     return Math.max(0, now - this.#deletedAt);
   }
 
+  /** A lone sender may always have been about to go on: another arrival of it must not be taken for an end. */
   get #latest(): Latest {
     const { last, gaps } = this.#load;
-    return { at: this.#since(last), rate: gaps.habit().rate };
+    const isAlone = this.#senders.size === 1 && !this.#crowd;
+    return { at: isAlone ? 0 : this.#since(last), rate: gaps.habit().rate };
   }
 
   get #crowdNow(): Crowd {
@@ -185,12 +186,11 @@ export class SenderTable {
     }
     if (seenOnce > 0) {
       const habit = new LearntHabit(1, deletedAt - this.#watchingFrom, 0);
-      const alike = { name: undefined, count: seenOnce, alike: asManyNotSeen };
-      yield { ...sameInBoth(new LearntSender(habit, 0, undefined)), ...alike };
+      yield { ...sameInBoth(new LearntSender(habit, 0, undefined)), name: undefined, count: seenOnce };
     }
     const senders = this.#senders.size * (1 / this.#sample.share - 1);
     for (const { count, seen } of this.#crowd?.members(senders, deletedAt) ?? [])
-      yield { name: undefined, ...sameInBoth(seen), count, alike: 1 };
+      yield { name: undefined, ...sameInBoth(seen), count };
   }
 
   #seen(name: string, sender: Sender, deletedAt: number): Judged | undefined {
@@ -202,7 +202,6 @@ export class SenderTable {
     const left = sender.hasLeft(idleBefore);
     if (left && gaps.areOfLongStanding) return undefined;
     const cameOnce = left || gaps.count === 0;
-    const alike = cameOnce ? asManyNotSeen : 1;
     const usual = cameOnce
       ? new LearntHabit(1, idleBefore + Math.max(1, sender.last - this.#watchingFrom), 0)
       : gaps.habit(idleBefore);
@@ -211,9 +210,9 @@ export class SenderTable {
     const slowed = gaps.count >= fewestRecentGaps && last > 0 && recentGap * habit.rate > 1;
     const atRest = new LearntSender(habit, last, slowed ? recentGap : undefined);
     const requests = pool?.habit;
-    if (!pool || !requests) return judge(name, sameInBoth(atRest), alike);
+    if (!pool || !requests) return judge(name, sameInBoth(atRest));
     const seen = new PooledSender(atRest, requests, pool.last - deletedAt - last);
-    return judge(name, { seen, atRest }, alike);
+    return judge(name, { seen, atRest });
   }
 
   /** Senders that have long fallen silent go first; where most are here, half of them go to the crowd. */
@@ -243,14 +242,11 @@ export class SenderTable {
 /** The chance that this workload's clients rest at times, so that many requests and then none are nothing strange. */
 const resting = 0.01;
 
-/** As many visits are due from senders seen never as from senders that came once (Good and Turing): each of those stands for two. */
-const asManyNotSeen = 2;
-
 /** Until then a recent gap is chance. */
 const fewestRecentGaps = 4;
 
-function judge(name: string, readings: Readings, alike = 1): Judged {
-  return { name, ...readings, count: 1, alike };
+function judge(name: string, readings: Readings): Judged {
+  return { name, ...readings, count: 1 };
 }
 
 function sameInBoth(seen: Seen): Readings {

@@ -95,17 +95,17 @@ double crowd_see(const struct crowd *crowd, struct environments *environments, d
 	for (int class = 0; class < CLASSES; class++) {
 		if (counts[class] == 0)
 			continue;
-		environments_see(environments, &one, sums[class] / counts[class], counts[class] * each, 1);
+		environments_see(environments, &one, sums[class] / counts[class], counts[class] * each);
 		silent -= counts[class] * each;
 	}
 	/* Nobody counted them between the deletion and SIGTERM: as many as are due, and all of them as late as they may have come. */
 	double unseen = fmax(0, crowd->last_before - deleted_at);
 	if (unseen > 0) {
 		double came = silent * -expm1(-rate * unseen);
-		environments_see(environments, &one, unseen, came, 1);
+		environments_see(environments, &one, unseen, came);
 		silent -= came;
 	}
 	if (silent > 0)
-		environments_see(environments, &one, 0, silent, 1);
+		environments_see(environments, &one, 0, silent);
 	return all.rate;
 }

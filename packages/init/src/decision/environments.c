@@ -129,14 +129,13 @@ static void weigh(struct environments *environments, const struct seen *seen, do
 	}
 }
 
-void environments_see(struct environments *environments, const struct habit *habit, double last, double count,
-		      double alike)
+void environments_see(struct environments *environments, const struct habit *habit, double last, double count)
 {
 	double until = fmin(last, environments->now);
 	double silence = environments->now - until;
 	struct seen seen = {
 		.rate = habit->rate,
-		.rate_now = habit_rate_after(habit, silence) * count * alike,
+		.rate_now = habit_rate_after(habit, silence) * count,
 		.last = until,
 		.count = count,
 	};

@@ -11,8 +11,6 @@ static const double fewest_recent_gaps = 4;
 static const double enough_gaps = 8;
 /* Silence before the deletion that has a chance of 1e-9. */
 static const double left_surprise = 20.72326583694641;
-/* As many visits are due from senders seen never as from senders that came once. */
-static const double as_many_not_seen = 2;
 
 void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from)
 {
@@ -252,10 +250,9 @@ static double exposure_of(const struct sender_table *table, const struct sender 
 	return sender->held_exposure + before * fmin(1, fmax(table->traced, part));
 }
 
-/* Its habit; whether it came once or left by itself, so that others like it will come; false where it has left for good. */
-static bool judge(const struct sender_table *table, const struct sender *sender, struct habit *habit, double *alike)
+/* Its habit; false where it has left for good. */
+static bool judge(const struct sender_table *table, const struct sender *sender, struct habit *habit)
 {
-	*alike = 1;
 	if (!isnan(sender->rate)) {
 		*habit = steady_habit(sender->rate, sender->rate);
 		return true;
@@ -266,10 +263,9 @@ static bool judge(const struct sender_table *table, const struct sender *sender,
 	bool long_standing = sender->gaps.longest_before > 0;
 	if (left && long_standing)
 		return false;
-	if (left || sender->gaps.count == 0) {
-		*alike = as_many_not_seen;
+	if (left || sender->gaps.count == 0)
 		*habit = learnt_habit(1, idle_before + fmax(1, sender->last - table->watching_from), 0);
-	} else
+	else
 		*habit = gaps_habit(&sender->gaps, exposure_of(table, sender), idle_before);
 	bool came_late = since(table, sender->last) > 0;
 	if (sender->gaps.count >= fewest_recent_gaps && came_late && sender->recent_gap * habit->rate > 1)
@@ -280,7 +276,9 @@ static bool judge(const struct sender_table *table, const struct sender *sender,
 static void begin(struct environments *environments, const struct sender_table *table, double now, double convergence)
 {
 	double rate = table->load.count / fmax(1e-4, table->load.exposure);
-	environments_init(environments, convergence, since(table, now), since(table, table->load_last), rate);
+	/* A lone sender may always have been about to go on: another arrival of it must not be taken for an end. */
+	bool alone = table->count == 1 && !table->crowd.used;
+	environments_init(environments, convergence, since(table, now), alone ? 0 : since(table, table->load_last), rate);
 }
 
 static double see_crowd(struct environments *environments, const struct sender_table *table)
@@ -291,10 +289,9 @@ static double see_crowd(struct environments *environments, const struct sender_t
 static void see_all(struct environments *environments, const struct sender_table *table)
 {
 	struct habit habit;
-	double alike;
 	for (size_t i = 0; i < table->count; i++)
-		if (judge(table, &table->senders[i], &habit, &alike))
-			environments_see(environments, &habit, since(table, table->senders[i].last), 1, alike);
+		if (judge(table, &table->senders[i], &habit))
+			environments_see(environments, &habit, since(table, table->senders[i].last), 1);
 	if (table->crowd.used)
 		see_crowd(environments, table);
 }
@@ -317,18 +314,18 @@ struct suspect senders_suspect(const struct sender_table *table, double now, dou
 		bool crowd = i == table->count;
 		struct suspect suspect = { .senders = 1 };
 		struct habit habit;
-		double alike, last = table->crowd.last;
+		double last = table->crowd.last;
 		begin(&one, table, now, convergence);
 		if (crowd && !table->crowd.used)
 			break;
 		if (crowd) {
 			suspect.senders = fmax(1, (double)table->count * (1 / table->share - 1));
 			suspect.rate = see_crowd(&one, table);
-		} else if (judge(table, &table->senders[i], &habit, &alike)) {
+		} else if (judge(table, &table->senders[i], &habit)) {
 			last = table->senders[i].last;
 			suspect.sender = table->senders[i].name;
 			suspect.rate = habit.rate;
-			environments_see(&one, &habit, since(table, last), 1, alike);
+			environments_see(&one, &habit, since(table, last), 1);
 		} else
 			continue;
 		suspect.silence = since(table, last) > 0 ? now - last : NAN;

@@ -51,12 +51,6 @@ export const mechanisms: readonly Mechanism[] = [
     changed: "const outlying = Infinity;",
   },
   {
-    name: "visits",
-    file: "senders/senders.ts",
-    whole: "const asManyNotSeen = 2;",
-    changed: "const asManyNotSeen = 1;",
-  },
-  {
     name: "left for good",
     file: "senders/senders.ts",
     whole: "if (left && gaps.areOfLongStanding) return undefined;",
