@@ -7,6 +7,8 @@
  */
 import { writeFile } from "node:fs/promises";
 import type { RemedyResult } from "@lameduck/accounting";
+import type { Pod } from "@lameduck/kube";
+import { injectedAnnotation } from "@lameduck/operator";
 import { badOption, Cluster, requireInit } from "../cluster/index.ts";
 import { apply } from "../test/support.ts";
 import { tableText } from "../matrix/kept.ts";
@@ -102,7 +104,13 @@ async function one(
   if (plain === undefined) throw new Error(`no software ${name}`);
   const { result } = await runScenario(cluster, {
     remedy: { ...plain, name: `${name}, ${way}` },
-    scenario,
+    scenario: {
+      ...scenario,
+      run: async (stage) => {
+        say(`  ${await injectedPods(cluster)} pods are injected`);
+        await scenario.run(stage);
+      },
+    },
     route,
     times: Number(values.times),
     withinMs: Number(values.minutes) * 60_000,
@@ -112,6 +120,13 @@ async function one(
     say,
   });
   return result;
+}
+
+/** Those that are about to be ended. */
+async function injectedPods(cluster: Cluster): Promise<string> {
+  const pods = await cluster.api.list<Pod>("/api/v1/namespaces/default/pods?labelSelector=app%3Dweb");
+  const injected = pods.filter(({ metadata }) => metadata.annotations?.[injectedAnnotation] !== undefined);
+  return `${injected.length} of ${pods.length}`;
 }
 
 function report(rows: readonly Row[]): void {

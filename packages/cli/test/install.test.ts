@@ -97,7 +97,10 @@ const missing: [number, unknown] = [
   404,
   { kind: "Status", status: "Failure", reason: "NotFound", message: "none" },
 ];
-const isCollection = (path: string): boolean => /(namespaces|pods|services|nodes|configmaps)$/.test(path);
+const isCollection = (path: string): boolean =>
+  /(namespaces|pods|services|nodes|configmaps|drainpolicies|admissionpolicies|admissionpolicybindings)$/.test(
+    path,
+  );
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-install-"));
 let cluster: Cluster;
@@ -292,6 +295,7 @@ describe("lameduck uninstall", () => {
     await lameduck("install", "--yes", "--policy-only", "--enable", "shop");
     await lameduck("install", "--yes");
     addPod("new", { annotations: { "lameduck.dev/injected": "0.1.0" } });
+    cluster.changes = [];
     const first = await lameduck("uninstall", "--yes");
     assert.equal(first.code, 0, first.err);
     assert.match(first.err, /ConfigMap shop\/lameduck-init: kept for 1 running pods/);

@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import {
+  admissionPolicy,
+  defaultSettings,
   drainPolicyCrd,
   mutatingConfiguration,
   operatorRights,
@@ -9,17 +11,19 @@ import { stringify } from "yaml";
 
 const templates = join(import.meta.dirname, "lameduck", "templates");
 const remark = "{{- /* Written by packages/operator/chart/generate.ts. */ -}}\n";
-/** Stands for the namespace of the release until it is known. */
+/** Stand for what is known when the chart is rendered. */
 const namespace = "release-namespace";
+const lameduckVersion = "release-version";
 
 /** Path and text of each part of the chart that the code determines. */
 export function generated(): ReadonlyMap<string, string> {
   const parts: Readonly<Record<string, string>> = {
     "_rights.tpl": rights(),
-    "webhooks.yaml": unlessPolicyOnly([
-      mutatingConfiguration({ namespace }),
-      validatingConfiguration({ namespace }),
+    "webhooks.yaml": when("not .Values.policyOnly", [
+      objectText(mutatingConfiguration({ namespace }), true),
+      objectText(validatingConfiguration({ namespace }), true),
     ]),
+    "policy.yaml": when(".Values.policyOnly", policy()),
     "crd.yaml": `${remark}${objectText(drainPolicyCrd)}`,
   };
   return new Map(Object.entries(parts).map(([name, text]) => [join(templates, name), text]));
@@ -33,8 +37,14 @@ function rights(): string {
   return `${remark}${defined.join("\n")}`;
 }
 
-const unlessPolicyOnly = (objects: readonly Readonly<Record<string, unknown>>[]): string =>
-  `${remark}{{- if not .Values.policyOnly }}\n${objects.map((one) => objectText(one, true)).join("---\n")}{{- end }}\n`;
+const when = (condition: string, objects: readonly string[]): string =>
+  `${remark}{{- if ${condition} }}\n${objects.join("---\n")}{{- end }}\n`;
+
+/** For default settings: nothing tells Helm of DrainPolicies and nodes, as it tells `lameduck install`. */
+function policy(): string[] {
+  const facts = { lameduckVersion, convergenceSeconds: undefined, architectures: undefined };
+  return admissionPolicy(defaultSettings, facts, { ofLameduck: namespace }).map((one) => objectText(one));
+}
 
 /** As a template: with our labels, and what cert-manager needs to know. */
 function objectText(object: Readonly<Record<string, unknown>>, certified = false): string {
@@ -58,5 +68,7 @@ ${annotated}${yaml(rest)}`;
 function yaml(value: unknown): string {
   const text = stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
   if (text.includes("{{")) throw new RangeError("text that Helm would take for a template");
-  return text.replaceAll(namespace, "{{ .Release.Namespace }}");
+  return text
+    .replaceAll(namespace, "{{ .Release.Namespace }}")
+    .replaceAll(lameduckVersion, "{{ .Chart.AppVersion }}");
 }

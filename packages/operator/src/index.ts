@@ -4,6 +4,7 @@ export {
   validatingConfiguration,
 } from "./admission/configurations.ts";
 export { admissionPolicy, type PolicyOptions } from "./cel/policy.ts";
+export { carrierFiles, carrierSumAnnotation, type CarrierFiles } from "./carrier/files.ts";
 export { OperatorError, operatorErrors, type OperatorErrorCode } from "./errors.ts";
 export { carrierKeys, carrierPath, initFile, registerFile } from "./inject/carrier.ts";
 export { inject } from "./inject/inject.ts";

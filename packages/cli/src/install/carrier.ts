@@ -1,14 +1,16 @@
-import { createHash } from "node:crypto";
 import { createRequire } from "node:module";
 import { existsSync, readFileSync } from "node:fs";
 import { initBinary } from "@lameduck/init";
-import { carrierKeys, operatorNames, registerFile } from "@lameduck/operator";
+import {
+  carrierFiles,
+  carrierKeys,
+  carrierSumAnnotation,
+  operatorNames,
+  registerFile,
+} from "@lameduck/operator";
 import type { Manifest } from "./manifest.ts";
 
 const processors = { amd64: "x64", arm64: "arm64" } as const;
-
-/** By which the operator, too, knows a carrier of ours, and whether it is this one. */
-export const carrierSumAnnotation = "lameduck.dev/carrier-sum";
 
 /** Its name and place. */
 export const carrierIn = (namespace: string): Manifest => ({
@@ -26,17 +28,16 @@ export function carrierFor(namespace: string): Manifest {
     ),
     ...(register === undefined ? [] : [[registerFile, register] as const]),
   ].map(([name, path]) => [name, readFileSync(path)] as const);
-  const sum = createHash("sha256");
-  for (const [name, bytes] of files) sum.update(`${name}\0${bytes.length}\0`).update(bytes);
+  const { binaryData, sum } = carrierFiles(files);
   const { metadata, ...kind } = carrierIn(namespace);
   return {
     ...kind,
     metadata: {
       ...metadata,
       labels: { "app.kubernetes.io/managed-by": "lameduck" },
-      annotations: { [carrierSumAnnotation]: sum.digest("hex") },
+      annotations: { [carrierSumAnnotation]: sum },
     },
-    binaryData: Object.fromEntries(files.map(([name, bytes]) => [name, bytes.toString("base64")])),
+    binaryData,
   };
 }
 

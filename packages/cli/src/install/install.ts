@@ -12,6 +12,7 @@ import { mustNotBeHelms } from "./helm.ts";
 import { manifestsOf, type Manifest, type Mode } from "./manifest.ts";
 import { label, labelledNamespaces } from "./namespaces.ts";
 import { applied, found, nameOf, pathOf, removed } from "./objects.ts";
+import { admissionPolicies, isAdmissionPolicy, policiesThere } from "./policy.ts";
 import { untilCarried, untilReady } from "./ready.ts";
 
 interface Options extends ConnectionFlags {
@@ -58,11 +59,17 @@ async function install(options: Options): Promise<number> {
     await mustNotBeHelms(client);
     const { context, server } = client.connection;
     say(`context ${context}, ${server.origin}, namespace ${namespace}`);
-    const superfluous = await othersOf(client, mode, objects, namespace);
     // Nothing runs that could bring the carrier to namespaces that were labelled before.
     const carried =
       mode === "policy" ? [...new Set([...(await labelledNamespaces(client, signal)), ...enabled])] : [];
-    const all = [...objects, ...carried.map(carrierFor)];
+    // Those of the manifest are for a cluster that nobody knows.
+    const policies = mode === "policy" ? await admissionPolicies(client, namespace, signal) : [];
+    const all = [
+      ...objects.filter((one) => !isAdmissionPolicy(one)),
+      ...carried.map(carrierFor),
+      ...policies,
+    ];
+    const superfluous = await superfluousTo(client, all, namespace, signal);
     if (dryRun) {
       for (const one of all) say(`would ${(await found(client, one)) ? "update" : "create"} ${nameOf(one)}`);
       for (const one of superfluous) say(`would remove ${nameOf(one)}`);
@@ -110,20 +117,19 @@ function connected(options: Options): KubernetesClient | undefined {
   }
 }
 
-/** What is there of the other way of injecting: removed last, so that there is no gap between the two. */
-async function othersOf(
+/** What is there of another way of injecting: removed last, so that there is no gap between the two. */
+async function superfluousTo(
   client: KubernetesClient,
-  mode: Mode,
-  objects: readonly Manifest[],
+  wanted: readonly Manifest[],
   namespace: string,
+  signal: AbortSignal,
 ): Promise<Manifest[]> {
-  const own = new Set(objects.map(pathOf));
-  const others = manifestsOf({ mode: mode === "policy" ? "webhook" : "policy", namespace })
-    .filter((one) => !own.has(pathOf(one)) && one.kind !== "Namespace")
-    .toReversed();
-  const there: Manifest[] = [];
-  for (const one of others) if (await found(client, one)) there.push(one);
-  return there;
+  const own = new Set(wanted.map(pathOf));
+  const there = await policiesThere(client, signal);
+  const others = manifestsOf({ mode: "webhook", namespace }).filter(({ kind }) => kind !== "Namespace");
+  for (const one of others.toReversed())
+    if (!own.has(pathOf(one)) && (await found(client, one))) there.push(one);
+  return there.filter((one) => !own.has(pathOf(one)));
 }
 
 function say(line: string): void {

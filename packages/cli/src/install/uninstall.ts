@@ -1,14 +1,15 @@
 import { Command } from "commander";
-import { injectedAnnotation, operatorNames } from "@lameduck/operator";
+import { carrierSumAnnotation, injectedAnnotation, operatorNames } from "@lameduck/operator";
 import type { KubernetesClient, KubernetesObject, Pod } from "@lameduck/kube";
 import { obtainConsent } from "../consent.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { catchInterrupt } from "../interrupt.ts";
-import { carrierIn, carrierSumAnnotation } from "./carrier.ts";
+import { carrierIn } from "./carrier.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
 import { mustNotBeHelms } from "./helm.ts";
 import { manifestsOf, type Manifest } from "./manifest.ts";
 import { label, labelledNamespaces } from "./namespaces.ts";
+import { isAdmissionPolicy, policiesThere } from "./policy.ts";
 import { found, nameOf, pathOf, removed } from "./objects.ts";
 
 interface Options extends ConnectionFlags {
@@ -44,7 +45,7 @@ async function uninstall(options: Options): Promise<number> {
     await mustNotBeHelms(client);
     const { connection } = client;
     say(`context ${connection.context}, ${connection.server.origin}, namespace ${namespace}`);
-    const objects = await installed(client, namespace);
+    const objects = await installed(client, namespace, signal);
     const carriers = await carriersOf(client, signal);
     const unused = carriers.filter(({ users }) => users === 0).map(({ object }) => object);
     const kept = carriers.filter(({ users }) => users > 0);
@@ -78,12 +79,18 @@ const keptLine = ({ metadata }: Manifest, users: number): string =>
 kubectl rollout restart deployment -n ${metadata.namespace}, then lameduck uninstall again`;
 
 /** What is there of either mode, what sends pods to us first. The namespace goes with all that is in it. */
-async function installed(client: KubernetesClient, namespace: string): Promise<Manifest[]> {
+async function installed(
+  client: KubernetesClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<Manifest[]> {
   const both = (["webhook", "policy"] as const).flatMap((mode) => manifestsOf({ mode, namespace }));
-  const distinct = [...new Map(both.map((one) => [pathOf(one), one])).values()];
+  const others = both.filter((one) => !isAdmissionPolicy(one));
+  const distinct = [...new Map(others.map((one) => [pathOf(one), one])).values()];
   const there: Manifest[] = [];
   for (const one of [...distinct, ...ownDeeds(namespace)]) if (await found(client, one)) there.push(one);
   const first = ({ kind }: Manifest): number => (/^(Mutating|Validating)/.test(kind) ? 0 : 1);
+  there.push(...(await policiesThere(client, signal)).toReversed());
   return there.toReversed().sort((a, b) => first(a) - first(b));
 }
 

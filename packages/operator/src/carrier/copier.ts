@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
 import { operatorNames } from "../names.ts";
-import type { CarrierFiles } from "./files.ts";
+import { carrierSumAnnotation, type CarrierFiles } from "./files.ts";
 
 interface MountingPod extends KubernetesObject {
   readonly spec?: { readonly volumes?: readonly { readonly configMap?: { readonly name?: string } }[] };
@@ -20,8 +20,6 @@ export interface CopierOptions {
   readonly every?: number;
 }
 
-/** The sum of what it holds: whether it must be written at all. */
-const sumAnnotation = "lameduck.dev/carrier-sum";
 const { carrierConfigMap: name, fieldManager } = operatorNames;
 
 /**
@@ -92,7 +90,7 @@ export class CarrierCopier {
       name,
       namespace,
       labels: { "app.kubernetes.io/managed-by": "lameduck" },
-      annotations: { [sumAnnotation]: files.sum },
+      annotations: { [carrierSumAnnotation]: files.sum },
     };
     const body = { apiVersion: "v1", kind: "ConfigMap", metadata, binaryData: files.binaryData };
     try {
@@ -128,5 +126,5 @@ function mounts({ spec, status }: MountingPod): boolean {
 }
 
 function sumOf(carrier: KubernetesObject | undefined): string | undefined {
-  return carrier?.metadata.annotations?.[sumAnnotation];
+  return carrier?.metadata.annotations?.[carrierSumAnnotation];
 }

@@ -13,6 +13,18 @@ export interface CarrierFiles {
 /** The API server takes no ConfigMap with more, bytes. */
 const mostBytes = 1024 * 1024;
 
+/** The annotation of a carrier by which it is known as ours, and as the one that it should be. */
+export const carrierSumAnnotation = "lameduck.dev/carrier-sum";
+
+export function carrierFiles(files: readonly (readonly [name: string, bytes: Buffer])[]): CarrierFiles {
+  const hash = createHash("sha256");
+  for (const [name, bytes] of files) hash.update(`${name}\0${bytes.length}\0`).update(bytes);
+  return {
+    binaryData: Object.fromEntries(files.map(([name, bytes]) => [name, bytes.toString("base64")])),
+    sum: hash.digest("hex"),
+  };
+}
+
 /** Each file of the folder. @throws {OperatorError} LAMEDUCK_OPERATOR_NO_CARRIER */
 export async function readCarrier(directory: string): Promise<CarrierFiles> {
   const wrong = (problem: string): OperatorError =>
@@ -26,12 +38,7 @@ export async function readCarrier(directory: string): Promise<CarrierFiles> {
     if (files.length === 0) throw wrong("there is no file in it");
     const size = files.reduce((sum, [name, bytes]) => sum + name.length + bytes.length, 0);
     if (size > mostBytes) throw wrong(`${size} bytes are more than the ${mostBytes} of a ConfigMap`);
-    const hash = createHash("sha256");
-    for (const [name, bytes] of files) hash.update(`${name}\0${bytes.length}\0`).update(bytes);
-    return {
-      binaryData: Object.fromEntries(files.map(([name, bytes]) => [name, bytes.toString("base64")])),
-      sum: hash.digest("hex"),
-    };
+    return carrierFiles(files);
   } catch (error) {
     if (error instanceof OperatorError) throw error;
     throw wrong(messageOf(error));

@@ -1,21 +1,7 @@
-import {
-  injectLabel,
-  injectLabelValue,
-  operatorNames,
-  policyName,
-  type Architecture,
-  type ClusterFacts,
-} from "@lameduck/operator";
-import {
-  hasStatus,
-  type KubernetesClient,
-  type KubernetesObject,
-  type Node,
-  type Pod,
-  type Service,
-  type Workload,
-} from "@lameduck/kube";
+import { injectLabel, injectLabelValue, operatorNames } from "@lameduck/operator";
+import type { KubernetesClient, KubernetesObject, Pod, Service, Workload } from "@lameduck/kube";
 import { version } from "../../about.ts";
+import { factsOf, orUndefined, policyOf } from "../facts.ts";
 import { helmRelease } from "../helm.ts";
 import { judge, type JudgedPod, type Surroundings } from "./judge.ts";
 
@@ -39,7 +25,6 @@ export interface Status {
 }
 
 const admission = "/apis/admissionregistration.k8s.io/v1";
-const policies = "/apis/lameduck.dev/v1alpha1";
 
 /** Everything that `lameduck status` tells, as it stands in the cluster. */
 export async function readStatus(
@@ -52,7 +37,7 @@ export async function readStatus(
   const [deployment, webhook, policy, helm] = await Promise.all([
     get<Workload>(`${deployments}/${operatorNames.workload}`),
     get<WebhookConfiguration>(`${admission}/mutatingwebhookconfigurations/${operatorNames.configuration}`),
-    get(`${admission}/mutatingadmissionpolicies/${operatorNames.configuration}`),
+    get(`${admission}/mutatingadmissionpolicies/${operatorNames.webhooks.inject}`),
     helmRelease(client),
   ]);
   return {
@@ -120,34 +105,4 @@ async function namespacesOf(
       };
     }),
   );
-}
-
-async function policyOf(client: KubernetesClient, namespace: string, signal: AbortSignal): Promise<unknown> {
-  return orUndefined(client.get(`${policies}/namespaces/${namespace}/drainpolicies/${policyName}`, signal));
-}
-
-async function factsOf(
-  client: KubernetesClient,
-  signal: AbortSignal,
-): Promise<Omit<ClusterFacts, "exposedBy">> {
-  const told = await client.get<{ major?: string; minor?: string }>("/version", signal);
-  const [major, minor] = [told.major ?? "", told.minor ?? ""].map((text) => Number.parseInt(text, 10));
-  const nodes = await orUndefined(client.list<Node>("/api/v1/nodes", signal));
-  const processors = nodes?.map(({ metadata }) => metadata.labels?.["kubernetes.io/arch"]);
-  return {
-    lameduckVersion: version(),
-    version: major && minor ? { major, minor } : undefined,
-    convergenceSeconds: undefined,
-    architectures: processors && ([...new Set(processors)] as Architecture[]),
-  };
-}
-
-/** What is not there, and what nobody may read. */
-async function orUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (hasStatus(error, 404, 403)) return undefined;
-    throw error;
-  }
 }

@@ -1,0 +1,39 @@
+import { policyName, type Architecture, type ClusterFacts } from "@lameduck/operator";
+import { hasStatus, type KubernetesClient, type Node } from "@lameduck/kube";
+import { version } from "../about.ts";
+
+export const drainPolicies = "/apis/lameduck.dev/v1alpha1";
+
+/** What the cluster says of itself, as far as it may be read. */
+export async function factsOf(
+  client: KubernetesClient,
+  signal: AbortSignal,
+): Promise<Omit<ClusterFacts, "exposedBy">> {
+  const told = await client.get<{ major?: string; minor?: string }>("/version", signal);
+  const [major, minor] = [told.major ?? "", told.minor ?? ""].map((text) => Number.parseInt(text, 10));
+  const nodes = await orUndefined(client.list<Node>("/api/v1/nodes", signal));
+  const processors = nodes?.flatMap(({ metadata }) => metadata.labels?.["kubernetes.io/arch"] ?? []);
+  return {
+    lameduckVersion: version(),
+    version: major && minor ? { major, minor } : undefined,
+    convergenceSeconds: undefined,
+    architectures: processors?.length ? ([...new Set(processors)] as Architecture[]) : undefined,
+  };
+}
+
+/** The DrainPolicy that holds in a namespace; undefined where there is none. */
+export function policyOf(client: KubernetesClient, namespace: string, signal: AbortSignal): Promise<unknown> {
+  return orUndefined(
+    client.get(`${drainPolicies}/namespaces/${namespace}/drainpolicies/${policyName}`, signal),
+  );
+}
+
+/** What is not there, and what nobody may read. */
+export async function orUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (hasStatus(error, 404, 403)) return undefined;
+    throw error;
+  }
+}
