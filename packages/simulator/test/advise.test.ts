@@ -192,3 +192,13 @@ test("a recording has as many senders as it names, and what they waited for toge
     "the more senders, the less silence says",
   );
 });
+
+test("where a plain sleep is as good the advice names it, and what it does not cover", async () => {
+  const { json: quiet } = await adviseCommand({ ...small, rate: 6 });
+  const line = quiet.arithmetic.find((each) => each.includes("is as good here")) ?? "";
+  const [, sleep = ""] = /^(sleep \d+) is as good here.*EndpointSlice/.exec(line) ?? [];
+  const slept = quiet.instead.find(({ policy }) => policy === sleep);
+  assert.ok(slept && slept.hold.mean <= quiet.expected.hold.mean, line);
+  const { json: busy } = await adviseCommand(small);
+  assert.doesNotMatch(busy.arithmetic.join("\n"), /is as good here/);
+});
