@@ -199,6 +199,6 @@ test("where a plain sleep is as good the advice names it, and what it does not c
   const [, sleep = ""] = /^(sleep \d+) is as good here.*EndpointSlice/.exec(line) ?? [];
   const slept = quiet.instead.find(({ policy }) => policy === sleep);
   assert.ok(slept && slept.hold.mean <= quiet.expected.hold.mean, line);
-  const { json: busy } = await adviseCommand(small);
+  const { json: busy } = await adviseCommand({ ...small, terminations: 20 });
   assert.doesNotMatch(busy.arithmetic.join("\n"), /is as good here/);
 });
