@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { CarrierCopier } from "../src/carrier/copier.ts";
+import { OperatorApi } from "./operator-api.ts";
+
+interface Copying extends AsyncDisposable {
+  readonly api: OperatorApi;
+  readonly enabled: Set<string>;
+  readonly writes: string[];
+  readonly problems: unknown[];
+  readonly copier: CarrierCopier;
+  /** Another replica that believes to lead. */
+  readonly other: CarrierCopier;
+}
+
+const name = "lameduck-init";
+
+async function copying(): Promise<Copying> {
+  const api = await OperatorApi.start();
+  const client = api.client();
+  const enabled = new Set(["shop"]);
+  const writes: string[] = [];
+  const problems: unknown[] = [];
+  const copier = (): CarrierCopier =>
+    new CarrierCopier(client, {
+      files: { binaryData: { "lameduck-init-amd64": "YQ==" }, sum: "sum-1" },
+      enabled: () => enabled,
+      isLeader: () => true,
+      onWrite: (action, namespace) => writes.push(`${action} ${namespace}`),
+      onProblem: (error) => problems.push(error),
+    });
+  return {
+    api,
+    enabled,
+    writes,
+    problems,
+    copier: copier(),
+    other: copier(),
+    [Symbol.asyncDispose]: async () => {
+      client.close();
+      await api.stop();
+    },
+  };
+}
+
+const mounting = (phase: string): { spec: object; status: object } => ({
+  spec: { volumes: [{ configMap: { name } }] },
+  status: { phase },
+});
+
+test("it is written where it is missing or other, and only there, also by two at once", async () => {
+  await using all = await copying();
+  const { api, copier, other, writes } = all;
+  await Promise.all([copier.pass(), other.pass()]);
+  assert.deepEqual((api.get("configmaps", name) as { binaryData?: object } | undefined)?.binaryData, {
+    "lameduck-init-amd64": "YQ==",
+  });
+  const { length } = writes;
+  await copier.pass();
+  await other.pass();
+  assert.equal(writes.length, length, "nothing to write");
+  api.change("configmaps", name, { metadata: { annotations: { "lameduck.dev/carrier-sum": "old" } } });
+  await copier.pass();
+  assert.equal(writes.length, length + 1, "an older one");
+  api.remove("configmaps", name);
+  await copier.pass();
+  assert.notEqual(api.get("configmaps", name), undefined, "one that somebody removed");
+});
+
+test("it leaves a namespace after the last pod that mounts it, and never one that is somebody else's", async () => {
+  await using all = await copying();
+  const { api, copier, enabled, writes, problems } = all;
+  await copier.pass();
+  api.put("pods", "web", mounting("Running"));
+  enabled.clear();
+  await copier.pass();
+  assert.notEqual(api.get("configmaps", name), undefined, "mounted");
+  api.change("pods", "web", { status: { phase: "Succeeded" } });
+  await copier.pass();
+  assert.equal(api.get("configmaps", name), undefined);
+  assert.deepEqual(writes, ["applied shop", "removed shop"]);
+  api.put("configmaps", name, { metadata: { namespace: "shop" } });
+  await copier.pass();
+  assert.notEqual(api.get("configmaps", name), undefined, "a person's own");
+  assert.deepEqual(problems, []);
+});
+
+test("a namespace that is being deleted is no problem, one that refuses is told and keeps no other waiting", async () => {
+  await using all = await copying();
+  const { api, copier, enabled, writes, problems } = all;
+  enabled.add("other");
+  const message = "it is being terminated";
+  api.fault = ({ method, url }) =>
+    method === "PATCH" && url.pathname.includes("/shop/")
+      ? { status: 403, body: { reason: "Forbidden", message } }
+      : undefined;
+  await copier.pass();
+  assert.deepEqual([writes, problems], [["applied other"], []]);
+  api.remove("configmaps", name);
+  api.fault = ({ method, url }) =>
+    method === "PATCH" && url.pathname.includes("/shop/")
+      ? { status: 500, body: { message: "no" } }
+      : undefined;
+  await copier.pass();
+  assert.deepEqual([writes.length, problems.length], [2, 1]);
+});
