@@ -143,6 +143,9 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
 async function deploy(cluster: Cluster, { remedy, scenario, replicas, rolling }: RunOptions): Promise<void> {
   const { environment, ...rest } = remedy.pod;
   const objects = [
+    // Services first: a webhook that looks for what leads to a pod sees none where they come later.
+    service(app, { type: "NodePort" }),
+    service(headlessName(app), { headless: true, selects: app }),
     deployment({
       name: app,
       replicas,
@@ -152,8 +155,6 @@ async function deploy(cluster: Cluster, { remedy, scenario, replicas, rolling }:
       ...rest,
       environment: { SLOW_MS: "300", ...environment },
     }),
-    service(app, { type: "NodePort" }),
-    service(headlessName(app), { headless: true, selects: app }),
   ];
   await cluster.kubectl(
     ["apply", "-f", "-"],

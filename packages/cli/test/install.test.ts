@@ -271,7 +271,7 @@ describe("lameduck status", () => {
     const { code, out } = await lameduck("status");
     assert.match(out, /the API server does not call it: its configuration names no authority yet/);
     assert.match(out, /namespace shop: 1 of 3 pods run with Lameduck \(0\.1\.0\)/);
-    assert.match(out, /pod\/old: 1 without: it was made before Lameduck was there, or while it was away/);
+    assert.match(out, /pod\/old: 1 without: it was made before Lameduck or its Service was there/);
     assert.match(out, /pod\/out: 1 without: annotation lameduck\.dev\/inject is "false"/);
     assert.match(out, /1 injected pods have more than 30 s, 55 s at most/);
     assert.equal(code, 1);

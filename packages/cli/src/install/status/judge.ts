@@ -44,7 +44,7 @@ export function judge(pod: Pod, around: Surroundings): JudgedPod {
   return {
     ...common,
     version,
-    why: why ?? "it was made before Lameduck was there, or while it was away",
+    why: why ?? "it was made before Lameduck or its Service was there, or while Lameduck was away",
     isOlder: why === undefined,
   };
 }
