@@ -8,6 +8,8 @@ export const operatorErrors = {
     "mount a Secret with tls.crt and tls.key there, or leave --certificate-directory out",
   LAMEDUCK_OPERATOR_BAD_FLAG: "correct it: `--help` and docs/operator.md list the flags",
   LAMEDUCK_OPERATOR_NO_CARRIER: "give --carrier-directory a folder with lameduck-init, or leave it out",
+  LAMEDUCK_OPERATOR_FOREIGN_CARRIER:
+    "give that ConfigMap another name: the operator keeps its own under this one, and pods run without the drain until then",
   LAMEDUCK_OPERATOR_CANNOT_EDIT:
     "write out what anchors, aliases and merge keys stand for in the pod template",
 } as const;

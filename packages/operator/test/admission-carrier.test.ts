@@ -85,6 +85,18 @@ test("it leaves a namespace after the last pod that mounts it, and never one tha
   assert.deepEqual(problems, []);
 });
 
+test("a ConfigMap of that name that somebody else made stays as it is, and is told", async () => {
+  await using all = await copying();
+  const { api, copier, enabled, writes, problems } = all;
+  api.put("configmaps", name, { metadata: { namespace: "shop" }, data: { mine: "1" } });
+  await copier.pass();
+  enabled.clear();
+  await copier.pass();
+  assert.deepEqual((api.get("configmaps", name) as { data?: object } | undefined)?.data, { mine: "1" });
+  assert.deepEqual(writes, []);
+  assert.match(String(problems[0]), /ConfigMap shop\/lameduck-init: somebody else made it/);
+});
+
 test("a namespace that is being deleted is no problem, one that refuses is told and keeps no other waiting", async () => {
   await using all = await copying();
   const { api, copier, enabled, writes, problems } = all;

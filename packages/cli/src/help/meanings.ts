@@ -26,6 +26,8 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_OPERATOR_BAD_FLAG: "The operator does not know a flag, or its value is not of the form it needs.",
   LAMEDUCK_OPERATOR_NO_CARRIER:
     "The files that the operator copies into namespaces are not there, or too large for a ConfigMap.",
+  LAMEDUCK_OPERATOR_FOREIGN_CARRIER:
+    "A namespace that is injected has a ConfigMap `lameduck-init` that the operator did not make. Injected pods find no lameduck-init in it.",
   LAMEDUCK_OPERATOR_CANNOT_EDIT:
     "A pod template shares parts with others in its file, so that an edit would change those, too.",
   LAMEDUCK_AUDIT_UNREADABLE: "A file or a folder that should be audited cannot be read.",

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
+import { OperatorError } from "../errors.ts";
 import { operatorNames } from "../names.ts";
 import { carrierSumAnnotation, type CarrierFiles } from "./files.ts";
 
@@ -70,9 +71,13 @@ export class CarrierCopier {
     const found = await this.#client.listMetadata(`/api/v1/configmaps?fieldSelector=metadata.name%3D${name}`);
     const carriers = new Map(found.map((one) => [one.metadata.namespace ?? "", one]));
     const enabled = this.#options.enabled();
-    for (const namespace of enabled)
-      if (sumOf(carriers.get(namespace)) !== this.#options.files.sum)
-        await this.#attempt(() => this.#apply(namespace));
+    for (const namespace of enabled) {
+      const there = carriers.get(namespace);
+      if (sumOf(there) !== this.#options.files.sum)
+        await this.#attempt(() =>
+          there !== undefined && sumOf(there) === undefined ? refuse(namespace) : this.#apply(namespace),
+        );
+    }
     for (const [namespace, carrier] of carriers)
       // One without our sum is somebody else's.
       if (!enabled.has(namespace) && sumOf(carrier) !== undefined)
@@ -118,6 +123,18 @@ export class CarrierCopier {
   #path(namespace: string): string {
     return `/api/v1/namespaces/${namespace}/configmaps/${name}`;
   }
+}
+
+/** It would lose it with the namespace's label otherwise. */
+function refuse(namespace: string): Promise<never> {
+  const place = `ConfigMap ${namespace}/${name}`;
+  return Promise.reject(
+    new OperatorError(
+      "LAMEDUCK_OPERATOR_FOREIGN_CARRIER",
+      place,
+      "somebody else made it, so it stays as it is",
+    ),
+  );
 }
 
 function mounts({ spec, status }: MountingPod): boolean {
