@@ -5,6 +5,8 @@ export const horizon = 120_000;
 
 /** A gap that is so many times as long as the longest of so many others is a pause, and no habit: by chance alone not one in thousands is. */
 const outlying = 4;
+/** Shorter ones, ms, are stalls of a machine: those come again, and do no harm as a habit. */
+const shortestPause = 3_000;
 const fewest = 50;
 
 /** Gaps between arrivals, and what they come to. */
@@ -21,7 +23,7 @@ export class Gaps {
 
   /** @returns whether it was a pause, which is counted apart. In a hold nothing is: there a long gap may be the beginning of the end. */
   add(gap: number, held: boolean): boolean {
-    if (!held && this.#compared >= fewest && gap > outlying * this.longest) {
+    if (!held && this.#compared >= fewest && gap > Math.max(shortestPause, outlying * this.longest)) {
       this.#pauses++;
       this.#longestPause = Math.max(this.#longestPause, gap);
       return true;
