@@ -110,10 +110,30 @@ test("a time-out bounds hold and closing together", () => {
     code: "LAMEDUCK_CAP_ABOVE_GRACE",
     place: "LAMEDUCK_CAP",
   });
-  assert.throws(() => settings({ timeout: "25s" }, { ...pod, LAMEDUCK_PRESTOP: "10s" }), {
+  assert.throws(() => settings({ timeout: "25s", prestop: "10s" }, {}), {
     code: "LAMEDUCK_BAD_OPTION",
     message: "timeout: 25s is not above 0 and at most the 20s that the grace period leaves",
   });
+});
+
+test("times that a platform tells never keep a program from starting that starts without them", () => {
+  const injected = { ...pod, LAMEDUCK_GRACE_PERIOD: "85s", LAMEDUCK_PRESTOP: "25s" };
+  const inCode = { grace: "60s", cap: "50s", floor: "40s" } as const;
+  const { drain, deadline, warnings } = settings(inCode, injected);
+  assert.deepEqual(
+    [drain.cap, drain.floor, drain.prestop, deadline],
+    [50_000, 40_000, 0, 60_000],
+    "as without the injection",
+  );
+  assert.deepEqual(warnings, [
+    "LAMEDUCK_PRESTOP: left out, as options in code need more: cap: 50s is more than 60s grace - 25s preStop - 5s reserve = 30s",
+  ]);
+  for (const code of [{ timeout: "30s" }, { reserve: "31s", grace: "40s" }, { cap: "20s" }] as const)
+    assert.doesNotThrow(() =>
+      settings(code, { ...pod, LAMEDUCK_GRACE_PERIOD: "30s", LAMEDUCK_PRESTOP: "25s" }),
+    );
+  assert.doesNotThrow(() => settings({ cap: "20s" }, { ...pod, LAMEDUCK_GRACE_PERIOD: "3000000s" }));
+  assert.throws(() => settings({}, { ...pod, LAMEDUCK_PRESTOP: "40s" }), { place: "LAMEDUCK_GRACE_PERIOD" });
 });
 
 test("hints leave time before a hold with a fixed end is over", () => {

@@ -22,6 +22,7 @@ import { isRecord } from "./nested-options.ts";
 import { doubts } from "./doubts.ts";
 import { misspeltVariables } from "./misspelt.ts";
 import { parseProbes, type IsProbe, type ProbeOptions } from "../protocols/probes.ts";
+import { yieldingTold } from "./told-times.ts";
 import { parseSignals } from "../signals/signal-list.ts";
 import { parseStreams, type IsStream, type StreamOptions } from "../protocols/streams.ts";
 
@@ -99,13 +100,20 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   checkConsumers(options.consumers);
   const inCode = drainOptionsOf(options);
   const said = { ...optionsFromEnvironment(environment), ...inCode };
-  const merged = isInKubernetes(environment) ? said : forNobodyWhoLags(said);
-  const warnings = [...misspeltVariables(environment), ...forgetUnusable(merged)];
+  const asked = isInKubernetes(environment) ? said : forNobodyWhoLags(said);
+  const unusable = forgetUnusable(asked);
   const health = parseHealth(options.lbHealth);
   const { timeout } = options;
-  const whole = parseAt(merged, inCode, environment);
-  if (timeout !== undefined) boundBy(timeout, merged, whole.prestop);
-  const drain = waitingFor(health, timeout === undefined ? whole : parseAt(merged, inCode, environment));
+  const {
+    parsed: drain,
+    options: merged,
+    warnings: yielded,
+  } = yieldingTold(asked, { ...options }, environment, (some) => {
+    const whole = parseAt(some, inCode, environment);
+    if (timeout !== undefined) boundBy(timeout, some, whole.prestop);
+    return waitingFor(health, timeout === undefined ? whole : parseAt(some, inCode, environment));
+  });
+  const warnings = [...misspeltVariables(environment), ...unusable, ...yielded];
   const ramp = parseDuration(options.ramp === undefined ? defaultRamp : options.ramp, "ramp");
   return Object.freeze({
     drain,
