@@ -402,3 +402,24 @@ describe("Node apps", () => {
     );
   });
 });
+
+describe("hostile pods", () => {
+  it("take as long as their size, whatever is in them", () => {
+    const hostile = `${"@".repeat(100_000)}\n`;
+    const half = Array.from({ length: 10_000 }, (_, index) => ({ name: `c${index}` }));
+    const given = [
+      pod({ containers: [{ ...web, image: hostile }] }),
+      pod({ containers: [...half, ...half.map((one) => ({ ...one, image: "envoy" }))] }),
+    ];
+    const plain = pod({
+      containers: [...half, ...half.map((one) => ({ ...one, image: "registry.example/web" }))],
+    });
+    const secondsOf = (one: unknown): number => {
+      const began = process.cpuUsage();
+      injected(one);
+      return process.cpuUsage(began).user;
+    };
+    const usual = Math.max(secondsOf(plain), secondsOf(plain));
+    for (const one of given) assert.ok(secondsOf(one) < 8 * usual);
+  });
+});
