@@ -104,6 +104,18 @@ describe("arguments", { skip: withoutCompiler }, () => {
     assert.equal((await init("--cap=20s -- true", { LAMEDUCK_CAP: "99s" }).ended).code, 0);
   });
 
+  test("times that an injection tells never keep a program from starting whose flags need more", async () => {
+    const told = { LAMEDUCK_GRACE_PERIOD: "85s", LAMEDUCK_PRESTOP: "25s" };
+    const { code, stderr } = await init("--grace 60s --cap 50s -- true", told).ended;
+    assert.equal(code, 0, stderr);
+    assert.match(
+      stderr,
+      /LAMEDUCK_PRESTOP are left out, as flags need more: 50s is more than 60s grace - 25s preStop/,
+    );
+    assert.equal((await init("--cap 20s -- true", { LAMEDUCK_GRACE_PERIOD: "3000000s" }).ended).code, 0);
+    assert.equal((await init("--cap 90s -- true", told).ended).code, 2, "wrong without them, too");
+  });
+
   test("a Service named lameduck changes nothing: its variables are none of ours", async () => {
     const ofService = {
       LAMEDUCK_SERVICE_HOST: "10.96.0.7",

@@ -125,9 +125,45 @@ static bool check_order(struct settings *settings, struct error *error)
 	return false;
 }
 
+/* By a flag, which stands in an image or a manifest. */
+static bool is_typed(struct settings *settings, const char *name, const char *said)
+{
+	char place[LONGEST_PLACE];
+	return said && !said_in_environment(settings, name, place);
+}
+
+/*
+ * An injection tells the pod's times by variables, and cannot see the flags of an image's entry point. Where both contradict each other the
+ * flags count alone, as without the injection: the program must start.
+ */
+static bool read_decision(struct settings *settings, struct error *error)
+{
+	struct drain_options *said = &settings->decision;
+	struct error contradiction;
+	char place[LONGEST_PLACE];
+	if (parse_config(said, &settings->hold.decision, error))
+		return true;
+	bool flags = is_typed(settings, "grace", said->grace) || is_typed(settings, "reserve", said->reserve) ||
+		     is_typed(settings, "floor", said->floor) || is_typed(settings, "cap", said->cap);
+	if (!flags)
+		return false;
+	struct drain_options typed = *said;
+	if (said_in_environment(settings, "grace", place))
+		typed.grace = NULL;
+	if (said_in_environment(settings, "prestop", place))
+		typed.prestop = NULL;
+	if ((typed.grace == said->grace && typed.prestop == said->prestop) ||
+	    !parse_config(&typed, &settings->hold.decision, &contradiction))
+		return false;
+	*said = typed;
+	snprintf(settings->notice, sizeof settings->notice, "LAMEDUCK_GRACE_PERIOD and LAMEDUCK_PRESTOP are left out, as flags need more: %s",
+		 error->problem);
+	return true;
+}
+
 static bool read_hold(struct settings *settings, struct error *error)
 {
-	if (!read_policy(settings, error) || !parse_config(&settings->decision, &settings->hold.decision, error) ||
+	if (!read_policy(settings, error) || !read_decision(settings, error) ||
 	    !check_uses(settings, error))
 		return false;
 	settings->hold.order_timeout = INFINITY;
