@@ -23,7 +23,7 @@ export {
   type TraceLine,
 } from "./trace.ts";
 export { courseText } from "./course-text.ts";
-export { parseDuration, formatDuration, type Duration } from "./duration.ts";
+export { longestDuration, parseDuration, formatDuration, type Duration } from "./duration.ts";
 export { DrainError, drainErrors, type DrainErrorCode } from "./errors.ts";
 export { aliveProbability, expectedLoss, knownHabit, learntHabit, type Habit } from "./belief/evidence.ts";
 export type * from "./observation.ts";

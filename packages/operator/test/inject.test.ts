@@ -403,6 +403,44 @@ describe("Node apps", () => {
   });
 });
 
+describe("what a container is told", () => {
+  const toldBy = (given: unknown): unknown[] =>
+    injected(given).patch.flatMap(({ path, value }) => (path.includes("/env") ? [value].flat() : []));
+
+  it("is no time that a Lameduck in it would end at", () => {
+    const year = pod({ terminationGracePeriodSeconds: 31_536_000 });
+    assert.deepEqual(toldBy(year), [
+      { name: "LAMEDUCK_GRACE_PERIOD", value: "2592000s" },
+      { name: "LAMEDUCK_PRESTOP", value: "25s" },
+    ]);
+    assert.ok(JSON.stringify(injected(year).patch).includes('"--grace","2592000s"'));
+  });
+
+  it("is no hook that takes the whole grace period", () => {
+    const own = (seconds: number): unknown => ({
+      ...web,
+      lifecycle: { preStop: { sleep: { seconds } } },
+    });
+    const given = (seconds: number): unknown =>
+      pod({
+        terminationGracePeriodSeconds: 30,
+        containers: [
+          own(seconds),
+          { ...web, name: "node", env: [{ name: "LAMEDUCK_POLICY", value: "quiet" }] },
+        ],
+      });
+    assert.equal(
+      toldBy(given(30)).some(
+        (one) => JSON.stringify(one).includes("30s") && JSON.stringify(one).includes("PRESTOP"),
+      ),
+      false,
+    );
+    assert.ok(
+      toldBy(given(29)).some((one) => JSON.stringify(one).includes('"LAMEDUCK_PRESTOP","value":"29s"')),
+    );
+  });
+});
+
 describe("hostile pods", () => {
   it("take as long as their size, whatever is in them", () => {
     const hostile = `${"@".repeat(100_000)}\n`;

@@ -38,7 +38,7 @@ export function containerVariables(): Variable[] {
     { name: "tellsGrace", expression: `${containers}.map(c, !(${told("LAMEDUCK_GRACE_PERIOD")}))` },
     {
       name: "tellsPreStop",
-      expression: `${containers}.transformList(i, c, variables.preStop[i] >= 0 && !(${told("LAMEDUCK_PRESTOP")}))`,
+      expression: `${containers}.transformList(i, c, variables.preStop[i] >= 0 && (variables.isHooked[i] || variables.preStop[i] < variables.graceTold) && !(${told("LAMEDUCK_PRESTOP")}))`,
     },
     {
       name: "isChanged",
@@ -84,7 +84,7 @@ export function operations(settings: InjectionSettings, facts: ClusterFacts): st
       ),
     ),
     each(`${env}.size() == 0 && variables.isChanged[i]`, add(`${path} + "/env"`, "[]")),
-    variable("variables.tellsGrace[i]", "LAMEDUCK_GRACE_PERIOD", secondsOf("variables.grace")),
+    variable("variables.tellsGrace[i]", "LAMEDUCK_GRACE_PERIOD", secondsOf("variables.graceTold")),
     variable("variables.tellsPreStop[i]", "LAMEDUCK_PRESTOP", secondsOf("variables.preStop[i]")),
     variable(isInstrumented, "LAMEDUCK_CAP", secondsOf("variables.hold")),
     variable(`${isInstrumented} && variables.floor >= 0`, "LAMEDUCK_FLOOR", secondsOf(floor)),
@@ -131,7 +131,7 @@ function hook(): string {
   const awaited = `variables.does.transformList(j, d, d == "hold" && j < ${mostAwaited}, ${literal(`--wait-for=${orderPath}/`)} + string(j))`;
   const command = [
     literal([`${carrierPath}/${initFile}`, "wait", "--grace"]),
-    `[string(variables.grace) + "s", "--prestop", "0s", "--cap", string(variables.hold) + "s"]`,
+    `[string(variables.graceTold) + "s", "--prestop", "0s", "--cap", string(variables.hold) + "s"]`,
     `(variables.floor >= 0 ? ["--floor", string(variables.floor < variables.hold ? variables.floor : variables.hold) + "s"] : [])`,
     `(variables.does[i] == "follow" ? (variables.isOrdered ? ${awaited} : []) : ` +
       `(variables.then[i] == "" ? [] : ["--then", variables.then[i]]) + ` +

@@ -1,6 +1,6 @@
 import { assumedArchitecture } from "../inject/carrier.ts";
 import type { ClusterFacts } from "../inject/injection.ts";
-import { leastCap, unknownConvergence, usualGrace, usualReserve } from "../inject/times.ts";
+import { leastCap, longestTold, unknownConvergence, usualGrace, usualReserve } from "../inject/times.ts";
 import { settingFields, type SettingName } from "../policy/fields.ts";
 import { duration } from "../policy/read.ts";
 import { carriers, type InjectionSettings } from "../policy/settings.ts";
@@ -89,6 +89,7 @@ export function timeVariables(): Variable[] {
       name: "reserve",
       expression: `variables.reserveAsked >= 0 ? variables.reserveAsked : ${lesser(String(usualReserve), "((variables.grace + 2) / 3)")}`,
     },
+    { name: "graceTold", expression: lesser("variables.grace", String(longestTold)) },
     { name: "hold", expression: lesser("variables.wanted", "(variables.grace - variables.reserve)") },
   ];
 }

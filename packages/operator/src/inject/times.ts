@@ -1,3 +1,4 @@
+import { longestDuration } from "@lameduck/drain";
 import type { InjectionSettings } from "../policy/settings.ts";
 import type { ClusterFacts } from "./injection.ts";
 
@@ -6,6 +7,8 @@ export const unknownConvergence = 15;
 /** The least that a hold may take where it ends by evidence: it costs only where traffic goes on. */
 export const leastCap = 25;
 export const usualGrace = 30;
+/** Neither lameduck-init nor @lameduck/node reads a longer time, and both end at once where they are told one. */
+export const longestTold = longestDuration / 1_000;
 /** As lameduck-init and @lameduck/node keep it where nobody asks for a reserve: 5 s, or a third. */
 export const usualReserve = 5;
 

@@ -2,7 +2,7 @@ import type { InjectionSettings } from "../policy/settings.ts";
 import { isMap } from "../policy/validate.ts";
 import { preStopOf, type Action } from "./action.ts";
 import { mapsIn } from "./pod.ts";
-import type { Times } from "./times.ts";
+import { longestTold, type Times } from "./times.ts";
 
 export interface EnvVariable {
   readonly name: string;
@@ -16,9 +16,11 @@ export function toldTo(
   { grace, hold }: Times,
   { floorSeconds }: InjectionSettings,
 ): EnvVariable[] {
-  const preStop = hookSeconds ?? secondsOf(container);
+  const own = secondsOf(container);
+  // A hook that takes all of the grace period leaves no time that could be told.
+  const preStop = hookSeconds ?? (own !== undefined && own >= Math.min(grace, longestTold) ? undefined : own);
   const wanted = [
-    { name: "LAMEDUCK_GRACE_PERIOD", value: `${grace}s` },
+    { name: "LAMEDUCK_GRACE_PERIOD", value: `${Math.min(grace, longestTold)}s` },
     ...(preStop === undefined ? [] : [{ name: "LAMEDUCK_PRESTOP", value: `${preStop}s` }]),
     ...(does === "instrument" ? [{ name: "LAMEDUCK_CAP", value: `${hold}s` }] : []),
     ...(does === "instrument" && floorSeconds !== undefined
