@@ -123,7 +123,7 @@ describe("Lameduck in a cluster", { skip: reason ?? false }, () => {
       });
       return result.lost;
     };
-    await cluster.kubectl(["delete", "deployment/web", "service/web", "--wait"]);
+    await cluster.kubectl(["delete", "deployment/web", "service/web", "--wait", "--ignore-not-found"]);
     assert.ok((await lost()) > 0, "a test that can fail");
     await installed(cluster, "webhook");
     await trusted();
