@@ -1,5 +1,5 @@
 /**
- * Renders docs/install.yaml and docs/install-policy-only.yaml from the Helm chart, for `kubectl apply` and `lameduck install`:
+ * Writes the parts of the Helm chart that the code determines, and renders docs/install.yaml and docs/install-policy-only.yaml from it, for `kubectl apply` and `lameduck install`:
  *
  *     npm run render
  *
@@ -8,6 +8,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { generated } from "../packages/operator/chart/generated.ts";
 import { chartDigest, chartDirectory } from "../packages/operator/chart/digest.ts";
 import { cacheDirectory } from "../e2e/cluster/host/paths.ts";
 import { buildHelm } from "../e2e/cluster/host/programs.ts";
@@ -38,6 +39,7 @@ function rendered(page: string, settings: readonly string[]): string {
   return `${head}\n---\n${documents.join("\n---\n")}\n`;
 }
 
+if (!values.check) for (const [path, text] of generated()) writeFileSync(path, text);
 for (const [page, settings] of Object.entries(pages)) {
   const path = join(docs, page);
   const text = rendered(page, settings);

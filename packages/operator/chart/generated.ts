@@ -10,7 +10,7 @@ import {
 import { stringify } from "yaml";
 
 const templates = join(import.meta.dirname, "lameduck", "templates");
-const remark = "{{- /* Written by packages/operator/chart/generate.ts. */ -}}\n";
+const remark = "{{- /* Written by npm run render. */ -}}\n";
 /** Stand for what is known when the chart is rendered. */
 const namespace = "release-namespace";
 const lameduckVersion = "release-version";

@@ -21,7 +21,7 @@ const objectsOf = (page: string): Rendered[] =>
   parseAllDocuments(rendered(page)).flatMap((one) => (one.toJS() as Rendered | null) ?? []);
 
 describe("the chart", () => {
-  it("says what the code says: node packages/operator/chart/generate.ts writes it", () => {
+  it("says what the code says: npm run build && npm run render writes it", () => {
     for (const [path, text] of generated()) assert.equal(read(path), text, path);
   });
 

@@ -1,4 +1,4 @@
-{{- /* Written by packages/operator/chart/generate.ts. */ -}}
+{{- /* Written by npm run render. */ -}}
 {{- define "lameduck.rules.Role" -}}
 - apiGroups:
     - ""
