@@ -45,6 +45,7 @@ export class SenderTable {
   readonly #load = { gaps: new Gaps(), last: -Infinity, paused: 0 };
   #watchingFrom: number;
   #heldFrom = Infinity;
+  #gapsBefore = 0;
   /** What the senders come to, until the next observation. */
   #prepared: readonly Judged[] | undefined;
 
@@ -65,6 +66,7 @@ export class SenderTable {
 
   heldFrom(at: number): void {
     this.#heldFrom = at;
+    this.#gapsBefore = this.#load.gaps.count;
   }
 
   arrival(name: string, at: number): void {
@@ -149,11 +151,11 @@ export class SenderTable {
     return Math.max(0, now - this.#deletedAt);
   }
 
-  /** A lone sender may always have been about to go on: another arrival of it must not be taken for an end. */
+  /** A lone sender may always have been about to go on, and of a load that was hardly seen before nobody knows its lulls. */
   get #latest(): Latest {
     const { last, gaps } = this.#load;
-    const isAlone = this.#senders.size === 1 && !this.#crowd;
-    return { at: isAlone ? 0 : this.#since(last), rate: gaps.habit().rate };
+    const unknown = (this.#senders.size === 1 && !this.#crowd) || this.#gapsBefore < fewestGapsBefore;
+    return { at: unknown ? 0 : this.#since(last), rate: gaps.habit().rate };
   }
 
   get #crowdNow(): Crowd {
@@ -241,6 +243,9 @@ export class SenderTable {
 
 /** The chance that this workload's clients rest at times, so that many requests and then none are nothing strange. */
 const resting = 0.01;
+
+/** Of all senders together, to know their lulls by. */
+const fewestGapsBefore = 50;
 
 /** Until then a recent gap is chance. */
 const fewestRecentGaps = 4;

@@ -7,6 +7,8 @@
 /* Weight of the latest gap in the mean of recent ones; fewer than four are chance. */
 static const double recency = 1.0 / 8;
 static const double fewest_recent_gaps = 4;
+/* Of all senders together, to know their lulls by. */
+static const double fewest_gaps_before = 50;
 /* So many in a hold tell a rate. */
 static const double enough_gaps = 8;
 /* Silence before the deletion that has a chance of 1e-9. */
@@ -182,6 +184,7 @@ void senders_watching_from(struct sender_table *table, double at)
 void senders_held_from(struct sender_table *table, double at)
 {
 	table->held_from = at;
+	table->gaps_before = table->load.count;
 }
 
 void senders_arrival(struct sender_table *table, const char *name, double at)
@@ -276,9 +279,9 @@ static bool judge(const struct sender_table *table, const struct sender *sender,
 static void begin(struct environments *environments, const struct sender_table *table, double now, double convergence)
 {
 	double rate = table->load.count / fmax(1e-4, table->load.exposure);
-	/* A lone sender may always have been about to go on: another arrival of it must not be taken for an end. */
-	bool alone = table->count == 1 && !table->crowd.used;
-	environments_init(environments, convergence, since(table, now), alone ? 0 : since(table, table->load_last), rate);
+	/* A lone sender may always have been about to go on, and of a load that was hardly seen before nobody knows its lulls. */
+	bool unknown = (table->count == 1 && !table->crowd.used) || table->gaps_before < fewest_gaps_before;
+	environments_init(environments, convergence, since(table, now), unknown ? 0 : since(table, table->load_last), rate);
 }
 
 static double see_crowd(struct environments *environments, const struct sender_table *table)

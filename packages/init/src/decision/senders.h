@@ -45,6 +45,7 @@ struct sender_table {
 	struct crowd crowd;
 	struct gaps load; /* of all arrivals together */
 	double load_last;
+	double gaps_before; /* of the load, before the hold */
 	double paused; /* for how long there were none though many were due */
 	double watching_from;
 	double held_from; /* INFINITY before the hold */
