@@ -441,6 +441,31 @@ describe("what a container is told", () => {
   });
 });
 
+describe("the init container", () => {
+  const byImage = { carrier: "init-container", carrierImage: "registry.example/lameduck:1" } as const;
+  const initOf = (given: unknown): Fields[] =>
+    injected(given, byImage).patch.flatMap(({ path, value }) =>
+      path.startsWith("/spec/initContainers") ? ([value].flat() as Fields[]) : [],
+    );
+
+  it("leaves the pod's class Guaranteed, and passes a quota of limits", () => {
+    const [{ resources } = {}] = initOf(pod());
+    const { requests, limits } = resources as Record<string, Fields>;
+    assert.deepEqual(requests, limits);
+    assert.deepEqual(Object.keys(limits ?? {}).sort(), ["cpu", "memory"]);
+  });
+
+  it("is not added where its name is taken: the pod would be refused", () => {
+    for (const taken of [
+      pod({ initContainers: [{ name: "lameduck-carrier" }] }),
+      pod({ containers: [web, { name: "lameduck-carrier" }] }),
+    ]) {
+      assert.deepEqual(initOf(taken), []);
+      assert.ok(injected(taken, byImage).reasons.some(({ code }) => code === "sleep-instead"));
+    }
+  });
+});
+
 describe("hostile pods", () => {
   it("take as long as their size, whatever is in them", () => {
     const hostile = `${"@".repeat(100_000)}\n`;

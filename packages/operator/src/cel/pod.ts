@@ -1,5 +1,5 @@
 import { observedPort, softwares } from "@lameduck/audit";
-import { reservedNames, reservedPaths } from "../inject/carrier.ts";
+import { carrierContainer, carrierVolume, reservedNames, reservedPaths } from "../inject/carrier.ts";
 import { injectedAnnotation } from "../inject/pod.ts";
 import {
   imageStopSignals,
@@ -81,9 +81,12 @@ function byEvidence(): string {
   const isTaken =
     `${list("object.spec.?volumes")}.exists(v, v.name in ${literal(reservedNames)}) || ` +
     `${containers}.exists(c, ${list("c.?volumeMounts")}.exists(m, ${within}))`;
+  const isThere = `variables.isInjected && ${list("object.spec.?volumes")}.exists(v, v.name == ${literal(carrierVolume)})`;
+  const named = (of: string): string => `${of}.exists(c, c.name == ${literal(carrierContainer)})`;
+  const hasOurName = `!(${isThere}) && (${named(containers)} || ${named(list("object.spec.?initContainers"))})`;
   return (
     `variables.carrier != "none" && !object.spec.?hostNetwork.orValue(false) && ` +
-    `(variables.isInjected || !(${isTaken})) && (variables.carrier != "configmap" || variables.architecture != "")`
+    `(variables.isInjected || !(${isTaken})) && (variables.carrier != "init-container" || !(${hasOurName})) && (variables.carrier != "configmap" || variables.architecture != "")`
   );
 }
 

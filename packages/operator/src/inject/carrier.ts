@@ -6,6 +6,7 @@ import { mapsIn, textOf, type PodView } from "./pod.ts";
 /** Where lameduck-init lies in the container. */
 export const carrierPath = "/lameduck";
 export const carrierVolume = "lameduck-carrier";
+export const carrierContainer = "lameduck-carrier";
 export const initFile = "lameduck-init";
 export const registerFile = "lameduck-register.cjs";
 /** Files by which containers of a pod tell each other, named by the number of the container: its name is a stranger's. */
@@ -77,12 +78,23 @@ function whyNot(pod: PodView, settings: InjectionSettings, facts: ClusterFacts):
       ));
   if (isTaken)
     return `the pod has a volume or a mount of its own where ${carrierPath} and ${orderPath} should be`;
+  // Two containers of one name are refused, and the pod with them.
+  if (settings.carrier === "init-container" && hasOurName(pod))
+    return `the pod has a container of its own that is called ${carrierContainer}`;
   // An API server that does not know the field drops it, and refuses a volume without a source.
   if (settings.carrier === "image-volume" && !isAtLeast(facts, 35, false))
     return "image volumes need Kubernetes 1.35, as it is known";
   if (settings.carrier === "configmap" && architectureOf(pod, settings, facts) === undefined)
     return "the nodes have several processors and the pod selects none by kubernetes.io/arch, or one without a binary";
   return undefined;
+}
+
+function hasOurName({ spec, containers, isInjected, volumes }: PodView): boolean {
+  const isThere = isInjected && volumes.some(({ name }) => name === carrierVolume);
+  return (
+    !isThere &&
+    [...containers, ...mapsIn(spec["initContainers"])].some(({ name }) => name === carrierContainer)
+  );
 }
 
 function isWithin(path: string): boolean {
@@ -131,10 +143,11 @@ const copy = [initFile, registerFile]
 /** Node of Lameduck's image copies what lies at its top; as Pod Security "restricted" wants it. */
 export function copying(image: string): Raw {
   return {
-    name: "lameduck-carrier",
+    name: carrierContainer,
     image,
     command: ["/usr/local/bin/node", "-e", copy],
-    resources: { requests: { cpu: "10m", memory: "32Mi" }, limits: { memory: "128Mi" } },
+    // Requests as limits: a pod of class Guaranteed stays one, and a quota that asks for limits lets it pass.
+    resources: { requests: { cpu: "100m", memory: "128Mi" }, limits: { cpu: "100m", memory: "128Mi" } },
     securityContext: {
       allowPrivilegeEscalation: false,
       capabilities: { drop: ["ALL"] },
