@@ -48,7 +48,9 @@ test("an exposed pod is injected, and the audit log says how", () => {
 
 test("what nothing leads to, what says no, Jobs and system namespaces are left alone", () => {
   for (const verdict of [
-    judged({ exposure: () => ({ exposedBy: [], convergence: undefined }) })(request()),
+    judged({ exposure: () => ({ exposedBy: [], convergence: undefined }) })(
+      request({ object: pod({}, { containers: [{ name: "web" }] }) }),
+    ),
     judged()(request({ object: pod({ annotations: { "lameduck.dev/inject": "false" } }) })),
     judged()(request({ object: pod({ ownerReferences: [{ kind: "Job", name: "a", uid: "b" }] }) })),
     judged()(request({ namespace: "kube-system" })),

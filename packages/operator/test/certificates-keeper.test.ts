@@ -106,7 +106,8 @@ test("two replicas that start together agree on one certificate, and tell the AP
 
 test("certificates and authorities change many times under new connections, and not one handshake fails", async () => {
   await using api = await configured();
-  const lifetimes = { certificateLifetime: 3_000, authorityLifetime: 9_000 };
+  // A third of it is left for a renewal, and certificates count in whole seconds.
+  const lifetimes = { certificateLifetime: 6_000, authorityLifetime: 12_000 };
   const started = await Promise.all([replica(api, lifetimes), replica(api, lifetimes)]);
   await using a = started[0];
   await using b = started[1];
@@ -114,8 +115,8 @@ test("certificates and authorities change many times under new connections, and 
   const authorities = new Set<string>();
   const failures: string[] = [];
   let handshakes = 0;
-  const enough = (): boolean => authorities.size >= 4 && a.shown.length >= 8 && b.shown.length >= 8;
-  const end = Date.now() + 60_000;
+  const enough = (): boolean => authorities.size >= 3 && a.shown.length >= 5 && b.shown.length >= 5;
+  const end = Date.now() + 90_000;
   while (!enough() && Date.now() < end) {
     // The API server's informer sees a change of its own configuration a little later.
     const [bundle = ""] = bundles(api);

@@ -128,7 +128,7 @@ describe("who is left alone, and why", () => {
     ["windows", pod({ nodeSelector: { "kubernetes.io/os": "windows" } })],
     ["windows", pod({ os: { name: "windows" } })],
     ["killed-at-once", pod({ terminationGracePeriodSeconds: 0 })],
-    ["not-exposed", pod(), {}, { exposedBy: [] }],
+    ["not-exposed", pod({ containers: [{ name: "a" }] }), {}, { exposedBy: [] }],
     ["not-exposed", pod(), { serves: false }],
     ["not-exposed", pod({ containers: [{ name: "a" }] }), {}, { exposedBy: undefined }],
     [

@@ -35,7 +35,7 @@ export async function admissionPolicies(
       ofLameduck,
     }).map((object) => {
       const { metadata, ...rest } = object as unknown as Manifest;
-      return { ...rest, metadata: { ...metadata, labels } } as Manifest;
+      return { ...rest, metadata: { ...metadata, labels } };
     });
   return [
     ...made(undefined, { exceptNamespaces: [...own.keys()] }),

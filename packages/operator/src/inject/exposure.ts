@@ -12,7 +12,8 @@ export function exposureOfPod(
   if (serves === false) return undefined;
   if (serves === true) return "annotation lameduck.dev/serves";
   if (!onlyExposed) return "onlyExposed is off";
-  if (exposedBy !== undefined) return exposedBy.length === 0 ? undefined : exposedBy.join(", ");
+  if (exposedBy !== undefined && exposedBy.length > 0) return exposedBy.join(", ");
+  // Pods are often made before their Service: `kubectl apply` of a folder takes deployment.yaml before service.yaml.
   const port = containers
     .flatMap((container) => mapsIn(container["ports"]))
     .find(

@@ -25,7 +25,7 @@ export interface Injection {
 export interface ClusterFacts {
   /** Of Lameduck: what is injected names it. */
   readonly lameduckVersion: string;
-  /** Names of what exposes the pod: "Service web", "Ingress shop". `undefined`: nobody could look; declared ports count then. */
+  /** Names of what exposes the pod: "Service web", "Ingress shop". `undefined`: nobody could look. Where there is none, declared ports count. */
   readonly exposedBy: readonly string[] | undefined;
   /** Major and minor version of the API server, for example 1.36. */
   readonly version: { readonly major: number; readonly minor: number } | undefined;
@@ -48,7 +48,7 @@ export const reasonCodes = {
   "hook-kept": "the container has a preStop hook, and that is never replaced",
   "opted-out": "a preStop sleep of 0 seconds, or the annotation, says no",
   "native-sidecar": "the kubelet stops it after all others anyway",
-  "not-exposed": "nothing leads requests to the pod",
+  "not-exposed": "nothing leads requests to the pod, and it declares no port",
   "already-injected": "the pod was injected before",
   "nothing-to-do": "no container is left that could be held",
   "no-time": "the grace period leaves no time for a hold",

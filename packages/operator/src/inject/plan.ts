@@ -76,9 +76,8 @@ export function planOf(pod: unknown, settings: InjectionSettings, facts: Cluster
 
 function notExposed({ serves }: InjectionSettings, { exposedBy }: ClusterFacts): string {
   if (serves === false) return 'annotation lameduck.dev/serves is "false"';
-  return exposedBy === undefined
-    ? "no container declares a port for requests; annotation lameduck.dev/serves says otherwise"
-    : "no Service selects the pod; annotation lameduck.dev/serves says otherwise";
+  const nobody = exposedBy === undefined ? "" : "no Service selects the pod, and ";
+  return `${nobody}no container declares a port for requests; annotation lameduck.dev/serves says otherwise`;
 }
 
 function planned(

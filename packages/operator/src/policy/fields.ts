@@ -114,7 +114,7 @@ export const settingFields: Readonly<Record<SettingName, SettingField>> = {
   onlyExposed: {
     kind: "switch",
     inPolicy: true,
-    does: "leave alone what no Service, Ingress or Gateway leads to",
+    does: "leave alone what nothing leads to and declares no port",
   },
   serves: {
     kind: "switch",
