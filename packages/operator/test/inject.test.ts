@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { parseConfig } from "@lameduck/drain";
 import {
   defaultSettings,
   inject,
@@ -463,6 +464,26 @@ describe("the init container", () => {
       assert.deepEqual(initOf(taken), []);
       assert.ok(injected(taken, byImage).reasons.some(({ code }) => code === "sleep-instead"));
     }
+  });
+});
+
+describe("a reserve below what lameduck-init keeps by itself", () => {
+  it("makes no hook that lameduck-init refuses", () => {
+    const { patch } = injected(pod(), { capSeconds: 40, reserveSeconds: 1 });
+    const command = /"--grace","(\d+)s","--prestop","0s","--cap","(\d+)s"/.exec(JSON.stringify(patch)) ?? [];
+    const [grace, cap] = command.slice(1).map(Number);
+    assert.equal(parseConfig({ grace: `${grace}s`, cap: `${cap}s` }).cap, 36_000);
+  });
+});
+
+describe("a container that joins an injected pod", () => {
+  it("gets no second mount at one place: the pod would be refused", () => {
+    const joined = { name: "late", volumeMounts: [{ name: "own", mountPath: "/lameduck" }] };
+    const { patch } = injected(
+      pod({ containers: [joined] }, { annotations: { "lameduck.dev/injected": "0.1.0" } }),
+    );
+    assert.ok(patch.length > 0);
+    assert.ok(patch.every(({ path }) => !path.includes("volumeMounts")));
   });
 });
 

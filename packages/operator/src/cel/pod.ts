@@ -79,14 +79,14 @@ function byEvidence(): string {
     .map((path) => `m.mountPath == ${literal(path)} || m.mountPath.startsWith(${literal(`${path}/`)})`)
     .join(" || ");
   const isTaken =
-    `${list("object.spec.?volumes")}.exists(v, v.name in ${literal(reservedNames)}) || ` +
-    `${containers}.exists(c, ${list("c.?volumeMounts")}.exists(m, ${within}))`;
+    `(!variables.isInjected && ${list("object.spec.?volumes")}.exists(v, v.name in ${literal(reservedNames)})) || ` +
+    `${containers}.exists(c, !(variables.isInjected && ${list("c.?env")}.exists(e, e.name == "LAMEDUCK_GRACE_PERIOD")) && ${list("c.?volumeMounts")}.exists(m, ${within}))`;
   const isThere = `variables.isInjected && ${list("object.spec.?volumes")}.exists(v, v.name == ${literal(carrierVolume)})`;
   const named = (of: string): string => `${of}.exists(c, c.name == ${literal(carrierContainer)})`;
   const hasOurName = `!(${isThere}) && (${named(containers)} || ${named(list("object.spec.?initContainers"))})`;
   return (
     `variables.carrier != "none" && !object.spec.?hostNetwork.orValue(false) && ` +
-    `(variables.isInjected || !(${isTaken})) && (variables.carrier != "init-container" || !(${hasOurName})) && (variables.carrier != "configmap" || variables.architecture != "")`
+    `!(${isTaken}) && (variables.carrier != "init-container" || !(${hasOurName})) && (variables.carrier != "configmap" || variables.architecture != "")`
   );
 }
 

@@ -87,7 +87,10 @@ export function timeVariables(): Variable[] {
     },
     {
       name: "reserve",
-      expression: `variables.reserveAsked >= 0 ? variables.reserveAsked : ${lesser(String(usualReserve), "((variables.grace + 2) / 3)")}`,
+      expression: greater(
+        "variables.reserveAsked",
+        lesser(String(usualReserve), "((variables.grace + 2) / 3)"),
+      ),
     },
     { name: "graceTold", expression: lesser("variables.grace", String(longestTold)) },
     { name: "hold", expression: lesser("variables.wanted", "(variables.grace - variables.reserve)") },

@@ -70,12 +70,15 @@ export function carriedBy(pod: PodView, settings: InjectionSettings, facts: Clus
 function whyNot(pod: PodView, settings: InjectionSettings, facts: ClusterFacts): string | undefined {
   if (pod.spec["hostNetwork"] === true)
     return "hostNetwork: the kernel counts the connections of the whole node";
+  // What an earlier pass has told already has our own mounts.
+  const isTold = (one: Raw): boolean =>
+    pod.isInjected && mapsIn(one["env"]).some(({ name }) => name === "LAMEDUCK_GRACE_PERIOD");
   const isTaken =
-    !pod.isInjected &&
-    (pod.volumes.some(({ name }) => reservedNames.includes(textOf(name))) ||
-      pod.containers.some((one) =>
-        mapsIn(one["volumeMounts"]).some(({ mountPath }) => isWithin(textOf(mountPath))),
-      ));
+    (!pod.isInjected && pod.volumes.some(({ name }) => reservedNames.includes(textOf(name)))) ||
+    pod.containers.some(
+      (one) =>
+        !isTold(one) && mapsIn(one["volumeMounts"]).some(({ mountPath }) => isWithin(textOf(mountPath))),
+    );
   if (isTaken)
     return `the pod has a volume or a mount of its own where ${carrierPath} and ${orderPath} should be`;
   // Two containers of one name are refused, and the pod with them.

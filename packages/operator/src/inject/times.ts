@@ -58,6 +58,7 @@ export function timesOf(
   const raised =
     gracePeriodSeconds ?? Math.min(maxGracePeriodSeconds, wanted + (reserveSeconds ?? graceBefore));
   const grace = mayRaise ? Math.max(graceBefore, raised) : graceBefore;
-  const reserve = reserveSeconds ?? Math.min(usualReserve, Math.ceil(grace / 3));
+  // They refuse a cap that leaves less than they keep by themselves: a hook would fail, and a Node app not start.
+  const reserve = Math.max(reserveSeconds ?? 0, Math.min(usualReserve, Math.ceil(grace / 3)));
   return { convergence, graceBefore, grace, hold: Math.min(wanted, grace - reserve) };
 }
