@@ -143,6 +143,15 @@ test("a workload's annotations are rejected by name; scaling one that was admitt
   });
 });
 
+test("an annotation that a newer version may know is told and admitted, a misspelt one is not", () => {
+  const newer = validate(ofWorkload(workload({ "lameduck.dev/something-new": "1" })));
+  assert.equal(newer.allowed, true);
+  assert.match(newer.warnings?.[0] ?? "", /something-new: no such annotation/);
+  const { allowed, message = "" } = validate(ofWorkload(workload({ "lameduck.dev/flor": "1s" })));
+  assert.equal(allowed, false);
+  assert.match(message, /did you mean floor\?/);
+});
+
 test("a setting on the workload itself reaches no pod: that is told", () => {
   const { allowed, warnings } = validate(ofWorkload(workload({}, { "lameduck.dev/cap": "20s" })));
   assert.equal(allowed, true);

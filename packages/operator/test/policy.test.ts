@@ -150,6 +150,19 @@ describe("annotations", () => {
         assert.notDeepEqual(inject(pod({ [key]: value }), settings, facts).patch, []);
       });
 
+  it("of a namespace's policy stay below the cluster's greatest grace period", () => {
+    const namespacePolicy = policy({ maxGracePeriodSeconds: 86_400, gracePeriodSeconds: 4_000 });
+    const { settings, origins, warnings } = settingsFor({
+      namespacePolicy,
+      clusterPolicy: policy({ maxGracePeriodSeconds: 900 }),
+    });
+    assert.deepEqual([settings.maxGracePeriodSeconds, settings.gracePeriodSeconds], [900, 900]);
+    assert.equal(origins.maxGracePeriodSeconds, "cluster");
+    assert.match(warnings[0] ?? "", /the cluster's policy allows 900 s at most/);
+    const lower = settingsFor({ namespacePolicy, clusterPolicy: policy({}) }).settings;
+    assert.equal(lower.maxGracePeriodSeconds, 86_400, "where the cluster says nothing");
+  });
+
   it("that are right are taken", () => {
     const { settings, warnings, origins } = settingsFor({
       podAnnotations: {

@@ -7,7 +7,7 @@ const workloads = new Set(["Deployment", "StatefulSet", "DaemonSet"]);
 
 /**
  * Judges DrainPolicies and the annotations of workloads. What was wrong before the change stays admitted, with a warning: who scales or deletes
- * something must not be stopped by what another wrote.
+ * something must not be stopped by what another wrote. So does an annotation that a newer version may know.
  */
 export function validate({ group, kind, operation, object, oldObject }: AdmissionRequest): Verdict {
   if (operation !== "CREATE" && operation !== "UPDATE") return { allowed: true };
@@ -34,7 +34,7 @@ function verdictOf(
 ): Verdict {
   if (problems.length === 0) return { allowed: true };
   const before = new Set(isMap(oldObject) ? problemsOf(oldObject).map(spelt) : []);
-  const fresh = problems.filter((problem) => !before.has(spelt(problem)));
+  const fresh = problems.filter((problem) => problem.mayBeNewer !== true && !before.has(spelt(problem)));
   if (fresh.length === 0)
     return { allowed: true, warnings: problems.map((one) => `lameduck: ${spelt(one)}`) };
   return { allowed: false, message: `${what} is not valid for Lameduck: ${fresh.map(spelt).join("; ")}` };

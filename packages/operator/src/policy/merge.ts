@@ -64,7 +64,25 @@ export function settingsFor({
       origins[name] = "default";
     }
   }
+  bound(specOf(clusterPolicy, "cluster", []), values, origins, warnings);
   return { settings: consistent(values as unknown as InjectionSettings, warnings), origins, warnings };
+}
+
+/** A namespace may ask for less than the cluster's policy allows, never for more: long grace periods slow drains of nodes for all. */
+function bound(
+  cluster: Readonly<Record<string, unknown>>,
+  values: Record<SettingName, unknown>,
+  origins: Record<SettingName, SettingSource>,
+  warnings: string[],
+): void {
+  const read = readValue(settingFields.maxGracePeriodSeconds, cluster["maxGracePeriodSeconds"]);
+  if (!("value" in read) || Number(values.maxGracePeriodSeconds) <= Number(read.value)) return;
+  if (origins.maxGracePeriodSeconds === "namespace")
+    warnings.push(
+      `DrainPolicy of the namespace, spec.maxGracePeriodSeconds: the cluster's policy allows ${String(read.value)} s at most; that counts`,
+    );
+  values.maxGracePeriodSeconds = read.value;
+  origins.maxGracePeriodSeconds = "cluster";
 }
 
 function specOf(policy: unknown, of: string, warnings: string[]): Readonly<Record<string, unknown>> {

@@ -7,6 +7,8 @@ export interface Problem {
   readonly field: string;
   readonly message: string;
   readonly remedy: string;
+  /** A newer version of Lameduck may know what this one does not. */
+  readonly mayBeNewer?: boolean;
 }
 
 /** A value, or why there is none. */

@@ -1,6 +1,6 @@
 import { factNames } from "@lameduck/audit";
 import { shown } from "@lameduck/drain/common";
-import { unknownName } from "@lameduck/drain";
+import { nearest, unknownName } from "@lameduck/drain";
 import { annotationPrefix, settingFields, settingNames, type SettingName } from "./fields.ts";
 import { readAnnotation, readValue, type Problem } from "./read.ts";
 import type { InjectionSettings } from "./settings.ts";
@@ -82,6 +82,7 @@ export function validateAnnotations(annotations: unknown): Problem[] {
               field: key,
               message: unknownName("annotation", own, annotationNames()),
               remedy: "remove it, or correct its spelling",
+              mayBeNewer: nearest(own, annotationNames()) === undefined,
             },
           ];
     const read = readAnnotation(settingFields[name], text);
