@@ -4,7 +4,9 @@ import type { initErrors } from "@lameduck/init";
 import type { KubernetesErrorCode } from "@lameduck/kube";
 import type { StageErrorCode } from "@lameduck/stage";
 import type { CliErrorCode } from "./errors.ts";
-import { heldAgainstPods, verdictOf, type RemedyResult } from "@lameduck/accounting";
+import type { RemedyResult } from "@lameduck/accounting";
+// Every command needs exit codes; the whole of accounting with its schema takes 60 ms to load.
+import { heldAgainstPods, verdictOf } from "@lameduck/accounting/verdict";
 
 /** What every command ends with. The same words stand in `lameduck --help` and in docs/errors.md. */
 export const exitCodes = {
