@@ -79,8 +79,9 @@ export class SenderTable {
       return;
     }
     const hash = hashOf(name);
-    while (this.#sample.has(hash) && this.#senders.size >= this.#capacity) this.#makeRoom(at);
-    if (this.#sample.has(hash)) this.#senders.set(name, new Sender(hash, at, this.#load.paused));
+    while (this.#sample.has(hash) && this.#isFull && this.#sample.share > leastShare) this.#makeRoom(at);
+    if (this.#sample.has(hash) && !this.#isFull)
+      this.#senders.set(name, new Sender(hash, at, this.#load.paused));
     else {
       this.#crowdNow.arrival(hash, at, held ? this.#since(at) : undefined);
       this.#useRoom(at);
@@ -217,12 +218,14 @@ export class SenderTable {
     return judge(name, { seen, atRest });
   }
 
+  get #isFull(): boolean {
+    return this.#senders.size >= this.#capacity;
+  }
+
   /** Senders that have long fallen silent go first; where most are here, half of them go to the crowd. */
   #makeRoom(at: number): void {
     this.#sampledAnew = at;
-    if (at < this.#heldFrom)
-      for (const [name, { last, rate }] of this.#senders)
-        if (rate === undefined && at - last > horizon) this.#senders.delete(name);
+    if (at < this.#heldFrom) this.#dropSilent(at);
     if (this.#senders.size <= 0.75 * this.#capacity) return;
     this.#sample.halve();
     for (const [name, sender] of this.#senders) {
@@ -232,17 +235,28 @@ export class SenderTable {
     }
   }
 
-  /** A crowd that has gone leaves room for a larger share of those that come. */
+  /** A crowd that has gone leaves room for a larger share of those that come; its own part of the sample goes with it. */
   #useRoom(at: number): void {
     if (at >= this.#heldFrom || at - this.#sampledAnew < horizon) return;
-    if (this.#senders.size > this.#capacity / 4) return;
     this.#sampledAnew = at;
-    this.#sample.double();
+    this.#dropSilent(at);
+    for (let expected = this.#senders.size; expected <= this.#capacity / 4; expected *= 2) {
+      if (this.#sample.share === 1) return;
+      this.#sample.double();
+    }
+  }
+
+  #dropSilent(at: number): void {
+    for (const [name, { last, rate }] of this.#senders)
+      if (rate === undefined && at - last > horizon) this.#senders.delete(name);
   }
 }
 
 /** The chance that this workload's clients rest at times, so that many requests and then none are nothing strange. */
 const resting = 0.01;
+
+/** Anybody can look for addresses whose hashes are low. A table that is full of them is no sample of ever so many senders. */
+const leastShare = 2 ** -16;
 
 /** Of all senders together, to know their lulls by. */
 const fewestGapsBefore = 50;

@@ -9,6 +9,8 @@ static const double recency = 1.0 / 8;
 static const double fewest_recent_gaps = 4;
 /* Of all senders together, to know their lulls by. */
 static const double fewest_gaps_before = 50;
+/* Anybody can look for addresses whose hashes are low. A table that is full of them is no sample of ever so many senders. */
+static const double least_share = 1.0 / 65536;
 /* So many in a hold tell a rate. */
 static const double enough_gaps = 8;
 /* Silence before the deletion that has a chance of 1e-9. */
@@ -156,6 +158,11 @@ static void keep(struct sender_table *table, bool sampled, double at)
 	reindex(table);
 }
 
+static bool is_full(const struct sender_table *table)
+{
+	return table->count >= table->capacity;
+}
+
 static void make_room(struct sender_table *table, double at)
 {
 	table->sampled_anew = at;
@@ -167,13 +174,18 @@ static void make_room(struct sender_table *table, double at)
 	keep(table, true, at);
 }
 
-/* A crowd that has gone leaves room for a larger share of those that come. */
+/* A crowd that has gone leaves room for a larger share of those that come; its own part of the sample goes with it. */
 static void use_room(struct sender_table *table, double at)
 {
-	if (at >= table->held_from || at - table->sampled_anew < gaps_horizon || table->count > table->capacity / 4)
+	if (at >= table->held_from || at - table->sampled_anew < gaps_horizon)
 		return;
 	table->sampled_anew = at;
-	table->share = fmin(1, table->share * 2);
+	keep(table, false, at);
+	for (double expected = (double)table->count; expected <= (double)table->capacity / 4; expected *= 2) {
+		if (table->share >= 1)
+			return;
+		table->share *= 2;
+	}
 }
 
 void senders_watching_from(struct sender_table *table, double at)
@@ -196,9 +208,9 @@ void senders_arrival(struct sender_table *table, const char *name, double at)
 		meet(table, sender, at);
 		return;
 	}
-	while (sample_has(table->share, hash) && table->count >= table->capacity)
+	while (sample_has(table->share, hash) && is_full(table) && table->share > least_share)
 		make_room(table, at);
-	if (sample_has(table->share, hash) && add(table, name, hash, at, NAN))
+	if (sample_has(table->share, hash) && !is_full(table) && add(table, name, hash, at, NAN))
 		return;
 	crowd_arrival(crowd_of(table), hash, at, late(table, at));
 	use_room(table, at);
