@@ -119,7 +119,8 @@ export class Drain {
     if (now >= capAt) return { stop: true, reason: "cap" };
     const goOn = (until: number, waitingFor: Wait): Decision => ({
       stop: false,
-      until: Math.min(until, capAt),
+      // Nor does a number that is none outlast the cap.
+      until: until < capAt ? until : capAt,
       waitingFor,
     });
     if (now < floorAt) return goOn(floorAt, "floor");

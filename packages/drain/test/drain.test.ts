@@ -166,6 +166,14 @@ test("any finite observations give a decision with a finite, reachable time to a
   );
 });
 
+test("should a loss ever be no number, the hold ends at its cap", () => {
+  const policy = { kind: "adaptive", lossBudget: NaN, convergence: 4_000 } as const;
+  const drain = new Drain({ ...parseConfig({}), policy });
+  for (const seen of [termination, connection(1, "a")]) drain.observe(seen);
+  const decision = drain.decide(2_000);
+  assert.equal(!decision.stop && decision.until, drain.config.cap);
+});
+
 test("a million client addresses take bounded memory and constant time each", () => {
   const drain = new Drain(parseConfig());
   for (let index = 0; index < 1_000_000; index++) drain.observe(connection(index / 10, `client-${index}`));

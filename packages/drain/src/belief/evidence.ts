@@ -74,7 +74,10 @@ export class LearntHabit {
     const usual = Math.min(this.#gaps * Math.log1p(silence / this.#t), silence * this.slope);
     const { share, longest } = this.#pauses;
     if (share === 0) return usual;
-    return -Math.log((1 - share) * Math.exp(-usual) + share * Math.exp(-silence / longest));
+    // Relative to the likelier of both: neither chance can vanish in rounding.
+    const pause = silence / longest;
+    const least = Math.min(usual, pause);
+    return least - Math.log((1 - share) * Math.exp(least - usual) + share * Math.exp(least - pause));
   }
 
   rateAfter(silence: number): number {

@@ -29,9 +29,13 @@ double habit_surprise(const struct habit *habit, double silence)
 	if (!habit->learnt || silence <= 0)
 		return fmax(0, silence) * (habit->learnt ? 0 : habit->slope);
 	double surprise = fmin(habit->gaps * log1p(silence / habit->time), silence * habit->slope);
-	if (habit->pause_share > 0)
-		surprise = -log((1 - habit->pause_share) * exp(-surprise) +
-				habit->pause_share * exp(-silence / habit->longest_pause));
+	if (habit->pause_share > 0) {
+		/* Relative to the likelier of both: neither chance can vanish in rounding. */
+		double pause = silence / habit->longest_pause;
+		double least = fmin(surprise, pause);
+		surprise = least - log((1 - habit->pause_share) * exp(least - surprise) +
+				       habit->pause_share * exp(least - pause));
+	}
 	if (habit->recent_gap > 0)
 		surprise = fmin(surprise, recent_gaps * log1p(silence / (recent_gaps * habit->recent_gap)));
 	return surprise;
