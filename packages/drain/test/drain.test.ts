@@ -191,7 +191,7 @@ test("clients that have gone make room for those that are here", () => {
   for (let index = 0; index < 8_000; index++)
     drain.observe(connection(hour + index * 250, `today-${index % 4}`));
   drain.observe({ type: "termination", at: hour + 2_000_000 });
-  // Were the four still in the aggregate, each of their arrivals would count as a sender of its own and hold until the cap.
+  // Were the four still in the crowd, nobody would know that they came every second.
   const decision = drain.decide(hour + 2_000_000 + 12_000);
   assert.deepEqual(decision, { stop: true, reason: "quiet" });
 });
