@@ -22,6 +22,8 @@ export interface Members {
  */
 export class Crowd {
   readonly #gaps = new Gaps();
+  /** Of its arrivals, those in the hold. */
+  #held = 0;
   #last: number;
   /** Before SIGTERM. */
   #lastBefore: number;
@@ -39,7 +41,10 @@ export class Crowd {
     const gap = Math.max(0, at - this.#last);
     // In the hold, gaps grow because one sender after the other lets go: that tells of no bursts.
     if (since === undefined) this.#gaps.add(gap, false);
-    else this.#gaps.take(1, gap);
+    else {
+      this.#gaps.take(1, gap);
+      this.#held++;
+    }
     this.#came(hash, at, since);
   }
 
@@ -55,7 +60,9 @@ export class Crowd {
     const each = 1 / this.#sample.share;
     const count = Math.max(1, senders, this.#late.size * each);
     const rate = habit.rate / count;
-    const slope = Math.min(1, habit.slope / habit.rate) * rate;
+    // They may all come again; but that those do not who came in the hold for the first time is no surprise.
+    const habitual = 1 - this.#held / Math.max(1, this.#gaps.count);
+    const slope = Math.min(1, habit.slope / habit.rate) * rate * habitual;
     let silent = count;
     const members = (part: number, last: number): Members => {
       silent -= part;

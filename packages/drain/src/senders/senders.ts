@@ -79,7 +79,9 @@ export class SenderTable {
       return;
     }
     const hash = hashOf(name);
-    while (this.#sample.has(hash) && this.#isFull && this.#sample.share > leastShare) this.#makeRoom(at);
+    // Whom the hold waits for is not given up for those that come only now: of these the crowd's own sample says how many they are.
+    while (!held && this.#sample.has(hash) && this.#isFull && this.#sample.share > leastShare)
+      this.#makeRoom(at);
     if (this.#sample.has(hash) && !this.#isFull)
       this.#senders.set(name, new Sender(hash, at, this.#load.paused));
     else {
@@ -225,7 +227,7 @@ export class SenderTable {
   /** Senders that have long fallen silent go first; where most are here, half of them go to the crowd. */
   #makeRoom(at: number): void {
     this.#sampledAnew = at;
-    if (at < this.#heldFrom) this.#dropSilent(at);
+    this.#dropSilent(at);
     if (this.#senders.size <= 0.75 * this.#capacity) return;
     this.#sample.halve();
     for (const [name, sender] of this.#senders) {

@@ -66,8 +66,10 @@ void crowd_arrival(struct crowd *crowd, uint32_t hash, double at, double since)
 	/* In the hold, gaps grow because one sender after the other lets go: that tells of no bursts. */
 	if (isnan(since))
 		gaps_add(&crowd->gaps, gap, false, 1);
-	else
+	else {
 		gaps_take(&crowd->gaps, 1, gap);
+		crowd->held++;
+	}
 	came(crowd, hash, at, since);
 }
 
@@ -83,7 +85,9 @@ double crowd_see(const struct crowd *crowd, struct environments *environments, d
 	double each = 1 / crowd->late_share;
 	double silent = fmax(fmax(1, senders), (double)crowd->late_count * each);
 	double rate = all.rate / silent;
-	struct habit one = steady_habit(rate, fmin(1, all.slope / all.rate) * rate);
+	/* They may all come again; but that those do not who came in the hold for the first time is no surprise. */
+	double habitual = 1 - crowd->held / fmax(1, crowd->gaps.count);
+	struct habit one = steady_habit(rate, fmin(1, all.slope / all.rate) * rate * habitual);
 	double counts[CLASSES] = { 0 }, sums[CLASSES] = { 0 };
 	for (size_t i = 0; i < crowd->late_count; i++) {
 		int class = 0;

@@ -17,6 +17,7 @@ enum { MOST_LATE = 128 };
 struct crowd {
 	bool used;
 	struct gaps gaps;
+	double held; /* of its arrivals, those in the hold */
 	double last;
 	double last_before; /* before SIGTERM */
 	double late_share;

@@ -166,8 +166,7 @@ static bool is_full(const struct sender_table *table)
 static void make_room(struct sender_table *table, double at)
 {
 	table->sampled_anew = at;
-	if (at < table->held_from)
-		keep(table, false, at);
+	keep(table, false, at);
 	if ((double)table->count <= 0.75 * (double)table->capacity)
 		return;
 	table->share /= 2;
@@ -208,7 +207,9 @@ void senders_arrival(struct sender_table *table, const char *name, double at)
 		meet(table, sender, at);
 		return;
 	}
-	while (sample_has(table->share, hash) && is_full(table) && table->share > least_share)
+	/* Whom the hold waits for is not given up for those that come only now: of these the crowd's own sample says how many they are. */
+	bool held = at >= table->held_from;
+	while (!held && sample_has(table->share, hash) && is_full(table) && table->share > least_share)
 		make_room(table, at);
 	if (sample_has(table->share, hash) && !is_full(table) && add(table, name, hash, at, NAN))
 		return;
