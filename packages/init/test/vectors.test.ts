@@ -140,15 +140,7 @@ function expected(config: DrainOptions, observations: readonly Observation[]): s
   return `${stop} ${reason}`;
 }
 
-test("C and TypeScript decide alike on any observations and settings", { skip: withoutCompiler }, () => {
-  const cases = fc.sample(fc.tuple(options, fc.array(observation, { maxLength: 60 })), {
-    numRuns: 2_000,
-    seed: 7,
-  });
-  const played = cases.map(([config, seen]) => {
-    const all = [...seen, { type: "termination", at: 0 } as const].sort((a, b) => a.at - b.at);
-    return { config, all };
-  });
+function decidedAlike(played: readonly { config: DrainOptions; all: readonly Observation[] }[]): void {
   const inC = answers(played.map(({ config, all }) => linesOf({ config }, all)).join(""));
   assert.equal(inC.length, played.length);
   for (const [index, { config, all }] of played.entries()) {
@@ -161,7 +153,60 @@ test("C and TypeScript decide alike on any observations and settings", { skip: w
       assert.ok(Math.abs(parseFloat(got) - parseFloat(want)) <= 1, about);
     }
   }
+}
+
+test("C and TypeScript decide alike on any observations and settings", { skip: withoutCompiler }, () => {
+  const cases = fc.sample(fc.tuple(options, fc.array(observation, { maxLength: 60 })), {
+    numRuns: 2_000,
+    seed: 7,
+  });
+  decidedAlike(
+    cases.map(([config, seen]) => {
+      const all = [...seen, { type: "termination", at: 0 } as const].sort((a, b) => a.at - b.at);
+      return { config, all };
+    }),
+  );
 });
+
+test(
+  "C and TypeScript decide alike where senders come often, seldom and in crowds",
+  { skip: withoutCompiler },
+  () => {
+    const minutes = (from: number, to: number) => fc.integer({ min: from * 60_000, max: to * 60_000 });
+    const crowd = fc.record({
+      at: minutes(-10, 0.2),
+      every: fc.integer({ min: 20, max: 20_000 }),
+      senders: fc.integer({ min: 1, max: 200 }),
+      lasts: minutes(0, 10),
+    });
+    const cases = fc.sample(
+      fc.tuple(fc.constantFrom(4, 8, 16, 40), fc.array(crowd, { minLength: 1, maxLength: 5 })),
+      { numRuns: 100, seed: 7 },
+    );
+    decidedAlike(
+      cases.map(([maxSenders, crowds]) => {
+        const observations = crowds.map(({ at: from, every, senders, lasts }, index) => ({
+          type: "arrival" as const,
+          at: from,
+          every: Math.max(every, lasts / 500),
+          to: Math.min(from + lasts, 60_000),
+          sender: `${index}-`,
+          senders,
+          kind: "connection" as const,
+        }));
+        const vector = {
+          name: "",
+          why: "",
+          config: {},
+          observations,
+          expect: { stop: 0, reason: "cap" as const },
+        };
+        const all = [...expandVector(vector), { type: "termination", at: 0 } as const];
+        return { config: { maxSenders, grace: "60s" }, all: all.sort((a, b) => a.at - b.at) };
+      }),
+    );
+  },
+);
 
 /** When it stops for a sender of even gaps, of whose connections before the hold only a share left a trace. */
 function stopOf(gapBefore: number, gapInHold: number, traced: number): number {

@@ -1,6 +1,6 @@
 import { Gaps } from "./gaps.ts";
 import { Sample } from "./sample.ts";
-import type { Sender } from "./sender.ts";
+import { leftSurprise, type Sender } from "./sender.ts";
 import { SteadySender } from "./seen.ts";
 
 /** So many of those that came since the deletion are told apart, by when they came last. */
@@ -21,6 +21,7 @@ export interface Members {
  * and when last. Each comes by chance, at its part of their common rate.
  */
 export class Crowd {
+  readonly #from: number;
   readonly #gaps = new Gaps();
   /** Of its arrivals, those in the hold. */
   #held = 0;
@@ -32,6 +33,7 @@ export class Crowd {
   readonly #sample = new Sample();
 
   constructor(from: number) {
+    this.#from = from;
     this.#last = from;
     this.#lastBefore = from;
   }
@@ -48,20 +50,23 @@ export class Crowd {
     this.#came(hash, at, since);
   }
 
-  /** One that was told apart until now. */
-  join({ hash, gaps, last }: Sender, since: number | undefined): void {
+  /** One that was told apart until now; before the hold. */
+  join({ hash, gaps, last }: Sender): void {
     this.#gaps.take(gaps.count + 1, Math.max(0, last - this.#last));
-    this.#came(hash, last, since);
+    this.#came(hash, last, undefined);
   }
 
   /** As so many equal senders. */
   *members(senders: number, deletedAt: number): Generator<Members> {
-    const habit = this.#gaps.habit(Math.max(0, deletedAt - this.#last));
+    const idle = Math.max(0, deletedAt - this.#last);
+    const habit = this.#gaps.habit(idle);
+    // As of a sender: silence before the deletion that had such a chance was its leaving. Then it is one that came once.
+    const hasLeft = this.#gaps.habit().surprise(idle) > leftSurprise;
     const each = 1 / this.#sample.share;
-    const count = Math.max(1, senders, this.#late.size * each);
-    const rate = habit.rate / count;
+    const count = Math.max(1, hasLeft ? 0 : senders, this.#late.size * each);
+    const rate = hasLeft ? 1 / Math.max(1, deletedAt - this.#from) : habit.rate / count;
     // They may all come again; but that those do not who came in the hold for the first time is no surprise.
-    const habitual = 1 - this.#held / Math.max(1, this.#gaps.count);
+    const habitual = hasLeft ? 0 : 1 - this.#held / Math.max(1, this.#gaps.count);
     const slope = Math.min(1, habit.slope / habit.rate) * rate * habitual;
     let silent = count;
     const members = (part: number, last: number): Members => {

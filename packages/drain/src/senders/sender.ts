@@ -47,4 +47,4 @@ export class Sender {
 /** Weight of the latest gap in the mean of recent ones: some 15 of them count. */
 const recency = 1 / 8;
 
-const leftSurprise = -Math.log(1e-9);
+export const leftSurprise = -Math.log(1e-9);

@@ -80,13 +80,14 @@ export class SenderTable {
     }
     const hash = hashOf(name);
     // Whom the hold waits for is not given up for those that come only now: of these the crowd's own sample says how many they are.
-    while (!held && this.#sample.has(hash) && this.#isFull && this.#sample.share > leastShare)
+    const before = this.#heldFrom === Infinity;
+    while (before && this.#isFull && this.#sample.has(hash) && this.#sample.share > leastShare)
       this.#makeRoom(at);
     if (this.#sample.has(hash) && !this.#isFull)
       this.#senders.set(name, new Sender(hash, at, this.#load.paused));
     else {
       this.#crowdNow.arrival(hash, at, held ? this.#since(at) : undefined);
-      this.#useRoom(at);
+      if (before) this.#useRoom(at);
     }
   }
 
@@ -193,8 +194,7 @@ export class SenderTable {
       const habit = new LearntHabit(1, deletedAt - this.#watchingFrom, 0);
       yield { ...sameInBoth(new LearntSender(habit, 0, undefined)), name: undefined, count: seenOnce };
     }
-    const senders = this.#senders.size * (1 / this.#sample.share - 1);
-    for (const { count, seen } of this.#crowd?.members(senders, deletedAt) ?? [])
+    for (const { count, seen } of this.#crowd?.members(this.#crowdSize(), deletedAt) ?? [])
       yield { name: undefined, ...sameInBoth(seen), count };
   }
 
@@ -224,25 +224,42 @@ export class SenderTable {
     return this.#senders.size >= this.#capacity;
   }
 
-  /** Senders that have long fallen silent go first; where most are here, half of them go to the crowd. */
+  /**
+   * Senders that have long fallen silent go first; where most are here, half of them go to the crowd. But those that come most often stay: a crowd that
+   * comes once must not hide them.
+   */
   #makeRoom(at: number): void {
     this.#sampledAnew = at;
     this.#dropSilent(at);
     if (this.#senders.size <= 0.75 * this.#capacity) return;
     this.#sample.halve();
+    const regulars = new Set(this.#outside().slice(0, Math.min(mostRegulars, this.#capacity / 4)));
     for (const [name, sender] of this.#senders) {
-      if (this.#sample.has(sender.hash)) continue;
-      this.#crowdNow.join(sender, sender.last >= this.#heldFrom ? this.#since(sender.last) : undefined);
+      if (this.#sample.has(sender.hash) || (regulars.has(sender) && sender.gaps.count >= fewestOfRegular))
+        continue;
+      this.#crowdNow.join(sender);
       this.#senders.delete(name);
     }
   }
 
+  /** Those that are told apart although they are not in the sample: those that come most often first. */
+  #outside(): Sender[] {
+    const outside = [...this.#senders.values()].filter(({ hash }) => !this.#sample.has(hash));
+    return outside.sort((a, b) => b.gaps.count - a.gaps.count);
+  }
+
+  #crowdSize(): number {
+    const outside = this.#outside().length;
+    return (this.#senders.size - outside) * (1 / this.#sample.share - 1) - outside;
+  }
+
   /** A crowd that has gone leaves room for a larger share of those that come; its own part of the sample goes with it. */
   #useRoom(at: number): void {
-    if (at >= this.#heldFrom || at - this.#sampledAnew < horizon) return;
+    if (at - this.#sampledAnew < horizon) return;
     this.#sampledAnew = at;
     this.#dropSilent(at);
-    for (let expected = this.#senders.size; expected <= this.#capacity / 4; expected *= 2) {
+    const sampled = this.#senders.size - this.#outside().length;
+    for (let expected = sampled; expected <= this.#capacity / 4; expected *= 2) {
       if (this.#sample.share === 1) return;
       this.#sample.double();
     }
@@ -259,6 +276,10 @@ const resting = 0.01;
 
 /** Anybody can look for addresses whose hashes are low. A table that is full of them is no sample of ever so many senders. */
 const leastShare = 2 ** -16;
+
+/** So many senders are told apart for coming often, where they are not in the sample; each has made so many gaps at least. */
+const mostRegulars = 32;
+const fewestOfRegular = 8;
 
 /** Of all senders together, to know their lulls by. */
 const fewestGapsBefore = 50;

@@ -25,7 +25,7 @@ bool sample_has(double share, uint32_t hash)
 
 void crowd_init(struct crowd *crowd, double from)
 {
-	*crowd = (struct crowd){ .used = true, .last = from, .last_before = from, .late_share = 1 };
+	*crowd = (struct crowd){ .used = true, .from = from, .last = from, .last_before = from, .late_share = 1 };
 }
 
 static void keep_sample(struct crowd *crowd)
@@ -73,20 +73,24 @@ void crowd_arrival(struct crowd *crowd, uint32_t hash, double at, double since)
 	came(crowd, hash, at, since);
 }
 
-void crowd_join(struct crowd *crowd, uint32_t hash, const struct gaps *gaps, double last, double since)
+void crowd_join(struct crowd *crowd, uint32_t hash, const struct gaps *gaps, double last)
 {
 	gaps_take(&crowd->gaps, gaps->count + 1, fmax(0, last - crowd->last));
-	came(crowd, hash, last, since);
+	came(crowd, hash, last, NAN);
 }
 
 double crowd_see(const struct crowd *crowd, struct environments *environments, double senders, double deleted_at)
 {
-	struct habit all = gaps_habit(&crowd->gaps, crowd->gaps.exposure, fmax(0, deleted_at - crowd->last));
+	double idle = fmax(0, deleted_at - crowd->last);
+	struct habit all = gaps_habit(&crowd->gaps, crowd->gaps.exposure, idle);
+	/* As of a sender: silence before the deletion that had such a chance was its leaving. Then it is one that came once. */
+	struct habit before = gaps_habit(&crowd->gaps, crowd->gaps.exposure, 0);
+	bool left = habit_surprise(&before, idle) > left_surprise;
 	double each = 1 / crowd->late_share;
-	double silent = fmax(fmax(1, senders), (double)crowd->late_count * each);
-	double rate = all.rate / silent;
+	double silent = fmax(fmax(1, left ? 0 : senders), (double)crowd->late_count * each);
+	double rate = left ? 1 / fmax(1, deleted_at - crowd->from) : all.rate / silent;
 	/* They may all come again; but that those do not who came in the hold for the first time is no surprise. */
-	double habitual = 1 - crowd->held / fmax(1, crowd->gaps.count);
+	double habitual = left ? 0 : 1 - crowd->held / fmax(1, crowd->gaps.count);
 	struct habit one = steady_habit(rate, fmin(1, all.slope / all.rate) * rate * habitual);
 	double counts[CLASSES] = { 0 }, sums[CLASSES] = { 0 };
 	for (size_t i = 0; i < crowd->late_count; i++) {

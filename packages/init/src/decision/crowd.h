@@ -16,6 +16,7 @@ enum { MOST_LATE = 128 };
 
 struct crowd {
 	bool used;
+	double from;
 	struct gaps gaps;
 	double held; /* of its arrivals, those in the hold */
 	double last;
@@ -31,8 +32,8 @@ struct crowd {
 void crowd_init(struct crowd *crowd, double from);
 /* `since`: after the deletion, of an arrival in the hold; NAN before. */
 void crowd_arrival(struct crowd *crowd, uint32_t hash, double at, double since);
-/* One that was told apart until now. */
-void crowd_join(struct crowd *crowd, uint32_t hash, const struct gaps *gaps, double last, double since);
+/* One that was told apart until now; before the hold. */
+void crowd_join(struct crowd *crowd, uint32_t hash, const struct gaps *gaps, double last);
 /* As so many equal senders, or as many as are known of. Their common rate, per ms. */
 double crowd_see(const struct crowd *crowd, struct environments *environments, double senders, double deleted_at);
 

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+const double left_surprise = 20.72326583694641;
+
 static const double highest_rate = 10000;
 /* How much more slowly than their longest gap tells the tail of bursty gaps falls. */
 static const double burstiness = 0.4;

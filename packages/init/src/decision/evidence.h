@@ -4,6 +4,9 @@
 
 #include <stdbool.h>
 
+/* Silence before the deletion that has a chance of 1e-9. */
+extern const double left_surprise;
+
 struct habit {
 	double rate;  /* mean rate until the last arrival */
 	double slope; /* -ln of the chance of silence, per ms: at most, where it is learnt */

@@ -1,5 +1,8 @@
 #include "senders.h"
 
+#include "sampling.h"
+#include "table.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +16,6 @@ static const double fewest_gaps_before = 50;
 static const double least_share = 1.0 / 65536;
 /* So many in a hold tell a rate. */
 static const double enough_gaps = 8;
-/* Silence before the deletion that has a chance of 1e-9. */
-static const double left_surprise = 20.72326583694641;
 
 void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from)
 {
@@ -43,65 +44,6 @@ static double since(const struct sender_table *table, double at)
 	return fmax(0, at - deleted_at(table));
 }
 
-static struct sender *find(const struct sender_table *table, const char *name, uint32_t hash)
-{
-	if (table->index_size == 0)
-		return NULL;
-	for (size_t slot = hash;; slot++) {
-		uint32_t position = table->index[slot & (table->index_size - 1)];
-		if (position == 0)
-			return NULL;
-		if (strcmp(table->senders[position - 1].name, name) == 0)
-			return &table->senders[position - 1];
-	}
-}
-
-static void enter(struct sender_table *table, size_t position)
-{
-	size_t slot = table->senders[position].hash;
-	while (table->index[slot & (table->index_size - 1)] != 0)
-		slot++;
-	table->index[slot & (table->index_size - 1)] = (uint32_t)(position + 1);
-}
-
-static void reindex(struct sender_table *table)
-{
-	memset(table->index, 0, table->index_size * sizeof *table->index);
-	for (size_t i = 0; i < table->count; i++)
-		enter(table, i);
-}
-
-static bool grow(struct sender_table *table)
-{
-	size_t allocated = table->allocated ? table->allocated * 2 : 16;
-	struct sender *senders = realloc(table->senders, allocated * sizeof *senders);
-	if (!senders)
-		return false;
-	table->senders = senders;
-	uint32_t *index = realloc(table->index, allocated * 2 * sizeof *index);
-	if (!index)
-		return false;
-	table->index = index;
-	table->allocated = allocated;
-	table->index_size = allocated * 2;
-	reindex(table);
-	return true;
-}
-
-/* False when memory is short: the caller then counts the arrival with the crowd. */
-static bool add(struct sender_table *table, const char *name, uint32_t hash, double at, double rate)
-{
-	if (table->count == table->allocated && !grow(table))
-		return false;
-	char *copy = strdup(name);
-	if (!copy)
-		return false;
-	table->senders[table->count] =
-	    (struct sender){ .name = copy, .hash = hash, .last = at, .paused = table->paused, .rate = rate };
-	enter(table, table->count++);
-	return true;
-}
-
 /* What is the load's pause is no habit of a sender, unless it is most of the load. */
 static void meet(const struct sender_table *table, struct sender *sender, double at)
 {
@@ -118,73 +60,17 @@ static void meet(const struct sender_table *table, struct sender *sender, double
 	sender->paused = table->paused;
 }
 
+static double late(const struct sender_table *table, double at)
+{
+	return at >= table->held_from ? since(table, at) : NAN;
+}
+
 static void note_load(struct sender_table *table, double at)
 {
 	double gap = fmax(0, at - table->load_last);
 	if (isfinite(table->load_last) && gaps_add(&table->load, gap, at >= table->held_from, 1))
 		table->paused += gap;
 	table->load_last = fmax(table->load_last, at);
-}
-
-static struct crowd *crowd_of(struct sender_table *table)
-{
-	if (!table->crowd.used)
-		crowd_init(&table->crowd, table->watching_from);
-	return &table->crowd;
-}
-
-static double late(const struct sender_table *table, double at)
-{
-	return at >= table->held_from ? since(table, at) : NAN;
-}
-
-/* Drops those that have long fallen silent, or those that are no more in the sample, which join the crowd. */
-static void keep(struct sender_table *table, bool sampled, double at)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < table->count; i++) {
-		struct sender *sender = &table->senders[i];
-		bool stays = !isnan(sender->rate) || (sampled ? sample_has(table->share, sender->hash)
-							      : at - sender->last <= gaps_horizon);
-		if (stays) {
-			table->senders[kept++] = *sender;
-			continue;
-		}
-		if (sampled)
-			crowd_join(crowd_of(table), sender->hash, &sender->gaps, sender->last, late(table, sender->last));
-		free(sender->name);
-	}
-	table->count = kept;
-	reindex(table);
-}
-
-static bool is_full(const struct sender_table *table)
-{
-	return table->count >= table->capacity;
-}
-
-static void make_room(struct sender_table *table, double at)
-{
-	table->sampled_anew = at;
-	keep(table, false, at);
-	if ((double)table->count <= 0.75 * (double)table->capacity)
-		return;
-	table->share /= 2;
-	keep(table, true, at);
-}
-
-/* A crowd that has gone leaves room for a larger share of those that come; its own part of the sample goes with it. */
-static void use_room(struct sender_table *table, double at)
-{
-	if (at >= table->held_from || at - table->sampled_anew < gaps_horizon)
-		return;
-	table->sampled_anew = at;
-	keep(table, false, at);
-	for (double expected = (double)table->count; expected <= (double)table->capacity / 4; expected *= 2) {
-		if (table->share >= 1)
-			return;
-		table->share *= 2;
-	}
 }
 
 void senders_watching_from(struct sender_table *table, double at)
@@ -202,29 +88,30 @@ void senders_arrival(struct sender_table *table, const char *name, double at)
 {
 	uint32_t hash = hash_of(name);
 	note_load(table, at);
-	struct sender *sender = find(table, name, hash);
+	struct sender *sender = table_find(table, name, hash);
 	if (sender) {
 		meet(table, sender, at);
 		return;
 	}
 	/* Whom the hold waits for is not given up for those that come only now: of these the crowd's own sample says how many they are. */
-	bool held = at >= table->held_from;
-	while (!held && sample_has(table->share, hash) && is_full(table) && table->share > least_share)
+	bool before = isinf(table->held_from);
+	while (before && sample_has(table->share, hash) && is_full(table) && table->share > least_share)
 		make_room(table, at);
-	if (sample_has(table->share, hash) && !is_full(table) && add(table, name, hash, at, NAN))
+	if (sample_has(table->share, hash) && !is_full(table) && table_add(table, name, hash, at, NAN))
 		return;
 	crowd_arrival(crowd_of(table), hash, at, late(table, at));
-	use_room(table, at);
+	if (before)
+		use_room(table, at);
 }
 
 void senders_forget(struct sender_table *table, const char *name)
 {
-	struct sender *sender = find(table, name, hash_of(name));
+	struct sender *sender = table_find(table, name, hash_of(name));
 	if (!sender)
 		return;
 	free(sender->name);
 	*sender = table->senders[--table->count];
-	reindex(table);
+	table_reindex(table);
 }
 
 void senders_settle(struct sender_table *table)
@@ -244,11 +131,11 @@ void senders_traced(struct sender_table *table, double share)
 void senders_rate(struct sender_table *table, const char *name, double per_millisecond)
 {
 	uint32_t hash = hash_of(name);
-	struct sender *sender = find(table, name, hash);
+	struct sender *sender = table_find(table, name, hash);
 	if (sender)
 		sender->rate = per_millisecond;
 	else
-		add(table, name, hash, -INFINITY, per_millisecond);
+		table_add(table, name, hash, -INFINITY, per_millisecond);
 }
 
 /*
@@ -299,7 +186,7 @@ static void begin(struct environments *environments, const struct sender_table *
 
 static double see_crowd(struct environments *environments, const struct sender_table *table)
 {
-	return crowd_see(&table->crowd, environments, (double)table->count * (1 / table->share - 1), deleted_at(table));
+	return crowd_see(&table->crowd, environments, crowd_size(table), deleted_at(table));
 }
 
 static void see_all(struct environments *environments, const struct sender_table *table)
@@ -335,7 +222,7 @@ struct suspect senders_suspect(const struct sender_table *table, double now, dou
 		if (crowd && !table->crowd.used)
 			break;
 		if (crowd) {
-			suspect.senders = fmax(1, (double)table->count * (1 / table->share - 1));
+			suspect.senders = fmax(1, crowd_size(table));
 			suspect.rate = see_crowd(&one, table);
 		} else if (judge(table, &table->senders[i], &habit)) {
 			last = table->senders[i].last;
