@@ -28,7 +28,10 @@ export function addOutputOptions(command: Command): Command {
   return command
     .optionsGroup("The results (- is stdout):")
     .option("--json <file>", "the results document (docs/results.md)")
-    .option("--html <file>", "a report to look at: both chains of every termination, and where they raced")
+    .option(
+      "--html <file>",
+      "a report with a chart of every termination: what senders did and what the pod did",
+    )
     .option("--junit <file>", "JUnit XML, for a pipeline that shows tests")
     .option("--markdown <file>", "a summary for a pipeline's page or a comment, such as $GITHUB_STEP_SUMMARY")
     .option("--allow-loss", "exit with 0 although requests were lost");

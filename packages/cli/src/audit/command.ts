@@ -24,8 +24,8 @@ Examples:
   lameduck audit deploy/                                 all manifests of a folder
   helm template shop ./chart | lameduck audit -          what a chart renders to
   lameduck audit -n shop                                 what runs in a namespace of your cluster
-  lameduck audit web.yaml --assume drain=20s             tell what no manifest says
-  lameduck audit web.yaml --fix                          show what would mend it; --fix --write does it
+  lameduck audit web.yaml --assume drain=20s             add what no manifest says
+  lameduck audit web.yaml --fix                          show what would fix it; --fix --write does it
   lameduck audit web.yaml --prove                        roll it here under load and see what is lost
   lameduck audit deploy/ --format text --format sarif=audit.sarif
 
@@ -36,42 +36,52 @@ Each rule, with examples: docs/audit.md`;
 export function auditCommand(exit: (code: number) => number): Command {
   return new Command("audit")
     .description(
-      "Find workloads that will lose requests when their pods stop, and why, in numbers. Reads manifests, runs nothing.",
+      "Find workloads that will lose requests when their pods stop, and why, in numbers. It reads manifests and runs nothing.",
     )
     .argument("[paths...]", "files and folders of manifests; - is stdin")
     .optionsGroup("A cluster instead of files (nothing is changed):")
-    .option("--cluster", "read the same kinds of objects from a live cluster; the options below mean it, too")
-    .option("-n, --namespace <name>", "only this namespace (default: that of the context)")
+    .option("--cluster", "read the same kinds of objects from a live cluster; the options below imply it")
+    .option("-n, --namespace <name>", "only this namespace (default: the context's)")
     .option("-A, --all-namespaces", "all namespaces")
-    .option("--context <name>", "of the kubeconfig (default: its current one)")
-    .option("--kubeconfig <file>", "default: KUBECONFIG, ~/.kube/config, or the pod's service account")
+    .option("--context <name>", "context of the kubeconfig (default: its current one)")
+    .option(
+      "--kubeconfig <file>",
+      "kubeconfig file (default: KUBECONFIG, ~/.kube/config, or the pod's service account)",
+    )
     .optionsGroup("What manifests do not say:")
     .option(
       "--assume <name=duration>",
       "drain, delay, convergence, keep-alive, ...; also per workload: lameduck.dev/NAME",
       collect,
     )
-    .option("--kubernetes <version>", "version of the cluster, such as 1.34: what fixes may use")
+    .option(
+      "--kubernetes <version>",
+      "version of the cluster, such as 1.34: decides which fields fixes may use",
+    )
     .option("--dockerfile <[image=]file>", "the Dockerfile of an image: entry point and stop signal", collect)
-    .option("--image-config <[image=]file>", "what `crane config` or `docker inspect` print", collect)
+    .option(
+      "--image-config <[image=]file>",
+      "the configuration of an image, as `crane config` or `docker inspect` print it",
+      collect,
+    )
     .optionsGroup("What is reported:")
     .option("--format <format[=file]>", `${formatNames.join(", ")}; several at once`, collect)
     .addOption(
-      new Option("--min-severity <severity>", "leave out what is less; unknowns stay")
+      new Option("--min-severity <severity>", "leave out less severe findings; unknowns stay")
         .choices(["error", "warning", "note"])
         .default("note"),
     )
-    .option("--config <file>", "what your team has decided (default: .lameduck-audit.yaml, where it is)")
-    .option("--baseline <file>", "leave out the findings that it holds")
+    .option("--config <file>", "your team's decisions (default: .lameduck-audit.yaml, where it is)")
+    .option("--baseline <file>", "leave out the findings that this file contains")
     .option("--write-baseline", "write all findings into --baseline")
-    .option("--allow-unknown", "exit with 0 although questions are open")
+    .option("--allow-unknown", "exit with 0 even if unknowns are left")
     .option("--rule <name>", "only this rule; several at once", collect)
     .option("--rules", "list the rules and stop")
     .optionsGroup("Mending:")
-    .option("--fix", "show the smallest edits that mend findings, as a diff")
+    .option("--fix", "show the smallest edits that fix findings, as a diff")
     .option("--write", "with --fix: write them into the files")
     .optionsGroup("Proving (runs programs of the manifests, in namespaces of their own):")
-    .option("--prove", "roll workloads in the lab, as they are and mended, and show the lost requests")
+    .option("--prove", "roll workloads in the lab, as they are and fixed, and show the lost requests")
     .addHelpText("after", examples)
     .action(async (paths: string[], options: Omit<Options, keyof typeof notGiven>) => {
       if (options.rules)

@@ -6,7 +6,7 @@ import { shapesOf } from "./tree.ts";
 export function completion(): Command {
   return new Command("completion")
     .description("Print a script that completes commands and options in your shell.")
-    .addArgument(new Argument("<shell>", "yours").choices(shells))
+    .addArgument(new Argument("<shell>", "the shell you use").choices(shells))
     .addHelpText("after", examples)
     .action((shell: Shell, _options: unknown, { parent }: Command) => {
       if (parent) process.stdout.write(completionScript(shell, shapesOf(parent)));

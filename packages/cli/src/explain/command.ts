@@ -20,11 +20,11 @@ const moments = 120;
 export function explain(): Command {
   return new Command("explain")
     .description(
-      "Explain one hold that LAMEDUCK_TRACE recorded: whom it waited for, and the expected loss over time (docs/explain.md).",
+      "Explain one hold that LAMEDUCK_TRACE recorded: which sender it waited for, and the expected loss over time (docs/explain.md).",
     )
-    .argument("<file>", "what a pod recorded; - is stdin")
+    .argument("<file>", "a recording that LAMEDUCK_TRACE wrote; - is stdin")
     .option("--json <file>", "the same as data; - is stdout")
-    .option("--html <file>", "the same as a page to look at; - is stdout")
+    .option("--html <file>", "the same as a page with charts; - is stdout")
     .action((file: string, { json, html }: Options) => {
       mustBeWritable("--json", json);
       mustBeWritable("--html", html);

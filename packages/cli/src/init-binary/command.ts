@@ -10,8 +10,8 @@ export function initBinaryCommand(): Command {
     .description(
       "Print where the lameduck-init binary is, or copy it: PID 1 and preStop hook for software that is not Node (docs/init.md).",
     )
-    .addOption(new Option("--arch <name>", "for which processor").choices(["x64", "arm64"]))
-    .option("-o, --output <file>", "copy it there, executable")
+    .addOption(new Option("--arch <name>", "processor that the binary is for").choices(["x64", "arm64"]))
+    .option("-o, --output <file>", "copy the binary to this file, executable")
     .action(({ arch, output }: { arch?: "x64" | "arm64"; output?: string }) => {
       const path = initBinary(arch);
       if (output === undefined) {

@@ -36,11 +36,14 @@ export function injectCommand(exit: (code: number) => number): Command {
       "Put the drain into manifests: hooks, grace periods and their reasons. What a labelled namespace gets at admission, for GitOps.",
     )
     .argument("[paths...]", "files and folders of manifests; - is stdin")
-    .option("-f, --filename <file>", "the same as a path; several at once", collect, [])
-    .option("--policy <file>", "a DrainPolicy that stands for the cluster's")
-    .option("--kubernetes <version>", "version of the cluster, such as 1.36: what the pods may use")
+    .option("-f, --filename <file>", "the same as a path; may be repeated", collect, [])
+    .option("--policy <file>", "a DrainPolicy file, used as the cluster's own")
+    .option(
+      "--kubernetes <version>",
+      "version of the cluster, such as 1.36; decides which fields pods may use",
+    )
     .addOption(
-      new Option("--architecture <names...>", "processor of the nodes; both where they differ").choices([
+      new Option("--architecture <names...>", "processor of the nodes; give both if they differ").choices([
         "amd64",
         "arm64",
       ]),

@@ -11,9 +11,12 @@ export interface ConnectionFlags {
 
 export function addConnectionOptions(command: Command): Command {
   return command
-    .option("-n, --namespace <name>", "where Lameduck itself is", operatorNames.namespace)
-    .option("--context <name>", "of the kubeconfig (default: its current one)")
-    .option("--kubeconfig <file>", "default: KUBECONFIG, ~/.kube/config, or the pod's service account");
+    .option("-n, --namespace <name>", "namespace of Lameduck itself", operatorNames.namespace)
+    .option("--context <name>", "context of the kubeconfig (default: its current one)")
+    .option(
+      "--kubeconfig <file>",
+      "kubeconfig file (default: KUBECONFIG, ~/.kube/config, or the pod's service account)",
+    );
 }
 
 /** What a name of a namespace may be (RFC 1123). @throws {CliError} */

@@ -33,10 +33,18 @@ export function installCommand(exit: (code: number) => void): Command {
     "Install the webhook, or the policy, that injects Lameduck into the pods of labelled namespaces (docs/install.md).",
   );
   return addConnectionOptions(command)
-    .option("--policy-only", "a MutatingAdmissionPolicy instead of a webhook: nothing runs (Kubernetes 1.36)")
-    .option("--enable <namespace>", "label it, so that its new pods are injected; several times", collect, [])
-    .option("--image <reference>", "from a registry of yours, instead of this release's own")
-    .option("--timeout <time>", "for the operator to be ready", "120s")
+    .option(
+      "--policy-only",
+      "a MutatingAdmissionPolicy instead of a webhook: no process runs (Kubernetes 1.36)",
+    )
+    .option(
+      "--enable <namespace>",
+      "label this namespace, so that its new pods are injected; may be repeated",
+      collect,
+      [],
+    )
+    .option("--image <reference>", "the operator's image in your registry, instead of this release's own")
+    .option("--timeout <time>", "how long to wait until the operator is ready", "120s")
     .option("--dry-run", "print the objects (YAML) on stdout and the changes on stderr; change nothing")
     .option("-y, --yes", "do not ask")
     .action(async (options: Options) => exit(await install(options)));

@@ -12,10 +12,10 @@ interface Options extends ConnectionFlags {
 /** `lameduck status`: what is on where, and which pods run without it and why. */
 export function statusCommand(exit: (code: number) => void): Command {
   const command = new Command("status").description(
-    "Say where Lameduck is on, which pods run with it, and which without it and why. Changes nothing.",
+    "Show where Lameduck is enabled, and which pods run with it or without it and why. Changes nothing.",
   );
   return addConnectionOptions(command)
-    .option("--json", "as data")
+    .option("--json", "print the status as JSON")
     .addHelpText(
       "after",
       "\nExits with 1 where a pod of a labelled namespace should run with Lameduck and does not, or where it is not installed.",

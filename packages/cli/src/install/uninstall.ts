@@ -30,8 +30,8 @@ export function uninstallCommand(exit: (code: number) => void): Command {
     "Remove Lameduck from a cluster. Injected pods keep what they have until they are replaced (docs/install.md).",
   );
   return addConnectionOptions(command)
-    .option("--keep-labels", "leave the labels of the namespaces, for an installation to come")
-    .option("--dry-run", "say what would be removed, and remove nothing")
+    .option("--keep-labels", "leave the labels of the namespaces, for a later installation")
+    .option("--dry-run", "print what would be removed, and remove nothing")
     .option("-y, --yes", "do not ask")
     .action(async (options: Options) => exit(await uninstall(options)));
 }

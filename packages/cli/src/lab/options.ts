@@ -38,12 +38,12 @@ export interface LabOptions extends OutputOptions {
 
 export function addLabOptions(command: Command): Command {
   command
-    .option("-f, --file <manifest>", "Deployment, StatefulSet or Pod, with its Service: what to roll")
+    .option("-f, --file <manifest>", "manifest to roll: a Deployment, StatefulSet or Pod, with its Service")
     .option("--compare", `the usual remedies side by side: ${usualRemedies.join(", ")}`)
-    .option("--remedies <names>", `which ones: ${remedies.map(({ name }) => name).join(", ")}, sleep-N`)
+    .option("--remedies <names>", `remedies to run: ${remedies.map(({ name }) => name).join(", ")}, sleep-N`)
     .option("--policy <name>", "one remedy only: the same as --remedies NAME")
     .option("--replicas <n>", "pods (default: the manifest's, else 4)", whole(1, 100))
-    .option("--rollouts <n>", "how often every pod is replaced", whole(1, 1_000), 1)
+    .option("--rollouts <n>", "how many times every pod is replaced", whole(1, 1_000), 1)
     .option("--rps <n>", "requests per second, open loop", number(0.1, 50_000), 400)
     .option("--pooled <share>", "share of requests on kept-alive connections", number(0, 1), 0.5)
     .option("--path <path>", 'where requests go (default "/")')
@@ -75,7 +75,11 @@ export function addLabOptions(command: Command): Command {
       "--grace <duration>",
       "terminationGracePeriodSeconds, such as 30s (default: the manifest's, else 30s)",
     )
-    .option("--env <NAME=VALUE>", "set it in every container, over everything else; several times", variables)
+    .option(
+      "--env <NAME=VALUE>",
+      "set a variable in every container, over everything else; may be repeated",
+      variables,
+    )
     .option("--warm-up <duration>", "load that is not counted, before the first rollout", "3s")
     .option("--seed <n>", "the same seed gives the same load and the same delays", whole(0, 2 ** 32 - 1), 1)
     .addOption(
@@ -85,12 +89,12 @@ export function addLabOptions(command: Command): Command {
     )
     .option(
       "--allow <HOST:PORT>",
-      "what pods may reach outside of their namespaces, such as localhost:5432; several times",
+      "let pods reach this address outside of their namespaces, such as localhost:5432; may be repeated",
       endpoints,
     )
     .option(
       "--writable <path>",
-      "keep what pods write there, instead of throwing it away; several times",
+      "keep what pods write below this path, instead of discarding it; may be repeated",
       paths,
     );
   return addOutputOptions(command).addHelpText("after", examples);
@@ -131,6 +135,6 @@ Examples:
   $ lameduck lab -f deployment.yaml --senders haproxy:1,l4:3 --propagation 1s..10s
   $ lameduck lab --remedies sleep-5,adaptive --rollouts 25 --rps 1000
 
-The server runs as it is, in pods on this machine. Remedies of Lameduck are put around it: the library by --import for
-Node programs, lameduck-init for everything else. Nothing outside this machine is ever sent a request.
+The server runs as it is, in pods on this machine. Lameduck is added from outside: the library by --import for
+Node programs, lameduck-init for everything else. Requests never leave this machine.
 Exit codes: ${exitCodesText}.`;

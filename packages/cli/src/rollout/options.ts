@@ -45,59 +45,71 @@ export interface RolloutOptions extends OutputOptions {
 
 export function addRolloutOptions(command: Command): Command {
   command
-    .option("-n, --namespace <name>", "of the target (default: the context's)")
-    .option("--context <name>", "of the kubeconfig (default: its current one)")
-    .option("--kubeconfig <file>", "default: KUBECONFIG, ~/.kube/config, or the pod's service account")
+    .option("-n, --namespace <name>", "namespace of the target (default: the context's)")
+    .option("--context <name>", "context of the kubeconfig (default: its current one)")
+    .option(
+      "--kubeconfig <file>",
+      "kubeconfig file (default: KUBECONFIG, ~/.kube/config, or the pod's service account)",
+    )
     .option("--as <name>", "act as this user, as kubectl does")
-    .option("--as-group <name>", "and as a member of this group; several times", collect)
+    .option("--as-group <name>", "act as a member of this group; may be repeated", collect)
     .optionsGroup("What happens to the pods (one of):")
-    .option("--restart", "as kubectl rollout restart")
-    .option("--scale <n>", "as kubectl scale; it is not scaled back", whole(0, 10_000))
-    .option("--delete", "pods are deleted one after another, each when the one before is replaced")
-    .option("--evict", "the same by eviction, which PodDisruptionBudgets may delay")
-    .option("--drain <node>", "cordon it, evict the target's pods from it (no others), and uncordon it")
+    .option("--restart", "restart it, as kubectl rollout restart does")
+    .option("--scale <n>", "scale it, as kubectl scale does; it is not scaled back", whole(0, 10_000))
+    .option("--delete", "delete pods one after another, each when the one before has been replaced")
+    .option("--evict", "evict pods one after another; PodDisruptionBudgets may delay it")
+    .option(
+      "--drain <node>",
+      "cordon this node, evict the target's pods from it (no others), and uncordon it",
+    )
     .option("--watch", "change nothing: follow a rollout that somebody else starts")
-    .option("--pods <n|all>", "how many --delete and --evict take (default: 1)", podCount)
+    .option("--pods <n|all>", "how many pods --delete and --evict take (default: 1)", podCount)
     .optionsGroup("The load (open loop):")
-    .option("--url <[name=]url>", "where requests go; may be given several times", collect)
+    .option("--url <[name=]url>", "where requests go; may be repeated", collect)
     .addOption(
-      new Option("--protocol <name>", "what is spoken there (default: what the URL says)").choices(
+      new Option("--protocol <name>", "protocol of the URLs (default: what the URL says)").choices(
         loadProtocols,
       ),
     )
     .option(
       "-H, --header <'name: value'>",
-      "of every request, or @FILE with one a line; several times",
+      "header of every request, or @FILE with one a line; may be repeated",
       collect,
     )
-    .option("--method <name>", "of every request (default: GET)")
-    .option("--body-file <file>", "the body of every request, with a --method that has one")
+    .option("--method <name>", "method of every request (default: GET)")
+    .option("--body-file <file>", "body of every request, for a --method that has one")
     .option(
       "--ca-file <file>",
       "certificate authorities (PEM) for https:// and wss:// URLs, instead of the well-known ones",
     )
-    .option("--insecure", "do not verify their certificates")
-    .option("--rps <n>", "requests per second, all URLs together", number(0.1, 20_000), 50)
+    .option("--insecure", "do not verify certificates")
+    .option("--rps <n>", "requests per second, over all URLs together", number(0.1, 20_000), 50)
     .addOption(
-      new Option("--mode <kind>", "a connection for each request, kept-alive ones, or half and half")
+      new Option(
+        "--mode <kind>",
+        "new: a connection for each request; pooled: kept-alive connections; mixed: half of each",
+      )
         .choices(["new", "pooled", "mixed"])
         .default("mixed"),
     )
     .option(
       "--duration <time>",
-      "the load ends by itself after this, whatever the rollout does (default: as long as that may take, by --timeout)",
+      "longest load, whatever the rollout does (default: as long as --timeout allows)",
     )
-    .option("--requests-max <n>", "and after this many requests (default: by --rps)", whole(1, 20_000_000))
+    .option("--requests-max <n>", "most requests (default: from --duration and --rps)", whole(1, 20_000_000))
     .option("--request-timeout <time>", "a request without an answer for that long is lost", "10s")
     .option("--in-cluster", "the load runs in the cluster, as a Job in the target's namespace")
-    .option("--parallel <n>", "in so many pods (default: 1)", whole(1, 100))
-    .option("--image <name>", `of these pods, with Node 22 or newer (default: ${defaultImage})`)
+    .option("--parallel <n>", "send --in-cluster load from this many pods (default: 1)", whole(1, 100))
+    .option("--image <name>", `image of these pods, with Node 22.2 or newer (default: ${defaultImage})`)
     .option(
       "--requests <file>",
-      "instead of a load of its own: what k6 (JSON, CSV), vegeta or another tool wrote that sends meanwhile; several times",
+      "use the requests of a load tool that runs beside it, instead of sending any: a file of k6 (JSON, CSV), vegeta or another tool; may be repeated",
       collect,
     )
-    .option("--requests-zone <zone>", "of times in there that name none: Z, +02:00, Europe/Berlin")
+    .option(
+      "--requests-zone <zone>",
+      "time zone of times without one in --requests: Z, +02:00, Europe/Berlin",
+    )
     .option("--warm-up <time>", "load that is not counted, before anything happens", "5s")
     .option(
       "--settle <time>",
@@ -105,8 +117,11 @@ export function addRolloutOptions(command: Command): Command {
       "10s",
     )
     .optionsGroup("The run:")
-    .option("--timeout <time>", "the rollout is given up after this; what was seen is kept", "10m")
-    .option("--dry-run", "check everything, say what would be done and which rights it takes; change nothing")
+    .option("--timeout <time>", "give up a rollout that takes longer; results so far are kept", "10m")
+    .option(
+      "--dry-run",
+      "check everything, print what would be done and which rights it needs; change nothing",
+    )
     .option("-y, --yes", "do not ask")
     .option("--seed <n>", "the same seed gives the same load", whole(0, 2 ** 32 - 1), 1);
   return addOutputOptions(command).addHelpText("after", examples);
@@ -128,5 +143,5 @@ Examples:
   $ lameduck rollout deployment/api --restart --url https://api.example/cart -H @headers.txt --in-cluster
   $ lameduck rollout deployment/web --restart --dry-run
 
-Says what it will do and send, and asks before it does (--yes for scripts). docs/rollout.md has the rest.
+Prints what it will do and send, and asks first (--yes for scripts). docs/rollout.md has the rest.
 Exit codes: ${exitCodesText}.`;

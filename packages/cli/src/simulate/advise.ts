@@ -21,7 +21,7 @@ export function advise(): Command {
     .argument("[scenario]", "a scenario file, as for simulate");
   return addScenarioFlags(command)
     .option("-f, --file <manifest>", "take replicas, strategy and grace period from a manifest")
-    .option("--recording <file>", "take convergence and rate from what `lameduck lab --json` wrote")
+    .option("--recording <file>", "take convergence and rate from the output of lab --json or rollout --json")
     .option("--container <name>", "container to which the patch adds settings")
     .option("--json <file>", "the advice as data; - is stdout")
     .option("--patch <file>", "a strategic merge patch for kubectl patch; - is stdout")

@@ -7,16 +7,16 @@ export function addScenarioFlags(command: Command): Command {
     .option("--senders <list>", 'presets and how many of each, e.g. "ingress-nginx:3,idle-kube-proxy:40"')
     .option("--replicas <n>", "pods of the service", whole(1, 100_000))
     .option("--rate <n>", "new connections per second through the whole service", number(0, 1_000_000))
-    .option("--terminations <n>", "how many to play", whole(1, 100_000))
+    .option("--terminations <n>", "terminations to simulate", whole(1, 100_000))
     .option("--grace <duration>", "terminationGracePeriodSeconds")
     .option("--prestop <duration>", "time spent in preStop hooks")
     .option("--arrivals <pattern>", "poisson, bursty:CV or periodic:JITTER")
     .option(
       "--clients <n>",
-      "clients that the pod tells apart, each behind one of the senders",
+      "clients with addresses of their own, each behind one of the senders",
       whole(1, 100_000),
     )
-    .option("--snat <n>", "addresses behind which all senders hide", whole(1, 100_000))
-    .option("--max-surge <n>", 'as in a Deployment, e.g. "25%"')
+    .option("--snat <n>", "addresses that all senders share (source NAT)", whole(1, 100_000))
+    .option("--max-surge <n>", 'maxSurge of the Deployment, e.g. "25%"')
     .option("--seed <n>", "the same seed gives the same numbers", whole(0, 2 ** 32 - 1), 1);
 }

@@ -14,7 +14,7 @@ interface Options extends ScenarioFlags {
 export function simulate(): Command {
   const command = new Command("simulate")
     .description(
-      "Play terminations on virtual time: what every policy loses and how long it holds, before touching a cluster.",
+      "Simulate terminations on virtual time: what every policy loses and how long it holds. Needs no cluster.",
     )
     .argument(
       "[scenario]",
