@@ -13,7 +13,7 @@ const around = 1_000;
 
 /**
  * Why a termination without a loss proves nothing, or undefined where it was tested: some request went to its pod, and a sender that chose the
- * pod was sending when the pod stopped accepting. Of a sender whose answers do not name their pods nobody can tell whether one went to it.
+ * pod was sending when the pod stopped accepting. For a sender whose answers do not name their pods it is unknown whether one went to it.
  */
 export function untestedReasons(
   { records }: RunRecording,
@@ -71,7 +71,7 @@ function momentsBySender(records: readonly RequestRecord[]): Map<string, number[
   return moments;
 }
 
-/** Of a sender that tells nothing of its choices every pod may be one. It may have let go before its news of the deletion were read here. */
+/** A sender that does not report its choices may have chosen any pod. It may have let go before its report of the deletion was read here. */
 function chose(sender: SenderHistory | undefined, pod: string, at: number): boolean {
   if (!sender || sender.choices.size === 0) return true;
   const choice = choiceAt(sender, pod, at);

@@ -35,7 +35,7 @@ export function parsed(text: string, place: string): Record<string, unknown> {
     const answer: unknown = JSON.parse(text);
     if (typeof answer === "object" && answer !== null) return answer as Record<string, unknown>;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new KubernetesError(
     "LAMEDUCK_API_REFUSED",

@@ -54,7 +54,7 @@ export class KubernetesClient {
     this.#sessions = new Sessions(connection, this.#closed.signal);
   }
 
-  /** Is told of each answer's Date header. */
+  /** Called with each answer's Date header. */
   onServerTime(listener: (time: ServerTime) => void): void {
     this.#serverTime = listener;
   }
@@ -95,7 +95,7 @@ export class KubernetesClient {
     return this.#json<T>({ method: "DELETE", path, body, signal });
   }
 
-  /** A strategic merge patch unless told otherwise. */
+  /** The patch type; default: strategic merge patch. */
   patch<T>(
     path: string,
     body: unknown,

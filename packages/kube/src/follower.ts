@@ -10,13 +10,13 @@ export interface Change<T> {
   readonly object: T;
   /** When it was seen (Date.now()). */
   readonly at: number;
-  /** Told by the watch at once; else found in a list, and it may have happened any time since `since`. */
+  /** Reported by the watch at once. Otherwise it was found in a list, and may have happened at any time since `since`. */
   readonly live: boolean;
   /** When the object, or its absence, was last known to be otherwise; for what is live the same as `at`. */
   readonly since: number;
 }
 
-/** What went other than straight: a test and a report must be able to tell. */
+/** Irregularities of the watch, for tests and reports. */
 export interface FollowCounts {
   /** Watches that ended otherwise than by their time, or could not be opened. */
   readonly interrupted: number;
@@ -48,7 +48,7 @@ const longestRefusal = 30_000;
 const longestList = 120_000;
 /** The first list is begun anew so often when its pages expire in the middle. */
 const firstLists = 5;
-/** After so many watches in a row that told nothing and broke off, what is there is listed instead, again and again. */
+/** After so many watches in a row that broke off without an event, objects are listed again and again instead. */
 const mostSilent = 5;
 /** Characters of a watch's line. */
 const longestLine = 50_000_000;
@@ -71,7 +71,7 @@ export interface FollowerOptions<T> {
 
 /**
  * Follows one collection by list and watch: from the list's resourceVersion, on by bookmarks, again from the last place after an interruption,
- * and from a new list after 410. Of a new list only the differences are told, so that whoever listens sees one history.
+ * and from a new list after 410. From a new list only the differences are reported, so that listeners see one history.
  */
 export class Follower<T extends KubernetesObject> {
   readonly #client: KubernetesClient;
@@ -198,7 +198,7 @@ export class Follower<T extends KubernetesObject> {
   async #watch(): Promise<void> {
     const seconds = this.#options.renewal ?? renewal;
     const silence = new AbortController();
-    // The server ends the watch by itself; a connection that outlives that has died without a word. Who was not told has to look.
+    // The server ends the watch by itself; a connection that outlives that is dead without an error. A client that got no end has to check.
     const timer = setTimeout(
       () => {
         this.#version = "";

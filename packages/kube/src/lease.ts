@@ -5,7 +5,7 @@ import { hasStatus } from "./retry.ts";
 export interface LeaseOptions {
   readonly namespace: string;
   readonly name: string;
-  /** Who asks for it: the name of a pod. */
+  /** The candidate: the name of a pod. */
   readonly holder: string;
   /** Seconds of silence after which another may take it; default 15. */
   readonly seconds?: number;
@@ -13,7 +13,7 @@ export interface LeaseOptions {
   readonly every?: number;
   /** Milliseconds; monotonic. */
   readonly now?: () => number;
-  /** Is told of what went wrong; it goes on asking. */
+  /** Called with each error; the candidate keeps trying. */
   readonly onProblem?: (error: unknown) => void;
 }
 

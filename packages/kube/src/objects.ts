@@ -30,7 +30,7 @@ export function isObject(object: unknown): object is KubernetesObject {
   return typeof name === "string" && typeof uid === "string";
 }
 
-/** Who made an object and looks after it; there is at most one. */
+/** The controller that owns an object; there is at most one. */
 export function controllerOf({ metadata }: KubernetesObject): OwnerReference | undefined {
   return metadata.ownerReferences?.find(({ controller }) => controller);
 }

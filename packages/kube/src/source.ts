@@ -24,7 +24,7 @@ export class Source<T extends KubernetesObject> {
   readonly #client: KubernetesClient;
   readonly #options: SourceOptions<T>;
   readonly #stopping = new AbortController();
-  /** What has been told and not taken back: a new follower knows nothing of it. */
+  /** What has been reported and is still there: a new follower does not know of it. */
   readonly #told = new Map<string, T>();
   #running: Promise<void> = Promise.resolve();
   readonly #settled = Promise.withResolvers<void>();
@@ -75,7 +75,7 @@ export class Source<T extends KubernetesObject> {
     while (!signal.aborted) {
       await this.#follow().catch((error: unknown) => {
         if (signal.aborted) return;
-        // What was known stays: old knowledge is better than none, and of a resource that is gone nothing is left.
+        // Known objects are kept, since old knowledge is better than none. For a resource type that is gone they are dropped.
         if (hasStatus(error, 404)) this.#forgetAllBut(new Set());
         this.#state = hasStatus(error, 404) ? "absent" : hasStatus(error, 401, 403) ? "refused" : this.#state;
         if (this.#state !== "waiting") this.#settled.resolve();

@@ -1,4 +1,4 @@
-/** Headers that tell who answered: the app, and the proxy on the way. */
+/** Headers that name the pod that answered, by the app or by a proxy on the way. */
 export interface Reported {
   /** x-lameduck-pod: the app (or Lameduck in it) names its pod. */
   pod?: string;

@@ -12,7 +12,7 @@ export function readDocuments(
   file: string,
 ): { readonly objects: Field[]; readonly source: Source } {
   const source: Source = { file, lines: new LineCounter(), base: 0, warnings: [] };
-  // `uniqueKeys` stays on: a field given twice is refused by the API server, too.
+  // `uniqueKeys` is left on: the API server refuses a field given twice, too.
   const documents = [...parseAllDocuments(text, { lineCounter: source.lines, prettyErrors: false })];
   for (const { errors } of documents) {
     const [error] = errors;

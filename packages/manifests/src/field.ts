@@ -25,7 +25,7 @@ export class Field {
   readonly #node: Node | undefined;
   /** What to point at when the field is missing, or too large to be pointed at: its key, or that of what should contain it. */
   readonly #anchor: Span;
-  /** An alias, a merge or an anchor led here: whoever edits it may edit other fields, too. */
+  /** An alias, a merge or an anchor led here: an edit may change other fields, too. */
   readonly isShared: boolean;
 
   constructor(

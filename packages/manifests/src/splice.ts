@@ -2,7 +2,7 @@ import { isScalar } from "yaml";
 import type { Field } from "./field.ts";
 import type { Span } from "./source.ts";
 
-/** Text that takes the place of a span of the file. Everything else stays as it is, byte for byte. */
+/** Text that takes the place of a span of the file. Everything else is left unchanged, byte for byte. */
 export interface Edit {
   readonly file: string;
   readonly span: Span;

@@ -94,7 +94,7 @@ function linesOf(text: string): LineCounter {
   return lines;
 }
 
-/** Nothing that YAML allows inside a document begins a line with `---`, so that documents can be told apart without parsing. */
+/** Nothing that YAML allows inside a document begins a line with `---`, so that documents can be separated without parsing. */
 function chunksOf(text: string): Chunk[] {
   const first = text.search(/[^\s\uFEFF]/);
   if (first !== -1 && text[first] === "{" && text.charCodeAt(first + 1) !== 0x7b) {
@@ -124,7 +124,7 @@ function jsonObjects(text: string): Chunk[] {
   return depth === 0 ? found : [];
 }
 
-/** Seen without parsing; undefined where only parsing can tell. */
+/** Found without parsing; undefined if parsing is needed. */
 function kindOf(chunk: string): string | undefined {
   const [match, second] = chunk.matchAll(/^kind:[ \t]+(["']?)(\w+)\1[ \t]*(?:#.*)?\r?$/gm);
   return second === undefined ? match?.[2] : undefined;

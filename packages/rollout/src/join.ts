@@ -1,6 +1,6 @@
 import type { RequestRecord } from "@lameduck/accounting";
 
-/** How pods were told apart, for the report: requests by how their pod is known. */
+/** For the report: numbers of requests by how their pod is known. */
 export interface JoinCounts {
   readonly header: number;
   readonly proxy: number;
@@ -12,7 +12,7 @@ export interface JoinCounts {
 export interface Joined {
   readonly records: readonly RequestRecord[];
   readonly counts: JoinCounts;
-  /** Routes whose connections stay with one pod, as behind kube-proxy; the others choose a pod for each request, or did not say. */
+  /** Routes whose connections keep one pod, as behind kube-proxy; the others choose a pod for each request, or did not say. */
   readonly sticky: readonly string[];
 }
 

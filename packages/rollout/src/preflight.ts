@@ -170,7 +170,7 @@ function aboutLonePod(controller: Target["controller"]): string {
     : `${controller.kind}/${controller.name} may replace this pod: that is not followed`;
 }
 
-/** Selectors of workloads may overlap. Services and budgets then do not tell them apart, and nor do people. */
+/** Selectors of workloads may overlap. Services and budgets then select the pods of both. */
 async function aboutNeighbours(client: KubernetesClient, target: Target): Promise<string[]> {
   const { owner, podQuery, reference } = target;
   if (!owner) return [];
@@ -218,7 +218,7 @@ async function aboutBudgets(client: KubernetesClient, target: Target, action: Ac
   }
 }
 
-/** Who scales what scales itself may see it scaled back. */
+/** An autoscaler may undo the scaling. */
 async function aboutAutoscalers(
   client: KubernetesClient,
   { owner, reference }: Target,

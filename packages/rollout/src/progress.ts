@@ -33,7 +33,7 @@ export function controllerProgress(
   return { done: done && isRestarted(spec, status), words };
 }
 
-/** An Argo Rollout that is restarted keeps its ReplicaSet: only its own word tells that every pod is younger. */
+/** An Argo Rollout that is restarted keeps its ReplicaSet: only its own status says that every pod is newer than the restart. */
 function isRestarted(
   { restartAt }: Workload["spec"],
   { restartedAt }: NonNullable<Workload["status"]>,
@@ -68,7 +68,7 @@ export function replicaFailures({ status }: Workload): string[] {
   return (failures ?? []).map(({ reason, message }) => `${reason ?? "ReplicaFailure"}: ${message ?? ""}`);
 }
 
-/** Why pods do not become ready, as far as they tell: "web-7d-x4 ImagePullBackOff: Back-off pulling image ..." */
+/** Why pods do not become ready, by their own status: "web-7d-x4 ImagePullBackOff: Back-off pulling image ..." */
 export function waitingReasons(pods: readonly Pod[]): string[] {
   return pods.flatMap(({ metadata, status }) => {
     const waiting = status?.containerStatuses?.flatMap(({ name, state, lastState }) => {

@@ -55,7 +55,7 @@ export function record(parts: RecordingParts): { recording: RunRecording; joined
   };
 }
 
-/** A route has nobody to send to where no EndpointSlice has anybody; when a route lets go of one pod, nobody outside can tell. */
+/** A route has no target while no EndpointSlice has an endpoint. When a route lets go of one pod cannot be seen from outside. */
 function emptiness(
   sender: string,
   { endpoints }: Observation,

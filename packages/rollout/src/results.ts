@@ -74,7 +74,7 @@ export function rolloutNotes({
   return said;
 }
 
-/** A load that reached its bound, or was stopped by whoever sent it. Chance makes no pause of twenty times the usual one. */
+/** A load that reached its bound, or was stopped by its sender. A pause of twenty times the usual one is not chance. */
 function earlyEnd({ records, ended }: RunRecording): string[] {
   let first = Infinity;
   let last = -Infinity;

@@ -126,7 +126,7 @@ async function ownerOf(client: KubernetesClient, pod: Pod, namespace: string): P
     const object = await getWorkload(client, reference);
     return object.metadata.uid === made.uid ? { reference, object } : undefined;
   } catch (error) {
-    // Whoever may read pods only can still see this one end; and what made it may be gone.
+    // With the right to read pods only, the end of this one can still be seen. Its owner may be gone.
     if (hasStatus(error, 403, 404)) return undefined;
     if (error instanceof KubernetesError && error.code === "LAMEDUCK_NO_SUCH_TARGET") return undefined;
     throw error;

@@ -3,7 +3,7 @@ export class PodNames {
   #last = 0;
   readonly #generations = new Map<string, number>();
 
-  /** A StatefulSet's pod keeps its name over generations; what it is told differs from what the run calls it from the second on. */
+  /** A StatefulSet's pod keeps its name over generations; from the second generation on, its own name differs from the run's name for it. */
   next(workload: string, ordinal: number | undefined): { readonly name: string; readonly hostname: string } {
     if (ordinal === undefined) {
       const name = `${workload}-${++this.#last}`;

@@ -23,7 +23,7 @@ function closedOnIt({ record, run }: Evidence, life: PodLife): number | undefine
   const closed = life.listener.findLast((change) => !change.open && near(at, change.at))?.at;
   if (closed === undefined || (record.connected ?? record.intended) > closed + tolerance.observation)
     return undefined;
-  // The end of the process closes its listener too, and then cuts what it had accepted: nothing tells the two apart.
+  // The end of the process closes its listener too, and then cuts what it had accepted. The two cannot be distinguished.
   if (life.exits.some((exit) => near(closed, exit.at, tolerance.exit))) return undefined;
   return run.cutAccepted(life, at) ? undefined : closed;
 }

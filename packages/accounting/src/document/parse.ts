@@ -23,7 +23,7 @@ export function parseResults(text: string, source: string): Results {
   const first = error?.issues[0];
   if (!success && first)
     throw new ResultsError("LAMEDUCK_RESULTS_INVALID", `${source}: ${place(first.path)}`, first.message);
-  // The value itself and not the parsed copy: fields that a later release adds stay in.
+  // The value itself and not the parsed copy, which would lack the fields of a later release.
   return value as Results;
 }
 

@@ -56,7 +56,7 @@ function prepare(records: readonly RequestRecord[] | undefined): Traffic {
 
 /**
  * The pod had certainly accepted the request, and yet it was cut: its answer had begun, its connection had carried others before, or the
- * app was known to take its time over it. Idle connections that were closed are told apart by the short flight.
+ * app was known to take its time over it. Idle connections that were closed are recognised by the short flight.
  */
 function acceptedAndCut(record: RequestRecord, at: number): boolean {
   if (record.outcome === "ok" || !near(failedAt(record), at)) return false;

@@ -1,6 +1,6 @@
 import type { RequestRecord } from "../model/request.ts";
 
-/** What failed on the way to the pod, as far as the record alone tells: a proxy's 502 is translated where the proxy said why. */
+/** What failed on the way to the pod, by the record alone. A proxy's 502 is translated if the proxy said why. */
 export type Symptom =
   /** The generator's own failure. */
   | "not-sent"
@@ -16,7 +16,7 @@ export type Symptom =
   | "unavailable"
   | "wrong-answer";
 
-/** Failures of the machine the load comes from, whatever the outcome says: they tell nothing of a pod. */
+/** Failures of the machine the load comes from, whatever the outcome says: they say nothing about a pod. */
 export const ownErrors: ReadonlySet<string> = new Set([
   "EADDRNOTAVAIL",
   "EADDRINUSE",

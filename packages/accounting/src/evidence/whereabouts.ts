@@ -13,7 +13,7 @@ export function lifeFor(
 ): PodLife | undefined {
   const lives = record.pod === undefined ? undefined : livesOf.get(record.pod);
   if (!lives) return undefined;
-  // A connection stays with the life it was made to; behind a proxy the caller's connection says nothing of the pod's.
+  // A connection belongs to the container run that accepted it. Behind a proxy the caller's connection says nothing about the pod's.
   const at = record.podKnownBy === "choice" ? (record.connected ?? setOut(record)) : setOut(record);
   const begun = lives.filter((life) => life.began <= at + tolerance.observation);
   const latest = begun.at(-1) ?? lives[0];

@@ -64,10 +64,10 @@ export interface RequestRecord {
   /** Bytes of the answer received. */
   readonly received: number;
   /**
-   * Times an intermediate proxy tried again, where it tells; or times the client itself went elsewhere because the server had said in its
+   * Times an intermediate proxy tried again, if it reports that; or times the client itself went elsewhere because the server had said in its
    * protocol that it would not answer (GOAWAY, REFUSED_STREAM, WebSocket close 1001, the end of an event stream).
    */
   readonly retries?: number;
-  /** Who ended the connection, where the sender itself did (l4-cut severing, a proxy's own reload). */
+  /** What ended the connection, where the sender itself did (l4-cut severing, a proxy's own reload). */
   readonly endedBySender?: boolean;
 }

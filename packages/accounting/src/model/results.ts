@@ -54,7 +54,7 @@ export interface RemedyResult {
   readonly slow: number;
   /**
    * Answered in the end, but elsewhere: a proxy tried again, or the client did because the server had sent it away in its protocol (GOAWAY,
-   * WebSocket close 1001, the end of an event stream). Not among `lost`; absent where nobody tells.
+   * WebSocket close 1001, the end of an event stream). Not among `lost`; absent if it is unknown.
    */
   readonly resent?: number;
   /** Terminations that ended with SIGKILL at the end of the grace period. */
@@ -103,7 +103,7 @@ export interface TerminationResult {
   readonly total: number;
   /** Deletion to the moment the pod stopped accepting (closing began, listener closed or exit, whichever came first). */
   readonly hold: number;
-  /** The drain decision's reason where the pod told it; else what ended the hold: "listener closed", "exit" or "killed". */
+  /** The drain decision's reason, if the pod reported it; else what ended the hold: "listener closed", "exit" or "killed". */
   readonly stopReason: string;
   /** Grace period granted by the deletion. */
   readonly grace: number;
@@ -118,7 +118,7 @@ export interface TerminationResult {
   readonly lostByCause: Readonly<Partial<Record<Cause, number>>>;
   readonly killed: boolean;
   readonly exitCode?: number;
-  /** SIGKILL before the grace period was over, and why, where somebody tells: "OOMKilled". Nothing was left to be done in order. */
+  /** SIGKILL before the grace period was over, and why, if it is known: "OOMKilled". An orderly stop was impossible. */
   readonly killedEarly?: { readonly after: number; readonly why?: string };
   /** Why nothing follows from it: no load went through it, or nobody saw its end. It is in no figure of losses. */
   readonly untested?: string;

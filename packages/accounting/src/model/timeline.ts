@@ -17,7 +17,7 @@ export type PodEvent = { readonly at: number; readonly pod: string } & (
       readonly detail?: string;
     }
   | { readonly type: "signalled"; readonly container: string; readonly signal: string }
-  /** Told by Lameduck's library or init inside the pod. */
+  /** Reported by Lameduck's library or init inside the pod. */
   | {
       readonly type: "phase";
       readonly phase: "lame-duck" | "closing" | "closed";
@@ -32,7 +32,7 @@ export type PodEvent = { readonly at: number; readonly pod: string } & (
       readonly container: string;
       readonly code?: number;
       readonly signal?: string;
-      /** Why, where somebody tells: "OOMKilled". */
+      /** Why, if it is known: "OOMKilled". */
       readonly detail?: string;
     }
   | { readonly type: "crashed"; readonly container: string; readonly detail: string }

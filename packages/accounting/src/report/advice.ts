@@ -22,7 +22,7 @@ export function advice(remedies: readonly RemedyResult[]): string {
   );
 }
 
-/** Whoever sees a remedy fail should not look for a better one where the fault is at the other end of a pod's life. */
+/** If losses come from starting pods, another remedy for stopping pods does not help. The advice says so. */
 function lostAtTheStartOnly(remedies: readonly RemedyResult[]): string {
   const names = remedies.filter(losesAtTheStartOnly).map((one) => one.remedy);
   return names.length === 0

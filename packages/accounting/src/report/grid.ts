@@ -45,7 +45,7 @@ export function wrap(text: string, width: number, indent: string, hanging: strin
   const lines: string[] = [];
   let line = indent;
   let empty = true;
-  // A number stays with its unit.
+  // A number is not separated from its unit.
   for (const word of text.split(/ (?!(?:ms|s|%)(?:\W|$))/)) {
     if (!empty && line.length + 1 + word.length > width) {
       lines.push(line);

@@ -3,7 +3,7 @@ export interface Credentials {
   readonly cert?: string | Buffer;
   readonly key?: string | Buffer;
   readonly authorization?: string;
-  /** Date.now() from which they are worth nothing; Infinity unless told. */
+  /** Date.now() from which they have expired; Infinity if unknown. */
   readonly expires: number;
 }
 

@@ -9,7 +9,7 @@ import { readAll, type Merged, type User } from "./kubeconfig-file.ts";
 export interface ConnectionOptions {
   readonly kubeconfig?: string | undefined;
   readonly context?: string | undefined;
-  /** Who to act as, and as a member of which groups. */
+  /** The user to impersonate, and the groups. */
   readonly user?: string | undefined;
   readonly groups?: readonly string[] | undefined;
   readonly env?: NodeJS.ProcessEnv;

@@ -18,7 +18,7 @@ export type GeneratorSender = { readonly name: string; readonly weight: number; 
     }
 );
 
-/** What the fleet tells the generator's process. */
+/** Messages from the fleet to the generator's process. */
 export type ToGenerator =
   | {
       readonly type: "prepare";
@@ -41,7 +41,7 @@ export interface Progress {
   readonly inFlight: number;
 }
 
-/** What the generator's process tells the fleet. */
+/** Messages from the generator's process to the fleet. */
 export type FromGenerator =
   | { readonly type: "ready" }
   | { readonly type: "begun"; readonly at: number }

@@ -26,7 +26,7 @@ const look = 500;
 const longestStart = 180_000;
 /** Time to read the logs when the load has ended, an API server that is away included. */
 const longestReading = 90_000;
-/** How long a pod that somebody deletes stays for its log to be read. */
+/** How long a deleted pod is kept so that its log can be read. */
 const linger = 5_000;
 const watchPeriod = 2_000;
 /** What the pods need beyond the load itself: to start, and to stop. */

@@ -52,7 +52,7 @@ export function jobManifest({
       completionMode: "Indexed",
       // A pod that ends is not replaced: its successor's load would be another one.
       backoffLimitPerIndex: 0,
-      // Should whoever started it be gone: it ends by itself, and is removed with everything that belongs to it.
+      // If the command that started it is gone, it ends by itself and is removed with everything that belongs to it.
       activeDeadlineSeconds: Math.ceil(longest / 1_000),
       ttlSecondsAfterFinished: 60,
       template: {

@@ -15,7 +15,7 @@ export interface PodPlan {
   /** This pod's share; the paths and the host are each route's own. */
   readonly load: LoadOptions;
   readonly seed: number;
-  /** How long it stays when all has been written, milliseconds: the log of a pod that is deleted goes with it. */
+  /** How long the pod is kept after the last line, in milliseconds: its log is deleted with it. */
   readonly linger: number;
 }
 

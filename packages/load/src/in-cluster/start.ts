@@ -24,7 +24,7 @@ export function loadContainer(status: Pod["status"]): ContainerStatus | undefine
   return status?.containerStatuses?.find(({ name }) => name === containerName);
 }
 
-/** Why a pod will not begin, as far as its object tells. @param waited milliseconds since it was asked for */
+/** Why a pod will not begin, as its status says. @param waited milliseconds since it was asked for */
 export function whyNotBegun({ metadata, status }: Pod, waited: number): InClusterError | undefined {
   const error = (problem: string): InClusterError =>
     new InClusterError("LAMEDUCK_IN_CLUSTER_NOT_STARTED", `pod ${metadata.name}`, problem);
@@ -65,7 +65,7 @@ export function isRefusal(warning: string): boolean {
   return refusal.test(warning);
 }
 
-/** Why there are no pods: quotas and admission tell it in the Job's events. Nothing, where those may not be read. */
+/** Why there are no pods: quotas and admission report it in the Job's events. Undefined without the right to read those. */
 export async function jobWarnings(kube: Kube, namespace: string, job: string): Promise<string> {
   const selector = encodeURIComponent(`involvedObject.kind=Job,involvedObject.name=${job}`);
   try {

@@ -48,7 +48,7 @@ export interface ConnectionOptions {
   /** Shared by all connections: bytes are consumed before the next read. */
   readonly buffer: Buffer;
   readonly now: () => number;
-  /** The answer is complete: tells who gave it. */
+  /** The answer is complete. Says which pod gave it. */
   readonly answered: (exchange: Exchange, answer: Answer) => void;
   /** It can carry another request, and carries none. */
   readonly idle: (connection: Connection) => void;

@@ -15,7 +15,7 @@ export interface Place {
   readonly port: number;
 }
 
-/** What whoever dialled does with the connection afterwards. */
+/** What the caller does with the connection afterwards. */
 export interface Handlers {
   readonly idle: (connection: Connection) => void;
   readonly gone: (connection: Connection) => void;

@@ -8,7 +8,7 @@ import { allHeaders, headOf } from "../request-form.ts";
 import { ResponseReader } from "./response.ts";
 import { cut, open } from "./socket.ts";
 
-/** How long a subscriber of its own stays after its first event, milliseconds: an end in that time is an end in the middle. */
+/** How long a new subscriber listens after its first event, in milliseconds. An end in that time is an end in the middle. */
 const subscription = 200;
 
 /**

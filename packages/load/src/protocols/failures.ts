@@ -12,7 +12,7 @@ const ownFaults = new Set([
   "EPERM",
 ]);
 
-/** Whoever answered could not show that it is who was asked for (OpenSSL's names for it, and Node's). */
+/** The server's certificate is not trusted (error names of OpenSSL and of Node). */
 const impostor = /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA|ERR_TLS_CERT_)/;
 
 export function isImpostor(code: string): boolean {

@@ -151,7 +151,7 @@ export class Http2Connection implements Connection {
     const { now, again, answered } = this.#options;
     const { record } = exchange;
     record.received = call.received;
-    // Of a gRPC call its own status tells, where it has one; that of HTTP is 200 for all.
+    // A gRPC call is judged by its own status, if it has one. The HTTP status is 200 for all.
     record.status = (call.grpcStatus ?? call.status) || undefined;
     if (!exchange.ended) {
       if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) again(exchange);

@@ -124,7 +124,7 @@ export class ResponseReader implements Answer {
     this.#beginBody(contentLength, coding);
   }
 
-  /** RFC 9112, 6.3: only the last coding tells where the body ends, and any of them more than a length. */
+  /** RFC 9112, 6.3: only the last coding says where the body ends. It takes precedence over a length. */
   #beginBody(contentLength: number | undefined, coding: string | undefined): void {
     if (this.#bodiless || this.status === 204 || this.status === 304) this.#stage = "done";
     else if (coding?.split(",").at(-1)?.trim() === "chunked") this.#stage = "chunk-size";

@@ -8,7 +8,7 @@ import { allHeaders, headOf } from "../request-form.ts";
 import { cut, open } from "./socket.ts";
 import { clientFrame, closeCode, FrameReader, opcodes, type Frame } from "./websocket-frames.ts";
 
-/** RFC 6455, 7.4.1: going away; IANA's registry: service restart. Both tell a client to come back elsewhere. */
+/** RFC 6455, 7.4.1: going away; IANA's registry: service restart. Both ask a client to connect to another server. */
 const comeBack: ReadonlySet<number> = new Set([1001, 1012]);
 /** The end of a connection without a close frame. */
 const abnormal = 1006;

@@ -28,7 +28,7 @@ export class RequestsError extends LameduckError<RequestsErrorCode> {
   }
 }
 
-/** What is wrong with a line; whoever knows the file adds its name. */
+/** What is wrong with a line. The caller adds the name of the file. */
 export class BadLine extends Error {
   readonly code: RequestsErrorCode;
   readonly line: number;

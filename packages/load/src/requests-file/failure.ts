@@ -77,7 +77,7 @@ const rules: readonly Rule[] = [
 ];
 
 /**
- * @param words the tool's own, "" where it tells none
+ * @param words the tool's own; "" if it has none
  * @param status 0 where no answer came
  */
 export function classify(

@@ -15,7 +15,7 @@ export interface RecorderOptions {
 /** A file with an error or a URL of its own in every line gains nothing from their being remembered. */
 const mostNames = 10_000;
 
-/** Turns what tools tell into the records that the accounting takes. */
+/** Turns the requests of load tools into the records that the accounting takes. */
 export class Recorder {
   readonly #options: RecorderOptions;
   readonly #names = new Map<string, string>();

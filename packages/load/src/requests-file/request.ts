@@ -1,9 +1,9 @@
-/** A request as a load tool tells of it, before it is a record. Times are milliseconds since 1970, fractions included. */
+/** A request as a load tool reports it, before it is a record. Times are milliseconds since 1970, fractions included. */
 export interface ReportedRequest {
-  /** When the tool turned to it; equal to `finished` where the tool does not tell how long it took. */
+  /** When the tool began it; equal to `finished` where the tool does not report a duration. */
   readonly begun: number;
   readonly finished: number;
-  /** When it was written to the socket, where the tool tells. */
+  /** When it was written to the socket, if the tool reports it. */
   readonly sent?: number | undefined;
   readonly url?: string | undefined;
   /** 0 or absent where no answer came. */
@@ -12,9 +12,9 @@ export interface ReportedRequest {
   readonly error?: string | undefined;
   /** The answer had begun when it failed. */
   readonly answerBegun?: boolean | undefined;
-  /** The tool was told that this status is what the app means. */
+  /** The tool's script expects this status. */
   readonly meant?: boolean | undefined;
-  /** Whether the connection had carried a request before; absent where the tool does not tell. */
+  /** Whether the connection had carried a request before; absent where the tool does not report it. */
   readonly reused?: boolean | undefined;
   readonly received?: number | undefined;
   /** Named by the app's header, or by the person's own tag. */

@@ -15,7 +15,7 @@ export interface ReadTime {
   readonly grain: number;
 }
 
-/** RFC 3339, or a number since 1970 whose size tells its unit: their ranges are a thousandfold apart. */
+/** RFC 3339, or a number since 1970. Its size shows its unit: the ranges differ by a factor of a thousand. */
 export function readTime(text: string, line: number, zone: Zone | undefined): ReadTime {
   const matched = timestamp.exec(text);
   if (matched) return fromTimestamp(matched, text, line, zone);

@@ -30,7 +30,7 @@ export interface LoadSource {
   /** Begins to send; resolves when it has begun. */
   begin(): Promise<void>;
   counts(): LoadCounts;
-  /** Ends the load in order and tells everything it saw. */
+  /** Ends the load in order and returns everything it saw. */
   stop(end: LoadEnd): Promise<LoadSeen>;
   /** Ends it at once, and leaves nothing behind. Safe to call at any time, also after `stop`. */
   close(): Promise<void>;

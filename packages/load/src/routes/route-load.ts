@@ -112,7 +112,7 @@ function connectionOffsets(seen: readonly (readonly RequestRecord[])[]): number[
   });
 }
 
-/** One generator's process and what it tells. */
+/** One generator's process and its messages. */
 class GeneratorProcess {
   readonly failed: Promise<never>;
   readonly ready: Promise<void>;

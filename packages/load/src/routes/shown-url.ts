@@ -1,4 +1,4 @@
-/** Names of query parameters whose values are credentials: whoever has them is let in. */
+/** Names of query parameters whose values are credentials. */
 const credentials = /token|secret|passw|pwd|api-?_?key|^key$|signature|^sig$|auth|credential|jwt|session/i;
 
 export function hasCredentials(url: URL): boolean {

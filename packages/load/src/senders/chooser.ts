@@ -4,7 +4,7 @@ import { type Change, type EndpointState, EndpointView, type Choice } from "./vi
 import { Learner } from "./learner.ts";
 import type { Exchange } from "../protocols/exchange.ts";
 
-/** The endpoints a sender may choose at present: learns in its own time and tells what changed when it did. */
+/** The endpoints a sender may choose at present: it learns after its own delay, and reports what changed then. */
 export class Chooser {
   readonly #view: EndpointView;
   readonly #learner: Learner;

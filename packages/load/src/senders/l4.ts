@@ -7,7 +7,7 @@ import { Chooser, refuse } from "./chooser.ts";
 import { Pool } from "./pool.ts";
 
 /**
- * A caller behind kube-proxy: each new connection goes to a random endpoint, as the statistic match of its rules does, and stays there.
+ * A caller behind kube-proxy: each new connection goes to a random endpoint, as the statistic match of its rules does, and keeps that endpoint.
  * With `cuts`, connections to a pod are reset when the sender converges, as some eBPF balancers do.
  */
 export class L4Sender implements LoadSender {

@@ -6,7 +6,7 @@ import type { LoadSender, SenderContext } from "../generator/sender.ts";
 import type { Change } from "./view.ts";
 import { Pool } from "./pool.ts";
 
-/** The callers in front of a proxy: the proxy chooses the pod and tells in a header which one it was. */
+/** The callers in front of a proxy: the proxy chooses the pod and names it in a header. */
 export class ProxyCaller implements LoadSender {
   readonly #context: SenderContext;
   readonly #place: Place;
@@ -27,7 +27,7 @@ export class ProxyCaller implements LoadSender {
     (kept ?? this.#dial()).send(exchange);
   }
 
-  /** The proxy learns by itself; here only the names of addresses are noted, for proxies that tell no names. */
+  /** The proxy learns by itself; this only maps addresses to names, for proxies that report no names. */
   learn({ state: { endpoint } }: Change): void {
     this.#pods.set(`${endpoint.address}:${endpoint.port}`, endpoint.pod);
   }
@@ -58,7 +58,7 @@ export class ProxyCaller implements LoadSender {
       record.podKnownBy =
         (reported.pod ?? (upstream === undefined ? claim : undefined)) === undefined ? "proxy" : "header";
     record.retries = reported.retries;
-    // Where the proxy failed, its own connection to the pod is what matters, and what it tells is about that one.
+    // Where the proxy failed, its own connection to the pod is what matters, and its report is about that one.
     if (reported.error !== undefined) {
       record.error = reported.error;
       if (reported.reused !== undefined) record.reused = reported.reused;

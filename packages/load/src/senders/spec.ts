@@ -14,7 +14,7 @@ interface Common {
   readonly propagation?: Propagation;
 }
 
-/** Like kube-proxy: a random endpoint for each connection, established connections stay with their pod. */
+/** Like kube-proxy: a random endpoint for each connection, established connections keep their pod. */
 export interface L4Spec extends Common {
   readonly kind: "l4";
 }
@@ -49,7 +49,7 @@ export interface HealthCheck {
 export interface HealthCheckedSpec extends Common {
   readonly kind: "health-checked";
   readonly check?: HealthCheck;
-  /** Whether a controller tells it of deletions (after its propagation delay); else only health checks take a target out. Default false. */
+  /** Whether a controller reports deletions to it (after its propagation delay). Otherwise only health checks remove a target. Default false. */
   readonly deregisters?: boolean;
 }
 

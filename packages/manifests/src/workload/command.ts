@@ -5,7 +5,7 @@ import type { Handler, Probe, Workload } from "./template.ts";
 export interface CommandOptions {
   /** Default 3. */
   readonly replicas?: number;
-  /** Where the program listens; default 8080, told to it as PORT. */
+  /** The port on which the program listens; default 8080, passed to it as PORT. */
   readonly port?: number;
   /** Path asked for by the readiness probe; without it readiness is that the port accepts a connection. */
   readonly readinessPath?: string;

@@ -45,7 +45,7 @@ export interface Action {
   readonly rules: readonly Rule[];
   /** Ends when everything was asked of the cluster; the rollout itself may go on. */
   readonly run: (stage: ActionStage) => Promise<void>;
-  /** What is to be taken back in the end, also after an interrupt; undefined as long as nothing was changed that stays. */
+  /** Undoes the change in the end, also after an interrupt. Undefined while there is nothing to undo. */
   readonly undo?: () => Undo | undefined;
   /** What goes on in the cluster when the run is given up in the middle; undefined when nothing does. */
   readonly goesOn: (target: Target) => string | undefined;

@@ -9,7 +9,7 @@ const cordonedBy = "lameduck.dev/cordoned-by";
 
 /**
  * What draining a node does to the target: the node is cordoned, and those of the target's pods that run there are evicted, all at
- * once as `kubectl drain` does. Pods of others stay where they are. Afterwards the node is uncordoned, unless it was cordoned before.
+ * once as `kubectl drain` does. Other pods are not evicted. Afterwards the node is uncordoned, unless it was cordoned before.
  */
 export function drain(reference: TargetReference, node: string): Action {
   const path = `/api/v1/nodes/${encodeURIComponent(node)}`;

@@ -2,7 +2,7 @@ import { retry, type Workload } from "@lameduck/kube";
 import { nameOf, pathOf, resourceOf, type TargetReference } from "../target-reference.ts";
 import type { Action } from "./action.ts";
 
-/** What kubectl writes, so that a restart looks the same whoever asked for it. */
+/** What kubectl writes, so that a restart looks the same as one by kubectl. */
 const annotation = "kubectl.kubernetes.io/restartedAt";
 
 /** The same as `kubectl rollout restart`. */

@@ -2,7 +2,7 @@ import { retry, type Workload } from "@lameduck/kube";
 import { autoscalers, nameOf, pathOf, resourceOf, type TargetReference } from "../target-reference.ts";
 import type { Action } from "./action.ts";
 
-/** The same as `kubectl scale --replicas`. It stays so: what the user asked for is not taken back. */
+/** The same as `kubectl scale --replicas`. The new number is kept: what the user asked for is not undone. */
 export function scale(reference: TargetReference, replicas: number): Action {
   const name = nameOf(reference);
   const { kind, namespace } = reference;

@@ -1,6 +1,6 @@
 import type { Change, EndpointSlice } from "@lameduck/kube";
 
-/** What the EndpointSlices of the target's Services said, and when (Date.now()): what every sender is told, before it acts on it. */
+/** What the EndpointSlices of the target's Services said, and when (Date.now()): what every sender reads before it acts. */
 export class EndpointHistory {
   readonly #slices = new Map<string, EndpointSlice>();
   /** Spans without any endpoint that a sender could choose. */

@@ -13,7 +13,7 @@ export class OwnedPods {
   readonly #left: (pod: Pod) => void;
   /** ReplicaSets by UID, and whether they are the target's. */
   readonly #sets = new Map<string, boolean>();
-  /** By ReplicaSet, and there by pod its first and last change: those of a neighbour whose ReplicaSet is not followed stay here. */
+  /** By ReplicaSet, and there by pod its first and last change: pods of a neighbour whose ReplicaSet is not followed are kept here. */
   readonly #waiting = new Map<string, Map<string, Change<Pod>[]>>();
   /** UIDs of pods that were passed on. */
   readonly #own = new Set<string>();

@@ -7,7 +7,7 @@ export interface Moment {
 /** The end of a container. */
 export interface ContainerEnd {
   readonly container: string;
-  /** The kubelet tells whole seconds. */
+  /** The kubelet reports whole seconds. */
   readonly at: Moment;
   readonly code: number;
   readonly signal: number | undefined;

@@ -3,7 +3,7 @@ import type { PodEvent } from "@lameduck/accounting";
 import type { Container, PodSpec } from "@lameduck/kube";
 import type { ContainerEnd, Moment, PodFacts } from "./pod-facts.ts";
 
-/** What the load knows of a pod beyond what the API server tells, on the run's clock. */
+/** What the load knows of a pod in addition to the API server, on the run's clock. */
 export interface Hints {
   /** The last time it certainly answered. */
   readonly lastAnswer?: number;
@@ -36,7 +36,7 @@ const killedCode = 137;
 /** Where a moment is known to the second only: how far outside of it evidence of the load may lie, milliseconds. */
 const slack = 150;
 
-/** What happened to a pod in the words of the model; what the API server does not tell is left out, not made up. */
+/** What happened to a pod in the words of the model; what the API server does not report is left out, not guessed. */
 export function podTimeline(facts: PodFacts, options: TimelineOptions): PodEvent[] {
   const { spec, time } = options;
   const pod = facts.name;

@@ -10,7 +10,7 @@ type Growing = {
 const killing = "Killing";
 const hookFailed = "FailedPreStopHook";
 
-/** Gathers what the API server tells about the target's pods. */
+/** Gathers what the API server reports about the target's pods. */
 export class PodHistory {
   readonly #clock: ServerClock;
   readonly #pods = new Map<string, Growing>();

@@ -1,7 +1,7 @@
 import type { ServerTime } from "@lameduck/kube";
 
 /**
- * How the API server's clock stands to ours. Its Date header tells whole seconds only; each answer bounds the difference by a second and a
+ * The difference between the API server's clock and ours. Its Date header has whole seconds only; each answer bounds the difference by a second and a
  * round trip, and all of them together narrow it down.
  */
 export class ServerClock {

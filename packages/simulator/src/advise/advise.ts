@@ -80,7 +80,7 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
   // Somebody had a reason to set a longer one: what pods do at their end is only assumed here.
   const grace = Math.max(scenario.pod.grace, least);
   const settled = { ...scenario, pod: { ...scenario.pod, grace, reserve } };
-  // Where silence tells, what the grace period leaves is kept for the day on which the environment is slower than the model.
+  // Where silence is evidence, the cap keeps all the time of the grace period, in case the environment is slower than the model.
   const cap = evidence < 1 ? needed : grace - prestop - reserve;
   const adaptive = { grace, prestop, reserve, floor, convergence, cap } satisfies DrainOptions;
   const slept5 = 5_000;

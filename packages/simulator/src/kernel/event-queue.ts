@@ -12,7 +12,7 @@ export class EventQueue {
   #size = 0;
   /** The event that runs has left the root, and none has taken its place yet: most events schedule the next one, and that is put there at once. */
   #rootIsFree = false;
-  /** By slot. An action stays until its slot is used again: to wipe it costs a twentieth of all. */
+  /** By slot. An action is kept until its slot is used again: clearing it would cost a twentieth of the run time. */
   readonly #actions: Action[] = [];
   #subjects = new Float64Array(1024);
   #orders = new Float64Array(1024);
@@ -65,7 +65,7 @@ export class EventQueue {
     let index = from;
     while (index > 0) {
       const parent = (index - 1) >> 2;
-      // A new event is the youngest: at equal times it stays behind.
+      // A new event is the youngest: at equal times it comes last.
       if (times[parent]! <= time) break;
       times[index] = times[parent]!;
       slots[index] = slots[parent]!;

@@ -150,7 +150,7 @@ class Termination {
     return this.#stalls ? this.#stalls.seen(at) : at;
   }
 
-  /** As the library measures it: a beat that was due ended late. Told before what came meanwhile is seen, for timers come first. */
+  /** As the library measures it: a beat that was due ended late. It is reported before the arrivals of that time, since timers run first. */
   #scheduleStall(after: number): void {
     const stall = this.#stalls?.next(after);
     if (!stall || this.#stoppedAt !== undefined) return;
@@ -267,7 +267,7 @@ class Termination {
 
 const names: string[] = [];
 
-/** Told with every arrival: a text made each time is looked up twice as slowly as one that is known. */
+/** Passed with every arrival. It is kept, because looking up a text made each time takes twice as long. */
 function senderName(identity: number): string {
   return (names[identity] ??= `s${identity}`);
 }

@@ -59,7 +59,7 @@ export function simulateWorld(scenario: Scenario, seed: number): World {
   return { deletedAt, convergence, load, rollouts, conflicts, events };
 }
 
-/** What is told to the controller: a pod's number is its withdrawal. */
+/** Events for the controller: a pod's number is its withdrawal. */
 const becameReady = -1;
 /** With an address, and not yet ready. */
 const wasListed = -2;
@@ -211,7 +211,7 @@ function playInPlace(
   controller: EndpointSliceController,
   remove: (pod: number) => void,
 ): void {
-  // Deletions are as far apart as the longest hold: policies then differ in time, told by arithmetic, and not in what they see.
+  // Deletions are as far apart as the longest hold: policies then differ only in the computed times, and not in what they see.
   const apart = scenario.pod.grace;
   const freeAt = Array.from({ length: slots }, () => 0);
   for (let pod = 0; pod < pods; pod++) {

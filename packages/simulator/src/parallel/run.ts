@@ -7,7 +7,7 @@ import { playPart, runOf, type Part, type Run, type RunOptions } from "../run.ts
 import type { Job } from "./messages.ts";
 import { employ } from "./workers.ts";
 
-/** As many as stay below a gigabyte. */
+/** As many as need less than a gigabyte. */
 const mostWorkers = 4;
 
 /** A shorter run (ms) uses this thread workersAfter: to start workers takes some 0.2 s, and each has to warm up. */

@@ -15,7 +15,7 @@ export interface ScenarioFlags {
   readonly prestop?: string | undefined;
   /** poisson, bursty:3 or periodic:0.1. */
   readonly arrivals?: string | undefined;
-  /** Clients that the pod tells apart, each behind one of the senders. */
+  /** Clients with addresses of their own, each behind one of the senders. */
   readonly clients?: number | undefined;
   /** Addresses behind which all senders hide. */
   readonly snat?: number | undefined;

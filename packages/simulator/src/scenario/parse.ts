@@ -18,7 +18,7 @@ const inText = scenarioSchema("refused");
 const inCode = scenarioSchema("milliseconds");
 
 type Path = readonly PropertyKey[];
-/** Tells the place of a path in whatever the scenario was written in. */
+/** Gives the place of a path in the scenario's source. */
 type Locate = (path: Path) => string;
 
 /**
@@ -207,7 +207,7 @@ function identityOf({ clients, snat }: CheckedScenario["traffic"]): Identity {
   return snat === undefined ? { kind: "sender" } : { kind: "snat", addresses: snat };
 }
 
-/** The user's own settings, told about the pod's grace period, and tried out here so that a mistake has a place. */
+/** The user's own settings with the pod's grace period. They are checked here, so that a mistake has a place. */
 function ownPolicy({ policy, pod }: CheckedScenario, place: Locate): DrainOptions | undefined {
   const options = {
     grace: pod.grace,

@@ -164,7 +164,7 @@ export class Controller {
     return pod.readySince === undefined ? Infinity : pod.readySince + this.#options.minReadySeconds * 1_000;
   }
 
-  /** Readiness is told; that it has lasted long enough is not. */
+  /** Readiness comes as an event. That it has lasted for minReadySeconds does not. */
   #lookWhenAvailable(): void {
     const { clock } = this.#options;
     const soonest = Math.min(

@@ -26,7 +26,7 @@ export interface Step {
 
 /**
  * One look of the Deployment controller (rolling.go): first the new pods grow into the surge; if they cannot, old ones go, unhealthy
- * ones before healthy ones, as far as enough pods stay available. Pods being deleted are not counted by either side.
+ * ones before healthy ones, as long as enough pods are available. Pods being deleted are not counted by either side.
  */
 export function rollingStep(pods: readonly PodView[], wish: Wish): Step {
   const fresh = pods.filter(({ revision }) => revision === wish.revision);

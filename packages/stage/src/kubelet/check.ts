@@ -4,7 +4,7 @@ import type { PodNetwork } from "../network/network.ts";
 import type { ContainerProcess } from "../runtime/process.ts";
 import { get } from "./http.ts";
 
-/** Told to the app, so that it can know a probe from an arrival. */
+/** Sent to the app, so that it can distinguish a probe from an arrival. */
 const userAgent = "kube-probe/1.36";
 
 export interface CheckTarget {

@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import type { ContainerTemplate, PodTemplate } from "@lameduck/manifests";
 import type { Launch, PodNetwork } from "../network/network.ts";
 
-/** Who a pod is, as far as its containers may ask. */
+/** The identity of a pod, as its containers can read it. */
 export interface PodIdentity {
   /** Its name inside the pod; a StatefulSet's pods keep it over generations. */
   readonly hostname: string;
@@ -64,7 +64,7 @@ export function containerEnvironment(
 }
 
 /**
- * What every pod is told of the Service `kubernetes`, by which programs know that they run in one (pkg/kubelet/envvars). Nobody
+ * The variables of the Service `kubernetes` that every pod gets. Programs detect a cluster by them (pkg/kubelet/envvars). Nobody
  * listens there.
  */
 function serviceVariables({ host, port }: PodNetwork["apiServer"]): Record<string, string> {
@@ -127,7 +127,7 @@ export function fieldValue(
 }
 
 /**
- * `$(NAME)` in command, args and env, by Kubernetes' rules: unknown names stay as they are, `$$` is one dollar and protects what
+ * `$(NAME)` in command, args and env, by Kubernetes' rules: unknown names are left unchanged, `$$` is one dollar and protects what
  * follows (k8s.io/kubernetes/third_party/forked/golang/expansion).
  */
 export function expand(text: string, values: Readonly<Record<string, string>>): string {

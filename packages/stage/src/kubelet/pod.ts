@@ -15,7 +15,7 @@ import { terminateContainers, type Terminable } from "./termination.ts";
 export interface PodOptions {
   /** Unique in the run. */
   readonly name: string;
-  /** Told to the pod; default the name. */
+  /** The host name that the pod sees; default: the name. */
   readonly hostname?: string;
   readonly revision: number;
   readonly template: PodTemplate;

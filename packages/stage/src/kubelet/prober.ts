@@ -41,7 +41,7 @@ export class Prober<Run extends Probed> {
     let inTurn = true;
     while (!this.#stopped.signal.aborted) {
       await this.#ask();
-      // A probe out of turn moves no tick. A timer may fire a millisecond early: the clock alone would not tell it from one out of turn.
+      // A probe out of turn moves no tick. A timer may fire a millisecond early, so the clock alone cannot distinguish the two.
       if (inTurn || clock.now() >= next) next += period;
       // Like Go's ticker: one tick is remembered while a probe runs long, more are dropped.
       while (next + period <= clock.now()) next += period;

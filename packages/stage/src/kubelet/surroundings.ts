@@ -13,7 +13,7 @@ export type ContainerEvent = PodEvent extends infer Event
     : never
   : never;
 
-/** `init` runs to its end before the next starts; `sidecar` is started in the same row and stays. */
+/** `init` runs to its end before the next starts; `sidecar` is started in the same order and keeps running. */
 export type ContainerRole = "init" | "sidecar" | "main";
 
 /** What a container needs of its pod. */

@@ -52,7 +52,7 @@ export async function* runLab(settings: LabSettings, hooks: LabHooks): AsyncGene
   }
 }
 
-/** Nobody but Lameduck writes the lines that tell its phases; a remedy of Lameduck's sets its policy. */
+/** Only Lameduck writes lines that report its phases. A remedy of Lameduck's sets its policy. */
 function bringsLameduck({ podEvents }: RunRecording, { env }: Adjustment): boolean {
   return env?.["LAMEDUCK_POLICY"] === undefined && podEvents.some(({ type }) => type === "phase");
 }

@@ -8,7 +8,7 @@ const longestSettling = 60_000;
 const breath = 500;
 const look = 50;
 
-/** Until every sender chooses every pod that stays. Health-checked ones take their time to let the first pods in. */
+/** Waits until every sender chooses every remaining pod. Health-checked senders need several checks for that. */
 export async function informed(
   senders: readonly { readonly name: string }[],
   { pods }: Pick<Stage, "pods">,

@@ -75,7 +75,7 @@ unset LAMEDUCK_STAGE_DIRECTORY LAMEDUCK_STAGE_SHADOW LAMEDUCK_STAGE_ROOT
 exec "$@"
 `;
 
-/** Runs a command in the directory named first: as the container sees it, which only its own namespace can tell. */
+/** Runs a command in the directory named first. The path is resolved inside the container's namespace. */
 export const besideScript = `cd "$1" && shift && exec "$@"`;
 
 /** Every mount point that this process sees, parents before what is mounted in them. */

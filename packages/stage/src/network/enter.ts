@@ -10,7 +10,7 @@ import type { Network } from "./network.ts";
 import { dyingWithUs, signalStage } from "./lifetime.ts";
 import { findFabric, unshareArguments, type Fabric } from "./privileges.ts";
 
-/** What `enterStage` tells the process that it starts. */
+/** What `enterStage` passes to the process that it starts. */
 interface Entered extends Openings {
   readonly fabric: Fabric;
   readonly scratch: string;
@@ -28,7 +28,7 @@ export interface EnterOptions {
   readonly allow?: readonly Allowed[];
   /** Paths where what pods write is kept, where they have a root of their own. */
   readonly writable?: readonly string[];
-  /** Told what goes wrong out here meanwhile. Default: nobody. */
+  /** Called with errors outside the namespace meanwhile. Default: they are ignored. */
   readonly say?: (line: string) => void;
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Options of node itself. */

@@ -24,7 +24,7 @@ interface Listening {
 }
 
 /**
- * Listens in a pod's namespace. A socket stays in the namespace where it was made, so a process that enters it makes them, hands them
+ * Listens in a pod's namespace. A socket belongs to the namespace where it was made, so a process that enters it makes them, hands them
  * over and ends.
  * @param inside - the command that enters the namespace.
  * @returns how to stop.
@@ -45,7 +45,7 @@ export async function listenForwards(
       inside,
     );
   const listening = await madeInside(wanted, inside);
-  // A connection that stays open would keep the namespace alive.
+  // An open connection would keep the namespace alive.
   const open = new Set<Socket>();
   for (const { server, socket } of listening)
     server.on("connection", (pod) => {

@@ -24,7 +24,7 @@ export interface OpenForwards {
 
 /**
  * Dials for pods, outside of their namespaces.
- * @param say - told the first failure of each.
+ * @param say - called with the first failure of each.
  * @throws StageError LAMEDUCK_ALLOW_UNKNOWN_HOST
  */
 export async function openForwards(

@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo } from "node:net";
 
-/** A port that was free a moment ago: for programs that cannot tell which one they were given. */
+/** A port that was free a moment ago: for programs that cannot report the port that the kernel chose. */
 export async function freePort(address: string): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {

@@ -7,7 +7,7 @@ import { SocketTable } from "./socket-table.ts";
 
 const perBlock = 250;
 
-/** Not 443: whoever listens there on every address of this machine would be found. */
+/** Not 443: a server that listens there on every address of this machine would be reached. */
 const apiServer = { host: "127.0.0.1", port: 1 };
 
 /** Pods as ordinary processes that share loopback: what works without any privilege, on any system. */

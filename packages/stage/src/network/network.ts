@@ -12,13 +12,13 @@ export interface Network {
   readonly limits: readonly string[];
   /** Where what pods write to files goes, in a sentence. */
   readonly files: string;
-  /** Nothing that pods write to files stays. */
+  /** Files that pods write are discarded. */
   readonly keepsNothing: boolean;
-  /** Where pods are told that the API server is. Nobody listens there. */
+  /** The address that pods get as the API server's. Nothing listens there. */
   readonly apiServer: { readonly host: string; readonly port: number };
   /** A directory for the pods' volumes, removed with the network. */
   readonly scratch: string;
-  /** An address from which one sender connects, so that pods can tell senders apart. */
+  /** An address from which one sender connects, so that pods can distinguish senders. */
   senderAddress(name: string): Promise<string>;
   attachPod(name: string, options: AttachOptions): Promise<PodNetwork>;
   close(): Promise<void>;
@@ -38,7 +38,7 @@ export interface PodNetwork {
   readonly listenHost: string;
   /** That of the network. */
   readonly apiServer: Network["apiServer"];
-  /** Where a program that wants `port` is told to listen; another number only where pods share one address. */
+  /** The port that a program for `port` gets. It differs from `port` only where pods share one address. */
   localPort(port: number): number;
   /** Set for every container, over the environment of the stage and under that of the manifest. */
   readonly env: Readonly<Record<string, string>>;

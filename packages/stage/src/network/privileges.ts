@@ -3,7 +3,7 @@ import { run } from "./run.ts";
 /** How the stage gets network namespaces here. */
 export type Fabric =
   | { readonly kind: "root" }
-  /** Who the user is outside; containers run as that user. */
+  /** The user outside the namespace; containers run as that user. */
   | { readonly kind: "user"; readonly uid: number; readonly gid: number }
   | { readonly kind: "none"; readonly because: string };
 

@@ -66,7 +66,7 @@ export async function startFleet(options: FleetOptions): Promise<SenderFleet> {
 
 type State = { readonly began: number; readonly idle: false } | { readonly idle: true };
 
-/** All senders of a run and the load that goes through them. The stage tells it of endpoints; it tells what its senders did. */
+/** All senders of a run and the load that goes through them. The stage reports endpoints to it; it reports what its senders did. */
 export class SenderFleet implements EndpointListener {
   readonly #options: FleetOptions;
   readonly #plan: LoadPlan;
@@ -203,7 +203,7 @@ export class SenderFleet implements EndpointListener {
 
   #alter(pod: string, change: Partial<EndpointState>, at: number): void {
     const known = this.#states.get(pod);
-    // A pod that was never ready was never told to any sender.
+    // No sender ever learnt of a pod that was never ready.
     if (known) this.#spread({ ...known, ...change }, at);
   }
 

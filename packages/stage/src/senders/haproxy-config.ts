@@ -13,7 +13,7 @@ export interface HaproxySettings {
 /**
  * What an ingress controller would write, as small as it can be: one frontend, one backend whose servers come and go through the runtime
  * API. Callers' connections stay open (their time-outs are far beyond any run), so that no race but the pods' own is seen. Its log
- * tells of every request without a good answer; "dontlog-normal" would leave out those it drops without any.
+ * has every request without a good answer; "dontlog-normal" would leave out those that it drops without an answer.
  */
 export function haproxyConfig(settings: HaproxySettings): string {
   return `global

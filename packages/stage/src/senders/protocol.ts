@@ -2,14 +2,14 @@ import type { LoadErrorCode, Change, ProxySpec } from "@lameduck/load";
 import type { SenderEvent } from "@lameduck/accounting";
 import type { ProxyOutcome } from "./proxy-outcome.ts";
 
-/** What the fleet tells a proxy's host. */
+/** Messages from the fleet to a proxy's host. */
 export type ToHost =
   | { readonly type: "prepare"; readonly origin: string; readonly spec: ProxySpec; readonly spacing: number }
   | { readonly type: "change"; readonly change: Change }
-  /** The load is over: tell what the log knows. */
+  /** The load is over: report what the log has. */
   | { readonly type: "finish" };
 
-/** What a proxy's host tells the fleet. */
+/** Messages from a proxy's host to the fleet. */
 export type FromHost =
   | { readonly type: "listening"; readonly place: ProxyPlace }
   | { readonly type: "event"; readonly event: SenderEvent }

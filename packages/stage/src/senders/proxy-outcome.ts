@@ -14,14 +14,14 @@ export interface ProxyOutcome {
 /**
  * Whether it was the proxy that failed its caller: a pod's failure it would have answered with a 5xx. Only HAProxy passes the pod's reset
  * on to a caller's reused connection by closing that without an answer, so that the caller tries again, and keeps it out of its log
- * (seen with 2.6; its configuration has no say in it): which pod it was, only time can tell.
+ * (seen with 2.6; its configuration has no say in it): the pod is known by the time only.
  */
 function chargedToProxy(record: RequestRecord, kind: ProxyKind): boolean {
   if (record.outcome === "reset-before-response") return kind !== "haproxy" || !record.reused;
   return record.outcome === "refused" || record.outcome === "unreachable";
 }
 
-/** What the client saw, completed by what the proxy knows. What the client already knew stays. */
+/** What the client saw, completed by what the proxy knows. The client's own fields are never replaced. */
 export function amend(
   record: RequestRecord,
   outcome: ProxyOutcome | undefined,

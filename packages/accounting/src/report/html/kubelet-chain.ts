@@ -60,7 +60,7 @@ export function kubeletMoments(life: PodLife, origin: number): Moment[] {
     });
   const seen = new Set<string>();
   return moments.filter(({ words, at }) => {
-    // Of several containers the first signal and the last exit tell enough.
+    // For several containers the first signal and the last exit are enough.
     const last = words.startsWith("exit") && at + origin !== lastExit(life);
     if (last || seen.has(words)) return false;
     seen.add(words);

@@ -79,7 +79,7 @@ function tell(generators: readonly LocalGenerator[]): void {
   output.say({ type: "progress", ...sum });
 }
 
-/** Whoever follows the log may be about to open it again. */
+/** The reader of the log may be about to open it again. */
 async function leave({ linger }: PodPlan, code: number): Promise<never> {
   await output.written();
   await delay(linger);

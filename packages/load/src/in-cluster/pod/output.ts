@@ -7,7 +7,7 @@ type Untimed<T> = T extends unknown ? Omit<T, "at"> : never;
 /** Records in one line at first; what turns out too long is halved. */
 const mostRecords = 400;
 
-/** More than that not yet written: whoever takes the log away is too slow for the load. */
+/** With more than that not yet written, the reader of the log is too slow for the load. */
 const mostWaiting = 32 * 1024 * 1024;
 
 /** The pod's log: numbered lines. Not process.stdout, whose writes to a pipe stop the event loop while the reader is busy. */

@@ -7,7 +7,7 @@ import { readTime, type ReadTime } from "../time.ts";
 /** Names that people give the tag (or the metadata) in which they note the pod's header. */
 const podTags = ["pod", "lameduck_pod", "x-lameduck-pod"];
 
-/** k6 tells of dropped iterations one by one. */
+/** k6 reports dropped iterations one by one. */
 const mostDropped = 100_000;
 
 /** One k6 sample: a metric's value with the tags of the request it belongs to. */
@@ -18,7 +18,7 @@ interface Sample {
   readonly tag: (name: string) => string;
 }
 
-/** What is needed of the tags of a request, and the durations its later samples tell, milliseconds. */
+/** What is needed of the tags of a request, and the durations in its later samples, in milliseconds. */
 interface Request {
   readonly end: ReadTime;
   readonly tags: Readonly<Record<"status" | "error" | "url" | "ip" | "expected" | "pod", string>>;
@@ -89,7 +89,7 @@ class Requests {
   }
 }
 
-/** Where the tag "error" is switched off, its code still tells; the numbers are k6's documented ones. */
+/** If the tag "error" is switched off, its code is still there. The numbers are k6's documented ones. */
 function errorOfCode(code: string): string {
   const known: Readonly<Record<string, string>> = {
     "1050": "request timeout",
