@@ -80,7 +80,7 @@ static void announce_ready(struct init *init)
 	init->ready_announced = true;
 }
 
-/* The program is told to stop: after a hold, or at once. */
+/* The program gets its stop signal: after a hold, or at once. */
 static void stop_program(struct init *init, int signal)
 {
 	init->stage = CLOSING;

@@ -26,7 +26,7 @@ static bool told_to_end(int signals, const struct hold *hold, double now)
 	return polled[0].revents & POLLIN;
 }
 
-/* Until the process has gone, `until` has come or we are told to end. The end of PID 1 is ours, too: then this does not return. */
+/* Waits until the process has gone, `until` has come or a signal ends us. If PID 1 ends, the kernel kills us: then this does not return. */
 static bool await_end(pid_t pid, int signals, double until)
 {
 	struct pollfd polled = { .fd = signals, .events = POLLIN };

@@ -23,7 +23,7 @@ export interface TlsOptions {
 
 /** The load as a person asks for it. */
 export interface LoadOptions extends RequestOptions {
-  /** What the load speaks, default `http` (HTTP/1.1). docs/protocols.md says what is lost in each. */
+  /** The protocol of the load; default `http` (HTTP/1.1). docs/protocols.md says what is lost in each. */
   readonly protocol?: LoadProtocol;
   /** Over TLS. Default: as the protocol is. */
   readonly secure?: boolean;

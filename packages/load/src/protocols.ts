@@ -1,6 +1,6 @@
 import { LoadError } from "./errors.ts";
 
-/** What the load speaks to the pods. */
+/** The protocols of the load. */
 export const loadProtocols = ["http", "https", "h2", "h2c", "ws", "grpc", "sse"] as const;
 
 export type LoadProtocol = (typeof loadProtocols)[number];

@@ -55,7 +55,7 @@ static void write_unless_stuck(int fd, const char *line, size_t length)
 	sigprocmask(SIG_UNBLOCK, &alarm_alone, &blocked);
 	setitimer(ITIMER_REAL, &soon, NULL);
 	ssize_t written = write(fd, line, length);
-	(void)written; /* nobody to tell */
+	(void)written; /* an error here cannot be reported */
 	setitimer(ITIMER_REAL, &never, NULL);
 	if (sigismember(&blocked, SIGALRM))
 		sigprocmask(SIG_BLOCK, &alarm_alone, NULL);

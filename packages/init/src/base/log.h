@@ -1,4 +1,4 @@
-/* What the init tells on stderr: one line a message, as text or JSON, and never a wait for a reader who has stopped reading. */
+/* Messages on stderr: one line each, as text or JSON. Writing never waits for a reader that has stopped reading. */
 #ifndef LAMEDUCK_LOG_H
 #define LAMEDUCK_LOG_H
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Whoever read the flag or the variable knows the place. */
+/* The caller adds the place: the flag or the variable. */
 static bool bad(struct error *error, enum error_code code, const char *value, const char *what)
 {
 	error_set(error, code, "", "\"%s\" is no %s", value, what);

@@ -133,7 +133,7 @@ static bool is_typed(struct settings *settings, const char *name, const char *sa
 }
 
 /*
- * An injection tells the pod's times by variables, and cannot see the flags of an image's entry point. Where both contradict each other the
+ * An injection sets the pod's times by variables, and cannot see the flags of an image's entry point. If both contradict each other the
  * flags count alone, as without the injection: the program must start.
  */
 static bool read_decision(struct settings *settings, struct error *error)
@@ -219,7 +219,7 @@ static bool read_parent_death(struct settings *settings, struct error *error)
 	return false;
 }
 
-/* Before anything else, so that mistakes are told in the form that was asked for. */
+/* Read first, so that mistakes are reported in the form that was asked for. */
 static bool wants_json(int argc, char *const *argv)
 {
 	const char *log = getenv("LAMEDUCK_LOG");

@@ -38,7 +38,7 @@ struct settings {
 	const char *streams;
 	const char *order_timeout;
 	struct hold_settings hold;
-	char notice[320]; /* what was said and does nothing; empty where there is nothing to tell */
+	char notice[320]; /* an option that has no effect; empty if there is none */
 };
 
 /* Flags win over the environment. False with `error` filled in. */

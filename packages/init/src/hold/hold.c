@@ -37,7 +37,7 @@ static void warn_of_host_network(const struct hold_settings *settings, const str
 
 void hold_warn(const struct hold_settings *settings, const struct logger *logger)
 {
-	/* Elsewhere the host's network is nothing to be told of before it matters. */
+	/* Otherwise the host's network is not reported before it matters. */
 	if (in_kubernetes())
 		warn_of_host_network(settings, logger);
 }

@@ -6,7 +6,7 @@
 
 bool is_host_network(void);
 
-/* Seconds since an address was first given to an interface, which the kernel stamps; NAN where it cannot be told. */
+/* Seconds since an address was first given to an interface, from the kernel's time stamp; NAN if it is unknown. */
 double namespace_age(void);
 
 /* The IPv4 default gateway: with bridged pod networks it is the node, from where the kubelet probes. */

@@ -8,7 +8,7 @@
 
 enum diag_end { DIAG_MORE, DIAG_DONE, DIAG_ERROR };
 
-/* Visits the sockets in one netlink datagram; tells whether the dump goes on. */
+/* Visits the sockets in one netlink datagram. Returns whether the dump goes on. */
 enum diag_end parse_diag(const void *datagram, size_t length, tcp_row_visitor *visit, void *context);
 
 /* Visits all sockets of both families in one of `states` (bits 1 << enum tcp_state). False where sock_diag is missing. */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Its first process, by which one life of a container can be told from the next. */
+/* Its first process. It distinguishes one run of a container from the next. */
 struct main_process {
 	pid_t pid;
 	uint64_t started; /* ticks since boot; 0 where it cannot be read */

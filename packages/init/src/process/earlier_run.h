@@ -1,6 +1,6 @@
 /*
  * Hooks run at least once, not exactly once: the kubelet starts one again when it has been restarted, maybe beside the first, which
- * still runs. While a hook runs, a file in /dev/shm tells when it began; that is writable even where the root is not.
+ * still runs. While a hook runs, a file in /dev/shm says when it began. That directory is writable even if the root is not.
  */
 #ifndef LAMEDUCK_EARLIER_RUN_H
 #define LAMEDUCK_EARLIER_RUN_H

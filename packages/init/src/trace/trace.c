@@ -110,7 +110,7 @@ void trace_begin(struct trace *trace, const char *place, const char *why, const 
 	    config->max_senders, since_epoch(terminated_at));
 }
 
-/* When it happened, and when the decision was told of it, where that was later. */
+/* When it happened, and when the decision learnt of it, if that was later. */
 static const char *times(const struct trace *trace, double at, char text[64])
 {
 	double told = clock_now();

@@ -1,5 +1,5 @@
 /*
- * A recording of one hold for `lameduck explain`: what the decision is told and what it answers, as JSON lines, in the format of
+ * A recording of one hold for `lameduck explain`: the input and the output of the decision, as JSON lines, in the format of
  * packages/drain/src/trace.ts. Where none is asked for, everything here returns at once.
  */
 #ifndef LAMEDUCK_TRACE_H

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How every recording begins, by which one is told from a stranger's file. */
+/* The beginning of every recording. A file that begins otherwise is not ours. */
 static const char beginning[] = "{\"lameduck\":\"trace\"";
 
 static bool fail(char *problem, size_t size, const char *path, const char *what)

@@ -84,7 +84,7 @@ double learn_past(struct traffic *traffic, const struct baseline *baseline)
 	return ((double)history.count + history.foreign) / fmax(1, traffic->began - from);
 }
 
-/* A namespace that has sent no data has answered no request, whoever connected to it. */
+/* A namespace that has sent no data has answered no request, even if it had connections. */
 void learn_rate(struct traffic *traffic, const struct baseline *baseline, double known_rate)
 {
 	uint64_t data_sent;

@@ -9,13 +9,13 @@ struct baseline baseline_read(double now);
 struct baseline baseline_of_namespace(double now);
 
 /*
- * Tells the decision of senders seen in the last minute, and learns who probes; before anything of the hold is told, as all of it came earlier.
+ * Reports senders seen in the last minute to the decision, and learns which addresses probe. It runs before any report of the hold, as all of it came earlier.
  * Returns their rate, per ms.
  */
 double learn_past(struct traffic *traffic, const struct baseline *baseline);
 /* After the first dump: the rate at which others came than those, and than the connections that are open. */
 void learn_rate(struct traffic *traffic, const struct baseline *baseline, double known_rate);
-/* Tells the decision of the rate that none of them accounts for, as soon as it can be told. */
+/* Reports the rate that none of them accounts for to the decision, as soon as it is known. */
 void tell_before(struct traffic *traffic, double now);
 
 #endif

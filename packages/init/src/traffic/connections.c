@@ -88,7 +88,7 @@ void connections_remove(struct connections *connections, struct connection *conn
 	connections->count--;
 }
 
-/* An event tells the end of a connection, at times a moment after the dump that no longer finds it. */
+/* An event reports the end of a connection, sometimes shortly after the dump that no longer finds it. */
 enum { KEPT_FOR = 2 };
 
 void connections_sweep(struct connections *connections, uint16_t generation)

@@ -1,4 +1,4 @@
-/* The inbound connections known to be open, so that one that ends can be told from one that came and went unseen. */
+/* The inbound connections known to be open, so that the end of one is not taken for a connection that came and went unseen. */
 #ifndef LAMEDUCK_CONNECTIONS_H
 #define LAMEDUCK_CONNECTIONS_H
 

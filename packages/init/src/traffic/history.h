@@ -15,7 +15,7 @@ struct history {
 	struct past_connection past[MOST_PAST];
 	size_t count;
 	double complete_from; /* ms */
-	double until; /* ms: the ends of later ones are told as events */
+	double until; /* ms: the ends of later ones are reported as events */
 	double foreign; /* connections to other ports than ours */
 };
 

@@ -113,7 +113,7 @@ bool listeners_read(struct listeners *listeners, const struct port_list *chosen,
 	struct reading reading = { .listeners = listeners };
 	for (size_t i = 0; i < chosen->count; i++)
 		set(listeners->own_ports, chosen->ports[i]);
-	/* What was known stays where it cannot be read anew. */
+	/* If it cannot be read again, the earlier value is kept. */
 	if (!read_all(&reading))
 		return false;
 	if (chosen->count == 0)

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Each worker that shares a port has a listening socket of its own. Those beyond are told apart by their ports alone. */
+/* Each worker that shares a port has a listening socket of its own. Listeners beyond the table are known by their ports alone. */
 enum { MOST_LISTENERS = 8192, MOST_PORTS = 64 };
 
 struct port_list {
@@ -27,7 +27,7 @@ struct listeners {
 	size_t own_count;
 	uint32_t backlog; /* of our own */
 	bool attributed; /* own_ports are known by the processes that hold them */
-	uint64_t inode_sum; /* tells whether another look at who owns them is due */
+	uint64_t inode_sum; /* if it changes, their owners are looked up again */
 	uint8_t own_ports[65536 / 8];
 	uint8_t any_ports[65536 / 8];
 };

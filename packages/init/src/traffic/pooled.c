@@ -9,7 +9,7 @@ static const double lasting_requests = 3000;
 /* A sender that only uses connections it has may just not have converged: it gets 2.5 mean convergence times. */
 static const double pinned_after = 2.5;
 /*
- * A proxy or a client that has converged sends requests no longer than one answer takes. Who goes on half a second after the steady stream of its
+ * A proxy or a client that has converged sends requests no longer than one answer takes. A sender that goes on half a second after the steady stream of its
  * new connections has stopped is a pool behind kube-proxy, whose connections outlive every change of routing.
  */
 static const double outlived = 500;
@@ -150,7 +150,7 @@ static bool will_last(const struct traffic *traffic, const struct pooled_peer *p
 static void weigh(struct traffic *traffic, struct pooled_peer *pooled_peer, double now)
 {
 	if (pooled_peer->segments == 0) {
-		/* A pool rests at times. Who only uses connections that there are gets its time once, however often it pauses. */
+		/* A pool is idle at times. A sender that only uses existing connections gets its time once, however often it pauses. */
 		if (opens_often(traffic, pooled_peer, now))
 			pooled_peer->active_since = NAN;
 		return;
@@ -170,11 +170,11 @@ static void weigh(struct traffic *traffic, struct pooled_peer *pooled_peer, doub
 	address_format(&pooled_peer->peer, name);
 	double latest = fmin(now, fmax(pooled_peer->latest, since));
 	if (opens_often(traffic, pooled_peer, now)) {
-		/* That they are told of only for a while would look as if they fell silent. */
+		/* Reporting them only for a while would look as if they fell silent. */
 		traffic_observe(traffic, SEEN_REQUEST, latest, name, 0);
 		return;
 	}
-	/* Its new connections tell too little, so what it says on old ones is what tells whether it still chooses this pod. */
+	/* It opens too few connections. So its requests on old ones decide whether it still chooses this pod. */
 	for (unsigned i = 1; i <= count; i++)
 		traffic_observe(traffic, SEEN_CONNECTION, since + (latest - since) * i / count, name, 0);
 }

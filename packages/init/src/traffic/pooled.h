@@ -16,7 +16,7 @@ bool has_work(struct traffic *traffic, const struct tcp_row *row, const struct c
 /* Whether it is of a sender whose requests are known not to end by waiting. */
 bool of_lasting_pool(struct traffic *traffic, const struct tcp_row *row);
 
-/* After a dump: tells the decision who sends requests. */
+/* After a dump: reports the senders of requests to the decision. */
 void weigh_pooled_peers(struct traffic *traffic, double now);
 
 #endif

@@ -1,4 +1,4 @@
-/* Probes are never arrivals: told apart by address or port where the user says so, else by their regularity. */
+/* Probes are never arrivals. They are recognised by address or port if the user names these, else by their regularity. */
 #ifndef LAMEDUCK_PROBES_H
 #define LAMEDUCK_PROBES_H
 
@@ -17,7 +17,7 @@ struct ignored_peers {
 
 /*
  * Connections from one address that asked for as much. A kubelet's requests are all as long as one another and as no one else's: where a node
- * also sends traffic from the address that it probes from, that tells them apart.
+ * also sends traffic from the address that it probes from, that distinguishes them.
  */
 struct prober {
 	struct address peer;
@@ -39,7 +39,7 @@ enum noted {
 	FIRST_KNOWN_PROBE, /* those of before, which were taken for traffic, were probes too */
 };
 
-/* Notes a small connection from `peer`, with the bytes that it brought, and tells what it is. */
+/* Notes a small connection from `peer`, with the bytes that it brought, and returns what it is. */
 enum noted probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at);
 
 /* Whether a connection of before, which brought `size` bytes at `at`, was a probe by what is known now. */

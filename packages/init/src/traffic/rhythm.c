@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* The kubelet's shortest period is 1 s; traffic as regular as that, and as slow, is a probe whoever sends it. */
+/* The kubelet's shortest period is 1 s; traffic as regular and as slow as that is a probe, from any source. */
 static const double shortest_period = 900;
 /* A prober's ticks are even, and a busy node's probes come late, by up to so many ms, never early. */
 static const double latest = 500;
@@ -34,7 +34,7 @@ void rhythm_note(struct rhythm *rhythm, double at)
 	if (rhythm->count == 0)
 		rhythm->first = at;
 	double later = rhythm->count > 0 ? time_of(rhythm, 0) : at;
-	/* One that was met under way is told of when it is over, and may have come before the latest. */
+	/* A connection that was found open is reported when it is over. It may have come before the latest. */
 	if (at < later)
 		rhythm->times[(rhythm->count - 1) % MOST_TIMES] = at;
 	rhythm->times[rhythm->count++ % MOST_TIMES] = fmax(at, later);

@@ -29,7 +29,7 @@ double rhythm_due(const struct rhythm *rhythm, double at, bool alone);
 /* Whether no more have come lately than when the period was learnt, wherever in it. */
 bool rhythm_keeps(const struct rhythm *rhythm);
 
-/* Whether they come so often that no prober can be told among them, or have paused, as no prober does. */
+/* Whether they come so often that a prober cannot be found among them, or have paused, as no prober does. */
 bool rhythm_is_lost(const struct rhythm *rhythm);
 
 /* Whether `at` is a whole number of periods from one that was not late. */

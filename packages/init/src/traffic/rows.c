@@ -28,7 +28,7 @@ static bool is_probe(struct traffic *traffic, const struct tcp_row *row, double 
 }
 
 /*
- * A probe is soon over, and most come without a byte: what a dump meets in the middle is told from traffic when it has ended, has brought
+ * A probe is soon over, and most come without a byte: what a dump finds open is distinguished from traffic when it has ended, has brought
  * data, or has stayed.
  */
 static void decide(struct traffic *traffic, const struct tcp_row *row, struct connection *connection, double now)
@@ -167,7 +167,7 @@ void take_ended(void *context, const struct tcp_row *row)
 		take_end(traffic, row, clock_now());
 }
 
-/* Where no event tells it, the end of a connection that our side closed still shows for a minute. */
+/* Without events, the end of a connection that our side closed is still visible for a minute. */
 void take_without_events(void *context, const struct tcp_row *row)
 {
 	struct traffic *traffic = context;

@@ -122,7 +122,7 @@ void traffic_begin(struct traffic *traffic, const struct traffic_settings *setti
 	if (find_listeners(traffic))
 		traffic->evidence |= EVIDENCE_SOCKETS;
 	if (traffic->host_network && traffic->ports->count == 0 && !traffic->listeners.attributed) {
-		/* The sockets of a whole node: what is ours among them nobody can tell. */
+		/* These are the sockets of a whole node. Ours cannot be found among them. */
 		traffic->evidence = 0;
 		return;
 	}
@@ -168,7 +168,7 @@ static void look_at_unix_sockets(struct traffic *traffic)
 			  traffic);
 }
 
-/* Those of before the hold may have been turned away just now: whoever had such clients may have one that is on its way back. */
+/* Overflows before the hold may be recent. One of those clients may be about to try again. */
 static void look_for_the_turned_away(struct traffic *traffic, double now)
 {
 	uint64_t overflowed;

@@ -32,7 +32,7 @@ struct baseline {
 	uint64_t data_sent;
 };
 
-/* What came before the hold and left no name: told to the decision once it is known how much of it ignored peers explain. */
+/* Connections before the hold without an address. They are reported to the decision once it is known how many come from ignored peers. */
 struct before {
 	bool pending;
 	double unnamed; /* connections */
@@ -72,7 +72,7 @@ struct traffic {
 	double retries_until; /* ms: clients that were turned away come back before */
 	double undecided_until; /* ms: what connections are that were open for less than a moment is not known before */
 	double unnamed; /* of them, neither named by an event nor by a dump so far */
-	double unknown[MOST_UNKNOWN]; /* when those came that were told of without a name, a ring */
+	double unknown[MOST_UNKNOWN]; /* times of connections that were reported without an address, a ring */
 	size_t unknown_count;
 	bool missed_events;
 	struct before before;
@@ -84,8 +84,8 @@ struct traffic {
 	uint64_t ended; /* events read */
 	size_t open; /* connections of our own, at the last dump */
 	double busy; /* connections with work in flight, of the dump going on */
-	unsigned pools_busy; /* of the last dump: those on connections of pools that never fall silent, which the decision is not told of */
-	double in_flight; /* as told to the decision */
+	unsigned pools_busy; /* of the last dump: those on connections of pools that never fall silent, which are not reported to the decision */
+	double in_flight; /* as reported to the decision */
 	uint32_t last_backlog;
 	double backlog_since; /* ms, since when it has not shrunk and the program has shown no life; NAN while empty */
 	bool alive; /* something was accepted or answered since the last dump */
@@ -99,7 +99,7 @@ struct traffic {
 };
 
 void traffic_observe(struct traffic *traffic, enum observation_type type, double at, const char *name, double value);
-/* What was told was not as it seemed: see the functions of drain.h that are called so. */
+/* Corrections of earlier reports: see the functions of the same names in drain.h. */
 void traffic_settle(struct traffic *traffic);
 void traffic_traced(struct traffic *traffic, double share);
 void traffic_forget(struct traffic *traffic, const char *sender);

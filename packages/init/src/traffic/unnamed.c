@@ -28,7 +28,7 @@ static void tell_unnamed(struct traffic *traffic)
 	traffic->unnamed = 0;
 }
 
-/* On a busy machine the name comes later than that: then the latest of those told are taken back, as each has been counted by its name. */
+/* On a busy machine the name comes later than that: then the latest reports are taken back, as each connection has been counted by its address. */
 static void take_back_named(struct traffic *traffic)
 {
 	double named = fmin(-traffic->unnamed, traffic->unknown_count);

@@ -4,7 +4,7 @@
 
 #include "traffic.h"
 
-/* Tells the decision of those that nothing will name any more. */
+/* Reports connections to the decision whose address will never be known. */
 void weigh_unnamed(struct traffic *traffic, double now);
 
 #endif

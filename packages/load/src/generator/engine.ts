@@ -19,7 +19,7 @@ const tolerated = 100;
  */
 const burst = 32;
 
-/** Fires each request when the schedule says so, whatever became of the ones before, and sees every one to its end. */
+/** Starts each request at its scheduled time, whatever the outcome of earlier ones, and follows it to its end. */
 export class LoadEngine {
   readonly #plan: LoadPlan;
   readonly #senders: readonly LoadSender[];

@@ -21,7 +21,7 @@ export interface Periodic {
   readonly counted: "from-end" | "from-start";
   /** How long a sync takes; its changes count from its end. */
   readonly work: Distribution;
-  /** Other services' changes keep it busy: it never is idle, so that a change meets it at any time of its period. */
+  /** Other services' changes keep it busy: it is never idle, so a change comes at any time of its period. */
   readonly busy?: boolean;
   /** What the data plane behind it adds. */
   readonly dataPlane?: Distribution;

@@ -15,7 +15,7 @@ type Way = "arrival" | "withdrawal";
 
 /**
  * When each sender learns of each pod. One draw for a pod's arrival and one for its withdrawal, from the seed, the sender's name and the
- * pod's number in the order of arrivals or withdrawals: under the same seed the third pod that goes meets the same delays whatever remedy
+ * pod's number in the order of arrivals or withdrawals: under the same seed the third pod that goes gets the same delays whatever the remedy
  * is tried and whatever it is called, and a pod that dies early does not converge early.
  */
 export class Propagator {

@@ -19,9 +19,9 @@ export interface Propagation {
 }
 
 /**
- * The controller usually answers within tens of milliseconds. When two updates of one Service meet it finds its informer cache out of
+ * The controller usually answers within tens of milliseconds. When two updates of one Service coincide, it finds its informer cache out of
  * date and backs off 1, then 2, then 4 s (defaultSyncBackOff); seen 168 times in some 25 rollouts of 20 pods on Kubernetes 1.36:
- * 5-10 % of the withdrawals. How often the retry meets another conflict was not measured: a quarter is an assumption.
+ * 5-10 % of the withdrawals. How often the retry has another conflict was not measured: a quarter is an assumption.
  */
 const conflict = 0.075;
 const again = 0.25;

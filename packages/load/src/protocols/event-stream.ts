@@ -153,7 +153,7 @@ export class EventStream implements Connection {
   #giveUp(exchange: Exchange): void {
     if (!this.#waiting.delete(exchange)) return;
     exchange.fail(gaveUp(this.#connected), this.#options.now());
-    // A stream that no event comes on is of no use to those who come later, either.
+    // A stream without events is useless for later requests, too.
     if (this.#waiting.size === 0) this.#end();
   }
 

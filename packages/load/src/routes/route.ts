@@ -18,7 +18,7 @@ export interface Route {
   /** What the sender is called in sentences and results. */
   readonly name: string;
   readonly url: URL;
-  /** What the load speaks there; default what the URL's scheme says. */
+  /** The protocol of the load; default: the URL's scheme. */
   readonly protocol?: LoadProtocol;
   readonly request?: RequestOptions;
   /** Whether certificates are verified. Default: true. */
@@ -32,7 +32,7 @@ export type RouteManner = Pick<Route, "protocol" | "request" | "tls">;
 export interface OpenRoute extends Route {
   readonly address: string;
   readonly port: number;
-  /** What it answered at first; 0 where it was only connected to, because it speaks something else than HTTP/1.1. */
+  /** What it answered at first; 0 if it was only connected to, because its protocol is not HTTP/1.1. */
   readonly status: number;
   /** The pod that the first answer named; undefined where answers name none. */
   readonly pod: string | undefined;
@@ -162,7 +162,7 @@ function askOnce(route: Route, { address, port, signal }: Place): Promise<FirstA
   });
 }
 
-/** To what speaks something else than HTTP/1.1; its answers are learned by the load itself. */
+/** For protocols other than HTTP/1.1. The load itself learns the expected answers. */
 function connectOnce(route: Route, { address, port, signal }: Place): Promise<FirstAnswer> {
   return new Promise((resolve, reject) => {
     const place = { host: address, port };

@@ -24,7 +24,7 @@ interface Target {
   healthy: boolean;
   wasHealthy: boolean;
   asking: boolean;
-  /** Results in a row that speak against the present state. */
+  /** Results in a row that contradict the present state. */
   against: number;
 }
 

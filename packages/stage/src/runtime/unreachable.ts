@@ -12,7 +12,7 @@ const places: readonly RegExp[] = [
   /host name "(?<host>[^"]+)"/,
 ];
 
-/** Where a program wanted to connect and could not, as HOST:PORT with what is known of it; undefined if it speaks of no such thing. */
+/** The address that a program could not connect to, as HOST:PORT with what is known of it. Undefined if its output names none. */
 export function unreachable(lines: readonly string[]): string | undefined {
   const line = lines.find((one) => said.test(one));
   if (line === undefined) return undefined;
