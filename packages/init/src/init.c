@@ -88,7 +88,7 @@ static void stop_program(struct init *init, int signal)
 	announce_ready(init);
 }
 
-/* Who presses keys at a terminal waits for an answer. A pod has one where its manifest says `tty: true`, and nobody before it. */
+/* A user at a terminal expects an answer. A pod with `tty: true` has a terminal too, but no user. */
 static bool is_at_keyboard(void)
 {
 	return isatty(STDIN_FILENO) && !in_kubernetes();

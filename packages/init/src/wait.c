@@ -93,7 +93,7 @@ int run_wait(const struct settings *settings, const struct logger *own)
 	struct logger logger = *own;
 	struct run_record record = { 0 };
 	if (!settings->dry_run) {
-		/* The kubelet shows nobody what a hook says, unless it fails. */
+		/* The kubelet shows the output of a hook only if it fails. */
 		logger.also = open_log_of(main.pid);
 		began = run_begins(&record, main, cap, begun);
 		order_clean(&settings->hold.order);

@@ -86,7 +86,7 @@ export class KubernetesClient {
     return this.#json<T>({ method: "POST", path, body, signal });
   }
 
-  /** Replaces an object; with its resourceVersion only where nobody has changed it meanwhile (409). */
+  /** Replaces an object. With its resourceVersion it fails if the object has changed meanwhile (409). */
   put<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
     return this.#json<T>({ method: "PUT", path, body, signal });
   }

@@ -100,7 +100,7 @@ export class Lease {
     });
   }
 
-  /** Somebody else may have been faster (409). */
+  /** Another candidate may have been faster (409). */
   async #written(asked: number, write: () => Promise<unknown>): Promise<boolean> {
     try {
       await write();

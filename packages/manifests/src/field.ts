@@ -195,7 +195,7 @@ export class Field {
     }
   }
 
-  /** Says which fields are left out because nobody here knows them. */
+  /** Reports which fields are left out because they are unknown here. */
   onlyKnows(used: readonly string[], meaninglessHere: readonly string[] = []): void {
     for (const [key, field] of this.entries())
       if (!used.includes(key) && !meaninglessHere.includes(key)) field.warn("is left out");

@@ -31,7 +31,7 @@ export class Completion {
     this.#generation = generation;
   }
 
-  /** For who only watches: when somebody has begun to roll the target, or to terminate pods of it. */
+  /** For --watch: when a rollout of the target, or a termination of its pods, has begun. */
   begun(signal: AbortSignal): Promise<void> {
     const { pods } = this.#observation;
     const isUnderWay = pods.hasLeftovers && this.progress()?.done === false;

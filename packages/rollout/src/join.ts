@@ -97,7 +97,7 @@ function connectionOwners(records: readonly RequestRecord[]): Map<string, string
   return owners;
 }
 
-/** A route that was made to a pod's own address needs nobody's word. */
+/** A route to a pod's own address needs no header to name the pod. */
 function directPod({ sender, sent, intended }: RequestRecord, options: JoinOptions): string | undefined {
   const address = options.addresses.get(sender);
   return address === undefined ? undefined : options.podAt(address, sent ?? intended);

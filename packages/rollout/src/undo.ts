@@ -1,7 +1,7 @@
 import type { Action } from "./actions/action.ts";
 import { hasStatus, type KubernetesClient, KubernetesError, retry } from "@lameduck/kube";
 
-/** What became of that which an action had changed for its time only. */
+/** The outcome of undoing an action's temporary changes. */
 export interface Undone {
   /** In the past: "uncordoned node-1"; undefined where there was nothing to be taken back. */
   readonly undone: string | undefined;

@@ -30,7 +30,7 @@ export function mustHaveCommands(
   }
 }
 
-/** Probes and hooks go to the pod or to this machine: a manifest's own host would be somebody else's server. */
+/** Probes and hooks go to the pod or to this machine: a manifest's own host would be another machine's server. */
 export function mustStayHere(template: PodTemplate, { kind }: Pick<Network, "kind">): void {
   // Without namespaces the stage's own addresses would be somebody else's, too.
   const isHere = (host: string): boolean =>

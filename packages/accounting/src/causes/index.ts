@@ -20,7 +20,7 @@ import { senderItself } from "./sender-itself.ts";
  * concluded about a pod from it: the sender itself, an answer
  * that may be anybody's, no endpoint (what the generator could not send, C10, is set apart before). Then the pod that was not there yet, because its refusals look
  * like those of one that has left. Then what cut a connection, the more particular first: SIGKILL is also an exit, the accept queue and
- * the keep-alive race are also cuts while closing. Then who found the door closed, or nobody at home. Overload comes last: it is what is
+ * the keep-alive race are also cuts while closing. Then connections to a closed listener, or to a pod that has gone. Overload comes last: it is what is
  * left when the pod was serving all the time.
  */
 const rules: readonly Rule[] = [

@@ -5,7 +5,7 @@ import { tolerance } from "../evidence/tolerance.ts";
 import { spell } from "../words.ts";
 import type { Rule } from "./rule.ts";
 
-/** What senders of the local stage say when they had nobody to choose. */
+/** The error of a sender of the local stage that has no endpoint to choose. */
 const nobody = "NO_ENDPOINT";
 
 export const noEndpoint: Rule = {

@@ -34,7 +34,7 @@ export function lifeByTime(
   lives: readonly PodLife[],
   sender: SenderHistory | undefined,
 ): { life: PodLife; candidates: number } | undefined {
-  // A connection that nobody answers fails long after it found nobody there.
+  // A connection that is never answered fails long after it reached an address without a pod.
   const at = symptom === "unreachable" ? setOut(record) : failedAt(record);
   const fits = lives
     .filter((life) => life.began <= at && mayChoose(sender, life, setOut(record)))

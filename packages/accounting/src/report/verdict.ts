@@ -12,7 +12,7 @@ export function verdictOf(result: RemedyResult): Verdict {
   if (result.skipped !== undefined) return "skipped";
   if (heldAgainstPods(result).lost > 0) return "loses";
   const { terminations, untested = 0, sent, interrupted, notSentBecause } = result;
-  // What became of requests without a record nobody knows.
+  // The outcome of requests without a record is unknown.
   if ((notSentBecause["missing"] ?? 0) > 0) return "untested";
   if (interrupted !== undefined || terminations === 0 || untested > 0 || sent === 0) return "untested";
   return result.killed > 0 ? "overruns" : "no loss";

@@ -109,7 +109,7 @@ static bool check_uses(struct settings *settings, struct error *error)
 	return true;
 }
 
-/* A bound of what nobody waits for. */
+/* A bound of something that is not waited for. */
 static bool check_order(struct settings *settings, struct error *error)
 {
 	const struct order *order = &settings->hold.order;

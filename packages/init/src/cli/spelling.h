@@ -1,4 +1,4 @@
-/* Whether a name that nobody knows is a known one with a slip of the finger. */
+/* Whether an unknown name is a known one with a typing mistake. */
 #ifndef LAMEDUCK_SPELLING_H
 #define LAMEDUCK_SPELLING_H
 

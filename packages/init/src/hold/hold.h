@@ -55,7 +55,7 @@ int hold_timeout(const struct hold *hold, double now);
 /* Looks and decides. True once the hold is over. */
 bool hold_step(struct hold *hold, double now);
 
-/* Somebody wants it to end now; `why` is a phrase for the report. */
+/* Ends the hold now; `why` is a phrase for the report. */
 void hold_force(struct hold *hold, const char *why, double now);
 
 /* Says what happened and lets go of everything. `and_then` completes the line: "sending SIGTERM to 7". */

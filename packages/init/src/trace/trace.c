@@ -143,7 +143,7 @@ void trace_observed(struct trace *trace, const struct observation *seen)
 		add_arrival(trace, "connection", seen->name, seen->at);
 		return;
 	case SEEN_REQUEST:
-		/* Nobody sees from outside which of them come on connections that were asked to close. */
+		/* It cannot be seen from outside which of them come on connections that were asked to close. */
 		add_arrival(trace, "request\",\"asked\":true,\"seen\":\"outside", seen->name, seen->at);
 		return;
 	case SEEN_RATE:

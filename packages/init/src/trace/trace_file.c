@@ -73,7 +73,7 @@ int trace_file_make(const char *place, char *problem, size_t size)
 	path_in(place, path);
 	if (!make_room(path, problem, size))
 		return -1;
-	/* Addresses of clients are nobody else's business. */
+	/* Addresses of clients are private. */
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (fd < 0)
 		fail(problem, size, path, strerror(errno));

@@ -1,4 +1,4 @@
-/* A file for a recording, made without following links, waiting for anybody or touching what is somebody else's. */
+/* A file for a recording. It is made without following links, without waiting, and without touching other files. */
 #ifndef LAMEDUCK_TRACE_FILE_H
 #define LAMEDUCK_TRACE_FILE_H
 

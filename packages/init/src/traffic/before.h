@@ -1,4 +1,4 @@
-/* What the kernel still knows of the time before the hold, when nobody was looking: no wake-up was spent on it. */
+/* What the kernel still knows of the time before the hold. The init did not wake up for it. */
 #ifndef LAMEDUCK_BEFORE_H
 #define LAMEDUCK_BEFORE_H
 

@@ -83,7 +83,7 @@ enum noted probes_note(struct probes *probes, const struct address *peer, uint64
 	struct rhythm *rhythm = &prober->rhythm;
 	if (!sized && note_due(prober, at, false))
 		return A_PROBE;
-	/* The address was known for a prober by connections of which nobody knew the size. */
+	/* The address was recognised as a prober by connections of unknown size. */
 	bool of_any = any && !probes_expect(probes, peer, true) &&
 		      note_due(any, at, probes_are_all(probes, peer));
 	rhythm_note(rhythm, at);

@@ -42,10 +42,10 @@ enum noted {
 /* Notes a small connection from `peer`, with the bytes that it brought, and returns what it is. */
 enum noted probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at);
 
-/* Whether a connection of before, which brought `size` bytes at `at`, was a probe by what is known now. */
+/* Whether an earlier connection with `size` bytes at `at` was a probe, by what is known now. */
 bool probes_explain(const struct probes *probes, const struct address *peer, uint64_t size, double at);
 
-/* Whether all connections of `peer` of which nobody knows the size are no more than its probes would be. */
+/* Whether the connections of `peer` of unknown size are no more than its probes would be. */
 bool probes_are_all(struct probes *probes, const struct address *peer);
 
 /* Whether `peer` is known to be a prober; `by_size`: by one number of bytes. */

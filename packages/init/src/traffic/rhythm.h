@@ -23,7 +23,7 @@ double rhythm_span(const struct rhythm *rhythm);
 /* Looks for a period; `complete`: every connection of this kind was noted. */
 bool rhythm_learn(struct rhythm *rhythm, bool complete);
 
-/* When a connection that came `at` was due; NAN where none was. `alone`: nobody else comes, so that it may be as late as can be. */
+/* When a connection that came `at` was due; NAN where none was. `alone`: the address only probes, so a probe may be arbitrarily late. */
 double rhythm_due(const struct rhythm *rhythm, double at, bool alone);
 
 /* Whether no more have come lately than when the period was learnt, wherever in it. */

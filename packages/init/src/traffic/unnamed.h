@@ -1,4 +1,4 @@
-/* Connections that the counters show and nobody has named: neither an event nor a dump. */
+/* Connections that the counters show, whose address came neither by an event nor by a dump. */
 #ifndef LAMEDUCK_UNNAMED_H
 #define LAMEDUCK_UNNAMED_H
 

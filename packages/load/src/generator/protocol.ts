@@ -12,7 +12,7 @@ export type GeneratorSender = { readonly name: string; readonly weight: number; 
         readonly address: string;
         readonly port: number;
         readonly namesRequests: boolean;
-        /** What answers claim of their pod is noted: somebody compares it with the names of pods afterwards. */
+        /** The pod that an answer claims is recorded. It is compared with the names of pods afterwards. */
         readonly notesClaims?: boolean;
       };
     }

@@ -33,7 +33,7 @@ export class LoadPod {
   progress: (PodMessage & { type: "progress" }) | undefined;
   end: (PodMessage & { type: "end" }) | undefined;
   failed: (PodMessage & { type: "failed" }) | undefined;
-  /** When somebody else ended it, milliseconds since 1970 by its own clock. */
+  /** When it was ended from outside, milliseconds since 1970 by its own clock. */
   endedEarly: number | undefined;
   readonly #options: LoadPodOptions;
   readonly #records: Map<number, Numbered["record"]>[];
@@ -121,7 +121,7 @@ export class LoadPod {
         this.#keep(message.route, unpack(message.packed));
         break;
       case "stopping":
-        // Before we asked it was somebody else: an eviction, a drained node.
+        // Before our own request it came from outside: an eviction, a drained node.
         if (this.#endAsked === undefined) this.endedEarly = message.at;
         else this.bounds.after(this.#endAsked - epoch, message.at);
         break;

@@ -134,7 +134,7 @@ export class EventStream implements Connection {
     this.#waiting.delete(exchange);
     exchange.record.received = this.#received;
     exchange.record.status = this.#reader.status;
-    // An event, not a whole answer: its own bytes are nobody's expectation.
+    // An event, not a whole answer: its number of bytes is not checked.
     const answer = { status: this.#reader.status, body: 0, text: "", reported: this.#reader.reported };
     this.#options.answered(exchange, answer);
     exchange.answered(answer, this.#options.now());
@@ -157,7 +157,7 @@ export class EventStream implements Connection {
     if (this.#waiting.size === 0) this.#end();
   }
 
-  /** Ended by the server, or by nobody. */
+  /** Ended by the server, or still open. */
   #finish(orderly: boolean): void {
     if (this.#gone) return;
     const { now, again } = this.#options;

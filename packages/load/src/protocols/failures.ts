@@ -19,7 +19,7 @@ export function isImpostor(code: string): boolean {
   return impostor.test(code);
 }
 
-/** What it means to a request that nobody answered in time, by when its connection was there. */
+/** The outcome of a request that was not answered in time, by when its connection was there. */
 export function gaveUp(connected: number | undefined): Failure {
   return { outcome: connected === undefined ? "unreachable" : "timeout", error: "ETIMEDOUT" };
 }

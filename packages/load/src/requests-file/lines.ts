@@ -11,7 +11,7 @@ export interface Lines {
   readonly unfinished: boolean;
 }
 
-/** vegeta keeps whole answers in a line, but nobody's answers to a load test are larger. */
+/** vegeta keeps whole answers in a line; answers in a load test are smaller than this. */
 const longestLine = 64 * 1024 * 1024;
 const chunkSize = 1024 * 1024;
 

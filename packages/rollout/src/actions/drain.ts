@@ -4,7 +4,7 @@ import { nameOf, type TargetReference } from "../target-reference.ts";
 import type { Action, ActionStage, StagePod, Undo } from "./action.ts";
 import { removeOne } from "./remove.ts";
 
-/** Says which run has cordoned a node, so that none uncordons what somebody else has cordoned. */
+/** Says which run has cordoned a node, so that no run uncordons a node that it has not cordoned. */
 const cordonedBy = "lameduck.dev/cordoned-by";
 
 /**

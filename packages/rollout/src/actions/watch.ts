@@ -1,7 +1,7 @@
 import { nameOf, type TargetReference } from "../target-reference.ts";
 import type { Action } from "./action.ts";
 
-/** Does nothing: somebody else rolls the target, and it is only watched, under load if there is one. */
+/** Does nothing: another tool rolls the target. It is only watched, under load if there is one. */
 export function watch(reference: TargetReference): Action {
   const name = nameOf(reference);
   return {

@@ -83,7 +83,7 @@ export class Observation {
     return this.#workload;
   }
 
-  /** The workload itself was deleted: nobody makes its pods any more. */
+  /** The workload itself was deleted: its pods are not replaced any more. */
   get deleted(): boolean {
     return this.#deleted;
   }

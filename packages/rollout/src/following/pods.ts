@@ -54,7 +54,7 @@ export class PodHistory {
     ).length;
   }
 
-  /** Somebody was rolling them already. */
+  /** A rollout of them had already begun. */
   get hasLeftovers(): boolean {
     return this.#leftover.size > 0;
   }

@@ -13,7 +13,7 @@ const mostWorkers = 4;
 /** A shorter run (ms) uses this thread workersAfter: to start workers takes some 0.2 s, and each has to warm up. */
 const usualWorkersAfter = 700;
 
-/** A job more than workers, so that nobody waits long for the last. */
+/** More jobs than workers, so that the wait for the last job is short. */
 const jobsPerWorker = 4;
 
 export interface ParallelOptions extends RunOptions {

@@ -33,7 +33,7 @@ export function asTheLibraryCloses(options: DrainOptions): Pick<Contender, "hint
   };
 }
 
-/** A sleep before a server that closes at SIGTERM: nobody is asked to leave, and what is in flight has until SIGKILL. */
+/** A sleep before a server that closes at SIGTERM: clients are not asked to leave, and requests in flight have until SIGKILL. */
 export function slept(
   name: string,
   pod: Pick<DrainOptions, "grace" | "prestop" | "reserve">,
@@ -43,7 +43,7 @@ export function slept(
   return bare(name, { ...pod, policy: "fixed", delay, floor: 0 }, description);
 }
 
-/** A policy by somebody else's hand, who neither asks clients to leave nor cuts anything before SIGKILL. */
+/** A policy outside the library. It neither asks clients to leave nor cuts anything before SIGKILL. */
 export function bare(name: string, options: DrainOptions, description = ""): Contender {
   return {
     name,

@@ -204,7 +204,7 @@ export class Container {
     this.#pod.changed();
   }
 
-  /** Kills a container of a pod that nobody has deleted: its preStop runs all the same, and no endpoint moves. */
+  /** Kills a container of a pod that was not deleted: its preStop hook runs all the same, and no endpoint moves. */
   #restart(run: Run, graceSeconds: number): Promise<void> {
     this.#killedByUs = true;
     this.#restarting = stopContainer(

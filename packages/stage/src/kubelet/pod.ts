@@ -75,7 +75,7 @@ export class Pod {
     return this.#gone;
   }
 
-  /** Ends of a container that nobody asked for. */
+  /** Unexpected ends of a container. */
   get crashes(): number {
     return this.#crashes;
   }
@@ -89,7 +89,7 @@ export class Pod {
     return this.#failure;
   }
 
-  /** Whether somebody listens on the port that senders go to. */
+  /** Whether the port that senders use has a listener. */
   get listening(): Listening {
     return this.#network?.listening(this.#options.template.port) ?? "unknown";
   }

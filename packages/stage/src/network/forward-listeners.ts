@@ -52,7 +52,7 @@ export async function listenForwards(
       open.add(pod);
       pod.on("close", () => open.delete(pod));
       const stage = connect({ path: socket, allowHalfOpen: true });
-      // Nobody answered out there: to the program that is a connection that breaks, not one that ends in order.
+      // The other side did not answer. For the program that is a broken connection, not an orderly end.
       stage.on("end", () => stage.bytesRead === 0 && pod.resetAndDestroy());
       stage.on("error", () => pod.resetAndDestroy());
       passOn(pod, stage);

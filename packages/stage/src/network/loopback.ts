@@ -83,7 +83,7 @@ class LoopbackNetwork implements Network {
       );
     return new LoopbackPod(address, ports, this.#reaper, {
       listening: (port) => this.#sockets.listening(port, address),
-      // Where all pods have one address nobody could say whose port it is.
+      // If all pods have one address, the owner of the port is unknown.
       ports: () => (this.#hosts ? this.#sockets.ports(address) : []),
     });
   }

@@ -46,7 +46,7 @@ export interface PodNetwork {
   container(command: Launch, binds: readonly Bind[]): Launch;
   /** How to run a command beside a running container, given its process. */
   beside(pid: number, command: Launch): Launch;
-  /** Whether somebody listens on the port, at this moment. */
+  /** Whether the port has a listener at this moment. */
   listening(port: number): Listening;
   /** Every port the pod listens on; nothing where all pods have one address (macOS). */
   listeningPorts(): readonly number[];

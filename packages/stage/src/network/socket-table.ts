@@ -35,7 +35,7 @@ export class SocketTable {
     }
   }
 
-  /** Every port somebody listens on, at that IPv4 address if one is given. */
+  /** Every port with a listener, at that IPv4 address if one is given. */
   ports(address?: string): number[] {
     const ports = new Set<number>();
     for (const file of this.#files)

@@ -1,4 +1,4 @@
-/** What programs say when they reach nobody: the system's words, and those of resolvers. */
+/** Error messages of programs that cannot connect: the system's, and those of resolvers. */
 const said =
   /ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|connection refused|(network is|host is|network|host) unreachable|no route to host|no such host|name resolution|name or service not known|could not translate host name|UnknownHostException/i;
 

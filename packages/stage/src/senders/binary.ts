@@ -42,7 +42,7 @@ export async function ownDirectory(
 /** How long a program may take to end in order, milliseconds; then it is killed with everything it started. */
 const endTime = 2_000;
 
-/** Somebody else's program in the foreground, in a process group of its own. */
+/** An external program in the foreground, in a process group of its own. */
 export class Program {
   readonly #process: ChildProcess;
   readonly #exited: Promise<void>;

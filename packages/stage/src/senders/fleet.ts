@@ -212,7 +212,7 @@ export class SenderFleet implements EndpointListener {
     if (state.listed) this.#states.set(pod, state);
     else this.#states.delete(pod);
     for (const drawn of this.#propagator.changes(state, at)) {
-      // Before the load begins nobody is late: these pods have long been there.
+      // Before the load begins there is no delay: these pods have existed for long.
       const change = this.#state.idle ? { ...drawn, at } : drawn;
       this.#generator?.tell({ type: "change", change });
       this.#hosts.learn(change);

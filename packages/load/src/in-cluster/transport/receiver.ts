@@ -7,7 +7,7 @@ export class Receiver {
   #next = 0;
   #latest: number | undefined;
   #rest = "";
-  /** Lines that will not come any more: the log was rotated while nobody could read it. */
+  /** Lines that will not come any more: the log was rotated while it could not be read. */
   skipped = 0;
 
   constructor(take: (message: PodMessage) => void) {

@@ -82,7 +82,7 @@ function headerLines(base64: string): (readonly [string, string])[] {
     .map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()] as const);
 }
 
-/** Surest first: the app's own word, the proxy's, what somebody calls the pod. */
+/** The surest first: a header of the app, of the proxy, any other name of the pod. */
 function answeredBy(headers: Result["headers"]): Pick<ReportedRequest, "pod" | "upstream"> {
   const named = new Map<string, string>();
   for (const [name, value] of headers)
