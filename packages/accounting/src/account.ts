@@ -65,7 +65,7 @@ export function account(recording: RunRecording, meta: AccountMeta): RemedyResul
   );
 }
 
-/** Answered, but later than a patient second beyond what the app itself takes for that kind of request. */
+/** Answered, but more than a second later than the app itself takes for that kind of request. */
 function slow(counted: readonly RequestRecord[]): number {
   const answered = counted.filter((record) => record.outcome === "ok");
   let slow = 0;

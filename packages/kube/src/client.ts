@@ -15,7 +15,7 @@ import { Sessions, type Session } from "./sessions.ts";
 export { ApiFailure } from "./answer.ts";
 
 export interface ClientOptions {
-  /** Milliseconds for a whole answer, or for the head of one that is a stream: who takes longer counts as unreachable. Default: 30,000. */
+  /** Milliseconds for a whole answer, or for the head of one that is a stream: a server that takes longer counts as unreachable. Default: 30,000. */
   readonly timeout?: number;
 }
 

@@ -49,7 +49,7 @@ export class Lease {
     this.#path = `/apis/coordination.k8s.io/v1/namespaces/${options.namespace}/leases`;
   }
 
-  /** Whether it is ours for now; who cannot renew it stops in time. */
+  /** Whether it is ours for now. A holder that cannot renew it stops in time. */
   get isHeld(): boolean {
     return this.#now() < this.#heldUntil;
   }

@@ -15,7 +15,7 @@ export interface Expectation {
 
 /** Over TLS: whose certificates are believed. */
 export interface TlsOptions {
-  /** Default false: the lab's servers are this machine's own, their certificates self-signed, and who ends connections when is what is measured. */
+  /** Default false: the lab's servers are this machine's own, with self-signed certificates, and the end of connections is what is measured. */
   readonly verify?: boolean;
   /** Certificates, PEM, that are believed instead of the well-known authorities'. */
   readonly ca?: string;

@@ -29,7 +29,7 @@ export interface Target {
   readonly reference: TargetReference;
   /** What makes new pods; undefined for a pod that nobody replaces. */
   readonly owner: { readonly reference: TargetReference; readonly object: Workload } | undefined;
-  /** Of a pod without `owner`: who may replace it nevertheless, and is not followed. */
+  /** For a pod without `owner`: a controller that may replace it all the same, and is not followed. */
   readonly controller?: Pick<OwnerReference, "kind" | "name">;
   /** Query that finds its pods, those to come included, and those of others with the same labels: see OwnedPods. */
   readonly podQuery: Readonly<Record<string, string>>;

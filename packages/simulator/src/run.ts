@@ -148,7 +148,7 @@ function using(scenario: Scenario, world: World, seed: number, termination: numb
   const random = new Random(seed, "age", termination);
   const ready = -draw(age, random);
   const joined = joinedAt(scenario, ready, random);
-  // Who has not taken the pod up when it is deleted never does.
+  // A sender that has not learnt of the pod when it is deleted never sends to it.
   for (let sender = 0; sender < joined.length; sender++)
     if (joined[sender]! >= 0) [joined[sender], convergence[sender]] = [Infinity, 0];
   return { convergence, joined, watched: -ready };

@@ -76,7 +76,7 @@ int order_watch(const struct order *order)
 
 void order_drain(int fd)
 {
-	/* What does not fit is read next time: who keeps changing the directory must not keep us here. */
+	/* The rest is read next time: constant changes of the directory must not block the init. */
 	char events[4096];
 	ssize_t got = read(fd, events, sizeof events);
 	(void)got;

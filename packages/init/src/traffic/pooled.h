@@ -1,4 +1,4 @@
-/* Requests on connections that are open already: who goes on sending them, and whether waiting would end it. */
+/* Requests on open connections: which senders go on, and whether waiting would end that. */
 #ifndef LAMEDUCK_POOLED_H
 #define LAMEDUCK_POOLED_H
 

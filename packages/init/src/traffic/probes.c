@@ -28,7 +28,7 @@ static struct prober *find(struct probes *probes, const struct address *peer, ui
 	return NULL;
 }
 
-/* Room is made by who is no prober for sure, else by who came once and not again for a while: as large a request as no other. */
+/* To make room, an address that is surely no prober is dropped; else one that came once and not again for a while. */
 static struct prober *room(struct probes *probes, double now)
 {
 	if (probes->count < MOST_PROBERS)

@@ -41,7 +41,7 @@ static void decide(struct traffic *traffic, const struct tcp_row *row, struct co
 			traffic->undecided_until = fmax(traffic->undecided_until, since + moment);
 		return;
 	}
-	/* Without events dumps name a few by chance, who would look like senders that hardly ever come. */
+	/* Without events dumps name a few addresses by chance. These would look like senders that hardly ever come. */
 	if (!(traffic->evidence & EVIDENCE_EVENTS))
 		traffic_arrive(traffic, "unknown", since);
 	else if (is_probe(traffic, row, since))

@@ -24,7 +24,7 @@ static const double dump_share = 400;
 static const double blind_interval = 2000;
 /* While a request is in flight: ms, and times the cost of a dump. */
 static const double soon = 100;
-/* A server with one worker accepts when it is done with a request: no less patient than the usual fixed delay. */
+/* A server with one worker accepts when it is done with a request. So this is at least the usual fixed delay. */
 static const double stuck_after = 20000;
 /* A SYN that was dropped is sent again after 1 s (RFC 6298), which timers of the kernel make a little longer. */
 static const double first_retry = 1200;

@@ -135,7 +135,7 @@ export class Dialer {
   }
 }
 
-/** The sender's own choice is surer than any header; a header is for those who did not choose. */
+/** The sender's own choice is surer than any header; a header is for senders that did not choose. */
 function noteHeader(exchange: Exchange, answer: Answer): void {
   if (exchange.record.pod !== undefined || answer.reported.pod === undefined) return;
   exchange.record.pod = answer.reported.pod;

@@ -13,7 +13,7 @@ const subscription = 200;
 
 /**
  * One subscription to server-sent events. A request waits for the next event on it; several may wait. A stream that ends in order, the
- * answer complete and between two events, is subscribed to anew elsewhere, as every EventSource does; any other end loses who waits.
+ * answer complete and between two events, is followed by a new subscription elsewhere, as every EventSource does. Any other end loses the waiting requests.
  */
 export class EventStream implements Connection {
   readonly id: number;

@@ -23,7 +23,7 @@ export class Learner {
   }
 
   /**
-   * News comes in the order of the facts: who applies a change knows all that went before it, as every sync of a kube-proxy and every
+   * Changes arrive in the order in which they happened: a sender that applies a change knows all earlier ones, as every sync of a kube-proxy and every
    * reload of an ingress does. So a change that would be slower than a later one comes with that one.
    */
   learn(change: Change): void {

@@ -36,7 +36,7 @@ export class EndpointView {
     return this.#chosen;
   }
 
-  /** @returns who came into choice by these changes and who left it. */
+  /** @returns the pods that these changes made choosable, and those that they removed. */
   apply(states: readonly EndpointState[]): {
     readonly added: readonly Endpoint[];
     readonly left: readonly Endpoint[];

@@ -5,7 +5,7 @@ import { draw, type Distribution, type Mechanism, type Periodic } from "@lameduc
 export type Forwarder = Mechanism | Ordered;
 
 /**
- * A time of its own for each change, but news in the order of the facts: who applies a change knows all that went before it, so that a
+ * Each change has its own delay, but changes arrive in order: a proxy that applies a change knows all earlier ones, so that a
  * slow one comes with the next. As the senders of the lab learn.
  */
 export interface Ordered {

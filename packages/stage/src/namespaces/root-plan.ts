@@ -113,7 +113,7 @@ class Plan implements RootPlan {
   /** Few commands for many directories: this is done for each container. */
   #directories(): string[] {
     const modes = Map.groupBy(this.#uppers, ({ mode }) => mode);
-    // Only who is root outside may give files away, and not to everybody.
+    // Only root outside the namespace may change the owner of files, and not to every user.
     const owners = this.#obstacles.locked ? [] : Map.groupBy(this.#uppers, ({ owner }) => owner);
     const names = (of: readonly { readonly name: string }[]): string => of.map(({ name }) => name).join(" ");
     return [

@@ -10,7 +10,7 @@ export interface Allowed {
   readonly port: number;
 }
 
-/** The way there: pods connect to one of the addresses, the stage passes it on by the socket, and who entered the stage dials. */
+/** The way there: pods connect to one of the addresses, the stage passes the connection on by the socket, and the process outside dials. */
 export interface Forward extends Allowed {
   readonly addresses: readonly string[];
   /** Path of a Unix socket: unlike an address it is the same in every network namespace. */
