@@ -41,6 +41,8 @@ class Cluster {
     if (request.method === "PATCH") return this.#patch(path, JSON.parse(body) as Stored);
     if (request.method === "DELETE") return this.objects.delete(path) ? [200, { kind: "Status" }] : missing;
     const object = this.objects.get(path);
+    // It has gone when it is looked for again.
+    if (object?.metadata["deletionTimestamp"] !== undefined) this.objects.delete(path);
     if (object) return [200, object];
     return isCollection(path) ? [200, { items: this.#list(path, url.searchParams) }] : missing;
   }
@@ -210,6 +212,14 @@ describe("lameduck install", () => {
       assert.equal(cluster.objects.has("/api/v1/namespaces/lameduck-system"), true);
     },
   );
+
+  test("right after an uninstallation it waits for the end of the namespace, which takes nothing new", async () => {
+    const path = "/api/v1/namespaces/lameduck-system";
+    cluster.put(path, { kind: "Namespace", metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } });
+    const { code, err } = await lameduck("install", "--yes");
+    assert.equal(code, 0, err);
+    assert.match(err, /Namespace lameduck-system: created/);
+  });
 
   test("an operator that does not come up is told with what its pod says", async () => {
     cluster.isReady = false;

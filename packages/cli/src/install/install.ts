@@ -13,7 +13,7 @@ import { manifestsOf, type Manifest, type Mode } from "./manifest.ts";
 import { label, labelledNamespaces } from "./namespaces.ts";
 import { applied, found, nameOf, pathOf, removed } from "./objects.ts";
 import { admissionPolicies, isAdmissionPolicy, policiesThere } from "./policy.ts";
-import { untilCarried, untilReady } from "./ready.ts";
+import { untilCarried, untilDeleted, untilReady } from "./ready.ts";
 
 interface Options extends ConnectionFlags {
   readonly image?: string;
@@ -87,6 +87,7 @@ async function install(options: Options): Promise<number> {
     const { connection } = client;
     const namespaces = [namespace, ...enabled];
     await obtainConsent({ connection, namespaces, yes: options.yes ?? false, signal });
+    await untilDeleted(client, namespace, milliseconds, signal);
     for (const one of all) say(`${nameOf(one)}: ${await applied(client, one, signal)}`);
     if (mode === "webhook") await untilReady(client, namespace, milliseconds, signal);
     for (const one of superfluous) if (await removed(client, one, signal)) say(`${nameOf(one)}: removed`);

@@ -1,5 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { KubernetesClient, Pod, Workload } from "@lameduck/kube";
+import {
+  hasStatus,
+  type KubernetesClient,
+  type KubernetesObject,
+  type Pod,
+  type Workload,
+} from "@lameduck/kube";
 import { operatorNames } from "@lameduck/operator";
 import { carrierIn } from "./carrier.ts";
 import { found } from "./objects.ts";
@@ -26,6 +32,35 @@ export async function untilReady(
         `${status?.availableReplicas ?? 0} of ${replicas} replicas are ready${await whyOf(client, namespace)}`,
       );
     await delay(500, undefined, { signal });
+  }
+}
+
+/** Waits for the end of a namespace that is being deleted: it takes nothing new. @throws {CliError} LAMEDUCK_NOT_READY */
+export async function untilDeleted(
+  client: KubernetesClient,
+  namespace: string,
+  milliseconds: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const until = Date.now() + milliseconds;
+  while (await isBeingDeleted(client, namespace, signal)) {
+    if (Date.now() > until)
+      throw new CliError("LAMEDUCK_NOT_READY", `namespace ${namespace}`, "it is still being deleted");
+    await delay(500, undefined, { signal });
+  }
+}
+
+async function isBeingDeleted(
+  client: KubernetesClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    const { metadata } = await client.get<KubernetesObject>(`/api/v1/namespaces/${namespace}`, signal);
+    return metadata.deletionTimestamp !== undefined;
+  } catch (error) {
+    if (hasStatus(error, 404)) return false;
+    throw error;
   }
 }
 
