@@ -10,6 +10,7 @@ import {
   ClusterError,
   leftovers,
   prepare,
+  prepareHelm,
   refuseIfInUse,
   requireHost,
   stateDirectory,
@@ -84,6 +85,7 @@ async function main(): Promise<number> {
   await requireHost(say);
   if (!(await build())) return 1;
   await prepare(say);
+  if (files.some((file) => file.endsWith("install.test.ts"))) await prepareHelm(say);
   stop.signal.throwIfAborted();
   // One file at a time: there is one cluster.
   const options = ["--test", "--test-concurrency=1", `--test-timeout=${limits.fileMs}`];

@@ -1,5 +1,5 @@
 import { cacheDirectory } from "./host/paths.ts";
-import { buildPrograms, type Programs } from "./host/programs.ts";
+import { buildHelm, buildPrograms, type Programs } from "./host/programs.ts";
 import { requireHost } from "./host/requirements.ts";
 import { catalogue } from "./images/catalogue.ts";
 import { prepareStore } from "./images/store.ts";
@@ -17,4 +17,9 @@ export async function prepare(say: (line: string) => void): Promise<Prepared> {
   const programs = await buildPrograms(cache, say);
   const store = await prepareStore(await catalogue(programs), programs, cache, say);
   return { programs, store };
+}
+
+/** The same for Helm, which no cluster needs to run. */
+export async function prepareHelm(say: (line: string) => void): Promise<void> {
+  await buildHelm(cacheDirectory(), say);
 }
