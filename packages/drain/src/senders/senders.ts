@@ -81,8 +81,8 @@ export class SenderTable {
     const hash = hashOf(name);
     // Whom the hold waits for is not given up for those that come only now: of these the crowd's own sample says how many they are.
     const before = this.#heldFrom === Infinity;
-    while (before && this.#isFull && this.#sample.has(hash) && this.#sample.share > leastShare)
-      this.#makeRoom(at);
+    if (before)
+      while (this.#isFull && this.#sample.has(hash) && this.#sample.share > leastShare) this.#makeRoom(at);
     if (this.#sample.has(hash) && !this.#isFull)
       this.#senders.set(name, new Sender(hash, at, this.#load.paused));
     else {
