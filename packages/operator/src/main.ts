@@ -1,41 +1,36 @@
-/** The operator's process: `node lameduck-operator.cjs webhook`. docs/operator.md describes it. */
+/** The operator's processes: `node lameduck-operator.cjs webhook`, and others. docs/operator.md describes them. */
 import { LameduckError } from "@lameduck/drain/common";
-import { clusterConnection, KubernetesClient, KubernetesError } from "@lameduck/kube";
-import { lameduck } from "@lameduck/node";
-import { destination, pino } from "pino";
-import { readCarrier } from "./carrier/files.ts";
-import { helpText, parseFlags, type OperatorFlags } from "./process/flags.ts";
-import { Operator } from "./process/operator.ts";
+import { KubernetesError } from "@lameduck/kube";
+import { badFlag } from "./process/flag-values.ts";
+import type { Subcommand } from "./process/subcommand.ts";
 
 const exitCodes = { usage: 2, internal: 3, environment: 4 } as const;
 
-async function run(flags: OperatorFlags): Promise<void> {
-  // Synchronous: what is written last must not be lost at the exit.
-  const log = pino(
-    { level: flags.logLevel, base: { pod: flags.name } },
-    destination({ dest: 2, sync: true }),
-  );
-  const connection = clusterConnection(
-    flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig },
-  );
-  const files = flags.carrierDirectory === undefined ? undefined : await readCarrier(flags.carrierDirectory);
-  const client = new KubernetesClient(connection);
-  const operator = new Operator({ flags, client, connection, files, log });
-  // Its senders are a handful of API servers: none lags as a cloud's load balancer does.
-  lameduck(operator.server, {
-    cap: Math.min(10_000, flags.gracePeriod / 3),
-    grace: flags.gracePeriod,
-    log,
-    // A Service of any name sets variables like ours.
-    environment: { KUBERNETES_SERVICE_HOST: process.env["KUBERNETES_SERVICE_HOST"] },
-  }).hook("closed", "operator", () => operator.stop());
-  await operator.start();
-}
+/** Each is loaded only where it is asked for: a watcher on each node must not carry what the webhook needs. */
+const subcommands: Readonly<Record<string, { readonly does: string; load(): Promise<Subcommand> }>> = {
+  webhook: {
+    does: "answers the API server when pods are made, and injects the drain",
+    load: async () => (await import("./process/webhook.ts")).webhook,
+  },
+};
 
-async function main(args: readonly string[]): Promise<void> {
-  const flags = parseFlags(args);
-  if (flags) await run(flags);
-  else process.stdout.write(helpText);
+const overview = `lameduck-operator COMMAND [flags]
+
+${Object.entries(subcommands)
+  .map(([name, { does }]) => `  ${name.padEnd(14)}${does}`)
+  .join("\n")}
+
+lameduck-operator COMMAND --help lists the flags of each; docs/operator.md describes them.
+`;
+
+async function main([name = "", ...args]: readonly string[]): Promise<void> {
+  if (["--help", "-h", "help"].includes(name)) {
+    process.stdout.write(overview);
+    return;
+  }
+  const found = Object.hasOwn(subcommands, name) ? subcommands[name] : undefined;
+  if (!found) throw badFlag("command", `"${name}" is none; there are ${Object.keys(subcommands).join(", ")}`);
+  await (await found.load()).run(args);
 }
 
 function fail(error: unknown): void {

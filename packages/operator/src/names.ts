@@ -26,4 +26,26 @@ export const operatorNames = {
   /** In every namespace that is injected: what containers mount. */
   carrierConfigMap: "lameduck-init",
   fieldManager: "lameduck-operator",
+  /** Who collects what senders report: packages/operator/src/coordinator. */
+  coordinator: {
+    /** Deployment, ServiceAccount, roles and PodDisruptionBudget. */
+    workload: "lameduck-coordinator",
+    /** Pods ask any replica. */
+    service: "lameduck-coordinator",
+    /** Headless: consumers report to each replica. */
+    consumersService: "lameduck-consumers",
+    /** In the operator's own namespace: which replica writes records. */
+    lease: "lameduck-coordinator",
+    ports: { protocol: 8070, metrics: 9090 },
+    /** Of the tokens that consumers and pods show: ones for the API server are worth nothing here. */
+    audience: "lameduck",
+    paths: { pods: "/v1/pods", consumers: "/v1/consumers", holds: "/v1/holds", status: "/status" },
+  },
+  /** Who reports for the proxy of each node: packages/operator/src/watcher. */
+  watcher: {
+    /** Pod Security "privileged": the operator's own namespace stays "restricted". */
+    namespace: "lameduck-node",
+    /** DaemonSet, ServiceAccount. */
+    workload: "lameduck-watcher",
+  },
 } as const;

@@ -20,18 +20,17 @@ test("what is injected names the version of the package", () => {
 });
 
 test("flags have defaults, and wrong ones are told by name", () => {
-  const flags = parseFlags(["webhook", "--authority-lifetime", "400d"], { POD_NAME: "p" });
+  const flags = parseFlags(["--authority-lifetime", "400d"], { POD_NAME: "p" });
   assert.deepEqual([flags?.port, flags?.name, flags?.authorityLifetime], [8443, "p", 400 * 86_400_000]);
   assert.equal(parseFlags(["--help"]), undefined);
   for (const [place, ...args] of [
-    ["command"],
     ["command", "serve"],
-    ["command line", "webhook", "--nothing"],
-    ["--port", "webhook", "--port", "70000"],
-    ["--metrics-port", "webhook", "--metrics-port=-1"],
-    ["--log-level", "webhook", "--log-level", "loud"],
-    ["--certificate-lifetime", "webhook", "--certificate-lifetime", "90"],
-    ["--certificate-lifetime", "webhook", "--certificate-lifetime", "90d", "--authority-lifetime", "1d"],
+    ["command line", "--nothing"],
+    ["--port", "--port", "70000"],
+    ["--metrics-port", "--metrics-port=-1"],
+    ["--log-level", "--log-level", "loud"],
+    ["--certificate-lifetime", "--certificate-lifetime", "90"],
+    ["--certificate-lifetime", "--certificate-lifetime", "90d", "--authority-lifetime", "1d"],
   ] as const)
     assert.throws(() => parseFlags(args), {
       code: "LAMEDUCK_OPERATOR_BAD_FLAG",

@@ -1,12 +1,17 @@
 import { hostname } from "node:os";
-import { parseArgs } from "node:util";
-import { messageOf } from "@lameduck/drain/common";
-import { parseDuration } from "@lameduck/drain";
-import { OperatorError } from "../errors.ts";
 import { operatorNames } from "../names.ts";
-
-export const logLevels = ["debug", "info", "warn", "error"] as const;
-export type LogLevel = (typeof logLevels)[number];
+import {
+  badFlag,
+  flagsIn,
+  help,
+  logLevel,
+  type LogLevel,
+  logLevels,
+  port,
+  text,
+  texts,
+  time,
+} from "./flag-values.ts";
 
 export interface OperatorFlags {
   readonly port: number;
@@ -49,18 +54,31 @@ injects the drain. Nothing is blocked while it is down: docs/operator.md.
   --kubeconfig FILE              for an operator outside the cluster
 `;
 
-const text = { type: "string" } as const;
+const options = {
+  port: text,
+  "metrics-port": text,
+  address: text,
+  namespace: text,
+  service: text,
+  secret: text,
+  "serve-as": texts,
+  "certificate-directory": text,
+  "carrier-directory": text,
+  "certificate-lifetime": text,
+  "authority-lifetime": text,
+  "grace-period": text,
+  "log-level": text,
+  kubeconfig: text,
+  help,
+};
 
-/** @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG @returns none where help is asked for. */
+/** Of `webhook`. @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG @returns none where help is asked for. */
 export function parseFlags(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
 ): OperatorFlags | undefined {
-  const values = parsed(args);
+  const values = flagsIn(args, options);
   if (values.help) return undefined;
-  const level = values["log-level"] ?? "info";
-  const logLevel = logLevels.find((one) => one === level);
-  if (logLevel === undefined) throw badFlag("--log-level", `"${level}" is none of ${logLevels.join(", ")}`);
   const certificateLifetime = time("--certificate-lifetime", values["certificate-lifetime"] ?? "90d");
   const authorityLifetime = time("--authority-lifetime", values["authority-lifetime"] ?? "730d");
   if (certificateLifetime > authorityLifetime)
@@ -78,62 +96,8 @@ export function parseFlags(
     certificateLifetime,
     authorityLifetime,
     gracePeriod: time("--grace-period", values["grace-period"] ?? "30s"),
-    logLevel,
+    logLevel: logLevel(values["log-level"]),
     kubeconfig: values.kubeconfig,
     name: env["POD_NAME"] || hostname(),
   };
-}
-
-function parsed(args: readonly string[]) {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        port: text,
-        "metrics-port": text,
-        address: text,
-        namespace: text,
-        service: text,
-        secret: text,
-        "serve-as": { type: "string", multiple: true },
-        "certificate-directory": text,
-        "carrier-directory": text,
-        "certificate-lifetime": text,
-        "authority-lifetime": text,
-        "grace-period": text,
-        "log-level": text,
-        kubeconfig: text,
-        help: { type: "boolean", short: "h" },
-      },
-    });
-    if (!values.help && positionals.join(" ") !== "webhook")
-      throw badFlag("command", `"${positionals.join(" ")}" is none; there is webhook`);
-    return values;
-  } catch (error) {
-    if (error instanceof OperatorError) throw error;
-    throw badFlag("command line", messageOf(error).split(". ")[0] ?? "");
-  }
-}
-
-function port(flag: string, said: string | undefined, otherwise: number): number {
-  const value = said === undefined ? otherwise : /^\d{1,5}$/.test(said) ? Number(said) : NaN;
-  if (!(value <= 65_535)) throw badFlag(flag, `"${said}" is no port`);
-  return value;
-}
-
-/** Also days: the drain's durations end at hours. */
-function time(flag: string, said: string): number {
-  const days = /^(\d{1,5})d$/.exec(said)?.[1];
-  try {
-    const milliseconds = days === undefined ? parseDuration(said, flag) : Number(days) * 86_400_000;
-    if (milliseconds >= 1_000) return milliseconds;
-  } catch {
-    // Told below.
-  }
-  throw badFlag(flag, `"${said}" is no time of a second or more, such as 12h or 90d`);
-}
-
-function badFlag(place: string, problem: string): OperatorError {
-  return new OperatorError("LAMEDUCK_OPERATOR_BAD_FLAG", place, problem);
 }

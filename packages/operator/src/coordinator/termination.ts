@@ -1,0 +1,73 @@
+/** What makes a report believable: the rules themselves, the proxy's own API, counted syncs, or time that passed. */
+export const bases = ["rules", "state", "syncs", "time"] as const;
+export type Basis = (typeof bases)[number];
+
+/** One consumer of one termination. Times are milliseconds since 1970, by the coordinator's clock. */
+export interface TerminationConsumer {
+  readonly kind: string;
+  readonly basis: Basis | undefined;
+  /** When its report came that the withdrawal is applied. */
+  readonly appliedAt: number | undefined;
+  /** Nobody ever reported for it. */
+  readonly isMissing: boolean;
+  /** Its heartbeats have stopped. */
+  readonly isSilent: boolean;
+}
+
+/** How a container ended. */
+export interface ContainerExit {
+  readonly container: string;
+  readonly exitCode: number;
+  readonly signal?: number;
+  readonly reason?: string;
+  readonly finishedAt?: number;
+}
+
+export interface WorkloadName {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/**
+ * One pod's way from its deletion to its end, as the coordinator sees it. The object is the same for all calls of a listener, and changes
+ * in between. Times are milliseconds since 1970, by the coordinator's clock.
+ */
+export interface Termination {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly addresses: readonly string[];
+  readonly node: string | undefined;
+  /** By owner references: a ReplicaSet of a Deployment counts as the Deployment. */
+  readonly workload: WorkloadName | undefined;
+  /** When the deletion began: by the API server's clock, whole seconds. */
+  readonly deletedAt: number;
+  readonly graceSeconds: number;
+  /** Of the withdrawal, within one epoch; undefined while the pod is among the ready endpoints. */
+  readonly number: number | undefined;
+  readonly withdrawnAt: number | undefined;
+  readonly releasedAt: number | undefined;
+  /**
+   * By "KIND/NAME", the slowest first, and at most `mostNamed` of them: made when it is asked for, so ask once. Complete in clusters
+   * with fewer consumers.
+   */
+  readonly consumers: ReadonlyMap<string, TerminationConsumer>;
+  /** What the pod said last, by the keys of the protocol: "phase", "held-ms". */
+  readonly said: Readonly<Record<string, string>>;
+  /** The address from which a new connection came after the release. */
+  readonly overruledBy: string | undefined;
+  readonly exits: readonly ContainerExit[];
+  /** When the pod's object was gone. */
+  readonly goneAt: number | undefined;
+}
+
+/** Consumers that a termination names. */
+export const mostNamed = 100;
+
+/** Called in the coordinator's process; an exception is logged and changes nothing. */
+export interface TerminationListener {
+  began(termination: Termination): void;
+  changed(termination: Termination): void;
+  /** Once for each: the object of the pod is gone. */
+  ended(termination: Termination): void;
+}

@@ -1,0 +1,34 @@
+import { clusterConnection, KubernetesClient } from "@lameduck/kube";
+import { lameduck } from "@lameduck/node";
+import { readCarrier } from "../carrier/files.ts";
+import { helpText, type OperatorFlags, parseFlags } from "./flags.ts";
+import { processLog } from "./log.ts";
+import { Operator } from "./operator.ts";
+import { ownEnvironment, type Subcommand } from "./subcommand.ts";
+
+export const webhook: Subcommand = {
+  helpText,
+  async run(args) {
+    const flags = parseFlags(args);
+    if (flags) await serve(flags);
+    else process.stdout.write(helpText);
+  },
+};
+
+async function serve(flags: OperatorFlags): Promise<void> {
+  const log = processLog(flags);
+  const connection = clusterConnection(
+    flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig },
+  );
+  const files = flags.carrierDirectory === undefined ? undefined : await readCarrier(flags.carrierDirectory);
+  const client = new KubernetesClient(connection);
+  const operator = new Operator({ flags, client, connection, files, log });
+  // Its senders are a handful of API servers: none lags as a cloud's load balancer does.
+  lameduck(operator.server, {
+    cap: Math.min(10_000, flags.gracePeriod / 3),
+    grace: flags.gracePeriod,
+    log,
+    environment: ownEnvironment(),
+  }).hook("closed", "operator", () => operator.stop());
+  await operator.start();
+}
