@@ -17,7 +17,8 @@ import { ClusterError } from "./errors.ts";
 import { stateDirectory } from "./host/paths.ts";
 import { isAlive, memoryOf } from "./host/processes.ts";
 import { run } from "./host/run.ts";
-import { enterArguments, inside, isOpen, type Sandbox } from "./host/sandbox.ts";
+import { connectEdge } from "./host/network.ts";
+import { closeSandbox, enterArguments, inside, isOpen, openSandbox, type Sandbox } from "./host/sandbox.ts";
 import { importImage, waitForContainerd } from "./images/store.ts";
 import { until } from "./host/until.ts";
 import { kubeletConfigurationFile } from "./node.ts";
@@ -32,6 +33,7 @@ export class Cluster {
   readonly directory: string;
   readonly api: KubernetesClient;
   #state: ClusterState;
+  #edge: Sandbox | undefined;
 
   private constructor(directory: string, state: ClusterState) {
     this.directory = directory;
@@ -117,9 +119,27 @@ export class Cluster {
   }
 
   machine(name: string): Sandbox {
-    const found = this.#state.sandboxes.find((sandbox) => sandbox.name === name);
+    const all = this.#edge === undefined ? this.#state.sandboxes : [...this.#state.sandboxes, this.#edge];
+    const found = all.find((sandbox) => sandbox.name === name);
     if (found !== undefined) return found;
     throw new ClusterError("LAMEDUCK_CLUSTER_UNKNOWN_COMPONENT", name, "no such node");
+  }
+
+  /** Opens the machine "edge" beside the nodes, where clients from outside are, until it is disposed of. */
+  async openEdge(): Promise<AsyncDisposable> {
+    const edge = await openSandbox("edge", this.#state.programs.pause, this.directory);
+    this.#edge = edge;
+    await connectEdge(
+      this.machine("fabric"),
+      edge,
+      this.nodeNames.map((name) => this.machine(name)),
+    );
+    return {
+      [Symbol.asyncDispose]: async () => {
+        this.#edge = undefined;
+        await closeSandbox(edge);
+      },
+    };
   }
 
   /** Puts an OCI archive onto every node. */

@@ -11,6 +11,8 @@ export interface ServerOptions {
   readonly lifecycle?: object;
   readonly gracePeriodSeconds?: number;
   readonly strategy?: object;
+  /** limits.cpu of the container, as in "100m". */
+  readonly cpuLimit?: string;
   readonly minReadySeconds?: number;
   readonly livenessProbe?: object;
   readonly volumes?: readonly object[];
@@ -57,7 +59,10 @@ export function deployment(options: ServerOptions): Manifest {
               env: environment,
               ports: [{ name: "http", containerPort: port }],
               // Small, but not nothing: pods without requests are never preempted.
-              resources: { requests: { cpu: "100m" } },
+              resources: {
+                requests: { cpu: "100m" },
+                ...(options.cpuLimit === undefined ? {} : { limits: { cpu: options.cpuLimit } }),
+              },
               ...(options.livenessProbe === undefined ? {} : { livenessProbe: options.livenessProbe }),
               readinessProbe: { httpGet: { path: "/readyz", port: "http" }, periodSeconds: 1 },
               ...(options.lifecycle === undefined ? {} : { lifecycle: options.lifecycle }),

@@ -14,6 +14,8 @@ export interface Row {
   readonly requestsPerSecond: number;
   readonly replicas: number;
   readonly rolling: Rolling;
+  /** limits.cpu of the pods, where they had one. */
+  readonly cpuLimit?: string;
   readonly recordedAt: string;
   readonly result: RemedyResult;
   /** Of the last run. */
@@ -23,8 +25,11 @@ export interface Row {
 
 const directory = join(import.meta.dirname, "results");
 
-const fileOf = ({ route, scenario, result }: Row): string =>
-  join(directory, `${route}.${scenario}.${result.remedy}.json`);
+const fileOf = ({ route, scenario, result, cpuLimit }: Row): string =>
+  join(
+    directory,
+    [route, scenario, result.remedy, ...(cpuLimit === undefined ? [] : [cpuLimit]), "json"].join("."),
+  );
 
 /** Writes the row; with `append`, what was measured before under the same name is part of it. */
 export async function keep(row: Row, append: boolean): Promise<Row> {

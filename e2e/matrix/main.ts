@@ -40,6 +40,8 @@ const { values } = commandLine(import.meta.url, {
     // How many pods a rollout starts and ends at a time: numbers or percentages, Kubernetes' own default unless given.
     surge: { type: "string", default: "25%" },
     unavailable: { type: "string", default: "25%" },
+    // limits.cpu of the pods, as in 100m; none unless given.
+    "cpu-limit": { type: "string" },
     nodes: { type: "string", default: "5" },
     "proxy-lag": { type: "string", default: "1s,1s,2s,5s,10s" },
     "proxy-mode": { type: "string", default: "iptables" },
@@ -108,6 +110,8 @@ async function runAll(cluster: Cluster, wanted: readonly Combination[]): Promise
 
 async function runOne(cluster: Cluster, { route, scenario, remedy }: Combination): Promise<void> {
   const requestsPerSecond = Number(values.rps);
+  const cpuLimit = values["cpu-limit"];
+  const limited = cpuLimit === undefined ? {} : { cpuLimit };
   const rolling = { surge: values.surge, unavailable: values.unavailable };
   const { result, lags, reconnects, recording } = await runScenario(cluster, {
     scenario,
@@ -118,6 +122,7 @@ async function runOne(cluster: Cluster, { route, scenario, remedy }: Combination
     replicas: Number(values.replicas),
     requestsPerSecond,
     rolling,
+    ...limited,
     say,
   });
   const recordedAt = new Date().toISOString();
@@ -130,6 +135,7 @@ async function runOne(cluster: Cluster, { route, scenario, remedy }: Combination
     requestsPerSecond,
     replicas: Number(values.replicas),
     rolling,
+    ...limited,
     recordedAt,
     result,
     lags,

@@ -1,11 +1,14 @@
 import type { RunClock } from "@lameduck/accounting";
 import { clusterDomain, dnsServiceAddress, nodeAddress } from "../cluster/network/addresses.ts";
 import type { Cluster } from "../cluster/index.ts";
+import { clients, LocalBalancer } from "../balancer/local-balancer.ts";
 import { startHaproxy } from "../ingress/haproxy.ts";
-import { ingressNode, type Ingress, type IngressOptions, type Upstream } from "../ingress/ingress.ts";
+import { ingressNode, type IngressOptions, type Upstream } from "../ingress/ingress.ts";
 import { startNginx } from "../ingress/nginx.ts";
 import { startClientPods, type ClientPod } from "./load/client-pods.ts";
 import type { Source } from "./load/fleet.ts";
+import type { PodObserver } from "./observe/pods.ts";
+import type { ProxyObserver, Sender } from "./observe/proxies.ts";
 import { headlessName, senderName, type RouteName } from "./routes.ts";
 
 /** haproxy-ingress applies changes at once; reload-based controllers collect them, ingress-nginx for 3.3 s (0.3 a second). */
@@ -15,17 +18,21 @@ const nginxThrottleMs = 3_300;
 export interface OpenRoute extends AsyncDisposable {
   /** Where the requests begin. */
   readonly sources: readonly Source[];
-  /** The proxy between them and the pods, if there is one. */
-  readonly ingress?: Ingress;
+  /** Who chooses the pods, where it is not the nodes' kube-proxies alone, and not the clients by DNS. */
+  readonly chooses?: Sender;
+}
+
+export interface RouteOptions {
+  readonly cluster: Cluster;
+  readonly clock: RunClock;
+  readonly app: string;
+  readonly pods: PodObserver;
+  readonly proxies: readonly ProxyObserver[];
 }
 
 /** Starts what stands between clients and the Service, and says where the clients are. */
-export async function openRoute(
-  route: RouteName,
-  cluster: Cluster,
-  clock: RunClock,
-  service: string,
-): Promise<OpenRoute> {
+export async function openRoute(route: RouteName, options: RouteOptions): Promise<OpenRoute> {
+  const { cluster, clock, app: service } = options;
   switch (route) {
     case "cluster-ip":
       return { sources: fromNodes(cluster, await clusterIp(cluster, service)), ...nothing };
@@ -43,6 +50,14 @@ export async function openRoute(
         url,
         dnsServer: dnsServiceAddress,
       }));
+    }
+    case "local-balancer": {
+      const balancer = await LocalBalancer.start(options);
+      return {
+        sources: [{ machine: "edge", sender: balancer.name, url: balancer.url, clients }],
+        chooses: balancer,
+        [Symbol.asyncDispose]: () => balancer[Symbol.asyncDispose](),
+      };
     }
     default:
       return throughIngress(route, cluster, clock, service);
@@ -94,7 +109,7 @@ async function fromPods(
 
 /** A single client, for the ingress is the sender. */
 async function throughIngress(
-  route: Exclude<RouteName, "cluster-ip" | "node-port" | "client-pods" | "headless">,
+  route: Exclude<RouteName, "cluster-ip" | "node-port" | "client-pods" | "headless" | "local-balancer">,
   cluster: Cluster,
   clock: RunClock,
   service: string,
@@ -107,7 +122,7 @@ async function throughIngress(
   const sender = ingress.sendsToPods ? ingress.name : senderName(cluster, ingressNode);
   return {
     sources: [{ machine: cluster.nodeNames.at(-1) ?? "", sender, url: ingress.url }],
-    ingress,
+    ...(ingress.sendsToPods ? { chooses: ingress } : {}),
     [Symbol.asyncDispose]: () => ingress[Symbol.asyncDispose](),
   };
 }

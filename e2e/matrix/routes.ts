@@ -9,6 +9,8 @@ export const routes = {
   nginx: "nginx as ingress, pods as upstream, throttled reload",
   "haproxy-service": "HAProxy as ingress, the ClusterIP as upstream",
   "nginx-service": "nginx as ingress, the ClusterIP as upstream",
+  "local-balancer":
+    "5,000 client addresses and a balancer that keeps them, externalTrafficPolicy: Local, healthCheckNodePort asked every 5 s (2 answers count)",
 } as const;
 
 export type RouteName = keyof typeof routes;

@@ -29,6 +29,8 @@ export interface RunOptions {
   readonly rolling?: Rolling;
   /** Share of requests on kept-alive connections; half of them unless given. */
   readonly pooledShare?: number;
+  /** limits.cpu of the pods. */
+  readonly cpuLimit?: string;
   readonly route: RouteName;
   readonly say: (line: string) => void;
 }
@@ -73,7 +75,6 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
       what: "every sender to know every pod",
       timeoutMs: 60_000,
     });
-  const route = stack.use(await openRoute(options.route, cluster, clock, app));
   const proxies = cluster.nodeNames.map((node) =>
     stack.use(
       new ProxyObserver(cluster, {
@@ -85,6 +86,7 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
       }),
     ),
   );
+  const route = stack.use(await openRoute(options.route, { cluster, clock, app, pods, proxies }));
   // No load before every node has the Service's rules. While kube-proxy writes them for the first time, connections pass that are
   // translated to no pod, and the kernel remembers that for two minutes: who gets the same local port again meanwhile is lost with it.
   await knowing(proxies);
@@ -98,8 +100,8 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
     podAt: (address) => pods.podAt(address),
   });
   stack.defer(() => fleet.kill());
-  const choosing: readonly Sender[] = route.ingress?.sendsToPods
-    ? [route.ingress]
+  const choosing: readonly Sender[] = route.chooses
+    ? [route.chooses]
     : fleet.clients.length > 0
       ? fleet.clients
       : proxies;
@@ -110,7 +112,7 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
   for (let time = 1; time <= options.times; time++) {
     if (clock.now() - countedFrom > (options.withinMs ?? Infinity)) break;
     pods.why = scenario.name;
-    await scenario.run({ cluster, pods, app, replicas });
+    await scenario.run({ cluster, pods, app, replicas, load: fleet });
     say(`  ${scenario.name} ${remedy.name} ${time}/${options.times}: ${fleet.sent} requests so far`);
   }
   // Senders that have not converged yet still lose requests.
@@ -140,7 +142,10 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
   };
 }
 
-async function deploy(cluster: Cluster, { remedy, scenario, replicas, rolling }: RunOptions): Promise<void> {
+async function deploy(
+  cluster: Cluster,
+  { remedy, scenario, replicas, rolling, cpuLimit }: RunOptions,
+): Promise<void> {
   const { environment, ...rest } = remedy.pod;
   const objects = [
     // Services first: a webhook that looks for what leads to a pod sees none where they come later.
@@ -151,6 +156,7 @@ async function deploy(cluster: Cluster, { remedy, scenario, replicas, rolling }:
       replicas,
       gracePeriodSeconds: graceSeconds,
       ...(rolling === undefined ? {} : { strategy: strategyOf(rolling) }),
+      ...(cpuLimit === undefined ? {} : { cpuLimit }),
       ...scenario.pod,
       ...rest,
       environment: { SLOW_MS: "300", ...environment },

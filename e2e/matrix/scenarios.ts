@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { recorderImage, until, type Cluster } from "../cluster/index.ts";
 import type { ServerOptions } from "../cluster/workload.ts";
 import { expireWatches } from "./faults/expire-watches.ts";
+import type { Fleet } from "./load/fleet.ts";
 import type { PodObserver } from "./observe/pods.ts";
 
 export interface Stage {
@@ -10,6 +11,7 @@ export interface Stage {
   readonly pods: PodObserver;
   readonly app: string;
   readonly replicas: number;
+  readonly load: Pick<Fleet, "pause" | "resume">;
 }
 
 export interface Scenario {
@@ -65,6 +67,17 @@ async function stopped(cluster: Cluster, component: string, milliseconds: number
 
 export const scenarios: readonly Scenario[] = [
   { name: "rollout", description: "kubectl rollout restart", run: restartAndWait },
+  {
+    name: "pause-then-rollout",
+    description: "kubectl rollout restart of a service whose load stopped for 45 s, 60 s before",
+    run: async (stage) => {
+      stage.load.pause();
+      await sleep(45_000);
+      stage.load.resume();
+      await sleep(15_000);
+      await restartAndWait(stage);
+    },
+  },
   {
     name: "scale-down",
     description: "scaled to half, and back",

@@ -1,4 +1,11 @@
-import { fabricAddress, nodeAddress, nodePodRange, serviceRange } from "../network/addresses.ts";
+import {
+  clientRange,
+  edgeAddress,
+  fabricAddress,
+  nodeAddress,
+  nodePodRange,
+  serviceRange,
+} from "../network/addresses.ts";
 import { configureNetwork, forwardPackets, type Sandbox } from "./sandbox.ts";
 
 const servicesTable = 100;
@@ -38,4 +45,29 @@ async function connectNode(node: Sandbox, number: number, count: number): Promis
     ...others.map((other) => `route add ${nodePodRange(other)} via ${nodeAddress(other)}`),
   ]);
   await forwardPackets(node);
+}
+
+/**
+ * Connects a machine that is no part of the cluster: it owns every address of the clients' range, and what it marks with a node's number
+ * goes to that node, whatever its destination.
+ */
+export async function connectEdge(fabric: Sandbox, edge: Sandbox, nodes: readonly Sandbox[]): Promise<void> {
+  await configureNetwork(fabric, [
+    `link add edge type veth peer name eth0 netns ${edge.init.pid}`,
+    "link set edge master br0 up",
+  ]);
+  await configureNetwork(edge, [
+    "link set lo up",
+    `addr add ${edgeAddress}/24 dev eth0`,
+    "link set eth0 up",
+    `route add local ${clientRange} dev lo`,
+    `route add default via ${fabricAddress}`,
+    ...nodes.flatMap((_, index) => [
+      `route add default via ${nodeAddress(index + 1)} table ${index + 1}`,
+      `rule add fwmark ${index + 1} lookup ${index + 1}`,
+    ]),
+  ]);
+  await Promise.all(
+    nodes.map((node) => configureNetwork(node, [`route replace ${clientRange} via ${edgeAddress}`])),
+  );
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { RequestRecord, RunClock } from "@lameduck/accounting";
 import type { Cluster } from "../../cluster/index.ts";
-import type { AddressKnown, GeneratorPlan } from "./plan.ts";
+import type { AddressKnown, ClientAddresses, GeneratorPlan } from "./plan.ts";
 import { ResolvingClient } from "./resolving-client.ts";
 import type { Resolution } from "./resolver.ts";
 
@@ -18,6 +18,8 @@ export interface Source {
   readonly host?: string;
   /** It finds the pods by itself, by asking this server. */
   readonly dnsServer?: string;
+  /** It begins at many addresses of its machine. */
+  readonly clients?: ClientAddresses;
 }
 
 export interface FleetOptions {
@@ -103,6 +105,15 @@ export class Fleet {
 
   get sent(): number {
     return this.#generators.reduce((sum, { sent }) => sum + sent, 0);
+  }
+
+  /** Nothing is sent until `resume`; what is under way goes on. */
+  pause(): void {
+    for (const { child } of this.#generators) child.stdin?.write("pause\n");
+  }
+
+  resume(): void {
+    for (const { child } of this.#generators) child.stdin?.write("resume\n");
   }
 
   /** Ends the load, waits for what is under way, and returns every request. */

@@ -1,13 +1,15 @@
 /**
  * An open-loop load generator: requests are sent when a Poisson schedule says so, whatever became of those before. Ends when its input ends, and then writes
  * one RequestRecord per line: a pipe that nobody empties blocks, and who is blocked sends late and uses connections that were closed meanwhile. Until then it writes
- * how many there are, and a Resolution whenever the DNS has told it other addresses. Usage: generator.ts PLAN
+ * how many there are, and a Resolution whenever the DNS has told it other addresses. The lines "pause" and "resume" of its input do so. Usage: generator.ts PLAN
  */
-import { Agent, request, type ClientRequest, type IncomingMessage } from "node:http";
+import { request, type ClientRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
+import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runClock, type RequestRecord } from "@lameduck/accounting";
 import type { AddressKnown, GeneratorPlan } from "./plan.ts";
+import { ClientAgent } from "./client-agent.ts";
 import { Destinations } from "./conntrack.ts";
 import { CachingResolver } from "./resolver.ts";
 import { writeFileSync } from "node:fs";
@@ -16,9 +18,9 @@ preferOwnSession();
 const plan = JSON.parse(process.argv[2] ?? "") as GeneratorPlan;
 const clock = runClock(BigInt(plan.origin));
 const url = new URL(plan.url);
-const pool = new Agent({ keepAlive: true, maxSockets: Infinity, maxFreeSockets: 256 });
+const pool = new ClientAgent({ keepAlive: true, maxSockets: Infinity, maxFreeSockets: 256 }, plan.clients);
 /** A connection for each request; `agent: false` would make an agent for each as well. */
-const fresh = new Agent({ keepAlive: false, maxSockets: Infinity });
+const fresh = new ClientAgent({ keepAlive: false, maxSockets: Infinity }, plan.clients);
 interface Connection {
   readonly number: number;
   connected: number | undefined;
@@ -186,20 +188,27 @@ class Exchange {
 const fire = (mode: RequestRecord["mode"], at: number): Exchange => new Exchange(mode, at);
 
 const stop = new AbortController();
-process.stdin.on("end", () => stop.abort()).resume();
+let paused = false;
+createInterface({ input: process.stdin })
+  .on("line", (line) => {
+    paused = line === "pause";
+    due = clock.now();
+  })
+  .on("close", () => stop.abort());
 
 const rate = plan.newPerSecond + plan.pooledPerSecond;
 const end = clock.now() + plan.maxSeconds * 1_000;
 const telling = setInterval(() => say({ sent: records.length }), 1_000);
 let due = clock.now();
+const isDue = (): boolean => !paused && due <= clock.now();
 while (!stop.signal.aborted && due < end) {
   // Those that are due are sent at once, late ones too: the schedule does not wait for anybody.
-  while (due <= clock.now()) {
+  while (isDue()) {
     const mode = Math.random() * rate < plan.newPerSecond ? "new" : "pooled";
     fire(mode, due);
     due += (-Math.log(1 - Math.random()) * 1_000) / rate;
   }
-  await sleep(Math.max(0, Math.min(20, due - clock.now())));
+  await sleep(paused ? 20 : Math.max(0, Math.min(20, due - clock.now())));
 }
 while (underWay.size > 0) await sleep(20);
 await Promise.all(lookingUp);

@@ -18,6 +18,14 @@ export interface GeneratorPlan {
   readonly host?: string;
   /** Servers are found by asking this DNS server for the URL's host name; without it by the system. */
   readonly dnsServer?: string;
+  /** The load comes from so many addresses, the first of this range, instead of the machine's own. */
+  readonly clients?: ClientAddresses;
+}
+
+export interface ClientAddresses {
+  /** CIDR; the machine owns all of it. */
+  readonly range: string;
+  readonly count: number;
 }
 
 /** What a generator knows of the pod that a request went to, beside what the pod itself says: an address. */

@@ -11,8 +11,10 @@ const settleMs = 25;
  */
 export class ProxyObserver implements Disposable {
   readonly events: SenderEvent[] = [];
+  readonly node: string;
+  /** Called after the pods that it reaches have been looked at again, with the time of the change. */
+  onChange: ((at: number) => void) | undefined;
   readonly #cluster: Cluster;
-  readonly #node: string;
   readonly #sender: string;
   readonly #clock: RunClock;
   readonly #port: number;
@@ -34,7 +36,7 @@ export class ProxyObserver implements Disposable {
     },
   ) {
     this.#cluster = cluster;
-    this.#node = options.node;
+    this.node = options.node;
     this.#sender = options.sender;
     this.#clock = options.clock;
     this.#port = options.port;
@@ -76,6 +78,7 @@ export class ProxyObserver implements Disposable {
     for (const pod of this.#known)
       if (!now.has(pod)) this.#note({ at, sender: this.#sender, type: "converged", pod });
     this.#known = now;
+    this.onChange?.(at);
   }
 
   #note(event: SenderEvent): void {
@@ -85,7 +88,7 @@ export class ProxyObserver implements Disposable {
   async #destinations(): Promise<Set<string>> {
     const iptables = this.#cluster.settings.proxyMode === "iptables";
     const command = iptables ? ["iptables-save", "-t", "nat"] : ["nft", "list", "table", "ip", "kube-proxy"];
-    const rules = await this.#cluster.inside(this.#node, command).catch(() => "");
+    const rules = await this.#cluster.inside(this.node, command).catch(() => "");
     const pattern = iptables
       ? new RegExp(`--to-destination ([0-9.]+):${this.#port}\\b`, "g")
       : // As in: numgen random mod 2 map { 0 : 198.18.128.14 . 8080, 1 : 198.18.129.8 . 8080 }

@@ -95,15 +95,20 @@ function cells(row: RecordedRow): string[] {
 }
 
 /** How many pods are started and ended at a time is said where it is not what Kubernetes does by itself. */
-function loadOf({ requestsPerSecond, replicas, rolling = olderRolling }: RecordedRow): string {
+function loadOf({ requestsPerSecond, replicas, rolling = olderRolling, cpuLimit }: RecordedRow): string {
   const usual = rolling.surge === "25%" && rolling.unavailable === "25%";
-  return `${requestsPerSecond}/s to ${replicas} pods${usual ? "" : `, ${rolling.surge} + ${rolling.unavailable} at a time`}`;
+  return [
+    `${requestsPerSecond}/s to ${replicas} pods`,
+    ...(usual ? [] : [`${rolling.surge} + ${rolling.unavailable} at a time`]),
+    ...(cpuLimit === undefined ? [] : [`limits.cpu ${cpuLimit}`]),
+  ].join(", ");
 }
 
 const olderRolling = { surge: "2", unavailable: "1" };
 
-function lost({ lostNew, lostPooled }: RecordedRow): string {
-  return lostNew + lostPooled === 0 ? "**0**" : `${lostNew} new, ${lostPooled} pooled`;
+function lost({ lostNew, lostPooled, overloaded = 0 }: RecordedRow): string {
+  const own = lostNew + lostPooled === 0 ? "**0**" : `${lostNew} new, ${lostPooled} pooled`;
+  return overloaded === 0 ? own : `${own}; ${overloaded} to overload`;
 }
 
 /** After a zero an exact bound limits the share of terminations that lose anything; else the bootstrap bounds the mean. */

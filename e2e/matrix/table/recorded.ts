@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { heldAgainstPods, type Quantiles, type RemedyResult } from "@lameduck/accounting";
+import { heldAgainstPods, type LostRequest, type Quantiles, type RemedyResult } from "@lameduck/accounting";
 import { format, resolveConfig } from "prettier";
 import type { Row } from "../kept.ts";
 
@@ -15,12 +15,15 @@ export interface RecordedRow {
   readonly replicas: number;
   /** Unknown of older rows: two more and one less at a time. */
   readonly rolling?: Row["rolling"];
+  readonly cpuLimit?: string;
   readonly recordedAt: string;
   readonly sent: number;
   readonly terminations: number;
-  /** Held against the pods; what senders cut by themselves is counted apart. */
+  /** Held against the pods; what senders cut by themselves, and what was lost to overload, is counted apart. */
   readonly lostNew: number;
   readonly lostPooled: number;
+  /** Not answered in time by pods that were not terminating. */
+  readonly overloaded?: number;
   readonly lostByCause: RemedyResult["lostByCause"];
   readonly lostPerTermination: RemedyResult["lostPerTermination"];
   readonly killed: number;
@@ -32,7 +35,8 @@ export interface RecordedRow {
 
 const file = join(import.meta.dirname, "..", "recorded.json");
 
-const keyOf = ({ scenario, route, remedy }: RecordedRow): string => `${route} ${scenario} ${remedy}`;
+const keyOf = ({ scenario, route, remedy, cpuLimit = "" }: RecordedRow): string =>
+  `${route} ${scenario} ${remedy} ${cpuLimit}`;
 
 export async function readRecorded(): Promise<RecordedRow[]> {
   return JSON.parse(await readFile(file, "utf8")) as RecordedRow[];
@@ -50,7 +54,9 @@ export async function record(rows: readonly Row[]): Promise<RecordedRow[]> {
 
 function condense(row: Row): RecordedRow {
   const { result } = row;
-  const { lostNew, lostPooled } = heldAgainstPods(result);
+  const held = heldAgainstPods(result);
+  const overloaded = lostToOverload(result);
+  const overloadedNew = overloaded.filter(({ mode }) => mode === "new").length;
   return {
     scenario: row.scenario,
     route: row.route,
@@ -60,11 +66,13 @@ function condense(row: Row): RecordedRow {
     requestsPerSecond: row.requestsPerSecond,
     replicas: row.replicas,
     rolling: row.rolling,
+    ...(row.cpuLimit === undefined ? {} : { cpuLimit: row.cpuLimit }),
     recordedAt: row.recordedAt,
     sent: result.sent,
     terminations: result.terminations,
-    lostNew,
-    lostPooled,
+    lostNew: held.lostNew - overloadedNew,
+    lostPooled: held.lostPooled - (overloaded.length - overloadedNew),
+    ...(overloaded.length === 0 ? {} : { overloaded: overloaded.length }),
     lostByCause: result.lostByCause,
     lostPerTermination: rounded(result.lostPerTermination, 4),
     killed: result.killed,
@@ -72,6 +80,14 @@ function condense(row: Row): RecordedRow {
     oracle: rounded(result.oracle, 0),
     lags: row.lags.map((lag) => ({ ...lag, p50: Math.round(lag.p50), max: Math.round(lag.max) })),
   };
+}
+
+/** Overload of a pod that is terminating is the termination's loss. */
+function lostToOverload({ lostRequests, each }: RemedyResult): readonly LostRequest[] {
+  return lostRequests.filter(
+    ({ cause, pod, termination }) =>
+      cause === "C8" && (termination === undefined || each[termination]?.pod !== pod),
+  );
 }
 
 function rounded<T extends object>(value: T, digits: number): T {
