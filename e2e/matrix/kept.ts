@@ -25,11 +25,11 @@ export interface Row {
 
 const directory = join(import.meta.dirname, "results");
 
-const fileOf = ({ route, scenario, result, cpuLimit }: Row): string =>
-  join(
-    directory,
-    [route, scenario, result.remedy, ...(cpuLimit === undefined ? [] : [cpuLimit]), "json"].join("."),
-  );
+function fileOf({ route, scenario, result, requestsPerSecond, replicas, cpuLimit }: Row): string {
+  const load = `${requestsPerSecond}-${replicas}`;
+  const limit = cpuLimit === undefined ? [] : [cpuLimit];
+  return join(directory, [route, scenario, result.remedy, load, ...limit, "json"].join("."));
+}
 
 /** Writes the row; with `append`, what was measured before under the same name is part of it. */
 export async function keep(row: Row, append: boolean): Promise<Row> {

@@ -83,6 +83,17 @@ describe("remedies on a real cluster", { skip: reason ?? false }, async () => {
     async () => heldWithout(await run("nginx-init", deletedBehindProxy), "lostNew", "killed"),
   );
 
+  it("accounts for a rollout behind a balancer that keeps 5,000 addresses and asks the nodes for their health", async () => {
+    const { result, lags } = await run("adaptive", rollout, "local-balancer");
+    assert.deepEqual(
+      [result.terminations, result.lostNew],
+      [replicas, 0],
+      JSON.stringify(result.lostByCause),
+    );
+    const converged = lags.map(({ sender, count }) => [sender, count]);
+    assert.deepEqual(converged, [["balancer", replicas]], "the balancer let go of every old pod");
+  });
+
   for (const route of ["haproxy", "nginx"] as const) {
     const skip = await noImageOf(route);
     it(`accounts for a rollout behind ${route}, which learns of the pods by itself`, { skip }, async () => {

@@ -76,7 +76,11 @@ export function markdown(recorded: readonly RecordedRow[]): string {
 }
 
 const byRemedy = (a: RecordedRow, b: RecordedRow): number =>
-  rank(a) - rank(b) || (a.remedy < b.remedy ? -1 : 1);
+  rank(a) - rank(b) || (a.remedy < b.remedy ? -1 : a.remedy > b.remedy ? 1 : byLoad(a, b));
+const byLoad = (a: RecordedRow, b: RecordedRow): number =>
+  b.requestsPerSecond - a.requestsPerSecond || limitOf(b) - limitOf(a);
+const limitOf = ({ cpuLimit }: RecordedRow): number =>
+  cpuLimit === undefined ? Number.MAX_SAFE_INTEGER : Number.parseInt(cpuLimit, 10);
 const rank = ({ remedy }: RecordedRow): number =>
   order.includes(remedy) ? order.indexOf(remedy) : order.length;
 

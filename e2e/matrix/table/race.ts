@@ -15,7 +15,10 @@ const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFix
 /** docs/race.svg: how long the pod accepts and how long each node's kube-proxy still sends, without and with Lameduck. */
 export function race(rows: readonly RecordedRow[]): string {
   const [without, with_] = ["close", "adaptive"].map((remedy) =>
-    rows.find((row) => row.scenario === "rollout" && row.route === "cluster-ip" && row.remedy === remedy),
+    rows
+      .filter((row) => row.scenario === "rollout" && row.route === "cluster-ip" && row.remedy === remedy)
+      .toSorted((a, b) => b.requestsPerSecond - a.requestsPerSecond)
+      .at(0),
   );
   if (!without || !with_) throw new Error("the record has no rollouts through the ClusterIP");
   const first = panel(without, "server.close() at SIGTERM", 20);

@@ -35,8 +35,8 @@ export interface RecordedRow {
 
 const file = join(import.meta.dirname, "..", "recorded.json");
 
-const keyOf = ({ scenario, route, remedy, cpuLimit = "" }: RecordedRow): string =>
-  `${route} ${scenario} ${remedy} ${cpuLimit}`;
+const keyOf = ({ scenario, route, remedy, cpuLimit = "", ...load }: RecordedRow): string =>
+  `${route} ${scenario} ${remedy} ${load.requestsPerSecond}/${load.replicas} ${cpuLimit}`;
 
 export async function readRecorded(): Promise<RecordedRow[]> {
   return JSON.parse(await readFile(file, "utf8")) as RecordedRow[];
