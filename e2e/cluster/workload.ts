@@ -5,6 +5,8 @@ export interface ServerOptions {
   readonly replicas: number;
   /** Environment of the sample server: SHUTDOWN, SLOW_SHARE ... (images/samples/server.mjs). */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Variables that the kubelet fills with a field of the pod, as "metadata.uid". */
+  readonly fields?: Readonly<Record<string, string>>;
   readonly image?: string;
   readonly args?: readonly string[];
   readonly command?: readonly string[];
@@ -36,7 +38,13 @@ const port = 8080;
 /** A Deployment of the sample server, probed each second. */
 export function deployment(options: ServerOptions): Manifest {
   const labels = { app: options.name };
-  const environment = Object.entries(options.environment ?? {}).map(([name, value]) => ({ name, value }));
+  const environment = [
+    ...Object.entries(options.environment ?? {}).map(([name, value]) => ({ name, value })),
+    ...Object.entries(options.fields ?? {}).map(([name, fieldPath]) => ({
+      name,
+      valueFrom: { fieldRef: { fieldPath } },
+    })),
+  ];
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",

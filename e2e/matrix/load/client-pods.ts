@@ -1,3 +1,4 @@
+import { processOf } from "../../cluster/container-process.ts";
 import { until, nodeImage, type Cluster } from "../../cluster/index.ts";
 
 /** A pod from whose network requests begin. */
@@ -30,7 +31,7 @@ export async function startClientPods(
   await cluster.kubectl(["wait", "--for=condition=Ready", "pod", "-l", `app=${label}`, "--timeout=60s"]);
   const pods = await Promise.all(
     planned.map(async ({ name, node }) => {
-      const pid = await until(() => processOf(cluster, name, node), { what: `the process of ${name}` });
+      const pid = await until(() => processOf(cluster, { name, node }), { what: `the process of ${name}` });
       return { name, node, enter: ["nsenter", "-t", pid, "--net", "--"] };
     }),
   );
@@ -47,15 +48,4 @@ export async function startClientPods(
       ]);
     },
   };
-}
-
-/** As its node numbers it: that node's containerd says. */
-async function processOf(cluster: Cluster, name: string, node: string): Promise<string | undefined> {
-  const field = "jsonpath={.status.containerStatuses[0].containerID}";
-  const id = (await cluster.kubectl(["get", "pod", name, "-o", field])).replace("containerd://", "");
-  const tasks = await cluster.inside(node, [cluster.program("ctr"), "-n", "k8s.io", "tasks", "ls"]);
-  return tasks
-    .split("\n")
-    .map((line) => line.split(/\s+/))
-    .find(([task]) => task === id)?.[1];
 }

@@ -15,7 +15,14 @@ export {
   type ScheduledKind,
   outcomes,
 } from "./model/request.ts";
-export type { Interval, LostRequest, Quantiles, RemedyResult, Results, RunRecording } from "./model/results.ts";
+export type {
+  Interval,
+  LostRequest,
+  Quantiles,
+  RemedyResult,
+  Results,
+  RunRecording,
+} from "./model/results.ts";
 export { StatusClasses } from "./model/status-classes.ts";
 export type { PodEvent, SenderEvent } from "./model/timeline.ts";
 export { resultsErrors } from "./document/errors.ts";
