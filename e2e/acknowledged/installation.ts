@@ -1,0 +1,66 @@
+import { injectLabel, operatorNames } from "@lameduck/operator";
+import { processOf } from "../cluster/container-process.ts";
+import { until, type Cluster } from "../cluster/index.ts";
+import { deliverImage, lameduckDoes } from "../injected/installation.ts";
+
+const { namespace, coordinator, watcher } = operatorNames;
+
+/** Where pods ask. */
+export const coordinatorUrl = `http://${coordinator.service}.${namespace}.svc:${coordinator.ports.protocol}`;
+
+/** Installs the operator, with coordinator and watchers or without, and waits until every one of them is ready. */
+export async function install(cluster: Cluster, acknowledged: boolean): Promise<void> {
+  await deliverImage(cluster);
+  await lameduckDoes(cluster, "install", "--yes", ...(acknowledged ? ["--acknowledgements"] : []));
+  if (!acknowledged) return;
+  await coordinatorReady(cluster);
+  await watchersReady(cluster);
+}
+
+export async function coordinatorReady(cluster: Cluster): Promise<void> {
+  const target = `deployment/${coordinator.workload}`;
+  await cluster.kubectl(["rollout", "status", target, "-n", namespace, "--timeout=120s"]);
+}
+
+export async function watchersReady(cluster: Cluster): Promise<void> {
+  const target = `daemonset/${watcher.workload}`;
+  await cluster.kubectl(["rollout", "status", target, "-n", watcher.namespace, "--timeout=120s"]);
+}
+
+/** Whether pods that are made in the default namespace are injected from now on. */
+export async function inject(cluster: Cluster, enabled: boolean): Promise<void> {
+  const value = enabled ? "enabled" : "disabled";
+  await cluster.kubectl(["label", "namespace", "default", `${injectLabel}=${value}`, "--overwrite"]);
+}
+
+export interface Watcher {
+  readonly pod: string;
+  readonly node: string;
+  /** As its node numbers it. */
+  readonly pid: string;
+}
+
+/** The watcher of a node and its process. */
+export async function watcherOn(cluster: Cluster, node: string): Promise<Watcher> {
+  const field = "jsonpath={.items[0].metadata.name}";
+  const selection = ["-n", watcher.namespace, "--field-selector", `spec.nodeName=${node}`];
+  const pod = await cluster.kubectl(["get", "pods", ...selection, "-o", field]);
+  const place = { name: pod, namespace: watcher.namespace, node };
+  const pid = await until(() => processOf(cluster, place), { what: `the process of ${pod}` });
+  return { pod, node, pid };
+}
+
+export async function coordinatorPods(
+  cluster: Cluster,
+): Promise<readonly { readonly name: string; readonly address: string }[]> {
+  const field = 'jsonpath={range .items[*]}{.metadata.name} {.status.podIP}{"\\n"}{end}';
+  const selection = ["-n", namespace, "-l", "app.kubernetes.io/component=coordinator"];
+  const lines = await cluster.kubectl(["get", "pods", ...selection, "-o", field]);
+  return lines
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => {
+      const [name = "", address = ""] = line.split(" ");
+      return { name, address };
+    });
+}

@@ -1,0 +1,149 @@
+/**
+ * Rollouts under load with acknowledgements, beside the same pods that decide alone:
+ *
+ *     npm run acknowledged -w e2e -- --ways library,init,wait,nginx,haproxy --rates 300,2 --times 8
+ *
+ * brings a cluster up, installs operator, coordinator and watchers, and takes it down again; --attach uses the one of
+ * `npm run cluster:up`. Prints a table with hold minus oracle for each termination; --keep FILE writes all of it as JSON.
+ *
+ *   --ways LIST        library, init, wait, nginx, haproxy (all)
+ *   --rates LIST       requests a second, to all pods together (300,2)
+ *   --routes LIST      as of `npm run matrix` (cluster-ip)
+ *   --situations LIST  rollout, and with something wrong: watcher-stopped, watcher-killed, watcher-partitioned, coordinator-killed,
+ *                      coordinator-rolled, coordinator-down, apiserver-stopped, consumer-lies (rollout)
+ *   --alone            measure the same without acknowledgements, too
+ *   --times N, --minutes N, --replicas 12, --surge 25%, --unavailable 25%, --proxy-lag 1s,1s,2s,5s,10s
+ *   --append           add to the rows of the file that --keep names
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { badOption, Cluster, requireInit } from "../cluster/index.ts";
+import { configuration } from "../injected/software.ts";
+import { routes, type RouteName } from "../matrix/routes.ts";
+import { runScenario } from "../matrix/run.ts";
+import type { Scenario } from "../matrix/scenarios.ts";
+import { commandLine } from "../../scripts/command-line.ts";
+import { apply } from "../test/support.ts";
+import { tableOf, type Row } from "./figures.ts";
+import { coordinatorUrl, inject, install } from "./installation.ts";
+import { situations } from "./situations.ts";
+import { remedyOf, ways, type Way } from "./ways.ts";
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const { values } = commandLine(import.meta.url, {
+  options: {
+    ways: { type: "string", default: ways.map(({ name }) => name).join(",") },
+    rates: { type: "string", default: "300,2" },
+    routes: { type: "string", default: "cluster-ip" },
+    situations: { type: "string", default: "rollout" },
+    alone: { type: "boolean", default: false },
+    times: { type: "string", default: "2" },
+    minutes: { type: "string", default: "60" },
+    replicas: { type: "string", default: "12" },
+    surge: { type: "string", default: "25%" },
+    unavailable: { type: "string", default: "25%" },
+    "proxy-lag": { type: "string", default: "1s,1s,2s,5s,10s" },
+    attach: { type: "boolean", default: false },
+    keep: { type: "string" },
+    append: { type: "boolean", default: false },
+  },
+});
+
+function named<T extends { readonly name: string }>(option: string, text: string, known: readonly T[]): T[] {
+  return text.split(",").map((name) => {
+    const found = known.find((one) => one.name === name);
+    const names = known.map((one) => one.name).join(", ");
+    if (found === undefined) throw badOption(option, `"${name}" is not one of ${names}`);
+    return found;
+  });
+}
+
+const routeNames = Object.keys(routes) as RouteName[];
+const wanted = {
+  ways: named("--ways", values.ways, ways),
+  rates: values.rates.split(",").map(Number),
+  routes: named(
+    "--routes",
+    values.routes,
+    routeNames.map((name) => ({ name })),
+  ).map(({ name }) => name),
+  situations: named("--situations", values.situations, situations),
+};
+
+interface Cell {
+  readonly way: Way;
+  readonly acknowledged: boolean;
+  readonly route: RouteName;
+  readonly situation: Scenario;
+  readonly rate: number;
+}
+
+function cells(): Cell[] {
+  const known = values.alone ? [true, false] : [true];
+  // Those alone come last: the operator is installed anew for them.
+  return known.flatMap((acknowledged) =>
+    wanted.routes.flatMap((route) =>
+      wanted.situations.flatMap((situation) =>
+        wanted.rates.flatMap((rate) =>
+          wanted.ways.map((way) => ({ way, acknowledged, route, situation, rate })),
+        ),
+      ),
+    ),
+  );
+}
+
+async function measure(cluster: Cluster): Promise<Row[]> {
+  const rows: Row[] = [];
+  if (values.append && values.keep !== undefined)
+    rows.push(...(JSON.parse(await readFile(values.keep, "utf8").catch(() => "[]")) as Row[]));
+  const before = rows.length;
+  await apply(cluster, configuration);
+  let installed: boolean | undefined;
+  for (const cell of cells())
+    try {
+      if (installed !== cell.acknowledged) await install(cluster, cell.acknowledged);
+      installed = cell.acknowledged;
+      rows.push(await one(cluster, cell));
+      if (values.keep !== undefined) await writeFile(values.keep, JSON.stringify(rows, undefined, 1));
+      say(tableOf(rows.slice(-1)));
+    } catch (error) {
+      // A long measurement goes on; what failed is no row.
+      say(`${cell.way.name} ${cell.route} ${cell.situation.name}: ${String(error)}`);
+      process.exitCode = 3;
+    }
+  return rows.slice(before);
+}
+
+async function one(cluster: Cluster, { way, acknowledged, route, situation, rate }: Cell): Promise<Row> {
+  await inject(cluster, way.isInjected);
+  const { result } = await runScenario(cluster, {
+    remedy: remedyOf(way, acknowledged ? coordinatorUrl : undefined),
+    scenario: situation,
+    route,
+    times: Number(values.times),
+    withinMs: Number(values.minutes) * 60_000,
+    replicas: Number(values.replicas),
+    requestsPerSecond: rate,
+    rolling: { surge: values.surge, unavailable: values.unavailable },
+    say,
+  });
+  return {
+    way: way.name,
+    acknowledged,
+    route,
+    situation: situation.name,
+    requestsPerSecond: rate,
+    replicas: Number(values.replicas),
+    recordedAt: new Date().toISOString(),
+    result,
+  };
+}
+
+await requireInit();
+if (values.attach) {
+  const cluster = await Cluster.attach();
+  process.stdout.write(tableOf(await measure(cluster).finally(() => cluster.api.close())));
+} else {
+  await using cluster = await Cluster.up({ nodes: 5, proxyLag: values["proxy-lag"].split(",") });
+  process.stdout.write(tableOf(await measure(cluster)));
+}
