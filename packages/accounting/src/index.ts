@@ -22,12 +22,14 @@ export type {
   RemedyResult,
   Results,
   RunRecording,
+  TerminationResult,
 } from "./model/results.ts";
 export { StatusClasses } from "./model/status-classes.ts";
 export type { PodEvent, SenderEvent } from "./model/timeline.ts";
 export { resultsErrors } from "./document/errors.ts";
 export { percent } from "./report/figures.ts";
-export { htmlPage, htmlReport } from "./report/html/page.ts";
+export { htmlPage, htmlReport, legend } from "./report/html/page.ts";
+export { type ObservedTermination, terminationFigure } from "./report/html/termination-figure.ts";
 export { linear, logWithZero, type Scale } from "./report/html/scale.ts";
 export { junitReport } from "./report/junit.ts";
 export { markdownReport } from "./report/markdown.ts";

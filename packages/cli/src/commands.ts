@@ -13,6 +13,7 @@ const loaders: Readonly<Record<string, (exit: Exit) => Promise<Command>>> = {
   audit: async (exit) => (await import("./audit/command.ts")).auditCommand(exit),
   install: async (exit) => (await import("./install/install.ts")).installCommand(exit),
   status: async (exit) => (await import("./install/status.ts")).statusCommand(exit),
+  report: async (exit) => (await import("./report/command.ts")).reportCommand(exit),
   uninstall: async (exit) => (await import("./install/uninstall.ts")).uninstallCommand(exit),
   inject: async (exit) => (await import("./inject/command.ts")).injectCommand(exit),
   "init-binary": async () => (await import("./init-binary/command.ts")).initBinaryCommand(),

@@ -10,6 +10,9 @@ export const cliErrors = {
   LAMEDUCK_TRACE_UNREADABLE: "name a file that exists and may be read",
   LAMEDUCK_OF_HELM: "use `helm upgrade` or `helm uninstall` for this release",
   LAMEDUCK_NOT_READY: "look at what is named; --timeout waits longer, and nothing is blocked meanwhile",
+  LAMEDUCK_NO_REPORTS: "install the coordinator, which writes them: lameduck install --acknowledgements",
+  LAMEDUCK_REPORTS_FORBIDDEN:
+    "let somebody who may grant it: list drainreports.lameduck.dev in that namespace",
   LAMEDUCK_CANNOT_WRITE: "name a file in a folder that exists and may be written to",
 } as const;
 

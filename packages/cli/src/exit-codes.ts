@@ -49,6 +49,8 @@ const environmental: ReadonlySet<string> = new Set([
   "LAMEDUCK_OLD_NODE",
   "LAMEDUCK_OF_HELM",
   "LAMEDUCK_NOT_READY",
+  "LAMEDUCK_NO_REPORTS",
+  "LAMEDUCK_REPORTS_FORBIDDEN",
 ] satisfies (
   | KubernetesErrorCode
   | InClusterErrorCode

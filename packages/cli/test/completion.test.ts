@@ -38,6 +38,7 @@ test("bash completes commands, options and values", { skip: missing("bash") }, a
     "audit",
     "install",
     "status",
+    "report",
     "uninstall",
     "inject",
     "init-binary",

@@ -3,6 +3,7 @@ import {
   admissionPolicy,
   defaultSettings,
   drainPolicyCrd,
+  drainReportCrd,
   mutatingConfiguration,
   operatorRights,
   validatingConfiguration,
@@ -25,6 +26,7 @@ export function generated(): ReadonlyMap<string, string> {
     ]),
     "policy.yaml": when(".Values.policyOnly", policy()),
     "crd.yaml": `${remark}${objectText(drainPolicyCrd)}`,
+    "drain-reports.yaml": when("not .Values.policyOnly", [objectText(drainReportCrd)]),
   };
   return new Map(Object.entries(parts).map(([name, text]) => [join(templates, name), text]));
 }

@@ -36,4 +36,6 @@ export {
   type InjectionSettings,
 } from "./policy/settings.ts";
 export { policyName, policyVersion, validateAnnotations, validatePolicy } from "./policy/validate.ts";
+export { drainReportCrd } from "./records/crd.ts";
+export { reportsOf, reportsPath, type ConsumerRecord, type DrainReport } from "./records/drain-report.ts";
 export { operatorRights, type RoleRule } from "./rights.ts";

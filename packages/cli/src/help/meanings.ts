@@ -47,6 +47,9 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_BAD_STRATEGY: "maxSurge or maxUnavailable is no whole number and no share, or both are zero.",
   LAMEDUCK_BAD_TARGET: "What is to be rolled is not written as KIND/NAME, or its kind cannot be rolled.",
   LAMEDUCK_BAD_URL: "A --url is no http or https address.",
+  LAMEDUCK_NO_REPORTS:
+    "The cluster has no DrainReports: Lameduck's coordinator was never installed, or is of a release that did not write them.",
+  LAMEDUCK_REPORTS_FORBIDDEN: "The API server does not let you list the DrainReports of this namespace.",
   LAMEDUCK_CANNOT_ROLL: "The target exists, but this action cannot be done to it as it stands.",
   LAMEDUCK_CANNOT_WRITE: "A file that an option names cannot be written.",
   LAMEDUCK_CAP_ABOVE_GRACE:

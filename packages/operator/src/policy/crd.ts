@@ -1,7 +1,9 @@
 import { settingFields, settingNames, type SettingField } from "./fields.ts";
 import { policyName } from "./validate.ts";
 
-const [group, version] = ["lameduck.dev", "v1alpha1"];
+/** Of every kind that Lameduck defines. */
+export const apiGroup = "lameduck.dev";
+export const apiVersion = "v1alpha1";
 
 /** As metav1.Condition. */
 const conditionSchema = {
@@ -26,9 +28,9 @@ const conditionSchema = {
 export const drainPolicyCrd = {
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",
-  metadata: { name: `drainpolicies.${group}` },
+  metadata: { name: `drainpolicies.${apiGroup}` },
   spec: {
-    group,
+    group: apiGroup,
     scope: "Namespaced",
     names: {
       kind: "DrainPolicy",
@@ -40,7 +42,7 @@ export const drainPolicyCrd = {
     },
     versions: [
       {
-        name: version,
+        name: apiVersion,
         served: true,
         storage: true,
         subresources: { status: {} },
@@ -58,7 +60,8 @@ export const drainPolicyCrd = {
   },
 } as const;
 
-function column(name: string, type: string, jsonPath: string): object {
+/** What kubectl shows of each object. */
+export function column(name: string, type: string, jsonPath: string): object {
   return { name, type, jsonPath };
 }
 

@@ -60,7 +60,7 @@ export function htmlPage(heading: string, parts: readonly string[]): string {
   ].join("\n");
 }
 
-const legend = element(
+export const legend = element(
   "div",
   {},
   element("h2", {}, "Termination by termination"),

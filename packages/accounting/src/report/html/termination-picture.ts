@@ -12,7 +12,8 @@ export interface Termination {
   readonly result: TerminationResult;
   readonly life: PodLife;
   readonly senders: readonly SenderHistory[];
-  readonly lost: readonly LostRequest[];
+  /** Undefined where nobody counted requests. */
+  readonly lost: readonly LostRequest[] | undefined;
 }
 
 const width = 960;
@@ -23,7 +24,8 @@ const bar = 14;
 const lane = 15;
 
 /** Both chains of one termination on one time axis: the kubelet's, each sender's, and the requests lost between them. */
-export function terminationPicture({ result, life, senders, lost }: Termination): string {
+export function terminationPicture({ result, life, senders, lost: counted }: Termination): string {
+  const lost = counted ?? [];
   const origin = result.deletedAt;
   const moments = kubeletMoments(life, origin);
   const chains = senders.filter((sender) => sender.choices.has(life.pod));
@@ -71,7 +73,7 @@ export function terminationPicture({ result, life, senders, lost }: Termination)
       result.oracle === undefined
         ? "a sender never converged"
         : `last sender converged after ${spell(result.oracle)}`;
-    return `${life.pod}: held ${spell(result.hold)}, ended by ${result.stopReason}; ${oracle}; ${lost.length} lost.`;
+    return `${life.pod}: held ${spell(result.hold)}, ended by ${result.stopReason}; ${oracle}; ${counted ? `${lost.length} lost` : "losses not counted"}.`;
   }
 
   function middle(index: number): number {

@@ -1,0 +1,75 @@
+import { Command } from "commander";
+import { parseDuration } from "@lameduck/drain";
+import { clusterConnection, KubernetesClient } from "@lameduck/kube";
+import { CliError } from "../errors.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { mustBeNamespace } from "../install/connection.ts";
+import { catchInterrupt } from "../interrupt.ts";
+import { mustBeWritable, writeOutput } from "../output.ts";
+import { reportPage } from "./page.ts";
+import { readReports } from "./read.ts";
+import { detailText, overviewText } from "./text.ts";
+import { reportsJson } from "./json.ts";
+
+interface Options {
+  readonly namespace?: string;
+  readonly context?: string;
+  readonly kubeconfig?: string;
+  readonly pod?: string;
+  readonly since: string;
+  readonly json?: string;
+  readonly html?: string;
+}
+
+/** `lameduck report`: how the pods of a namespace ended. */
+export function reportCommand(exit: (code: number) => void): Command {
+  return new Command("report")
+    .description(
+      "Show how the pods of a namespace ended: hold, release, stop reason, and what a stop at SIGTERM would have put at risk (docs/drain-reports.md).",
+    )
+    .option("-n, --namespace <name>", "namespace of the pods (default: that of the kubeconfig's context)")
+    .option("--pod <name>", "only pods whose name begins with this; of a single one everything is shown")
+    .option("--since <time>", "terminations of the last 30m, 1h, ...", "1h")
+    .option("--context <name>", "context of the kubeconfig (default: its current one)")
+    .option("--kubeconfig <file>", "kubeconfig file (default: KUBECONFIG, ~/.kube/config)")
+    .option("--json <file>", "the reports and their figures as data; - is stdout")
+    .option("--html <file>", "a page with a picture of each termination; - is stdout")
+    .addHelpText(
+      "after",
+      "\nThe coordinator writes the reports: lameduck install --acknowledgements. Exits with 1 where a pod was killed, and with 5 where there is no report.",
+    )
+    .action(async (options: Options) => exit(await report(options)));
+}
+
+async function report(options: Options): Promise<number> {
+  const { json, html } = options;
+  mustBeWritable("--json", json);
+  mustBeWritable("--html", html);
+  if (json === "-" && html === "-")
+    throw new CliError("LAMEDUCK_BAD_OPTION", "--html", "only one output goes to stdout");
+  const since = parseDuration(options.since, "--since");
+  const { context, kubeconfig } = options;
+  const client = new KubernetesClient(clusterConnection({ context, kubeconfig }));
+  const namespace = mustBeNamespace("--namespace", options.namespace ?? client.connection.namespace);
+  const interrupt = catchInterrupt();
+  try {
+    const reports = await readReports(client, { namespace, pod: options.pod, since }, interrupt.signal);
+    const asked = { namespace, since: options.since };
+    if (json !== "-" && html !== "-")
+      process.stdout.write(
+        reports.length === 1 && options.pod !== undefined
+          ? detailText(reports[0]!)
+          : overviewText(reports, asked),
+      );
+    writeOutput("--json", json, () => `${JSON.stringify(reportsJson(reports, asked), undefined, 2)}\n`);
+    writeOutput("--html", html, () => reportPage(reports, asked));
+    if (reports.length === 0) return exitCodes.untested;
+    return reports.some(({ killed }) => killed === "yes") ? exitCodes.losses : exitCodes.clean;
+  } catch (error) {
+    if (interrupt.signal.aborted) return interrupt.exitCode;
+    throw error;
+  } finally {
+    interrupt.release();
+    client.close();
+  }
+}

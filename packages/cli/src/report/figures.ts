@@ -1,0 +1,45 @@
+import { quantiles, type Quantiles } from "@lameduck/accounting";
+import type { DrainReport } from "@lameduck/operator";
+
+/** What the terminations of a namespace have in common. Only those count in a figure that told it. */
+export interface Figures {
+  readonly terminations: number;
+  /** Milliseconds. */
+  readonly hold: Quantiles;
+  readonly released: Quantiles;
+  /** The stop after the release. */
+  readonly afterRelease: Quantiles;
+  readonly reasons: Readonly<Record<string, number>>;
+  readonly killed: number;
+  readonly killedUnknown: number;
+  readonly overruled: number;
+  readonly atRisk: { readonly requests: number; readonly connections: number; readonly told: number };
+}
+
+export function figuresOf(reports: readonly DrainReport[]): Figures {
+  const told = <T>(value: (report: DrainReport) => T | undefined): T[] =>
+    reports.flatMap((one) => value(one) ?? []);
+  const sum = (values: readonly number[]): number => values.reduce((total, one) => total + one, 0);
+  const reasons = Map.groupBy(reports, ({ summary }) => summary.reason);
+  const requests = told(({ atRisk }) => atRisk?.requests);
+  const connections = told(({ atRisk }) => atRisk?.connections);
+  return {
+    terminations: reports.length,
+    hold: quantiles(told(({ hold }) => hold?.ms)),
+    released: quantiles(told(({ moments }) => moments.released)),
+    afterRelease: quantiles(
+      told(({ moments: { released, closing } }) =>
+        released === undefined || closing === undefined ? undefined : closing - released,
+      ),
+    ),
+    reasons: Object.fromEntries([...reasons].map(([reason, own]) => [reason, own.length])),
+    killed: reports.filter(({ killed }) => killed === "yes").length,
+    killedUnknown: reports.filter(({ killed }) => killed === "unknown").length,
+    overruled: reports.filter(({ overruledBy }) => overruledBy !== undefined).length,
+    atRisk: {
+      requests: sum(requests),
+      connections: sum(connections),
+      told: Math.max(requests.length, connections.length),
+    },
+  };
+}

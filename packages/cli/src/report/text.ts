@@ -1,0 +1,115 @@
+import type { Quantiles } from "@lameduck/accounting";
+import { printable } from "@lameduck/drain/common";
+import type { ConsumerRecord, DrainReport } from "@lameduck/operator";
+import { figuresOf, type Figures } from "./figures.ts";
+
+/** What the command was asked for. */
+export interface Asked {
+  readonly namespace: string;
+  readonly since: string;
+}
+
+/** The latest of these, where there are many: the others are in --json. */
+const mostRows = 40;
+
+/** All terminations of a namespace: their figures, and a row each. */
+export function overviewText(reports: readonly DrainReport[], { namespace, since }: Asked): string {
+  if (reports.length === 0)
+    return `namespace ${namespace}: no termination was recorded in the last ${since}; pods that no Service selects are not recorded, and reports are kept for a day unless told otherwise\n`;
+  const shown = reports.slice(-mostRows);
+  const left = reports.length - shown.length;
+  return [
+    `namespace ${namespace}: ${reports.length} termination${reports.length === 1 ? "" : "s"} in the last ${since}`,
+    ...figureLines(figuresOf(reports)),
+    "",
+    ...table(head, shown.map(row)),
+    ...(left > 0 ? [`and ${left} before; --json has all`] : []),
+    "",
+  ].join("\n");
+}
+
+function figureLines({ hold, released, afterRelease, reasons, ...rest }: Figures): string[] {
+  const { killed, killedUnknown, overruled, atRisk, terminations } = rest;
+  const reasonText = Object.entries(reasons).map(([reason, count]) => `${printable(reason)} ${count}`);
+  return [
+    `  hold            ${spread(hold, terminations)}`,
+    `  released        ${spread(released, terminations)}`,
+    `  stop - release  ${spread(afterRelease, terminations)}`,
+    `  stop reasons    ${reasonText.join(", ")}`,
+    `  killed          ${killed}${killedUnknown > 0 ? ` (and ${killedUnknown} of which nobody knows)` : ""}`,
+    `  overruled       ${overruled}`,
+    `  at risk         ${atRisk.told === 0 ? "unknown" : `${atRisk.requests} requests, ${atRisk.connections} new connections came during holds (${atRisk.told} of ${terminations} told)`}`,
+  ];
+}
+
+function spread({ count, p50, p90, max }: Quantiles, of: number): string {
+  if (count === 0) return "unknown";
+  const told = count === of ? "" : `  (${count} of ${of})`;
+  return `p50 ${seconds(p50)}  p90 ${seconds(p90)}  max ${seconds(max)}${told}`;
+}
+
+const head = ["deleted", "pod", "workload", "hold", "released", "reason", "at risk", "killed", "program"];
+
+function row({ deletedAt, pod, workload, summary, killed, program }: DrainReport): string[] {
+  const { hold, released, reason, atRisk } = summary;
+  return [deletedAt.slice(11, 19), pod.name, workload, hold, released, reason, atRisk, killed, program];
+}
+
+/** Everything that is known of one termination. */
+export function detailText(report: DrainReport): string {
+  const { pod, deletedAt, graceSeconds, summary, consumers, containers, unknown, hold } = report;
+  return [
+    printable(summary.text),
+    `deleted ${deletedAt.slice(0, 19).replace("T", " ")} UTC, grace period ${graceSeconds} s${pod.node ? `, on ${pod.node}` : ""}`,
+    ...(hold?.words ? [printable(hold.words)] : []),
+    "",
+    ...momentLines(report),
+    ...(consumers.length > 0
+      ? ["", ...table(["consumer", "basis", "let go"], consumers.map(consumerRow))]
+      : []),
+    ...(containers.length > 0 ? [""] : []),
+    ...containers.map(
+      ({ name, exitCode, reason, exitedMs }) =>
+        `container ${printable(name)}: exit code ${exitCode}${reason ? ` (${printable(reason)})` : ""}${exitedMs === undefined ? "" : ` after ${seconds(exitedMs)}`}`,
+    ),
+    ...(unknown.length > 0 ? ["", ...unknown.map((one) => `not known: ${printable(one)}`)] : []),
+    "",
+  ].join("\n");
+}
+
+const momentNames = {
+  withdrawn: "withdrawn from the ready endpoints",
+  lameDuck: "the pod begins to hold",
+  released: "every consumer has let go",
+  closing: "the pod stops accepting",
+  closed: "the pod has closed",
+  exited: "the last container exits",
+  gone: "the object is gone",
+} as const;
+
+function momentLines({ moments }: DrainReport): string[] {
+  return Object.entries(momentNames)
+    .flatMap(([name, words]) => {
+      const at = moments[name as keyof typeof momentNames];
+      return at === undefined ? [] : [{ at, words }];
+    })
+    .sort((a, b) => a.at - b.at)
+    .map(({ at, words }) => `${seconds(at).padStart(8)}  ${words}`);
+}
+
+function consumerRow({ name, basis, state, appliedMs }: ConsumerRecord): string[] {
+  return [name, basis ?? "unknown", appliedMs === undefined ? state : seconds(appliedMs)];
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const all = [head, ...rows].map((cells) => cells.map(printable));
+  const widths = head.map((_, column) => Math.max(...all.map((cells) => cells[column]!.length)));
+  return all.map((cells) =>
+    cells
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+const seconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(1)}s`;

@@ -1,0 +1,26 @@
+import type { Termination, TerminationConsumer } from "../coordinator/termination.ts";
+import type { ConsumerRecord } from "./drain-report.ts";
+
+/** The latest first: they are what a hold waits for. Of a large cluster the coordinator names these only. */
+export function consumersOf(consumers: Termination["consumers"], origin: number): ConsumerRecord[] {
+  return [...consumers]
+    .map(([name, consumer]) => recordOf(name, consumer, origin))
+    .sort((a, b) => lateness(b) - lateness(a) || (a.name < b.name ? -1 : 1));
+}
+
+function recordOf(name: string, consumer: TerminationConsumer, origin: number): ConsumerRecord {
+  const { kind, basis, appliedAt, isMissing, isSilent } = consumer;
+  const common = { name, kind, ...(basis === undefined ? {} : { basis }) };
+  if (appliedAt !== undefined)
+    return { ...common, state: "applied", appliedMs: Math.max(0, Math.round(appliedAt - origin)) };
+  return { ...common, state: isMissing ? "missing" : isSilent ? "silent" : "behind" };
+}
+
+const lateness = ({ appliedMs = Infinity }: ConsumerRecord): number => Math.min(appliedMs, 1e15);
+
+/** "kube-proxy/node5 and 2 more" */
+export function namesOf(consumers: readonly ConsumerRecord[]): string {
+  const [first, ...others] = consumers;
+  if (!first) return "none";
+  return others.length === 0 ? first.name : `${first.name} and ${others.length} more`;
+}

@@ -1,0 +1,29 @@
+/** Milliseconds. */
+type Clock = () => number;
+
+/** Lets so many through a second, and a burst before that. */
+export class Pace {
+  readonly #perSecond: number;
+  readonly #burst: number;
+  readonly #now: Clock;
+  #left: number;
+  #at: number;
+
+  constructor(perSecond: number, burst: number, now: Clock) {
+    this.#perSecond = perSecond;
+    this.#burst = burst;
+    this.#now = now;
+    this.#left = burst;
+    this.#at = now();
+  }
+
+  /** Takes one. @returns milliseconds until there is one to take; 0 where it was taken. */
+  take(): number {
+    const now = this.#now();
+    this.#left = Math.min(this.#burst, this.#left + ((now - this.#at) / 1_000) * this.#perSecond);
+    this.#at = now;
+    if (this.#left < 1) return Math.ceil(((1 - this.#left) / this.#perSecond) * 1_000);
+    this.#left -= 1;
+    return 0;
+  }
+}

@@ -1,0 +1,187 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { hasStatus, isTransient, startupRefusals, type KubernetesClient } from "@lameduck/kube";
+import type { Termination, TerminationListener } from "../coordinator/termination.ts";
+import { describeTermination, type NewReport } from "./describe.ts";
+import { reportsOf } from "./drain-report.ts";
+import { FollowedTerminations } from "./followed.ts";
+import { Pace } from "./pace.ts";
+import { EndedTerminations, type Ended } from "./queue.ts";
+import { defaultRetention, type RetentionLimits } from "./retention.ts";
+import { Shelf } from "./shelf.ts";
+
+/** `known`: another replica had written it. `unserved`: nothing can send to the pod, so that its end is of no interest. */
+export type RecordOutcome = "written" | "known" | "refused" | "dropped" | "unserved";
+
+export interface RecorderOptions {
+  /** Whether this replica is the one that writes. */
+  readonly isLeader: () => boolean;
+  readonly retention?: RetentionLimits;
+  /** Called once for each termination by the replica that records it, whether the API server took the record or not. */
+  readonly onRecord?: (report: NewReport, lesson: string | undefined) => void;
+  readonly onOutcome?: (outcome: RecordOutcome) => void;
+  readonly onRemove?: () => void;
+  readonly onProblem: (error: unknown) => void;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+  /** Milliseconds between two looks; default a second. */
+  readonly every?: number;
+}
+
+/** Writes and removals a second, each: 1,000 terminations a minute are 17. */
+const perSecond = 20;
+const burst = 100;
+/** Writes that are under way at once: the API server may be slow. */
+const atOnce = 8;
+/** Milliseconds between two lists of what is there, and between two looks at what is too much. */
+const relist = 600_000;
+const betweenTidying = 1_000;
+
+/** Writes a DrainReport for each termination that ends, and keeps their number within bounds. */
+export class Recorder implements TerminationListener {
+  readonly #client: KubernetesClient;
+  readonly #options: RecorderOptions;
+  readonly #followed: FollowedTerminations;
+  readonly #ended: EndedTerminations;
+  readonly #shelf: Shelf;
+  readonly #now: () => number;
+  readonly #writes: Pace;
+  readonly #removals: Pace;
+  readonly #stopping = new AbortController();
+  #wake: () => void = () => undefined;
+  #running: Promise<void> = Promise.resolve();
+  #led = false;
+  #tidiedAt = -Infinity;
+
+  constructor(client: KubernetesClient, options: RecorderOptions) {
+    const { now = Date.now, retention = defaultRetention } = options;
+    this.#client = client;
+    this.#options = options;
+    this.#now = now;
+    this.#followed = new FollowedTerminations(now);
+    this.#ended = new EndedTerminations(now, () => options.onOutcome?.("dropped"));
+    this.#shelf = new Shelf(client, retention, now);
+    this.#writes = new Pace(perSecond, burst, now);
+    this.#removals = new Pace(perSecond, burst, now);
+  }
+
+  /** Reports in the cluster, as far as this replica knows; and terminations that have ended and are not recorded yet. */
+  get counts(): { readonly kept: number; readonly waiting: number } {
+    return { kept: this.#shelf.size, waiting: this.#ended.size };
+  }
+
+  began(termination: Termination): void {
+    this.#followed.see(termination);
+  }
+
+  changed(termination: Termination): void {
+    this.#followed.see(termination);
+  }
+
+  ended(termination: Termination): void {
+    const followed = this.#followed.see(termination);
+    this.#followed.forget(termination.uid);
+    if (isUnserved(termination)) {
+      if (this.#options.isLeader()) this.#options.onOutcome?.("unserved");
+      return;
+    }
+    const report = describeTermination(termination, followed);
+    this.#ended.add({ uid: termination.uid, report, lesson: termination.said["lesson"] });
+    this.#wake();
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** What has ended by now is written first, as far as the API server takes it within a second. */
+  async stop(): Promise<void> {
+    const end = this.#now() + 1_000;
+    while (this.#options.isLeader() && this.#ended.size > 0 && this.#now() < end) await delay(20);
+    this.#stopping.abort();
+    this.#wake();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    const { isLeader, onProblem, every = 1_000 } = this.#options;
+    while (!signal.aborted) {
+      const woken = new Promise<void>((resolve) => (this.#wake = resolve));
+      const leads = isLeader();
+      if (leads && !this.#led) this.#shelf.forget();
+      this.#led = leads;
+      try {
+        if (leads) await this.#pass();
+        else this.#ended.forgetOld();
+      } catch (error) {
+        if (signal.aborted) return;
+        onProblem(error);
+        // The API server is away, or refuses: what waits is bounded.
+        await delay(every, undefined, { signal }).catch(() => undefined);
+      }
+      const isIdle = !leads || this.#ended.size === 0;
+      if (isIdle) await Promise.race([woken, delay(every, undefined, { signal }).catch(() => undefined)]);
+    }
+  }
+
+  async #pass(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (this.#ended.size > 0 && this.#options.isLeader()) {
+      const allowed = this.#ended.first(atOnce).filter(() => this.#writes.take() === 0);
+      if (allowed.length === 0) await delay(1_000 / perSecond, undefined, { signal });
+      await settled(allowed.map((one) => this.#record(one)));
+    }
+    await this.#shelf.read(relist, signal);
+    await this.#tidy();
+  }
+
+  async #tidy(): Promise<void> {
+    if (this.#now() - this.#tidiedAt < betweenTidying) return;
+    this.#tidiedAt = this.#now();
+    for (const one of this.#shelf.superfluous()) {
+      if (this.#removals.take() > 0) return;
+      await this.#shelf.remove(one, this.#stopping.signal);
+      this.#options.onRemove?.();
+    }
+  }
+
+  async #record(ended: Ended): Promise<void> {
+    const { onRecord, onOutcome } = this.#options;
+    const { report, lesson } = ended;
+    const outcome = await this.#write(report, this.#now() - ended.at);
+    this.#ended.done(ended);
+    onOutcome?.(outcome);
+    // Who wrote it has told of it as well.
+    if (outcome !== "known") onRecord?.(report, lesson);
+  }
+
+  /** @throws where it may go better later. */
+  async #write(report: NewReport, waited: number): Promise<RecordOutcome> {
+    const { namespace, name } = report.metadata;
+    try {
+      await this.#client.post(reportsOf(namespace), report, this.#stopping.signal);
+    } catch (error) {
+      if (hasStatus(error, 409)) return "known";
+      // Without an answer, or of a server that has not read its roles yet, nothing is known.
+      const isStarting = hasStatus(error, 401, 403) && waited < startupRefusals;
+      if (isTransient(error) || isStarting || this.#stopping.signal.aborted) throw error;
+      // Its namespace is being deleted, or the kind is not installed: it will not be taken later either.
+      this.#options.onProblem(error);
+      return "refused";
+    }
+    this.#shelf.add({ namespace, name, createdAt: this.#now() });
+    return "written";
+  }
+}
+
+/** Nothing sends to it, and nothing in it asked or told anything. */
+function isUnserved({ consumers, said }: Termination): boolean {
+  return consumers.size === 0 && Object.keys(said).length === 0;
+}
+
+/** Waits for all. @throws the first failure. */
+async function settled(work: readonly Promise<void>[]): Promise<void> {
+  const results = await Promise.allSettled(work);
+  const failed = results.find(({ status }) => status === "rejected");
+  if (failed?.status === "rejected") throw failed.reason;
+}

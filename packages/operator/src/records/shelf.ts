@@ -1,0 +1,59 @@
+import { hasStatus, type KubernetesClient } from "@lameduck/kube";
+import { reportsOf, reportsPath } from "./drain-report.ts";
+import { superfluous, type Kept, type RetentionLimits } from "./retention.ts";
+
+/** The reports of the cluster by name alone, and the removal of those that there are too many of. */
+export class Shelf {
+  readonly #client: KubernetesClient;
+  readonly #limits: RetentionLimits;
+  readonly #now: () => number;
+  #kept = new Map<string, Kept>();
+  #readAt = -Infinity;
+
+  constructor(client: KubernetesClient, limits: RetentionLimits, now: () => number) {
+    this.#client = client;
+    this.#limits = limits;
+    this.#now = now;
+  }
+
+  get size(): number {
+    return this.#kept.size;
+  }
+
+  add(one: Kept): void {
+    this.#kept.set(keyOf(one), one);
+  }
+
+  /** Looks what is there where that was long ago: people delete reports, and another replica may have written some. */
+  async read(every: number, signal: AbortSignal): Promise<void> {
+    if (this.#now() - this.#readAt < every) return;
+    const there = await this.#client.listMetadata(`${reportsPath}/drainreports`, signal);
+    this.#kept = new Map(
+      there.map(({ metadata: { namespace = "", name, creationTimestamp = "" } }) => {
+        const one = { namespace, name, createdAt: Date.parse(creationTimestamp) || this.#now() };
+        return [keyOf(one), one];
+      }),
+    );
+    this.#readAt = this.#now();
+  }
+
+  /** Another wrote meanwhile. */
+  forget(): void {
+    this.#readAt = -Infinity;
+  }
+
+  superfluous(): Kept[] {
+    return superfluous(this.#kept.values(), this.#limits, this.#now());
+  }
+
+  async remove(one: Kept, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#client.delete(`${reportsOf(one.namespace)}/${one.name}`, {}, signal);
+    } catch (error) {
+      if (!hasStatus(error, 404)) throw error;
+    }
+    this.#kept.delete(keyOf(one));
+  }
+}
+
+const keyOf = ({ namespace, name }: Kept): string => `${namespace}/${name}`;

@@ -1,0 +1,70 @@
+import { mostNamed } from "../coordinator/termination.ts";
+import { namesOf } from "./consumers.ts";
+import type { ConsumerRecord, DrainReport, ReportSummary } from "./drain-report.ts";
+
+type Body = Omit<DrainReport, "apiVersion" | "kind" | "metadata" | "summary">;
+
+/** For columns and sentences: "unknown" wherever nobody told. */
+export function summaryOf(body: Body, consumers: readonly ConsumerRecord[]): ReportSummary {
+  const { hold, moments, killed, workload, pod } = body;
+  const told = hold.ms ?? between(moments.lameDuck, moments.closing);
+  return {
+    hold: secondsOr(told),
+    released: releasedText(body, consumers),
+    reason: hold.reason ?? "unknown",
+    atRisk: atRiskText(body),
+    killed,
+    text: [
+      `${pod.name} of ${workload}`,
+      told === undefined ? programText(body) : `held ${seconds(told)} (${hold.reason ?? "reason unknown"})`,
+      tellingOf(body, consumers),
+      ...(body.overruledBy === undefined ? [] : [`overruled by a connection from ${body.overruledBy}`]),
+      ...endOf(body),
+    ].join("; "),
+  };
+}
+
+function between(from: number | undefined, to: number | undefined): number | undefined {
+  return from === undefined || to === undefined || to < from ? undefined : to - from;
+}
+
+function programText({ program }: Body): string {
+  return program === "none" ? "no Lameduck in it" : "hold unknown";
+}
+
+function releasedText({ moments }: Body, consumers: readonly ConsumerRecord[]): string {
+  if (moments.released !== undefined) return seconds(moments.released);
+  const isKnown = consumers.length > 0 && consumers.every(({ state }) => state !== "missing");
+  return isKnown && moments.withdrawn !== undefined ? "no" : "unknown";
+}
+
+function tellingOf({ moments }: Body, consumers: readonly ConsumerRecord[]): string {
+  const applied = consumers.filter(({ state }) => state === "applied");
+  if (moments.released !== undefined) {
+    const last = applied[0] ? ` (${applied[0].name} last)` : "";
+    const whom =
+      consumers.length < mostNamed ? `${applied.length} of ${consumers.length} consumers` : "the consumers";
+    return `released by ${whom} after ${seconds(moments.released)}${last}`;
+  }
+  const missing = consumers.filter(({ state }) => state === "missing");
+  if (missing.length > 0) return `nothing reports for ${namesOf(missing)}`;
+  const behind = consumers.filter(({ state }) => state !== "applied");
+  if (behind.length > 0) return `${namesOf(behind)} had not let go`;
+  return consumers.length === 0 ? "no consumer is known" : "released: unknown";
+}
+
+function atRiskText({ atRisk: { connections, requests } }: Body): string {
+  if (requests !== undefined) return `${requests} req`;
+  return connections === undefined ? "unknown" : `${connections} conn`;
+}
+
+function endOf({ killed, containers }: Body): string[] {
+  if (killed === "yes") return ["killed at the end of the grace period"];
+  const failed = containers.filter(({ exitCode }) => exitCode !== 0 && exitCode !== 143);
+  return failed.map(({ name, exitCode }) => `${name} ended with exit code ${exitCode}`);
+}
+
+const secondsOr = (milliseconds: number | undefined): string =>
+  milliseconds === undefined ? "unknown" : seconds(milliseconds);
+
+export const seconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(1)}s`;

@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import type { Termination, TerminationConsumer } from "../src/coordinator/termination.ts";
+import { describeTermination } from "../src/records/describe.ts";
+import { FollowedTerminations, type Followed } from "../src/records/followed.ts";
+import { consumer, deletedAt, released, termination } from "./terminations.ts";
+
+const whole: Followed = { isWhole: true, origin: deletedAt };
+
+describe("a record of a termination", () => {
+  it("says hold, release, reason, what was at risk and how it ended", () => {
+    const { summary, moments, hold, program, consumers, unknown, metadata } = describeTermination(
+      released(),
+      {
+        ...whole,
+        lameDuckAt: deletedAt + 20,
+        closingAt: deletedAt + 5_620,
+      },
+    );
+    assert.equal(metadata.name, "web-7d9c-abcde-0f5c7a12");
+    assert.deepEqual(summary, {
+      hold: "5.6s",
+      released: "5.1s",
+      reason: "acknowledged",
+      atRisk: "1660 req",
+      killed: "no",
+      text: "web-7d9c-abcde of deployment/web; held 5.6s (acknowledged); released by 5 of 5 consumers after 5.1s (kube-proxy/node5 last)",
+    });
+    assert.deepEqual(moments, {
+      withdrawn: 100,
+      released: 5_100,
+      lameDuck: 20,
+      closing: 5_620,
+      exited: 6_000,
+      gone: 6_500,
+    });
+    assert.deepEqual([hold.ms, hold.floorMs, hold.lastArrivalMs, program], [5_600, 1_000, 700, "library"]);
+    assert.deepEqual(consumers[0], {
+      name: "kube-proxy/node5",
+      kind: "kube-proxy",
+      basis: "rules",
+      state: "applied",
+      appliedMs: 5_100,
+    });
+    assert.deepEqual(unknown, []);
+  });
+
+  it("says what nobody told, and counts none of it as passed", () => {
+    const consumers = new Map([["kube-proxy/node1", consumer({ isMissing: true })]]);
+    const { summary, unknown, program, killed } = describeTermination(termination({ consumers }), {
+      ...whole,
+      isWhole: false,
+    });
+    assert.deepEqual(
+      [summary.hold, summary.released, summary.reason, summary.atRisk, killed, program],
+      ["unknown", "unknown", "unknown", "unknown", "unknown", "unknown"],
+    );
+    assert.deepEqual(
+      unknown.map((line) => line.split(":")[0]),
+      ["before", "withdrawn", "released", "hold", "atRisk", "containers"],
+    );
+  });
+
+  it("tells a pod without Lameduck from one that could not be heard", () => {
+    assert.equal(describeTermination(termination(), whole).program, "none");
+    assert.equal(describeTermination(termination(), { ...whole, isWhole: false }).program, "unknown");
+  });
+
+  it("names who was behind, silent or missing, and whom an arrival overruled", () => {
+    const consumers = new Map<string, TerminationConsumer>([
+      ["kube-proxy/node1", consumer({ appliedAt: deletedAt + 1_000 })],
+      ["kube-proxy/node2", consumer({ basis: "syncs" })],
+      ["kube-proxy/node3", consumer({ isSilent: true })],
+    ]);
+    const said = { ...released().said, overruled: "10.244.2.9\u001b[31m", reason: "cap" };
+    const report = describeTermination(termination({ consumers, said, withdrawnAt: deletedAt + 50 }), whole);
+    assert.deepEqual(
+      report.consumers.map(({ name, state }) => `${name} ${state}`),
+      ["kube-proxy/node2 behind", "kube-proxy/node3 silent", "kube-proxy/node1 applied"],
+    );
+    assert.equal(report.summary.released, "no");
+    assert.equal(report.overruledBy, "10.244.2.931m");
+    assert.match(
+      report.summary.text,
+      /kube-proxy\/node2 and 1 more had not let go; overruled by a connection/,
+    );
+  });
+
+  const exit = (exitCode: number, after: number, reason?: string): Termination["exits"][number] => ({
+    container: "app",
+    exitCode,
+    finishedAt: deletedAt + after,
+    ...(reason === undefined ? {} : { reason }),
+  });
+  for (const { name, exits, killed } of [
+    { name: "137 at the end of the grace period", exits: [exit(137, 60_000)], killed: "yes" },
+    { name: "137 long before", exits: [exit(137, 9_000)], killed: "no" },
+    { name: "137 for want of memory", exits: [exit(137, 60_000, "OOMKilled")], killed: "no" },
+    { name: "an orderly exit at the last moment", exits: [exit(0, 59_900)], killed: "no" },
+    { name: "one of two containers", exits: [exit(0, 9_000), exit(137, 60_900)], killed: "yes" },
+    { name: "no exit seen", exits: [], killed: "unknown" },
+  ] as const)
+    it(`${name}: killed ${killed}`, () => {
+      assert.equal(describeTermination(termination({ exits }), whole).killed, killed);
+    });
+});
+
+/** Any history of one pod: what the coordinator learns of it, in any order, with gaps. */
+const step = fc.oneof(
+  fc.record({ withdrawnAt: fc.integer({ min: 0, max: 60_000 }) }),
+  fc.record({ releasedAt: fc.option(fc.integer({ min: 0, max: 60_000 }), { nil: undefined }) }),
+  fc.record({ phase: fc.constantFrom("lame-duck", "closing", "closed", "resting", "") }),
+  fc.record({ held: fc.constantFrom("5600", "-1", "soon", "1e9", "99999999999999999999", "") }),
+  fc.record({
+    consumer: fc.constantFrom("a", "b"),
+    appliedAt: fc.option(fc.integer({ min: 0, max: 60_000 })),
+  }),
+  fc.record({ wait: fc.integer({ min: 0, max: 9_000 }) }),
+);
+
+it("no sequence of events yields a release or a hold that was not told", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
+      let now = deletedAt;
+      let seen = termination();
+      const told = { hold: false, held: undefined as number | undefined, phases: new Set<string>() };
+      const followed = new FollowedTerminations(() => now);
+      const change = (fields: Partial<Termination>): void => {
+        seen = { ...seen, ...fields };
+        followed.see(seen);
+      };
+      for (const one of steps) {
+        if ("wait" in one) now += one.wait;
+        else if ("withdrawnAt" in one) change({ withdrawnAt: deletedAt + one.withdrawnAt });
+        else if ("releasedAt" in one) {
+          const { releasedAt } = one;
+          change({ releasedAt: releasedAt === undefined ? undefined : deletedAt + releasedAt });
+        } else if ("phase" in one) {
+          told.phases.add(one.phase);
+          change({ said: { ...seen.said, phase: one.phase } });
+        } else if ("held" in one) change({ said: { ...seen.said, "held-ms": one.held } });
+        else
+          change({
+            consumers: new Map(seen.consumers).set(
+              one.consumer,
+              consumer({ appliedAt: one.appliedAt === null ? undefined : deletedAt + one.appliedAt }),
+            ),
+          });
+      }
+      const { summary, moments, hold } = describeTermination(seen, followed.see(seen));
+      assert.equal(moments.released !== undefined, seen.releasedAt !== undefined);
+      assert.equal(/\d/.test(summary.released), seen.releasedAt !== undefined);
+      if (seen.releasedAt === undefined) assert.doesNotMatch(summary.text, /released by/);
+      assert.equal(hold.ms !== undefined, seen.said["held-ms"] === "5600");
+      const isBounded = told.phases.has("lame-duck") && told.phases.has("closing");
+      if (hold.ms === undefined && !isBounded) assert.equal(summary.hold, "unknown");
+      assert.match(summary.hold, /^(?:unknown|\d+\.\ds)$/);
+      assert.equal(summary.reason, "unknown");
+    }),
+    { numRuns: 2_000 },
+  );
+});
