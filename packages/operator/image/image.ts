@@ -6,6 +6,7 @@ import { bundled } from "./bundle.ts";
 import { ImageError } from "./errors.ts";
 import { librariesFor } from "./libraries.ts";
 import { nodeBinary, type Processor } from "./node-binary.ts";
+import { programsFor } from "./programs.ts";
 import { writeArchive, type PlatformImage } from "./oci/archive.ts";
 import type { LayerFile } from "./oci/layer.ts";
 
@@ -82,6 +83,7 @@ async function imageFor(
     architecture: architectures[processor],
     layers: [
       { files: [...librariesFor(processor), { to: places.node, from: node.path }] },
+      { files: await programsFor(processor) },
       { files: await filesFor(processor) },
     ],
     entrypoint: [places.node, places.operator],

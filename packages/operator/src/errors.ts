@@ -10,6 +10,8 @@ export const operatorErrors = {
   LAMEDUCK_OPERATOR_NO_CARRIER: "give --carrier-directory a folder with lameduck-init, or leave it out",
   LAMEDUCK_OPERATOR_FOREIGN_CARRIER:
     "give that ConfigMap another name: the operator keeps its own under this one, and pods run without the drain until then",
+  LAMEDUCK_OPERATOR_UNREADABLE_CONSUMER:
+    "docs/consumers.md says what it takes to read it; nothing is reported as applied until then",
   LAMEDUCK_OPERATOR_CANNOT_EDIT:
     "write out what anchors, aliases and merge keys stand for in the pod template",
 } as const;

@@ -12,6 +12,10 @@ const subcommands: Readonly<Record<string, { readonly does: string; load(): Prom
     does: "answers the API server when pods are made, and injects the drain",
     load: async () => (await import("./process/webhook.ts")).webhook,
   },
+  watcher: {
+    does: "tells the coordinator how far the proxy of its node has let go of terminating pods",
+    load: async () => (await import("./watcher/command.ts")).watcher,
+  },
 };
 
 const overview = `lameduck-operator COMMAND [flags]

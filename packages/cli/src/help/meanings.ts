@@ -28,6 +28,8 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
     "The files that the operator copies into namespaces are not there, or too large for a ConfigMap.",
   LAMEDUCK_OPERATOR_FOREIGN_CARRIER:
     "A namespace that is injected has a ConfigMap `lameduck-init` that the operator did not make. Injected pods find no lameduck-init in it.",
+  LAMEDUCK_OPERATOR_UNREADABLE_CONSUMER:
+    "The watcher cannot read a proxy, or does not understand its answer. It reports nothing as applied, so that pods wait for their own evidence.",
   LAMEDUCK_OPERATOR_CANNOT_EDIT:
     "A pod template shares parts with others in its file, so that an edit would change those, too.",
   LAMEDUCK_AUDIT_UNREADABLE: "A file or a folder that should be audited cannot be read.",

@@ -1,0 +1,35 @@
+import { readFile } from "node:fs/promises";
+import { isForIpvs, isKubeProxyNat, requireWholeNat, usedInNat } from "../rules/iptables-save.ts";
+import { run } from "../rules/run-program.ts";
+import { unreadable } from "./consumer.ts";
+import type { KubeProxyRules } from "./kube-proxy.ts";
+
+/** The two kinds of tables that the kernel keeps for iptables; kube-proxy writes into one of them. */
+export type IptablesBackend = "legacy" | "nft";
+
+const programs = { ip: "iptables", ip6: "ip6tables" } as const;
+const tables = { ip: "/proc/net/ip_tables_names", ip6: "/proc/net/ip6_tables_names" } as const;
+
+/** kube-proxy in iptables mode, by its rules in one kind of tables. */
+export function iptablesRules(backend: IptablesBackend): KubeProxyRules {
+  return {
+    mode: `iptables (${backend})`,
+    used: async (family, addresses, signal) => {
+      if (backend === "legacy" && !(await hasLegacyTable(tables[family]))) return undefined;
+      const text = await run(`${programs[family]}-${backend}-save`, ["-t", "nat"], signal);
+      requireWholeNat(text);
+      if (!isKubeProxyNat(text)) return undefined;
+      return { used: usedInNat(text, addresses), isForIpvs: isForIpvs(text) };
+    },
+  };
+}
+
+/** Asking the program would load the kernel's module: the kernel says what it has. */
+async function hasLegacyTable(names: string): Promise<boolean> {
+  try {
+    return (await readFile(names, "latin1")).split("\n").includes("nat");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw unreadable(names, "cannot be read; it needs the user 0", { cause: error });
+  }
+}

@@ -1,0 +1,91 @@
+import { readFile } from "node:fs/promises";
+import { Agent, request } from "node:http";
+import { operatorNames } from "../names.ts";
+import { unreadable } from "./consumers/consumer.ts";
+import { readTold, type Report, type Told } from "./report.ts";
+
+/** Milliseconds that a coordinator may take on top of what it was allowed to wait. */
+const patience = 3_000;
+/** 100,000 withdrawals. */
+const mostBytes = 8 * 2 ** 20;
+/** Milliseconds for which a token that was read is used: the kubelet writes a new one long before the old one ends. */
+const tokenAge = 60_000;
+
+/** One replica of the coordinator at one address. */
+export class CoordinatorClient {
+  readonly #at: { readonly host: string; readonly port: number };
+  readonly #path: string;
+  readonly #tokenFile: string;
+  readonly #agent = new Agent({ keepAlive: true });
+  #token = { text: "", readAt: -Infinity };
+
+  constructor(
+    at: { readonly host: string; readonly port: number },
+    { name, tokenFile }: { readonly name: string; readonly tokenFile: string },
+  ) {
+    this.#at = at;
+    this.#path = `${operatorNames.coordinator.paths.consumers}/${encodeURIComponent(name)}`;
+    this.#tokenFile = tokenFile;
+  }
+
+  /** @throws where it does not answer, refuses, or answers what is no answer. */
+  async post(report: Report, signal: AbortSignal): Promise<Told> {
+    const body = JSON.stringify(report);
+    const headers = {
+      authorization: `Bearer ${await this.#readToken()}`,
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
+    };
+    const { status, text } = await this.#exchange(body, headers, report.wait + patience, signal);
+    if (status === 200) return readTold(text);
+    if (status === 401) this.#token.readAt = -Infinity;
+    throw unreadable(this.#place, `answered ${status}: ${text.slice(0, 200)}`);
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  get #place(): string {
+    return `the coordinator at ${this.#at.host}:${this.#at.port}`;
+  }
+
+  async #readToken(): Promise<string> {
+    const now = performance.now();
+    if (now - this.#token.readAt > tokenAge)
+      this.#token = { text: (await readFile(this.#tokenFile, "utf8")).trim(), readAt: now };
+    return this.#token.text;
+  }
+
+  #exchange(
+    body: string,
+    headers: Readonly<Record<string, string | number>>,
+    timeout: number,
+    signal: AbortSignal,
+  ): Promise<{ status: number; text: string }> {
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
+    return new Promise((resolve, reject) => {
+      const failed = (error: unknown): void => reject(unreadable(this.#place, "no answer", { cause: error }));
+      const sent = request(
+        { ...this.#at, path: this.#path, method: "POST", agent: this.#agent, headers, signal: limited },
+        (response) => {
+          const chunks: Buffer[] = [];
+          let size = 0;
+          response
+            .on("data", (chunk: Buffer) => {
+              size += chunk.length;
+              if (size > mostBytes) response.destroy(new Error(`more than ${mostBytes} bytes`));
+              else chunks.push(chunk);
+            })
+            .on("end", () =>
+              resolve({ status: response.statusCode ?? 0, text: String(Buffer.concat(chunks)) }),
+            )
+            .on("error", failed)
+            .on("close", () => failed(new Error("cut off")));
+        },
+      );
+      sent.on("error", failed);
+      sent.end(body);
+    });
+  }
+}

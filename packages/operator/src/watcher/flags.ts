@@ -1,0 +1,88 @@
+import { hostname } from "node:os";
+import { operatorNames } from "../names.ts";
+import {
+  badFlag,
+  flagsIn,
+  help,
+  logLevel,
+  logLevels,
+  text,
+  texts,
+  type LogLevel,
+} from "../process/flag-values.ts";
+import { consumerKinds, consumerOf } from "./kinds.ts";
+import type { Consumer } from "./consumers/consumer.ts";
+
+export interface WatcherFlags {
+  readonly coordinators: readonly URL[];
+  readonly tokenFile: string;
+  readonly consumers: readonly Consumer[];
+  /** Of this process among those of its kind. */
+  readonly name: string;
+  readonly node: string | undefined;
+  readonly logLevel: LogLevel;
+}
+
+const { coordinator: names, namespace } = operatorNames;
+const exampleUrl = `http://${names.consumersService}.${namespace}.svc:${names.ports.protocol}`;
+
+export const watcherHelp = `lameduck-operator watcher --coordinator URL --token-file FILE --consumer KIND[=WHERE] ... [flags]
+
+Tells the coordinator how far this node's kube-proxy, or the proxy beside which it runs, has let go of
+terminating pods. It looks only while pods terminate: docs/consumers.md.
+
+  --coordinator URL     http://NAME:PORT; every address of NAME is a replica that is told; may be repeated
+  --token-file FILE     token of the ServiceAccount, audience ${names.audience}; read again as it is renewed
+  --consumer KIND       may be repeated:
+${Object.values(consumerKinds)
+  .map(({ usage, help }) => `      ${usage.padEnd(42)} ${help}`)
+  .join("\n")}
+  --name NAME           of this process among the consumers of its kind (NODE_NAME, or the host's name)
+  --node NAME           the node that it speaks for (NODE_NAME)
+  --log-level LEVEL     ${logLevels.join(", ")} (info)
+`;
+
+const options = {
+  coordinator: texts,
+  "token-file": text,
+  consumer: texts,
+  name: text,
+  node: text,
+  "log-level": text,
+  help,
+} as const;
+
+/** @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG @returns none where help is asked for. */
+export function parseWatcherFlags(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): WatcherFlags | undefined {
+  const values = flagsIn(args, options);
+  if (values.help) return undefined;
+  const coordinators = (values.coordinator ?? []).map((said) => coordinator(said));
+  if (coordinators.length === 0) throw badFlag("--coordinator", "is missing");
+  const tokenFile = values["token-file"];
+  if (tokenFile === undefined) throw badFlag("--token-file", "is missing");
+  const consumers = (values.consumer ?? []).map((said) => consumerOf(said));
+  if (consumers.length === 0) throw badFlag("--consumer", "is missing");
+  const kinds = consumers.map(({ kind }) => kind);
+  const twice = kinds.find((kind, index) => kinds.indexOf(kind) !== index);
+  if (twice !== undefined)
+    throw badFlag("--consumer", `${twice} is there twice: run one process for each, with names of their own`);
+  const node = values.node ?? (env["NODE_NAME"] || undefined);
+  return {
+    coordinators,
+    tokenFile,
+    consumers,
+    name: values.name ?? node ?? hostname(),
+    node,
+    logLevel: logLevel(values["log-level"]),
+  };
+}
+
+function coordinator(said: string): URL {
+  const url = URL.parse(said);
+  if (url?.protocol !== "http:" || url.pathname !== "/")
+    throw badFlag("--coordinator", `"${said}" is not as ${exampleUrl}`);
+  return url;
+}

@@ -1,0 +1,103 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { messageOf } from "@lameduck/drain/common";
+import type { Consumer } from "./consumers/consumer.ts";
+import type { Watermark } from "./watermark.ts";
+
+/** Who wants to know what a consumer has let go of. */
+export interface Asker {
+  readonly watermark: Watermark;
+  /** Its watermark has advanced. */
+  advanced(): void;
+}
+
+/** Milliseconds between two looks, at least. */
+const leastPause = 250;
+/** Looks shall not take more than a quarter of a core, however many rules there are. */
+const pausePerLook = 3;
+
+/** Looks at one consumer, for all coordinators at once, while somebody waits for it, and not otherwise. */
+export class Looker {
+  readonly consumer: Consumer;
+  readonly #askers = new Set<Asker>();
+  readonly #onProblem: (problem: string | undefined) => void;
+  #problem: string | undefined;
+  #running: Promise<void> | undefined;
+  readonly #stopping = new AbortController();
+
+  constructor(consumer: Consumer, onProblem: (problem: string | undefined) => void) {
+    this.consumer = consumer;
+    this.#onProblem = onProblem;
+  }
+
+  /** Why nothing can be reported, if so. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** One look that nobody waits for, so that what is wrong is known before it matters. */
+  async try(): Promise<void> {
+    await this.#look(() => this.consumer.stillUsed([], this.#stopping.signal));
+  }
+
+  join(asker: Asker): void {
+    this.#askers.add(asker);
+  }
+
+  leave(asker: Asker): void {
+    this.#askers.delete(asker);
+  }
+
+  /** Somebody has heard of a withdrawal. */
+  wake(): void {
+    this.#running ??= this.#run().finally(() => (this.#running = undefined));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const began = performance.now();
+      await this.#pass();
+      if (![...this.#askers].some(({ watermark }) => watermark.isBehind)) return;
+      const took = performance.now() - began;
+      await delay(Math.max(leastPause, took * pausePerLook), undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async #pass(): Promise<void> {
+    // What is heard of during a look is for the next one.
+    const waiting = Array.from(this.#askers, (asker) => {
+      const { watermark } = asker;
+      return { asker, watermark, pending: watermark.pending };
+    });
+    const addresses = [...new Set(waiting.flatMap(({ pending }) => pending.map(([address]) => address)))];
+    const used = await this.#look(() => this.consumer.stillUsed(addresses, this.#stopping.signal));
+    if (used === undefined) return;
+    for (const { asker, watermark, pending } of waiting) {
+      const gone = pending.filter(([address]) => !used.has(address));
+      for (const [, number] of gone) watermark.letGo(number);
+      if (gone.length > 0) asker.advanced();
+    }
+  }
+
+  async #look<T>(look: () => Promise<T>): Promise<T | undefined> {
+    try {
+      const seen = await look();
+      this.#say(undefined);
+      return seen;
+    } catch (error) {
+      if (!this.#stopping.signal.aborted) this.#say(messageOf(error));
+      return undefined;
+    }
+  }
+
+  #say(problem: string | undefined): void {
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    this.#onProblem(problem);
+  }
+}

@@ -1,0 +1,51 @@
+import type { Basis } from "./consumers/consumer.ts";
+import type { NumberRange, Withdrawal } from "./watermark.ts";
+import { canonicalAddress } from "./rules/addresses.ts";
+import { unreadable } from "./consumers/consumer.ts";
+
+/** What a consumer posts to a coordinator: docs/acknowledgements-protocol.md. */
+export interface Report {
+  readonly version: 1;
+  readonly kind: string;
+  readonly node?: string;
+  readonly basis: Basis;
+  /** None before the coordinator's first answer. */
+  readonly epoch: string | null;
+  readonly applied: number;
+  readonly also?: readonly NumberRange[];
+  readonly known: number;
+  /** Milliseconds that the coordinator may keep the request. */
+  readonly wait: number;
+  readonly problem?: string;
+}
+
+/** What the coordinator answers. */
+export interface Told {
+  readonly epoch: string;
+  readonly head: number;
+  readonly withdrawn: readonly Withdrawal[];
+}
+
+/** @throws {OperatorError} where the answer is none of version 1. */
+export function readTold(text: string): Told {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw unreadable("the coordinator's answer", "it is no JSON", { cause: error });
+  }
+  const { version, epoch, head, withdrawn } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (version !== 1) throw unreadable("the coordinator's answer", "it is not of version 1");
+  if (typeof epoch !== "string" || epoch === "" || !isNumber(head) || !Array.isArray(withdrawn))
+    throw unreadable("the coordinator's answer", "epoch, head or withdrawn are missing");
+  return { epoch, head, withdrawn: withdrawn.map((entry) => withdrawalOf(entry)) };
+}
+
+function withdrawalOf(entry: unknown): Withdrawal {
+  const [address, number] = Array.isArray(entry) ? (entry as unknown[]) : [];
+  if (typeof address !== "string" || canonicalAddress(address) === undefined || !isNumber(number))
+    throw unreadable("the coordinator's answer", "a withdrawal is no address and number");
+  return [address, number];
+}
+
+const isNumber = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

@@ -1,0 +1,69 @@
+/** A withdrawal that the coordinator told of: an address that must be let go of, and its number. */
+export type Withdrawal = readonly [address: string, number: number];
+
+/** From one number to another, both included. */
+export type NumberRange = readonly [from: number, to: number];
+
+/** What a consumer says of how far it has come. */
+export interface Progress {
+  readonly applied: number;
+  /** Applied too, although something below them is not; ascending. */
+  readonly also: readonly NumberRange[];
+}
+
+/** A report stays small however many withdrawals are stuck. */
+const mostRanges = 100;
+
+/**
+ * How far one consumer has come in the numbers of one coordinator. A number is applied when its address is let go of; what the coordinator does not list
+ * needs nothing.
+ */
+export class Watermark {
+  readonly #pending = new Map<number, string>();
+  #head = 0;
+
+  /** The greatest number that was heard of. */
+  get head(): number {
+    return this.#head;
+  }
+
+  /** Whether something has not been let go of. */
+  get isBehind(): boolean {
+    return this.#pending.size > 0;
+  }
+
+  get pending(): readonly Withdrawal[] {
+    return Array.from(this.#pending, ([number, address]) => [address, number]);
+  }
+
+  /** All up to `head` that is withdrawn, as the coordinator listed it. Answers may overtake each other: an older one says nothing of what is newer. */
+  told(head: number, withdrawn: readonly Withdrawal[]): void {
+    const before = this.progress();
+    for (const number of this.#pending.keys()) if (number <= head) this.#pending.delete(number);
+    // What was let go of stays so: the answer may have been written before our report came.
+    for (const [address, number] of withdrawn)
+      if (number <= head && !isApplied(number, before)) this.#pending.set(number, address);
+    this.#head = Math.max(this.#head, head);
+  }
+
+  letGo(number: number): void {
+    this.#pending.delete(number);
+  }
+
+  progress(): Progress {
+    const stuck = [...this.#pending.keys()].sort((a, b) => a - b);
+    const [first] = stuck;
+    if (first === undefined) return { applied: this.#head, also: [] };
+    const also: NumberRange[] = [];
+    for (const [index, number] of stuck.entries()) {
+      const from = number + 1;
+      const to = (stuck[index + 1] ?? this.#head + 1) - 1;
+      if (from <= to && also.length < mostRanges) also.push([from, to]);
+    }
+    return { applied: first - 1, also };
+  }
+}
+
+function isApplied(number: number, { applied, also }: Progress): boolean {
+  return number <= applied || also.some(([from, to]) => number >= from && number <= to);
+}

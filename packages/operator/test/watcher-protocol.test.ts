@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, it } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Consumer } from "../src/watcher/consumers/consumer.ts";
+import { Looker } from "../src/watcher/looker.ts";
+import { Replicas } from "../src/watcher/replicas.ts";
+import { CoordinatorStandIn } from "./watcher-coordinator.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "lameduck-watcher-"));
+const tokenFile = join(directory, "token");
+writeFileSync(tokenFile, "secret\n");
+after(() => rmSync(directory, { recursive: true }));
+
+/** A proxy that does what the test says. */
+class Played implements Consumer {
+  readonly kind = "kube-proxy";
+  readonly basis = "rules";
+  readonly used = new Set<string>();
+  looks = 0;
+  problem: string | undefined;
+
+  async stillUsed(addresses: readonly string[]): Promise<ReadonlySet<string>> {
+    this.looks++;
+    if (this.problem !== undefined) throw new Error(this.problem);
+    return Promise.resolve(new Set(addresses.filter((address) => this.used.has(address))));
+  }
+}
+
+async function until(what: string, isTrue: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 1_000; tries++) {
+    if (isTrue()) return;
+    await delay(10);
+  }
+  assert.fail(`never: ${what}`);
+}
+
+async function watching(
+  run: (context: {
+    coordinators: readonly CoordinatorStandIn[];
+    consumer: Played;
+    failures: string[];
+  }) => Promise<void>,
+  count = 1,
+): Promise<void> {
+  const coordinators = await Promise.all(Array.from({ length: count }, () => CoordinatorStandIn.start()));
+  const consumer = new Played();
+  const failures: string[] = [];
+  const looker = new Looker(consumer, () => undefined);
+  const replicas = new Replicas({
+    coordinators: coordinators.map(({ url }) => url),
+    tokenFile,
+    name: "kube-proxy/node1",
+    node: "node1",
+    looker,
+    onFailure: (place) => failures.push(place),
+  });
+  try {
+    await run({ coordinators, consumer, failures });
+  } finally {
+    await replicas.stop();
+    await looker.stop();
+    await Promise.all(coordinators.map((one) => one.stop()));
+  }
+}
+
+describe("the watcher and a coordinator", () => {
+  it("says who it is and how it knows, and waits without a look while nothing is withdrawn", () =>
+    watching(async ({ coordinators: [coordinator], consumer }) => {
+      assert.ok(coordinator);
+      await until("parked", () => coordinator.parked === 1);
+      const { path, authorization, report } = coordinator.last();
+      assert.equal(path, "/v1/consumers/kube-proxy%2Fnode1");
+      assert.equal(authorization, "Bearer secret");
+      assert.deepEqual(report, {
+        version: 1,
+        kind: "kube-proxy",
+        node: "node1",
+        basis: "rules",
+        epoch: coordinator.epoch,
+        applied: 0,
+        known: 0,
+        wait: 30_000,
+      });
+      assert.equal(consumer.looks, 0);
+    }));
+
+  it("reports a withdrawal only when its address is used no more, and those behind it at once", () =>
+    watching(async ({ coordinators: [coordinator], consumer }) => {
+      assert.ok(coordinator);
+      await until("parked", () => coordinator.parked === 1);
+      consumer.used.add("10.0.0.1").add("10.0.0.2");
+      coordinator.withdraw("10.0.0.1").withdraw("10.0.0.2").withdraw("10.0.0.3");
+      await until("the third", () => JSON.stringify(coordinator.progress().also) === "[[3,3]]");
+      assert.equal(coordinator.progress().applied, 0);
+      consumer.used.delete("10.0.0.2");
+      await until("the second", () => JSON.stringify(coordinator.progress().also) === "[[2,3]]");
+      consumer.used.delete("10.0.0.1");
+      await until("all", () => coordinator.progress().applied === 3);
+      const { looks } = consumer;
+      await until("parked for long", () => coordinator.last().report.wait === 30_000);
+      assert.equal(consumer.looks, looks, "it looks no more");
+    }));
+
+  it("sends a heartbeat while it is behind", () =>
+    watching(async ({ coordinators: [coordinator], consumer }) => {
+      assert.ok(coordinator);
+      consumer.used.add("10.0.0.1");
+      coordinator.withdraw("10.0.0.1");
+      await until(
+        "three heartbeats",
+        () => coordinator.reports.filter(({ report }) => report.wait === 1_000).length >= 3,
+      );
+      assert.equal(coordinator.progress().applied, 0);
+    }));
+
+  it("reports nothing but the problem while the consumer cannot be read", () =>
+    watching(async ({ coordinators: [coordinator], consumer }) => {
+      assert.ok(coordinator);
+      await until("parked", () => coordinator.parked === 1);
+      consumer.problem = "no permission";
+      coordinator.withdraw("10.0.0.1");
+      await until("the problem", () => coordinator.last().report.problem === "no permission");
+      assert.equal(coordinator.progress().applied, 0);
+      consumer.problem = undefined;
+      await until("applied", () => coordinator.progress().applied === 1);
+    }));
+
+  it("begins anew with another run of the coordinator, and takes nothing from the numbers before", () =>
+    watching(async ({ coordinators: [coordinator], consumer, failures }) => {
+      assert.ok(coordinator);
+      for (let count = 0; count < 5; count++) coordinator.withdraw(`10.0.1.${count}`);
+      await until("applied", () => coordinator.progress().applied === 5);
+      consumer.used.add("10.0.0.9");
+      await coordinator.restart();
+      coordinator.withdraw("10.0.0.9");
+      await until("it is back", () => coordinator.reports.some(({ report }) => report.known === 1));
+      assert.equal(coordinator.progress().applied, 0);
+      consumer.used.clear();
+      await until("applied again", () => coordinator.progress().applied === 1);
+      assert.ok(failures.length > 0, "the restart was noticed, and counted");
+    }));
+
+  it("tells every replica by its own numbers", () =>
+    watching(async ({ coordinators: [one, other], consumer }) => {
+      assert.ok(one && other);
+      consumer.used.add("10.0.0.1");
+      one.withdraw("10.0.0.7").withdraw("10.0.0.1");
+      other.withdraw("10.0.0.1");
+      await until("one", () => one.progress().applied === 1);
+      assert.equal(other.progress().applied, 0);
+      consumer.used.clear();
+      await until("both", () => one.progress().applied === 2 && other.progress().applied === 1);
+    }, 2));
+
+  it("goes on asking a coordinator that answers nonsense, and applies nothing", () =>
+    watching(async ({ coordinators: [coordinator], failures }) => {
+      assert.ok(coordinator);
+      await until("parked", () => coordinator.parked === 1);
+      coordinator.nonsense = '{"version":1,"epoch":"x","head":1e9,"withdrawn":[["not an address",1]]}';
+      coordinator.withdraw("10.0.0.1");
+      await until("failures", () => failures.length >= 2);
+      coordinator.nonsense = undefined;
+      await until("applied", () => coordinator.progress().applied === 1);
+    }));
+});
