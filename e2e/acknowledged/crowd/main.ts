@@ -1,0 +1,108 @@
+/**
+ * What one replica of the coordinator costs in a large cluster, on a real API server:
+ *
+ *     npm run acknowledged:crowd -w e2e -- --nodes 5000 --pods 10000 --per-minute 1000 --minutes 3
+ *
+ * Nodes and pods are objects that nobody runs; kubelets, EndpointSlice controller and the nodes' consumers are simulated, each
+ * consumer on a connection of its own. Each pod that terminates asks from its own address until it is released. Brings a cluster of one node
+ * up for it and takes it down.
+ *
+ *   --lag MS-MS   how long a consumer takes to apply what it is told (500-1500)
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { writeFiles } from "@lameduck/operator/image";
+import { operatorNames } from "@lameduck/operator";
+import { parseAllDocuments } from "yaml";
+import { apiPort, fabricAddress } from "../../cluster/network/addresses.ts";
+import { Cluster, until, type Manifest } from "../../cluster/index.ts";
+import { apply } from "../../test/support.ts";
+import { commandLine } from "../../../scripts/command-line.ts";
+import type { DrivePlan } from "./drive.ts";
+import { addressRange } from "./objects.ts";
+
+const { values } = commandLine(import.meta.url, {
+  options: {
+    nodes: { type: "string", default: "5000" },
+    pods: { type: "string", default: "10000" },
+    "per-minute": { type: "string", default: "1000" },
+    minutes: { type: "string", default: "3" },
+    lag: { type: "string", default: "500-1500" },
+  },
+});
+
+const { watcher, coordinator } = operatorNames;
+const installation = join(import.meta.dirname, "..", "..", "..", "docs", "install.yaml");
+
+/** What the coordinator needs there: its resources' definitions, namespaces, and who consumers say they are. */
+async function prepare(cluster: Cluster): Promise<string> {
+  const documents = parseAllDocuments(await readFile(installation, "utf8")).map(
+    (document) => document.toJS() as Manifest,
+  );
+  const account = { name: watcher.workload, namespace: watcher.namespace };
+  await apply(
+    cluster,
+    ...documents.filter(({ kind }) => kind === "CustomResourceDefinition" || kind === "Namespace"),
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: watcher.namespace } },
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: "crowd" } },
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: account },
+  );
+  await until(
+    () =>
+      cluster.kubectl([
+        "get",
+        "serviceaccount",
+        "default",
+        "-n",
+        "crowd",
+        "--ignore-not-found",
+        "-o",
+        "name",
+      ]),
+    { what: "the namespace's service account" },
+  );
+  const who = [account.name, "-n", account.namespace, "--audience", coordinator.audience, "--duration", "2h"];
+  return (await cluster.kubectl(["create", "token", ...who])).trim();
+}
+
+async function main(): Promise<number> {
+  const directory = await mkdtemp(join(tmpdir(), "lameduck-crowd-"));
+  try {
+    await using cluster = await Cluster.up({ nodes: 1 });
+    const token = await prepare(cluster);
+    // They would end what no kubelet reports of.
+    for (const controller of ["controller-manager", "scheduler"]) await cluster.kill(controller);
+    await using edge = await cluster.openEdge();
+    void edge;
+    await cluster.inside("edge", ["ip", "route", "add", "local", addressRange, "dev", "lo"]);
+    await writeFiles(directory, process.arch === "arm64" ? "arm64" : "x64");
+    const kubeconfig = join(directory, "kubeconfig");
+    const inside = `https://${fabricAddress}:${apiPort}`;
+    const outside = await readFile(cluster.kubeconfig, "utf8");
+    await writeFile(kubeconfig, outside.replace(cluster.serverOutside, inside), { mode: 0o600 });
+    const [least = 500, most = 1_500] = values.lag.split("-").map(Number);
+    const plan: DrivePlan = {
+      kubeconfig,
+      operator: join(directory, "lameduck-operator.cjs"),
+      token,
+      nodes: Number(values.nodes),
+      pods: Number(values.pods),
+      perMinute: Number(values["per-minute"]),
+      minutes: Number(values.minutes),
+      lagMs: [least, most],
+    };
+    // Thousands of connections on either side of one machine.
+    const command = ["prlimit", "--nofile=65536", process.execPath, join(import.meta.dirname, "drive.ts")];
+    const { program, args } = cluster.commandInside("edge", [...command, JSON.stringify(plan)]);
+    const child = spawn(program, args, { stdio: ["ignore", "inherit", "inherit"] });
+    const [code] = (await once(child, "exit")) as [number | null];
+    return code ?? 3;
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+process.exitCode = await main();
