@@ -1,0 +1,129 @@
+/**
+ * Rollouts one after the other for an hour, while the API server is restarted every few minutes and every other time all watches expire
+ * (410); each termination that the coordinator has missed, or has not recorded, is counted:
+ *
+ *     npm run acknowledged:soak -w e2e -- --minutes 60 --every 5
+ *
+ * It prints a line after each restart: terminations, those without a DrainReport, and memory and processor of coordinators and
+ * watchers. Ends with 1 where a termination was missed. --attach uses the cluster of `npm run cluster:up`.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { runClock } from "@lameduck/accounting";
+import type { KubernetesObject } from "@lameduck/kube";
+import { operatorNames } from "@lameduck/operator";
+import { processOf } from "../cluster/container-process.ts";
+import { Cluster, follow, until } from "../cluster/index.ts";
+import { deployment, service } from "../cluster/workload.ts";
+import { expireWatches } from "../matrix/faults/expire-watches.ts";
+import { PodObserver } from "../matrix/observe/pods.ts";
+import { apply } from "../test/support.ts";
+import { commandLine } from "../../scripts/command-line.ts";
+import { coordinatorUrl, install } from "./installation.ts";
+import { remedyOf, ways } from "./ways.ts";
+
+const { values } = commandLine(import.meta.url, {
+  options: {
+    minutes: { type: "string", default: "60" },
+    every: { type: "string", default: "5" },
+    replicas: { type: "string", default: "6" },
+    attach: { type: "boolean", default: false },
+  },
+});
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const app = "web";
+const { namespace, watcher } = operatorNames;
+
+interface Report extends KubernetesObject {
+  readonly pod: { readonly name: string };
+  readonly moments: { readonly withdrawn?: number; readonly released?: number };
+}
+
+/** What a process has used of a processor so far, seconds, and its memory, megabytes. */
+async function usage(cluster: Cluster, own: string, selector: string): Promise<string[]> {
+  const field = 'jsonpath={range .items[*]}{.metadata.name} {.spec.nodeName}{"\\n"}{end}';
+  const pods = await cluster.kubectl(["get", "pods", "-n", own, "-l", selector, "-o", field]);
+  return Promise.all(
+    pods
+      .split("\n")
+      .filter((line) => line !== "")
+      .map(async (line) => {
+        const [name = "", node = ""] = line.split(" ");
+        const pid = await processOf(cluster, { name, namespace: own, node });
+        if (pid === undefined) return `${name} has no process`;
+        const files = await cluster.inside(node, ["cat", `/proc/${pid}/stat`, `/proc/${pid}/status`]);
+        const fields = files.slice(files.indexOf(") ") + 2).split(" ");
+        const memory = Number(/^VmRSS:\s+(\d+) kB/m.exec(files)?.[1] ?? 0) / 1_000;
+        return `${name} ${(Number(fields[11]) + Number(fields[12])) / 100} s, ${memory.toFixed(0)} MB`;
+      }),
+  );
+}
+
+async function soak(cluster: Cluster): Promise<number> {
+  await install(cluster, true);
+  const clock = runClock();
+  await using pods = await PodObserver.start(cluster, app, clock);
+  const reports = new Map<string, Report>();
+  const following = await follow<Report>(
+    cluster.api,
+    "/apis/lameduck.dev/v1alpha1/namespaces/default/drainreports",
+    {},
+    ({ type, object }) => {
+      if (type !== "gone") reports.set(object.pod.name, object);
+    },
+  );
+  const [library] = ways;
+  if (library === undefined) throw new Error("no way to hold");
+  const { pod } = remedyOf(library, coordinatorUrl);
+  const replicas = Number(values.replicas);
+  await apply(cluster, service(app), deployment({ name: app, replicas, gracePeriodSeconds: 30, ...pod }));
+  const settled = (): Promise<unknown> =>
+    until(() => Promise.resolve(pods.available === replicas && pods.terminating === 0), {
+      what: "all pods available and none terminating",
+      timeoutMs: 180_000,
+    });
+  await settled();
+  const missed = (): string[] => {
+    const gone = new Set(pods.events.filter(({ type }) => type === "deleted").map((event) => event.pod));
+    return [...gone].filter((name) => !reports.has(name));
+  };
+  const end = clock.now() + Number(values.minutes) * 60_000;
+  let disturbance = clock.now() + Number(values.every) * 60_000;
+  let restarts = 0;
+  while (clock.now() < end) {
+    await cluster.kubectl(["rollout", "restart", `deployment/${app}`]);
+    await sleep(3_000);
+    if (clock.now() >= disturbance) {
+      if (restarts++ % 2 === 0) await cluster.restart("apiserver");
+      else await expireWatches(cluster);
+      disturbance += Number(values.every) * 60_000;
+    }
+    await settled();
+    // A report is written when the pod's object is gone, and may wait for its turn.
+    await until(() => Promise.resolve(missed().length === 0), { what: "reports", timeoutMs: 20_000 }).catch(
+      () => undefined,
+    );
+    const ended = pods.events.filter(({ type }) => type === "deleted").length;
+    const unreleased = [...reports.values()].filter(({ moments }) => moments.released === undefined).length;
+    say(
+      [
+        `${((clock.now() - end) / 60_000 + Number(values.minutes)).toFixed(1)} min`,
+        `${ended} terminations, ${missed().length} without a report, ${unreleased} not released`,
+        `${restarts} restarts of the API server`,
+        ...(await usage(cluster, namespace, "app.kubernetes.io/component=coordinator")),
+        ...(await usage(cluster, watcher.namespace, "")),
+      ].join("; "),
+    );
+  }
+  await following.stop();
+  await cluster.kubectl(["delete", `deployment/${app}`, `service/${app}`]);
+  for (const name of missed()) process.stdout.write(`missed: ${name}\n`);
+  return missed().length === 0 ? 0 : 1;
+}
+
+if (values.attach) {
+  const cluster = await Cluster.attach();
+  process.exitCode = await soak(cluster).finally(() => cluster.api.close());
+} else {
+  await using cluster = await Cluster.up({ nodes: 5, proxyLag: ["1s", "1s", "2s", "5s", "10s"] });
+  process.exitCode = await soak(cluster);
+}
