@@ -12,6 +12,10 @@ const subcommands: Readonly<Record<string, { readonly does: string; load(): Prom
     does: "answers the API server when pods are made, and injects the drain",
     load: async () => (await import("./process/webhook.ts")).webhook,
   },
+  coordinator: {
+    does: "tells terminating pods when all senders have let go of them",
+    load: async () => (await import("./coordinator/command.ts")).coordinator,
+  },
   watcher: {
     does: "tells the coordinator how far the proxy of its node has let go of terminating pods",
     load: async () => (await import("./watcher/command.ts")).watcher,

@@ -263,6 +263,6 @@ describe("the CustomResourceDefinition", () => {
     const [version] = drainPolicyCrd.spec.versions;
     const { properties } = version.schema.openAPIV3Schema as { properties: { spec: { properties: object } } };
     const fields: readonly SettingName[] = settingNames.filter((name) => settingFields[name].inPolicy);
-    assert.deepEqual(Object.keys(properties.spec.properties), fields);
+    assert.deepEqual(Object.keys(properties.spec.properties), [...fields, "acknowledgements"]);
   });
 });

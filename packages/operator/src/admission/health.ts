@@ -1,10 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { operatorNames } from "../names.ts";
-import type { OperatorMetrics } from "../process/metrics.ts";
+import type { Registry } from "@prometheus-io/client";
 
 export interface Health {
   /** What is still waited for; undefined when nothing is. */
   readonly notReady: () => string | undefined;
+  /** For `lameduck status`, as JSON. */
+  readonly status?: () => unknown;
 }
 
 const { paths } = operatorNames;
@@ -27,10 +29,15 @@ export function health(
 }
 
 /** The other port: metrics, in clear. */
-export function metricsHandler({ registry }: OperatorMetrics, options: Health): RequestListener {
+export function metricsHandler(
+  { registry }: { readonly registry: Registry },
+  options: Health,
+): RequestListener {
   return (request, response) => {
     const [path = ""] = (request.url ?? "").split("?", 1);
-    if (path !== paths.metrics || request.method !== "GET") health(path, request, response, options);
+    if (path === operatorNames.coordinator.paths.status && options.status && request.method === "GET")
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(options.status()));
+    else if (path !== paths.metrics || request.method !== "GET") health(path, request, response, options);
     else
       void registry.metrics().then(
         (text) => response.writeHead(200, { "content-type": registry.contentType }).end(text),

@@ -7,6 +7,7 @@ import { architecturesOf } from "./architectures.ts";
 import { SenderIndex, type Exposure } from "./index-of-senders.ts";
 import {
   keepMetadata,
+  keepPolicy,
   keepRoute,
   keepService,
   type KeptRoute,
@@ -67,16 +68,7 @@ export class ClusterView {
     const policies = source<PolicyObject>(
       "drainpolicies",
       "/apis/lameduck.dev/v1alpha1/drainpolicies",
-      ({ metadata, spec, status }) => ({
-        apiVersion: "lameduck.dev/v1alpha1",
-        kind: "DrainPolicy",
-        metadata: {
-          ...keepMetadata(metadata),
-          ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
-        },
-        spec,
-        status,
-      }),
+      keepPolicy,
       (change) => {
         this.#policy(change);
         onChange?.();

@@ -86,6 +86,19 @@ export function keepRoute(kind: string): (route: RouteObject) => KeptRoute {
   };
 }
 
+export function keepPolicy({ metadata, spec, status }: PolicyObject): PolicyObject {
+  return {
+    apiVersion: "lameduck.dev/v1alpha1",
+    kind: "DrainPolicy",
+    metadata: {
+      ...keepMetadata(metadata),
+      ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
+    },
+    spec,
+    status,
+  };
+}
+
 /** Without `managedFields`, which are the greater part of most objects. */
 export function keepMetadata(metadata: ObjectMeta, annotations?: RegExp): ObjectMeta {
   const { name, namespace, uid, resourceVersion, labels } = metadata;

@@ -1,3 +1,4 @@
+import { acknowledgementFields } from "./acknowledgements.ts";
 import { settingFields, settingNames, type SettingField } from "./fields.ts";
 import { policyName } from "./validate.ts";
 
@@ -80,7 +81,17 @@ function schema(): object {
     properties: {
       spec: {
         type: "object",
-        properties: Object.fromEntries(fields.map((name) => [name, propertyOf(settingFields[name])])),
+        properties: {
+          ...Object.fromEntries(fields.map((name) => [name, propertyOf(settingFields[name])])),
+          acknowledgements: {
+            type: "object",
+            description:
+              "When the cluster says that all senders have let go of a pod. docs/acknowledgements.md describes each field.",
+            properties: Object.fromEntries(
+              Object.entries(acknowledgementFields).map(([name, field]) => [name, propertyOf(field)]),
+            ),
+          },
+        },
         "x-kubernetes-validations": [
           notAbove("floorSeconds", "capSeconds"),
           notAbove("capSeconds", "gracePeriodSeconds"),

@@ -83,3 +83,7 @@ export function readAnnotation(field: SettingField, text: unknown): ReadSetting 
       return readValue(field, text);
   }
 }
+
+export function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,9 +1,12 @@
 import { factNames } from "@lameduck/audit";
 import { shown } from "@lameduck/drain/common";
 import { nearest, unknownName } from "@lameduck/drain";
+import { acknowledgementProblems } from "./acknowledgements.ts";
 import { annotationPrefix, settingFields, settingNames, type SettingName } from "./fields.ts";
-import { readAnnotation, readValue, type Problem } from "./read.ts";
+import { isMap, readAnnotation, readValue, type Problem } from "./read.ts";
 import type { InjectionSettings } from "./settings.ts";
+
+export { isMap };
 
 export const policyVersion = "lameduck.dev/v1alpha1";
 /** One policy in a namespace is enough, and its name tells which. */
@@ -37,11 +40,12 @@ function specProblems(spec: unknown): Problem[] {
       { field: "spec", message: `must hold fields, not ${shown(spec)}`, remedy: "write fields below spec" },
     ];
   const known = settingNames.filter((name) => settingFields[name].inPolicy);
+  const names: readonly string[] = [...known, "acknowledgements"];
   const unknown = Object.keys(spec)
-    .filter((key) => !known.includes(key as SettingName))
+    .filter((key) => !names.includes(key))
     .map((key) => ({
       field: `spec.${key}`,
-      message: unknownName("field", key, known),
+      message: unknownName("field", key, names),
       remedy: "remove it, or correct its spelling",
     }));
   const values: Partial<Record<SettingName, unknown>> = {};
@@ -54,6 +58,7 @@ function specProblems(spec: unknown): Problem[] {
   return [
     ...unknown,
     ...wrong,
+    ...acknowledgementProblems(spec["acknowledgements"]),
     ...contradictions(values as Partial<InjectionSettings>, (name) => `spec.${name}`),
   ];
 }
@@ -134,8 +139,4 @@ export function contradictions(
       remedy: "name the image of Lameduck, with its tag",
     });
   return problems;
-}
-
-export function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

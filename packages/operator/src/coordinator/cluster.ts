@@ -1,0 +1,104 @@
+import { type Change, type KubernetesClient, type KubernetesObject, Source } from "@lameduck/kube";
+import { keepPolicy } from "../exposure/objects.ts";
+import { keepGateway, keepIngressClass, keepLeadingRoute, keepLeadingService } from "./state/leading.ts";
+import type { Nodes } from "./state/nodes.ts";
+import { keepNode, keepPod, keepSlice } from "./state/objects.ts";
+import type { Routing } from "./state/routing.ts";
+import type { Terminations } from "./state/terminations.ts";
+import type { PolicySettings } from "./settings.ts";
+
+export interface ClusterOptions {
+  readonly nodes: Nodes;
+  readonly routing: Routing;
+  readonly settings: PolicySettings;
+  readonly terminations: Terminations;
+  readonly now: () => number;
+  readonly onChange: () => void;
+  readonly onProblem: (part: string, error: unknown) => void;
+  /** Milliseconds until what failed is asked for again. */
+  readonly again?: number;
+}
+
+const routes = ["HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute"] as const;
+const versions = { HTTPRoute: "v1", GRPCRoute: "v1", TLSRoute: "v1alpha2", TCPRoute: "v1alpha2" } as const;
+
+/** What the coordinator reads of the cluster, by list and watch, and hands on as it comes. */
+export class Cluster {
+  readonly #essential: readonly Source<KubernetesObject>[];
+  readonly #sources: readonly Source<KubernetesObject>[];
+  readonly #options: ClusterOptions;
+
+  constructor(client: KubernetesClient, options: ClusterOptions) {
+    this.#options = options;
+    const { nodes, routing, settings, terminations, now, onChange, onProblem, again } = options;
+    const source = <Kept extends KubernetesObject>(
+      name: string,
+      path: string,
+      keep: (object: never) => Kept,
+      take: (change: Change<Kept>) => void,
+    ): Source<KubernetesObject> =>
+      new Source<KubernetesObject>(client, {
+        name,
+        path,
+        keep: (object) => keep(object as never),
+        onChange: (change) => {
+          take(change as Change<Kept>);
+          onChange();
+        },
+        onProblem,
+        ...(again === undefined ? {} : { again }),
+      });
+    const gatewayApi = "/apis/gateway.networking.k8s.io";
+    this.#essential = [
+      source("pods", "/api/v1/pods", keepPod, (change) => terminations.pod(change, now())),
+      source("endpointslices", "/apis/discovery.k8s.io/v1/endpointslices", keepSlice, (change) =>
+        terminations.slice(change, now()),
+      ),
+      source("nodes", "/api/v1/nodes", keepNode, (change) => nodes.take(change, now())),
+      source("services", "/api/v1/services", keepLeadingService, (change) => routing.service(change)),
+      source("ingresses", "/apis/networking.k8s.io/v1/ingresses", keepLeadingRoute("Ingress"), (change) =>
+        routing.route(change),
+      ),
+      source("ingressclasses", "/apis/networking.k8s.io/v1/ingressclasses", keepIngressClass, (change) =>
+        routing.ingressClass(change),
+      ),
+      source("drainpolicies", "/apis/lameduck.dev/v1alpha1/drainpolicies", keepPolicy, (change) =>
+        settings.take(change),
+      ),
+    ];
+    this.#sources = [
+      ...this.#essential,
+      source("gateways", `${gatewayApi}/v1/gateways`, keepGateway, (change) => routing.gateway(change)),
+      ...routes.map((kind) =>
+        source(
+          `${kind.toLowerCase()}s`,
+          `${gatewayApi}/${versions[kind]}/${kind.toLowerCase()}s`,
+          keepLeadingRoute(kind),
+          (change) => routing.route(change),
+        ),
+      ),
+    ];
+  }
+
+  /** @returns when everything has been read once. */
+  async start(): Promise<void> {
+    for (const source of this.#sources) source.start();
+    await Promise.all(this.#sources.map(({ settled }) => settled));
+    this.#options.terminations.synced(this.#options.now());
+    this.#options.onChange();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#sources.map((source) => source.stop()));
+  }
+
+  /** What has not been read once, or may not be read: without all of it nobody is released. */
+  notReady(): string | undefined {
+    const waiting = this.#essential.filter(({ state }) => state === "waiting" || state === "refused");
+    return waiting.length === 0 ? undefined : `not read yet: ${waiting.map(({ name }) => name).join(", ")}`;
+  }
+
+  sizes(): ReadonlyMap<string, number> {
+    return new Map(this.#sources.map(({ name, size }) => [name, size]));
+  }
+}

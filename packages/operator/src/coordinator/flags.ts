@@ -1,0 +1,103 @@
+import { hostname } from "node:os";
+import { operatorNames } from "../names.ts";
+import {
+  badFlag,
+  flagsIn,
+  help,
+  logLevel,
+  type LogLevel,
+  logLevels,
+  port,
+  text,
+  texts,
+  time,
+} from "../process/flag-values.ts";
+
+export interface CoordinatorFlags {
+  readonly port: number;
+  readonly metricsPort: number;
+  readonly address: string | undefined;
+  readonly namespace: string | undefined;
+  /** ServiceAccounts that may report, as "NAMESPACE/NAME". */
+  readonly consumerAccounts: readonly string[];
+  /** Those that may ask whether a deletion can go on. */
+  readonly holdAccounts: readonly string[];
+  /** The headless Service by which replicas find each other. */
+  readonly peers: string | undefined;
+  /** The token that is shown to them. */
+  readonly tokenFile: string | undefined;
+  /** Milliseconds. */
+  readonly gracePeriod: number;
+  readonly logLevel: LogLevel;
+  readonly kubeconfig: string | undefined;
+  /** This replica. */
+  readonly name: string;
+}
+
+const { coordinator, watcher, workload, namespace: ownNamespace } = operatorNames;
+const defaultConsumer = `${watcher.namespace}/${watcher.workload}`;
+
+export const helpText = `lameduck-operator coordinator [flags]
+
+Collects what senders report, and tells terminating pods when all of them have let go. Without it
+pods decide by what they see themselves: docs/acknowledgements.md.
+
+  --port PORT                    HTTP for pods and consumers (${coordinator.ports.protocol})
+  --metrics-port PORT            HTTP: /metrics, /readyz, /livez and /status (${coordinator.ports.metrics})
+  --address ADDRESS              to listen on (all)
+  --namespace NAME               whose DrainPolicy holds for the cluster (that of the service account)
+  --consumer-account NS/NAME     ServiceAccount that may report; may be repeated (${defaultConsumer})
+  --hold-account NS/NAME         ServiceAccount that may ask about held deletions; may be repeated
+                                 (${ownNamespace}/${workload})
+  --peers NAME                   host name of all replicas: what a pod says is passed on to them
+  --token-file FILE              token that is shown to the other replicas
+  --grace-period TIME            terminationGracePeriodSeconds of its own pod (30s)
+  --log-level LEVEL              ${logLevels.join(", ")} (info)
+  --kubeconfig FILE              for a coordinator outside the cluster
+`;
+
+const options = {
+  port: text,
+  "metrics-port": text,
+  address: text,
+  namespace: text,
+  "consumer-account": texts,
+  "hold-account": texts,
+  peers: text,
+  "token-file": text,
+  "grace-period": text,
+  "log-level": text,
+  kubeconfig: text,
+  help,
+};
+
+/** @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG @returns none where help is asked for. */
+export function parseCoordinatorFlags(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): CoordinatorFlags | undefined {
+  const values = flagsIn(args, options);
+  if (values.help) return undefined;
+  if (values.peers !== undefined && values["token-file"] === undefined)
+    throw badFlag("--token-file", "is missing: the other replicas take nothing without a token");
+  return {
+    port: port("--port", values.port, coordinator.ports.protocol),
+    metricsPort: port("--metrics-port", values["metrics-port"], coordinator.ports.metrics),
+    address: values.address,
+    namespace: values.namespace,
+    consumerAccounts: accounts("--consumer-account", values["consumer-account"] ?? [defaultConsumer]),
+    holdAccounts: accounts("--hold-account", values["hold-account"] ?? [`${ownNamespace}/${workload}`]),
+    peers: values.peers,
+    tokenFile: values["token-file"],
+    gracePeriod: time("--grace-period", values["grace-period"] ?? "30s"),
+    logLevel: logLevel(values["log-level"]),
+    kubeconfig: values.kubeconfig,
+    name: env["POD_NAME"] || hostname(),
+  };
+}
+
+function accounts(flag: string, said: readonly string[]): readonly string[] {
+  const wrong = said.find((one) => !/^[a-z0-9-]+\/[a-z0-9.-]+$/.test(one));
+  if (wrong !== undefined) throw badFlag(flag, `"${wrong}" is not of the form NAMESPACE/NAME`);
+  return said;
+}

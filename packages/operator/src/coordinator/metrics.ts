@@ -1,0 +1,73 @@
+import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
+
+/** What a coordinator is watched by; docs/acknowledgements.md lists them. */
+export class CoordinatorMetrics {
+  readonly registry = new Registry();
+  readonly releases = this.#counter(
+    "lameduck_releases_total",
+    "Pods that all consumers let go of, by the mode that held for them.",
+    ["mode"],
+  );
+  readonly ended = this.#counter(
+    "lameduck_terminations_total",
+    "Pods that are gone, by what they were told last: released, waiting, incomplete.",
+    ["state"],
+  );
+  readonly overruled = this.#counter(
+    "lameduck_releases_overruled_total",
+    "Releases after which a new connection came: a consumer reported too early, or nobody knows of the sender.",
+  );
+  readonly reports = this.#counter("lameduck_reports_total", "Reports of consumers, by outcome.", [
+    "outcome",
+  ]);
+  readonly refused = this.#counter("lameduck_refused_total", "Requests of pods and of held deletions.", [
+    "path",
+    "status",
+  ]);
+  readonly reviews = this.#counter(
+    "lameduck_token_reviews_total",
+    "Tokens that the API server was asked about.",
+    ["outcome"],
+  );
+  readonly problems = this.#counter(
+    "lameduck_problems_total",
+    "What went wrong in the background, by part; the log has the words.",
+    ["part"],
+  );
+  readonly releaseSeconds = new Histogram({
+    name: "lameduck_release_seconds",
+    help: "From a pod's withdrawal to its release.",
+    buckets: [0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 30, 60],
+    registers: [this.registry],
+  });
+
+  #counter<T extends string>(name: string, help: string, labelNames: readonly T[] = []): Counter<T> {
+    return new Counter({ name, help, labelNames: [...labelNames], registers: [this.registry] });
+  }
+
+  /** What is looked up when somebody asks. */
+  gauge(name: string, help: string, value: () => number): void {
+    void new Gauge({
+      name,
+      help,
+      registers: [this.registry],
+      collect(): void {
+        this.set(value());
+      },
+    });
+  }
+
+  /** The same, by the value of one label. */
+  gauges(name: string, help: string, label: string, values: () => Iterable<readonly [string, number]>): void {
+    void new Gauge({
+      name,
+      help,
+      labelNames: [label],
+      registers: [this.registry],
+      collect(): void {
+        this.reset();
+        for (const [key, value] of values()) this.set({ [label]: key }, value);
+      },
+    });
+  }
+}

@@ -1,0 +1,69 @@
+import { lookup } from "node:dns/promises";
+import { readFile } from "node:fs/promises";
+import { Agent, request } from "node:http";
+import { operatorNames } from "../names.ts";
+import type { TerminationRecord } from "./state/record.ts";
+
+export interface PeersOptions {
+  /** Leads to all replicas. */
+  readonly host: string;
+  readonly port: number;
+  readonly tokenFile: string;
+  /** Addresses of this replica. */
+  readonly isOwn: (address: string) => boolean;
+  readonly onProblem: (error: unknown) => void;
+  readonly resolve?: (host: string) => Promise<readonly string[]>;
+}
+
+/** Milliseconds. */
+const longest = 2_000;
+const mostUnderWay = 200;
+
+/** The other replicas: they are told what a pod said to this one. Best effort: a record may lack it, and no pod waits for it. */
+export class Peers {
+  readonly #options: PeersOptions;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  #underWay = 0;
+
+  constructor(options: PeersOptions) {
+    this.#options = options;
+  }
+
+  tell({ uid, namespace, name }: TerminationRecord, text: string): void {
+    if (this.#underWay >= mostUnderWay) return;
+    this.#underWay++;
+    const path = `${operatorNames.coordinator.paths.pods}/${namespace}/${name}?uid=${encodeURIComponent(uid)}`;
+    void this.#tellAll(path, text)
+      .catch((error: unknown) => this.#options.onProblem(error))
+      .finally(() => this.#underWay--);
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #tellAll(path: string, text: string): Promise<void> {
+    const { host, tokenFile, isOwn, resolve = addressesOf } = this.#options;
+    const others = (await resolve(host)).filter((address) => !isOwn(address));
+    if (others.length === 0) return;
+    const token = (await readFile(tokenFile, "utf8")).trim();
+    await Promise.all(others.map((address) => this.#post(address, path, token, text)));
+  }
+
+  #post(host: string, path: string, token: string, text: string): Promise<void> {
+    const { port } = this.#options;
+    const headers = { authorization: `Bearer ${token}`, "content-length": Buffer.byteLength(text) };
+    const signal = AbortSignal.timeout(longest);
+    return new Promise((resolve, reject) => {
+      request({ host, port, path, method: "POST", headers, agent: this.#agent, signal }, (response) => {
+        response.resume().on("end", resolve).on("error", reject);
+      })
+        .on("error", reject)
+        .end(text);
+    });
+  }
+}
+
+async function addressesOf(host: string): Promise<readonly string[]> {
+  return (await lookup(host, { all: true })).map(({ address }) => address);
+}

@@ -1,0 +1,217 @@
+import type { ServerResponse } from "node:http";
+import type { Consumer } from "../state/consumer.ts";
+import { standsForNode, type Consumers } from "../state/consumers.ts";
+import type { Pods } from "../state/pods.ts";
+import type { Withdrawals } from "../state/withdrawals.ts";
+import type { Identity } from "../tokens.ts";
+import { ParkingLot, type Parked } from "./parked.ts";
+import { readPosted, type Posted } from "./report.ts";
+
+export type ReportOutcome = "taken" | "unreadable" | "unauthorized" | "forbidden" | "too-many";
+
+export interface ConsumerDeskOptions {
+  readonly epoch: string;
+  readonly accounts: readonly string[];
+  readonly consumers: Consumers;
+  readonly withdrawals: Withdrawals;
+  readonly pods: Pods;
+  readonly now: () => number;
+  readonly onReport: (outcome: ReportOutcome) => void;
+  /** Somebody has come further. */
+  readonly onAdvance: () => void;
+}
+
+interface ParkedReport extends Parked {
+  readonly key: string;
+  readonly posted: Posted;
+}
+
+/** A consumer is told no oftener, milliseconds; where there are very many, five of them a millisecond. */
+const quietFor = 500;
+const perMillisecond = 5;
+/** Milliseconds that a process which is about to end keeps a request: who asks again at once must not do so without a pause. */
+export const longestAtEnd = 1_000;
+/** Milliseconds for which answers are written before others have their turn. */
+const turn = 10;
+
+/** Takes the reports of consumers, and tells them what was withdrawn. */
+export class ConsumerDesk {
+  readonly #options: ConsumerDeskOptions;
+  readonly #parked = new ParkingLot<ParkedReport>();
+  readonly #answeredAt = new Map<string, number>();
+  /** Of a consumer's name: the pod that reports for it. */
+  readonly #owners = new Map<string, string>();
+  #bodies = new Map<number, string>();
+  #bodiesOf = -1;
+  #isSweeping = false;
+  #isClosing = false;
+
+  constructor(options: ConsumerDeskOptions) {
+    this.#options = options;
+  }
+
+  get parked(): number {
+    return this.#parked.size;
+  }
+
+  report(name: string, text: string, identity: Identity, response: ServerResponse): void {
+    const { onReport } = this.#options;
+    const posted = readPosted(text, name);
+    if (typeof posted === "string") {
+      onReport("unreadable");
+      this.#refuse(response, 400, posted);
+      return;
+    }
+    const refusal = this.#refusal(posted, identity);
+    if (refusal !== undefined) {
+      onReport("forbidden");
+      this.#refuse(response, 403, refusal);
+      return;
+    }
+    this.#take(posted, identity, response);
+  }
+
+  unauthorized(response: ServerResponse): void {
+    this.#options.onReport("unauthorized");
+    this.#refuse(
+      response,
+      401,
+      "a token of a ServiceAccount that may report is needed, for audience lameduck",
+    );
+  }
+
+  /** Looks at all that wait: called every so often, and when something was withdrawn. */
+  sweep(): void {
+    if (this.#isSweeping) return;
+    this.#isSweeping = true;
+    const waiting = this.#parked.all();
+    const go = (): void => {
+      const began = performance.now();
+      const now = this.#options.now();
+      const { head } = this.#options.withdrawals;
+      const quiet = Math.max(quietFor, this.#parked.size / perMillisecond);
+      for (const one of waiting) {
+        const { key, posted, until } = one;
+        const isNews = head > posted.known && now - (this.#answeredAt.get(key) ?? 0) >= quiet;
+        if (!isNews && now < until) continue;
+        this.#release(one, now);
+        if (performance.now() - began < turn) continue;
+        setImmediate(go);
+        return;
+      }
+      this.#isSweeping = false;
+    };
+    go();
+  }
+
+  /** This process goes: whoever waits is answered, and asks elsewhere. */
+  close(): void {
+    this.#isClosing = true;
+    const now = this.#options.now();
+    for (const one of this.#parked.all()) this.#release(one, now);
+  }
+
+  #take(posted: Posted, identity: Identity, response: ServerResponse): void {
+    const { epoch, consumers, withdrawals, now, onReport, onAdvance } = this.#options;
+    const at = now();
+    const isCurrent = posted.epoch === epoch;
+    const { head } = withdrawals;
+    if (isCurrent && (posted.report.applied > head || (posted.report.also.at(-1)?.[1] ?? 0) > head)) {
+      onReport("unreadable");
+      this.#refuse(response, 400, `applied: the last number is ${head}`);
+      return;
+    }
+    // Numbers of another run say nothing.
+    const report = isCurrent ? posted.report : { ...posted.report, applied: 0, also: [] };
+    const key = `${report.kind}/${report.name}`;
+    const known = consumers.get(key);
+    if (!isCurrent) known?.beginAnew();
+    const before = known?.applied ?? -1;
+    const consumer = consumers.report(report, at);
+    if (!consumer) {
+      onReport("too-many");
+      this.#refuse(response, 503, "there are too many consumers");
+      return;
+    }
+    onReport("taken");
+    if (identity.podUid !== undefined) this.#owners.set(key, identity.podUid);
+    if (consumer.applied > before || report.also.length > 0) onAdvance();
+    const mine: Posted = { ...posted, report, known: isCurrent ? posted.known : 0 };
+    const wait = this.#isClosing ? Math.min(posted.wait, longestAtEnd) : posted.wait;
+    const one = { key, posted: mine, response, until: at + wait };
+    if (!isCurrent || posted.wait === 0 || head > posted.known) this.#answer(one, at);
+    else {
+      // One that is asked again waits no longer for the answer to what it asked before.
+      for (const other of this.#parked.of(key)) this.#release(other, at);
+      this.#parked.add(key, one);
+    }
+  }
+
+  #release(one: ParkedReport, now: number): void {
+    if (this.#parked.take(one.key, one)) this.#answer(one, now);
+  }
+
+  #answer({ key, posted, response }: ParkedReport, now: number): void {
+    if (response.destroyed) return;
+    this.#answeredAt.set(key, now);
+    const { applied, also } = posted.report;
+    const body = also.length === 0 ? this.#bodyAfter(applied) : this.#body(applied, posted);
+    send(response, 200, body, this.#isClosing);
+  }
+
+  /** Most consumers have come equally far. */
+  #bodyAfter(applied: number): string {
+    const { version } = this.#options.withdrawals;
+    if (this.#bodiesOf !== version) {
+      this.#bodies = new Map();
+      this.#bodiesOf = version;
+    }
+    let body = this.#bodies.get(applied);
+    if (body === undefined) {
+      body = this.#body(applied);
+      this.#bodies.set(applied, body);
+    }
+    return body;
+  }
+
+  #body(applied: number, posted?: Posted): string {
+    const { epoch, withdrawals } = this.#options;
+    const withdrawn: [string, number][] = [];
+    for (const { addresses, number } of withdrawals.after(applied))
+      if (!posted?.report.also.some(([from, to]) => number >= from && number <= to))
+        for (const address of addresses) withdrawn.push([address, number]);
+    return JSON.stringify({ version: 1, epoch, head: withdrawals.head, withdrawn });
+  }
+
+  #refusal({ report }: Posted, { account, podUid, node }: Identity): string | undefined {
+    const { accounts, pods, consumers } = this.#options;
+    if (!accounts.includes(account)) return `${account} may not report`;
+    const pod = podUid === undefined ? undefined : pods.get(podUid);
+    const boundTo = node ?? pod?.node;
+    if (boundTo !== undefined && report.node !== undefined && report.node !== boundTo)
+      return "the token belongs to another node";
+    const key = `${report.kind}/${report.name}`;
+    const known: Consumer | undefined = consumers.get(key);
+    const owner = this.#owners.get(key);
+    // A node's proxy may be reported for by the successor before the predecessor is gone.
+    const isTakenOver = known !== undefined && owner !== undefined && owner !== podUid;
+    if (isTakenOver && !standsForNode(report) && pods.get(owner)?.isFinished === false)
+      return "another pod reports by this name";
+    return undefined;
+  }
+
+  #refuse(response: ServerResponse, status: number, error: string): void {
+    send(response, status, JSON.stringify({ version: 1, error }), false);
+  }
+}
+
+function send(response: ServerResponse, status: number, body: string, isLast: boolean): void {
+  response.writeHead(status, [
+    "content-type",
+    "application/json",
+    "content-length",
+    String(Buffer.byteLength(body)),
+    ...(isLast ? ["connection", "close"] : []),
+  ]);
+  response.end(body);
+}

@@ -1,0 +1,203 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { readBody } from "../../admission/body.ts";
+import { operatorNames } from "../../names.ts";
+import type { KeptPod } from "../state/objects.ts";
+import type { Terminations } from "../state/terminations.ts";
+import type { Identity } from "../tokens.ts";
+import type { ConsumerDesk } from "./consumer-desk.ts";
+import { type Identifier, peerOf } from "./identify.ts";
+import { headLine } from "./lines.ts";
+import { type Ask, type PodDesk, sendText } from "./pod-desk.ts";
+
+export interface ProtocolOptions {
+  readonly consumerDesk: ConsumerDesk;
+  readonly podDesk: PodDesk;
+  readonly identifier: Identifier;
+  readonly terminations: Terminations;
+  readonly consumerAccounts: readonly string[];
+  readonly holdAccounts: readonly string[];
+  /** "NAMESPACE/NAME": the other replicas pass on what pods said. */
+  readonly ownAccount: string;
+  readonly onRefused: (path: "pods" | "holds", status: number) => void;
+  readonly onFault: (error: unknown) => void;
+}
+
+/** Bytes: tokens take a kilobyte or two, reports and what pods say a few hundred. */
+const longestHead = 16_384;
+const longestReport = 32_768;
+const longestSaid = 8_192;
+/** Milliseconds for a request to arrive: whoever sends for longer is no caller of ours. */
+const longestRequest = 5_000;
+/** Consumers ask again within 30 s; they must be the first to close. */
+const keepAlive = 65_000;
+/** Seconds that a pod may wait. */
+const longestPodWait = 20;
+const mostConnections = 50_000;
+
+const { consumers, pods, holds } = operatorNames.coordinator.paths;
+
+/** Plain HTTP for pods and consumers. docs/acknowledgements-protocol.md describes what is said. */
+export function protocolServer(options: ProtocolOptions): Server {
+  const server = createServer(
+    {
+      maxHeaderSize: longestHead,
+      headersTimeout: longestRequest,
+      requestTimeout: longestRequest,
+      connectionsCheckingInterval: 1_000,
+      keepAliveTimeout: keepAlive,
+      noDelay: true,
+    },
+    (request, response) => {
+      response.sendDate = false;
+      handle(options, request, response).catch((error: unknown) => {
+        options.onFault(error);
+        if (!response.headersSent) sendText(response, 500, `${headLine}\n`, true);
+      });
+    },
+  );
+  server.maxConnections = mostConnections;
+  server.on("clientError", (_error, socket) => socket.destroy());
+  return server;
+}
+
+async function handle(
+  options: ProtocolOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { url = "", method = "" } = request;
+  const at = url.indexOf("?");
+  const path = at === -1 ? url : url.slice(0, at);
+  if (path.startsWith(`${consumers}/`)) {
+    if (method === "POST") await takeReport(options, path.slice(consumers.length + 1), request, response);
+    else sendText(response, 405, "only POST is answered\n", true);
+    return;
+  }
+  const query = new URLSearchParams(at === -1 ? "" : url.slice(at + 1));
+  const asked = podIn(path, query);
+  if (asked === undefined) sendText(response, 404, `there are ${consumers}, ${pods} and ${holds}\n`, true);
+  else if (asked.desk === "holds" && method === "GET") await askHold(options, asked, request, response);
+  else if (asked.desk === "pods" && (method === "GET" || method === "POST"))
+    await askPod(options, asked, request, response);
+  else sendText(response, 405, "only GET and POST are answered\n", true);
+}
+
+async function takeReport(
+  { consumerDesk, consumerAccounts, identifier }: ProtocolOptions,
+  segment: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const name = decoded(segment);
+  let identity: Identity | undefined;
+  try {
+    identity = identifier.known(request) ?? (await identifier.of(request));
+  } catch {
+    sendText(response, 503, "the API server does not say who this is; try again\n", true);
+    return;
+  }
+  if (!identity || name === undefined) {
+    consumerDesk.unauthorized(response);
+    return;
+  }
+  // Who may not report is not read.
+  if (!consumerAccounts.includes(identity.account)) {
+    sendText(response, 403, `${identity.account} may not report\n`, true);
+    return;
+  }
+  const text = await readBody(request, longestReport);
+  if (text === undefined) sendText(response, 413, `more than ${longestReport} bytes\n`, true);
+  else consumerDesk.report(name, text, identity, response);
+}
+
+interface AskedPod {
+  readonly desk: "pods" | "holds";
+  readonly namespace: string;
+  readonly name: string;
+  readonly ask: Ask;
+}
+
+function podIn(path: string, query: URLSearchParams): AskedPod | undefined {
+  const desk = path.startsWith(`${pods}/`) ? "pods" : path.startsWith(`${holds}/`) ? "holds" : undefined;
+  if (desk === undefined) return undefined;
+  const [, namespace, name] = /^\/v1\/\w+\/([a-z0-9-]{1,63})\/([a-z0-9.-]{1,253})$/.exec(path) ?? [];
+  if (namespace === undefined || name === undefined) return undefined;
+  const wait = Number(query.get("wait") ?? "0");
+  const ask: Ask = {
+    uid: query.get("uid") ?? "",
+    wait: Number.isFinite(wait) ? Math.min(Math.max(wait, 0), longestPodWait) * 1_000 : 0,
+    seen: query.get("seen") ?? undefined,
+  };
+  return { desk, namespace, name, ask };
+}
+
+/** A pod may ask for itself: by its address, or by a token that is bound to it. */
+async function askPod(
+  options: ProtocolOptions,
+  { namespace, name, ask }: AskedPod,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { terminations, podDesk, identifier, ownAccount, onRefused } = options;
+  const refuse = (status: number): void => {
+    onRefused("pods", status);
+    sendText(response, status, `${headLine}\n`, status !== 404);
+  };
+  const pod = terminations.pods.get(ask.uid);
+  const isIt = pod?.metadata.name === name && pod.metadata.namespace === namespace;
+  let isPassedOn = false;
+  if (!pod || !isIt) {
+    // Nobody learns which pods there are: a uid cannot be guessed.
+    refuse(terminations.isSynced ? 404 : 503);
+    return;
+  }
+  if (!isAddressOf(pod, peerOf(request))) {
+    const identity = await identifier.of(request).catch(() => undefined);
+    isPassedOn = identity?.account === ownAccount && request.method === "POST";
+    if (identity?.podUid !== ask.uid && !isPassedOn) {
+      refuse(403);
+      return;
+    }
+  }
+  if (request.method === "GET") {
+    podDesk.ask(ask, response);
+    return;
+  }
+  const text = await readBody(request, longestSaid);
+  const record = terminations.ask(ask.uid, Date.now());
+  if (text === undefined) refuse(413);
+  else {
+    if (record) podDesk.said(record, text, isPassedOn);
+    sendText(response, 200, `${headLine}\n`);
+  }
+}
+
+async function askHold(
+  { terminations, podDesk, identifier, holdAccounts, onRefused }: ProtocolOptions,
+  { namespace, name, ask }: AskedPod,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const refuse = (status: number): void => {
+    onRefused("holds", status);
+    sendText(response, status, `${headLine}\n`);
+  };
+  const identity = await identifier.of(request);
+  const pod = terminations.pods.get(ask.uid);
+  if (!identity) refuse(401);
+  else if (!holdAccounts.includes(identity.account)) refuse(403);
+  else if (pod?.metadata.name !== name || pod.metadata.namespace !== namespace) refuse(404);
+  else podDesk.ask(ask, response);
+}
+
+function isAddressOf({ addresses, hostAddress }: KeptPod, peer: string): boolean {
+  return peer !== "" && (addresses.includes(peer) || hostAddress === peer);
+}
+
+function decoded(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,76 @@
+import type { KubernetesObject } from "@lameduck/kube";
+import { keepMetadata, keepRoute, type RouteObject, type ServiceObject } from "../../exposure/objects.ts";
+
+export interface KeptService extends KubernetesObject {
+  readonly isHeadless: boolean;
+  /** Load balancers that send to pods themselves: "load-balancer/aws". */
+  readonly balancers: readonly string[];
+}
+
+export interface KeptRoute extends KubernetesObject {
+  readonly kind: string;
+  readonly ingressClassName: string | undefined;
+  /** As "NAMESPACE/NAME". */
+  readonly services: readonly string[];
+  readonly gateways: readonly string[];
+}
+
+export interface KeptGateway extends KubernetesObject {
+  readonly gatewayClass: string;
+}
+
+export interface KeptIngressClass extends KubernetesObject {
+  readonly isDefault: boolean;
+}
+
+export function keepLeadingService({ metadata, spec }: ServiceObject): KeptService {
+  const annotations = metadata.annotations ?? {};
+  const aws = "service.beta.kubernetes.io/aws-load-balancer";
+  const balancers: string[] = [];
+  if (annotations[`${aws}-nlb-target-type`] === "ip" || annotations[`${aws}-type`] === "nlb-ip")
+    balancers.push("load-balancer/aws");
+  if (annotations["cloud.google.com/neg"] !== undefined) balancers.push("load-balancer/gcp");
+  return { metadata: keepMetadata(metadata, nothing), isHeadless: spec?.clusterIP === "None", balancers };
+}
+
+interface ParentsObject extends RouteObject {
+  readonly spec?: NonNullable<RouteObject["spec"]> & {
+    readonly parentRefs?: readonly {
+      readonly kind?: string;
+      readonly namespace?: string;
+      readonly name: string;
+    }[];
+  };
+}
+
+const classAnnotation = "kubernetes.io/ingress.class";
+
+export function keepLeadingRoute(kind: string): (route: ParentsObject) => KeptRoute {
+  return (route) => {
+    const { metadata, spec } = route;
+    const { services, ingressClassName } = keepRoute(kind)(route);
+    return {
+      metadata: keepMetadata(metadata, nothing),
+      kind,
+      services,
+      ingressClassName: ingressClassName ?? metadata.annotations?.[classAnnotation],
+      gateways: (spec?.parentRefs ?? []).flatMap(({ kind: of = "Gateway", namespace, name }) =>
+        of === "Gateway" ? [`${namespace ?? metadata.namespace}/${name}`] : [],
+      ),
+    };
+  };
+}
+
+export function keepGateway({
+  metadata,
+  spec,
+}: KubernetesObject & { readonly spec?: { readonly gatewayClassName?: string } }): KeptGateway {
+  return { metadata: keepMetadata(metadata, nothing), gatewayClass: spec?.gatewayClassName ?? "none" };
+}
+
+export function keepIngressClass({ metadata }: KubernetesObject): KeptIngressClass {
+  const said = metadata.annotations?.["ingressclass.kubernetes.io/is-default-class"];
+  return { metadata: keepMetadata(metadata, nothing), isDefault: said === "true" };
+}
+
+const nothing = /^$/;

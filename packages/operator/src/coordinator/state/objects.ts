@@ -1,0 +1,149 @@
+import { controllerOf, type KubernetesObject, type ObjectMeta, type Pod } from "@lameduck/kube";
+import type { ContainerExit, WorkloadName } from "../termination.ts";
+
+/** What is kept of a pod: a cluster has tens of thousands. */
+export interface KeptPod extends KubernetesObject {
+  readonly node: string | undefined;
+  readonly addresses: readonly string[];
+  /** Of pods in the node's own network: they share it with others. */
+  readonly hostAddress: string | undefined;
+  readonly workload: WorkloadName | undefined;
+  /** Milliseconds since 1970; undefined while nobody deletes it. */
+  readonly deletedAt: number | undefined;
+  readonly graceSeconds: number;
+  readonly exits: readonly ContainerExit[];
+  /** All containers have ended: its addresses may belong to another pod soon. */
+  readonly isFinished: boolean;
+}
+
+export interface KeptEndpoint {
+  /** Of the pod. */
+  readonly uid: string;
+  readonly isReady: boolean;
+  readonly isTerminating: boolean;
+}
+
+export interface KeptSlice extends KubernetesObject {
+  /** "NAMESPACE/NAME" */
+  readonly service: string;
+  readonly endpoints: readonly KeptEndpoint[];
+}
+
+export interface KeptNode extends KubernetesObject {
+  readonly isReady: boolean;
+  readonly addresses: readonly string[];
+}
+
+interface PodObject extends Omit<Pod, "spec" | "status"> {
+  readonly spec?: Pod["spec"] & { readonly hostNetwork?: boolean };
+  readonly status?: NonNullable<Pod["status"]> & { readonly hostIP?: string };
+}
+
+const none: readonly never[] = [];
+
+export function keepPod(pod: PodObject): KeptPod {
+  const { metadata, spec, status } = pod;
+  const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+  const graceSeconds = deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30;
+  const ends = deletionTimestamp === undefined ? NaN : Date.parse(deletionTimestamp);
+  const addresses = status?.podIPs?.map(({ ip }) => ip) ?? (status?.podIP ? [status.podIP] : none);
+  const exits = exitsOf(pod);
+  const count = spec?.containers.length ?? 0;
+  return {
+    metadata: slim(metadata),
+    node: spec?.nodeName,
+    addresses,
+    hostAddress: spec?.hostNetwork === true ? (status?.hostIP ?? "") : undefined,
+    workload: workloadOf(pod),
+    // The timestamp is the end of the grace period.
+    deletedAt: Number.isNaN(ends) ? undefined : ends - (deletionGracePeriodSeconds ?? 0) * 1_000,
+    graceSeconds,
+    exits,
+    isFinished:
+      status?.phase === "Succeeded" ||
+      status?.phase === "Failed" ||
+      (deletionTimestamp !== undefined && count > 0 && exits.length >= count),
+  };
+}
+
+function exitsOf({ status }: PodObject): readonly ContainerExit[] {
+  const exits = status?.containerStatuses?.flatMap(({ name, state }): readonly ContainerExit[] => {
+    const ended = state?.terminated;
+    if (!ended) return none;
+    const finishedAt = Date.parse(ended.finishedAt ?? "");
+    return [
+      {
+        container: name,
+        exitCode: ended.exitCode,
+        ...(ended.signal === undefined ? {} : { signal: ended.signal }),
+        ...(ended.reason === undefined ? {} : { reason: ended.reason }),
+        ...(Number.isNaN(finishedAt) ? {} : { finishedAt }),
+      },
+    ];
+  });
+  return exits && exits.length > 0 ? exits : none;
+}
+
+/** The name of a Deployment's ReplicaSet is that of the Deployment and the hash that stands in a label, too. */
+function workloadOf(pod: PodObject): WorkloadName | undefined {
+  const owner = controllerOf(pod);
+  if (!owner) return undefined;
+  const hash = pod.metadata.labels?.["pod-template-hash"];
+  if (owner.kind === "ReplicaSet" && hash !== undefined && owner.name.endsWith(`-${hash}`))
+    return { kind: "Deployment", name: owner.name.slice(0, -hash.length - 1) };
+  return { kind: owner.kind, name: owner.name };
+}
+
+interface SliceObject extends KubernetesObject {
+  readonly endpoints?:
+    | readonly {
+        readonly conditions?: { readonly ready?: boolean; readonly terminating?: boolean };
+        readonly targetRef?: { readonly kind?: string; readonly uid?: string };
+      }[]
+    | null;
+}
+
+export function keepSlice({ metadata, endpoints }: SliceObject): KeptSlice {
+  return {
+    metadata: slim(metadata),
+    service: `${metadata.namespace}/${metadata.labels?.["kubernetes.io/service-name"] ?? ""}`,
+    endpoints: (endpoints ?? []).flatMap(({ targetRef, conditions }) =>
+      targetRef?.kind === "Pod" && targetRef.uid !== undefined
+        ? [
+            {
+              uid: targetRef.uid,
+              // Nothing said counts as ready: so do consumers read it.
+              isReady: conditions?.ready !== false,
+              isTerminating: conditions?.terminating === true,
+            },
+          ]
+        : [],
+    ),
+  };
+}
+
+interface NodeObject extends KubernetesObject {
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+    readonly addresses?: readonly { readonly type?: string; readonly address: string }[];
+  };
+}
+
+export function keepNode({ metadata, status }: NodeObject): KeptNode {
+  return {
+    metadata: slim(metadata),
+    isReady: status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") ?? false,
+    addresses: (status?.addresses ?? []).flatMap(({ type, address }) =>
+      type === "InternalIP" || type === "ExternalIP" ? [address] : [],
+    ),
+  };
+}
+
+function slim({ name, namespace, uid, resourceVersion }: ObjectMeta): ObjectMeta {
+  return {
+    name,
+    uid,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
+}

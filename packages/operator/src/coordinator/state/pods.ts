@@ -1,0 +1,50 @@
+import type { KeptPod } from "./objects.ts";
+
+/** All pods of the cluster: by uid, by name, and by address. */
+export class Pods {
+  readonly #byUid = new Map<string, KeptPod>();
+  /** By "NAMESPACE/NAME": the one that came last. */
+  readonly #byName = new Map<string, KeptPod>();
+  readonly #byAddress = new Map<string, KeptPod>();
+
+  get size(): number {
+    return this.#byUid.size;
+  }
+
+  get all(): Iterable<KeptPod> {
+    return this.#byUid.values();
+  }
+
+  get(uid: string): KeptPod | undefined {
+    return this.#byUid.get(uid);
+  }
+
+  named(namespace: string, name: string): KeptPod | undefined {
+    return this.#byName.get(`${namespace}/${name}`);
+  }
+
+  /** The node of the pod that has this address. */
+  nodeAt(address: string): string | undefined {
+    return this.#byAddress.get(address)?.node;
+  }
+
+  put(pod: KeptPod): void {
+    const { metadata, addresses, hostAddress, isFinished } = pod;
+    this.#byUid.set(metadata.uid, pod);
+    this.#byName.set(keyOf(pod), pod);
+    if (hostAddress === undefined && !isFinished)
+      for (const address of addresses) this.#byAddress.set(address, pod);
+  }
+
+  remove(pod: KeptPod): void {
+    const { uid } = pod.metadata;
+    this.#byUid.delete(uid);
+    if (this.#byName.get(keyOf(pod))?.metadata.uid === uid) this.#byName.delete(keyOf(pod));
+    for (const address of pod.addresses)
+      if (this.#byAddress.get(address)?.metadata.uid === uid) this.#byAddress.delete(address);
+  }
+}
+
+function keyOf({ metadata }: KeptPod): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}

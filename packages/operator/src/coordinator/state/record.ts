@@ -1,0 +1,62 @@
+import type { KeptPod } from "./objects.ts";
+import type { ContainerExit, Termination, TerminationConsumer, WorkloadName } from "../termination.ts";
+
+/** What a pod that terminates is told. */
+export type ReleaseState = "waiting" | "released" | "incomplete" | "unknown";
+
+/** One termination: what others read of it, and where the search for who is behind stands. */
+export class TerminationRecord implements Termination {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly node: string | undefined;
+  readonly workload: WorkloadName | undefined;
+  readonly graceSeconds: number;
+  deletedAt: number;
+  addresses: readonly string[];
+  exits: readonly ContainerExit[];
+  number: number | undefined;
+  withdrawnAt: number | undefined;
+  releasedAt: number | undefined;
+  goneAt: number | undefined;
+  overruledBy: string | undefined;
+  said: Readonly<Record<string, string>> = {};
+  /** It is not being deleted: somebody asks whether it could be. */
+  isHeldOnly: boolean;
+  isHostNetwork: boolean;
+  isFinished = false;
+  state: ReleaseState = "waiting";
+  /** It has seen a connection from outside the cluster, which may come through any node. */
+  seesOutside = false;
+  /** Nodes from which it has seen connections; undefined while it has told of none, or sees outside. */
+  seenNodes: ReadonlySet<string> | undefined;
+  /** How far the walk along the nodes has come: those before have let go. */
+  cursor = 0;
+  /** Of the nodes' order, to which the cursor belongs. */
+  cursorVersion = -1;
+  readonly #consumersOf: (record: TerminationRecord) => ReadonlyMap<string, TerminationConsumer>;
+
+  constructor(
+    pod: KeptPod,
+    consumersOf: (record: TerminationRecord) => ReadonlyMap<string, TerminationConsumer>,
+    now: number,
+  ) {
+    const { metadata, node, addresses, workload, graceSeconds, deletedAt, exits, hostAddress } = pod;
+    this.uid = metadata.uid;
+    this.namespace = metadata.namespace ?? "";
+    this.name = metadata.name;
+    this.node = node;
+    this.workload = workload;
+    this.graceSeconds = graceSeconds;
+    this.deletedAt = deletedAt ?? now;
+    this.isHeldOnly = deletedAt === undefined;
+    this.isHostNetwork = hostAddress !== undefined;
+    this.addresses = addresses;
+    this.exits = exits;
+    this.#consumersOf = consumersOf;
+  }
+
+  get consumers(): ReadonlyMap<string, TerminationConsumer> {
+    return this.#consumersOf(this);
+  }
+}

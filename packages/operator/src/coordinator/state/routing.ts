@@ -1,0 +1,90 @@
+import type { Change } from "@lameduck/kube";
+import type { KeptGateway, KeptIngressClass, KeptRoute, KeptService } from "./leading.ts";
+
+/** What must have let go of a pod, besides the nodes: "ingress-class/nginx", "gateway-class/envoy", "load-balancer/aws". */
+export interface Leading {
+  /** Through the proxy of each node: some Service with an address of its own leads to it. */
+  readonly throughNodes: boolean;
+  /** Clients find its address by DNS. */
+  readonly byName: boolean;
+  readonly needs: readonly string[];
+}
+
+/** Services and what leads to them: Ingresses, Gateways, load balancers. */
+export class Routing {
+  readonly #services = new Map<string, KeptService>();
+  readonly #routes = new Map<string, Map<string, KeptRoute>>();
+  readonly #served = new Map<string, readonly string[]>();
+  /** Class of each Gateway, by "NAMESPACE/NAME". */
+  readonly #gateways = new Map<string, string>();
+  readonly #classes = new Map<string, KeptIngressClass>();
+  #version = 0;
+
+  /** Changes with every answer. */
+  get version(): number {
+    return this.#version;
+  }
+
+  service({ type, object }: Change<KeptService>): void {
+    this.#version++;
+    const key = `${object.metadata.namespace}/${object.metadata.name}`;
+    if (type === "gone") this.#services.delete(key);
+    else this.#services.set(key, object);
+  }
+
+  route({ type, object }: Change<KeptRoute>): void {
+    this.#version++;
+    const { uid } = object.metadata;
+    for (const service of this.#served.get(uid) ?? []) {
+      const routes = this.#routes.get(service);
+      routes?.delete(uid);
+      if (routes?.size === 0) this.#routes.delete(service);
+    }
+    this.#served.delete(uid);
+    if (type === "gone") return;
+    this.#served.set(uid, object.services);
+    for (const service of object.services) {
+      const routes = this.#routes.get(service) ?? new Map<string, KeptRoute>();
+      this.#routes.set(service, routes.set(uid, object));
+    }
+  }
+
+  gateway({ type, object }: Change<KeptGateway>): void {
+    this.#version++;
+    const key = `${object.metadata.namespace}/${object.metadata.name}`;
+    if (type === "gone") this.#gateways.delete(key);
+    else this.#gateways.set(key, object.gatewayClass);
+  }
+
+  ingressClass({ type, object }: Change<KeptIngressClass>): void {
+    this.#version++;
+    if (type === "gone") this.#classes.delete(object.metadata.name);
+    else this.#classes.set(object.metadata.name, object);
+  }
+
+  /** @param services as "NAMESPACE/NAME". */
+  of(services: Iterable<string>): Leading {
+    const needs = new Set<string>();
+    let [throughNodes, byName] = [false, false];
+    for (const name of services) {
+      const service = this.#services.get(name);
+      // One that is gone, too, leads to its pods until each proxy has taken notice.
+      if (service?.isHeadless === true) byName = true;
+      else throughNodes = true;
+      for (const need of service?.balancers ?? []) needs.add(need);
+      for (const route of this.#routes.get(name)?.values() ?? [])
+        for (const need of this.#needsOf(route)) needs.add(need);
+    }
+    return { throughNodes, byName, needs: [...needs] };
+  }
+
+  #needsOf({ kind, ingressClassName, gateways }: KeptRoute): readonly string[] {
+    if (kind === "Ingress") {
+      const name =
+        ingressClassName ?? [...this.#classes.values()].find(({ isDefault }) => isDefault)?.metadata.name;
+      return [`ingress-class/${name ?? "none"}`];
+    }
+    const classes = gateways.map((gateway) => this.#gateways.get(gateway));
+    return classes.map((name, at) => `gateway-class/${name ?? `of ${gateways[at]}`}`);
+  }
+}

@@ -1,0 +1,96 @@
+import type { AcknowledgementSettings } from "../../policy/acknowledgements.ts";
+import type { Consumer } from "./consumer.ts";
+import type { Consumers } from "./consumers.ts";
+import type { NodeSeat } from "./nodes.ts";
+import type { Withdrawals } from "./withdrawals.ts";
+
+/** Milliseconds without a heartbeat, where one is due each second. */
+export const silentAfter = 3_000;
+
+/**
+ * - `applied`: it has let go.
+ * - `behind`: it has not reported so.
+ * - `missing`: nobody ever reported for it.
+ * - `silent`: it has been silent for so long that it is left out.
+ * - `absent`: its node is gone or not Ready: it does not count.
+ */
+export type Verdict = "applied" | "behind" | "missing" | "silent" | "absent";
+
+/** Of what a verdict is asked. */
+export interface Question {
+  readonly number: number;
+  readonly withdrawnAt: number;
+  readonly settings: AcknowledgementSettings;
+  readonly now: number;
+}
+
+/** One place at the table: all consumers in it must have let go. */
+export interface Seat {
+  /** "kube-proxy/node5" */
+  readonly name: string;
+  readonly consumers: readonly Consumer[];
+  readonly node: NodeSeat | undefined;
+  /** What counts instead of consumers: a time that passes, milliseconds. */
+  readonly passes?: number;
+}
+
+/** How long a consumer owes a heartbeat, milliseconds: it owes none while there is nothing to say. */
+export function silence(consumer: Consumer, withdrawals: Withdrawals, now: number): number {
+  const { applied, heardAt } = consumer;
+  if (applied >= withdrawals.head) return 0;
+  return Math.max(0, now - Math.max(heardAt, withdrawals.timeOf(applied + 1)));
+}
+
+export class Judge {
+  readonly #consumers: Consumers;
+  readonly #withdrawals: Withdrawals;
+
+  constructor(consumers: Consumers, withdrawals: Withdrawals) {
+    this.#consumers = consumers;
+    this.#withdrawals = withdrawals;
+  }
+
+  node(node: NodeSeat, question: Question): Verdict {
+    const { settings, now } = question;
+    if (node.isGone || now - node.notReadySince >= settings.notReadyAfterSeconds * 1_000) return "absent";
+    return this.#consumersSay(this.#consumers.ofNode(node.name), question);
+  }
+
+  seat({ node, consumers, passes }: Seat, question: Question): Verdict {
+    if (passes !== undefined) return question.now >= question.withdrawnAt + passes ? "applied" : "behind";
+    return node ? this.node(node, question) : this.#consumersSay(consumers, question);
+  }
+
+  nodeSeat(node: NodeSeat): Seat {
+    const consumers = this.#consumers.ofNode(node.name);
+    return { name: consumers[0]?.key ?? `kube-proxy/${node.name}`, consumers, node };
+  }
+
+  needSeat(need: string): Seat {
+    const all = this.#consumers;
+    return {
+      name: need,
+      // Whoever comes later joins.
+      get consumers() {
+        return all.serving(need);
+      },
+      node: undefined,
+    };
+  }
+
+  silence(consumer: Consumer, now: number): number {
+    return silence(consumer, this.#withdrawals, now);
+  }
+
+  #consumersSay(consumers: readonly Consumer[], { number, settings, now }: Question): Verdict {
+    if (consumers.length === 0) return "missing";
+    let verdict: Verdict = "applied";
+    for (const consumer of consumers) {
+      if (consumer.hasApplied(number)) continue;
+      if (settings.mode === "consistency") return "behind";
+      if (this.silence(consumer, now) < settings.silentAfterSeconds * 1_000) return "behind";
+      verdict = "silent";
+    }
+    return verdict;
+  }
+}

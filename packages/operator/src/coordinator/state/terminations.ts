@@ -1,0 +1,246 @@
+import type { Change } from "@lameduck/kube";
+import type { PolicySettings } from "../settings.ts";
+import type { Consumers } from "./consumers.ts";
+import { Listings } from "./listings.ts";
+import { Naming } from "./naming.ts";
+import type { Nodes } from "./nodes.ts";
+import type { KeptPod, KeptSlice } from "./objects.ts";
+import { Pods } from "./pods.ts";
+import { TerminationRecord } from "./record.ts";
+import { Releases } from "./releases.ts";
+import type { Routing } from "./routing.ts";
+import { Judge } from "./seats.ts";
+import type { Withdrawals } from "./withdrawals.ts";
+
+/** What happens to terminations; each is told after the fact. */
+export interface TerminationEvents {
+  began(record: TerminationRecord): void;
+  /** It was withdrawn, or released; its containers ended; or the pod said something. */
+  changed(record: TerminationRecord): void;
+  /** What its pod is to be told is another word now. */
+  told(record: TerminationRecord): void;
+  ended(record: TerminationRecord): void;
+}
+
+/** Milliseconds after the cluster was read in which a consumer that has not been heard yet counts as late, not as missing. */
+const firstReports = 10_000;
+/** Who asked for a pod that nobody deletes, and asks no more, is forgotten after so many milliseconds. */
+const heldFor = 60_000;
+
+export interface TerminationsOptions {
+  readonly nodes: Nodes;
+  readonly consumers: Consumers;
+  readonly withdrawals: Withdrawals;
+  readonly routing: Routing;
+  readonly settings: PolicySettings;
+  readonly events: TerminationEvents;
+}
+
+/** All pods, those of them that terminate, and what each of these is told. Pure: it is fed changes and times. */
+export class Terminations {
+  readonly pods = new Pods();
+  readonly listings = new Listings((uid) => this.pods.get(uid) !== undefined);
+  readonly releases: Releases;
+  readonly naming: Naming;
+  readonly #options: TerminationsOptions;
+  readonly #records = new Map<string, TerminationRecord>();
+  /** Those that are not released yet. */
+  readonly #pending = new Set<TerminationRecord>();
+  readonly #askedAt = new Map<TerminationRecord, number>();
+  #syncedAt: number | undefined;
+
+  constructor(options: TerminationsOptions) {
+    this.#options = options;
+    const { nodes, consumers, withdrawals, routing, settings } = options;
+    const judge = new Judge(consumers, withdrawals);
+    this.releases = new Releases({ listings: this.listings, routing, nodes, judge });
+    this.naming = new Naming(this.releases, judge);
+    this.#consumersOf = (record) => this.naming.consumers(record, settings.of(record.namespace), this.#now);
+  }
+
+  readonly #consumersOf: ConstructorParameters<typeof TerminationRecord>[1];
+  #now = 0;
+
+  get records(): ReadonlyMap<string, TerminationRecord> {
+    return this.#records;
+  }
+
+  get pending(): number {
+    return this.#pending.size;
+  }
+
+  get isSynced(): boolean {
+    return this.#syncedAt !== undefined;
+  }
+
+  /** Everything has been read once: nothing is numbered before, since what is missing in a half-read list is not withdrawn. */
+  synced(now: number): void {
+    if (this.#syncedAt !== undefined) return;
+    this.#syncedAt = now;
+    this.#now = now;
+    for (const pod of this.pods.all) if (pod.deletedAt !== undefined) this.#begin(pod, now);
+  }
+
+  pod({ type, object }: Change<KeptPod>, now: number): void {
+    this.#now = now;
+    const { uid } = object.metadata;
+    if (type === "gone") {
+      this.pods.remove(object);
+      this.listings.podGone(uid);
+      const record = this.#records.get(uid);
+      if (record) this.#end(record, now);
+      return;
+    }
+    this.pods.put(object);
+    if (!this.isSynced) return;
+    const record = this.#records.get(uid);
+    if (record) this.#update(record, object, now);
+    else if (object.deletedAt !== undefined) this.#begin(object, now);
+  }
+
+  slice(change: Change<KeptSlice>, now: number): void {
+    this.#now = now;
+    for (const uid of this.listings.slice(change)) {
+      const record = this.#records.get(uid);
+      if (!record) continue;
+      this.releases.refresh(record);
+      this.#number(record, now);
+    }
+  }
+
+  /** A pod that somebody would like to delete: from now on it is looked after like one that is being deleted. */
+  ask(uid: string, now: number): TerminationRecord | undefined {
+    this.#now = now;
+    const pod = this.pods.get(uid);
+    if (!pod || !this.isSynced) return undefined;
+    const record = this.#records.get(uid) ?? this.#add(pod, now);
+    if (record.isHeldOnly) this.#askedAt.set(record, now);
+    this.releases.begin();
+    if (this.#pending.has(record)) this.#decide(record, now);
+    return record;
+  }
+
+  /** What the pod tells of itself: later words replace earlier ones. */
+  said(record: TerminationRecord, fields: Readonly<Record<string, string>>, now: number): void {
+    this.#now = now;
+    record.said = { ...record.said, ...fields };
+    const { senders, overruled } = fields;
+    if (overruled !== undefined) record.overruledBy ??= overruled;
+    if (senders !== undefined) this.#seen(record, senders);
+    this.#options.events.changed(record);
+  }
+
+  /** One round: whoever has let go in the meantime, or has been silent for too long. */
+  decide(now: number): void {
+    this.#now = now;
+    this.releases.begin();
+    for (const record of this.#pending) this.#decide(record, now);
+    for (const [record, askedAt] of this.#askedAt)
+      if (now - askedAt > heldFor) {
+        this.#askedAt.delete(record);
+        if (record.isHeldOnly) this.#forget(record);
+      }
+  }
+
+  #begin(pod: KeptPod, now: number): void {
+    const record = this.#add(pod, now);
+    this.#options.events.began(record);
+    if (record.withdrawnAt !== undefined) this.#options.events.changed(record);
+  }
+
+  #add(pod: KeptPod, now: number): TerminationRecord {
+    const record = new TerminationRecord(pod, this.#consumersOf, now);
+    this.#records.set(record.uid, record);
+    this.#pending.add(record);
+    record.isFinished = pod.isFinished;
+    this.#number(record, now, false);
+    return record;
+  }
+
+  #update(record: TerminationRecord, pod: KeptPod, now: number): void {
+    const { events, withdrawals } = this.#options;
+    if (record.isHeldOnly && pod.deletedAt !== undefined) {
+      record.isHeldOnly = false;
+      record.deletedAt = pod.deletedAt;
+      this.#askedAt.delete(record);
+      events.began(record);
+    }
+    const hasNewExits = pod.exits.length !== record.exits.length;
+    record.exits = pod.exits;
+    if (pod.isFinished && !record.isFinished) {
+      record.isFinished = true;
+      // Its address may be another pod's soon, and there is nothing left that could be reached.
+      if (record.number !== undefined) withdrawals.drop(record.number);
+    }
+    if (hasNewExits) this.#changed(record);
+    this.#number(record, now);
+  }
+
+  /** Numbers it when it has left the ready endpoints, and takes that back when it has not. */
+  #number(record: TerminationRecord, now: number, isNews = true): void {
+    const { withdrawals } = this.#options;
+    const isReady = this.listings.isReady(record.uid);
+    if (isReady === (record.withdrawnAt === undefined)) return;
+    if (isReady) {
+      if (record.number !== undefined) withdrawals.drop(record.number);
+      record.number = undefined;
+      record.withdrawnAt = undefined;
+      record.releasedAt = undefined;
+      this.#pending.add(record);
+      this.#tell(record, "waiting");
+    } else {
+      record.withdrawnAt = now;
+      // An address of the node itself is never unused: other pods have it, too.
+      if (!record.isHostNetwork && !record.isFinished) record.number = withdrawals.add(record.addresses, now);
+    }
+    if (isNews) this.#changed(record);
+  }
+
+  #decide(record: TerminationRecord, now: number): void {
+    const settings = this.#options.settings.of(record.namespace);
+    const decided = this.releases.decide(record, settings, now);
+    const isEarly = now < (this.#syncedAt ?? 0) + firstReports && record.number !== undefined;
+    const state = decided === "incomplete" && isEarly ? "waiting" : decided;
+    if (state === record.state) return;
+    if (state === "released") {
+      record.releasedAt = now;
+      this.#pending.delete(record);
+    }
+    this.#tell(record, state);
+    if (state === "released") this.#changed(record);
+  }
+
+  #tell(record: TerminationRecord, state: TerminationRecord["state"]): void {
+    if (record.state === state) return;
+    record.state = state;
+    this.#options.events.told(record);
+  }
+
+  #changed(record: TerminationRecord): void {
+    if (!record.isHeldOnly) this.#options.events.changed(record);
+  }
+
+  #end(record: TerminationRecord, now: number): void {
+    record.goneAt = now;
+    this.#forget(record);
+    if (!record.isHeldOnly) this.#options.events.ended(record);
+  }
+
+  #forget(record: TerminationRecord): void {
+    this.#records.delete(record.uid);
+    this.#pending.delete(record);
+    this.#askedAt.delete(record);
+    if (record.number !== undefined) this.#options.withdrawals.drop(record.number);
+  }
+
+  /** One address that nobody in the cluster has is somebody outside, who may come through any node. */
+  #seen(record: TerminationRecord, senders: string): void {
+    const found = new Set<string>();
+    for (const address of senders.split(/\s+/)) {
+      const node = this.#options.nodes.at(address) ?? this.pods.nodeAt(address);
+      if (node === undefined) record.seesOutside = true;
+      else found.add(node);
+    }
+    record.seenNodes = record.seesOutside ? undefined : new Set([...(record.seenNodes ?? []), ...found]);
+  }
+}

@@ -1,0 +1,53 @@
+import type { AcknowledgementSettings } from "../policy/acknowledgements.ts";
+import type { Consumers } from "./state/consumers.ts";
+import type { Nodes } from "./state/nodes.ts";
+import { silence, silentAfter } from "./state/seats.ts";
+import type { Withdrawals } from "./state/withdrawals.ts";
+
+export interface ConsumerStatus {
+  readonly name: string;
+  readonly node: string | undefined;
+  readonly basis: string;
+  /** Withdrawals that it has not applied. */
+  readonly behind: number;
+  readonly isSilent: boolean;
+  readonly problem: string | undefined;
+}
+
+/** What `lameduck status` shows: of this replica only. */
+export interface CoordinatorStatus {
+  readonly version: 1;
+  readonly epoch: string;
+  readonly mode: string;
+  readonly head: number;
+  readonly terminating: number;
+  readonly released: number;
+  readonly consumers: readonly ConsumerStatus[];
+  /** Ready nodes that nobody reports for. */
+  readonly missing: readonly string[];
+}
+
+/** Of each list, so that a cluster of thousands is answered in a few hundred kilobytes. */
+const most = 5_000;
+
+export function consumersStatus(
+  { consumers, withdrawals, nodes }: { consumers: Consumers; withdrawals: Withdrawals; nodes: Nodes },
+  { notReadyAfterSeconds }: Pick<AcknowledgementSettings, "notReadyAfterSeconds">,
+  now: number,
+): Pick<CoordinatorStatus, "consumers" | "missing"> {
+  const all = Array.from(consumers.all, (one): ConsumerStatus => ({
+    name: one.key,
+    node: one.node,
+    basis: one.basis,
+    behind: withdrawals.head - one.applied,
+    isSilent: silence(one, withdrawals, now) > silentAfter,
+    problem: one.problem,
+  }));
+  const missing = nodes.seats
+    .filter(
+      ({ name, isGone, notReadySince }) =>
+        !isGone && now - notReadySince < notReadyAfterSeconds * 1_000 && consumers.ofNode(name).length === 0,
+    )
+    .map(({ name }) => name);
+  return { consumers: all.slice(0, most), missing: missing.slice(0, most) };
+}

@@ -1,0 +1,135 @@
+import { createHash } from "node:crypto";
+import type { KubernetesClient } from "@lameduck/kube";
+import { operatorNames } from "../names.ts";
+
+/** Who shows a token, as the API server says. */
+export interface Identity {
+  /** "NAMESPACE/NAME" of the ServiceAccount. */
+  readonly account: string;
+  /** Of the pod that the token is bound to. */
+  readonly podUid: string | undefined;
+  /** Of that pod; API servers before 1.30 do not say. */
+  readonly node: string | undefined;
+  /** When it is asked for again, milliseconds since 1970. */
+  readonly until: number;
+}
+
+interface Review {
+  readonly status?: {
+    readonly authenticated?: boolean;
+    readonly audiences?: readonly string[];
+    readonly user?: {
+      readonly username?: string;
+      readonly extra?: Readonly<Record<string, readonly string[]>>;
+    };
+  };
+}
+
+/** Longer than any token that the API server issues for a pod. */
+const longestToken = 8_192;
+/** A refused token is not asked for again so soon, milliseconds. */
+const refusedFor = 10_000;
+/** A token that says nothing of its end is asked for again after so long. */
+const believedFor = 300_000;
+/** However long a token is valid: its ServiceAccount may be gone. */
+const longestBelief = 3_600_000;
+const most = 30_000;
+/** Reviews at a time: when this process begins, all nodes show their token at once. */
+const atOnce = 32;
+
+/** Asks the API server once for each token, by TokenReview. */
+export class Tokens {
+  readonly #client: KubernetesClient;
+  readonly #now: () => number;
+  readonly #onReview: (outcome: "accepted" | "refused" | "failed") => void;
+  readonly #known = new Map<string, Identity | { readonly refused: true; readonly until: number }>();
+  readonly #asking = new Map<string, Promise<Identity | undefined>>();
+  readonly #waiting: (() => void)[] = [];
+  #underWay = 0;
+
+  constructor(
+    client: KubernetesClient,
+    {
+      now,
+      onReview,
+    }: {
+      readonly now: () => number;
+      readonly onReview: (outcome: "accepted" | "refused" | "failed") => void;
+    },
+  ) {
+    this.#client = client;
+    this.#now = now;
+    this.#onReview = onReview;
+  }
+
+  /** @returns none where it is refused. @throws where the API server does not answer. */
+  async identityOf(token: string): Promise<Identity | undefined> {
+    if (token.length > longestToken || !/^[\w.~+/=-]+$/.test(token)) return undefined;
+    // The tokens themselves are not kept.
+    const key = createHash("sha256").update(token).digest("base64");
+    const known = this.#known.get(key);
+    if (known && known.until > this.#now()) return "refused" in known ? undefined : known;
+    const asking = this.#asking.get(key) ?? this.#ask(key, token);
+    this.#asking.set(key, asking);
+    return asking.finally(() => this.#asking.delete(key));
+  }
+
+  async #ask(key: string, token: string): Promise<Identity | undefined> {
+    while (this.#underWay >= atOnce) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#underWay++;
+    try {
+      const review = await this.#client.post<Review>("/apis/authentication.k8s.io/v1/tokenreviews", {
+        apiVersion: "authentication.k8s.io/v1",
+        kind: "TokenReview",
+        spec: { token, audiences: [operatorNames.coordinator.audience] },
+      });
+      const identity = this.#identityIn(review, token);
+      this.#onReview(identity ? "accepted" : "refused");
+      this.#remember(key, identity ?? { refused: true, until: this.#now() + refusedFor });
+      return identity;
+    } catch (error) {
+      this.#onReview("failed");
+      throw error;
+    } finally {
+      this.#underWay--;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  #identityIn({ status = {} }: Review, token: string): Identity | undefined {
+    const { authenticated, audiences = [], user } = status;
+    const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user?.username ?? "");
+    // An API server that does not know of audiences names none, and its word is worth nothing here.
+    if (authenticated !== true || !audiences.includes(operatorNames.coordinator.audience) || !account)
+      return undefined;
+    const bound = (key: string): string | undefined =>
+      user?.extra?.[`authentication.kubernetes.io/${key}`]?.[0];
+    return {
+      account: `${account[1]}/${account[2]}`,
+      podUid: bound("pod-uid"),
+      node: bound("node-name"),
+      until: Math.min(endOf(token) ?? this.#now() + believedFor, this.#now() + longestBelief),
+    };
+  }
+
+  #remember(key: string, known: Identity | { readonly refused: true; readonly until: number }): void {
+    this.#known.delete(key);
+    this.#known.set(key, known);
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= most) break;
+      this.#known.delete(oldest);
+    }
+  }
+}
+
+/** Of a token that the API server has accepted: its `exp`. */
+function endOf(token: string): number | undefined {
+  try {
+    const claims = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as {
+      readonly exp?: unknown;
+    };
+    return typeof claims.exp === "number" ? claims.exp * 1_000 : undefined;
+  } catch {
+    return undefined;
+  }
+}
