@@ -1,4 +1,5 @@
 import type { Decision, Drain, Wait } from "./drain.ts";
+import type { Overrule, Standing } from "./release.ts";
 import type { Suspect } from "./senders/senders.ts";
 
 /** A condition of the stop, and when it was met. */
@@ -16,17 +17,29 @@ export interface Course {
   readonly unmet: Wait | undefined;
   /** Whose silence the hold waited for last; undefined where it waited for nobody's. */
   readonly sender: Suspect | undefined;
+  /** The release that ended the wait for senders, or for acknowledgements, where one did. */
+  readonly release?: Standing & After;
+  /** The connection that showed a release to be wrong. */
+  readonly overruled?: Overrule & After;
 }
+
+interface After {
+  /** Milliseconds since the termination. */
+  readonly after: number;
+}
+
+/** What is asked of a decision to explain it. */
+type Followed = Pick<Drain, "suspects" | "release">;
 
 /** Follows the decisions of one hold: what was waited for, and until when. */
 export class Conditions {
-  readonly #drain: Pick<Drain, "suspects">;
+  readonly #drain: Followed;
   readonly #from: number;
   readonly #met = new Map<Wait, number>();
   #waitingFor: Wait | undefined;
 
   /** @param from when the termination began, on the clock of the decisions. */
-  constructor(drain: Pick<Drain, "suspects">, from: number) {
+  constructor(drain: Followed, from: number) {
     this.#drain = drain;
     this.#from = from;
   }
@@ -45,10 +58,15 @@ export class Conditions {
   course(now: number): Course {
     const met = [...this.#met].map(([condition, at]) => ({ condition, at: at - this.#from }));
     const silentAt = this.#waitingFor === "silence" ? now : this.#met.get("silence");
+    const { standing: release, overruled } = this.#drain.release;
+    const after = ({ at }: Standing | Overrule): After => ({ after: at - this.#from });
+    const letGoAt = this.#met.get("acknowledgements") ?? this.#met.get("silence") ?? -Infinity;
     return {
       met: met.sort((a, b) => a.at - b.at),
       unmet: this.#waitingFor,
       sender: silentAt === undefined ? undefined : this.#drain.suspects(silentAt)[0],
+      ...(release && letGoAt >= release.settledAt && { release: { ...release, ...after(release) } }),
+      ...(overruled && { overruled: { ...overruled, ...after(overruled) } }),
     };
   }
 }

@@ -29,12 +29,14 @@ export interface DrainOptions {
   convergence?: Duration;
   /** `adaptive`: what earlier terminations of the same workload have taught; see `learn`. Default: nothing. */
   learnt?: Learnt | null;
-  /** `acknowledged`: who must confirm. Required there. */
-  consumers?: readonly string[];
+  /** `acknowledged`: who must confirm, or "cluster" for all that the cluster knows (observation `released`). Required there. */
+  consumers?: readonly string[] | "cluster";
   /** `acknowledged`: how many of them. Default: all. */
   quorum?: number;
   /** How long connections that were open before the hold must have been silent. Default 1 s. */
   requestQuiet?: Duration;
+  /** How long no new connection may come after the cluster has released the pod. Default 500 ms. */
+  settle?: Duration;
   /** How many senders are told apart: a uniform sample of them where there are more. Default 128. */
   maxSenders?: number;
 }
@@ -47,6 +49,7 @@ export interface DrainConfig {
   /** Time between the deletion and the beginning of the hold. */
   readonly prestop: number;
   readonly requestQuiet: number;
+  readonly settle: number;
   readonly maxSenders: number;
 }
 
@@ -61,6 +64,7 @@ export const drainDefaults = {
   lossBudget: 0.001,
   convergence: 4_000,
   requestQuiet: 1_000,
+  settle: 500,
   maxSenders: 128,
 } as const;
 
@@ -79,7 +83,7 @@ export function parseConfig(options: DrainOptions = {}): DrainConfig {
     if (!optionNames.includes(name))
       throw new DrainError("LAMEDUCK_UNKNOWN_OPTION", name, unknownName("option", name, optionNames));
   const duration = (
-    name: "floor" | "grace" | "prestop" | "window" | "convergence" | "requestQuiet",
+    name: "floor" | "grace" | "prestop" | "window" | "convergence" | "requestQuiet" | "settle",
   ): number => parseDuration(options[name] === undefined ? drainDefaults[name] : options[name], name);
 
   const grace = duration("grace");
@@ -118,6 +122,7 @@ export function parseConfig(options: DrainOptions = {}): DrainConfig {
     cap,
     prestop,
     requestQuiet: duration("requestQuiet"),
+    settle: duration("settle"),
     maxSenders: wholeNumber(
       options.maxSenders === undefined ? drainDefaults.maxSenders : options.maxSenders,
       "maxSenders",
@@ -150,14 +155,21 @@ function parsePolicy(options: DrainOptions, duration: (name: "window" | "converg
       return Object.freeze({ kind });
     case "quiet":
       return Object.freeze({ kind, window });
-    case "adaptive": {
-      const learnt =
-        (options.learnt ?? undefined) === undefined ? {} : { prior: Object.freeze(priorOf(options.learnt)) };
-      return Object.freeze({ kind, lossBudget, convergence, ...learnt });
+    case "adaptive":
+      return Object.freeze({ kind, lossBudget, convergence, ...learntIn(options) });
+    case "acknowledged": {
+      const { consumers } = options;
+      return Object.freeze(
+        consumers === "cluster"
+          ? { kind, consumers, lossBudget, convergence, ...learntIn(options) }
+          : parseAcknowledged(options),
+      );
     }
-    case "acknowledged":
-      return Object.freeze(parseAcknowledged(options));
   }
+}
+
+function learntIn({ learnt }: DrainOptions): { readonly prior?: readonly number[] } {
+  return (learnt ?? undefined) === undefined ? {} : { prior: Object.freeze(priorOf(learnt)) };
 }
 
 function parseAcknowledged(options: DrainOptions): Policy {

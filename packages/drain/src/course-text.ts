@@ -1,24 +1,39 @@
-import type { Course } from "./conditions.ts";
+import type { Course, Met } from "./conditions.ts";
 import type { Wait } from "./drain.ts";
 import type { Suspect } from "./senders/senders.ts";
 
 /**
- * Why a hold took as long as it did, in one phrase: "floor 1.0, 198.18.0.14 (4.1/s before, silent 2.9 s) until 9.7". Times are seconds since the
- * termination, in the order in which the conditions of the stop were met.
+ * Why a hold took as long as it did, in one phrase: "floor 1.0, 198.18.0.14 (4.1/s before, silent 2.9 s) until 9.7", or "floor 1.0, released by 5 of 5
+ * consumers at 5.1 (kube-proxy/node5 last)". Times are seconds since the termination, in the order in which the conditions of the stop were met.
  */
-export function courseText({ met, unmet, sender }: Course): string {
-  const parts = met.map(({ condition, at }) => {
-    const name = nameOf(condition, sender);
-    return isLength(condition) ? `${name} ${seconds(at)}` : `${name} until ${seconds(at)}`;
-  });
+export function courseText({ met, unmet, sender, release, overruled }: Course): string {
+  const parts = met.map((one) =>
+    release && isOfSenders(one.condition) ? releaseText(release) : metText(one, sender),
+  );
+  if (overruled) parts.push(`release overruled by ${overruled.sender} at ${seconds(overruled.after)}`);
   if (unmet !== undefined) parts.push(`still waiting for ${nameOf(unmet, sender)}`);
-  return parts.length === 0 ? "nothing to wait for" : parts.join(", ");
+  return parts.length === 0 ? "nothing to wait for" : [...new Set(parts)].join(", ");
 }
 
 /** "198.18.0.14 (4.1/s before, silent 2.9 s)". */
 export function suspectText({ sender, count, perSecond, silence }: Suspect): string {
   const who = sender ?? `${count} other sender${count === 1 ? "" : "s"}`;
   return `${who} (${rate(perSecond)}/s before, silent ${seconds(silence)} s)`;
+}
+
+/** "released by 5 of 5 consumers at 5.1 (kube-proxy/node5 last)". */
+function releaseText({ consumers, last, after }: NonNullable<Course["release"]>): string {
+  const by = consumers === undefined ? "" : ` by ${consumers.replace("/", " of ")} consumers`;
+  return `released${by} at ${seconds(after)}${last === undefined ? "" : ` (${last} last)`}`;
+}
+
+function metText({ condition, at }: Met, sender: Suspect | undefined): string {
+  const name = nameOf(condition, sender);
+  return isLength(condition) ? `${name} ${seconds(at)}` : `${name} until ${seconds(at)}`;
+}
+
+function isOfSenders(condition: Wait): boolean {
+  return condition === "silence" || condition === "acknowledgements";
 }
 
 function nameOf(condition: Wait, sender: Suspect | undefined): string {

@@ -1,11 +1,15 @@
 import { drainDefaults, type DrainConfig } from "./config.ts";
 import type { Verdict } from "./belief/environments.ts";
-import type { Adaptive } from "./policy.ts";
+import type { Adaptive, Policy } from "./policy.ts";
 import type { Arrival, Observation } from "./observation.ts";
 import { unlearntPrior } from "./belief/hypotheses.ts";
+import { Release } from "./release.ts";
 import { SenderTable, type Suspect } from "./senders/senders.ts";
 
-/** Why the hold ended. `floor`: the policy was content before the shortest hold was over. `idle`: nothing has ever arrived. */
+/**
+ * Why the hold ended. `floor`: the policy was content before the shortest hold was over. `idle`: nothing has ever arrived. `acknowledged`: all consumers have
+ * let go, which under `adaptive` is the reason where the evidence alone would have gone on.
+ */
 export type StopReason = "delay" | "floor" | "quiet" | "idle" | "acknowledged" | "cap" | "forced";
 
 /** What a hold that goes on is waiting for. */
@@ -41,6 +45,8 @@ export interface Explanation {
  */
 export class Drain {
   readonly config: DrainConfig;
+  /** What the cluster said. */
+  readonly release: Release;
   /** What is believed of the environment beforehand; a policy that does not weigh it is told the usual. */
   readonly #belief: { readonly convergence: number; readonly prior: readonly number[] };
   readonly #acknowledged = new Set<string>();
@@ -62,7 +68,8 @@ export class Drain {
   constructor(config: DrainConfig) {
     this.config = config;
     const { policy } = config;
-    const adaptive = policy.kind === "adaptive" ? policy : undefined;
+    const adaptive = weighs(policy) ? policy : undefined;
+    this.release = new Release(config.settle);
     this.#belief = {
       convergence: adaptive?.convergence ?? drainDefaults.convergence,
       prior: adaptive?.prior ?? unlearnt,
@@ -71,6 +78,9 @@ export class Drain {
 
   observe(observation: Observation): void {
     const { at } = observation;
+    // What is said of senders is no sight of them: it begins nothing.
+    if (observation.type === "released") return this.release.given(observation);
+    if (observation.type === "unreleased") return this.release.withdrawn(observation);
     this.#senders ??= new SenderTable(this.config.maxSenders, this.config.prestop, at);
     switch (observation.type) {
       case "watching":
@@ -126,7 +136,7 @@ export class Drain {
     if (now < floorAt) return goOn(floorAt, "floor");
     const wait = this.#wait(now);
     if (wait) return goOn(wait.until, wait.for);
-    return { stop: true, reason: this.#reason(floorAt) };
+    return { stop: true, reason: this.#reason(now, floorAt) };
   }
 
   explain(now: number): Explanation {
@@ -161,6 +171,7 @@ export class Drain {
     this.#trafficKnown = true;
     if (kind === "connection") {
       this.#senders?.arrival(sender, at);
+      this.release.connection(sender, at);
       this.#lastConnection = Math.max(this.#lastConnection, at);
       if (held) this.#connections++;
     } else {
@@ -185,8 +196,15 @@ export class Drain {
         return later(now, Math.max(last, terminatedAt) + policy.window, "silence") ?? this.#waitInFlight();
       }
       case "adaptive":
-        return this.#waitForEvidence(now, policy) ?? this.#waitForOldConnections(now, requestQuiet);
+        return this.#waitUntilAllLetGo(now, policy) ?? this.#waitForOldConnections(now, requestQuiet);
       case "acknowledged": {
+        if (policy.consumers === "cluster") {
+          const { isLocal, settledAt } = this.release;
+          const wait = isLocal
+            ? this.#waitUntilAllLetGo(now, policy)
+            : later(now, settledAt, "acknowledgements");
+          return wait ?? this.#waitForOldConnections(now, requestQuiet);
+        }
         const confirmed = policy.consumers.filter((consumer) => this.#acknowledged.has(consumer)).length;
         if (confirmed < policy.quorum) return { until: Infinity, for: "acknowledgements" };
         return this.#waitForOldConnections(now, requestQuiet);
@@ -194,11 +212,19 @@ export class Drain {
     }
   }
 
+  /** Evidence says so, or the cluster, whichever comes first. */
+  #waitUntilAllLetGo(now: number, policy: Weighing): Awaited | undefined {
+    const evidence = this.#waitForEvidence(now, policy);
+    const { settledAt } = this.release;
+    if (!evidence || now >= settledAt) return undefined;
+    return { for: evidence.for, until: Math.min(evidence.until, settledAt) };
+  }
+
   /**
    * Evidence is weighed some twenty times in a hold, whatever comes in between: again after a sixty-fourth of the hold where the loss is close to the
    * budget, and after six of them where it is far above. What is enough remains so until something is seen.
    */
-  #waitForEvidence(now: number, { lossBudget }: Adaptive): Awaited | undefined {
+  #waitForEvidence(now: number, { lossBudget }: Weighing): Awaited | undefined {
     if (this.#enough === this.#told) return undefined;
     if (now >= this.#weighAt) {
       const above = Math.log(this.#expectedLoss(now) / lossBudget);
@@ -232,24 +258,39 @@ export class Drain {
     return this.#senders.weigh(now, convergence, prior);
   }
 
-  #reason(floorAt: number): StopReason {
-    const { kind } = this.config.policy;
-    if (kind === "acknowledged") return "acknowledged";
+  #reason(now: number, floorAt: number): StopReason {
+    const { policy } = this.config;
+    const { kind } = policy;
+    if (kind === "acknowledged" && !(weighs(policy) && this.release.isLocal)) return "acknowledged";
     if (kind !== "fixed" && !this.#trafficKnown) return "idle";
     if (this.config.floor > 0 && this.#firedBy(floorAt) && this.#contentAt(floorAt)) return "floor";
+    if (now >= this.release.settledAt && weighs(policy) && !this.#isEnough(now, policy))
+      return "acknowledged";
     return kind === "fixed" ? "delay" : "quiet";
   }
 
   #contentAt(now: number): boolean {
     const { policy, requestQuiet } = this.config;
-    if (policy.kind !== "adaptive") return !this.#wait(now);
-    return this.#expectedLoss(now) < policy.lossBudget && !this.#waitForOldConnections(now, requestQuiet);
+    if (!weighs(policy)) return !this.#wait(now);
+    const allLetGo = now >= this.release.settledAt || this.#isEnough(now, policy);
+    return allLetGo && !this.#waitForOldConnections(now, requestQuiet);
+  }
+
+  #isEnough(now: number, { lossBudget }: Weighing): boolean {
+    return this.#expectedLoss(now) < lossBudget;
   }
 
   /** Whether everything that ended the wait had been seen by `at`. */
   #firedBy(at: number): boolean {
     return Math.max(this.#lastConnection, this.#lastRequest) <= at;
   }
+}
+
+/** Policies that weigh evidence, always or where they must. */
+type Weighing = Pick<Adaptive, "lossBudget" | "convergence" | "prior">;
+
+function weighs(policy: Policy): policy is Policy & Weighing {
+  return "lossBudget" in policy;
 }
 
 const unlearnt = unlearntPrior();

@@ -27,6 +27,7 @@ export { longestDuration, parseDuration, formatDuration, type Duration } from ".
 export { DrainError, drainErrors, type DrainErrorCode } from "./errors.ts";
 export { aliveProbability, expectedLoss, knownHabit, learntHabit, type Habit } from "./belief/evidence.ts";
 export type * from "./observation.ts";
+export type { Overrule, Release, Standing } from "./release.ts";
 export { priorHypotheses, type Hypothesis } from "./belief/hypotheses.ts";
 export { nearest, unknownName } from "./spelling.ts";
 export { policyKinds, type Policy } from "./policy.ts";

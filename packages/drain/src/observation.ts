@@ -3,7 +3,17 @@
  * Probes (kubelet, load-balancer health checks, scrapes) are never arrivals: leave them out.
  */
 export type Observation =
-  Watching | Termination | Arrival | Asked | Rate | InFlight | Acknowledgement | Blind | Force;
+  | Watching
+  | Termination
+  | Arrival
+  | Asked
+  | Rate
+  | InFlight
+  | Acknowledgement
+  | Released
+  | Unreleased
+  | Blind
+  | Force;
 
 /** Arrivals are complete from here on. Without it, that is the time of the first observation. */
 export interface Watching {
@@ -63,6 +73,24 @@ export interface Acknowledgement {
   readonly type: "acknowledgement";
   readonly at: number;
   readonly consumer: string;
+}
+
+/** The cluster says that every consumer of the endpoint no longer chooses this pod, since `at`. */
+export interface Released {
+  readonly type: "released";
+  readonly at: number;
+  /** How many said so, of how many, for people: "5/5". */
+  readonly consumers?: string;
+  /** Who did so last, for people. */
+  readonly last?: string;
+}
+
+/** There is no release, or no longer. */
+export interface Unreleased {
+  readonly type: "unreleased";
+  readonly at: number;
+  /** Nor is one to be waited for: the cluster is silent, or does not know all consumers. `acknowledged` decides as `adaptive` does meanwhile. */
+  readonly local?: boolean;
 }
 
 /**

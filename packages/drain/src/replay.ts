@@ -37,7 +37,13 @@ export function replay(trace: Trace, count = 0): Replay {
   const length = trace.end?.at ?? Math.max(0, ...lines.map(toldAt));
   let told: Observation[] = [];
   let drain = new Drain(config);
-  const conditions = new Conditions({ suspects: (now) => drain.suspects(now) }, 0);
+  const followed = {
+    suspects: (now: number) => drain.suspects(now),
+    get release() {
+      return drain.release;
+    },
+  };
+  const conditions = new Conditions(followed, 0);
   const moments: Moment[] = [];
   let recordedStop: number | undefined;
   let ended: { stop: number; reason: StopReason } | undefined;

@@ -65,7 +65,7 @@ export interface Trace {
 
 /** The settings in the form in which decision vectors have them. */
 export function optionsOf(config: DrainConfig): DrainOptions {
-  const { policy, floor, cap, prestop, requestQuiet, maxSenders } = config;
+  const { policy, floor, cap, prestop, requestQuiet, settle, maxSenders } = config;
   const { kind, ...rest } = policy;
   const { prior, ...ofPolicy } = rest as { prior?: readonly number[] };
   return {
@@ -78,6 +78,7 @@ export function optionsOf(config: DrainConfig): DrainOptions {
     ...ofPolicy,
     ...(prior && { learnt: { version: learntVersion, terminations: 1, weights: prior } }),
     requestQuiet,
+    settle,
     maxSenders,
   };
 }
@@ -166,6 +167,8 @@ const fields: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   rate: { sender: isText, perSecond: isAmount },
   "in-flight": { change: isTime },
   acknowledgement: { consumer: isText },
+  released: { consumers: absentOr(isText), last: absentOr(isText) },
+  unreleased: { local: absentOr(is(true, false)) },
   blind: { from: isTime },
   force: {},
   settled: {},

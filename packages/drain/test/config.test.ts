@@ -74,6 +74,7 @@ test("without options: adaptive, 1 s floor, 25 s cap of Kubernetes' 30 s", () =>
     cap: 25_000,
     prestop: 0,
     requestQuiet: 1_000,
+    settle: 500,
     maxSenders: 128,
   });
 });

@@ -44,6 +44,7 @@ const wrong: Record<keyof LameduckOptions, readonly unknown[]> = {
   consumers: ["", "mesh", [], null, {}, ["a", "a"], [1], [""]],
   quorum: [...numbers, 1.5, 3],
   requestQuiet: durations,
+  settle: durations,
   maxSenders: [...numbers, 1.5],
   probes: [
     "",

@@ -26,8 +26,8 @@ const own = [
 /** Those for a user, as docs/node.md lists them. */
 export const documentedOptions: readonly string[] = [...decision, ...own];
 
-/** Those of the decision; the last two are for experiments with it. */
-export const decisionOptions = [...decision, "requestQuiet", "maxSenders"] as const;
+/** Those of the decision; the last three are for experiments with it. */
+export const decisionOptions = [...decision, "requestQuiet", "settle", "maxSenders"] as const;
 
 const all: readonly string[] = [...decisionOptions, ...own, "environment"];
 

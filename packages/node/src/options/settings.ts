@@ -193,7 +193,7 @@ function drainOptionsOf(options: LameduckOptions): DrainOptions {
 
 /** @throws {LameduckError} */
 function checkConsumers(consumers: unknown): void {
-  if (consumers === undefined) return;
+  if (consumers === undefined || consumers === "cluster") return;
   const isName = (name: unknown): boolean => typeof name === "string" && name !== "";
   if (!Array.isArray(consumers) || !consumers.every(isName))
     throw badOption("consumers", `${shown(consumers)} is not a list of names`);
