@@ -94,9 +94,10 @@ test("a connection since the release overrules it also where the release is told
 function courseOf(config: DrainOptions, seen: readonly Observation[]): string {
   const drain = new Drain(parseConfig(config));
   const conditions = new Conditions(drain, 0);
-  const left = seen.toSorted((a, b) => a.at - b.at);
+  const inOrder = seen.toSorted((a, b) => a.at - b.at);
+  let told = 0;
   for (let now = 0; ; now += 10) {
-    while (left.length > 0 && left[0]!.at <= now) drain.observe(left.shift()!);
+    while (told < inOrder.length && inOrder[told]!.at <= now) drain.observe(inOrder[told++]!);
     const decision = drain.decide(now);
     conditions.decided(now, decision);
     if (decision.stop) return courseText(conditions.course(now));
