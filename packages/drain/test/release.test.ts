@@ -95,9 +95,8 @@ function courseOf(config: DrainOptions, seen: readonly Observation[]): string {
   const drain = new Drain(parseConfig(config));
   const conditions = new Conditions(drain, 0);
   const inOrder = seen.toSorted((a, b) => a.at - b.at);
-  let told = 0;
-  for (let now = 0; ; now += 10) {
-    while (told < inOrder.length && inOrder[told]!.at <= now) drain.observe(inOrder[told++]!);
+  for (let now = -30_000; ; now += 10) {
+    for (const each of inOrder) if (each.at <= now && each.at > now - 10) drain.observe(each);
     const decision = drain.decide(now);
     conditions.decided(now, decision);
     if (decision.stop) return courseText(conditions.course(now));
