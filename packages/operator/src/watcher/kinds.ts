@@ -1,8 +1,18 @@
 import type { OperatorError } from "../errors.ts";
 import { badFlag } from "../process/flag-values.ts";
 import type { Consumer } from "./consumers/consumer.ts";
+import { endpointOf } from "./consumers/ask.ts";
+import { cilium } from "./consumers/cilium.ts";
+import { envoy } from "./consumers/envoy.ts";
+import { haproxy } from "./consumers/haproxy.ts";
+import { httpEndpoint } from "./consumers/http.ts";
 import { iptablesRules } from "./consumers/iptables.ts";
+import { ipvsRules } from "./consumers/ipvs.ts";
 import { KubeProxy, type KubeProxyRules } from "./consumers/kube-proxy.ts";
+import { nftablesRules } from "./consumers/nftables.ts";
+import { nginx } from "./consumers/nginx.ts";
+import { syncMetrics } from "./consumers/sync-metrics.ts";
+import { traefik } from "./consumers/traefik.ts";
 
 interface Kind {
   readonly usage: string;
@@ -13,17 +23,62 @@ interface Kind {
 
 const iptables: readonly KubeProxyRules[] = [iptablesRules("nft"), iptablesRules("legacy")];
 const modes: Readonly<Record<string, readonly KubeProxyRules[]>> = {
-  "": iptables,
+  "": [...iptables, nftablesRules, ipvsRules],
   iptables,
+  nftables: [nftablesRules],
+  ipvs: [ipvsRules],
 };
+
+const metricsAddress = "http://127.0.0.1:10249";
+
+function kubeProxy(where: string): Consumer | undefined {
+  const [, url] = /^metrics(?:,(.+))?$/.exec(where) ?? [];
+  if (where === "metrics" || url !== undefined) return atUrl(syncMetrics)(url ?? metricsAddress);
+  return Object.hasOwn(modes, where) ? new KubeProxy(modes[where] ?? []) : undefined;
+}
+
+const atUrl =
+  (make: (url: URL) => Consumer) =>
+  (where: string): Consumer | undefined => {
+    const url = URL.parse(where);
+    return url === null || !/^https?:$/.test(url.protocol) ? undefined : make(url);
+  };
 
 /** What `--consumer` knows. */
 export const consumerKinds: Readonly<Record<string, Kind>> = {
   "kube-proxy": {
-    usage: "kube-proxy[=iptables]",
-    help: "the node's rules; the mode is found out unless given",
-    make: (where) => (modes[where] === undefined ? undefined : new KubeProxy(modes[where])),
+    usage: "kube-proxy[=iptables|nftables|ipvs]",
+    help: "the node's rules; the mode is found out unless given; kube-proxy=metrics[,URL]: syncs, no proof",
+    make: kubeProxy,
   },
+  haproxy: {
+    usage: "haproxy=SOCKET",
+    help: "runtime API: the path of its unix socket, or HOST:PORT",
+    make: (where) => {
+      const endpoint = endpointOf(where);
+      return endpoint && haproxy(endpoint);
+    },
+  },
+  nginx: {
+    usage: "nginx=FILE[,PIDFILE]",
+    help: "nginx.conf, and the file with its process id (/run/nginx.pid)",
+    make: (where) => {
+      const [file = "", pidFile = "/run/nginx.pid"] = where.split(",");
+      return file.startsWith("/") ? nginx(file, pidFile) : undefined;
+    },
+  },
+  envoy: {
+    usage: "envoy=URL",
+    help: "administration interface, as http://127.0.0.1:9901",
+    make: atUrl(envoy),
+  },
+  traefik: { usage: "traefik=URL", help: "API, as http://127.0.0.1:8080", make: atUrl(traefik) },
+  cilium: {
+    usage: "cilium[=SOCKET]",
+    help: "the agent's API (/run/cilium/cilium.sock)",
+    make: (where) => cilium(where === "" ? "/run/cilium/cilium.sock" : where),
+  },
+  http: { usage: "http=URL", help: "an endpoint of yours: docs/consumers.md", make: atUrl(httpEndpoint) },
 };
 
 /** @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG */

@@ -26,6 +26,8 @@ export function isForIpvs(text: string): boolean {
  */
 export function usedInNat(text: string, asked: readonly string[]): Set<string> {
   requireWholeNat(text);
+  if (!isForIpvs(text) && !/^:KUBE-SVC-/m.test(text))
+    throw unreadable(place, "it holds no Service, not even that of the API server");
   return mentions(text, asked) ? usedOf(asked, destinationsOf(text)) : new Set();
 }
 
@@ -43,13 +45,16 @@ export function requireWholeNat(text: string): void {
 function destinationsOf(text: string): ReadonlySet<string> {
   const jumps = new Map<string, string[]>();
   const destinations = new Map<string, string[]>();
-  for (const line of text.split("\n")) {
+  // Line by line without a list of them: with thousands of Services that would be most of the memory.
+  for (let from = 0, to = 0; to >= 0; from = to + 1) {
+    to = text.indexOf("\n", from);
     // Chains of others are not followed: a port mapping of the CNI leads to its pod until that ends.
-    if (!line.startsWith("-A KUBE-")) continue;
-    const [, chain = "", ...words] = line.match(word) ?? [];
-    const target = after(words, "-j") ?? after(words, "-g");
+    if (!text.startsWith("-A KUBE-", from)) continue;
+    const line = text.slice(from, to < 0 ? undefined : to);
+    const chain = line.slice(3, line.indexOf(" ", 3));
+    const [target, ...rest] = targetOf(line);
     if (target?.startsWith("KUBE-") === true) add(jumps, chain, target);
-    else if (target === "DNAT") add(destinations, chain, destination(words, line));
+    else if (target === "DNAT") add(destinations, chain, destination(rest, line));
   }
   const used = new Set<string>();
   for (const chain of reachableFrom(entrances, jumps))
@@ -57,16 +62,24 @@ function destinationsOf(text: string): ReadonlySet<string> {
   return used;
 }
 
+/** What follows -j or -g, which stand last; a comment before them may hold the same letters. */
+function targetOf(line: string): string[] {
+  const jump = line.lastIndexOf(" -j ");
+  const at = jump < 0 ? line.lastIndexOf(" -g ") : jump;
+  if (at < 0) return [];
+  const rest = line.slice(at + 4);
+  if (!rest.includes('"')) return rest.split(" ");
+  const words = line.match(word) ?? [];
+  const flag = words.findIndex((one) => one === "-j" || one === "-g");
+  return flag < 0 ? [] : words.slice(flag + 1);
+}
+
 function destination(words: readonly string[], line: string): string {
-  const address = addressOf(after(words, "--to-destination") ?? "");
+  const index = words.indexOf("--to-destination");
+  const address = index < 0 ? undefined : addressOf(words[index + 1] ?? "");
   if (address === undefined)
     throw unreadable(place, `a destination that is no address: ${line.slice(0, 300)}`);
   return address;
-}
-
-function after(words: readonly string[], flag: string): string | undefined {
-  const index = words.indexOf(flag);
-  return index < 0 ? undefined : words[index + 1];
 }
 
 function add(to: Map<string, string[]>, key: string, value: string): void {

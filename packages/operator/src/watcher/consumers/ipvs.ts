@@ -1,0 +1,20 @@
+import { readFile } from "node:fs/promises";
+import { hasVirtualServers, usedInIpvs } from "../rules/ip-vs.ts";
+import { unreadable } from "./consumer.ts";
+import type { KubeProxyRules } from "./kube-proxy.ts";
+
+const file = "/proc/net/ip_vs";
+
+/** kube-proxy in IPVS mode: the kernel lists its virtual servers for everybody. */
+export const ipvsRules: KubeProxyRules = {
+  mode: "ipvs",
+  used: async (_family, addresses) => {
+    const text = await readFile(file, "latin1").catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
+      throw unreadable(file, "cannot be read", { cause: error });
+    });
+    // The module may be loaded though nobody uses it.
+    if (text === "" || !hasVirtualServers(text)) return undefined;
+    return { used: usedInIpvs(text, addresses) };
+  },
+};

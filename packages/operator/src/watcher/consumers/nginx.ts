@@ -1,0 +1,88 @@
+import { glob, lstat, readFile, stat } from "node:fs/promises";
+import { isIPv6 } from "node:net";
+import { dirname, isAbsolute, join } from "node:path";
+import { messageOf } from "@lameduck/drain/common";
+import { canonicalAddress, mentions } from "../rules/addresses.ts";
+import { unreadable, type Consumer } from "./consumer.ts";
+import { workerStarts } from "./nginx-processes.ts";
+
+/** nginx reads at most so many. */
+const mostFiles = 10_000;
+/**
+ * Milliseconds. A reload that began before the last change may have read what was there before and started its workers after; the one that
+ * belongs to the change has then replaced them.
+ */
+const settle = 500;
+
+interface Configuration {
+  readonly text: string;
+  /** When it changed last, milliseconds since 1970. */
+  readonly changedAt: number;
+}
+
+/**
+ * nginx by its configuration and its workers: an address is let go of when no file names it, and every worker that accepts connections has
+ * started since it disappeared from them.
+ */
+export function nginx(file: string, pidFile: string): Consumer {
+  /** Since when an address is in no file. */
+  let absent = new Map<string, number>();
+  return {
+    kind: "nginx",
+    basis: "state",
+    stillUsed: async (addresses) => {
+      const { text, changedAt } = await read(file);
+      // nginx takes an IPv6 address in brackets only.
+      const inBrackets = new Set(
+        Array.from(text.matchAll(/\[([0-9a-fA-F:.]+)\]/g), ([, six = ""]) => canonicalAddress(six)),
+      );
+      const oldest = Math.min(...(await workerStarts(pidFile)));
+      const now = Date.now();
+      const next = new Map<string, number>();
+      const used = addresses.filter((address) => {
+        if (isIPv6(address) ? inBrackets.has(canonicalAddress(address) ?? "") : mentions(text, [address]))
+          return true;
+        const since = absent.get(address) ?? changedAt;
+        next.set(address, since);
+        return oldest < since || now < since + settle;
+      });
+      absent = next;
+      return new Set(used);
+    },
+  };
+}
+
+/** A file with all that it includes. @throws {OperatorError} */
+async function read(file: string): Promise<Configuration> {
+  const texts: string[] = [];
+  let changedAt = 0;
+  const seen = new Set([file]);
+  for (const path of seen) {
+    if (seen.size > mostFiles) throw unreadable(file, `it includes more than ${mostFiles} files`);
+    const text = await readFile(path, "latin1").catch((error: unknown) => {
+      throw unreadable(path, messageOf(error), { cause: error });
+    });
+    texts.push(text);
+    changedAt = Math.max(changedAt, await changeOf(path));
+    for (const [, pattern = ""] of text.matchAll(/^\s*include\s+["']?([^"';]+?)["']?\s*;/gm)) {
+      const whole = isAbsolute(pattern) ? pattern : join(dirname(file), pattern);
+      if (!/[*?[]/.test(whole)) seen.add(whole);
+      else {
+        for await (const one of glob(whole)) seen.add(one);
+        // A file that is taken out of a folder changes the folder.
+        changedAt = Math.max(changedAt, await changeOf(dirname(whole)));
+      }
+    }
+  }
+  return { text: texts.join("\n"), changedAt };
+}
+
+/** Also by a rename, and where a link leads elsewhere, as the files of a mounted ConfigMap do. */
+async function changeOf(path: string): Promise<number> {
+  const [own, target, folder] = await Promise.all([lstat(path), stat(path), stat(dirname(path))]).catch(
+    (error: unknown) => {
+      throw unreadable(path, messageOf(error), { cause: error });
+    },
+  );
+  return Math.max(own.ctimeMs, target.ctimeMs, own.isSymbolicLink() ? folder.ctimeMs : 0);
+}

@@ -1,0 +1,97 @@
+import { isIPv6 } from "node:net";
+import { askHttp } from "./ask.ts";
+import { unreadable, type Consumer } from "./consumer.ts";
+
+/** What kube-proxy says of its syncs of one family of addresses. Times in seconds since 1970, by the node's clock. */
+export interface Syncs {
+  readonly finished: number;
+  readonly lastFinished: number;
+  readonly lastQueued: number;
+  /** Changes that it has seen and not taken into a sync. */
+  readonly pending: number;
+}
+
+const metric = /^kubeproxy_sync_proxy_rules_(\w+?)(?:\{([^}]*)\})? (\S+)$/gm;
+
+const names = {
+  duration_seconds_count: "finished",
+  last_timestamp_seconds: "lastFinished",
+  last_queued_timestamp_seconds: "lastQueued",
+  endpoint_changes_pending: "pending",
+} as const;
+
+/** @throws {OperatorError} where the text holds no such figures. */
+export function readSyncs(text: string, family: "IPv4" | "IPv6", place: string): Syncs {
+  const found: { -readonly [Key in keyof Syncs]?: number } = {};
+  for (const [, name = "", labels = "", value = ""] of text.matchAll(metric)) {
+    const key = Object.hasOwn(names, name) ? names[name as keyof typeof names] : undefined;
+    const of = /ip_family="(\w+)"/.exec(labels)?.[1];
+    // Before 1.34 there are no families.
+    if (key === undefined || (of !== undefined && of !== family)) continue;
+    const number = Number(value);
+    if (!Number.isFinite(number) || number < 0) throw unreadable(place, `${name} is no number`);
+    found[key] = number;
+  }
+  const { finished, lastFinished, lastQueued, pending } = found;
+  if (
+    finished === undefined ||
+    lastFinished === undefined ||
+    lastQueued === undefined ||
+    pending === undefined
+  )
+    throw unreadable(place, `it shows no syncs of kube-proxy for ${family}`);
+  return { finished, lastFinished, lastQueued, pending };
+}
+
+interface Asked {
+  /** Syncs that had finished when it was asked for first. */
+  readonly finished: number;
+  /** Seconds. */
+  readonly at: number;
+}
+
+/** A sync that is under way when we hear of a change may have begun before it; the one after it has not. */
+const syncsAfter = 2;
+/** Seconds in which kube-proxy's watch is trusted to be no later than the coordinator's. */
+const watchDelay = 2;
+/** Seconds before we hear of a change in which kube-proxy may have applied it. */
+const ahead = 10;
+
+/**
+ * Whether kube-proxy may still not have applied a change: it has when two syncs have finished since we heard of it, or when it had already
+ * done a sync about then, has nothing to do, and has had the time to hear of the change.
+ */
+export function mayBePending({ finished, at }: Asked, syncs: Syncs, now: number): boolean {
+  if (syncs.finished >= finished + syncsAfter) return false;
+  const isIdle = syncs.pending === 0 && syncs.lastQueued <= syncs.lastFinished;
+  return !(isIdle && now - at >= watchDelay && syncs.lastFinished >= at - ahead);
+}
+
+/** kube-proxy by its metrics: evidence and no proof, as nothing says which changes its own watch has brought it. */
+export function syncMetrics(metrics: URL): Consumer {
+  const url = new URL("/metrics", metrics);
+  let asked = new Map<string, Asked>();
+  return {
+    kind: "kube-proxy",
+    basis: "syncs",
+    stillUsed: async (addresses, signal) => {
+      const { text } = await askHttp(url, signal);
+      const now = Date.now() / 1_000;
+      const used = new Set<string>();
+      const next = new Map<string, Asked>();
+      for (const address of addresses.length === 0 ? ["0.0.0.0"] : addresses) {
+        const syncs = readSyncs(text, isIPv6(address) ? "IPv6" : "IPv4", url.href);
+        const before = asked.get(address);
+        // A count that falls is that of another process.
+        const from =
+          before === undefined || syncs.finished < before.finished
+            ? { finished: syncs.finished, at: now }
+            : before;
+        next.set(address, from);
+        if (mayBePending(from, syncs, now)) used.add(address);
+      }
+      asked = next;
+      return used;
+    },
+  };
+}

@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { usedInIpvs } from "../src/watcher/rules/ip-vs.ts";
+import { usedInNat } from "../src/watcher/rules/iptables-save.ts";
+import { usedInTable } from "../src/watcher/rules/nft-list.ts";
+import { asIptablesSave, asIpvs, asNftList, services, type Service } from "./watcher-rule-sets.ts";
+
+const fixtures = join(import.meta.dirname, "fixtures", "watcher");
+const recorded = (start: string): (readonly [name: string, text: string])[] =>
+  readdirSync(fixtures)
+    .filter((name) => name.startsWith(start))
+    .map((name) => [name, readFileSync(join(fixtures, name), "latin1")]);
+
+/** What a new connection can be sent to, by the model. */
+const truth = (all: readonly Service[]): Set<string> =>
+  new Set(all.filter(({ isStale }) => !isStale).flatMap(({ endpoints }) => endpoints));
+
+const everybody = [
+  "192.0.2.1",
+  ...Array.from({ length: 40 }, (_, index) => `10.0.${index % 4}.${index + 1}`),
+];
+
+const readers = [
+  ["iptables-save", asIptablesSave, usedInNat],
+  ["nft list table", asNftList, usedInTable],
+  ["/proc/net/ip_vs", asIpvs, usedInIpvs],
+] as const;
+
+for (const [name, write, read] of readers)
+  describe(`the reader of ${name}`, () => {
+    it("finds exactly the addresses that are reached, in generated rule sets", () => {
+      fc.assert(
+        fc.property(services, (all) => {
+          const used = read(write(all), everybody);
+          assert.deepEqual([...used].sort(), [...truth(all)].sort());
+        }),
+        { numRuns: 300 },
+      );
+    });
+
+    it("takes nothing from a text that is cut off", () => {
+      fc.assert(
+        fc.property(services, fc.double({ min: 0, max: 1, noNaN: true }), (all, share) => {
+          const whole = write(all);
+          const cut = whole.slice(0, Math.floor(share * (whole.length - 1)));
+          // The kernel does not say where its list ends; and what follows COMMIT is a remark.
+          if (name === "/proc/net/ip_vs" ? cut.endsWith("\n") : cut.includes("\nCOMMIT\n")) return;
+          assert.throws(() => read(cut, everybody));
+        }),
+        { numRuns: 300 },
+      );
+    });
+
+    it("is not misled by an address that begins or ends as another", () => {
+      const all: Service[] = [
+        { endpoints: ["10.0.0.11"], isStale: false, isSticky: false, isExternal: false },
+      ];
+      assert.deepEqual(
+        [...read(write(all), ["10.0.0.1", "0.0.0.11", "110.0.0.11", "10.0.0.11"])],
+        ["10.0.0.11"],
+      );
+    });
+  });
+
+describe("rules that a real kube-proxy wrote", () => {
+  const parts = [
+    ["iptables-nft-save", usedInNat],
+    ["nft-list", usedInTable],
+  ] as const;
+  for (const [start, read] of parts)
+    for (const [name, text] of recorded(start))
+      it(name, () => {
+        const [, after] = /(full|after)/.exec(name) ?? [];
+        const ready = ["10.99.0.1", "10.99.0.3", "10.99.3.1", "10.99.3.2", "10.99.4.1", "10.99.5.1"];
+        // All endpoints of one Service terminate: kube-proxy sends to them.
+        const going = ["10.99.2.1", "10.99.2.2"];
+        const taken = ["10.99.0.2", "10.99.1.1", "10.99.1.2", "10.99.6.1"];
+        const asked = [...ready, ...going, ...taken, "10.99.0.4", "10.99.3.3", "10.9.0.1"];
+        const used = [...ready, ...going, ...(after === "full" ? taken : [])];
+        assert.deepEqual([...read(text, asked)].sort(), used.sort());
+      });
+});
+
+describe("what is no rule set of kube-proxy", () => {
+  it("is never an empty one", () => {
+    for (const [, , read] of readers)
+      for (const text of [
+        "",
+        "\n",
+        "garbage\n",
+        "*nat\nCOMMIT\n",
+        "table ip kube-proxy {\n}\n",
+        "# Table `nat' is incompatible, use 'nft' tool.\n",
+      ])
+        assert.throws(() => read(text, ["10.0.0.1"]), text);
+  });
+});
+
+const isRoot = process.getuid?.() === 0;
+
+describe("the programs, in a network namespace of their own", isRoot ? {} : { skip: "needs root" }, () => {
+  const inside = (script: string): string =>
+    execFileSync("unshare", ["--net", "sh", "-ec", script], {
+      encoding: "latin1",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+  const all: Service[] = [
+    { endpoints: ["10.0.0.1", "10.0.1.2"], isStale: false, isSticky: true, isExternal: true },
+    { endpoints: ["10.0.2.3"], isStale: false, isSticky: false, isExternal: false },
+    { endpoints: ["10.0.3.4"], isStale: true, isSticky: false, isExternal: false },
+  ];
+
+  for (const backend of ["nft", "legacy"] as const)
+    it(`iptables (${backend}) writes what is read`, () => {
+      const text = inside(`cat <<'EOF' | iptables-${backend}-restore
+${asIptablesSave(all)}EOF
+iptables-${backend}-save -t nat`);
+      assert.deepEqual(usedInNat(text, everybody), truth(all));
+    });
+
+  it("nft writes what is read", () => {
+    const text = inside(`cat <<'EOF' | nft -f -
+${asNftList(all)}EOF
+nft list table ip kube-proxy`);
+    assert.deepEqual(usedInTable(text, everybody), truth(all));
+  });
+
+  it("needs NET_ADMIN for tables of nftables, and NET_RAW too for the legacy ones: nothing works without them", () => {
+    const reads = (program: string, ...capabilities: string[]): boolean => {
+      const bounding = ["-all", ...capabilities.map((one) => `+${one}`)].join(",");
+      const limited = `setpriv --bounding-set ${bounding} --inh-caps -all --no-new-privs ${program}`;
+      // A table of each kind, so that there is something to be read.
+      const prepared =
+        "iptables-nft -t nat -N KUBE-SERVICES; iptables-legacy -t nat -N KUBE-SERVICES; nft add table ip kube-proxy";
+      return inside(`${prepared}; ${limited} >/dev/null && echo yes || echo no`) === "yes\n";
+    };
+    for (const program of ["iptables-nft-save -t nat", "nft list table ip kube-proxy"]) {
+      assert.ok(!reads(program), program);
+      assert.ok(!reads(program, "net_raw"), program);
+      assert.ok(reads(program, "net_admin"), program);
+    }
+    assert.ok(!reads("iptables-legacy-save -t nat", "net_admin"));
+    assert.ok(!reads("iptables-legacy-save -t nat", "net_raw"));
+    assert.ok(reads("iptables-legacy-save -t nat", "net_admin", "net_raw"));
+  });
+});
