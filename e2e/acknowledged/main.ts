@@ -25,6 +25,7 @@ import { commandLine } from "../../scripts/command-line.ts";
 import { apply } from "../test/support.ts";
 import { tableOf, type Row } from "./figures.ts";
 import { coordinatorUrl, inject, install } from "./installation.ts";
+import { startIngressConsumer } from "./ingress-consumer.ts";
 import { situations } from "./situations.ts";
 import { remedyOf, ways, type Way } from "./ways.ts";
 
@@ -116,6 +117,8 @@ async function measure(cluster: Cluster): Promise<Row[]> {
 
 async function one(cluster: Cluster, { way, acknowledged, route, situation, rate }: Cell): Promise<Row> {
   await inject(cluster, way.isInjected);
+  await using consumer = acknowledged ? await startIngressConsumer(cluster, route, "web") : undefined;
+  void consumer;
   const { result } = await runScenario(cluster, {
     remedy: remedyOf(way, acknowledged ? coordinatorUrl : undefined),
     scenario: situation,

@@ -144,13 +144,14 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
 
 async function deploy(
   cluster: Cluster,
-  { remedy, scenario, replicas, rolling, cpuLimit }: RunOptions,
+  { remedy, scenario, route, replicas, rolling, cpuLimit }: RunOptions,
 ): Promise<void> {
   const { environment, ...rest } = remedy.pod;
   const objects = [
     // Services first: a webhook that looks for what leads to a pod sees none where they come later.
     service(app, { type: "NodePort" }),
-    service(headlessName(app), { headless: true, selects: app }),
+    // Only where it is used: clients that may have resolved it are senders that a pod has to reckon with.
+    ...(route === "headless" ? [service(headlessName(app), { headless: true, selects: app })] : []),
     deployment({
       name: app,
       replicas,
