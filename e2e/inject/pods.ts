@@ -4,6 +4,9 @@ type Pod = Record<string, unknown>;
 
 const maybe = <T>(of: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(of, { nil: undefined });
 
+const rare = <T>(value: T): fc.Arbitrary<T | undefined> =>
+  fc.oneof({ weight: 20, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.constant(value) });
+
 const mostly = <T, U>(usual: fc.Arbitrary<T>, seldom: fc.Arbitrary<U>): fc.Arbitrary<T | U> =>
   fc.oneof({ weight: 11, arbitrary: usual }, { weight: 1, arbitrary: seldom });
 
@@ -114,15 +117,19 @@ const container = fc
       { weight: 1, arbitrary: fc.constant([{ name: "data", mountPath: "/data" }]) },
       { weight: 1, arbitrary: fc.constant([{ name: "data", mountPath: "/lameduck/own" }]) },
     ),
+    volumeDevices: rare([{ name: "disk", devicePath: "/lameduck" }]),
   })
   .map((all) => Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)));
 
-const containers = fc
-  .uniqueArray(fc.constantFrom(...names), { minLength: 1, maxLength: 4 })
-  .chain((chosen) => fc.tuple(...chosen.map((name) => container.map((rest) => ({ name, ...rest })))));
+/** More than a sidecar can wait for, behind it or before. */
+const many = ["istio-proxy", ...Array.from({ length: 9 }, (_, index) => `app-${index}`), "linkerd-proxy"];
 
-const rare = <T>(value: T): fc.Arbitrary<T | undefined> =>
-  fc.oneof({ weight: 20, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.constant(value) });
+const containers = fc
+  .oneof(
+    { weight: 30, arbitrary: fc.uniqueArray(fc.constantFrom(...names), { minLength: 1, maxLength: 4 }) },
+    { weight: 1, arbitrary: fc.constant(many) },
+  )
+  .chain((chosen) => fc.tuple(...chosen.map((name) => container.map((rest) => ({ name, ...rest })))));
 
 /** Pods as people write them, with what injection looks at in many ways; all of them are valid. */
 export const pods: fc.Arbitrary<Pod> = fc
@@ -164,7 +171,11 @@ function podOf(one: {
   // The API server wants a sleep to end before the grace period does.
   const sleeps = JSON.stringify(one.containers).includes('"seconds":5');
   const grace = sleeps && (one.grace ?? 30) <= 5 ? undefined : one.grace;
-  const usesData = one.containers.some((each) => "volumeMounts" in each);
+  const uses = (key: string): boolean => one.containers.some((each) => key in each);
+  const volumes = [
+    ...(uses("volumeMounts") ? [{ name: "data", emptyDir: {} }] : []),
+    ...(uses("volumeDevices") ? [{ name: "disk", persistentVolumeClaim: { claimName: "disk" } }] : []),
+  ];
   return {
     apiVersion: "v1",
     kind: "Pod",
@@ -180,7 +191,7 @@ function podOf(one: {
         ? one.containers.map((each, index) => withHostPorts(each, index))
         : one.containers,
       initContainers: one.sidecar && [one.sidecar],
-      volumes: usesData ? [{ name: "data", emptyDir: {} }] : undefined,
+      volumes: volumes.length > 0 ? volumes : undefined,
       terminationGracePeriodSeconds: grace,
       restartPolicy: one.restartPolicy,
       activeDeadlineSeconds: one.deadline,

@@ -55,6 +55,8 @@ describe("Lameduck in a cluster", { skip: reason ?? false }, () => {
 
   it("installs the chart with Helm under Pod Security restricted, and injects what a Service leads to", async () => {
     await helm(cluster, "lint", "--strict", chart);
+    const withCertManager = await helm(cluster, "template", chart, "--set", "certManager.enabled=true");
+    assert.doesNotMatch(withCertManager, /^ +- secrets$/m, "its certificate is mounted");
     await cluster.kubectl(["create", "namespace", namespace]);
     await cluster.kubectl(["label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted"]);
     await helm(cluster, "install", ...release, "--wait", "--timeout", "120s");

@@ -321,7 +321,12 @@ function operatorsObjects(): Manifest[] {
   return [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
     { apiVersion: "v1", kind: "ServiceAccount", metadata },
-    { apiVersion: `${group}/v1`, kind: "Role", metadata, rules: operatorRights.role },
+    {
+      apiVersion: `${group}/v1`,
+      kind: "Role",
+      metadata,
+      rules: [...operatorRights.role, ...operatorRights.certificates],
+    },
     {
       apiVersion: `${group}/v1`,
       kind: "RoleBinding",

@@ -50,7 +50,8 @@ export function insertField(text: string, parent: Field, key: string, value: Wri
   const lineEnd = text.indexOf("\n", base + start);
   const isOneLine =
     end !== undefined && lineEnd !== -1 && base + end <= lineEnd && first?.value?.range?.[0] !== end;
-  if (isOneLine) return at(lineEnd + 1 - base, `${indent}${lines}${newline(text)}`);
+  // Before the end of the line: an item appended to a list that ends there comes after it.
+  if (isOneLine) return at(endOfLine(text, base + end) - base, `${newline(text)}${indent}${lines}`);
   return at(start, `${lines}${newline(text)}${indent}`);
 }
 
@@ -76,8 +77,7 @@ export function appendItems(text: string, list: Field, values: readonly Written[
   const lines = block(values).map((line) => indent + line);
   const written = lines.join(newline(text));
   if (text[end - 1] === "\n") return { file, span: [end, end], text: `${written}${newline(text)}` };
-  const lineEnd = /\r?\n|$/.exec(text.slice(end));
-  const at = end + (lineEnd?.index ?? 0);
+  const at = endOfLine(text, end);
   return { file, span: [at, at], text: `${newline(text)}${written}` };
 }
 
@@ -114,6 +114,10 @@ export function applyEdits(text: string, edits: readonly Edit[]): string | undef
     done = span[1];
   }
   return result + text.slice(done);
+}
+
+function endOfLine(text: string, from: number): number {
+  return from + (/\r?\n|$/.exec(text.slice(from))?.index ?? 0);
 }
 
 function newline(text: string): string {

@@ -70,6 +70,17 @@ describe("splice", () => {
     assert.deepEqual(JSON.parse(inJson), expected);
   });
 
+  test("a field of a list's last item comes before items that are appended", () => {
+    const text = "kind: Pod\nspec:\n  list:\n    - name: a\n  after: 1\n";
+    const list = only(text).at("spec").at("list");
+    const [last] = list.items();
+    assert.ok(last);
+    const field = insertField(text, last, "value", "1")!;
+    const item = appendItems(text, list, [{ name: "b" }])!;
+    const expected = { list: [{ name: "a", value: 1 }, { name: "b" }], after: 1 };
+    assert.deepEqual((parse(applyEdits(text, [field, item])!) as { spec: object }).spec, expected);
+  });
+
   test("what an alias shares is not edited", () => {
     const text = "kind: Pod\nbase: &b { a: 1 }\nspec: *b\nother:\n  <<: *b\n";
     const pod = only(text);

@@ -32,7 +32,8 @@ export function generated(): ReadonlyMap<string, string> {
 }
 
 function rights(): string {
-  const rules = { Role: operatorRights.role, ClusterRole: operatorRights.clusterRole };
+  const { certificates, role, clusterRole } = operatorRights;
+  const rules = { Certificates: certificates, Role: role, ClusterRole: clusterRole };
   const defined = Object.entries(rules).map(
     ([kind, own]) => `{{- define "lameduck.rules.${kind}" -}}\n${yaml(own)}{{- end }}\n`,
   );

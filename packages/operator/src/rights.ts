@@ -10,10 +10,12 @@ export interface RoleRule {
 
 /** The least that the operator's process needs: in its own namespace, and everywhere. */
 export const operatorRights: {
+  /** To make its own certificate: not needed with cert-manager. */
+  readonly certificates: readonly RoleRule[];
   readonly role: readonly RoleRule[];
   readonly clusterRole: readonly RoleRule[];
 } = {
-  role: [
+  certificates: [
     { apiGroups: [""], resources: ["secrets"], verbs: ["create"] },
     {
       apiGroups: [""],
@@ -21,6 +23,8 @@ export const operatorRights: {
       verbs: ["get", "list", "watch", "update"],
       resourceNames: [operatorNames.certificateSecret],
     },
+  ],
+  role: [
     { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
     {
       apiGroups: ["coordination.k8s.io"],
@@ -34,7 +38,7 @@ export const operatorRights: {
     { apiGroups: ["networking.k8s.io"], resources: ["ingresses"], verbs: ["list", "watch"] },
     {
       apiGroups: ["gateway.networking.k8s.io"],
-      resources: ["httproutes", "grpcroutes", "tlsroutes", "tcproutes"],
+      resources: ["httproutes", "grpcroutes", "tlsroutes", "tcproutes", "referencegrants"],
       verbs: ["list", "watch"],
     },
     { apiGroups: ["lameduck.dev"], resources: ["drainpolicies"], verbs: ["list", "watch"] },

@@ -40,6 +40,17 @@ const service = (
   metadata: { namespace, managedFields: ["x".repeat(500)] },
   spec: { ...(selector ? { selector } : {}), clusterIP: "10.0.0.1", ...spec },
 });
+/** Lets HTTPRoutes of a namespace lead to Services of `shop`. */
+function grant(api: OperatorApi, namespace: string, to: { readonly name?: string }): void {
+  api.remove("gateway.networking.k8s.io/referencegrants", "routes");
+  api.put("gateway.networking.k8s.io/referencegrants", "routes", {
+    metadata: { namespace: "shop" },
+    spec: {
+      from: [{ group: "gateway.networking.k8s.io", kind: "HTTPRoute", namespace }],
+      to: [{ group: "", kind: "Service", ...to }],
+    },
+  });
+}
 const by = (view: ClusterView, labels: Record<string, string>): readonly string[] | undefined =>
   view.exposure("shop", labels)?.exposedBy;
 
@@ -58,6 +69,7 @@ test("Services of the pod's namespace, and what leads to them", async () => {
       metadata: { namespace: "gateways" },
       spec: { rules: [{ backendRefs: [{ name: "web", namespace: "shop" }] }] },
     });
+    grant(api, "gateways", {});
   });
   const { view, api } = all;
   await until(
@@ -80,6 +92,34 @@ test("Services of the pod's namespace, and what leads to them", async () => {
     () => by(view, { app: "other" })?.join() === "Service web,HTTPRoute outside",
     "the Ingress is gone",
   );
+});
+
+test("a route of another namespace counts only where a ReferenceGrant lets it", async () => {
+  await using all = await viewed((api) => {
+    api.put("services", "web", service("shop", { app: "web" }));
+    api.put("gateway.networking.k8s.io/httproutes", "outside", {
+      metadata: { namespace: "gateways" },
+      spec: { rules: [{ backendRefs: [{ name: "web", namespace: "shop" }] }] },
+    });
+    api.put("gateway.networking.k8s.io/httproutes", "inside", {
+      metadata: { namespace: "shop" },
+      spec: { rules: [{ backendRefs: [{ name: "web" }] }] },
+    });
+  });
+  const { view, api } = all;
+  const shows = (...expected: string[]): Promise<void> =>
+    until(() => by(view, { app: "web" })?.join() === expected.join(), expected.join());
+  await shows("Service web", "HTTPRoute inside");
+  grant(api, "gateways", { name: "web" });
+  await shows("Service web", "HTTPRoute outside", "HTTPRoute inside");
+  grant(api, "gateways", { name: "other" });
+  await shows("Service web", "HTTPRoute inside");
+  grant(api, "elsewhere", {});
+  await shows("Service web", "HTTPRoute inside");
+  grant(api, "gateways", {});
+  await shows("Service web", "HTTPRoute outside", "HTTPRoute inside");
+  api.remove("gateway.networking.k8s.io/referencegrants", "routes");
+  await shows("Service web", "HTTPRoute inside");
 });
 
 test("the slowest sender decides the convergence", async () => {

@@ -352,6 +352,21 @@ describe("sidecars", () => {
     assert.deepEqual(both.spec.volumes?.[1], { name: "lameduck-order", emptyDir: { medium: "Memory" } });
   });
 
+  it("wait for the first eight containers that hold, wherever they stand, and say whom they leave out", () => {
+    const apps = (count: number): Fields[] =>
+      Array.from({ length: count }, (_, index) => ({ ...web, name: `app-${index}` }));
+    const proxies = ["istio-proxy", "linkerd-proxy"].map((name) => ({ name }));
+    const seven = injected(pod({ containers: [...proxies, ...apps(7)] }));
+    assert.deepEqual(seven.warnings, []);
+    const command = commandOf(result(pod({ containers: [...proxies, ...apps(7)] })), 0);
+    assert.equal(command.filter((word) => word.startsWith("--wait-for=")).length, 7);
+    assert.equal(command.at(-1), "--wait-for=/lameduck-order/8");
+    const ten = pod({ containers: [...apps(10), ...proxies] });
+    assert.match(injected(ten).warnings.join(), /first 8 .* not for app-8, app-9$/);
+    const words = commandOf(result(ten), 11);
+    assert.equal(words.filter((word) => word.startsWith("--wait-for=")).length, 8);
+  });
+
   it("alone are the app", () => {
     const gateway = result(pod({ containers: [{ name: "istio-proxy", ports: [{ containerPort: 8080 }] }] }));
     assert.equal(gateway.spec.volumes?.length, 1);
@@ -464,6 +479,28 @@ describe("the init container", () => {
       assert.deepEqual(initOf(taken), []);
       assert.ok(injected(taken, byImage).reasons.some(({ code }) => code === "sleep-instead"));
     }
+  });
+});
+
+describe("a block device at our place", () => {
+  it("gives the pod a sleep, as a mount there does: the pod would be refused", () => {
+    for (const devicePath of ["/lameduck", "/lameduck-order/disk"]) {
+      const taken = injected(
+        pod({ containers: [{ ...web, volumeDevices: [{ name: "disk", devicePath }] }] }),
+      );
+      assert.ok(codes(taken).includes("sleep-instead"), devicePath);
+    }
+    const other = { ...web, volumeDevices: [{ name: "disk", devicePath: "/dev/xvda" }] };
+    assert.ok(codes(injected(pod({ containers: [other] }))).includes("held-by-hook"));
+  });
+});
+
+describe("a negative grace period", () => {
+  it("counts as none, and is told", () => {
+    const { patch, warnings } = injected(pod({ terminationGracePeriodSeconds: -5 }));
+    assert.match(warnings.join(), /terminationGracePeriodSeconds is -5; 30 s are assumed/);
+    assert.deepEqual(patch, injected(pod({ terminationGracePeriodSeconds: 30 })).patch);
+    assert.deepEqual(injected(pod({ terminationGracePeriodSeconds: 30 })).warnings, []);
   });
 });
 

@@ -7,7 +7,7 @@ import {
   initFile,
   registerFile,
 } from "../inject/carrier.ts";
-import { mostAwaited, orderMount, sharedOrder } from "../inject/hook.ts";
+import { orderMount, sharedOrder } from "../inject/hook.ts";
 import { orderPath } from "../inject/carrier.ts";
 import type { ClusterFacts } from "../inject/injection.ts";
 import { loader } from "../inject/node-options.ts";
@@ -128,12 +128,11 @@ export function operations(settings: InjectionSettings, facts: ClusterFacts): st
 }
 
 function hook(): string {
-  const awaited = `variables.does.transformList(j, d, d == "hold" && j < ${mostAwaited}, ${literal(`--wait-for=${orderPath}/`)} + string(j))`;
   const command = [
     literal([`${carrierPath}/${initFile}`, "wait", "--grace"]),
     `[string(variables.graceTold) + "s", "--prestop", "0s", "--cap", string(variables.hold) + "s"]`,
     `(variables.floor >= 0 ? ["--floor", string(variables.floor < variables.hold ? variables.floor : variables.hold) + "s"] : [])`,
-    `(variables.does[i] == "follow" ? (variables.isOrdered ? ${awaited} : []) : ` +
+    `(variables.does[i] == "follow" ? (variables.isOrdered ? variables.awaited : []) : ` +
       `(variables.then[i] == "" ? [] : ["--then", variables.then[i]]) + ` +
       `(variables.isOrdered ? ["--ready-file", ${literal(`${orderPath}/`)} + string(i)] : []))`,
   ].join(" + ");

@@ -1,5 +1,12 @@
 import { observedPort, softwares } from "@lameduck/audit";
-import { carrierContainer, carrierVolume, reservedNames, reservedPaths } from "../inject/carrier.ts";
+import {
+  carrierContainer,
+  carrierVolume,
+  orderPath,
+  reservedNames,
+  reservedPaths,
+} from "../inject/carrier.ts";
+import { mostAwaited } from "../inject/hook.ts";
 import { injectedAnnotation } from "../inject/pod.ts";
 import {
   imageStopSignals,
@@ -47,6 +54,7 @@ export function podVariables(settings: InjectionSettings): Variable[] {
       name: "isOrdered",
       expression: `variables.byEvidence && !variables.isInjected && "hold" in variables.does && "follow" in variables.does`,
     },
+    { name: "awaited", expression: awaited() },
   ];
 }
 
@@ -76,11 +84,12 @@ function exposed({ onlyExposed }: InjectionSettings): string {
 /** Whether lameduck-init can be brought into the pod. */
 function byEvidence(): string {
   const within = reservedPaths
-    .map((path) => `m.mountPath == ${literal(path)} || m.mountPath.startsWith(${literal(`${path}/`)})`)
+    .map((path) => `p == ${literal(path)} || p.startsWith(${literal(`${path}/`)})`)
     .join(" || ");
+  const paths = `(${list("c.?volumeMounts")}.map(m, m.mountPath) + ${list("c.?volumeDevices")}.map(d, d.devicePath))`;
   const isTaken =
     `(!variables.isInjected && ${list("object.spec.?volumes")}.exists(v, v.name in ${literal(reservedNames)})) || ` +
-    `${containers}.exists(c, !(variables.isInjected && ${list("c.?env")}.exists(e, e.name == "LAMEDUCK_GRACE_PERIOD")) && ${list("c.?volumeMounts")}.exists(m, ${within}))`;
+    `${containers}.exists(c, !(variables.isInjected && ${list("c.?env")}.exists(e, e.name == "LAMEDUCK_GRACE_PERIOD")) && ${paths}.exists(p, ${within}))`;
   const isThere = `variables.isInjected && ${list("object.spec.?volumes")}.exists(v, v.name == ${literal(carrierVolume)})`;
   const named = (of: string): string => `${of}.exists(c, c.name == ${literal(carrierContainer)})`;
   const hasOurName = `!(${isThere}) && (${named(containers)} || ${named(list("object.spec.?initContainers"))})`;
@@ -118,6 +127,12 @@ function does(): string {
     `variables.instrument && variables.byEvidence && variables.isNode[i] ? "instrument"`,
     `"hold"`,
   ].join(" : ");
+}
+
+/** The flags by which a sidecar follows the first containers that hold. */
+function awaited(): string {
+  const before = `variables.does.transformList(k, one, one == "hold" && k < j, k).size()`;
+  return `variables.does.transformList(j, one, one == "hold" && ${before} < ${mostAwaited}, ${literal(`--wait-for=${orderPath}/`)} + string(j))`;
 }
 
 /** The signal for `--then`; empty where the kubelet's own will do, as far as is known. */

@@ -6,10 +6,12 @@ import { policyName } from "../policy/validate.ts";
 import { architecturesOf } from "./architectures.ts";
 import { SenderIndex, type Exposure } from "./index-of-senders.ts";
 import {
+  keepGrant,
   keepMetadata,
   keepPolicy,
   keepRoute,
   keepService,
+  type GrantObject,
   type KeptRoute,
   type PolicyObject,
   type ServiceObject,
@@ -94,10 +96,16 @@ export class ClusterView {
         (change) => this.#senders.route(change),
       ),
     );
+    const grants = source<GrantObject>(
+      "referencegrants",
+      "/apis/gateway.networking.k8s.io/v1beta1/referencegrants",
+      keepGrant,
+      (change) => this.#senders.grant(change),
+    );
     this.#essential = [this.#services, namespaces, policies, nodes];
     this.#sources = [
       ...this.#essential,
-      ...([ingresses, ...gateways] as unknown as Source<KubernetesObject>[]),
+      ...([ingresses, ...gateways, grants] as unknown as Source<KubernetesObject>[]),
     ];
   }
 

@@ -1,6 +1,6 @@
 import type { Change } from "@lameduck/kube";
 import { convergenceOf, type Convergence } from "./convergence.ts";
-import type { KeptRoute, ServiceObject } from "./objects.ts";
+import type { GrantObject, KeptRoute, ServiceObject } from "./objects.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -26,6 +26,8 @@ export class SenderIndex {
   readonly #services = new Map<string, Map<string, Selecting>>();
   /** By "NAMESPACE/SERVICE". */
   readonly #routes = new Map<string, Map<string, KeptRoute>>();
+  /** By namespace. */
+  readonly #grants = new Map<string, Map<string, GrantObject>>();
   readonly #served = new Map<string, readonly string[]>();
   readonly #convergences = new WeakMap<object, Convergence | undefined>();
 
@@ -47,6 +49,12 @@ export class SenderIndex {
     for (const service of object.services) addTo(this.#routes, service, uid, object);
   }
 
+  grant({ type, object }: Change<GrantObject>): void {
+    const { uid, namespace = "" } = object.metadata;
+    if (type === "gone") removeFrom(this.#grants, namespace, uid);
+    else addTo(this.#grants, namespace, uid, object);
+  }
+
   of(namespace: string, labels: Labels): Exposure {
     const exposedBy: string[] = [];
     let slowest: Convergence | undefined;
@@ -59,11 +67,23 @@ export class SenderIndex {
       exposedBy.push(`Service ${name}`);
       slower(object);
       for (const route of this.#routes.get(`${namespace}/${name}`)?.values() ?? []) {
+        if (!this.#mayLead(route, namespace, name)) continue;
         exposedBy.push(`${route.kind} ${route.metadata.name}`);
         slower(route);
       }
     }
     return { exposedBy: [...new Set(exposedBy)], convergence: slowest };
+  }
+
+  /** A Gateway ignores a backend in another namespace unless a ReferenceGrant there names the route's kind and namespace. */
+  #mayLead({ kind, metadata }: KeptRoute, namespace: string, service: string): boolean {
+    if (metadata.namespace === namespace) return true;
+    const grants = [...(this.#grants.get(namespace)?.values() ?? [])];
+    return grants.some(
+      ({ spec: { from = [], to = [] } = {} }) =>
+        from.some((one) => one.kind === kind && one.namespace === metadata.namespace) &&
+        to.some((one) => one.kind === "Service" && (one.name ?? service) === service),
+    );
   }
 
   /** Each object is asked once: most never are. */

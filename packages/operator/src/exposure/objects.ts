@@ -37,6 +37,14 @@ export interface KeptRoute extends KubernetesObject {
   readonly services: readonly string[];
 }
 
+/** Lets routes of other namespaces lead to Services of its own. */
+export interface GrantObject extends KubernetesObject {
+  readonly spec?: {
+    readonly from?: readonly { readonly kind?: string; readonly namespace?: string }[];
+    readonly to?: readonly { readonly kind?: string; readonly name?: string }[];
+  };
+}
+
 export interface PolicyObject extends KubernetesObject {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -47,6 +55,9 @@ export interface PolicyObject extends KubernetesObject {
 /** Those that say what leads to the Service, as the audit reads them. */
 const telling =
   /^(?:service\.beta\.kubernetes\.io\/|cloud\.google\.com\/neg$|alb\.ingress\.kubernetes\.io\/|kubernetes\.io\/ingress\.class$)/;
+
+/** No annotation at all. */
+const nothing = /(?!)/;
 
 export function keepService({ metadata, spec }: ServiceObject): ServiceObject {
   const { selector, type, clusterIP, externalTrafficPolicy } = spec ?? {};
@@ -97,6 +108,10 @@ export function keepPolicy({ metadata, spec, status }: PolicyObject): PolicyObje
     spec,
     status,
   };
+}
+
+export function keepGrant({ metadata, spec = {} }: GrantObject): GrantObject {
+  return { metadata: keepMetadata(metadata, nothing), spec };
 }
 
 /** Without `managedFields`, which are the greater part of most objects. */

@@ -75,10 +75,7 @@ function whyNot(pod: PodView, settings: InjectionSettings, facts: ClusterFacts):
     pod.isInjected && mapsIn(one["env"]).some(({ name }) => name === "LAMEDUCK_GRACE_PERIOD");
   const isTaken =
     (!pod.isInjected && pod.volumes.some(({ name }) => reservedNames.includes(textOf(name)))) ||
-    pod.containers.some(
-      (one) =>
-        !isTold(one) && mapsIn(one["volumeMounts"]).some(({ mountPath }) => isWithin(textOf(mountPath))),
-    );
+    pod.containers.some((one) => !isTold(one) && pathsOf(one).some(isWithin));
   if (isTaken)
     return `the pod has a volume or a mount of its own where ${carrierPath} and ${orderPath} should be`;
   // Two containers of one name are refused, and the pod with them.
@@ -98,6 +95,14 @@ function hasOurName({ spec, containers, isInjected, volumes }: PodView): boolean
     !isThere &&
     [...containers, ...mapsIn(spec["initContainers"])].some(({ name }) => name === carrierContainer)
   );
+}
+
+/** Of file systems and of block devices. */
+function pathsOf({ volumeMounts, volumeDevices }: Raw): string[] {
+  return [
+    ...mapsIn(volumeMounts).map(({ mountPath }) => textOf(mountPath)),
+    ...mapsIn(volumeDevices).map(({ devicePath }) => textOf(devicePath)),
+  ];
 }
 
 function isWithin(path: string): boolean {

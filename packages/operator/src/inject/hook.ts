@@ -56,15 +56,10 @@ function waitCommand(
   if (does === "follow")
     return [
       ...command,
-      ...(isOrdered ? awaited(holds) : []).map((one) => `--wait-for=${orderPath}/${one.index}`),
+      ...(isOrdered ? holds.slice(0, mostAwaited) : []).map((one) => `--wait-for=${orderPath}/${one.index}`),
     ];
   const signal = thenOf(container);
   if (signal !== undefined) command.push("--then", signal);
   if (isOrdered) command.push("--ready-file", `${orderPath}/${index}`);
   return command;
-}
-
-/** Those that stand first have the least numbers. */
-function awaited(holds: readonly Action[]): Action[] {
-  return holds.slice(0, mostAwaited).filter((one) => one.index < mostAwaited);
 }

@@ -2,13 +2,13 @@ import type { InjectionSettings } from "../policy/settings.ts";
 import { carriedBy, type Carried } from "./carrier.ts";
 import { actionsOf, type Action } from "./action.ts";
 import { exposureOfPod } from "./exposure.ts";
-import { hookOf, orderMount, sharedOrder } from "./hook.ts";
+import { hookOf, mostAwaited, orderMount, sharedOrder } from "./hook.ts";
 import type { ClusterFacts, Reason } from "./injection.ts";
 import { podLeftAlone } from "./left-alone.ts";
 import { nodeOptionsFor } from "./node-options.ts";
 import { injectedAnnotation, podOf, type PodView } from "./pod.ts";
 import { toldTo, type EnvVariable } from "./told.ts";
-import { graceOf, timesOf, type Times } from "./times.ts";
+import { graceOf, timesOf, usualGrace, type Times } from "./times.ts";
 
 /** What is added to one container. */
 export interface ContainerPlan {
@@ -138,8 +138,25 @@ function planned(
       annotations: { [injectedAnnotation]: facts.lameduckVersion },
     },
     reasons: [...reasons, ...done(actions, containers, carried, times)],
-    warnings: [],
+    warnings: [...warningsOf(pod), ...(isOrdered ? unawaited(byHook) : [])],
   };
+}
+
+/** Kubernetes accepts a negative grace period, and kills such a pod after one second. */
+function warningsOf({ spec }: PodView): string[] {
+  const given = spec["terminationGracePeriodSeconds"];
+  return typeof given === "number" && given < 0
+    ? [
+        `terminationGracePeriodSeconds is ${given}; ${usualGrace} s are assumed, since Kubernetes would kill the pod after 1 s`,
+      ]
+    : [];
+}
+
+function unawaited(holds: readonly Action[]): string[] {
+  const names = holds.slice(mostAwaited).map(({ name }) => name);
+  return names.length === 0
+    ? []
+    : [`sidecars wait for the first ${mostAwaited} containers that hold, and not for ${names.join(", ")}`];
 }
 
 function done(

@@ -21,7 +21,7 @@ export interface Times {
   readonly hold: number;
 }
 
-/** The API server's own default where the pod says nothing. */
+/** The API server's own default where the pod says nothing, or a negative number. */
 export function graceOf(spec: Readonly<Record<string, unknown>>): number {
   const given = spec["terminationGracePeriodSeconds"];
   return typeof given === "number" && Number.isInteger(given) && given >= 0 ? given : usualGrace;

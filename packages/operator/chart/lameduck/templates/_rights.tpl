@@ -1,5 +1,5 @@
 {{- /* Written by npm run render. */ -}}
-{{- define "lameduck.rules.Role" -}}
+{{- define "lameduck.rules.Certificates" -}}
 - apiGroups:
     - ""
   resources:
@@ -17,6 +17,9 @@
     - update
   resourceNames:
     - lameduck-webhook-tls
+{{- end }}
+
+{{- define "lameduck.rules.Role" -}}
 - apiGroups:
     - coordination.k8s.io
   resources:
@@ -58,6 +61,7 @@
     - grpcroutes
     - tlsroutes
     - tcproutes
+    - referencegrants
   verbs:
     - list
     - watch
