@@ -10,6 +10,7 @@ export {
 export { Drain, type Decision, type Explanation, type StopReason, type Wait } from "./drain.ts";
 
 export { learn, unusable, type Learnt } from "./belief/learning.ts";
+export { learnText, learntText, lessonText, parseLearnt } from "./belief/learnt-text.ts";
 export type { Suspect } from "./senders/senders.ts";
 export { Conditions, type Course, type Met } from "./conditions.ts";
 export { replay, type Moment, type Replay } from "./replay.ts";
