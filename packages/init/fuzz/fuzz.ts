@@ -20,7 +20,7 @@ const harnesses = globSync("fuzz/*.c", { cwd: packageRoot })
 if (!isInstalled("clang")) {
   process.stderr.write("no fuzzing here: install clang with libFuzzer (Debian: clang, libclang-rt-14-dev)\n");
 } else if (!Number.isFinite(seconds) || seconds <= 0 || harnesses.length === 0) {
-  process.stderr.write("usage: fuzz.ts [SECONDS] [arguments|netlink|proc ...]\n");
+  process.stderr.write("usage: fuzz.ts [SECONDS] [arguments|cluster|netlink|proc ...]\n");
   process.exitCode = 2;
 } else if (!harnesses.map(fuzz).every(Boolean)) process.exitCode = 1;
 
@@ -31,7 +31,7 @@ function fuzz(name: string): boolean {
     compile("clang", flags, [...librarySources(), join(packageRoot, "fuzz", `${name}.c`)], program);
     const corpus = join(folder, "corpus");
     mkdirSync(corpus);
-    seeds(name).forEach((seed, index) => writeFileSync(join(corpus, `seed-${index}`), seed));
+    seeds(name).forEach((seed, index) => writeFileSync(join(corpus, `seed-${index}`), seed, "latin1"));
     const options = [
       `-max_total_time=${seconds}`,
       "-max_len=4096",
@@ -78,9 +78,33 @@ function seeds(name: string): (string | Uint8Array)[] {
       "--policy quiet --window 3s --grace 60s --prestop 5s --reserve 5s --floor 1s --cap 20s true",
       "--signal TERM=USR1 --port 80 --ignore-peer 10.0.0.0/8 --ignore-peer fd00::/8 --streams wait true",
       "wait --wait-for /a --wait-gone /b --order-timeout 3s --dry-run --log json",
+      "--coordinator http://c:8070 --pod-name a --pod-namespace b --pod-uid c --policy acknowledged true",
       "LAMEDUCK_PORT=80,443 LAMEDUCK_GRACE_PERIOD=30s LAMEDUCK_LOSS_BUDGET=2e-4 true",
     ].map((line) => line.replaceAll(" ", "\0"));
+  if (name === "cluster") return clusterSeeds();
   return [destroyedSocket()];
+}
+
+/** The first byte says for which parser: HTTP, the protocol, DNS, /etc/resolv.conf, the URL. */
+function clusterSeeds(): string[] {
+  const body =
+    "lameduck 1\nstate: released\nreleased-ms: 100\nconsumers: 5/5\nlast: kube-proxy/node5\nmode: availability\n";
+  const chunk = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+  const ok = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n";
+  return [
+    `\0${ok}Content-Length: ${body.length}\r\n\r\n${body}`,
+    `\0${ok}Transfer-Encoding: chunked\r\n\r\n${chunk}`,
+    `\0HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\nno`,
+    `\x01${body}`,
+    "\x01lameduck 1\nstate: waiting\nwithdrawn-ms: 1200\nconsumers: 4/5\nbehind: kube-proxy/node5 (rules)\n",
+    "\x02\x01\xc0\x0c\0\x01\0\x01\0\0\0\x05\0\x04\x0a\x60\x01\x02",
+    "\x03nameserver 10.96.0.10",
+    "\x03search shop.svc.cluster.local svc.cluster.local cluster.local",
+    "\x03options ndots:5 timeout:1",
+    "\x0310.0.0.1 coordinator # comment",
+    "\x04http://lameduck-coordinator.lameduck-system.svc:8070",
+    "\x04http://[fd00::1]:8070/",
+  ];
 }
 
 /** A datagram as the kernel sends it: header, socket, and a tcp_info attribute. */

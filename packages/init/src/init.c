@@ -196,20 +196,32 @@ static int timeout(struct init *init, double now)
 	return hold_timeout(init->hold, now);
 }
 
+/* The end of the hold is still being told. */
+static void turn_telling(struct init *init)
+{
+	struct pollfd polled[1 + HOLD_DESCRIPTORS] = { { .fd = init->signals, .events = POLLIN } };
+	hold_descriptors(init->hold, clock_now(), polled + 1);
+	poll(polled, 1 + HOLD_DESCRIPTORS, hold_telling_interval);
+	hold_tell(init->hold, clock_now());
+	if (polled[0].revents & POLLIN)
+		take_signal(init, next_signal(init->signals));
+}
+
 /* One turn of the loop. While serving, nothing but a signal wakes us. */
 static void turn(struct init *init)
 {
+	if (init->stage == CLOSING && hold_is_telling(init->hold, clock_now())) {
+		turn_telling(init);
+		return;
+	}
 	if (init->stage != HOLDING && !init->trying) {
 		take_signal(init, next_signal(init->signals));
 		return;
 	}
 	double now = clock_now();
 	int longest = timeout(init, now);
-	int watched[HOLD_DESCRIPTORS];
-	hold_descriptors(init->hold, now, watched);
 	struct pollfd polled[1 + HOLD_DESCRIPTORS] = { { .fd = init->signals, .events = POLLIN } };
-	for (int i = 0; i < HOLD_DESCRIPTORS; i++)
-		polled[1 + i] = (struct pollfd){ .fd = watched[i], .events = POLLIN };
+	hold_descriptors(init->hold, now, polled + 1);
 	poll(polled, 1 + HOLD_DESCRIPTORS, longest);
 	if (polled[0].revents & POLLIN)
 		take_signal(init, next_signal(init->signals));
@@ -233,6 +245,7 @@ static int finish(struct init *init)
 	int code = exit_code_of(init->status);
 	if (init->stage == HOLDING)
 		abandon_hold(init);
+	hold_tell_out(init->hold);
 	if (init->child_group == CHILD_GROUP_SESSION)
 		send_on(init, SIGTERM);
 	announce_ready(init);

@@ -17,11 +17,8 @@ static const int look_interval = 100; /* ms */
 /* A hook may be ended by SIGTERM or SIGINT; either ends the hold, and the kubelet goes on with the program's own signal. */
 static bool told_to_end(int signals, const struct hold *hold, double now)
 {
-	int watched[HOLD_DESCRIPTORS];
-	hold_descriptors(hold, now, watched);
 	struct pollfd polled[1 + HOLD_DESCRIPTORS] = { { .fd = signals, .events = POLLIN } };
-	for (int i = 0; i < HOLD_DESCRIPTORS; i++)
-		polled[1 + i] = (struct pollfd){ .fd = watched[i], .events = POLLIN };
+	hold_descriptors(hold, now, polled + 1);
 	poll(polled, 1 + HOLD_DESCRIPTORS, hold_timeout(hold, now));
 	return polled[0].revents & POLLIN;
 }
@@ -107,6 +104,7 @@ int run_wait(const struct settings *settings, const struct logger *own)
 			hold_force(&hold, "signal", clock_now());
 	} while (!hold_step(&hold, clock_now()));
 	hold_end(&hold, what_follows(settings, &main, follows, sizeof follows), clock_now());
+	hold_tell_out(&hold);
 	run_ends(&record);
 	if (!settings->dry_run)
 		order_announce(settings->hold.order.ready_file, &logger);

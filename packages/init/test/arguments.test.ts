@@ -29,11 +29,11 @@ const mistakes: Mistake[] = [
   { words: "--grace 5s --reserve 5s -- true", says: /LAMEDUCK_NO_TIME_TO_HOLD/ },
   {
     words: "--policy perhaps -- true",
-    says: /LAMEDUCK_UNKNOWN_POLICY: --policy: "perhaps" is not one of fixed, until-deadline, quiet, adaptive;/,
+    says: /LAMEDUCK_UNKNOWN_POLICY: --policy: "perhaps" is not one of fixed, until-deadline, quiet, adaptive, acknowledged;/,
   },
   {
     words: "--policy acknowledged -- true",
-    says: /LAMEDUCK_UNKNOWN_POLICY: --policy: .*choose fixed, until-deadline, quiet or adaptive \(/,
+    says: /LAMEDUCK_MISSING_OPTION: --policy: acknowledged needs a coordinator/,
   },
   { words: "--policy fixed -- true", says: /LAMEDUCK_MISSING_OPTION: --delay: .* needs a delay/ },
   { words: "--loss-budget none -- true", says: /LAMEDUCK_BAD_NUMBER: --loss-budget/ },
@@ -44,6 +44,21 @@ const mistakes: Mistake[] = [
   { words: "-e 256 -- true", says: /LAMEDUCK_BAD_NUMBER: -e/ },
   { words: "--port 70000 -- true", says: /LAMEDUCK_BAD_ADDRESS: --port: "70000" is no port/ },
   { words: "--ignore-peer 10.0.0.0/33 -- true", says: /LAMEDUCK_BAD_ADDRESS: --ignore-peer/ },
+  {
+    words: "--coordinator https://c:8070 -- true",
+    says: /LAMEDUCK_BAD_COORDINATOR: --coordinator: is no http:\/\/HOST:PORT/,
+  },
+  { words: "--coordinator http://c:0 -- true", says: /LAMEDUCK_BAD_COORDINATOR: --coordinator/ },
+  { words: "--coordinator http://[::1 -- true", says: /LAMEDUCK_BAD_COORDINATOR: --coordinator/ },
+  { words: "--coordinator http://c:8070/x -- true", says: /LAMEDUCK_BAD_COORDINATOR: --coordinator/ },
+  {
+    words: "--coordinator http://c:8070 --pod-name web -- true",
+    says: /LAMEDUCK_BAD_COORDINATOR: --coordinator: needs the pod's name, namespace and uid/,
+  },
+  {
+    words: "--coordinator http://c --pod-name a/b --pod-namespace n --pod-uid u -- true",
+    says: /LAMEDUCK_BAD_COORDINATOR: --pod-name: is no name/,
+  },
   { words: "--streams perhaps -- true", says: /LAMEDUCK_BAD_CHOICE: --streams/ },
   { words: "--log xml -- true", says: /LAMEDUCK_BAD_CHOICE: --log/ },
   { words: "wait true", says: /LAMEDUCK_UNKNOWN_OPTION: true: wait takes no program/ },
@@ -135,6 +150,25 @@ describe("arguments", { skip: withoutCompiler }, () => {
       assert.equal(code, 0, stderr);
       assert.equal(stderr, "");
     }
+  });
+
+  test("a coordinator in the environment that is none is one warning, and the program runs", async () => {
+    const pod = { LAMEDUCK_POD_NAME: "web-7d", LAMEDUCK_POD_NAMESPACE: "shop", LAMEDUCK_POD_UID: "0f3c-11" };
+    const where = { LAMEDUCK_COORDINATOR: "http://[fd00::1]:8070/" };
+    for (const [environment, says] of [
+      [{ ...pod, ...where }, /^$/],
+      // Of a Service of that name.
+      [{ ...pod, LAMEDUCK_COORDINATOR: "tcp://10.96.0.7:80" }, /^$/],
+      [{ ...pod, LAMEDUCK_COORDINATOR: "yes" }, /warning: LAMEDUCK_COORDINATOR is no http.*not asked\n$/],
+      [{ ...pod, ...where, LAMEDUCK_POD_UID: "a b" }, /warning: LAMEDUCK_POD_UID is no name.*not asked\n$/],
+      [where, /warning: LAMEDUCK_COORDINATOR needs the pod's name, namespace and uid.*not asked\n$/],
+      [pod, /^$/],
+    ] as const) {
+      const { code, stderr } = await init("-- true", environment).ended;
+      assert.equal(code, 0);
+      assert.match(stderr, says);
+    }
+    assert.equal((await init("--policy acknowledged -- true", { ...pod, ...where }).ended).code, 0);
   });
 
   test("help is there for those whose variables are wrong", async () => {

@@ -3,7 +3,7 @@
  * has its own address of 198.18.0.0/15, as nodes and ingress proxies have.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { Running } from "./running.ts";
+import { Running, endThose } from "./running.ts";
 
 const podAddress = "198.18.0.1";
 
@@ -49,6 +49,11 @@ export class Network implements AsyncDisposable {
     must(...this.asPod(...command));
   }
 
+  /** Of the process that keeps the pod's namespace. */
+  get pid(): number {
+    return this.#pod.pid;
+  }
+
   /** Handshakes that the pod's kernel turned away because an accept queue was full. */
   overflows(): number {
     const [command, ...rest] = this.asPod("cat", "/proc/net/netstat");
@@ -65,14 +70,16 @@ export class Network implements AsyncDisposable {
 
   /** The command line that runs `command` where the pod is, in a process namespace of its own. */
   asPod(...command: string[]): [string, ...string[]] {
-    return ["nsenter", `--net=/proc/${this.#pod.pid}/ns/net`, "--", ...command];
+    return ["nsenter", namespaceOf(this.#pod.pid), "--", ...command];
   }
 
   asSender(...command: string[]): [string, ...string[]] {
-    return ["nsenter", `--net=/proc/${this.#senders.pid}/ns/net`, "--", ...command];
+    return ["nsenter", namespaceOf(this.#senders.pid), "--", ...command];
   }
 
+  /** Ends all that still runs in it. */
   async [Symbol.asyncDispose](): Promise<void> {
+    endThose((command) => [this.#pod, this.#senders].some(({ pid }) => command.includes(namespaceOf(pid))));
     this.#pod.kill("SIGKILL");
     this.#senders.kill("SIGKILL");
     await Promise.all([this.#pod.ended, this.#senders.ended]);
@@ -81,6 +88,10 @@ export class Network implements AsyncDisposable {
 
 export function senderAddress(index: number): string {
   return `198.18.1.${index}`;
+}
+
+function namespaceOf(pid: number): string {
+  return `--net=/proc/${pid}/ns/net`;
 }
 
 function holder(): Running {

@@ -15,15 +15,21 @@ const started = new Set<ChildProcess>();
 
 /** For `afterEach`: a test that fails half-way leaves no process behind, nor a test runner that waits for it. */
 export function endAll(): void {
+  endThose(() => true);
+}
+
+/** Those whose words on the command line are so. */
+export function endThose(which: (words: readonly string[]) => boolean): void {
   for (const child of started) {
+    if (!which(child.spawnargs)) continue;
     const below = child.pid !== undefined && child.exitCode === null ? descendantsOf(child.pid) : [];
     child.kill("SIGKILL");
     for (const pid of below) end(pid);
     // What it left behind may hold these open for ever.
     child.stdout?.destroy();
     child.stderr?.destroy();
+    started.delete(child);
   }
-  started.clear();
 }
 
 function end(pid: number): void {

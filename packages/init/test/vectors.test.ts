@@ -42,6 +42,10 @@ function lineOf(seen: Observation): string {
       return `see in-flight ${seen.at} - ${seen.change}`;
     case "acknowledgement":
       return `see acknowledgement ${seen.at} ${seen.consumer} -`;
+    case "released":
+      return `see released ${seen.at} ${seen.last ?? "-"} -`;
+    case "unreleased":
+      return `see unreleased ${seen.at} - ${seen.local ? 1 : 0}`;
     case "blind":
       return `see blind ${seen.at} - ${seen.from}`;
     default:
@@ -103,11 +107,18 @@ const observation: fc.Arbitrary<Observation> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constant("watching" as const), at }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant("released" as const), at }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ type: fc.constant("unreleased" as const), at, local: fc.boolean() }),
+  },
 );
 const duration = fc.integer({ min: 0, max: 40_000 });
 const options: fc.Arbitrary<DrainOptions> = fc.record(
   {
-    policy: fc.constantFrom(...policyKinds.filter((kind) => kind !== "acknowledged")),
+    policy: fc.constantFrom(...policyKinds),
+    consumers: fc.constant("cluster" as const),
+    settle: duration,
     floor: duration,
     grace: duration,
     cap: duration,
@@ -120,7 +131,7 @@ const options: fc.Arbitrary<DrainOptions> = fc.record(
     lossBudget: fc.constantFrom(1e-6, 0.0002, 0.001, 0.1, 0),
     maxSenders: fc.constantFrom(1, 2, 1024),
   },
-  { requiredKeys: [] },
+  { requiredKeys: ["consumers"] },
 );
 
 function expected(config: DrainOptions, observations: readonly Observation[]): string {

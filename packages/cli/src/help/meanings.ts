@@ -35,6 +35,8 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_AUDIT_UNREADABLE: "A file or a folder that should be audited cannot be read.",
   LAMEDUCK_BAD_ADDRESS: "An option of lameduck-init holds something that is no address, range or port.",
   LAMEDUCK_BAD_CHOICE: "An option of lameduck-init takes only certain values, and this is none of them.",
+  LAMEDUCK_BAD_COORDINATOR:
+    "The address of the cluster's coordinator is no http:// URL, or the pod's name, namespace or UID are missing.",
   LAMEDUCK_BAD_DURATION:
     "A value is no duration. A number without a unit is refused: Kubernetes counts seconds, programs milliseconds.",
   LAMEDUCK_BAD_HOOK:

@@ -75,7 +75,7 @@ void log_with(const struct logger *logger, enum log_level level, const char *fie
 {
 	if (level > logger->most)
 		return;
-	char line[2048];
+	char line[4096];
 	int length;
 	if (logger->json) {
 		char escaped[1024];

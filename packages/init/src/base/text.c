@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int hex_digit(char c)
+int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';

@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* 0 to 15, or -1. */
+int hex_digit(char c);
+
 /* These return the character after what they read, or NULL where it is not there. */
 const char *skip_spaces(const char *at);
 const char *expect(const char *at, char c);

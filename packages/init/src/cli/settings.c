@@ -59,13 +59,49 @@ static bool read_choices(struct settings *settings, struct error *error)
 	return true;
 }
 
-/* "--policy acknowledged" is understood by the decision, but nothing of it reaches an init. */
-static bool read_policy(const struct settings *settings, struct error *error)
+/* A mistake in a flag is an error; a variable may be another program's, and nobody is asked then. */
+static bool refuse_cluster(struct settings *settings, const char *name, const char *problem, struct error *error)
 {
-	const char *policy = settings->decision.policy;
-	if (!policy || strcmp(policy, policy_names[POLICY_ACKNOWLEDGED]) != 0)
+	char place[LONGEST_PLACE];
+	if (!said_in_environment(settings, name, place)) {
+		error_set(error, ERROR_BAD_COORDINATOR, name, "%s", problem);
+		return false;
+	}
+	snprintf(settings->notice, sizeof settings->notice, "%s %s: the cluster is not asked", place, problem);
+	settings->hold.where.url = NULL;
+	return true;
+}
+
+/* Whom to ask, and who we are. */
+static bool read_cluster(struct settings *settings, struct error *error)
+{
+	struct where *where = &settings->hold.where;
+	const struct {
+		const char *name, *value;
+	} parts[] = { { "pod-name", where->pod }, { "pod-namespace", where->pod_namespace }, { "pod-uid", where->pod_uid } };
+	settings->hold.program = settings->action == ACTION_WAIT ? "wait" : "init";
+	if (!where->url)
 		return true;
-	error_set(error, ERROR_UNKNOWN_POLICY, "policy", "acknowledgements do not reach an init");
+	if (!where_parse(where))
+		return refuse_cluster(settings, "coordinator", "is no http://HOST:PORT", error);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (!parts[i].value || !is_plain_name(parts[i].value))
+			return refuse_cluster(settings, parts[i].value ? parts[i].name : "coordinator",
+					      parts[i].value ? "is no name" : "needs the pod's name, namespace and uid", error);
+	return true;
+}
+
+/* Without a coordinator nothing that `acknowledged` waits for reaches an init. */
+static bool read_policy(struct settings *settings, struct error *error)
+{
+	struct drain_options *said = &settings->decision;
+	if (!said->policy || strcmp(said->policy, policy_names[POLICY_ACKNOWLEDGED]) != 0)
+		return true;
+	if (settings->hold.where.url) {
+		said->consumers[said->consumer_count++] = by_cluster;
+		return true;
+	}
+	error_set(error, ERROR_MISSING_OPTION, "policy", "acknowledged needs a coordinator (LAMEDUCK_COORDINATOR)");
 	return false;
 }
 
@@ -78,7 +114,8 @@ static bool check_use(struct settings *settings, const char *name, const char *s
 {
 	char place[LONGEST_PLACE];
 	enum policy_kind policy = settings->hold.decision.policy;
-	if (!said || policy == user)
+	bool used = policy == user || (user == POLICY_ADAPTIVE && settings->hold.decision.by_cluster);
+	if (!said || used)
 		return true;
 	if (said_in_environment(settings, name, place)) {
 		snprintf(settings->notice, sizeof settings->notice, "%s does nothing: it is of the policy %s, and the policy is %s",
@@ -163,7 +200,7 @@ static bool read_decision(struct settings *settings, struct error *error)
 
 static bool read_hold(struct settings *settings, struct error *error)
 {
-	if (!read_policy(settings, error) || !read_decision(settings, error) ||
+	if (!read_cluster(settings, error) || !read_policy(settings, error) || !read_decision(settings, error) ||
 	    !check_uses(settings, error))
 		return false;
 	settings->hold.order_timeout = INFINITY;

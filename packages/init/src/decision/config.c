@@ -8,6 +8,8 @@
 
 const char *const policy_names[] = { "fixed", "until-deadline", "quiet", "adaptive", "acknowledged" };
 
+const char by_cluster[] = "cluster";
+
 static const double default_floor = 1000;
 static const double default_grace = 30000;
 static const double default_prestop = 0;
@@ -16,6 +18,7 @@ static const double default_window = 5000;
 static const double default_loss_budget = 0.001;
 static const double default_convergence = 4000;
 static const double default_request_quiet = 1000;
+static const double default_settle = 500;
 static const double default_max_senders = 128;
 
 static bool duration(const char *text, double fallback, const char *option, double *milliseconds, struct error *error)
@@ -52,6 +55,9 @@ static bool whole_number(const char *text, double fallback, const char *option, 
 
 static bool parse_acknowledged(const struct drain_options *options, struct drain_config *config, struct error *error)
 {
+	config->by_cluster = options->consumer_count == 1 && strcmp(options->consumers[0], by_cluster) == 0;
+	if (config->by_cluster)
+		return true;
 	for (size_t i = 0; i < options->consumer_count; i++) {
 		bool known = false;
 		for (size_t j = 0; j < config->consumer_count; j++)
@@ -82,7 +88,7 @@ static bool parse_policy(const struct drain_options *options, struct drain_confi
 		kind++;
 	if (kind > POLICY_ACKNOWLEDGED) {
 		error_set(error, ERROR_UNKNOWN_POLICY, "policy",
-			  "\"%s\" is not one of fixed, until-deadline, quiet, adaptive", name);
+			  "\"%s\" is not one of fixed, until-deadline, quiet, adaptive, acknowledged", name);
 		return false;
 	}
 	config->policy = (enum policy_kind)kind;
@@ -157,6 +163,7 @@ bool parse_config(const struct drain_options *options, struct drain_config *conf
 	config->prestop = prestop;
 	config->reserve = reserve;
 	return duration(options->request_quiet, default_request_quiet, "request-quiet", &config->request_quiet, error) &&
+	       duration(options->settle, default_settle, "settle", &config->settle, error) &&
 	       whole_number(options->max_senders, default_max_senders, "max-senders", 1, 1000000, &config->max_senders,
 			    error);
 }

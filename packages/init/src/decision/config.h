@@ -27,6 +27,7 @@ struct drain_options {
 	size_t consumer_count;
 	const char *quorum;
 	const char *request_quiet;
+	const char *settle;
 	const char *max_senders;
 };
 
@@ -40,15 +41,19 @@ struct drain_config {
 	const char *consumers[MOST_CONSUMERS];
 	size_t consumer_count;
 	size_t quorum;
+	bool by_cluster; /* acknowledged: all consumers that the cluster knows; where it cannot say so, evidence decides */
 	double floor;
 	double cap;
 	double prestop;
 	double reserve;
 	double request_quiet;
+	double settle;
 	size_t max_senders;
 };
 
 extern const char *const policy_names[];
+/* The consumer that stands for all that the cluster knows. */
+extern const char by_cluster[];
 
 /* False with `error` filled in when the options contradict one another. */
 bool parse_config(const struct drain_options *options, struct drain_config *config, struct error *error);

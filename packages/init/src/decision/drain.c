@@ -23,6 +23,7 @@ void drain_init(struct drain *drain, const struct drain_config *config)
 {
 	*drain = (struct drain){ .config = *config, .last_connection = -INFINITY, .last_request = -INFINITY,
 				  .weigh_at = -INFINITY, .enough = UINT64_MAX };
+	release_init(&drain->release, config->settle);
 	for (int i = 0; i < WAIT_KINDS; i++)
 		drain->met_at[i] = NAN;
 }
@@ -39,6 +40,7 @@ static void arrival(struct drain *drain, struct observation seen)
 	drain->traffic_known = true;
 	if (seen.type == SEEN_CONNECTION) {
 		senders_arrival(&drain->senders, seen.name, at);
+		release_connection(&drain->release, seen.name, at);
 		drain->last_connection = fmax(drain->last_connection, at);
 		if (held)
 			drain->connections++;
@@ -75,6 +77,7 @@ void drain_forget(struct drain *drain, const char *sender)
 	drain->revision++;
 	drain->told++;
 	senders_forget(&drain->senders, sender);
+	release_forget(&drain->release, sender);
 }
 
 void drain_recall(struct drain *drain, const char *sender, double at)
@@ -82,13 +85,15 @@ void drain_recall(struct drain *drain, const char *sender, double at)
 	drain->revision++;
 	drain->told++;
 	senders_arrival(&drain->senders, sender, at);
+	release_connection(&drain->release, sender, at);
 }
 
 void drain_observe(struct drain *drain, struct observation seen)
 {
 	double at = seen.at;
 	drain->revision++;
-	if (!drain->watching) {
+	/* What is said of senders is no sight of them: it begins nothing. */
+	if (!drain->watching && seen.type != SEEN_RELEASED && seen.type != SEEN_UNRELEASED) {
 		senders_init(&drain->senders, drain->config.max_senders, drain->config.prestop, at);
 		drain->watching = true;
 	}
@@ -123,6 +128,12 @@ void drain_observe(struct drain *drain, struct observation seen)
 			if (strcmp(drain->config.consumers[i], seen.name) == 0)
 				drain->acknowledged[i] = true;
 		return;
+	case SEEN_RELEASED:
+		release_give(&drain->release, at);
+		return;
+	case SEEN_UNRELEASED:
+		release_withdraw(&drain->release, seen.value > 0);
+		return;
 	case SEEN_BLIND:
 		/* What waited in the kernel meanwhile is seen by now: silence that it ends in was silence. */
 		return;
@@ -137,11 +148,17 @@ static struct wait later(double now, double until, enum waiting_for what)
 	return now < until ? (struct wait){ true, until, what } : content;
 }
 
+/* Policies that weigh evidence, always or where they must. */
+static bool weighs(const struct drain_config *config)
+{
+	return config->policy == POLICY_ADAPTIVE || config->by_cluster;
+}
+
 static double loss_at(const struct drain *drain, double now)
 {
 	if (!drain->watching || !drain->terminated)
 		return 0;
-	double convergence = drain->config.policy == POLICY_ADAPTIVE ? drain->config.convergence : 4000;
+	double convergence = weighs(&drain->config) ? drain->config.convergence : 4000;
 	return senders_expected_loss(&drain->senders, now, convergence);
 }
 
@@ -182,6 +199,24 @@ static struct wait wait_for_evidence(struct drain *drain, double now)
 	return (struct wait){ true, drain->weigh_at, WAIT_SILENCE };
 }
 
+/* Evidence says so, or the cluster, whichever comes first. */
+static struct wait wait_until_all_let_go(struct drain *drain, double now)
+{
+	struct wait evidence = wait_for_evidence(drain, now);
+	double settled_at = release_settled_at(&drain->release);
+	if (!evidence.waits || now >= settled_at)
+		return content;
+	evidence.until = fmin(evidence.until, settled_at);
+	return evidence;
+}
+
+static struct wait wait_for_release(struct drain *drain, double now)
+{
+	if (drain->release.local)
+		return wait_until_all_let_go(drain, now);
+	return later(now, release_settled_at(&drain->release), WAIT_ACKNOWLEDGEMENTS);
+}
+
 static struct wait wait_of_policy(struct drain *drain, double now)
 {
 	const struct drain_config *config = &drain->config;
@@ -197,10 +232,14 @@ static struct wait wait_of_policy(struct drain *drain, double now)
 		return wait.waits ? wait : wait_in_flight(drain);
 	}
 	case POLICY_ADAPTIVE: {
-		struct wait wait = wait_for_evidence(drain, now);
+		struct wait wait = wait_until_all_let_go(drain, now);
 		return wait.waits ? wait : wait_for_old_connections(drain, now);
 	}
 	case POLICY_ACKNOWLEDGED: {
+		if (config->by_cluster) {
+			struct wait wait = wait_for_release(drain, now);
+			return wait.waits ? wait : wait_for_old_connections(drain, now);
+		}
 		size_t confirmed = 0;
 		for (size_t i = 0; i < config->consumer_count; i++)
 			confirmed += drain->acknowledged[i];
@@ -222,23 +261,31 @@ static struct decision stop(enum stop_reason reason)
 	return (struct decision){ .stop = true, .reason = reason };
 }
 
-static bool content_at(struct drain *drain, double now)
+static bool is_enough(const struct drain *drain, double now)
 {
-	if (drain->config.policy != POLICY_ADAPTIVE)
-		return !wait_of_policy(drain, now).waits;
-	return loss_at(drain, now) < drain->config.loss_budget && !wait_for_old_connections(drain, now).waits;
+	return loss_at(drain, now) < drain->config.loss_budget;
 }
 
-static enum stop_reason reason_after(struct drain *drain, double floor_at)
+static bool content_at(struct drain *drain, double now)
+{
+	if (!weighs(&drain->config))
+		return !wait_of_policy(drain, now).waits;
+	bool all_let_go = now >= release_settled_at(&drain->release) || is_enough(drain, now);
+	return all_let_go && !wait_for_old_connections(drain, now).waits;
+}
+
+static enum stop_reason reason_of(struct drain *drain, double now, double floor_at)
 {
 	enum policy_kind kind = drain->config.policy;
-	if (kind == POLICY_ACKNOWLEDGED)
+	if (kind == POLICY_ACKNOWLEDGED && !(drain->config.by_cluster && drain->release.local))
 		return STOP_ACKNOWLEDGED;
 	if (kind != POLICY_FIXED && !drain->traffic_known)
 		return STOP_IDLE;
 	bool fired_by = fmax(drain->last_connection, drain->last_request) <= floor_at;
 	if (drain->config.floor > 0 && fired_by && content_at(drain, floor_at))
 		return STOP_FLOOR;
+	if (weighs(&drain->config) && !is_enough(drain, now))
+		return STOP_ACKNOWLEDGED;
 	return kind == POLICY_FIXED ? STOP_DELAY : STOP_QUIET;
 }
 
@@ -258,7 +305,7 @@ static struct decision decide(struct drain *drain, double now)
 	struct wait wait = wait_of_policy(drain, now);
 	if (wait.waits)
 		return go_on(wait.until, cap_at, wait.what);
-	return stop(reason_after(drain, floor_at));
+	return stop(reason_of(drain, now, floor_at));
 }
 
 struct decision drain_decide(struct drain *drain, double now)
@@ -278,7 +325,7 @@ struct explanation drain_explain(const struct drain *drain, double now)
 {
 	struct explanation explanation = { .expected_loss = loss_at(drain, now) };
 	memcpy(explanation.met_at, drain->met_at, sizeof drain->met_at);
-	if (!drain->watching || !drain->terminated || drain->config.policy != POLICY_ADAPTIVE)
+	if (!drain->watching || !drain->terminated || !weighs(&drain->config))
 		return explanation;
 	double met = drain->met_at[WAIT_SILENCE];
 	double at = isfinite(met) ? drain->terminated_at + met : now;

@@ -3,6 +3,7 @@
 #define LAMEDUCK_DRAIN_H
 
 #include "config.h"
+#include "release.h"
 #include "senders.h"
 
 enum stop_reason {
@@ -45,6 +46,8 @@ enum observation_type {
 	SEEN_RATE,
 	SEEN_IN_FLIGHT,
 	SEEN_ACKNOWLEDGEMENT,
+	SEEN_RELEASED,
+	SEEN_UNRELEASED,
 	SEEN_BLIND,
 	SEEN_FORCE,
 };
@@ -52,8 +55,9 @@ enum observation_type {
 struct observation {
 	enum observation_type type;
 	double at;
-	const char *name;  /* sender, or consumer */
-	double value;      /* rate per second, change in flight, or when we began to see nothing */
+	const char *name;  /* sender, or consumer; of a release that of the last one, or NULL */
+	double value;      /* rate per second, change in flight, when we began to see nothing, or 1 where no release is to be waited for */
+	const char *consumers; /* of a release, for people: "5/5", or NULL */
 };
 
 /* Whom a hold waits for, and until when it waited for what: the mirror of Course in packages/drain/src/conditions.ts. */
@@ -79,6 +83,7 @@ struct drain {
 	double connections; /* since the hold began, as are requests */
 	double requests;
 	bool acknowledged[MOST_CONSUMERS];
+	struct release release;
 	double met_at[WAIT_KINDS];
 	enum waiting_for waiting; /* WAIT_TERMINATION where nothing is waited for */
 	uint64_t told;	  /* how much may have changed what evidence says */

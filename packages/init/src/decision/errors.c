@@ -13,7 +13,7 @@ static const struct {
 	[ERROR_BAD_NUMBER] = { "LAMEDUCK_BAD_NUMBER", "give a finite number in the range named" },
 	[ERROR_UNKNOWN_OPTION] = { "LAMEDUCK_UNKNOWN_OPTION", "remove it, or correct its spelling" },
 	[ERROR_UNKNOWN_POLICY] = { "LAMEDUCK_UNKNOWN_POLICY",
-				   "choose fixed, until-deadline, quiet or adaptive" },
+				   "choose fixed, until-deadline, quiet, adaptive or acknowledged" },
 	[ERROR_MISSING_OPTION] = { "LAMEDUCK_MISSING_OPTION", "add the option, or the value, named" },
 	[ERROR_NO_TIME_TO_HOLD] = { "LAMEDUCK_NO_TIME_TO_HOLD",
 				    "raise the grace period (terminationGracePeriodSeconds), or lower the reserve or "
@@ -28,6 +28,8 @@ static const struct {
 	[ERROR_BAD_ADDRESS] = { "LAMEDUCK_BAD_ADDRESS",
 				"write an address or range as 10.1.2.3, 10.1.0.0/16, fd00::/8, or gateway; a port as "
 				"1 to 65535" },
+	[ERROR_BAD_COORDINATOR] = { "LAMEDUCK_BAD_COORDINATOR",
+			    "write the coordinator as http://HOST:PORT, and give --pod-name, --pod-namespace and --pod-uid" },
 	[ERROR_BAD_CHOICE] = { "LAMEDUCK_BAD_CHOICE", "choose one of the values named" },
 	[ERROR_MISSING_COMMAND] = { "LAMEDUCK_MISSING_COMMAND",
 				    "name the program to run: lameduck-init [options] -- PROGRAM [ARGUMENTS]" },

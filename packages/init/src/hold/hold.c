@@ -2,6 +2,7 @@
 
 #include "../base/clock.h"
 #include "../kernel/namespace.h"
+#include "cluster.h"
 #include "report.h"
 
 #include <math.h>
@@ -15,11 +16,11 @@ static const double glance_interval = 100;
 static const double event_interval = 10;
 /* A dump is fresh for 20 times its own cost: deciding may then take up to 5 % of a core, for moments. */
 static const double fresh_for = 20;
-/* At 100 times its own cost between two, decisions take 1 % of a core however many senders there are. */
-static const double decision_share = 100;
 static const double trace_interval = 1000;
 static const double longest_wait_for_pools = 500;
 static const double between_requests = 10;
+/* For which an exit is delayed where the coordinator has not yet taken what it is told. */
+static const double longest_telling = 200;
 
 bool in_kubernetes(void)
 {
@@ -44,10 +45,8 @@ void hold_warn(const struct hold_settings *settings, const struct logger *logger
 
 static void decide_now(struct hold *hold, double now)
 {
-	double begun = clock_used();
 	hold->decision = drain_decide(&hold->drain, now);
 	hold->decided_on = hold->drain.revision;
-	hold->next_decision = now + decision_share * (clock_used() - begun);
 	trace_decided(&hold->recording, &hold->decision, now);
 }
 
@@ -59,13 +58,8 @@ static bool at_cap(const struct hold *hold, double now)
 /* What was decided holds until something is seen, or until the time that it named. */
 static void decide(struct hold *hold, double now)
 {
-	const struct drain *drain = &hold->drain;
-	if (drain->revision == hold->decided_on && (hold->decision.stop || now < hold->decision.until))
-		return;
-	if (drain->forced || at_cap(hold, now) || now >= hold->next_decision)
+	if (hold->drain.revision != hold->decided_on || (!hold->decision.stop && now >= hold->decision.until))
 		decide_now(hold, now);
-	else
-		hold->decision = (struct decision){ .until = hold->next_decision, .waiting_for = WAIT_SILENCE };
 }
 
 void hold_begin(struct hold *hold, const struct hold_settings *settings, const struct logger *logger,
@@ -77,7 +71,7 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 	hold->next_glance = hold->events_from = now;
 	hold->next_trace = now + trace_interval;
 	hold->ready_since = NAN;
-	hold->good_at = hold->next_decision = now;
+	hold->good_at = now;
 	hold->ended_by = NULL;
 	hold->forced = false;
 	hold->order_missed = false;
@@ -90,15 +84,18 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 						      : "no other port of the program was found, either");
 	traffic_observe(&hold->traffic, SEEN_TERMINATION, terminated_at, NULL, 0);
 	decide_now(hold, now);
+	cluster_begin(hold, why != NULL, now);
 	hold->order_events = order_watch(&settings->order);
 	if (!in_kubernetes())
 		warn_of_host_network(settings, logger);
 }
 
-void hold_descriptors(const struct hold *hold, double now, int descriptors[HOLD_DESCRIPTORS])
+void hold_descriptors(const struct hold *hold, double now, struct pollfd descriptors[HOLD_DESCRIPTORS])
 {
-	descriptors[0] = now >= hold->events_from ? hold->traffic.events : -1;
-	descriptors[1] = hold->order_events;
+	int events = now >= hold->events_from ? hold->traffic.events : -1;
+	descriptors[0] = (struct pollfd){ .fd = events, .events = POLLIN };
+	descriptors[1] = (struct pollfd){ .fd = hold->order_events, .events = POLLIN };
+	coordinator_descriptors(&hold->coordinator, now, descriptors + 2);
 }
 
 int hold_timeout(const struct hold *hold, double now)
@@ -153,6 +150,7 @@ static void look(struct hold *hold, double now)
 	struct traffic *traffic = &hold->traffic;
 	uint64_t ended = traffic->ended;
 	traffic_glance(traffic, now);
+	cluster_step(hold, now);
 	hold->events_from = traffic->ended == ended ? now : now + event_interval;
 	if (now >= hold->next_glance)
 		hold->next_glance = now + glance_interval;
@@ -199,10 +197,36 @@ bool hold_step(struct hold *hold, double now)
 void hold_end(struct hold *hold, const char *and_then, double now)
 {
 	report_end(hold, and_then, now);
+	cluster_end(hold, now);
 	trace_end(&hold->recording, report_reason(hold), now);
 	traffic_end(&hold->traffic);
 	drain_free(&hold->drain);
 	if (hold->order_events >= 0)
 		close(hold->order_events);
 	hold->order_events = -1;
+}
+
+bool hold_is_telling(const struct hold *hold, double now)
+{
+	return coordinator_is_telling(&hold->coordinator, now);
+}
+
+void hold_tell(struct hold *hold, double now)
+{
+	coordinator_step(&hold->coordinator, now);
+	if (!hold_is_telling(hold, now))
+		coordinator_end(&hold->coordinator);
+}
+
+void hold_tell_out(struct hold *hold)
+{
+	struct pollfd polled[HOLD_DESCRIPTORS];
+	double now = clock_now(), until = now + longest_telling;
+	while (hold->coordinator.said.state != SAID_NOTHING && now < until && hold_is_telling(hold, now)) {
+		hold_descriptors(hold, now, polled);
+		poll(polled, HOLD_DESCRIPTORS, (int)ceil(until - now));
+		now = clock_now();
+		hold_tell(hold, now);
+	}
+	coordinator_end(&hold->coordinator);
 }

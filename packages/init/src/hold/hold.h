@@ -3,6 +3,7 @@
 #define LAMEDUCK_HOLD_H
 
 #include "../base/log.h"
+#include "../coordinator/coordinator.h"
 #include "../trace/trace.h"
 #include "../traffic/traffic.h"
 #include "order.h"
@@ -12,9 +13,14 @@ struct hold_settings {
 	struct traffic_settings traffic;
 	struct order order;
 	double order_timeout; /* ms after which --wait-for and --wait-gone are given up; the cap at the latest */
+	struct where where;    /* whom to ask beside */
+	const char *program;   /* "init" or "wait" */
 	bool trace;	       /* say every second what is seen */
 	const char *recording; /* file or directory; NULL: none is made */
 };
+
+/* What the decision was told of the release. */
+enum cluster_says { CLUSTER_WAITS, CLUSTER_CANNOT_SAY, CLUSTER_RELEASED };
 
 struct hold {
 	const struct hold_settings *settings;
@@ -22,6 +28,9 @@ struct hold {
 	struct drain drain;
 	struct traffic traffic;
 	struct trace recording;
+	struct coordinator coordinator;
+	enum cluster_says cluster;
+	bool overrule_told;
 	int order_events;
 	double began;
 	double next_glance;
@@ -29,7 +38,6 @@ struct hold {
 	double next_trace;
 	struct decision decision;
 	uint64_t decided_on;  /* revision of what is known that it was taken on */
-	double next_decision; /* not before: deciding has a budget */
 	double ready_since;   /* when the decision first allowed to stop; NAN before */
 	double good_at;	      /* once it allows to stop: not before */
 	const char *ended_by; /* where not the decision ended it: what did */
@@ -37,7 +45,7 @@ struct hold {
 	bool order_missed;
 };
 
-enum { HOLD_DESCRIPTORS = 2 };
+enum { HOLD_DESCRIPTORS = 2 + COORDINATOR_DESCRIPTORS };
 
 bool in_kubernetes(void);
 
@@ -48,8 +56,8 @@ void hold_warn(const struct hold_settings *settings, const struct logger *logger
 void hold_begin(struct hold *hold, const struct hold_settings *settings, const struct logger *logger,
 		const struct baseline *baseline, const char *why, double terminated_at, double now);
 
-/* What to poll for reading, -1 where there is nothing; and how long at most, in ms. */
-void hold_descriptors(const struct hold *hold, double now, int descriptors[HOLD_DESCRIPTORS]);
+/* What to poll for, a descriptor of -1 where there is nothing; and how long at most, in ms. */
+void hold_descriptors(const struct hold *hold, double now, struct pollfd descriptors[HOLD_DESCRIPTORS]);
 int hold_timeout(const struct hold *hold, double now);
 
 /* Looks and decides. True once the hold is over. */
@@ -60,5 +68,16 @@ void hold_force(struct hold *hold, const char *why, double now);
 
 /* Says what happened and lets go of everything. `and_then` completes the line: "sending SIGTERM to 7". */
 void hold_end(struct hold *hold, const char *and_then, double now);
+
+/*
+ * After its end the coordinator is still told of it: for as long as this is true hold_tell() is to be called when one of the descriptors is ready, or
+ * after `hold_telling_interval` ms.
+ */
+bool hold_is_telling(const struct hold *hold, double now);
+void hold_tell(struct hold *hold, double now);
+enum { hold_telling_interval = 100 };
+
+/* Waits until that is done, for an instant at most, and not at all for a coordinator that has never answered. */
+void hold_tell_out(struct hold *hold);
 
 #endif

@@ -1,29 +1,13 @@
 #include "report.h"
 
+#include "../base/writer.h"
 #include "../decision/duration.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Written by appending; what does not fit is cut. */
-struct text {
-	char *at;
-	size_t left;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
-{
-	__builtin_va_list arguments;
-	__builtin_va_start(arguments, format);
-	int length = vsnprintf(text->at, text->left, format, arguments);
-	__builtin_va_end(arguments);
-	size_t taken = length < 0 ? 0 : (size_t)length < text->left ? (size_t)length : text->left - 1;
-	text->at += taken;
-	text->left -= taken;
-}
-
-static void add_evidence(struct text *text, unsigned evidence, const char *separator)
+static void add_evidence(struct writer *text, unsigned evidence, const char *separator)
 {
 	static const struct {
 		unsigned bit;
@@ -37,19 +21,19 @@ static void add_evidence(struct text *text, unsigned evidence, const char *separ
 	const char *before = "";
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (evidence & kinds[i].bit) {
-			add(text, "%s%s", before, kinds[i].name);
+			text_add(text, "%s%s", before, kinds[i].name);
 			before = separator;
 		}
 }
 
-static void add_bytes(struct text *text, double bytes)
+static void add_bytes(struct writer *text, double bytes)
 {
 	if (bytes < 10e3)
-		add(text, "%.0f B", bytes);
+		text_add(text, "%.0f B", bytes);
 	else if (bytes < 10e6)
-		add(text, "%.1f kB", bytes / 1e3);
+		text_add(text, "%.1f kB", bytes / 1e3);
 	else
-		add(text, "%.1f MB", bytes / 1e6);
+		text_add(text, "%.1f MB", bytes / 1e6);
 }
 
 const char *report_reason(const struct hold *hold)
@@ -58,7 +42,7 @@ const char *report_reason(const struct hold *hold)
 }
 
 /* "198.18.0.14 (4.1/s before, silent 2.9 s)". */
-static void add_suspect(struct text *text, const struct drain *drain, const struct explanation *explanation, double now)
+static void add_suspect(struct writer *text, const struct drain *drain, const struct explanation *explanation, double now)
 {
 	const struct suspect *suspect = &explanation->suspect;
 	double met = explanation->met_at[WAIT_SILENCE];
@@ -66,20 +50,40 @@ static void add_suspect(struct text *text, const struct drain *drain, const stru
 	double silence = isnan(suspect->silence) ? at + drain->config.prestop : suspect->silence;
 	double rate = suspect->rate * 1000;
 	if (suspect->sender)
-		add(text, "%s", suspect->sender);
+		text_add(text, "%s", suspect->sender);
 	else
-		add(text, "%.0f other sender%s", suspect->senders, suspect->senders == 1 ? "" : "s");
-	add(text, rate >= 99.5 ? " (%.0f/s before, " : " (%.2g/s before, ", rate);
-	add(text, "silent %.1f s)", fmax(0, silence) / 1000);
+		text_add(text, "%.0f other sender%s", suspect->senders, suspect->senders == 1 ? "" : "s");
+	text_add(text, rate >= 99.5 ? " (%.0f/s before, " : " (%.2g/s before, ", rate);
+	text_add(text, "silent %.1f s)", fmax(0, silence) / 1000);
 }
 
-static void add_wait(struct text *text, const struct hold *hold, const struct explanation *explanation, int kind, double now)
+/* "released by 5 of 5 consumers at 5.1 (kube-proxy/node5 last)". */
+static void add_release(struct writer *text, const struct hold *hold)
+{
+	const struct said *said = &hold->coordinator.said;
+	text_add(text, "released");
+	if (said->relevant > 0)
+		text_add(text, " by %u of %u consumers", said->reported, said->relevant);
+	text_add(text, " at %.1f", (hold->drain.release.given_at - hold->drain.terminated_at) / 1000);
+	if (*said->last)
+		text_add(text, " (%s last)", said->last);
+}
+
+/* Whether the release ended the wait for senders, or for acknowledgements. */
+static bool ended_by_release(const struct hold *hold, const double met_at[WAIT_KINDS])
+{
+	const struct drain *drain = &hold->drain;
+	double met = isfinite(met_at[WAIT_ACKNOWLEDGEMENTS]) ? met_at[WAIT_ACKNOWLEDGEMENTS] : met_at[WAIT_SILENCE];
+	return isfinite(met) && drain->terminated_at + met >= release_settled_at(&drain->release);
+}
+
+static void add_wait(struct writer *text, const struct hold *hold, const struct explanation *explanation, int kind, double now)
 {
 	bool named = kind == WAIT_SILENCE && explanation->suspect.senders > 0;
 	if (named)
 		add_suspect(text, &hold->drain, explanation, now);
 	else
-		add(text, "%s", kind == WAIT_REQUESTS ? "requests on older connections" : waiting_for_names[kind]);
+		text_add(text, "%s", kind == WAIT_REQUESTS ? "requests on older connections" : waiting_for_names[kind]);
 }
 
 /* The condition met next after that one, in the order of time; WAIT_KINDS after the last. */
@@ -97,51 +101,108 @@ static int next_met(const double met_at[WAIT_KINDS], int after)
 	return next;
 }
 
-/* "floor 1.0, 198.18.0.14 (4.1/s before, silent 2.9 s) until 9.7": as courseText in packages/drain/src/course-text.ts. */
-static void add_course(struct text *text, const struct hold *hold, const struct explanation *explanation, double now)
+/*
+ * "floor 1.0, 198.18.0.14 (4.1/s before, silent 2.9 s) until 9.7", "floor 1.0, released by 5 of 5 consumers at 5.1": as courseText in
+ * packages/drain/src/course-text.ts.
+ */
+static void add_course(struct writer *text, const struct hold *hold, const struct explanation *explanation, double now)
 {
 	const double *met_at = explanation->met_at;
+	const struct release *release = &hold->drain.release;
 	const char *before = "";
+	bool by_release = ended_by_release(hold, met_at), told = false;
 	for (int kind = next_met(met_at, WAIT_KINDS); kind < WAIT_KINDS; kind = next_met(met_at, kind)) {
 		bool is_length = kind == WAIT_FLOOR || kind == WAIT_DELAY;
-		add(text, "%s", before);
+		bool of_release = by_release && (kind == WAIT_SILENCE || kind == WAIT_ACKNOWLEDGEMENTS);
+		if (of_release && told)
+			continue;
+		text_add(text, "%s", before);
+		before = ", ";
+		told = told || of_release;
+		if (of_release) {
+			add_release(text, hold);
+			continue;
+		}
 		add_wait(text, hold, explanation, kind, now);
-		add(text, "%s %.1f", is_length ? "" : " until", met_at[kind] / 1000);
+		text_add(text, "%s %.1f", is_length ? "" : " until", met_at[kind] / 1000);
+	}
+	if (release->overruled) {
+		text_add(text, "%srelease overruled by %s at %.1f", before, release->overruled_by,
+			 (release->overruled_at - hold->drain.terminated_at) / 1000);
 		before = ", ";
 	}
 	for (int kind = 0; kind < WAIT_KINDS; kind++)
 		if (isinf(met_at[kind])) {
-			add(text, "%sstill waiting for ", before);
+			text_add(text, "%sstill waiting for ", before);
 			add_wait(text, hold, explanation, kind, now);
 			return;
 		}
 	if (!*before)
-		add(text, "nothing to wait for");
+		text_add(text, "nothing to wait for");
 }
 
-static void add_course_fields(struct text *text, const struct hold *hold, const struct explanation *explanation, double now)
+const char *report_course(const struct hold *hold, char *buffer, size_t size, double now)
+{
+	const struct explanation explanation = drain_explain(&hold->drain, now);
+	struct writer text = { buffer, size };
+	*buffer = '\0';
+	add_course(&text, hold, &explanation, now);
+	return buffer;
+}
+
+static void add_course_fields(struct writer *text, const struct hold *hold, const struct explanation *explanation, double now)
 {
 	char course[256], escaped[384];
-	struct text words = { course, sizeof course };
+	struct writer words = { course, sizeof course };
 	add_course(&words, hold, explanation, now);
-	add(text, ",\"explanation\":\"%s\"", json_escape(course, escaped, sizeof escaped));
+	text_add(text, ",\"explanation\":\"%s\"", json_escape(course, escaped, sizeof escaped));
 	if (explanation->suspect.sender)
-		add(text, ",\"waited_for\":\"%s\",\"waited_for_rate\":%.3g",
+		text_add(text, ",\"waited_for\":\"%s\",\"waited_for_rate\":%.3g",
 		    json_escape(explanation->suspect.sender, escaped, sizeof escaped), explanation->suspect.rate * 1000);
 	const char *before = ",\"met_ms\":{";
 	for (int kind = 0; kind < WAIT_KINDS; kind++)
 		if (isfinite(explanation->met_at[kind])) {
-			add(text, "%s\"%s\":%.0f", before, waiting_for_names[kind], explanation->met_at[kind]);
+			text_add(text, "%s\"%s\":%.0f", before, waiting_for_names[kind], explanation->met_at[kind]);
 			before = ",";
 		}
 	if (strcmp(before, ",") == 0)
-		add(text, "}");
+		text_add(text, "}");
 }
 
-static void add_counts(struct text *text, const struct hold *hold, double now)
+static void add_cluster_fields(struct writer *text, const struct hold *hold)
+{
+	const struct said *said = &hold->coordinator.said;
+	const struct release *release = &hold->drain.release;
+	char escaped[2 * SAID_NAMES];
+	if (!hold->coordinator.on)
+		return;
+	text_add(text, ",\"cluster\":\"%s\",\"consumers\":\"%u/%u\"", said_state_names[said->state], said->reported,
+		 said->relevant);
+	if (*said->behind)
+		text_add(text, ",\"behind\":\"%s\"", json_escape(said->behind, escaped, sizeof escaped));
+	if (release->given)
+		text_add(text, ",\"released_ms\":%.0f", release->given_at - hold->drain.terminated_at);
+	if (release->overruled)
+		text_add(text, ",\"overruled_by\":\"%s\"", json_escape(release->overruled_by, escaped, sizeof escaped));
+}
+
+/* "; the cluster: waiting, 4/5 consumers, behind: kube-proxy/node5". */
+static void add_cluster(struct writer *text, const struct hold *hold)
+{
+	const struct said *said = &hold->coordinator.said;
+	if (!hold->coordinator.on)
+		return;
+	text_add(text, "; the cluster: %s", hold->coordinator.silent ? "silent" : said_state_names[said->state]);
+	if (said->relevant > 0)
+		text_add(text, ", %u/%u consumers", said->reported, said->relevant);
+	if (*said->behind)
+		text_add(text, ", behind: %s", said->behind);
+}
+
+static void add_counts(struct writer *text, const struct hold *hold, double now)
 {
 	const struct traffic *traffic = &hold->traffic;
-	add(text,
+	text_add(text,
 	    ",\"connections\":%.0f,\"bytes\":%.0f,\"in_flight\":%.0f,\"open\":%zu,\"probes\":%.0f,\"expected_loss\":%.6g",
 	    traffic->connections_seen, traffic->bytes, traffic->in_flight, traffic->open, traffic->probes_seen,
 	    drain_expected_loss(&hold->drain, now));
@@ -150,32 +211,33 @@ static void add_counts(struct text *text, const struct hold *hold, double now)
 static void fields_of_end(const struct hold *hold, const struct explanation *explanation, char *buffer, size_t size, double now)
 {
 	const struct traffic *traffic = &hold->traffic;
-	struct text text = { buffer, size };
+	struct writer text = { buffer, size };
 	char escaped[128];
-	add(&text, "\"event\":\"hold-ended\",\"reason\":\"%s\"", report_reason(hold));
+	text_add(&text, "\"event\":\"hold-ended\",\"reason\":\"%s\"", report_reason(hold));
 	if (hold->ended_by)
-		add(&text, ",\"because\":\"%s\"", json_escape(hold->ended_by, escaped, sizeof escaped));
-	add(&text, ",\"hold_ms\":%.0f,\"requests\":%.0f", now - hold->began, hold->drain.requests);
+		text_add(&text, ",\"because\":\"%s\"", json_escape(hold->ended_by, escaped, sizeof escaped));
+	text_add(&text, ",\"hold_ms\":%.0f,\"requests\":%.0f", now - hold->began, hold->drain.requests);
 	add_counts(&text, hold, now);
 	if (!isnan(traffic->last_arrival))
-		add(&text, ",\"last_arrival_ms\":%.0f", traffic->last_arrival - hold->began);
+		text_add(&text, ",\"last_arrival_ms\":%.0f", traffic->last_arrival - hold->began);
 	if (!isnan(traffic->rate_before))
-		add(&text, ",\"rate_before\":%.3g", traffic->rate_before);
+		text_add(&text, ",\"rate_before\":%.3g", traffic->rate_before);
 	const char *quote = traffic->evidence ? "\"" : "";
-	add(&text, ",\"evidence\":[%s", quote);
+	text_add(&text, ",\"evidence\":[%s", quote);
 	add_evidence(&text, traffic->evidence, "\",\"");
-	add(&text, "%s]", quote);
+	text_add(&text, "%s]", quote);
 	add_course_fields(&text, hold, explanation, now);
+	add_cluster_fields(&text, hold);
 }
 
 void report_begin(const struct hold *hold, const char *why, double now)
 {
 	char fields[128], line[128], most[32];
-	struct text text = { line, sizeof line }, field = { fields, sizeof fields };
+	struct writer text = { line, sizeof line }, field = { fields, sizeof fields };
 	double left = fmax(0, hold->drain.terminated_at + hold->settings->decision.cap - now);
-	add(&text, "%s: holding until traffic has moved away, for %s at most", why,
+	text_add(&text, "%s: holding until traffic has moved away, for %s at most", why,
 	    format_duration(floor(left), most, sizeof most));
-	add(&field, "\"event\":\"hold-began\",\"on\":\"%s\",\"most_ms\":%.0f", why, left);
+	text_add(&field, "\"event\":\"hold-began\",\"on\":\"%s\",\"most_ms\":%.0f", why, left);
 	log_with(hold->logger, LOG_NOTE, fields, line);
 }
 
@@ -183,24 +245,24 @@ void report_end(const struct hold *hold, const char *and_then, double now)
 {
 	const struct traffic *traffic = &hold->traffic;
 	const struct explanation explanation = drain_explain(&hold->drain, now);
-	char fields[1280], line[1024], duration[32];
-	struct text text = { line, sizeof line };
-	add(&text, "held for %s, %s", format_duration(floor(now - hold->began), duration, sizeof duration),
+	char fields[2048], line[1024], duration[32];
+	struct writer text = { line, sizeof line };
+	text_add(&text, "held for %s, %s", format_duration(floor(now - hold->began), duration, sizeof duration),
 	    report_reason(hold));
 	if (hold->ended_by)
-		add(&text, " (%s)", hold->ended_by);
-	add(&text, ": ");
+		text_add(&text, " (%s)", hold->ended_by);
+	text_add(&text, ": ");
 	add_course(&text, hold, &explanation, now);
-	add(&text, "; %.0f new connection%s and ", traffic->connections_seen,
+	text_add(&text, "; %.0f new connection%s and ", traffic->connections_seen,
 	    traffic->connections_seen == 1 ? "" : "s");
 	add_bytes(&text, traffic->bytes);
-	add(&text, " received meanwhile");
+	text_add(&text, " received meanwhile");
 	if (!isnan(traffic->last_arrival))
-		add(&text, ", last arrival %s before the end",
+		text_add(&text, ", last arrival %s before the end",
 		    format_duration(floor(now - traffic->last_arrival), duration, sizeof duration));
-	add(&text, ", %.0f in flight, %zu open; %s", traffic->in_flight, traffic->open, and_then);
+	text_add(&text, ", %.0f in flight, %zu open; %s", traffic->in_flight, traffic->open, and_then);
 	if (!traffic->evidence)
-		add(&text, " (no evidence: nothing tells of our ports, so only the floor was held)");
+		text_add(&text, " (no evidence: nothing tells of our ports, so only the floor was held)");
 	fields_of_end(hold, &explanation, fields, sizeof fields, now);
 	log_with(hold->logger, LOG_NOTE, fields, line);
 }
@@ -208,26 +270,28 @@ void report_end(const struct hold *hold, const char *and_then, double now)
 void report_now(const struct hold *hold, double now)
 {
 	const struct traffic *traffic = &hold->traffic;
-	char line[768], fields[512], held[32], until[32];
-	struct text text = { line, sizeof line };
+	char line[1024], fields[1280], held[32], until[32];
+	struct writer text = { line, sizeof line };
 	format_duration(floor(now - hold->began), held, sizeof held);
-	add(&text, "%s: %.0f new, %zu open, %.0f in flight, ", held, traffic->connections_seen,
+	text_add(&text, "%s: %.0f new, %zu open, %.0f in flight, ", held, traffic->connections_seen,
 	    traffic->open, traffic->in_flight);
 	add_bytes(&text, traffic->bytes);
-	add(&text, " received, %zu senders, %.0f probes, expected loss %.4g", hold->drain.senders.count,
+	text_add(&text, " received, %zu senders, %.0f probes, expected loss %.4g", hold->drain.senders.count,
 	    traffic->probes_seen, drain_expected_loss(&hold->drain, now));
 	const struct explanation explanation = drain_explain(&hold->drain, now);
-	add(&text, "; ");
+	text_add(&text, "; ");
 	add_course(&text, hold, &explanation, now);
 	if (!hold->decision.stop)
-		add(&text, ", until %s at %s",
+		text_add(&text, ", until %s at %s",
 		    format_duration(hold->decision.until - hold->began, until, sizeof until),
 		    hold->decision.waiting_for == WAIT_IN_FLIGHT ? "the latest" : "the earliest");
-	add(&text, "; sees ");
+	add_cluster(&text, hold);
+	text_add(&text, "; sees ");
 	add_evidence(&text, traffic->evidence, ", ");
-	struct text field = { fields, sizeof fields };
-	add(&field, "\"event\":\"seen\",\"held_ms\":%.0f,\"senders\":%zu", now - hold->began,
+	struct writer field = { fields, sizeof fields };
+	text_add(&field, "\"event\":\"seen\",\"held_ms\":%.0f,\"senders\":%zu", now - hold->began,
 	    hold->drain.senders.count);
 	add_counts(&field, hold, now);
+	add_cluster_fields(&field, hold);
 	log_with(hold->logger, LOG_NOTE, fields, line);
 }

@@ -19,6 +19,11 @@ struct address address_from(int family, const void *bytes)
 	return address;
 }
 
+bool address_is_ipv4(const struct address *address)
+{
+	return memcmp(address->bytes, mapped, sizeof mapped) == 0;
+}
+
 bool address_equal(const struct address *a, const struct address *b)
 {
 	return memcmp(a->bytes, b->bytes, 16) == 0;
@@ -26,8 +31,8 @@ bool address_equal(const struct address *a, const struct address *b)
 
 const char *address_format(const struct address *address, char text[ADDRESS_TEXT])
 {
-	bool is_mapped = memcmp(address->bytes, mapped, sizeof mapped) == 0;
-	inet_ntop(is_mapped ? AF_INET : AF_INET6, address->bytes + (is_mapped ? 12 : 0), text, ADDRESS_TEXT);
+	bool ipv4 = address_is_ipv4(address);
+	inet_ntop(ipv4 ? AF_INET : AF_INET6, address->bytes + (ipv4 ? 12 : 0), text, ADDRESS_TEXT);
 	return text;
 }
 
@@ -50,6 +55,15 @@ bool address_range_parse(const char *text, struct address_range *range)
 		return false;
 	range->address = address_from(family, bytes);
 	range->prefix = offset + (unsigned)prefix;
+	return true;
+}
+
+bool address_parse(const char *text, struct address *address)
+{
+	struct address_range range;
+	if (strchr(text, '/') || !address_range_parse(text, &range))
+		return false;
+	*address = range.address;
 	return true;
 }
 

@@ -19,9 +19,12 @@ struct address_range {
 
 /* `bytes` in network order: 4 of them for AF_INET, else 16. */
 struct address address_from(int family, const void *bytes);
+bool address_is_ipv4(const struct address *address);
 bool address_equal(const struct address *a, const struct address *b);
 const char *address_format(const struct address *address, char text[ADDRESS_TEXT]);
 
+/* "10.1.2.3", "fd00::1". */
+bool address_parse(const char *text, struct address *address);
 /* "10.1.2.3", "10.1.0.0/16", "fd00::/8". */
 bool address_range_parse(const char *text, struct address_range *range);
 bool address_in_range(const struct address *address, const struct address_range *range);

@@ -82,9 +82,9 @@ static const char *policy_fields(const struct drain_config *config, char fields[
 		snprintf(fields, 128, "\"delay\":%.17g,", config->delay);
 	else if (config->policy == POLICY_QUIET)
 		snprintf(fields, 128, "\"window\":%.17g,", config->window);
-	else if (config->policy == POLICY_ADAPTIVE)
-		snprintf(fields, 128, "\"lossBudget\":%.17g,\"convergence\":%.17g,", config->loss_budget,
-			 config->convergence);
+	else if (config->policy == POLICY_ADAPTIVE || config->by_cluster)
+		snprintf(fields, 128, "%s\"lossBudget\":%.17g,\"convergence\":%.17g,",
+			 config->by_cluster ? "\"consumers\":\"cluster\"," : "", config->loss_budget, config->convergence);
 	return fields;
 }
 
@@ -104,10 +104,10 @@ void trace_begin(struct trace *trace, const char *place, const char *why, const 
 	add(trace,
 	    "{\"lameduck\":\"trace\",\"version\":1,\"by\":\"lameduck-init\",\"pid\":%d,\"on\":\"%s\",\"config\":{\"policy\":\"%s\","
 	    "\"floor\":%.17g,\"cap\":%.17g,\"grace\":%.17g,\"prestop\":%.17g,\"reserve\":0,%s\"requestQuiet\":%.17g,"
-	    "\"maxSenders\":%zu},\"clock\":{\"epoch\":%.0f,\"unit\":\"ms\"}}\n",
+	    "\"settle\":%.17g,\"maxSenders\":%zu},\"clock\":{\"epoch\":%.0f,\"unit\":\"ms\"}}\n",
 	    (int)getpid(), why, policy_names[config->policy], config->floor + config->prestop, config->cap,
 	    config->cap + config->prestop, config->prestop, policy_fields(config, fields), config->request_quiet,
-	    config->max_senders, since_epoch(terminated_at));
+	    config->settle, config->max_senders, since_epoch(terminated_at));
 }
 
 /* When it happened, and when the decision learnt of it, if that was later. */
@@ -120,6 +120,16 @@ static const char *times(const struct trace *trace, double at, char text[64])
 	return text;
 }
 
+/* ,"name":"value", or nothing where there is none. */
+static const char *optional(const char *name, const char *value, char text[LONGEST_NAME])
+{
+	char escaped[LONGEST_NAME - 32];
+	*text = '\0';
+	if (value && *value)
+		snprintf(text, LONGEST_NAME, ",\"%s\":\"%s\"", name, json_escape(value, escaped, sizeof escaped));
+	return text;
+}
+
 static void add_arrival(struct trace *trace, const char *kind, const char *sender, double at)
 {
 	char text[64], escaped[LONGEST_NAME];
@@ -129,7 +139,7 @@ static void add_arrival(struct trace *trace, const char *kind, const char *sende
 
 void trace_observed(struct trace *trace, const struct observation *seen)
 {
-	char text[64], escaped[LONGEST_NAME];
+	char text[64], escaped[LONGEST_NAME], last[LONGEST_NAME];
 	if (!trace->on)
 		return;
 	switch (seen->type) {
@@ -154,6 +164,14 @@ void trace_observed(struct trace *trace, const struct observation *seen)
 		add(trace, "{\"type\":\"in-flight\",%s,\"change\":%.17g}\n", times(trace, seen->at, text), seen->value);
 		return;
 	case SEEN_ACKNOWLEDGEMENT:
+		return;
+	case SEEN_RELEASED:
+		add(trace, "{\"type\":\"released\",%s%s%s}\n", times(trace, seen->at, text),
+		    optional("consumers", seen->consumers, escaped), optional("last", seen->name, last));
+		return;
+	case SEEN_UNRELEASED:
+		add(trace, "{\"type\":\"unreleased\",%s%s}\n", times(trace, seen->at, text),
+		    seen->value > 0 ? ",\"local\":true" : "");
 		return;
 	case SEEN_BLIND:
 		add(trace, "{\"type\":\"blind\",%s,\"from\":%.3f}\n", times(trace, seen->at, text),

@@ -38,6 +38,7 @@ static const char **option_named(struct drain_options *options, const char *name
 		{ "convergence", &options->convergence },
 		{ "quorum", &options->quorum },
 		{ "requestQuiet", &options->request_quiet },
+		{ "settle", &options->settle },
 		{ "maxSenders", &options->max_senders },
 	};
 	if (strcmp(name, "consumers") == 0 && options->consumer_count < MOST_CONSUMERS)
@@ -52,7 +53,7 @@ static const char **option_named(struct drain_options *options, const char *name
 static enum observation_type type_named(const char *name)
 {
 	static const char *const names[] = { "watching",  "termination", "connection", "request", "rate",
-					     "in-flight", "acknowledgement", "blind", "force" };
+					     "in-flight", "acknowledgement", "released", "unreleased", "blind", "force" };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(names[i], name) == 0)
 			return (enum observation_type)i;

@@ -1,0 +1,119 @@
+/* Whatever a coordinator, a name server or /etc/resolv.conf say, and whatever the variables are. The first byte chooses which. */
+#include "../src/coordinator/http.h"
+#include "../src/coordinator/resolver.h"
+#include "../src/coordinator/said.h"
+#include "../src/coordinator/where.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+/* In the order in which it comes: what is whole does not become another by what follows. */
+static void fuzz_http(const char *data, size_t size)
+{
+	struct http_answer early, answer;
+	struct said said;
+	enum http_parsed half = http_parse(data, size / 2, false, &early);
+	enum http_parsed whole = http_parse(data, size, true, &answer);
+	check(whole != HTTP_MORE);
+	check(strlen(answer.body) < HTTP_BODY);
+	if (half == HTTP_WHOLE)
+		check(whole == HTTP_WHOLE && strcmp(early.body, answer.body) == 0);
+	if (whole == HTTP_WHOLE)
+		said_parse(answer.body, &said);
+}
+
+static void fuzz_said(const char *text)
+{
+	struct said said;
+	if (!said_parse(text, &said))
+		return;
+	check(said.reported <= said.relevant);
+	check(isnan(said.released) == (said.state != SAID_RELEASED) && !(said.released < 0));
+	check(strlen(said.behind) < SAID_NAMES && strlen(said.last) < SAID_NAMES);
+	check(strpbrk(said.behind, "\r\n\t\033") == NULL);
+}
+
+/* The question is part of the input, so that answers to it are found. */
+static void fuzz_dns(const uint8_t *data, size_t size)
+{
+	uint8_t question[DNS_MESSAGE];
+	struct address address;
+	size_t asked = dns_question(question, 0x4142, "coordinator.lameduck-system.svc.cluster.local", DNS_A);
+	check(asked > 0);
+	uint8_t *answer = malloc(asked + size);
+	if (!answer)
+		return;
+	memcpy(answer, question, asked);
+	memcpy(answer + asked, data, size);
+	answer[2] |= 0x80;
+	if (size > 3)
+		answer[7] = data[0];
+	dns_answer(question, asked, answer, asked + size, &address);
+	free(answer);
+	/* And none that is in order at all; a copy of just this size, so that the sanitizer sees the first byte beyond. */
+	uint8_t *any = malloc(size ? size : 1);
+	if (any) {
+		memcpy(any, data, size);
+		dns_answer(question, asked, any, size, &address);
+	}
+	free(any);
+}
+
+static void fuzz_resolver(const char *text)
+{
+	struct resolver resolver = { .dots = 1 };
+	char name[DNS_NAME];
+	uint8_t question[DNS_MESSAGE];
+	struct address address;
+	resolver_line(&resolver, text);
+	hosts_line(text, "coordinator", &address);
+	for (size_t n = 0; resolver_name(&resolver, text, n, name); n++)
+		check(strlen(name) < DNS_NAME && dns_question(question, 1, name, DNS_AAAA) <= DNS_MESSAGE);
+}
+
+static void fuzz_where(const char *text)
+{
+	struct where where = { .url = text };
+	if (where_parse(&where))
+		check(where.port > 0 && *where.host && strpbrk(where.host, "\r\n ") == NULL);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size == 0)
+		return 0;
+	char *text = malloc(size);
+	if (!text)
+		return 0;
+	memcpy(text, data + 1, size - 1);
+	text[size - 1] = '\0';
+	switch (data[0] % 5) {
+	case 0:
+		fuzz_http(text, size - 1);
+		break;
+	case 1:
+		fuzz_said(text);
+		break;
+	case 2:
+		fuzz_dns(data + 1, size - 1);
+		break;
+	case 3:
+		fuzz_resolver(text);
+		break;
+	case 4:
+		fuzz_where(text);
+		break;
+	}
+	free(text);
+	return 0;
+}

@@ -1,0 +1,120 @@
+#include "lookup.h"
+
+#include "socket.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const double patience = 500; /* ms until a question is asked again, of the next server */
+enum { MOST_TRIES = 6, DNS_PORT = 53 };
+
+static void close_socket(struct lookup *lookup)
+{
+	if (lookup->fd >= 0)
+		close(lookup->fd);
+	lookup->fd = -1;
+}
+
+void lookup_begin(struct lookup *lookup, const char *host)
+{
+	lookup->host = host;
+	lookup->fd = -1;
+	lookup->again_at = -INFINITY;
+	lookup->name = lookup->tries = lookup->server = 0;
+	lookup->type = DNS_A;
+	lookup->found = address_parse(host, &lookup->address) || hosts_find("/etc/hosts", host, &lookup->address);
+	resolver_read(&lookup->resolver, "/etc/resolv.conf");
+}
+
+void lookup_end(struct lookup *lookup)
+{
+	close_socket(lookup);
+}
+
+/* Connected, so that the kernel takes answers of this server alone, and from a port of its own for each question. */
+static void ask(struct lookup *lookup, double now)
+{
+	close_socket(lookup);
+	if (lookup->tries++ > 0)
+		lookup->server++;
+	const struct address *server = &lookup->resolver.servers[lookup->server % lookup->resolver.server_count];
+	lookup->again_at = now + patience;
+	lookup->fd = connect_to(server, DNS_PORT, SOCK_DGRAM);
+	if (lookup->fd >= 0 && send(lookup->fd, lookup->question, lookup->asked, MSG_NOSIGNAL) < 0)
+		close_socket(lookup);
+}
+
+/* False after the last name. */
+static bool write_question(struct lookup *lookup)
+{
+	char name[DNS_NAME];
+	uint16_t id;
+	while (resolver_name(&lookup->resolver, lookup->host, lookup->name, name)) {
+		if (getrandom(&id, sizeof id, GRND_NONBLOCK) != sizeof id)
+			id = (uint16_t)getpid();
+		lookup->asked = dns_question(lookup->question, id, name, lookup->type);
+		if (lookup->asked > 0)
+			return true;
+		lookup->name++;
+	}
+	return false;
+}
+
+/* Addresses of the other family, or the next name. */
+static void go_on(struct lookup *lookup, bool other_type)
+{
+	if (other_type && lookup->type == DNS_A) {
+		lookup->type = DNS_AAAA;
+	} else {
+		lookup->type = DNS_A;
+		lookup->name++;
+	}
+	lookup->tries = 0;
+	lookup->again_at = -INFINITY;
+}
+
+static enum dns_result receive(struct lookup *lookup)
+{
+	uint8_t data[DNS_MESSAGE];
+	ssize_t got = lookup->fd >= 0 ? recv(lookup->fd, data, sizeof data, MSG_DONTWAIT) : -1;
+	if (got >= 0)
+		return dns_answer(lookup->question, lookup->asked, data, (size_t)got, &lookup->address);
+	/* Nobody is there: a port that is closed says so. The next try comes when it is due. */
+	if (lookup->fd >= 0 && errno != EAGAIN && errno != EINTR)
+		close_socket(lookup);
+	return DNS_FOREIGN;
+}
+
+enum looked_up lookup_step(struct lookup *lookup, double now)
+{
+	if (lookup->found)
+		return LOOKED_FOUND;
+	switch (receive(lookup)) {
+	case DNS_FOUND:
+		close_socket(lookup);
+		return LOOKED_FOUND;
+	case DNS_NO_ADDRESS:
+		go_on(lookup, true);
+		break;
+	case DNS_NO_NAME:
+		go_on(lookup, false);
+		break;
+	case DNS_REFUSED:
+		close_socket(lookup);
+		break;
+	case DNS_FOREIGN:
+		break;
+	}
+	if (now < lookup->again_at)
+		return LOOKING;
+	if (lookup->tries == MOST_TRIES || (lookup->tries == 0 && !write_question(lookup))) {
+		close_socket(lookup);
+		return LOOKED_IN_VAIN;
+	}
+	ask(lookup, now);
+	return LOOKING;
+}

@@ -1,0 +1,102 @@
+#include "said.h"
+
+#include "../base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const said_state_names[] = { "nothing", "unknown", "waiting", "incomplete", "released" };
+
+static const char protocol[] = "lameduck 1";
+/* ms, a day: what is older than that is none of this termination. */
+static const uint64_t longest = 86400000;
+static const uint64_t most_consumers = 1000000;
+
+/* The text goes to logs: what is no plain character is left out of it. */
+static void copy_plain(char *to, size_t size, const char *from, size_t length)
+{
+	size_t used = 0;
+	for (size_t i = 0; i < length && used + 1 < size; i++)
+		if (from[i] >= ' ' && from[i] <= '~')
+			to[used++] = from[i];
+	to[used] = '\0';
+}
+
+static enum said_state state_named(const char *name)
+{
+	for (int state = SAID_UNKNOWN; state <= SAID_RELEASED; state++)
+		if (strcmp(name, said_state_names[state]) == 0)
+			return (enum said_state)state;
+	return SAID_UNKNOWN;
+}
+
+static double milliseconds(const char *text)
+{
+	uint64_t value;
+	return is_number(text, 0, longest, &value) ? (double)value : NAN;
+}
+
+/* "4/5". */
+static void read_consumers(const char *text, struct said *said)
+{
+	uint64_t reported, relevant;
+	const char *slash = read_decimal(text, &reported);
+	if (!slash || *slash != '/' || !is_number(slash + 1, 0, most_consumers, &relevant) || reported > relevant)
+		return;
+	said->reported = (unsigned)reported;
+	said->relevant = (unsigned)relevant;
+}
+
+static void read_value(struct said *said, const char *key, const char *value)
+{
+	if (strcmp(key, "state") == 0)
+		said->state = state_named(value);
+	else if (strcmp(key, "withdrawn-ms") == 0)
+		said->withdrawn = milliseconds(value);
+	else if (strcmp(key, "released-ms") == 0)
+		said->released = milliseconds(value);
+	else if (strcmp(key, "consumers") == 0)
+		read_consumers(value, said);
+	else if (strcmp(key, "behind") == 0)
+		memcpy(said->behind, value, sizeof said->behind);
+	else if (strcmp(key, "last") == 0)
+		memcpy(said->last, value, sizeof said->last);
+	else if (strcmp(key, "mode") == 0)
+		said->consistency = strcmp(value, "consistency") == 0;
+}
+
+static void read_line(struct said *said, const char *line, size_t length)
+{
+	char key[24], value[SAID_NAMES];
+	const char *colon = memchr(line, ':', length);
+	if (!colon)
+		return;
+	copy_plain(key, sizeof key, line, (size_t)(colon - line));
+	const char *from = colon + 1;
+	while (from < line + length && *from == ' ')
+		from++;
+	copy_plain(value, sizeof value, from, (size_t)(line + length - from));
+	read_value(said, key, value);
+}
+
+bool said_parse(const char *text, struct said *said)
+{
+	*said = (struct said){ .state = SAID_UNKNOWN, .withdrawn = NAN, .released = NAN };
+	size_t first = strcspn(text, "\n");
+	size_t version = sizeof protocol - 1;
+	/* 1.2 is spoken like 1, and 10 is not. */
+	if (strncmp(text, protocol, version) != 0 || (text[version] >= '0' && text[version] <= '9'))
+		return false;
+	for (const char *line = text + first; *line;) {
+		line++;
+		size_t length = strcspn(line, "\n");
+		read_line(said, line, length);
+		line += length;
+	}
+	if (said->state != SAID_RELEASED)
+		said->released = NAN;
+	else if (isnan(said->released))
+		said->released = 0;
+	return true;
+}

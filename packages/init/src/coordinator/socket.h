@@ -1,0 +1,13 @@
+/* Connections that are opened without waiting for anything. */
+#ifndef LAMEDUCK_SOCKET_H
+#define LAMEDUCK_SOCKET_H
+
+#include "../kernel/address.h"
+
+/* `type`: SOCK_STREAM, or SOCK_DGRAM. -1 where it cannot even be begun. */
+int connect_to(const struct address *address, uint16_t port, int type);
+
+/* Whether the connection stands: 1, 0 while it is not decided yet, -1 where it has failed. */
+int is_connected(int fd);
+
+#endif

@@ -1,0 +1,125 @@
+#include "cluster.h"
+
+#include "../base/writer.h"
+#include "report.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { MOST_SENDERS_TOLD = 64 };
+/* ms for which the end is told to a coordinator that does not answer. */
+static const double telling_takes = 2000;
+
+static void add_hold(struct writer *text, const struct hold *hold, const char *phase)
+{
+	const struct drain_config *config = &hold->drain.config;
+	text_add(text, "phase: %s\nprogram: %s\npolicy: %s\nfloor-ms: %.0f\n", phase, hold->settings->program,
+		 policy_names[config->policy], config->floor);
+	if (hold->drain.release.overruled)
+		text_add(text, "overruled: %s\n", hold->drain.release.overruled_by);
+}
+
+/* Addresses alone: connections to socket files and those of unknown senders have none. */
+static void add_senders(struct writer *text, const struct sender_table *senders)
+{
+	struct address address;
+	size_t told = 0;
+	for (size_t i = 0; i < senders->count && told < MOST_SENDERS_TOLD; i++)
+		if (address_parse(senders->senders[i].name, &address))
+			text_add(text, "%s %s", told++ == 0 ? "senders:" : "", senders->senders[i].name);
+	if (told > 0)
+		text_add(text, "\n");
+}
+
+static void add_end(struct writer *text, const struct hold *hold, double now)
+{
+	const struct traffic *traffic = &hold->traffic;
+	char course[256];
+	text_add(text, "reason: %s\nheld-ms: %.0f\nconnections: %.0f\nrequests: %.0f\noldest-wait: %s\n", report_reason(hold),
+		 now - hold->began, traffic->connections_seen, hold->drain.requests,
+		 report_course(hold, course, sizeof course, now));
+	if (!isnan(traffic->last_arrival))
+		text_add(text, "last-arrival-ms: %.0f\n", now - traffic->last_arrival);
+}
+
+static void tell(struct hold *hold, bool ended, double now)
+{
+	char message[MOST_MESSAGE];
+	struct writer text = { message, sizeof message };
+	add_hold(&text, hold, ended ? "closing" : "lame-duck");
+	if (ended)
+		add_end(&text, hold, now);
+	add_senders(&text, &hold->drain.senders);
+	coordinator_tell(&hold->coordinator, message);
+}
+
+void cluster_begin(struct hold *hold, bool real, double now)
+{
+	static const struct where nobody;
+	coordinator_begin(&hold->coordinator, real ? &hold->settings->where : &nobody, hold->logger, now);
+	hold->cluster = CLUSTER_WAITS;
+	hold->overrule_told = false;
+	if (hold->coordinator.on)
+		tell(hold, false, now);
+}
+
+/*
+ * Silence takes back no release: the pod's own evidence does. In the mode `consistency` an answer is waited for, and what an arrival has shown to be wrong
+ * is no reason to stop.
+ */
+static enum cluster_says heard(const struct hold *hold)
+{
+	const struct coordinator *coordinator = &hold->coordinator;
+	const struct said *said = &coordinator->said;
+	if (hold->drain.release.overruled || (coordinator->silent && hold->cluster != CLUSTER_RELEASED))
+		return said->consistency ? hold->cluster : CLUSTER_CANNOT_SAY;
+	if (coordinator->silent)
+		return CLUSTER_RELEASED;
+	switch (said->state) {
+	case SAID_RELEASED:
+		return CLUSTER_RELEASED;
+	case SAID_UNKNOWN:
+	case SAID_INCOMPLETE:
+		return CLUSTER_CANNOT_SAY;
+	case SAID_NOTHING:
+	case SAID_WAITING:
+		break;
+	}
+	return CLUSTER_WAITS;
+}
+
+static void observe(struct hold *hold, double now)
+{
+	const struct said *said = &hold->coordinator.said;
+	char consumers[32] = "";
+	struct observation seen = { .type = SEEN_UNRELEASED, .at = now, .value = hold->cluster == CLUSTER_CANNOT_SAY };
+	if (hold->cluster == CLUSTER_RELEASED) {
+		if (said->relevant > 0)
+			snprintf(consumers, sizeof consumers, "%u/%u", said->reported, said->relevant);
+		seen = (struct observation){ .type = SEEN_RELEASED, .at = now - said->released, .name = said->last,
+					     .consumers = consumers };
+	}
+	drain_observe(&hold->drain, seen);
+	trace_observed(&hold->recording, &seen);
+}
+
+void cluster_step(struct hold *hold, double now)
+{
+	coordinator_step(&hold->coordinator, now);
+	enum cluster_says says = heard(hold);
+	if (says != hold->cluster) {
+		hold->cluster = says;
+		observe(hold, now);
+	}
+	if (hold->drain.release.overruled && !hold->overrule_told) {
+		hold->overrule_told = true;
+		tell(hold, false, now);
+	}
+}
+
+void cluster_end(struct hold *hold, double now)
+{
+	coordinator_stop_asking(&hold->coordinator, now + telling_takes);
+	tell(hold, true, now);
+	coordinator_step(&hold->coordinator, now);
+}

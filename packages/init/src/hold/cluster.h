@@ -1,0 +1,13 @@
+/* The cluster's part in a hold: what its coordinator says is fed to the decision, and it is told how the hold goes. */
+#ifndef LAMEDUCK_CLUSTER_H
+#define LAMEDUCK_CLUSTER_H
+
+#include "hold.h"
+
+/* `real`: a termination; a dry run asks nobody. */
+void cluster_begin(struct hold *hold, bool real, double now);
+void cluster_step(struct hold *hold, double now);
+/* Nothing more is asked; the end is still told for some time. */
+void cluster_end(struct hold *hold, double now);
+
+#endif

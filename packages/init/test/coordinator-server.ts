@@ -1,0 +1,105 @@
+/**
+ * A coordinator as a pod meets it, or what pretends to be one: run as a process. Prints each request as a line of JSON.
+ *
+ *     node coordinator-server.ts ADDRESS PORT MODE [AFTER-MS]
+ */
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type Socket } from "node:net";
+
+const [address = "", port = "", mode = "", after = "0"] = process.argv.slice(2);
+
+/** What a hostile server sends to whoever connects. */
+const raw: Record<string, (socket: Socket) => void> = {
+  silent: () => {},
+  reset: (socket) => void socket.resetAndDestroy(),
+  garbage: (socket) =>
+    void socket.end(Buffer.from(Array.from({ length: 3_000 }, (_, i) => (i * 7919) % 256))),
+  endless: (socket) =>
+    flood(socket, "HTTP/1.1 200 OK\r\n\r\nlameduck 1\nstate: released\n", "x: y\n".repeat(1_000)),
+  drip: (socket) => {
+    let sent = 0;
+    const timer = setInterval(() => socket.write("HTTP/1.1 200 OK\r\nX: "[sent++] ?? "x"), 1);
+    socket.on("close", () => clearInterval(timer));
+  },
+};
+
+function flood(socket: Socket, first: string, then: string): void {
+  const more = (): void => {
+    while (socket.writable && socket.write(then));
+  };
+  socket.write(first);
+  socket.on("drain", more);
+  more();
+}
+
+let withdrawnAt: number | undefined;
+let asked = 0;
+
+function stateNow(): string {
+  withdrawnAt ??= performance.now();
+  if (mode === "release") return performance.now() - withdrawnAt >= Number(after) ? "released" : "waiting";
+  return mode === "consistency" ? "waiting" : mode;
+}
+
+function answer(): string {
+  const state = stateNow();
+  const sinceWithdrawn = performance.now() - (withdrawnAt ?? 0);
+  return [
+    "lameduck 1",
+    `state: ${state}`,
+    `withdrawn-ms: ${Math.round(sinceWithdrawn)}`,
+    ...(state === "released"
+      ? [
+          `released-ms: ${Math.max(0, Math.round(sinceWithdrawn - Number(after)))}`,
+          "consumers: 5/5",
+          "last: kube-proxy/node5",
+        ]
+      : ["consumers: 4/5", "behind: kube-proxy/node5 (rules)"]),
+    "basis: rules",
+    `mode: ${mode === "consistency" ? "consistency" : "availability"}`,
+    "new-key: of another version",
+    "",
+  ].join("\n");
+}
+
+/** As a coordinator does: at once where the state is another than the pod has seen, else when it changes, else after `wait`. */
+function ask(url: URL, response: ServerResponse): void {
+  const until = performance.now() + Number(url.searchParams.get("wait") ?? 0) * 1_000;
+  const look = (): void => {
+    if (stateNow() === url.searchParams.get("seen") && performance.now() < until) return;
+    clearInterval(timer);
+    response.writeHead(200, { "content-type": "text/plain" });
+    response.end(answer());
+  };
+  const timer = setInterval(look, 20);
+  response.on("close", () => clearInterval(timer));
+  look();
+}
+
+async function tell(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  let body = "";
+  for await (const chunk of request) body += String(chunk);
+  console.log(JSON.stringify({ told: body, path: request.url }));
+  response.end("lameduck 1\n");
+}
+
+function handle(request: IncomingMessage, response: ServerResponse): void {
+  const url = new URL(request.url ?? "/", "http://here");
+  if (request.method === "POST") return void tell(request, response);
+  console.log(JSON.stringify({ asked: ++asked, path: request.url }));
+  if (mode === "refused") response.writeHead(403).end("no");
+  else if (mode === "version") response.end("lameduck 2\nstate: released\n");
+  // Has answered once, and is silent from then on.
+  else if (mode === "consistency" && asked > 1) request.resume();
+  else ask(url, response);
+}
+
+const hostile = raw[mode];
+const server = hostile
+  ? createServer((socket) => {
+      socket.on("error", () => {});
+      console.log(JSON.stringify({ asked: ++asked }));
+      hostile(socket);
+    })
+  : createHttpServer(handle);
+server.listen(Number(port), address, () => console.log("listening"));

@@ -1,0 +1,267 @@
+/** What the cluster's coordinator says of a pod, and what happens where it says nothing, or nonsense. */
+import assert from "node:assert/strict";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { courseText, parseTrace, replay } from "@lameduck/drain";
+import { initProgram, withoutCompiler } from "./compiled.ts";
+import { Network, senderAddress } from "./network.ts";
+import { go, pod, podBehind, reportOf, resultOf, sender, serverFile, terminate } from "./pod.ts";
+import { Running, endAll, run, withoutNamespaces } from "./running.ts";
+
+after(endAll);
+const skip = withoutCompiler || withoutNamespaces;
+const file = fileURLToPath(new URL("coordinator-server.ts", import.meta.url));
+const dnsFile = fileURLToPath(new URL("name-server.ts", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "lameduck-coordinator-"));
+chmodSync(folder, 0o777);
+after(() => rmSync(folder, { recursive: true }));
+
+const coordinatorAt = senderAddress(3);
+const we = ["--pod-name", "web-7d", "--pod-namespace", "shop", "--pod-uid", "0f3c-11"];
+const asks = (host: string): string[] => ["--coordinator", `http://${host}:8070`, ...we];
+
+async function coordinator(network: Network, mode: string, after = 0): Promise<Running> {
+  const [command, ...rest] = network.asSender(
+    process.execPath,
+    file,
+    coordinatorAt,
+    "8070",
+    mode,
+    String(after),
+  );
+  const running = new Running(command, rest);
+  await running.line("listening");
+  return running;
+}
+
+interface Line {
+  readonly asked?: number;
+  readonly told?: string;
+  readonly path?: string;
+}
+
+function linesOf(running: Running): Line[] {
+  return running.lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Line);
+}
+
+/** Requests ten times a second until 1.5 s into the hold: evidence alone takes some seconds more. */
+async function held(network: Network, server: Running): Promise<void> {
+  const traffic = sender(network, 1, { every: 100, for: 3_500 });
+  await go(traffic);
+  await server.line("served");
+  terminate(server);
+  assert.equal((await resultOf(traffic)).lost, 0, server.stderr);
+  assert.equal((await server.ended).code, 0, server.stderr);
+}
+
+/** With the budget of a strict user evidence alone would take twice as long. */
+const strict = ["--loss-budget", "1e-9"];
+const policyFlags = ["--floor", "500ms", "--grace", "20s", "--reserve", "2s"];
+
+describe("what the cluster knows", { skip, concurrency: 6 }, () => {
+  before(() => void initProgram());
+
+  test("a coordinator that says when all have let go ends the hold, and is told how it went", async () => {
+    await using network = await Network.create();
+    const cluster = await coordinator(network, "release", 2_500);
+    const path = join(folder, "hold.jsonl");
+    const flags = [...policyFlags, ...strict, "-vv", "--trace", path];
+    const server = await pod(network, [...flags, ...asks(coordinatorAt)]);
+    await server.line("listening");
+    assert.deepEqual(linesOf(cluster), [], "something was opened before the termination");
+    await held(network, server);
+    const report = reportOf(server.stderr);
+    assert.equal(report.reason, "acknowledged", server.stderr);
+    assert.match(
+      report.explanation,
+      /^floor 0\.5, released by 5 of 5 consumers at 2\.\d \(kube-proxy\/node5 last\)$/,
+    );
+    assert.match(server.stderr, /the cluster: waiting, 4\/5 consumers, behind: kube-proxy\/node5 \(rules\)/);
+    const { reason, length, course } = replay(parseTrace(readFileSync(path, "utf8"), path));
+    assert.equal(reason, "acknowledged");
+    assert.ok(Math.abs(length - report.hold_ms) < 20, `${length} and ${report.hold_ms}`);
+    assert.equal(courseText(course), report.explanation);
+    const lines = linesOf(cluster);
+    const asked = lines.flatMap(({ asked: count, path }) => (count === undefined ? [] : [path]));
+    assert.deepEqual(asked.slice(0, 2), [
+      "/v1/pods/shop/web-7d?uid=0f3c-11&wait=0",
+      "/v1/pods/shop/web-7d?uid=0f3c-11&wait=20&seen=waiting",
+    ]);
+    assert.ok(asked.length <= 3, JSON.stringify(lines));
+    const [first = "", last = "", ...more] = lines.flatMap(({ told }) => (told === undefined ? [] : [told]));
+    assert.deepEqual(more, []);
+    assert.match(
+      first,
+      /^phase: lame-duck\nprogram: init\npolicy: adaptive\nfloor-ms: 500\n(senders: 198\.18\.1\.1\n)?$/,
+    );
+    assert.match(last, /^phase: closing\n/);
+    for (const line of [
+      /^reason: acknowledged$/m,
+      /^held-ms: \d+$/m,
+      /^last-arrival-ms: \d+$/m,
+      /^connections: \d+$/m,
+      /^requests: \d+$/m,
+      /^oldest-wait: floor 0\.5, released by 5 of 5/m,
+      /^senders: 198\.18\.1\.1$/m,
+    ])
+      assert.match(last, line);
+  });
+
+  test("a coordinator that releases too early is overruled by what arrives, and the last line says by whom", async () => {
+    await using network = await Network.create();
+    const cluster = await coordinator(network, "released");
+    const server = await pod(network, [...policyFlags, ...asks(coordinatorAt)]);
+    await held(network, server);
+    const report = reportOf(server.stderr);
+    assert.equal(report.reason, "quiet", server.stderr);
+    assert.match(report.explanation, /release overruled by 198\.18\.1\.1 at \d\.\d/);
+    assert.ok(
+      linesOf(cluster).some(
+        ({ told }) => told?.includes("phase: lame-duck") && told.includes("overruled: 198.18.1.1"),
+      ),
+      cluster.lines.join("\n"),
+    );
+  });
+
+  for (const mode of ["silent", "reset", "garbage", "endless", "drip", "refused", "version", "incomplete"])
+    test(`a coordinator that is ${mode}: what the pod sees itself decides`, async () => {
+      await using network = await Network.create();
+      const cluster = await coordinator(network, mode);
+      const server = await pod(network, [...policyFlags, ...asks(coordinatorAt)]);
+      await held(network, server);
+      const report = reportOf(server.stderr);
+      assert.equal(report.reason, "quiet", server.stderr);
+      const asked = linesOf(cluster).filter((line) => line.asked !== undefined).length;
+      assert.ok(asked >= 1 && asked < 2 * (report.hold_ms / 250), `asked ${asked} times`);
+    });
+
+  test("a coordinator that is not there: the same", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, [...policyFlags, ...asks(coordinatorAt)]);
+    await held(network, server);
+    assert.equal(reportOf(server.stderr).reason, "quiet", server.stderr);
+  });
+
+  test("a coordinator asked by a hook ends its wait, and hears its end before the hook returns", async () => {
+    await using network = await Network.create();
+    const cluster = await coordinator(network, "release", 1_500);
+    const [command, ...rest] = network.asPod(process.execPath, serverFile, "80");
+    const server = new Running(command, rest);
+    await server.line("listening");
+    const traffic = sender(network, 1, { every: 100, for: 2_500 });
+    await go(traffic);
+    await server.line("served");
+    const flags = ["wait", "--log", "json", ...policyFlags, ...strict, ...asks(coordinatorAt)];
+    const shm = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /dev/shm && exec "$0" "$@"'];
+    const [hook, ...arguments_] = network.asPod(...shm, initProgram(), ...flags);
+    const { code, stderr } = await run(hook, arguments_);
+    const told = linesOf(cluster).map((line) => line.told);
+    assert.equal(code, 0);
+    assert.equal(reportOf(stderr).reason, "acknowledged", stderr);
+    assert.ok(
+      told.some((text) => text?.startsWith("phase: closing\nprogram: wait\n")),
+      String(told),
+    );
+  });
+
+  const policy = ["--policy", "acknowledged", ...policyFlags, "--cap", "9s"];
+
+  test("the policy acknowledged stops when the cluster says that all have let go", async () => {
+    await using network = await Network.create();
+    await coordinator(network, "release", 4_000);
+    const server = await pod(network, [...policy, ...asks(coordinatorAt)]);
+    await held(network, server);
+    const report = reportOf(server.stderr);
+    assert.equal(report.reason, "acknowledged", server.stderr);
+    assert.ok(report.hold_ms >= 4_000);
+  });
+
+  for (const [mode, reason] of [
+    ["silent", "quiet"],
+    ["incomplete", "quiet"],
+    ["released", "quiet"],
+    ["consistency", "cap"],
+  ] as const)
+    test(`the policy acknowledged with a coordinator that is ${mode} ends by ${reason}`, async () => {
+      await using network = await Network.create();
+      await coordinator(network, mode);
+      const server = await pod(network, [...policy, ...asks(coordinatorAt)]);
+      await held(network, server);
+      assert.equal(reportOf(server.stderr).reason, reason, server.stderr);
+    });
+
+  const named = ["--coordinator", "http://coordinator.lameduck-system.svc:8070", ...we];
+
+  /** A pod with these nameservers. */
+  async function podWithNames(network: Network, servers: string[], ...flags: string[]): Promise<Running> {
+    const configuration = join(folder, `${network.pid}.conf`);
+    const lines = ["search shop.svc.cluster.local svc.cluster.local cluster.local", "options ndots:5"];
+    writeFileSync(
+      configuration,
+      [...servers.map((server) => `nameserver ${server}`), ...lines, ""].join("\n"),
+    );
+    const bound = ["sh", "-c", `mount --bind ${configuration} /etc/resolv.conf && exec "$@"`, "sh"];
+    return podBehind(bound, network, [...policyFlags, ...named, ...flags]);
+  }
+
+  async function nameServer(network: Network, mode: string): Promise<Running> {
+    const [command, ...rest] = network.asSender(
+      process.execPath,
+      dnsFile,
+      senderAddress(2),
+      coordinatorAt,
+      mode,
+    );
+    const running = new Running(command, rest);
+    await running.line("listening");
+    return running;
+  }
+
+  test("its name is looked up as the C library would, and only in the hold", async () => {
+    await using network = await Network.create();
+    const names = await nameServer(network, "answers");
+    await coordinator(network, "release", 2_500);
+    const server = await podWithNames(network, [senderAddress(2)], ...strict);
+    assert.deepEqual(names.lines, ["listening"]);
+    await held(network, server);
+    assert.equal(reportOf(server.stderr).reason, "acknowledged", server.stderr);
+    assert.deepEqual(names.lines.slice(1), [
+      "A coordinator.lameduck-system.svc.shop.svc.cluster.local",
+      "A coordinator.lameduck-system.svc.svc.cluster.local",
+      "A coordinator.lameduck-system.svc.cluster.local",
+    ]);
+  });
+
+  test("its name is asked of the next server where the first does not answer", async () => {
+    await using network = await Network.create();
+    await nameServer(network, "answers");
+    const cluster = await coordinator(network, "released");
+    const server = await podWithNames(network, [network.pod, senderAddress(2)]);
+    await held(network, server);
+    assert.notDeepEqual(linesOf(cluster), [], server.stderr);
+  });
+
+  for (const mode of ["silent", "garbage", "fails"])
+    test(`a name server that is ${mode} does not prolong the hold`, async () => {
+      await using network = await Network.create();
+      const names = await nameServer(network, mode);
+      const server = await podWithNames(network, [senderAddress(2)]);
+      await held(network, server);
+      assert.equal(reportOf(server.stderr).reason, "quiet", server.stderr);
+      assert.ok(names.lines.length > 1);
+    });
+
+  test("a name server that hangs leaves signals to be passed on as ever", async () => {
+    await using network = await Network.create();
+    const names = await nameServer(network, "silent");
+    const server = await podWithNames(network, [senderAddress(2)]);
+    terminate(server);
+    await server.says("hold-began");
+    await names.until(() => names.lines.length > 1);
+    terminate(server, "SIGUSR1");
+    assert.equal((await server.ended).code, 10, server.stderr);
+  });
+});
