@@ -1,5 +1,5 @@
 /**
- * Writes the parts of the Helm chart that the code determines, and renders docs/install.yaml and docs/install-policy-only.yaml from it, for `kubectl apply` and `lameduck install`:
+ * Writes the parts of the Helm chart that the code determines, and renders docs/install.yaml and its variants from it, for `kubectl apply` and `lameduck install`:
  *
  *     npm run render
  *
@@ -22,6 +22,7 @@ const { values } = commandLine(import.meta.url, { options: { check: { type: "boo
 const pages = {
   "install.yaml": ["--set", "namespace.create=true"],
   "install-policy-only.yaml": ["--set", "policyOnly=true"],
+  "install-held-deletions.yaml": ["--set", "namespace.create=true,heldDeletions.enabled=true"],
 } as const;
 
 const helm = (await findProgram("helm")) ?? (await buildHelm(cacheDirectory(), say));

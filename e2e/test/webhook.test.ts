@@ -1,35 +1,19 @@
 import assert from "node:assert/strict";
-import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
-import {
-  drainPolicyCrd,
-  injectedAnnotation,
-  mutatingConfiguration,
-  operatorNames,
-  operatorRights,
-  validatingConfiguration,
-} from "@lameduck/operator";
+import { drainPolicyCrd, injectedAnnotation, operatorNames } from "@lameduck/operator";
 import { hasStatus } from "@lameduck/kube";
 import { builtInit, type Cluster, type Manifest, requireInit, until, whyNot } from "../cluster/index.ts";
-import { onlyChild, signalProcess, type ProcessIdentity } from "../cluster/host/processes.ts";
-import { fabricAddress, apiPort } from "../cluster/network/addresses.ts";
+import { signalProcess } from "../cluster/host/processes.ts";
+import { leastKubeconfig, operatorsObjects, startBeside, type Running } from "./operator-beside.ts";
 import { apply, quietCluster } from "./support.ts";
 
 const reason = await whyNot();
-const main = join(import.meta.dirname, "..", "..", "packages", "operator", "src", "main.ts");
-const port = 18_443;
 const { namespace } = operatorNames;
 /** The API server gives a review 2 s, and asks twice at most. What takes so long has been blocked. Milliseconds. */
 const blocked = 10_000;
-
-interface Running {
-  readonly child: ChildProcess;
-  readonly process: ProcessIdentity;
-  readonly log: () => string;
-}
 
 interface Created {
   readonly injected: boolean;
@@ -60,30 +44,12 @@ describe("the webhook on a real API server", { skip: reason ?? false }, () => {
     await cluster?.[Symbol.asyncDispose]();
   });
 
-  async function start(): Promise<Running> {
-    const { program, args } = cluster.commandInside("fabric", [
-      process.execPath,
-      main,
-      "webhook",
-      `--kubeconfig=${kubeconfig}`,
-      `--namespace=${namespace}`,
-      `--address=${fabricAddress}`,
-      `--port=${port}`,
-      "--metrics-port=19090",
-      `--serve-as=${fabricAddress}`,
+  const start = (): Promise<Running> =>
+    startBeside(cluster, kubeconfig, [
       `--carrier-directory=${carriers}`,
       "--certificate-lifetime=10s",
       "--authority-lifetime=30s",
     ]);
-    const child = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"] });
-    let log = "";
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (log += text));
-    const process_ = await onlyChild(
-      child.pid ?? 0,
-      () => child.exitCode === null && child.signalCode === null,
-    );
-    return { child, process: process_, log: () => log };
-  }
 
   /** A pod as somebody makes it; admission cannot tell a dry run. */
   async function create(annotations: object = {}): Promise<Created> {
@@ -305,68 +271,4 @@ function shop(): Manifest[] {
     },
     { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace: "shop" } },
   ];
-}
-
-/** What the chart makes, but for the pods. */
-function operatorsObjects(): Manifest[] {
-  const name = operatorNames.workload;
-  const metadata = { name, namespace };
-  const group = "rbac.authorization.k8s.io";
-  const subjects = [{ kind: "ServiceAccount", name, namespace }];
-  const url = `https://${fabricAddress}:${port}`;
-  const configurations = [
-    mutatingConfiguration({ url }),
-    validatingConfiguration({ url }),
-  ] as unknown as Manifest[];
-  return [
-    { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
-    { apiVersion: "v1", kind: "ServiceAccount", metadata },
-    {
-      apiVersion: `${group}/v1`,
-      kind: "Role",
-      metadata,
-      rules: [...operatorRights.role, ...operatorRights.certificates],
-    },
-    {
-      apiVersion: `${group}/v1`,
-      kind: "RoleBinding",
-      metadata,
-      subjects,
-      roleRef: { apiGroup: group, kind: "Role", name },
-    },
-    { apiVersion: `${group}/v1`, kind: "ClusterRole", metadata: { name }, rules: operatorRights.clusterRole },
-    {
-      apiVersion: `${group}/v1`,
-      kind: "ClusterRoleBinding",
-      metadata: { name },
-      subjects,
-      roleRef: { apiGroup: group, kind: "ClusterRole", name },
-    },
-    ...configurations,
-  ];
-}
-
-/** The operator's own account, as the API server knows it. */
-async function leastKubeconfig(cluster: Cluster): Promise<string> {
-  const { status } = await cluster.api.post<{ status: { token: string } }>(
-    `/api/v1/namespaces/${namespace}/serviceaccounts/${operatorNames.workload}/token`,
-    { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 3_600 } },
-  );
-  const path = join(cluster.directory, "operator.kubeconfig");
-  const ca = Buffer.from(cluster.api.connection.ca ?? "").toString("base64");
-  const config = {
-    apiVersion: "v1",
-    kind: "Config",
-    "current-context": "operator",
-    contexts: [{ name: "operator", context: { cluster: "c", user: "u" } }],
-    clusters: [
-      {
-        name: "c",
-        cluster: { server: `https://${fabricAddress}:${apiPort}`, "certificate-authority-data": ca },
-      },
-    ],
-    users: [{ name: "u", user: { token: status.token } }],
-  };
-  await writeFile(path, JSON.stringify(config), { mode: 0o600 });
-  return path;
 }

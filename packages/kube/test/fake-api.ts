@@ -298,7 +298,7 @@ function partsOf(url: URL): Omit<Asked, "method" | "url" | "headers"> {
   };
 }
 
-/** Selectors of equality, and fields by their path. */
+/** Selectors of equality and existence, and fields by their path. */
 function chosen({ searchParams }: URL, item: Item): boolean {
   const labels = (item.metadata["labels"] ?? {}) as Record<string, string>;
   const terms = (name: string): string[][] =>
@@ -307,7 +307,9 @@ function chosen({ searchParams }: URL, item: Item): boolean {
       .filter((term) => term !== "")
       .map((term) => term.split("="));
   return (
-    terms("labelSelector").every(([key = "", value]) => labels[key] === value) &&
+    terms("labelSelector").every(([key = "", value]) =>
+      value === undefined ? key in labels : labels[key] === value,
+    ) &&
     terms("fieldSelector").every(([key = "", value]) => {
       const at = key.split(".").reduce<unknown>((inside, part) => (inside as Item | undefined)?.[part], item);
       return at === value;

@@ -4,7 +4,10 @@ import {
   defaultSettings,
   drainPolicyCrd,
   drainReportCrd,
+  heldDeletionRights,
+  heldDeletionsConfiguration,
   mutatingConfiguration,
+  operatorNames,
   operatorRights,
   validatingConfiguration,
 } from "@lameduck/operator";
@@ -16,6 +19,15 @@ const remark = "{{- /* Written by npm run render. */ -}}\n";
 const namespace = "release-namespace";
 const lameduckVersion = "release-version";
 
+const rbac = "rbac.authorization.k8s.io";
+const metadata = { name: operatorNames.heldDeletions };
+const clusterRole = { apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata };
+const clusterRoleBinding = { ...clusterRole, kind: "ClusterRoleBinding" };
+const boundToWebhook = {
+  roleRef: { apiGroup: rbac, kind: "ClusterRole", name: operatorNames.heldDeletions },
+  subjects: [{ kind: "ServiceAccount", name: operatorNames.workload, namespace }],
+};
+
 /** Path and text of each part of the chart that the code determines. */
 export function generated(): ReadonlyMap<string, string> {
   const parts: Readonly<Record<string, string>> = {
@@ -23,6 +35,11 @@ export function generated(): ReadonlyMap<string, string> {
     "webhooks.yaml": when("not .Values.policyOnly", [
       objectText(mutatingConfiguration({ namespace }), true),
       objectText(validatingConfiguration({ namespace }), true),
+    ]),
+    "held-deletions.yaml": when("and .Values.heldDeletions.enabled (not .Values.policyOnly)", [
+      objectText({ ...clusterRole, rules: heldDeletionRights }),
+      objectText({ ...clusterRoleBinding, ...boundToWebhook }),
+      objectText(heldDeletionsConfiguration({ namespace }), true),
     ]),
     "policy.yaml": when(".Values.policyOnly", policy()),
     "crd.yaml": `${remark}${objectText(drainPolicyCrd)}`,

@@ -5,6 +5,8 @@ export {
 } from "./admission/configurations.ts";
 export { admissionPolicy, type PolicyOptions } from "./cel/policy.ts";
 export { carrierFiles, carrierSumAnnotation, type CarrierFiles } from "./carrier/files.ts";
+export { heldDeletionsConfiguration } from "./deletions/configuration.ts";
+export { heldPods, restoreAll } from "./deletions/restorer.ts";
 export { OperatorError, operatorErrors, type OperatorErrorCode } from "./errors.ts";
 export { carrierKeys, carrierPath, initFile, registerFile } from "./inject/carrier.ts";
 export { inject } from "./inject/inject.ts";
@@ -24,7 +26,7 @@ export {
   type InjectedWorkload,
   type ManifestOptions,
 } from "./manifest/inject-manifests.ts";
-export { injectLabel, operatorNames } from "./names.ts";
+export { heldMark, holdLabel, injectLabel, operatorNames } from "./names.ts";
 export { drainPolicyCrd } from "./policy/crd.ts";
 export { settingFields, settingNames, type SettingName } from "./policy/fields.ts";
 export { settingsFor, type MergedSettings, type SettingSource, type SettingSources } from "./policy/merge.ts";
@@ -38,4 +40,4 @@ export {
 export { policyName, policyVersion, validateAnnotations, validatePolicy } from "./policy/validate.ts";
 export { drainReportCrd } from "./records/crd.ts";
 export { reportsOf, reportsPath, type ConsumerRecord, type DrainReport } from "./records/drain-report.ts";
-export { operatorRights, type RoleRule } from "./rights.ts";
+export { heldDeletionRights, operatorRights, type RoleRule } from "./rights.ts";

@@ -1,6 +1,12 @@
 /** The label of a namespace, or of a pod, that says whether pods are injected: "enabled" or "disabled". */
 export const injectLabel = "lameduck.dev/inject";
 
+/** The label of a namespace, or of a pod, that says whether deletions are held; as an annotation of a pod "false" says no. */
+export const holdLabel = "lameduck.dev/held-deletions";
+
+/** Label and annotation of a pod that is held. The label finds it again; the annotation says how it was. */
+export const heldMark = "lameduck.dev/held";
+
 /**
  * What the operator's process, the chart, `lameduck install` and `lameduck status` must call alike. docs/operator.md describes them.
  */
@@ -20,8 +26,19 @@ export const operatorNames = {
     inject: "inject.lameduck.dev",
     policies: "policies.lameduck.dev",
     workloads: "workloads.lameduck.dev",
+    deletions: "deletions.lameduck.dev",
+    evictions: "evictions.lameduck.dev",
   },
-  paths: { mutate: "/mutate", validate: "/validate", ready: "/readyz", live: "/livez", metrics: "/metrics" },
+  /** A ValidatingWebhookConfiguration of its own: who deletes it has switched held deletions off. Also ClusterRole and its binding. */
+  heldDeletions: "held-deletions.lameduck.dev",
+  paths: {
+    mutate: "/mutate",
+    validate: "/validate",
+    hold: "/hold",
+    ready: "/readyz",
+    live: "/livez",
+    metrics: "/metrics",
+  },
   ports: { service: 443, webhook: 8443, metrics: 9090 },
   /** In every namespace that is injected: what containers mount. */
   carrierConfigMap: "lameduck-init",

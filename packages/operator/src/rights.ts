@@ -60,3 +60,23 @@ export const operatorRights: {
     },
   ],
 };
+
+/** What held deletions need besides: only where they are switched on. */
+export const heldDeletionRights: readonly RoleRule[] = [
+  {
+    apiGroups: ["admissionregistration.k8s.io"],
+    resources: ["validatingwebhookconfigurations"],
+    verbs: ["list", "watch", "patch"],
+    resourceNames: [operatorNames.heldDeletions],
+  },
+  // The labels that are taken, and put back.
+  { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "patch"] },
+  { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["list", "watch"] },
+  // The selectors that must not lose the pod, and whether another pod has come.
+  { apiGroups: ["apps"], resources: ["replicasets", "statefulsets"], verbs: ["get"] },
+  { apiGroups: [""], resources: ["replicationcontrollers"], verbs: ["get"] },
+  { apiGroups: ["networking.k8s.io"], resources: ["networkpolicies"], verbs: ["list"] },
+  { apiGroups: ["policy"], resources: ["poddisruptionbudgets"], verbs: ["list"] },
+  // A pod without its label is evicted without asking its budget: the disruption is taken from it as the API server would.
+  { apiGroups: ["policy"], resources: ["poddisruptionbudgets/status"], verbs: ["patch"] },
+];

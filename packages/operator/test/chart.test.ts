@@ -40,7 +40,7 @@ describe("the chart", () => {
     assert.deepEqual(Object.keys(own).sort(), Object.keys(values).sort());
   });
 
-  for (const page of ["install.yaml", "install-policy-only.yaml"])
+  for (const page of ["install.yaml", "install-policy-only.yaml", "install-held-deletions.yaml"])
     it(`is what docs/${page} was rendered from: npm run render`, () => {
       assert.match(rendered(page), new RegExp(`chart ${chartDigest()}\\.\\n`));
     });

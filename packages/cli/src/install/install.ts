@@ -4,11 +4,13 @@ import { injectLabel, injectLabelValue } from "@lameduck/operator";
 import { parseDuration } from "@lameduck/drain";
 import { KubernetesError, requireVersion, type KubernetesClient } from "@lameduck/kube";
 import { obtainConsent } from "../consent.ts";
+import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { catchInterrupt } from "../interrupt.ts";
 import { carrierFor } from "./carrier.ts";
 import { addConnectionOptions, connect, mustBeNamespace, type ConnectionFlags } from "./connection.ts";
 import { mustNotBeHelms } from "./helm.ts";
+import { restoreHeld } from "./held.ts";
 import { manifestsOf, type Manifest, type Mode } from "./manifest.ts";
 import { label, labelledNamespaces } from "./namespaces.ts";
 import { applied, found, nameOf, pathOf, removed } from "./objects.ts";
@@ -18,6 +20,7 @@ import { untilCarried, untilDeleted, untilReady } from "./ready.ts";
 interface Options extends ConnectionFlags {
   readonly image?: string;
   readonly policyOnly?: boolean;
+  readonly heldDeletions?: boolean;
   readonly enable: readonly string[];
   readonly dryRun?: boolean;
   readonly yes?: boolean;
@@ -38,6 +41,10 @@ export function installCommand(exit: (code: number) => void): Command {
       "a MutatingAdmissionPolicy instead of a webhook: no process runs (Kubernetes 1.36)",
     )
     .option(
+      "--held-deletions",
+      "also the webhook that holds deletions of pods that are older than this installation, in namespaces that ask for it (docs/held-deletions.md)",
+    )
+    .option(
       "--enable <namespace>",
       "label this namespace, so that its new pods are injected; may be repeated",
       collect,
@@ -55,7 +62,14 @@ async function install(options: Options): Promise<number> {
   const milliseconds = parseDuration(options.timeout, "--timeout");
   const mode: Mode = options.policyOnly ? "policy" : "webhook";
   const enabled = options.enable.map((name) => mustBeNamespace("--enable", name));
-  const objects = manifestsOf({ mode, namespace, image: options.image });
+  const { heldDeletions, image } = options;
+  if (heldDeletions && mode === "policy")
+    throw new CliError(
+      "LAMEDUCK_BAD_OPTION",
+      "--held-deletions",
+      "needs the webhook; --policy-only has none",
+    );
+  const objects = manifestsOf({ mode, namespace, heldDeletions, image });
   if (dryRun) process.stdout.write(objects.map((one) => stringify(one)).join("---\n"));
   const client = connected(options);
   if (client === undefined) return exitCodes.clean;
@@ -91,6 +105,7 @@ async function install(options: Options): Promise<number> {
     for (const one of all) say(`${nameOf(one)}: ${await applied(client, one, signal)}`);
     if (mode === "webhook") await untilReady(client, namespace, milliseconds, signal);
     for (const one of superfluous) if (await removed(client, one, signal)) say(`${nameOf(one)}: removed`);
+    if (!heldDeletions) await restoreHeld(client, signal);
     for (const name of enabled) {
       await label(client, name, injectLabelValue, signal);
       say(`Namespace ${name}: labelled; pods made from now on are injected`);
@@ -135,7 +150,9 @@ async function superfluousTo(
 ): Promise<Manifest[]> {
   const own = new Set(wanted.map(pathOf));
   const there = await policiesThere(client, signal);
-  const others = manifestsOf({ mode: "webhook", namespace }).filter(({ kind }) => kind !== "Namespace");
+  const others = manifestsOf({ mode: "webhook", namespace, heldDeletions: true }).filter(
+    ({ kind }) => kind !== "Namespace",
+  );
   for (const one of others.toReversed())
     if (!own.has(pathOf(one)) && (await found(client, one))) there.push(one);
   return there.filter((one) => !own.has(pathOf(one)));

@@ -19,21 +19,25 @@ export interface Manifest {
 export type Mode = "webhook" | "policy";
 
 /** Rendered from the Helm chart, so that Helm, kubectl and this command install the same. */
-const pages: Readonly<Record<Mode, string>> = {
+const pages = {
   webhook: "install.yaml",
   policy: "install-policy-only.yaml",
-};
+  heldDeletions: "install-held-deletions.yaml",
+} as const;
 
 export interface Wanted {
   readonly mode: Mode;
   readonly namespace: string;
+  /** With the webhook that holds deletions. */
+  readonly heldDeletions?: boolean | undefined;
   /** Instead of the one of this release. */
   readonly image?: string | undefined;
 }
 
 /** The objects of this release in the order in which they are applied. */
-export function manifestsOf({ mode, namespace, image }: Wanted): Manifest[] {
-  const text = readFileSync(pageOf(pages[mode]), "utf8");
+export function manifestsOf({ mode, namespace, heldDeletions, image }: Wanted): Manifest[] {
+  const page = mode === "webhook" && heldDeletions ? pages.heldDeletions : pages[mode];
+  const text = readFileSync(pageOf(page), "utf8");
   const objects = parseAllDocuments(text).flatMap((one) => (one.toJS() as Manifest | null) ?? []);
   return objects
     .map((object) => replaced(object, namespace, image) as Manifest)

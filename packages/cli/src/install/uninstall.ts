@@ -7,6 +7,7 @@ import { catchInterrupt } from "../interrupt.ts";
 import { carrierIn } from "./carrier.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
 import { mustNotBeHelms } from "./helm.ts";
+import { restoreHeld } from "./held.ts";
 import { manifestsOf, type Manifest } from "./manifest.ts";
 import { label, labelledNamespaces } from "./namespaces.ts";
 import { isAdmissionPolicy, policiesThere } from "./policy.ts";
@@ -57,6 +58,7 @@ async function uninstall(options: Options): Promise<number> {
       await obtainConsent({ connection, namespaces: [namespace], yes: options.yes ?? false, signal });
       for (const one of [...objects, ...unused])
         if (await removed(client, one, signal)) say(`${nameOf(one)}: removed`);
+      await restoreHeld(client, signal);
       for (const name of labelled) {
         await label(client, name, null, signal);
         say(`Namespace ${name}: label taken away`);
@@ -84,7 +86,9 @@ async function installed(
   namespace: string,
   signal: AbortSignal,
 ): Promise<Manifest[]> {
-  const both = (["webhook", "policy"] as const).flatMap((mode) => manifestsOf({ mode, namespace }));
+  const both = (["webhook", "policy"] as const).flatMap((mode) =>
+    manifestsOf({ mode, namespace, heldDeletions: true }),
+  );
   const others = both.filter((one) => !isAdmissionPolicy(one));
   const distinct = [...new Map(others.map((one) => [pathOf(one), one])).values()];
   const there: Manifest[] = [];

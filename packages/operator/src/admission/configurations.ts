@@ -10,7 +10,7 @@ export interface ConfigurationOptions {
 }
 
 /** Without them no pod starts, and a cluster that cannot start its pods cannot start ours. */
-const leftAlone = ["kube-system", "kube-node-lease", "kube-public"];
+export const leftAlone = ["kube-system", "kube-node-lease", "kube-public"];
 
 const ownedByJob =
   "has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, o.kind == 'Job')";
@@ -18,7 +18,7 @@ const named = (of: string): string =>
   `has(${of}) && has(${of}.annotations) && ${of}.annotations.exists(a, a.startsWith('lameduck.dev/'))`;
 
 /** Nothing is blocked when the operator is down: `Ignore`, and 2 s at most for one that hangs. */
-function common(name: string, path: string, options: ConfigurationOptions): Record<string, unknown> {
+export function common(name: string, path: string, options: ConfigurationOptions): Record<string, unknown> {
   const { namespace = operatorNames.namespace, url, caBundle } = options;
   const { service, ports } = operatorNames;
   return {

@@ -4,13 +4,24 @@ import { operatorNames } from "../names.ts";
 import { largestBody, readBody } from "./body.ts";
 import { health, type Health } from "./health.ts";
 import type { Outcome } from "../process/metrics.ts";
-import { admittedAll, answerOf, readReview, type AdmissionRequest, type Verdict } from "./review.ts";
+import {
+  admittedAll,
+  answerOf,
+  readReview,
+  type AdmissionRequest,
+  type Review,
+  type Verdict,
+} from "./review.ts";
 
 export type Judge = (request: AdmissionRequest) => Verdict;
+/** One that takes its time. `gone` aborts when the API server does not wait for the answer any more. */
+export type PatientJudge = (request: AdmissionRequest, gone: AbortSignal) => Promise<Verdict>;
 
 export interface HandlerOptions extends Health {
   readonly mutate: Judge;
   readonly validate: Judge;
+  /** Deletions and evictions, where they are held. */
+  readonly hold?: PatientJudge;
   readonly onReview?: (path: string, outcome: Outcome, seconds: number) => void;
   /** A judge threw: that is our mistake. */
   readonly onFault?: (error: unknown, request: AdmissionRequest) => void;
@@ -25,9 +36,10 @@ export interface Answer {
 /** Answers the API server. Every answer is a whole AdmissionReview that admits, unless a judge says otherwise. */
 export function admissionHandler(options: HandlerOptions): RequestListener {
   const { paths } = operatorNames;
-  const judges = new Map([
-    [paths.mutate as string, options.mutate],
-    [paths.validate as string, options.validate],
+  const judges = new Map<string, Judge | PatientJudge>([
+    [paths.mutate, options.mutate],
+    [paths.validate, options.validate],
+    ...(options.hold === undefined ? [] : [[paths.hold, options.hold] as const]),
   ]);
   return (request, response) => {
     // The API server adds ?timeout=2s.
@@ -40,7 +52,7 @@ export function admissionHandler(options: HandlerOptions): RequestListener {
 
 async function review(
   path: string,
-  judge: Judge,
+  judge: Judge | PatientJudge,
   request: IncomingMessage,
   response: ServerResponse,
   options: HandlerOptions,
@@ -52,7 +64,7 @@ async function review(
     refused ??
     (text === undefined
       ? unreadable(413, "the body is too large, or broke off")
-      : judged(text, judge, options));
+      : await judgedBy(judge, text, goneOf(response), options));
   // What was not read stands in the connection.
   if (text === undefined) response.setHeader("connection", "close");
   options.onReview?.(path, answer.outcome, (performance.now() - began) / 1_000);
@@ -72,6 +84,12 @@ function misused({ method, headers }: IncomingMessage): Answer | undefined {
     : unreadable(415, "the content type must be application/json");
 }
 
+function goneOf(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  return gone.signal;
+}
+
 /** What is answered to a body, whatever it is. */
 export function judged(
   text: string,
@@ -80,23 +98,50 @@ export function judged(
 ): Answer {
   const review = readReview(text);
   if ("problem" in review) return unreadable(200, review.problem, review.uid);
-  const { request, apiVersion } = review;
   try {
-    const verdict = judge(request);
-    return { status: 200, body: answerOf(request.uid, verdict, apiVersion), outcome: outcomeOf(verdict) };
+    return verdictFor(review, judge(review.request));
   } catch (error) {
-    onFault?.(error, request);
-    const verdict = admittedAll(`something is wrong inside: ${messageOf(error)}`);
-    return { status: 200, body: answerOf(request.uid, verdict, apiVersion), outcome: "fault" };
+    return faultOf(review, error, onFault);
   }
+}
+
+/** The same, of a judge that may take its time. */
+async function judgedBy(
+  judge: Judge | PatientJudge,
+  text: string,
+  gone: AbortSignal,
+  { onFault }: Pick<HandlerOptions, "onFault">,
+): Promise<Answer> {
+  const review = readReview(text);
+  if ("problem" in review) return unreadable(200, review.problem, review.uid);
+  try {
+    const verdict = judge(review.request, gone);
+    return verdictFor(review, verdict instanceof Promise ? await verdict : verdict);
+  } catch (error) {
+    return faultOf(review, error, onFault);
+  }
+}
+
+function verdictFor({ request, apiVersion }: Review, verdict: Verdict): Answer {
+  return { status: 200, body: answerOf(request.uid, verdict, apiVersion), outcome: outcomeOf(verdict) };
+}
+
+function faultOf(
+  { request, apiVersion }: Review,
+  error: unknown,
+  onFault: HandlerOptions["onFault"],
+): Answer {
+  onFault?.(error, request);
+  const verdict = admittedAll(`something is wrong inside: ${messageOf(error)}`);
+  return { status: 200, body: answerOf(request.uid, verdict, apiVersion), outcome: "fault" };
 }
 
 function unreadable(status: number, problem: string, uid = ""): Answer {
   return { status, body: answerOf(uid, admittedAll(problem)), outcome: "unreadable" };
 }
 
-function outcomeOf({ allowed, patch }: Verdict): Outcome {
-  if (!allowed) return "rejected";
+function outcomeOf({ allowed, patch, retryAfter }: Verdict): Outcome {
+  if (!allowed) return retryAfter === undefined ? "rejected" : "delayed";
   if (patch === undefined) return "allowed";
   return patch.length > 0 ? "injected" : "left-alone";
 }

@@ -10,6 +10,8 @@ export interface AdmissionRequest {
   readonly namespace: string;
   readonly object: unknown;
   readonly oldObject: unknown;
+  /** The rest of what it says; only held deletions ask for it. */
+  readonly whole?: Readonly<Record<string, unknown>>;
 }
 
 /** What we say of it. */
@@ -17,6 +19,8 @@ export interface Verdict {
   readonly allowed: boolean;
   /** Why it is not, for the person who sent it. */
   readonly message?: string;
+  /** Not now: seconds after which it is worth asking again. The API server answers 429, as a PodDisruptionBudget does. */
+  readonly retryAfter?: number;
   readonly patch?: readonly PatchOperation[];
   readonly warnings?: readonly string[];
   /** For the audit log of the API server. */
@@ -61,13 +65,14 @@ export function readReview(text: string): Review | { readonly problem: string; r
     namespace: textOf(namespace),
     object,
     oldObject,
+    whole: recordOf(request),
   };
   return { apiVersion: version, request: request_ };
 }
 
 /** The whole answer, whatever was asked. */
 export function answerOf(uid: string, verdict: Verdict, apiVersion: string = versions[0]): string {
-  const { allowed, message, patch = [], warnings = [], audit = {} } = verdict;
+  const { allowed, message, retryAfter, patch = [], warnings = [], audit = {} } = verdict;
   const annotations = Object.entries(audit).map(
     ([key, value]) => [key, printable(value).slice(0, longestAudit)] as const,
   );
@@ -77,9 +82,7 @@ export function answerOf(uid: string, verdict: Verdict, apiVersion: string = ver
     response: {
       uid,
       allowed,
-      ...(message === undefined
-        ? {}
-        : { status: { code: 422, reason: "Invalid", message: printable(message) } }),
+      ...(message === undefined ? {} : { status: { ...statusOf(retryAfter), message: printable(message) } }),
       ...(patch.length === 0
         ? {}
         : { patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(patch)).toString("base64") }),
@@ -87,6 +90,12 @@ export function answerOf(uid: string, verdict: Verdict, apiVersion: string = ver
       ...(annotations.length === 0 ? {} : { auditAnnotations: Object.fromEntries(annotations) }),
     },
   });
+}
+
+function statusOf(retryAfter: number | undefined): object {
+  return retryAfter === undefined
+    ? { code: 422, reason: "Invalid" }
+    : { code: 429, reason: "TooManyRequests", details: { retryAfterSeconds: retryAfter } };
 }
 
 /** Whatever goes wrong with us, the cluster goes on. */

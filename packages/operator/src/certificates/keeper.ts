@@ -13,6 +13,8 @@ interface Secret extends KubernetesObject {
 export interface KeeperOptions extends RotationOptions {
   readonly namespace: string;
   readonly secret: string;
+  /** ValidatingWebhookConfigurations besides the two that are always there. */
+  readonly besides?: readonly string[];
   /** Is given what the server should show from now on. */
   readonly onCertificate: (leaf: Issued) => void;
   readonly onProblem: (error: unknown) => void;
@@ -43,7 +45,7 @@ export class CertificateKeeper {
     this.#options = options;
     this.#now = options.now ?? Date.now;
     const onChange = (): void => void this.look();
-    const { onProblem, secret } = options;
+    const { onProblem, secret, besides } = options;
     this.#secret = new Source(client, {
       name: "secrets",
       path: this.#path(),
@@ -53,7 +55,7 @@ export class CertificateKeeper {
       onChange,
       onProblem: (_name, error) => onProblem(error),
     });
-    this.#trust = new Trust(client, { onChange, onProblem });
+    this.#trust = new Trust(client, { onChange, onProblem, besides });
   }
 
   /** When the certificate that is shown ends, milliseconds since 1970. */

@@ -7,9 +7,12 @@ interface WebhookConfiguration extends KubernetesObject {
 }
 
 const group = "/apis/admissionregistration.k8s.io/v1";
-const paths = [`${group}/mutatingwebhookconfigurations`, `${group}/validatingwebhookconfigurations`];
+const kinds = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] as const;
+const always = kinds.map((kind) => ({ kind, name: operatorNames.configuration as string }));
 
 export interface TrustOptions {
+  /** ValidatingWebhookConfigurations of ours besides the two that are always there. */
+  readonly besides?: readonly string[] | undefined;
   /** Something has changed: what is wrong must be put right. */
   readonly onChange: () => void;
   readonly onProblem: (error: unknown) => void;
@@ -20,15 +23,15 @@ export class Trust {
   readonly #client: KubernetesClient;
   readonly #sources: readonly { readonly path: string; readonly source: Source<WebhookConfiguration> }[];
 
-  constructor(client: KubernetesClient, { onChange, onProblem }: TrustOptions) {
+  constructor(client: KubernetesClient, { onChange, onProblem, besides = [] }: TrustOptions) {
     this.#client = client;
-    const query = { fieldSelector: `metadata.name=${operatorNames.configuration}` };
-    this.#sources = paths.map((path) => ({
-      path,
+    const all = [...always, ...besides.map((name) => ({ kind: kinds[1], name }))];
+    this.#sources = all.map(({ kind, name }) => ({
+      path: `${group}/${kind}`,
       source: new Source<WebhookConfiguration>(client, {
-        name: path.slice(group.length + 1),
-        path,
-        query,
+        name: kind,
+        path: `${group}/${kind}`,
+        query: { fieldSelector: `metadata.name=${name}` },
         keep: ({ metadata, webhooks = [] }) => ({
           metadata: keepMetadata(metadata),
           webhooks: webhooks.map(({ clientConfig }) => ({ clientConfig })),

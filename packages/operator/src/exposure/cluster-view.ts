@@ -4,7 +4,7 @@ import { injectLabel } from "../names.ts";
 import type { Architecture } from "../policy/settings.ts";
 import { policyName } from "../policy/validate.ts";
 import { architecturesOf } from "./architectures.ts";
-import { SenderIndex, type Exposure } from "./index-of-senders.ts";
+import { SenderIndex, type Exposure, type SelectingService } from "./index-of-senders.ts";
 import {
   keepGrant,
   keepMetadata,
@@ -131,6 +131,14 @@ export class ClusterView {
   /** Undefined where nobody could look. */
   exposure(namespace: string, labels: Readonly<Record<string, string>>): Exposure | undefined {
     return this.#services.state === "synced" ? this.#senders.of(namespace, labels) : undefined;
+  }
+
+  /** The Services that select such a pod; undefined where nobody could look. */
+  selecting(
+    namespace: string,
+    labels: Readonly<Record<string, string>>,
+  ): readonly SelectingService[] | undefined {
+    return this.#services.state === "synced" ? this.#senders.selecting(namespace, labels) : undefined;
   }
 
   labelsOf(namespace: string): Readonly<Record<string, string>> | undefined {

@@ -4,9 +4,12 @@ import type { GrantObject, KeptRoute, ServiceObject } from "./objects.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
-interface Selecting {
+export interface SelectingService {
   readonly name: string;
   readonly wanted: readonly (readonly [string, string])[];
+}
+
+interface Selecting extends SelectingService {
   readonly object: ServiceObject;
 }
 
@@ -55,6 +58,11 @@ export class SenderIndex {
     else addTo(this.#grants, namespace, uid, object);
   }
 
+  /** The Services that select such a pod, and by what. */
+  selecting(namespace: string, labels: Labels): readonly SelectingService[] {
+    return this.#selecting(namespace, labels);
+  }
+
   of(namespace: string, labels: Labels): Exposure {
     const exposedBy: string[] = [];
     let slowest: Convergence | undefined;
@@ -62,8 +70,7 @@ export class SenderIndex {
       const convergence = this.#convergence(object);
       if (convergence && convergence.value > (slowest?.value ?? -1)) slowest = convergence;
     };
-    for (const { name, wanted, object } of this.#services.get(namespace)?.values() ?? []) {
-      if (!wanted.every(([key, value]) => labels[key] === value)) continue;
+    for (const { name, object } of this.#selecting(namespace, labels)) {
       exposedBy.push(`Service ${name}`);
       slower(object);
       for (const route of this.#routes.get(`${namespace}/${name}`)?.values() ?? []) {
@@ -83,6 +90,12 @@ export class SenderIndex {
       ({ spec: { from = [], to = [] } = {} }) =>
         from.some((one) => one.kind === kind && one.namespace === metadata.namespace) &&
         to.some((one) => one.kind === "Service" && (one.name ?? service) === service),
+    );
+  }
+
+  #selecting(namespace: string, labels: Labels): Selecting[] {
+    return [...(this.#services.get(namespace)?.values() ?? [])].filter(({ wanted }) =>
+      wanted.every(([key, value]) => labels[key] === value),
     );
   }
 

@@ -4,6 +4,7 @@ import { nearest, unknownName } from "@lameduck/drain";
 import { acknowledgementProblems } from "./acknowledgements.ts";
 import { annotationPrefix, settingFields, settingNames, type SettingName } from "./fields.ts";
 import { isMap, readAnnotation, readValue, type Problem } from "./read.ts";
+import { heldMark, holdLabel } from "../names.ts";
 import type { InjectionSettings } from "./settings.ts";
 
 export { isMap };
@@ -105,9 +106,16 @@ function annotationNames(): string[] {
   return settingNames.flatMap((name) => settingFields[name].annotation ?? []);
 }
 
-/** The audit's, and what the injection itself writes. */
+const ofHolds: readonly string[] = [holdLabel, heldMark];
+
+/** The audit's, what the injection itself writes, and those of held deletions. */
 function isKnownElsewhere(name: string): boolean {
-  return name in factNames || name.startsWith("ignore-") || name === "injected";
+  return (
+    name in factNames ||
+    name.startsWith("ignore-") ||
+    name === "injected" ||
+    ofHolds.includes(annotationPrefix + name)
+  );
 }
 
 /** Values that cannot hold together. */

@@ -12,6 +12,7 @@ import {
   texts,
   time,
 } from "./flag-values.ts";
+import { holdingFlags, holdingHelp, holdingOptions, type HoldingFlags } from "./holding-flags.ts";
 
 export interface OperatorFlags {
   readonly port: number;
@@ -31,6 +32,7 @@ export interface OperatorFlags {
   readonly kubeconfig: string | undefined;
   /** This replica. */
   readonly name: string;
+  readonly holding: HoldingFlags | undefined;
 }
 
 export const helpText = `lameduck-operator webhook [flags]
@@ -52,7 +54,8 @@ injects the drain. Nothing is blocked while it is down: docs/operator.md.
   --grace-period TIME            terminationGracePeriodSeconds of its own pod (30s)
   --log-level LEVEL              ${logLevels.join(", ")} (info)
   --kubeconfig FILE              for an operator outside the cluster
-`;
+
+${holdingHelp}`;
 
 const options = {
   port: text,
@@ -69,6 +72,7 @@ const options = {
   "grace-period": text,
   "log-level": text,
   kubeconfig: text,
+  ...holdingOptions,
   help,
 };
 
@@ -99,5 +103,6 @@ export function parseFlags(
     logLevel: logLevel(values["log-level"]),
     kubeconfig: values.kubeconfig,
     name: env["POD_NAME"] || hostname(),
+    holding: holdingFlags(values),
   };
 }

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
 
 /** How a review ended. */
-export type Outcome = "injected" | "left-alone" | "allowed" | "rejected" | "unreadable" | "fault";
+export type Outcome = "injected" | "left-alone" | "allowed" | "rejected" | "delayed" | "unreadable" | "fault";
 
 /** What an operator is watched by; docs/operator.md lists them. */
 export class OperatorMetrics {
@@ -43,6 +43,24 @@ export class OperatorMetrics {
     name: "lameduck_carrier_writes_total",
     help: "ConfigMaps with lameduck-init that were written or removed.",
     labelNames: ["action"] as const,
+    registers: [this.registry],
+  });
+
+  readonly deletions = new Counter({
+    name: "lameduck_held_deletions_total",
+    help: "Deletions and evictions that were asked about, by how they ended.",
+    labelNames: ["action", "outcome"] as const,
+    registers: [this.registry],
+  });
+  readonly holdSeconds = new Histogram({
+    name: "lameduck_held_deletion_seconds",
+    help: "How long the call of a deletion that was held has waited.",
+    buckets: [0.5, 1, 2, 5, 10, 15, 20, 25, 30],
+    registers: [this.registry],
+  });
+  readonly restored = new Counter({
+    name: "lameduck_held_pods_restored_total",
+    help: "Pods that are as they were before, because their deletion did not happen.",
     registers: [this.registry],
   });
 

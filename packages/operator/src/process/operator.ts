@@ -15,8 +15,11 @@ import { MountedCertificate } from "../certificates/mounted.ts";
 import { rotate } from "../certificates/rotate.ts";
 import { ClusterView } from "../exposure/cluster-view.ts";
 import { lameduckVersion } from "../version.ts";
+import type { Holder } from "../deletions/holder.ts";
+import { operatorNames } from "../names.ts";
 import { Duties } from "./duties.ts";
 import type { OperatorFlags } from "./flags.ts";
+import { holderOf } from "./holding.ts";
 import { OperatorMetrics } from "./metrics.ts";
 import { followVersion, type ServerVersion } from "./server-version.ts";
 
@@ -38,6 +41,7 @@ export class Operator {
   readonly #namespace: string;
   readonly #view: ClusterView;
   readonly #duties: Duties;
+  readonly #holder: Holder | undefined;
   readonly #certificates: CertificateKeeper | MountedCertificate;
   readonly #admission: AdmissionServer;
   readonly #metricsServer: Server;
@@ -67,6 +71,12 @@ export class Operator {
         log.info({ action, namespace }, "carrier");
       },
     });
+    const { holding } = flags;
+    const { metrics } = this;
+    const [cluster, namespace] = [this.#view, this.#namespace];
+    const leads = (): boolean => this.#duties.leads;
+    this.#holder =
+      holding && holderOf({ flags: holding, client, cluster, namespace, metrics, log, leads, onProblem });
     const notReady = (): string | undefined => this.notReady();
     this.#admission = new AdmissionServer({
       handler: admissionHandler({
@@ -78,6 +88,7 @@ export class Operator {
           onBlind: () => this.metrics.blind.inc(),
         }),
         validate,
+        ...(this.#holder ? { hold: this.#holder.judge } : {}),
         notReady,
         onReview: (path, outcome, seconds) => this.metrics.reviewed(path, outcome, seconds),
         onFault: (error, { uid, namespace, kind }) =>
@@ -111,6 +122,7 @@ export class Operator {
     const port = await this.#admission.listen(flags.port, flags.address);
     this.#view.start();
     this.#duties.start();
+    this.#holder?.start();
     this.#starting = Promise.all([
       followVersion(client, (version) => (this.#version = version), this.#stopping.signal),
       this.#startCertificates(),
@@ -123,6 +135,7 @@ export class Operator {
   /** Ends what is not needed for answering any more: reviews under way are answered by then. */
   async stop(): Promise<void> {
     this.#stopping.abort();
+    await this.#holder?.stop();
     await this.#duties.stop();
     await Promise.all([this.#certificates.stop(), this.#view.stop(), this.#starting]);
     if (this.#admission.server.listening) await this.#admission.close();
@@ -162,6 +175,7 @@ export class Operator {
       ...this.#rotation(),
       namespace: this.#namespace,
       secret: flags.secret,
+      ...(flags.holding ? { besides: [operatorNames.heldDeletions] } : {}),
       onRepair: (count) => {
         this.metrics.repairs.inc(count);
         log.info({ count }, "webhook configurations told of the authority");

@@ -15,3 +15,23 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 {{- end }}
+
+{{- define "lameduck.holding" -}}
+{{- with .Values.heldDeletions }}
+{{- if .enabled -}}
+- --held-deletions
+- --grace-period=60s
+- --hold-limit={{ .limit }}
+- --hold-at-once={{ .atOnce }}
+- --hold-replacement={{ .replacement }}
+- --hold-eviction-limit={{ .evictionLimit }}
+{{- range .exempt }}
+- --hold-exempt={{ . }}
+{{- end }}
+{{- if $.Values.acknowledgements.enabled }}
+- --coordinator=http://lameduck-coordinator.{{ $.Release.Namespace }}.svc:8070
+- --coordinator-token=/var/run/secrets/lameduck/token
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}

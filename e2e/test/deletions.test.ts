@@ -1,0 +1,359 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { spawn } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { hasStatus, type KubernetesObject, type Pod } from "@lameduck/kube";
+import { drainPolicyCrd, heldMark, holdLabel, operatorNames } from "@lameduck/operator";
+import type { RemedyResult } from "@lameduck/accounting";
+import { type Cluster, type Manifest, until, whyNot } from "../cluster/index.ts";
+import { attempt, type Outcome } from "../cluster/host/run.ts";
+import { signalProcess } from "../cluster/host/processes.ts";
+import { deployment, service } from "../cluster/workload.ts";
+import { software } from "../injected/software.ts";
+import { runScenario } from "../matrix/run.ts";
+import { quiet, type Scenario, type Stage } from "../matrix/scenarios.ts";
+import { leastKubeconfig, operatorsObjects, startBeside, type Running } from "./operator-beside.ts";
+import { apply, quietCluster, rolledOut } from "./support.ts";
+
+const reason = await whyNot();
+/** No call may take longer, whatever happens. Milliseconds. */
+const longestCall = 30_000;
+/** Slower than each kube-proxy of the test. Seconds. */
+const convergence = 5;
+const nginx = software["nginx"]!;
+
+/** A pod that has lost its label is no longer among those that the load observes; it may still lose requests. */
+async function allEnded({ cluster }: Stage, before: ReadonlySet<string>): Promise<void> {
+  await until(
+    async () => {
+      const all = await cluster.api.list<Pod>("/api/v1/namespaces/default/pods");
+      return all.every(({ metadata }) => !before.has(metadata.uid));
+    },
+    { what: "old pods gone", timeoutMs: 170_000 },
+  );
+}
+
+const uidsOf = async ({ cluster, app }: Stage): Promise<Map<string, string>> => {
+  const all = await cluster.api.list<Pod>(`/api/v1/namespaces/default/pods?labelSelector=app%3D${app}`);
+  return new Map(all.map(({ metadata }) => [metadata.uid, metadata.name]));
+};
+
+const losing: readonly Scenario[] = [
+  {
+    name: "rollout restart",
+    description: "",
+    run: async (stage) => {
+      const before = await uidsOf(stage);
+      await stage.cluster.kubectl(["rollout", "restart", `deployment/${stage.app}`]);
+      await allEnded(stage, new Set(before.keys()));
+      await quiet(stage);
+    },
+  },
+  {
+    name: "kubectl delete",
+    description: "",
+    run: async (stage) => {
+      const two = [...(await uidsOf(stage))].slice(0, 2);
+      for (const [, name] of two) await stage.cluster.kubectl(["delete", "pod", name, "--wait=false"]);
+      await allEnded(stage, new Set(two.map(([uid]) => uid)));
+      await quiet(stage);
+    },
+  },
+];
+
+/** The operator's process, with its least rights, beside the API server; pods that nobody has injected. */
+describe("deletions that are held", { skip: reason ?? false }, () => {
+  let cluster: Cluster;
+  let kubeconfig: string;
+  let operator: Running;
+
+  before(async () => {
+    cluster = await quietCluster({ nodes: 3, proxyLag: ["1s", "2s", "3s"] });
+    await apply(cluster, drainPolicyCrd, ...operatorsObjects({ holdsDeletions: true }));
+    await until(() => apply(cluster, policy), { what: "DrainPolicies known" });
+    kubeconfig = await leastKubeconfig(cluster);
+    operator = await start();
+    await until(() => Promise.resolve(operator.log().includes("told of the authority")), { what: "trusted" });
+  });
+  after(async () => {
+    if (process.env["E2E_VERBOSE"] === "1") process.stderr.write(operator.log());
+    operator?.child.kill("SIGKILL");
+    await cluster?.[Symbol.asyncDispose]();
+  });
+
+  const start = (): Promise<Running> => startBeside(cluster, kubeconfig, ["--held-deletions"]);
+  const hold = (isOn: boolean): Promise<string> =>
+    cluster.kubectl([
+      "label",
+      "namespace",
+      "default",
+      isOn ? `${holdLabel}=enabled` : `${holdLabel}-`,
+      "--overwrite",
+    ]);
+  const pods = (selector = ""): Promise<readonly Pod[]> =>
+    cluster.api.list<Pod>(`/api/v1/namespaces/default/pods?labelSelector=${encodeURIComponent(selector)}`);
+  const ready = async (): Promise<Pod> => {
+    const found = (await pods("app=held")).find(
+      ({ metadata, status }) =>
+        metadata.deletionTimestamp === undefined &&
+        status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True"),
+    );
+    assert.ok(found);
+    return found;
+  };
+  const marked = async (name: string): Promise<Pod> =>
+    until(async () => (await pods(heldMark)).find(({ metadata }) => metadata.name === name), {
+      what: `${name} held`,
+      everyMs: 50,
+      logs: operator.log(),
+    });
+  const restored = (name: string): Promise<unknown> =>
+    until(async () => !(await pods(heldMark)).some(({ metadata }) => metadata.name === name), {
+      what: `${name} as it was, or gone`,
+      timeoutMs: 100_000,
+    });
+  const remove = (name: string, ...more: readonly string[]): Promise<Outcome & { readonly took: number }> =>
+    timed(() =>
+      attempt(cluster.program("kubectl"), [
+        "--kubeconfig",
+        cluster.kubeconfig,
+        "delete",
+        "pod",
+        name,
+        "--wait=false",
+        ...more,
+      ]),
+    );
+  /** Held, but for what a test has left; the deployment that the next one needs. */
+  const deployed = async (replicas: number): Promise<void> => {
+    await hold(true);
+    await apply(
+      cluster,
+      service("held"),
+      deployment({ name: "held", replicas, ...nginx.pod, environment: {} }),
+    );
+    await rolledOut(cluster, "held");
+  };
+
+  /** Losses of one scenario under constant load, old pods to their very end. */
+  async function lost(scenario: Scenario): Promise<RemedyResult> {
+    const { result } = await runScenario(cluster, {
+      remedy: nginx,
+      scenario,
+      route: "cluster-ip",
+      times: 1,
+      replicas: 4,
+      requestsPerSecond: 60,
+      pooledShare: 0,
+      rolling: { surge: "50%", unavailable: "0" },
+      say: () => undefined,
+    });
+    process.stderr.write(
+      `# ${scenario.name}: ${result.lost} of ${result.sent} requests lost, ${result.terminations} terminations\n`,
+    );
+    return result;
+  }
+
+  for (const scenario of losing)
+    it(`${scenario.name}: loses requests without, and none when the deletions are held`, async () => {
+      await hold(false);
+      assert.ok((await lost(scenario)).lost > 0, "a test that can fail");
+      await hold(true);
+      assert.equal((await lost({ ...scenario, name: `${scenario.name}, held` })).lost, 0, operator.log());
+    });
+
+  it("withdraws the pod, keeps its other labels, and answers within the time", async () => {
+    await deployed(2);
+    const { metadata } = await ready();
+    const deleting = remove(metadata.name);
+    const held = await marked(metadata.name);
+    assert.equal(held.metadata.labels?.["app"], undefined);
+    assert.equal(held.metadata.labels?.["pod-template-hash"], metadata.labels?.["pod-template-hash"]);
+    const { status, took, stderr } = await deleting;
+    assert.equal(status, 0, stderr);
+    assert.ok(took > convergence * 1_000 && took < longestCall, `${took} ms`);
+    const calls = operator
+      .log()
+      .split("\n")
+      .filter((line) => line.includes(metadata.name) && line.includes('"deletion"'));
+    assert.equal(calls.length, 2, "the API server asks again after the change");
+    assert.ok(
+      calls.some((line) => /"held":0(\.\d)?,/.test(line)),
+      "and is let through at once",
+    );
+  });
+
+  it("lets through at once what must not wait", async () => {
+    await deployed(2);
+    for (const args of [["--force", "--grace-period=0"], ["--now"], ["--dry-run=server"]]) {
+      const { took, status, stderr } = await remove((await ready()).metadata.name, ...args);
+      assert.equal(status, 0, stderr);
+      assert.ok(took < 4_000, `${args.join(" ")}: ${took} ms`);
+      await rolledOut(cluster, "held");
+    }
+    const opted = await ready();
+    await cluster.kubectl(["annotate", "pod", opted.metadata.name, `${holdLabel}=false`]);
+    assert.ok((await remove(opted.metadata.name)).took < 4_000);
+  });
+
+  it("puts back what is not deleted: a caller that leaves", async () => {
+    await deployed(2);
+    const { metadata } = await ready();
+    const child = spawn(cluster.program("kubectl"), [
+      "--kubeconfig",
+      cluster.kubeconfig,
+      "delete",
+      "pod",
+      metadata.name,
+    ]);
+    await marked(metadata.name);
+    child.kill("SIGKILL");
+    await restored(metadata.name);
+    const after_ = (await pods()).find(({ metadata: { name } }) => name === metadata.name);
+    if (after_?.metadata.deletionTimestamp === undefined)
+      assert.deepEqual(after_?.metadata.labels, metadata.labels);
+  });
+
+  it("evicts a node's pods with their budget as the judge, others first", async () => {
+    await deployed(3);
+    await apply(cluster, budget);
+    const replaced = new Set(
+      (await pods("app=held"))
+        .filter(({ spec }) => spec.nodeName === "node2")
+        .map(({ metadata }) => metadata.uid),
+    );
+    assert.ok(replaced.size > 0);
+    const { took, status, stderr } = await timed(() =>
+      attempt(cluster.program("kubectl"), [
+        "--kubeconfig",
+        cluster.kubeconfig,
+        "drain",
+        "node2",
+        "--ignore-daemonsets",
+        "--delete-emptydir-data",
+        "--timeout=150s",
+      ]),
+    );
+    await cluster.kubectl(["uncordon", "node2"]);
+    assert.equal(status, 0, stderr);
+    process.stderr.write(`# drain of a node with ${replaced.size} pods: ${(took / 1_000).toFixed(1)} s\n`);
+    assert.match(operator.log(), /"action":"evict","outcome":"later"/);
+    assert.match(operator.log(), /"action":"evict","outcome":"waited"/);
+    await cluster.kubectl(["delete", "pdb", "held"]);
+  });
+
+  it("answers an eviction that its budget forbids by 429, at once and every time", async () => {
+    await deployed(1);
+    await apply(cluster, budget);
+    await until(async () => (await cluster.api.get<Budget>(budgetPath)).status?.expectedPods === 1, {
+      what: "counted",
+    });
+    const { metadata } = await ready();
+    await cluster.kubectl(["patch", "pdb", "held", "--type=merge", "-p", '{"spec":{"minAvailable":3}}']);
+    for (let time = 0; time < 4; time++) {
+      const { took, status } = await timed(() => evict(metadata.name));
+      assert.equal(status, 429);
+      assert.ok(took < 5_000, `${took} ms`);
+      await sleep(1_000);
+    }
+    await cluster.kubectl(["delete", "pdb", "held"]);
+  });
+
+  it("blocks nobody when it is killed in the middle, and the next one puts back what was left", async () => {
+    await deployed(2);
+    const { metadata } = await ready();
+    const deleting = remove(metadata.name);
+    await marked(metadata.name);
+    await signalProcess(operator.process, "SIGKILL");
+    const { took, status } = await deleting;
+    assert.equal(status, 0);
+    assert.ok(took < longestCall, `${took} ms`);
+    const without = await remove((await ready()).metadata.name);
+    assert.ok(without.took < 4_000, "nobody holds it");
+    // As if the process had died between the change and the deletion.
+    const left = await ready();
+    const mark = {
+      step: "withdrawn",
+      by: "delete",
+      labels: { app: "held" },
+      began: 0,
+      stepBegan: 0,
+      until: 0,
+    };
+    const patch = {
+      metadata: {
+        labels: { app: null, [heldMark]: "withdrawn" },
+        annotations: { [heldMark]: JSON.stringify(mark) },
+      },
+    };
+    await cluster.api.patch(`/api/v1/namespaces/default/pods/${left.metadata.name}`, patch, "merge-patch");
+    operator = await start();
+    await restored(left.metadata.name);
+  });
+
+  it("a wrong caBundle costs the hold until it is put right, and nothing else", async () => {
+    await deployed(2);
+    const path = `/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/${operatorNames.heldDeletions}`;
+    const other = Buffer.from(await readFile(join(cluster.directory, "pki", "ca.crt"))).toString("base64");
+    const bundle = async (): Promise<string | undefined> =>
+      (await cluster.api.get<{ webhooks: { clientConfig: { caBundle?: string } }[] }>(path)).webhooks[0]
+        ?.clientConfig.caBundle;
+    const right = await until(async () => bundle(), { what: "trusted" });
+    await cluster.api.patch(
+      path,
+      [{ op: "replace", path: "/webhooks/0/clientConfig/caBundle", value: other }],
+      "json-patch",
+    );
+    const { status, took } = await remove((await ready()).metadata.name);
+    assert.equal(status, 0);
+    assert.ok(took < longestCall);
+    await until(async () => (await bundle()) === right, { what: "put right" });
+  });
+
+  it("an API server that restarts in the middle leaves no pod withdrawn", async () => {
+    await deployed(2);
+    const { metadata } = await ready();
+    const deleting = remove(metadata.name);
+    await marked(metadata.name);
+    await cluster.restart("apiserver");
+    await cluster.apiReady();
+    assert.ok((await deleting).took < longestCall * 2);
+    await restored(metadata.name);
+  });
+
+  async function evict(name: string): Promise<{ readonly status: number }> {
+    const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace: "default" } };
+    try {
+      await cluster.api.post(`/api/v1/namespaces/default/pods/${name}/eviction`, body);
+      return { status: 201 };
+    } catch (error) {
+      if (hasStatus(error, 429, 500)) return { status: error.status };
+      throw error;
+    }
+  }
+});
+
+interface Budget extends KubernetesObject {
+  readonly status?: { readonly expectedPods?: number };
+}
+const budgetPath = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/held";
+const budget: Manifest = {
+  apiVersion: "policy/v1",
+  kind: "PodDisruptionBudget",
+  metadata: { name: "held" },
+  spec: { maxUnavailable: 1, selector: { matchLabels: { app: "held" } } },
+};
+const policy: Manifest = {
+  apiVersion: "lameduck.dev/v1alpha1",
+  kind: "DrainPolicy",
+  metadata: { name: "default", namespace: "default" },
+  spec: { convergenceSeconds: convergence },
+};
+
+async function timed<T extends object>(act: () => Promise<T>): Promise<T & { readonly took: number }> {
+  const began = performance.now();
+  const result = await act();
+  return { ...result, took: performance.now() - began };
+}

@@ -1,0 +1,171 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { retry, type Pod } from "@lameduck/kube";
+import type { Asked } from "./asked.ts";
+import { recount } from "./budget.ts";
+import type { Desk } from "./desk.ts";
+import { podLetThrough, type LetThrough } from "./let-through.ts";
+import { markOf, type Mark } from "./mark.ts";
+import { losing, type Study } from "./pods.ts";
+import { untilReleased, type Ending } from "./release/released.ts";
+
+/** How the hold of a deletion ended. */
+export type HoldEnd = { readonly ending: Ending } | { readonly because: LetThrough };
+
+interface Hold {
+  readonly end: Promise<HoldEnd>;
+  readonly abort: AbortController;
+  isOver: boolean;
+  callers: number;
+}
+
+/** Its own deletions need no replacement: it has one, or wants none. */
+const replicaSetController = "system:serviceaccount:kube-system:replicaset-controller";
+/** Of the limit, so much may go into waiting for a replacement. */
+const replacementShare = 0.6;
+/** Milliseconds after which a deletion that was allowed, or whose caller has left, must be seen. */
+const aftercare = 5_000;
+/** So much longer a mark stands before another replica takes it away. */
+const markedMs = 60_000;
+
+/** Holds deletions while their API calls wait. */
+export class Deletions {
+  readonly #desk: Desk;
+  /** By uid; those that are over stay until it is certain that the pod is deleted. */
+  readonly #holds = new Map<string, Hold>();
+  readonly #caring = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+
+  constructor(desk: Desk) {
+    this.#desk = desk;
+  }
+
+  /** Deletions that wait at present. */
+  get size(): number {
+    return [...this.#holds.values()].filter(({ isOver }) => !isOver).length;
+  }
+
+  /** Resolves when the deletion may happen. It is always allowed. */
+  async hold(asked: Asked, gone: AbortSignal): Promise<HoldEnd> {
+    const { pod } = asked;
+    const because = pod ? podLetThrough(pod) : "gone";
+    if (!pod || because) return { because: because ?? "gone" };
+    const { uid } = pod.metadata;
+    let hold = this.#holds.get(uid);
+    if (!hold) {
+      if (this.size >= this.#desk.settings.mostAtOnce) return { because: "too-many" };
+      hold = this.#begin(pod, asked);
+    }
+    // The second call of one deletion, or another's: both wait for the same.
+    hold.callers++;
+    const leaving = new Promise<HoldEnd>((resolve) => {
+      gone.addEventListener("abort", () => resolve({ because: "gone" }), { once: true });
+    });
+    const end = await Promise.race([hold.end, leaving]);
+    hold.callers--;
+    if (gone.aborted && hold.callers === 0 && !hold.isOver) hold.abort.abort();
+    return end;
+  }
+
+  /** Ends what waits, and sees to it that what was not deleted is as it was. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    for (const { abort } of this.#holds.values()) abort.abort();
+    await Promise.all(this.#caring);
+  }
+
+  #begin(pod: Pod, asked: Asked): Hold {
+    const abort = new AbortController();
+    const end = this.#run(pod, asked, abort.signal).catch((error: unknown): HoldEnd => {
+      this.#desk.onProblem("deletions", error);
+      return { because: "fault" };
+    });
+    const hold: Hold = { end, abort, isOver: false, callers: 0 };
+    this.#holds.set(pod.metadata.uid, hold);
+    const caring = end.then(() => this.#careFor(pod, hold)).finally(() => this.#caring.delete(caring));
+    this.#caring.add(caring);
+    return hold;
+  }
+
+  async #run(pod: Pod, asked: Asked, abort: AbortSignal): Promise<HoldEnd> {
+    const desk = this.#desk;
+    const mark = markOf(pod);
+    const now = desk.now();
+    const began = mark?.by === "delete" ? mark.began : now;
+    const late = AbortSignal.timeout(Math.max(0, began + desk.settings.limit - now));
+    const end = AbortSignal.any([abort, late]);
+    if (!desk.endpoints.isKnown) return { because: "blind" };
+    const study = await desk.pods.study(pod, mark);
+    if (!study) return { because: "blind" };
+    const steps = { by: "delete", began, until: now + desk.settings.limit + markedMs } as const;
+    let at = mark?.stepBegan ?? now;
+    if (mark?.step !== "withdrawn") {
+      if ("because" in study.plan) return { because: study.plan.because };
+      const ready = await this.#withAnother(pod, mark, asked, study, steps, end);
+      if (!ready) return { because: "last-endpoint" };
+      at = desk.now();
+      await desk.pods.withdraw(ready, study.plan.remove, { ...steps, stepBegan: at }, markOf(ready));
+      for (const budget of losing(study.budgets, ready.metadata.labels ?? {}, study.plan.remove))
+        await recount(desk.client, budget, pod.metadata.name, at);
+    }
+    const { namespace = "", name, uid } = pod.metadata;
+    const { services, convergence } = study;
+    return {
+      ending: await untilReleased({ pod: { namespace, name, uid }, services, at, convergence }, desk, end),
+    };
+  }
+
+  /** The pod, once another is a ready endpoint beside it: made by its owner where there is none. @returns none where nothing comes. */
+  async #withAnother(
+    pod: Pod,
+    mark: Mark | undefined,
+    asked: Asked,
+    { services, replaceableBy }: Study,
+    steps: Pick<Mark, "by" | "began" | "until">,
+    end: AbortSignal,
+  ): Promise<Pod | undefined> {
+    const { endpoints, pods, settings, now } = this.#desk;
+    const { uid } = pod.metadata;
+    const isLast = (): boolean => endpoints.isLast(services, uid, new Set(this.#holds.keys()));
+    if (!isLast()) return pod;
+    const isComing =
+      mark?.step === "replacing" || (replaceableBy !== undefined && asked.user !== replicaSetController);
+    if (!isComing) return undefined;
+    const stepBegan = now();
+    const left =
+      mark?.step === "replacing"
+        ? pod
+        : await pods.replace(pod, { ...steps, stepBegan, ...named(replaceableBy) });
+    const enough = AbortSignal.any([end, AbortSignal.timeout(settings.limit * replacementShare)]);
+    while (isLast()) {
+      if (enough.aborted) return undefined;
+      await endpoints.changed(enough);
+    }
+    return left;
+  }
+
+  /** Whatever has become of the call: where the pod is not being deleted it is as it was before. */
+  async #careFor(pod: Pod, hold: Hold): Promise<void> {
+    hold.isOver = true;
+    const { namespace = "", name, uid } = pod.metadata;
+    // A caller that has left comes again, and finds a new hold.
+    if (hold.abort.signal.aborted) this.#holds.delete(uid);
+    await delay(aftercare, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    if (this.#holds.get(uid) === hold) this.#holds.delete(uid);
+    if (this.#holds.has(uid)) return;
+    const { pods, onRestored, onProblem } = this.#desk;
+    try {
+      await retry(
+        async () => {
+          const found = await pods.get(namespace, name);
+          if (found?.metadata.uid === uid && (await pods.restore(found))) onRestored();
+        },
+        { timeout: 60_000, signal: this.#stopping.signal.aborted ? undefined : this.#stopping.signal },
+      );
+    } catch (error) {
+      if (!this.#stopping.signal.aborted) onProblem("deletions", error);
+    }
+  }
+}
+
+const named = (replicaSet: string | undefined): { replicaSet?: string } =>
+  replicaSet === undefined ? {} : { replicaSet };

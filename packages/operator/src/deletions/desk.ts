@@ -1,0 +1,19 @@
+import type { KubernetesClient } from "@lameduck/kube";
+import type { Consumers } from "./release/consumers.ts";
+import type { EndpointView } from "./release/endpoints.ts";
+import type { HeldPods } from "./pods.ts";
+import type { HoldSettings } from "./settings.ts";
+
+/** What deletions and evictions work with. */
+export interface Desk {
+  readonly client: KubernetesClient;
+  readonly pods: HeldPods;
+  readonly endpoints: EndpointView;
+  /** None: the time that consumers may take is waited for. */
+  readonly consumers: Consumers | undefined;
+  readonly settings: HoldSettings;
+  /** Milliseconds since 1970: marks of one replica are read by the others. */
+  readonly now: () => number;
+  readonly onRestored: () => void;
+  readonly onProblem: (part: string, error: unknown) => void;
+}

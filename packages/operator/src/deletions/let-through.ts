@@ -1,0 +1,70 @@
+import type { Pod } from "@lameduck/kube";
+import { systemNamespaces } from "../inject/left-alone.ts";
+import { injectedAnnotation } from "../inject/pod.ts";
+import { holdLabel } from "../names.ts";
+import type { Asked } from "./asked.ts";
+
+/** Why a deletion is not held, and what to say of it. docs/held-deletions.md lists them. */
+export const letThrough = {
+  "dry-run": "nothing is deleted",
+  "at-once": "the caller, or the pod, gives a grace period of a second or less",
+  collection: "a whole collection is deleted, one pod after another within one request",
+  versioned: "the caller insists on the object's version, which a hold would change",
+  exempt: "the caller is exempt",
+  "system-namespace": "kube-system, kube-public, kube-node-lease and Lameduck's own namespace are left alone",
+  gone: "there is no such pod any more",
+  terminating: "the pod is terminating already",
+  "not-ready": "the pod is not ready: no endpoint leads to it",
+  "static-pod": "the kubelet makes this pod from a file",
+  "of-a-job": "a Job owns the pod",
+  "of-a-daemonset": "a DaemonSet owns the pod",
+  injected: "the pod holds itself",
+  "opted-out": `the pod says ${holdLabel}`,
+  "nothing-leads-to-it": "no Service selects the pod",
+  "owner-unknown": "nothing is known of the selector of the pod's owner",
+  "owner-needs-label": "every label that could be taken is one by which its StatefulSet knows the pod",
+  "network-policy-needs-label":
+    "every label that could be taken is one by which a NetworkPolicy knows the pod",
+  "last-endpoint": "no other endpoint is ready: withdrawing this one would lose every request",
+  "too-many": "as many deletions as are allowed are held at present",
+  blind: "the endpoints have not been read yet",
+  fault: "something went wrong",
+} as const;
+export type LetThrough = keyof typeof letThrough;
+
+export interface Exempt {
+  /** Users, groups and ServiceAccounts ("system:serviceaccount:NAMESPACE:NAME") whose deletions are never held. */
+  readonly exempt: readonly string[];
+  /** The namespace that Lameduck itself runs in. */
+  readonly ownNamespace: string;
+}
+
+/** What can be said of the request alone. */
+export function requestLetThrough(asked: Asked, { exempt, ownNamespace }: Exempt): LetThrough | undefined {
+  if (asked.isDryRun) return "dry-run";
+  if (asked.graceSeconds !== undefined && asked.graceSeconds <= 1) return "at-once";
+  if (asked.name === "") return "collection";
+  if (asked.isVersioned) return "versioned";
+  if ([asked.user, ...asked.groups].some((one) => exempt.includes(one))) return "exempt";
+  if (asked.namespace === ownNamespace || systemNamespaces.includes(asked.namespace))
+    return "system-namespace";
+  return undefined;
+}
+
+/** What can be said of the pod alone. */
+export function podLetThrough({ metadata, spec, status }: Pod): LetThrough | undefined {
+  const { annotations = {}, labels = {}, ownerReferences = [] } = metadata;
+  if (metadata.deletionTimestamp !== undefined) return "terminating";
+  if (annotations["kubernetes.io/config.mirror"] !== undefined) return "static-pod";
+  if (annotations[injectedAnnotation] !== undefined) return "injected";
+  if (annotations[holdLabel] === "false" || labels[holdLabel] === "disabled") return "opted-out";
+  const kinds = ownerReferences.map(({ kind }) => kind);
+  if (kinds.includes("Node")) return "static-pod";
+  if (kinds.includes("Job")) return "of-a-job";
+  if (kinds.includes("DaemonSet")) return "of-a-daemonset";
+  if (spec.terminationGracePeriodSeconds !== undefined && spec.terminationGracePeriodSeconds <= 1)
+    return "at-once";
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  if (ready?.status !== "True") return "not-ready";
+  return undefined;
+}

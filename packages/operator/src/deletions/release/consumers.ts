@@ -1,0 +1,53 @@
+import { readFile } from "node:fs/promises";
+
+/** What the coordinator knows of a withdrawn pod. `silent`: it cannot be asked. */
+export type Heard = "waiting" | "released" | "incomplete" | "unknown" | "silent";
+
+export interface PodName {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Who has let go of a pod, asked of the coordinator. */
+export interface Consumers {
+  /** Answers at once where the state is not `seen`, else within `waitSeconds`. Never throws. */
+  ask(pod: PodName, waitSeconds: number, seen: Heard, signal: AbortSignal): Promise<Heard>;
+}
+
+const states: readonly Heard[] = ["waiting", "released", "incomplete", "unknown"];
+/** The first line of an answer that we understand. */
+const opening = "lameduck 1";
+/** Milliseconds for an answer beyond the time that it was asked to wait. */
+const answerMs = 2_000;
+
+/** @param tokenFile the ServiceAccount's token for the audience "lameduck"; the kubelet renews it in place. */
+export function coordinatorAt(url: string, tokenFile: string | undefined): Consumers {
+  return {
+    async ask({ namespace, name, uid }, waitSeconds, seen, signal) {
+      const query = new URLSearchParams({ uid, wait: String(waitSeconds), seen }).toString();
+      const within = AbortSignal.timeout(waitSeconds * 1_000 + answerMs);
+      try {
+        const token = tokenFile === undefined ? undefined : (await readFile(tokenFile, "utf8")).trim();
+        const response = await fetch(`${url}/v1/holds/${namespace}/${name}?${query}`, {
+          headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+          signal: AbortSignal.any([signal, within]),
+        });
+        return response.ok ? stateIn(await response.text()) : "silent";
+      } catch {
+        return "silent";
+      }
+    },
+  };
+}
+
+/** Whatever is not understood is silence. */
+export function stateIn(text: string): Heard {
+  const [first, ...lines] = text.slice(0, 10_000).split(/\r?\n/);
+  if (first !== opening) return "silent";
+  const said = lines
+    .find((line) => line.startsWith("state:"))
+    ?.slice("state:".length)
+    .trim();
+  return states.find((one) => one === said) ?? "silent";
+}

@@ -1,0 +1,69 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Consumers, Heard, PodName } from "./consumers.ts";
+import type { EndpointView } from "./endpoints.ts";
+
+/** `released`: every consumer says so. `waited`: for as long as they may take. `limit`: neither in the time that there was. */
+export type Ending = "released" | "waited" | "limit";
+
+export interface Withdrawn {
+  readonly pod: PodName;
+  /** "NAMESPACE/SERVICE" */
+  readonly services: readonly string[];
+  /** When the labels were taken, milliseconds since 1970. */
+  readonly at: number;
+  /** How long the slowest consumer may take, milliseconds: what is waited for where nobody reports. */
+  readonly convergence: number;
+}
+
+export interface Knowing {
+  readonly endpoints: Pick<EndpointView, "leadsTo" | "changed">;
+  readonly consumers: Consumers | undefined;
+  readonly now: () => number;
+}
+
+/** Seconds of one question to the coordinator. */
+const longestQuestion = 10;
+
+/** Waits until a withdrawn pod is let go of everywhere, or until `end`. */
+export async function untilReleased(
+  withdrawn: Withdrawn,
+  { endpoints, consumers, now }: Knowing,
+  end: AbortSignal,
+): Promise<Ending> {
+  const { pod, services, at, convergence } = withdrawn;
+  while (endpoints.leadsTo(services, pod.uid)) {
+    if (end.aborted) return "limit";
+    await endpoints.changed(end);
+  }
+  const heard = consumers ? await untilHeard(pod, consumers, end) : "silent";
+  if (heard === "released") return "released";
+  if (heard !== "waiting") await pause(at + convergence - now(), end);
+  return end.aborted ? "limit" : "waited";
+}
+
+/** What the coordinator says in the end. */
+async function untilHeard(pod: PodName, consumers: Consumers, end: AbortSignal): Promise<Heard> {
+  let heard: Heard = "unknown";
+  do {
+    heard = await consumers.ask(pod, longestQuestion, heard, end);
+    // Whoever answers at once with what is known must not be asked in a loop without a pause.
+    if (heard === "waiting") await pause(100, end);
+  } while (heard === "waiting" && !end.aborted);
+  return heard;
+}
+
+/** The same question for one who cannot wait. */
+export async function isReleased(
+  withdrawn: Withdrawn,
+  { endpoints, consumers, now }: Knowing,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { pod, services, at, convergence } = withdrawn;
+  if (endpoints.leadsTo(services, pod.uid)) return false;
+  const heard = consumers ? await consumers.ask(pod, 0, "unknown", signal) : "silent";
+  return heard === "released" || (heard !== "waiting" && now() >= at + convergence);
+}
+
+async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  if (milliseconds > 0) await delay(milliseconds, undefined, { signal }).catch(() => undefined);
+}

@@ -1,0 +1,70 @@
+import { holdDefaults } from "../deletions/settings.ts";
+import { badFlag, text, texts, time } from "./flag-values.ts";
+
+/** Held deletions, where they are switched on. Times in milliseconds. */
+export interface HoldingFlags {
+  readonly limit: number;
+  readonly mostAtOnce: number;
+  readonly replacement: number;
+  readonly evictionLimit: number;
+  readonly exempt: readonly string[];
+  readonly coordinator: string | undefined;
+  readonly coordinatorToken: string | undefined;
+}
+
+export const holdingHelp = `Pods that are older than the installation, and deleted (docs/held-deletions.md):
+
+  --held-deletions               hold their deletion until senders have let go of them
+  --hold-limit TIME              longest hold of a deletion, 25s at most (25s)
+  --hold-at-once N               deletions that one replica holds at a time (${holdDefaults.mostAtOnce})
+  --hold-replacement TIME        longest wait of an eviction for another pod (60s)
+  --hold-eviction-limit TIME     longest wait of an eviction for senders (60s)
+  --hold-exempt NAME             user, group or ServiceAccount that never waits; may be repeated
+  --coordinator URL              asks it whether senders have let go; without it a time is waited for
+  --coordinator-token FILE       with which it is asked
+`;
+
+export const holdingOptions = {
+  "held-deletions": { type: "boolean" },
+  "hold-limit": text,
+  "hold-at-once": text,
+  "hold-replacement": text,
+  "hold-eviction-limit": text,
+  "hold-exempt": texts,
+  coordinator: text,
+  "coordinator-token": text,
+} as const;
+
+interface HoldingValues {
+  readonly "held-deletions"?: boolean | undefined;
+  readonly "hold-limit"?: string | undefined;
+  readonly "hold-at-once"?: string | undefined;
+  readonly "hold-replacement"?: string | undefined;
+  readonly "hold-eviction-limit"?: string | undefined;
+  readonly "hold-exempt"?: string[] | undefined;
+  readonly coordinator?: string | undefined;
+  readonly "coordinator-token"?: string | undefined;
+}
+
+/** @returns none where deletions are not held. @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG */
+export function holdingFlags(values: HoldingValues): HoldingFlags | undefined {
+  if (!values["held-deletions"]) return undefined;
+  const limit = time("--hold-limit", values["hold-limit"] ?? "25s");
+  if (limit > holdDefaults.limit)
+    throw badFlag("--hold-limit", "the API server waits 30 s for a webhook; give 25s at most");
+  const atOnce = values["hold-at-once"] ?? String(holdDefaults.mostAtOnce);
+  if (!/^[1-9]\d{0,3}$/.test(atOnce))
+    throw badFlag("--hold-at-once", `"${atOnce}" is no number from 1 to 9999`);
+  const { coordinator } = values;
+  if (coordinator !== undefined && !/^https?:\/\/[^/\s]+$/.test(coordinator))
+    throw badFlag("--coordinator", `"${coordinator}" is no URL such as http://lameduck-coordinator:8070`);
+  return {
+    limit,
+    mostAtOnce: Number(atOnce),
+    replacement: time("--hold-replacement", values["hold-replacement"] ?? "60s"),
+    evictionLimit: time("--hold-eviction-limit", values["hold-eviction-limit"] ?? "60s"),
+    exempt: values["hold-exempt"] ?? [],
+    coordinator,
+    coordinatorToken: values["coordinator-token"],
+  };
+}

@@ -1,0 +1,51 @@
+import type { KubernetesClient } from "@lameduck/kube";
+import type { Logger } from "pino";
+import type { KnownCluster } from "../deletions/pods.ts";
+import { HeldPods } from "../deletions/pods.ts";
+import { Holder } from "../deletions/holder.ts";
+import { coordinatorAt } from "../deletions/release/consumers.ts";
+import { EndpointView } from "../deletions/release/endpoints.ts";
+import { alwaysExempt } from "../deletions/settings.ts";
+import type { HoldingFlags } from "./holding-flags.ts";
+import type { OperatorMetrics } from "./metrics.ts";
+
+export interface HoldingOptions {
+  readonly flags: HoldingFlags;
+  readonly client: KubernetesClient;
+  readonly cluster: KnownCluster;
+  readonly namespace: string;
+  readonly metrics: OperatorMetrics;
+  readonly log: Logger;
+  readonly leads: () => boolean;
+  readonly onProblem: (part: string, error: unknown) => void;
+}
+
+/** Calls that say more in the log than that nothing was to be done. */
+const telling = new Set(["released", "waited", "limit", "last-endpoint", "too-many", "fault", "later"]);
+
+/** Held deletions as flags ask for them, counted and logged. */
+export function holderOf(options: HoldingOptions): Holder {
+  const { flags, client, cluster, namespace, metrics, log, leads, onProblem } = options;
+  const { coordinator, coordinatorToken, exempt, ...limits } = flags;
+  const holder = new Holder({
+    leads,
+    desk: {
+      client,
+      pods: new HeldPods(client, cluster, namespace),
+      endpoints: new EndpointView(client, onProblem),
+      consumers: coordinator === undefined ? undefined : coordinatorAt(coordinator, coordinatorToken),
+      settings: { ...limits, exempt: [...alwaysExempt, ...exempt], ownNamespace: namespace },
+      now: Date.now,
+      onRestored: () => metrics.restored.inc(),
+      onProblem,
+    },
+    onJudged: ({ action, outcome, held, pod, user }) => {
+      metrics.deletions.inc({ action, outcome });
+      if (!telling.has(outcome)) return;
+      if (action === "delete") metrics.holdSeconds.observe(held);
+      log.info({ action, outcome, held: Math.round(held * 10) / 10, pod, user }, "deletion");
+    },
+  });
+  metrics.gauge("lameduck_held_deletions", "Deletions that wait at present.", () => holder.size);
+  return holder;
+}

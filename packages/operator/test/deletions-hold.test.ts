@@ -1,0 +1,321 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Item } from "../../kube/test/fake-api.ts";
+import { heldMark } from "../src/names.ts";
+import { coordinatorSaying, deletion, eviction, PodApi, replicaOf } from "./deletions-cluster.ts";
+import { until } from "./operator-api.ts";
+
+/** A cluster with a Service, its ReplicaSet, and pods of it. Senders take a second. */
+async function shop(pods = 2, seconds = 1): Promise<PodApi> {
+  const api = await PodApi.start();
+  api.put("namespaces", "shop", { metadata: { labels: {} } });
+  api.put("services", "web", { metadata: { namespace: "shop" }, spec: { selector: { app: "web" } } });
+  api.put("lameduck.dev/drainpolicies", "default", {
+    apiVersion: "lameduck.dev/v1alpha1",
+    kind: "DrainPolicy",
+    metadata: { namespace: "shop" },
+    spec: { convergenceSeconds: seconds },
+  });
+  api.put("apps/replicasets", "web-1", {
+    metadata: { uid: "rs", namespace: "shop" },
+    spec: { replicas: pods, selector: { matchLabels: { app: "web", "pod-template-hash": "1" } } },
+  });
+  for (let index = 0; index < pods; index++) api.pod(`web-${index}`);
+  return api;
+}
+
+function podOf(api: PodApi, name: string): Item {
+  const pod = api.get("pods", name);
+  assert.ok(pod);
+  return pod;
+}
+
+const labelsOf = (api: PodApi, name: string): Record<string, string> =>
+  (api.get("pods", name)?.metadata["labels"] ?? {}) as Record<string, string>;
+const isHeld = (api: PodApi, name: string): boolean => heldMark in labelsOf(api, name);
+
+describe("a deletion that is held", () => {
+  it("waits until senders have had their time, and its second call does not", async () => {
+    const api = await shop(2, 2);
+    await using _api = api;
+    await using replica = await replicaOf(api);
+    const first = await replica.call(deletion(podOf(api, "web-0")));
+    assert.ok(first.allowed && first.took >= 2_000, String(first.took));
+    assert.deepEqual(
+      Object.keys(labelsOf(api, "web-0")).sort(),
+      [heldMark, "pod-template-hash", "team"].sort(),
+    );
+    const second = await replica.call(deletion(podOf(api, "web-0")));
+    assert.ok(second.allowed && second.took < 2_000, String(second.took));
+    assert.deepEqual(replica.outcomes(), ["waited", "waited"]);
+    assert.deepEqual(replica.problems, []);
+  });
+
+  it("is recognised by another replica, which waits for the rest only", async () => {
+    const api = await shop(2, 2);
+    await using _api = api;
+    await using one = await replicaOf(api);
+    await using other = await replicaOf(api);
+    await one.call(deletion(podOf(api, "web-0")));
+    const second = await other.call(deletion(podOf(api, "web-0")));
+    assert.ok(second.allowed && second.took < 2_000, String(second.took));
+  });
+
+  it("ends when every consumer has reported, and not before", async () => {
+    const api = await shop(2, 3_000);
+    await using _api = api;
+    let state = "waiting";
+    await using coordinator = await coordinatorSaying(() => `lameduck 1\nstate: ${state}\nconsumers: 4/5\n`);
+    await using replica = await replicaOf(api, { coordinator: coordinator.url });
+    const calling = replica.call(deletion(podOf(api, "web-0")));
+    await until(() => coordinator.asked.length >= 3, "asked again and again");
+    assert.equal(replica.judged.length, 0);
+    state = "released";
+    assert.ok((await calling).allowed);
+    assert.deepEqual(replica.outcomes(), ["released"]);
+    assert.match(
+      coordinator.asked[0]?.href ?? "",
+      /\/v1\/holds\/shop\/web-0\?uid=uid-\d+&wait=10&seen=unknown$/,
+    );
+  });
+
+  for (const [what, say] of [
+    ["is silent", () => undefined],
+    ["is no coordinator", () => "<html>"],
+    ["misses a consumer", () => "lameduck 1\nstate: incomplete\n"],
+    ["does not know the pod", () => "lameduck 1\nstate: unknown\n"],
+  ] as const)
+    it(`waits for senders' time where the coordinator ${what}`, async () => {
+      const api = await shop();
+      await using _api = api;
+      await using coordinator = await coordinatorSaying(say);
+      await using replica = await replicaOf(api, { coordinator: coordinator.url });
+      const { allowed, took } = await replica.call(deletion(podOf(api, "web-0")));
+      assert.ok(allowed && took >= 1_000);
+      assert.deepEqual(replica.outcomes(), ["waited"]);
+    });
+
+  it("ends at its limit over all calls, whoever does not let go", async () => {
+    const api = await shop(2, 3_000);
+    await using _api = api;
+    await using coordinator = await coordinatorSaying(() => "lameduck 1\nstate: waiting\n");
+    await using replica = await replicaOf(api, { coordinator: coordinator.url, limit: 1_500 });
+    await using other = await replicaOf(api, { coordinator: coordinator.url, limit: 1_500 });
+    const first = await replica.call(deletion(podOf(api, "web-0")));
+    assert.ok(first.allowed && first.took >= 1_400, String(first.took));
+    const second = await other.call(deletion(podOf(api, "web-0")));
+    assert.ok(second.allowed && second.took < 1_000, String(second.took));
+    assert.deepEqual([...replica.outcomes(), ...other.outcomes()], ["limit", "limit"]);
+  });
+
+  it("waits until no slice lists the pod, however late the controller is", async () => {
+    const api = await shop(2, 1);
+    await using _api = api;
+    api.controllerLag = 2_000;
+    await using replica = await replicaOf(api);
+    assert.ok((await replica.call(deletion(podOf(api, "web-0")))).took >= 2_000);
+  });
+
+  it("has a caller that leaves find the pod as it was", async () => {
+    const api = await shop(2, 3_000);
+    await using _api = api;
+    await using replica = await replicaOf(api);
+    const leave = new AbortController();
+    const calling = replica.call(deletion(podOf(api, "web-0")), leave.signal).catch(() => "left");
+    await until(() => isHeld(api, "web-0"), "held");
+    leave.abort();
+    assert.equal(await calling, "left");
+    await until(() => !isHeld(api, "web-0"), "restored");
+    assert.deepEqual(labelsOf(api, "web-0"), { app: "web", "pod-template-hash": "1", team: "a" });
+    await until(() => replica.restored() === 1, "counted");
+    assert.equal(replica.holder.size, 0);
+  });
+
+  it("is restored where it was allowed and does not happen, and left alone where it does", async () => {
+    const api = await shop(3);
+    await using _api = api;
+    await using replica = await replicaOf(api);
+    await Promise.all([
+      replica.call(deletion(podOf(api, "web-0"))),
+      replica.call(deletion(podOf(api, "web-1"))),
+    ]);
+    api.change("pods", "web-1", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } });
+    await until(() => !isHeld(api, "web-0"), "restored");
+    assert.ok(isHeld(api, "web-1"));
+  });
+
+  it("is restored when the process ends in its middle, or by the next process", async () => {
+    const api = await shop(3, 3_000);
+    await using _api = api;
+    {
+      await using replica = await replicaOf(api);
+      void replica.call(deletion(podOf(api, "web-0"))).catch(() => undefined);
+      await until(() => isHeld(api, "web-0"), "held");
+    }
+    assert.ok(!isHeld(api, "web-0"));
+    const mark = {
+      step: "withdrawn",
+      by: "delete",
+      labels: { app: "web" },
+      began: 0,
+      stepBegan: 0,
+      until: 1,
+    };
+    const metadata = {
+      labels: { app: null, [heldMark]: "withdrawn" },
+      annotations: { [heldMark]: JSON.stringify(mark) },
+    };
+    api.change("pods", "web-1", { metadata });
+    await using _next = await replicaOf(api);
+    await until(() => !isHeld(api, "web-1"), "restored");
+    assert.equal(labelsOf(api, "web-1")["app"], "web");
+  });
+
+  it("is let through at once beyond the greatest number at a time, blind, in need of a label, or of the last endpoint", async () => {
+    const api = await shop(3, 3_000);
+    await using _api = api;
+    await using replica = await replicaOf(api, { mostAtOnce: 1, limit: 4_000 });
+    const first = replica.call(deletion(podOf(api, "web-0")));
+    await until(() => isHeld(api, "web-0"), "held");
+    assert.ok((await replica.call(deletion(podOf(api, "web-1")))).took < 1_000);
+    await first;
+    api.put("networking.k8s.io/networkpolicies", "np", {
+      metadata: { namespace: "shop" },
+      spec: { podSelector: { matchLabels: { app: "web" } } },
+    });
+    await replica.call(deletion(podOf(api, "web-1")));
+    api.remove("networking.k8s.io/networkpolicies", "np");
+    // Its owner's own deletion wants no other pod.
+    api.remove("pods", "web-1");
+    api.reconcile();
+    const user = { userInfo: { username: "system:serviceaccount:kube-system:replicaset-controller" } };
+    await until(() => !isHeld(api, "web-0") || api.get("pods", "web-0") === undefined, "restored");
+    api.remove("pods", "web-0");
+    api.reconcile();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await replica.call(deletion(podOf(api, "web-2"), user));
+    assert.deepEqual(replica.outcomes().sort(), [
+      "last-endpoint",
+      "limit",
+      "network-policy-needs-label",
+      "too-many",
+    ]);
+    assert.ok(!isHeld(api, "web-2"));
+  });
+
+  it("has the owner of the last endpoint make another first", async () => {
+    const api = await shop(1);
+    await using _api = api;
+    await using replica = await replicaOf(api);
+    const calling = replica.call(deletion(podOf(api, "web-0")));
+    await until(() => labelsOf(api, "web-0")[heldMark] === "replacing", "let go by its owner");
+    assert.equal(labelsOf(api, "web-0")["app"], "web", "it serves on");
+    assert.equal(labelsOf(api, "web-0")["pod-template-hash"], undefined);
+    api.pod("web-new");
+    assert.ok((await calling).allowed);
+    assert.equal(labelsOf(api, "web-0")["app"], undefined);
+    assert.deepEqual(replica.outcomes(), ["waited"]);
+  });
+
+  it("goes on where the API server refuses what is needed: the deletion is allowed", async () => {
+    const api = await shop();
+    await using _api = api;
+    await using replica = await replicaOf(api);
+    api.fault = ({ method }) =>
+      method === "PATCH" ? { status: 500, body: { message: "broken" } } : undefined;
+    const { allowed, took } = await replica.call(deletion(podOf(api, "web-0")));
+    assert.ok(allowed && took < 5_000);
+    assert.deepEqual([replica.outcomes(), replica.problems.length], [["fault"], 1]);
+  });
+});
+
+describe("an eviction", () => {
+  const budgetFor = (api: PodApi, allowed: number): Item =>
+    api.put("policy/poddisruptionbudgets", "web", {
+      metadata: { namespace: "shop", generation: 1 },
+      spec: { selector: { matchLabels: { app: "web" } } },
+      status: { disruptionsAllowed: allowed, observedGeneration: 1 },
+    });
+
+  it("is put off until another pod is ready and senders have let go, by any replica", async () => {
+    const api = await shop(2);
+    await using _api = api;
+    budgetFor(api, 1);
+    await using one = await replicaOf(api);
+    await using two = await replicaOf(api);
+    const first = await one.call(eviction(podOf(api, "web-0")));
+    assert.deepEqual([first.allowed, first.code, first.retryAfter], [false, 429, 5]);
+    assert.match(first.message ?? "", /another pod is being started first/);
+    api.change("pods", "web-0", { metadata: { ownerReferences: [] } });
+    assert.match(
+      (await two.call(eviction(podOf(api, "web-0")))).message ?? "",
+      /another pod is not ready yet/,
+    );
+    api.pod("web-new");
+    assert.match((await two.call(eviction(podOf(api, "web-0")))).message ?? "", /senders are letting go/);
+    const { status } = api.get("policy/poddisruptionbudgets", "web") as unknown as {
+      status: { disruptionsAllowed: number; disruptedPods: Record<string, string> };
+    };
+    assert.equal(status.disruptionsAllowed, 0, "taken as the API server would");
+    assert.ok(status.disruptedPods["web-0"]);
+    await until(() => !isListed(api, "web-0"), "withdrawn");
+    let last = await one.call(eviction(podOf(api, "web-0")));
+    while (!last.allowed) {
+      assert.ok(last.took < 1_000, "no call waits");
+      last = await one.call(eviction(podOf(api, "web-0")));
+    }
+    assert.ok([...one.outcomes(), ...two.outcomes()].includes("waited"));
+    assert.deepEqual([...one.problems, ...two.problems], []);
+  });
+
+  it("is refused as long as the budget refuses it, with the pod in its Services", async () => {
+    const api = await shop(2);
+    await using _api = api;
+    budgetFor(api, 0);
+    await using replica = await replicaOf(api);
+    await replica.call(eviction(podOf(api, "web-0")));
+    api.change("pods", "web-0", { metadata: { ownerReferences: [] } });
+    api.pod("web-new");
+    for (let time = 0; time < 3; time++) {
+      const { allowed, message } = await replica.call(eviction(podOf(api, "web-0")));
+      assert.equal(allowed, false);
+      assert.match(message ?? "", /budget web allows no disruption/);
+    }
+    assert.equal(labelsOf(api, "web-0")["app"], "web");
+  });
+
+  it("that nobody asks for any more leaves the pod as it was", async () => {
+    const api = await shop(2);
+    await using _api = api;
+    await using replica = await replicaOf(api);
+    await replica.call(eviction(podOf(api, "web-0")));
+    assert.ok(isHeld(api, "web-0"));
+    const annotations = podOf(api, "web-0").metadata["annotations"] as Record<string, string>;
+    const text = annotations[heldMark] ?? "";
+    const mark = { ...(JSON.parse(text) as object), until: 1 };
+    api.change("pods", "web-0", { metadata: { annotations: { [heldMark]: JSON.stringify(mark) } } });
+    await until(() => !isHeld(api, "web-0"), "restored");
+    assert.deepEqual(labelsOf(api, "web-0"), { app: "web", "pod-template-hash": "1", team: "a" });
+  });
+
+  it("is let through where there is nothing to hold", async () => {
+    const api = await shop(2);
+    await using _api = api;
+    await using replica = await replicaOf(api);
+    api.change("pods", "web-0", { metadata: { annotations: { "lameduck.dev/injected": "0.1.0" } } });
+    assert.ok((await replica.call(eviction(podOf(api, "web-0")))).allowed);
+    const dry = { object: { deleteOptions: { dryRun: ["All"] } } };
+    assert.ok((await replica.call(eviction(podOf(api, "web-1"), dry))).allowed);
+    assert.ok((await replica.call(eviction({ metadata: { name: "none", uid: "x" } }))).allowed);
+    assert.deepEqual(replica.outcomes(), ["injected", "dry-run", "gone"]);
+    assert.ok(!isHeld(api, "web-1"));
+  });
+});
+
+function isListed(api: PodApi, name: string): boolean {
+  const uid = api.get("pods", name)?.metadata.uid;
+  const slice = api.get("discovery.k8s.io/endpointslices", "web-1") as unknown as {
+    endpoints: { targetRef: { uid: string } }[];
+  };
+  return slice.endpoints.some(({ targetRef }) => targetRef.uid === uid);
+}
