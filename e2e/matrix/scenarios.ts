@@ -71,6 +71,8 @@ export const scenarios: readonly Scenario[] = [
     name: "pause-then-rollout",
     description: "kubectl rollout restart of a service whose load stopped for 45 s, 60 s before",
     run: async (stage) => {
+      // A service that is in use: who has seen less than some fifty arrivals before it cannot tell a pause from a habit.
+      await sleep(15_000);
       stage.load.pause();
       await sleep(45_000);
       stage.load.resume();
