@@ -22,7 +22,12 @@ const { values } = commandLine(import.meta.url, { options: { check: { type: "boo
 const pages = {
   "install.yaml": ["--set", "namespace.create=true"],
   "install-policy-only.yaml": ["--set", "policyOnly=true"],
+  "install-acknowledgements.yaml": ["--set", "namespace.create=true,acknowledgements.enabled=true"],
   "install-held-deletions.yaml": ["--set", "namespace.create=true,heldDeletions.enabled=true"],
+  "install-acknowledgements-held-deletions.yaml": [
+    "--set",
+    "namespace.create=true,acknowledgements.enabled=true,heldDeletions.enabled=true",
+  ],
 } as const;
 
 const helm = (await findProgram("helm")) ?? (await buildHelm(cacheDirectory(), say));

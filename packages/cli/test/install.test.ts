@@ -84,11 +84,11 @@ class Cluster {
   #list(path: string, query: URLSearchParams): Stored[] {
     const plural = path.slice(path.lastIndexOf("/") + 1);
     const within = /\/namespaces\/([^/]+)\//.exec(path)?.[1];
-    const [key = "", value] = (query.get("labelSelector") ?? "").split("=");
+    const selectors = (query.get("labelSelector") ?? "").split(",").map((one) => one.split("="));
     return [...this.objects].flatMap(([own, object]) => {
       const isOfKind = own.split("/").at(-2) === plural;
       const labels = (object.metadata["labels"] ?? {}) as Record<string, string>;
-      const isSelected = key === "" || labels[key] === value;
+      const isSelected = selectors.every(([key = "", value]) => key === "" || labels[key] === value);
       const name = /metadata\.name=(.+)/.exec(query.get("fieldSelector") ?? "")?.[1];
       return isOfKind &&
         isSelected &&
@@ -212,6 +212,45 @@ describe("lameduck install", () => {
       assert.equal(cluster.objects.has("/api/v1/namespaces/lameduck-system"), true);
     },
   );
+
+  test("--acknowledgements adds the coordinator, status shows what it says, and without the option it goes again", async () => {
+    const coordinator = "/apis/apps/v1/namespaces/lameduck-system/deployments/lameduck-coordinator";
+    const { code, err } = await lameduck("install", "--yes", "--acknowledgements");
+    assert.equal(code, 0, err);
+    assert.ok(cluster.objects.has(coordinator));
+    assert.ok(cluster.objects.has("/api/v1/namespaces/lameduck-node"));
+    const pods = "/api/v1/namespaces/lameduck-system/pods";
+    const labels = { "app.kubernetes.io/name": "lameduck", "app.kubernetes.io/component": "coordinator" };
+    for (const name of ["one", "two"])
+      cluster.put(`${pods}/${name}`, { kind: "Pod", metadata: { labels }, spec: { containers: [] } });
+    cluster.put(`${pods}/one:9090/proxy/status`, {
+      kind: "Status",
+      metadata: {},
+      ...{ version: 1, epoch: "e", mode: "availability", head: 3, terminating: 4, released: 1 },
+      consumers: [
+        { name: "kube-proxy/node1", basis: "rules", behind: 0, isSilent: false },
+        {
+          name: "kube-proxy/node2",
+          basis: "rules",
+          behind: 2,
+          isSilent: true,
+          problem: "no such program: nft",
+        },
+      ],
+      missing: ["node3"],
+    });
+    const { out } = await lameduck("status");
+    assert.match(out, /one: 2 consumers report, mode availability; 4 pods terminate, 1 of them released/);
+    assert.match(out, /nobody reports for node3: pods that they may send to decide by themselves/);
+    assert.match(out, /silent: kube-proxy\/node2\n {4}kube-proxy\/node2: no such program: nft/);
+    assert.match(out, /two: unknown, it could not be asked/);
+    await lameduck("install", "--yes");
+    assert.ok(!cluster.objects.has(coordinator) && !cluster.objects.has("/api/v1/namespaces/lameduck-node"));
+    assert.ok(cluster.objects.has(operator));
+    const wrong = await lameduck("install", "--yes", "--acknowledgements", "--policy-only");
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.err, /--acknowledgements: runs processes/);
+  });
 
   test("right after an uninstallation it waits for the end of the namespace, which takes nothing new", async () => {
     const path = "/api/v1/namespaces/lameduck-system";

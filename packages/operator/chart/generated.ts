@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import {
   admissionPolicy,
+  coordinatorRights,
   defaultSettings,
   drainPolicyCrd,
   drainReportCrd,
@@ -41,6 +42,10 @@ export function generated(): ReadonlyMap<string, string> {
       objectText({ ...clusterRoleBinding, ...boundToWebhook }),
       objectText(heldDeletionsConfiguration({ namespace }), true),
     ]),
+    "coordinator-access.yaml": when(
+      "and .Values.acknowledgements.enabled (not .Values.policyOnly)",
+      accessOf(operatorNames.coordinator.workload, coordinatorRights),
+    ),
     "policy.yaml": when(".Values.policyOnly", policy()),
     "crd.yaml": `${remark}${objectText(drainPolicyCrd)}`,
     "drain-reports.yaml": when("not .Values.policyOnly", [objectText(drainReportCrd)]),
@@ -57,6 +62,25 @@ function rights(): string {
   return `${remark}${defined.join("\n")}`;
 }
 
+/** Both roles of one process, and who has them. */
+function accessOf(name: string, { role, clusterRole }: typeof coordinatorRights): string[] {
+  const group = "rbac.authorization.k8s.io";
+  const subjects = [{ kind: "ServiceAccount", name, namespace }];
+  return Object.entries({ Role: role, ClusterRole: clusterRole }).flatMap(([kind, rules]) => {
+    const metadata = kind === "Role" ? { name, namespace } : { name };
+    const common = { apiVersion: `${group}/v1`, metadata };
+    return [
+      objectText({ ...common, kind, rules }),
+      objectText({
+        ...common,
+        kind: `${kind}Binding`,
+        roleRef: { apiGroup: group, kind, name },
+        subjects,
+      }),
+    ];
+  });
+}
+
 const when = (condition: string, objects: readonly string[]): string =>
   `${remark}{{- if ${condition} }}\n${objects.join("---\n")}{{- end }}\n`;
 
@@ -69,7 +93,7 @@ function policy(): string[] {
 /** As a template: with our labels, and what cert-manager needs to know. */
 function objectText(object: Readonly<Record<string, unknown>>, certified = false): string {
   const { apiVersion, kind, metadata, ...rest } = object;
-  const { name } = metadata as { name: string };
+  const { name, namespace: within } = metadata as { name: string; namespace?: string };
   const annotated = certified
     ? `  {{- if .Values.certManager.enabled }}
   annotations:
@@ -79,7 +103,7 @@ function objectText(object: Readonly<Record<string, unknown>>, certified = false
     : "";
   return `${yaml({ apiVersion, kind })}metadata:
   name: ${name}
-  labels:
+${within === undefined ? "" : "  namespace: {{ .Release.Namespace }}\n"}  labels:
     {{- include "lameduck.labels" . | nindent 4 }}
 ${annotated}${yaml(rest)}`;
 }

@@ -7,6 +7,7 @@ export { admissionPolicy, type PolicyOptions } from "./cel/policy.ts";
 export { carrierFiles, carrierSumAnnotation, type CarrierFiles } from "./carrier/files.ts";
 export { heldDeletionsConfiguration } from "./deletions/configuration.ts";
 export { heldPods, restoreAll } from "./deletions/restorer.ts";
+export type { ConsumerStatus, CoordinatorStatus } from "./coordinator/status.ts";
 export { OperatorError, operatorErrors, type OperatorErrorCode } from "./errors.ts";
 export { carrierKeys, carrierPath, initFile, registerFile } from "./inject/carrier.ts";
 export { inject } from "./inject/inject.ts";
@@ -40,4 +41,4 @@ export {
 export { policyName, policyVersion, validateAnnotations, validatePolicy } from "./policy/validate.ts";
 export { drainReportCrd } from "./records/crd.ts";
 export { reportsOf, reportsPath, type ConsumerRecord, type DrainReport } from "./records/drain-report.ts";
-export { heldDeletionRights, operatorRights, type RoleRule } from "./rights.ts";
+export { coordinatorRights, heldDeletionRights, operatorRights, type RoleRule } from "./rights.ts";

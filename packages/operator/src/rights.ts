@@ -80,3 +80,34 @@ export const heldDeletionRights: readonly RoleRule[] = [
   // A pod without its label is evicted without asking its budget: the disruption is taken from it as the API server would.
   { apiGroups: ["policy"], resources: ["poddisruptionbudgets/status"], verbs: ["patch"] },
 ];
+/** The least that the coordinator needs: in its own namespace, and everywhere. It reads, and asks whose a token is. */
+export const coordinatorRights: {
+  readonly role: readonly RoleRule[];
+  readonly clusterRole: readonly RoleRule[];
+} = {
+  role: [
+    { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
+    {
+      apiGroups: ["coordination.k8s.io"],
+      resources: ["leases"],
+      verbs: ["get", "update"],
+      resourceNames: [operatorNames.coordinator.lease],
+    },
+  ],
+  clusterRole: [
+    { apiGroups: [""], resources: ["pods", "nodes", "services"], verbs: ["list", "watch"] },
+    { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["list", "watch"] },
+    {
+      apiGroups: ["networking.k8s.io"],
+      resources: ["ingresses", "ingressclasses"],
+      verbs: ["list", "watch"],
+    },
+    {
+      apiGroups: ["gateway.networking.k8s.io"],
+      resources: ["gateways", "httproutes", "grpcroutes", "tlsroutes", "tcproutes"],
+      verbs: ["list", "watch"],
+    },
+    { apiGroups: ["lameduck.dev"], resources: ["drainpolicies"], verbs: ["list", "watch"] },
+    { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
+  ],
+};

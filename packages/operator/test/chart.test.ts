@@ -6,6 +6,7 @@ import { operatorNames } from "@lameduck/operator";
 import { parse, parseAllDocuments } from "yaml";
 import { chartDigest, chartDirectory } from "../chart/digest.ts";
 import { generated } from "../chart/generated.ts";
+import { parseCoordinatorFlags } from "../src/coordinator/flags.ts";
 
 const root = join(import.meta.dirname, "..", "..", "..");
 const read = (path: string): string => readFileSync(path, "utf8");
@@ -40,7 +41,13 @@ describe("the chart", () => {
     assert.deepEqual(Object.keys(own).sort(), Object.keys(values).sort());
   });
 
-  for (const page of ["install.yaml", "install-policy-only.yaml", "install-held-deletions.yaml"])
+  for (const page of [
+    "install.yaml",
+    "install-policy-only.yaml",
+    "install-acknowledgements.yaml",
+    "install-held-deletions.yaml",
+    "install-acknowledgements-held-deletions.yaml",
+  ])
     it(`is what docs/${page} was rendered from: npm run render`, () => {
       assert.match(rendered(page), new RegExp(`chart ${chartDigest()}\\.\\n`));
     });
@@ -87,6 +94,46 @@ describe("the chart", () => {
       new Set(namespaced.map(({ metadata }) => metadata.namespace)),
       new Set([operatorNames.namespace]),
     );
+  });
+
+  it("runs the coordinator only where it is asked for, without a privilege and with rights of its own", () => {
+    const { coordinator, namespace } = operatorNames;
+    const isCoordinators = ({ metadata }: Rendered): boolean => metadata.name === coordinator.workload;
+    assert.equal(objectsOf("install.yaml").filter(isCoordinators).length, 0);
+    const objects = objectsOf("install-acknowledgements.yaml");
+    const own = objects.filter(isCoordinators);
+    assert.deepEqual(own.map(({ kind }) => kind).sort(), [
+      ...["ClusterRole", "ClusterRoleBinding", "Deployment", "NetworkPolicy", "PodDisruptionBudget"],
+      ...["Role", "RoleBinding", "Service", "ServiceAccount"],
+    ]);
+    const { spec } = own.find(({ kind }) => kind === "Deployment") as unknown as {
+      spec: { replicas: number; template: { spec: Record<string, unknown> } };
+    };
+    assert.equal(spec.replicas, 2);
+    const { containers, securityContext } = spec.template.spec as {
+      securityContext: { runAsNonRoot: boolean };
+      containers: [{ args: string[]; securityContext: object; ports: { containerPort: number }[] }];
+    };
+    assert.equal(securityContext.runAsNonRoot, true);
+    assert.deepEqual(containers[0].securityContext, {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    });
+    assert.deepEqual(
+      containers[0].ports.map(({ containerPort }) => containerPort),
+      [coordinator.ports.protocol, coordinator.ports.metrics],
+    );
+    const flags = parseCoordinatorFlags(containers[0].args.slice(1), {});
+    assert.deepEqual(flags?.consumerAccounts, ["lameduck-node/lameduck-watcher"]);
+    assert.deepEqual(flags.holdAccounts, [`${namespace}/lameduck-webhook`]);
+    const headless = objects.find(
+      ({ kind, metadata }) => kind === "Service" && metadata.name === coordinator.consumersService,
+    ) as unknown as { spec: Record<string, unknown> };
+    assert.deepEqual([headless.spec["clusterIP"], headless.spec["publishNotReadyAddresses"]], ["None", true]);
+    const rules = own.find(({ kind }) => kind === "ClusterRole")?.["rules"] as { verbs: string[] }[];
+    const verbs = new Set(rules.flatMap((rule) => rule.verbs));
+    assert.ok(!verbs.has("*") && !verbs.has("update") && !verbs.has("patch"), "it changes nothing of others");
   });
 
   it("runs nothing and grants nothing where the policy does the work", () => {

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { stringify } from "yaml";
-import { injectLabel, injectLabelValue } from "@lameduck/operator";
+import { injectLabel, injectLabelValue, operatorNames } from "@lameduck/operator";
 import { parseDuration } from "@lameduck/drain";
 import { KubernetesError, requireVersion, type KubernetesClient } from "@lameduck/kube";
 import { obtainConsent } from "../consent.ts";
@@ -21,6 +21,7 @@ interface Options extends ConnectionFlags {
   readonly image?: string;
   readonly policyOnly?: boolean;
   readonly heldDeletions?: boolean;
+  readonly acknowledgements?: boolean;
   readonly enable: readonly string[];
   readonly dryRun?: boolean;
   readonly yes?: boolean;
@@ -45,6 +46,10 @@ export function installCommand(exit: (code: number) => void): Command {
       "also the webhook that holds deletions of pods that are older than this installation, in namespaces that ask for it (docs/held-deletions.md)",
     )
     .option(
+      "--acknowledgements",
+      "also the coordinator and the watcher of each node, so that pods stop when all senders have let go (docs/acknowledgements.md)",
+    )
+    .option(
       "--enable <namespace>",
       "label this namespace, so that its new pods are injected; may be repeated",
       collect,
@@ -62,14 +67,14 @@ async function install(options: Options): Promise<number> {
   const milliseconds = parseDuration(options.timeout, "--timeout");
   const mode: Mode = options.policyOnly ? "policy" : "webhook";
   const enabled = options.enable.map((name) => mustBeNamespace("--enable", name));
-  const { heldDeletions, image } = options;
-  if (heldDeletions && mode === "policy")
-    throw new CliError(
-      "LAMEDUCK_BAD_OPTION",
-      "--held-deletions",
-      "needs the webhook; --policy-only has none",
-    );
-  const objects = manifestsOf({ mode, namespace, heldDeletions, image });
+  const { acknowledgements = false, heldDeletions = false, image } = options;
+  for (const [option, isWanted] of [
+    ["--acknowledgements", acknowledgements],
+    ["--held-deletions", heldDeletions],
+  ] as const)
+    if (isWanted && mode === "policy")
+      throw new CliError("LAMEDUCK_BAD_OPTION", option, "needs processes of ours; --policy-only has none");
+  const objects = manifestsOf({ mode, namespace, acknowledgements, heldDeletions, image });
   if (dryRun) process.stdout.write(objects.map((one) => stringify(one)).join("---\n"));
   const client = connected(options);
   if (client === undefined) return exitCodes.clean;
@@ -104,6 +109,8 @@ async function install(options: Options): Promise<number> {
     await untilDeleted(client, namespace, milliseconds, signal);
     for (const one of all) say(`${nameOf(one)}: ${await applied(client, one, signal)}`);
     if (mode === "webhook") await untilReady(client, namespace, milliseconds, signal);
+    if (acknowledgements)
+      await untilReady(client, namespace, milliseconds, signal, operatorNames.coordinator.workload);
     for (const one of superfluous) if (await removed(client, one, signal)) say(`${nameOf(one)}: removed`);
     if (!heldDeletions) await restoreHeld(client, signal);
     for (const name of enabled) {
@@ -150,8 +157,9 @@ async function superfluousTo(
 ): Promise<Manifest[]> {
   const own = new Set(wanted.map(pathOf));
   const there = await policiesThere(client, signal);
-  const others = manifestsOf({ mode: "webhook", namespace, heldDeletions: true }).filter(
-    ({ kind }) => kind !== "Namespace",
+  const everything = { acknowledgements: true, heldDeletions: true };
+  const others = manifestsOf({ mode: "webhook", namespace, ...everything }).filter(
+    ({ kind, metadata }) => kind !== "Namespace" || metadata.name !== namespace,
   );
   for (const one of others.toReversed())
     if (!own.has(pathOf(one)) && (await found(client, one))) there.push(one);

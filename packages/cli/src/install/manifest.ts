@@ -18,16 +18,11 @@ export interface Manifest {
 
 export type Mode = "webhook" | "policy";
 
-/** Rendered from the Helm chart, so that Helm, kubectl and this command install the same. */
-const pages = {
-  webhook: "install.yaml",
-  policy: "install-policy-only.yaml",
-  heldDeletions: "install-held-deletions.yaml",
-} as const;
-
 export interface Wanted {
   readonly mode: Mode;
   readonly namespace: string;
+  /** With the coordinator and what reports to it. */
+  readonly acknowledgements?: boolean | undefined;
   /** With the webhook that holds deletions. */
   readonly heldDeletions?: boolean | undefined;
   /** Instead of the one of this release. */
@@ -35,17 +30,24 @@ export interface Wanted {
 }
 
 /** The objects of this release in the order in which they are applied. */
-export function manifestsOf({ mode, namespace, heldDeletions, image }: Wanted): Manifest[] {
-  const page = mode === "webhook" && heldDeletions ? pages.heldDeletions : pages[mode];
-  const text = readFileSync(pageOf(page), "utf8");
+export function manifestsOf(wanted: Wanted): Manifest[] {
+  const { namespace, image } = wanted;
+  const text = readFileSync(pathOfPage(pageFor(wanted)), "utf8");
   const objects = parseAllDocuments(text).flatMap((one) => (one.toJS() as Manifest | null) ?? []);
   return objects
     .map((object) => replaced(object, namespace, image) as Manifest)
     .sort((a, b) => rank(a) - rank(b));
 }
 
+/** Rendered from the Helm chart, so that Helm, kubectl and this command install the same. */
+function pageFor({ mode, acknowledgements = false, heldDeletions = false }: Wanted): string {
+  if (mode === "policy") return "install-policy-only.yaml";
+  const options = [acknowledgements ? "-acknowledgements" : "", heldDeletions ? "-held-deletions" : ""];
+  return `install${options.join("")}.yaml`;
+}
+
 /** In the package its docs are beside it, in a clone at the root. */
-function pageOf(page: string): string {
+function pathOfPage(page: string): string {
   const [own = "", clone = ""] = ["../../docs/", "../../../../docs/"].map((docs) =>
     fileURLToPath(new URL(`${docs}${page}`, import.meta.url)),
   );

@@ -17,8 +17,9 @@ export async function untilReady(
   namespace: string,
   milliseconds: number,
   signal: AbortSignal,
+  deployment: string = operatorNames.workload,
 ): Promise<void> {
-  const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${operatorNames.workload}`;
+  const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${deployment}`;
   const until = Date.now() + milliseconds;
   for (;;) {
     const { metadata, spec, status } = await client.get<Workload>(path, signal);
@@ -28,7 +29,7 @@ export async function untilReady(
     if (Date.now() > until)
       throw new CliError(
         "LAMEDUCK_NOT_READY",
-        `deployment/${operatorNames.workload} -n ${namespace}`,
+        `deployment/${deployment} -n ${namespace}`,
         `${status?.availableReplicas ?? 0} of ${replicas} replicas are ready${await whyOf(client, namespace)}`,
       );
     await delay(500, undefined, { signal });

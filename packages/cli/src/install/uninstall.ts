@@ -87,7 +87,7 @@ async function installed(
   signal: AbortSignal,
 ): Promise<Manifest[]> {
   const both = (["webhook", "policy"] as const).flatMap((mode) =>
-    manifestsOf({ mode, namespace, heldDeletions: true }),
+    manifestsOf({ mode, namespace, acknowledgements: true, heldDeletions: true }),
   );
   const others = both.filter((one) => !isAdmissionPolicy(one));
   const distinct = [...new Map(others.map((one) => [pathOf(one), one])).values()];
@@ -109,6 +109,11 @@ const ownDeeds = (namespace: string): Manifest[] => [
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
     metadata: { name: operatorNames.lease, namespace },
+  },
+  {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name: operatorNames.coordinator.lease, namespace },
   },
 ];
 

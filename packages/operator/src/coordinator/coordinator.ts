@@ -38,6 +38,8 @@ export interface CoordinatorOptions {
   readonly now?: () => number;
   /** Milliseconds until what failed is asked for again. */
   readonly again?: number;
+  /** Milliseconds for which it is not ready because the proxies of nodes have not reported yet; default 15,000. */
+  readonly patience?: number;
 }
 
 /** One replica: what it knows of the cluster and of consumers, and who may ask. */
@@ -61,6 +63,7 @@ export class Coordinator {
   /** For the library that stops it. */
   readonly server: Server;
   #starting: Promise<void> = Promise.resolve();
+  #isPatient = true;
 
   constructor(options: CoordinatorOptions) {
     this.#options = options;
@@ -149,7 +152,15 @@ export class Coordinator {
 
   /** What is still waited for. */
   notReady(): string | undefined {
-    return this.#cluster.notReady() ?? (this.#terminations.isSynced ? undefined : "not begun yet");
+    const unread = this.#cluster.notReady();
+    if (unread !== undefined) return unread;
+    const { syncedAt } = this.#terminations;
+    if (syncedAt === undefined) return "not begun yet";
+    // A successor that is asked before it has heard of anybody could release nobody.
+    if (this.#isPatient) this.#isPatient = this.#now() < syncedAt + (this.#options.patience ?? 15_000);
+    const missing = this.#isPatient ? this.status().missing.length : 0;
+    if (missing === 0) this.#isPatient = false;
+    return missing === 0 ? undefined : `the proxies of ${missing} nodes have not reported yet`;
   }
 
   /** Listens at once; what needs the API server comes when it does. @returns both ports. */

@@ -167,6 +167,7 @@ export async function coordinating(
     log: pino({ level: "silent" }),
     listeners,
     again: 50,
+    patience: 0,
   });
   const ports = await coordinator.start();
   await until(() => coordinator.notReady() === undefined, "everything read");

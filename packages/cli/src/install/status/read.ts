@@ -3,6 +3,7 @@ import type { KubernetesClient, KubernetesObject, Pod, Service, Workload } from 
 import { version } from "../../about.ts";
 import { factsOf, orUndefined, policyOf } from "../facts.ts";
 import { helmRelease } from "../helm.ts";
+import { readCoordinator, type ReplicaStatus } from "./coordinator.ts";
 import { judge, type JudgedPod, type Surroundings } from "./judge.ts";
 
 export interface NamespaceStatus {
@@ -21,6 +22,8 @@ export interface Status {
   /** The API server calls the webhook: it is registered, and its authority is known. */
   readonly webhook: "called" | "without authority" | undefined;
   readonly policy: boolean;
+  /** Replicas of the coordinator; none where acknowledgements are off. */
+  readonly coordinator: readonly ReplicaStatus[];
   readonly namespaces: readonly NamespaceStatus[];
 }
 
@@ -47,6 +50,7 @@ export async function readStatus(
     operator: deployment && operatorOf(deployment),
     webhook: webhook && (isTrusted(webhook) ? "called" : "without authority"),
     policy: policy !== undefined,
+    coordinator: await readCoordinator(client, namespace, signal),
     namespaces: await namespacesOf(client, namespace, signal),
   };
 }

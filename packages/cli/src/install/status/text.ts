@@ -1,3 +1,4 @@
+import { coordinatorLines } from "./coordinator.ts";
 import type { JudgedPod } from "./judge.ts";
 import type { NamespaceStatus, Status } from "./read.ts";
 
@@ -21,6 +22,7 @@ function* lines(status: Status): Generator<string> {
   if (helm) yield `  installed by Helm, release ${helm}`;
   if (operator && operator.version !== command)
     yield `  this command is ${command}; versions one apart work together (docs/install.md)`;
+  yield* coordinatorLines(status.coordinator);
   if (namespaces.length === 0) yield "no namespace is labelled lameduck.dev/inject=enabled";
   for (const one of namespaces) yield* namespaceLines(one);
   yield* graceLines(namespaces.flatMap(({ pods }) => pods));

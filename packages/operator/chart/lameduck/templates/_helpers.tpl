@@ -3,6 +3,11 @@ app.kubernetes.io/name: lameduck
 app.kubernetes.io/component: webhook
 {{- end }}
 
+{{- define "lameduck.coordinator" -}}
+app.kubernetes.io/name: lameduck
+app.kubernetes.io/component: coordinator
+{{- end }}
+
 {{- define "lameduck.labels" -}}
 app.kubernetes.io/name: lameduck
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}

@@ -73,6 +73,10 @@ export class Terminations {
     return this.#syncedAt !== undefined;
   }
 
+  get syncedAt(): number | undefined {
+    return this.#syncedAt;
+  }
+
   /** Everything has been read once: nothing is numbered before, since what is missing in a half-read list is not withdrawn. */
   synced(now: number): void {
     if (this.#syncedAt !== undefined) return;

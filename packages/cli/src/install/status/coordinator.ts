@@ -1,0 +1,64 @@
+import { operatorNames, type CoordinatorStatus } from "@lameduck/operator";
+import { messageOf } from "@lameduck/drain/common";
+import type { KubernetesClient, Pod } from "@lameduck/kube";
+
+/** One replica of the coordinator, as it says itself. */
+export interface ReplicaStatus {
+  readonly pod: string;
+  readonly status: CoordinatorStatus | undefined;
+  /** Why it could not be asked. */
+  readonly problem: string | undefined;
+}
+
+/** Asks each replica through the API server's proxy. @returns none where none runs. */
+export async function readCoordinator(
+  client: KubernetesClient,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<readonly ReplicaStatus[]> {
+  const selector = encodeURIComponent(
+    "app.kubernetes.io/name=lameduck,app.kubernetes.io/component=coordinator",
+  );
+  const within = `/api/v1/namespaces/${namespace}/pods`;
+  const pods = await client.list<Pod>(`${within}?labelSelector=${selector}`, signal);
+  const { paths, ports } = operatorNames.coordinator;
+  return Promise.all(
+    pods.map(async ({ metadata: { name } }): Promise<ReplicaStatus> => {
+      try {
+        const path = `${within}/${name}:${ports.metrics}/proxy${paths.status}`;
+        const status = await client.get<CoordinatorStatus>(path, signal);
+        return { pod: name, status, problem: undefined };
+      } catch (error) {
+        if (signal.aborted) throw error;
+        return { pod: name, status: undefined, problem: messageOf(error) };
+      }
+    }),
+  );
+}
+
+/** Named of each kind; the others are counted. */
+const mostNamed = 5;
+
+export function* coordinatorLines(replicas: readonly ReplicaStatus[]): Generator<string> {
+  if (replicas.length === 0) return;
+  yield `acknowledgements: ${replicas.length} coordinators`;
+  for (const { pod, status, problem } of replicas) {
+    if (!status) {
+      yield `  ${pod}: unknown, it could not be asked: ${problem}`;
+      continue;
+    }
+    const { consumers, missing, terminating, released, mode } = status;
+    const silent = consumers.filter(({ isSilent }) => isSilent).map(({ name }) => name);
+    const troubled = consumers.filter((one) => one.problem !== undefined);
+    yield `  ${pod}: ${consumers.length} consumers report, mode ${mode}; ${terminating} pods terminate, ${released} of them released`;
+    if (missing.length > 0)
+      yield `    nobody reports for ${listed(missing)}: pods that they may send to decide by themselves`;
+    if (silent.length > 0) yield `    silent: ${listed(silent)}`;
+    for (const one of troubled.slice(0, mostNamed)) yield `    ${one.name}: ${one.problem}`;
+  }
+}
+
+function listed(names: readonly string[]): string {
+  const more = names.length - mostNamed;
+  return `${names.slice(0, mostNamed).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
