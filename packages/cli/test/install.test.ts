@@ -226,7 +226,12 @@ describe("lameduck install", () => {
     cluster.put(`${pods}/one:9090/proxy/status`, {
       kind: "Status",
       metadata: {},
-      ...{ version: 1, epoch: "e", mode: "availability", head: 3, terminating: 4, released: 1 },
+      version: 1,
+      epoch: "e",
+      mode: "availability",
+      head: 3,
+      terminating: 4,
+      released: 1,
       consumers: [
         { name: "kube-proxy/node1", basis: "rules", behind: 0, isSilent: false },
         {

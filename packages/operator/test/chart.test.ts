@@ -103,8 +103,15 @@ describe("the chart", () => {
     const objects = objectsOf("install-acknowledgements.yaml");
     const own = objects.filter(isCoordinators);
     assert.deepEqual(own.map(({ kind }) => kind).sort(), [
-      ...["ClusterRole", "ClusterRoleBinding", "Deployment", "NetworkPolicy", "PodDisruptionBudget"],
-      ...["Role", "RoleBinding", "Service", "ServiceAccount"],
+      "ClusterRole",
+      "ClusterRoleBinding",
+      "Deployment",
+      "NetworkPolicy",
+      "PodDisruptionBudget",
+      "Role",
+      "RoleBinding",
+      "Service",
+      "ServiceAccount",
     ]);
     const { spec } = own.find(({ kind }) => kind === "Deployment") as unknown as {
       spec: { replicas: number; template: { spec: Record<string, unknown> } };
