@@ -254,7 +254,7 @@ describe("lameduck install", () => {
     assert.ok(cluster.objects.has(operator));
     const wrong = await lameduck("install", "--yes", "--acknowledgements", "--policy-only");
     assert.equal(wrong.code, 2);
-    assert.match(wrong.err, /--acknowledgements: runs processes/);
+    assert.match(wrong.err, /--acknowledgements: needs processes of ours/);
   });
 
   test("right after an uninstallation it waits for the end of the namespace, which takes nothing new", async () => {
