@@ -164,6 +164,35 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
       assert.equal((await lost({ ...scenario, name: `${scenario.name}, held` })).lost, 0, operator.log());
     });
 
+  it("has no gentler way: what else would withdraw a pod is put back by others", async () => {
+    await deployed(2);
+    const { metadata } = await ready();
+    const path = `/api/v1/namespaces/default/pods/${metadata.name}`;
+    const isReady = async (): Promise<boolean> =>
+      (await cluster.api.get<Pod>(path)).status?.conditions?.some(
+        ({ type, status }) => type === "Ready" && status === "True",
+      ) ?? false;
+    const condition = { type: "Ready", status: "False", reason: "Held" };
+    await cluster.api.patch(`${path}/status`, { status: { conditions: [condition] } });
+    const byKubelet = await timed(() => until(async () => (await isReady()) && {}, { what: "Ready again" }));
+    const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+    const slice = async (): Promise<Slice | undefined> =>
+      (await cluster.api.list<Slice>(`${slices}?labelSelector=kubernetes.io%2Fservice-name%3Dheld`))[0];
+    const before = await slice();
+    assert.ok(before);
+    const none = [{ op: "replace", path: "/endpoints/0/conditions/ready", value: false }];
+    await cluster.api.patch(`${slices}/${before.metadata.name}`, none, "json-patch");
+    const byController = await timed(() =>
+      until(async () => (await slice())?.endpoints.every(({ conditions }) => conditions.ready) && {}, {
+        what: "the endpoint ready again",
+        everyMs: 20,
+      }),
+    );
+    process.stderr.write(
+      `# Ready=False was put back after ${seconds(byKubelet.took)}, a changed EndpointSlice after ${seconds(byController.took)}\n`,
+    );
+  });
+
   it("withdraws the pod, keeps its other labels, and answers within the time", async () => {
     await deployed(2);
     const { metadata } = await ready();
@@ -238,7 +267,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
     );
     await cluster.kubectl(["uncordon", "node2"]);
     assert.equal(status, 0, stderr);
-    process.stderr.write(`# drain of a node with ${replaced.size} pods: ${(took / 1_000).toFixed(1)} s\n`);
+    process.stderr.write(`# drain of a node with ${replaced.size} pods: ${seconds(took)}\n`);
     assert.match(operator.log(), /"action":"evict","outcome":"later"/);
     assert.match(operator.log(), /"action":"evict","outcome":"waited"/);
     await cluster.kubectl(["delete", "pdb", "held"]);
@@ -334,6 +363,11 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
     }
   }
 });
+
+interface Slice extends KubernetesObject {
+  readonly endpoints: readonly { readonly conditions: { readonly ready: boolean } }[];
+}
+const seconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(1)} s`;
 
 interface Budget extends KubernetesObject {
   readonly status?: { readonly expectedPods?: number };
