@@ -75,7 +75,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
     await until(() => apply(cluster, policy), { what: "DrainPolicies known" });
     kubeconfig = await leastKubeconfig(cluster);
     operator = await start();
-    await until(() => Promise.resolve(operator.log().includes("told of the authority")), { what: "trusted" });
+    await until(isTold, { what: "the API server told whom to trust, and which path to call" });
   });
   after(async () => {
     if (process.env["E2E_VERBOSE"] === "1") process.stderr.write(operator.log());
@@ -84,6 +84,12 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
   });
 
   const start = (): Promise<Running> => startBeside(cluster, kubeconfig, ["--held-deletions"]);
+  const isTold = async (): Promise<boolean> => {
+    const { webhooks } = await cluster.api.get<Configuration>(configurationPath);
+    return webhooks.every(
+      ({ clientConfig: { url, caBundle } }) => caBundle !== undefined && /\/hold\/[\w-]{43}$/.test(url),
+    );
+  };
   const hold = (isOn: boolean): Promise<string> =>
     cluster.kubectl([
       "label",
@@ -324,11 +330,10 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
 
   it("a wrong caBundle costs the hold until it is put right, and nothing else", async () => {
     await deployed(2);
-    const path = `/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/${operatorNames.heldDeletions}`;
+    const path = configurationPath;
     const other = Buffer.from(await readFile(join(cluster.directory, "pki", "ca.crt"))).toString("base64");
     const bundle = async (): Promise<string | undefined> =>
-      (await cluster.api.get<{ webhooks: { clientConfig: { caBundle?: string } }[] }>(path)).webhooks[0]
-        ?.clientConfig.caBundle;
+      (await cluster.api.get<Configuration>(path)).webhooks[0]?.clientConfig.caBundle;
     const right = await until(async () => bundle(), { what: "trusted" });
     await cluster.api.patch(
       path,
@@ -364,6 +369,12 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
   }
 });
 
+const configurationPath = `/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/${operatorNames.heldDeletions}`;
+interface Configuration {
+  readonly webhooks: readonly {
+    readonly clientConfig: { readonly url: string; readonly caBundle?: string };
+  }[];
+}
 interface Slice extends KubernetesObject {
   readonly endpoints: readonly { readonly conditions: { readonly ready: boolean } }[];
 }

@@ -40,7 +40,7 @@ export function generated(): ReadonlyMap<string, string> {
     "held-deletions.yaml": when("and .Values.heldDeletions.enabled (not .Values.policyOnly)", [
       objectText({ ...clusterRole, rules: heldDeletionRights }),
       objectText({ ...clusterRoleBinding, ...boundToWebhook }),
-      objectText(heldDeletionsConfiguration({ namespace }), true),
+      objectText(heldDeletionsConfiguration({ namespace })),
     ]),
     "coordinator-access.yaml": when(
       "and .Values.acknowledgements.enabled (not .Values.policyOnly)",

@@ -5,7 +5,7 @@ export {
 } from "./admission/configurations.ts";
 export { admissionPolicy, type PolicyOptions } from "./cel/policy.ts";
 export { carrierFiles, carrierSumAnnotation, type CarrierFiles } from "./carrier/files.ts";
-export { heldDeletionsConfiguration } from "./deletions/configuration.ts";
+export { heldDeletionsConfiguration } from "./deletions/call/configuration.ts";
 export { heldPods, restoreAll } from "./deletions/restorer.ts";
 export type { ConsumerStatus, CoordinatorStatus } from "./coordinator/status.ts";
 export { OperatorError, operatorErrors, type OperatorErrorCode } from "./errors.ts";

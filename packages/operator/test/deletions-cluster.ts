@@ -123,7 +123,7 @@ export async function replicaOf(api: PodApi, settings: HolderSettings = {}) {
     handler: admissionHandler({
       mutate: () => ({ allowed: true }),
       validate: () => ({ allowed: true }),
-      hold: holder.judge,
+      hold: { judge: holder.judge, isFrom: (path) => path === "/hold/secret" },
       notReady: () => undefined,
     }),
   });
@@ -141,8 +141,8 @@ export async function replicaOf(api: PodApi, settings: HolderSettings = {}) {
     restored: () => restored,
     outcomes: () => judged.map(({ outcome }) => outcome),
     /** @param leave breaks the connection when it aborts. */
-    call: (request: object, leave?: AbortSignal): Promise<Called> =>
-      call(port, chain.authority.cert, request, leave),
+    call: (request: object, leave?: AbortSignal, path?: string): Promise<Called> =>
+      call(port, chain.authority.cert, request, leave, path),
     async [Symbol.asyncDispose](): Promise<void> {
       await holder.stop();
       await view.stop();
@@ -176,7 +176,13 @@ export const eviction = (pod: Item, changes: object = {}): object => ({
   ...changes,
 });
 
-function call(port: number, ca: string, request: object, leave?: AbortSignal): Promise<Called> {
+function call(
+  port: number,
+  ca: string,
+  request: object,
+  leave?: AbortSignal,
+  path = "/hold/secret",
+): Promise<Called> {
   const began = performance.now();
   const body = JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request });
   const options = {
@@ -184,7 +190,7 @@ function call(port: number, ca: string, request: object, leave?: AbortSignal): P
     servername: "localhost",
     port,
     ca,
-    path: "/hold?timeout=30s",
+    path: `${path}?timeout=30s`,
     method: "POST",
     headers: { "content-type": "application/json" },
     agent: false as const,

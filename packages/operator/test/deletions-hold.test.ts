@@ -217,6 +217,17 @@ describe("a deletion that is held", () => {
     assert.deepEqual(replica.outcomes(), ["waited"]);
   });
 
+  it("is only for the API server: others do not know the path, and withdraw nothing", async () => {
+    const api = await shop();
+    await using _api = api;
+    await using replica = await replicaOf(api);
+    for (const path of ["/hold", "/hold/", "/hold/guessed", "/hold/secret/x"]) {
+      const { allowed } = await replica.call(deletion(podOf(api, "web-0")), undefined, path);
+      assert.ok(allowed && !isHeld(api, "web-0"), path);
+    }
+    assert.deepEqual(replica.outcomes(), []);
+  });
+
   it("goes on where the API server refuses what is needed: the deletion is allowed", async () => {
     const api = await shop();
     await using _api = api;

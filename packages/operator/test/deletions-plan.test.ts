@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { selects, type Pod } from "@lameduck/kube";
 import fc from "fast-check";
-import { askedOf } from "../src/deletions/asked.ts";
+import { askedOf } from "../src/deletions/call/asked.ts";
 import { podLetThrough, requestLetThrough } from "../src/deletions/let-through.ts";
 import { markingPatch, markOf, restoringPatch } from "../src/deletions/mark.ts";
 import { planOf, without, type Owner, type PlanFacts } from "../src/deletions/plan.ts";

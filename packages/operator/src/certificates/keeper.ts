@@ -17,6 +17,8 @@ export interface KeeperOptions extends RotationOptions {
   readonly besides?: readonly string[];
   /** Is given what the server should show from now on. */
   readonly onCertificate: (leaf: Issued) => void;
+  /** Is given the authority's key, PEM: what is derived from it is the same for all replicas. */
+  readonly onAuthority?: (key: string) => void;
   readonly onProblem: (error: unknown) => void;
   readonly onRepair?: (configurations: number) => void;
   /** Milliseconds since 1970. */
@@ -109,6 +111,7 @@ export class CertificateKeeper {
   async #reconcile(): Promise<void> {
     const chain = await this.#agree();
     this.#chain = chain;
+    this.#options.onAuthority?.(chain.authority.key);
     const bundle = bundleOf(chain);
     // First it is trusted, then it is shown.
     if (!this.#trust.isTold(bundle)) {

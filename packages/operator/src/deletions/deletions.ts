@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { retry, type Pod } from "@lameduck/kube";
-import type { Asked } from "./asked.ts";
+import type { Asked } from "./call/asked.ts";
 import { recount } from "./budget.ts";
 import type { Desk } from "./desk.ts";
 import { podLetThrough, type LetThrough } from "./let-through.ts";

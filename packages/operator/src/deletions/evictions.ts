@@ -1,5 +1,5 @@
 import type { Pod } from "@lameduck/kube";
-import type { Asked } from "./asked.ts";
+import type { Asked } from "./call/asked.ts";
 import { reserve } from "./budget.ts";
 import type { Desk } from "./desk.ts";
 import { isReplaced } from "./facts.ts";

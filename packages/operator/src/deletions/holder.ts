@@ -1,6 +1,6 @@
 import type { PatientJudge } from "../admission/handler.ts";
 import type { Verdict } from "../admission/review.ts";
-import { askedOf, type Asked } from "./asked.ts";
+import { askedOf, type Asked } from "./call/asked.ts";
 import { Deletions, type HoldEnd } from "./deletions.ts";
 import type { Desk } from "./desk.ts";
 import { Evictions, type EvictionEnd } from "./evictions.ts";

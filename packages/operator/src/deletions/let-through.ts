@@ -2,7 +2,7 @@ import type { Pod } from "@lameduck/kube";
 import { systemNamespaces } from "../inject/left-alone.ts";
 import { injectedAnnotation } from "../inject/pod.ts";
 import { holdLabel } from "../names.ts";
-import type { Asked } from "./asked.ts";
+import type { Asked } from "./call/asked.ts";
 
 /** Why a deletion is not held, and what to say of it. docs/held-deletions.md lists them. */
 export const letThrough = {

@@ -37,6 +37,7 @@ export const holdingOptions = {
 
 interface HoldingValues {
   readonly "held-deletions"?: boolean | undefined;
+  readonly "certificate-directory"?: string | undefined;
   readonly "hold-limit"?: string | undefined;
   readonly "hold-at-once"?: string | undefined;
   readonly "hold-replacement"?: string | undefined;
@@ -49,6 +50,11 @@ interface HoldingValues {
 /** @returns none where deletions are not held. @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG */
 export function holdingFlags(values: HoldingValues): HoldingFlags | undefined {
   if (!values["held-deletions"]) return undefined;
+  if (values["certificate-directory"] !== undefined)
+    throw badFlag(
+      "--held-deletions",
+      "needs the operator's own authority; leave --certificate-directory out",
+    );
   const limit = time("--hold-limit", values["hold-limit"] ?? "25s");
   if (limit > holdDefaults.limit)
     throw badFlag("--hold-limit", "the API server waits 30 s for a webhook; give 25s at most");

@@ -1,5 +1,6 @@
 import type { KubernetesClient } from "@lameduck/kube";
 import type { Logger } from "pino";
+import { KnownCaller } from "../deletions/call/caller.ts";
 import type { KnownCluster } from "../deletions/pods.ts";
 import { HeldPods } from "../deletions/pods.ts";
 import { Holder } from "../deletions/holder.ts";
@@ -23,8 +24,13 @@ export interface HoldingOptions {
 /** Calls that say more in the log than that nothing was to be done. */
 const telling = new Set(["released", "waited", "limit", "last-endpoint", "too-many", "fault", "later"]);
 
+export interface Holding {
+  readonly holder: Holder;
+  readonly caller: KnownCaller;
+}
+
 /** Held deletions as flags ask for them, counted and logged. */
-export function holderOf(options: HoldingOptions): Holder {
+export function holdingOf(options: HoldingOptions): Holding {
   const { flags, client, cluster, namespace, metrics, log, leads, onProblem } = options;
   const { coordinator, coordinatorToken, exempt, ...limits } = flags;
   const holder = new Holder({
@@ -47,5 +53,5 @@ export function holderOf(options: HoldingOptions): Holder {
     },
   });
   metrics.gauge("lameduck_held_deletions", "Deletions that wait at present.", () => holder.size);
-  return holder;
+  return { holder, caller: new KnownCaller(client, onProblem) };
 }

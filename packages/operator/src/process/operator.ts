@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { type KubernetesClient, type ClusterConnection } from "@lameduck/kube";
 import type { Logger } from "pino";
-import { admissionHandler } from "../admission/handler.ts";
+import { admissionHandler, type HandlerOptions } from "../admission/handler.ts";
 import { metricsHandler } from "../admission/health.ts";
 import { mutation } from "../admission/mutate.ts";
 import { AdmissionServer } from "../admission/server.ts";
@@ -15,11 +15,10 @@ import { MountedCertificate } from "../certificates/mounted.ts";
 import { rotate } from "../certificates/rotate.ts";
 import { ClusterView } from "../exposure/cluster-view.ts";
 import { lameduckVersion } from "../version.ts";
-import type { Holder } from "../deletions/holder.ts";
 import { operatorNames } from "../names.ts";
 import { Duties } from "./duties.ts";
 import type { OperatorFlags } from "./flags.ts";
-import { holderOf } from "./holding.ts";
+import { holdingOf, type Holding } from "./holding.ts";
 import { OperatorMetrics } from "./metrics.ts";
 import { followVersion, type ServerVersion } from "./server-version.ts";
 
@@ -41,7 +40,7 @@ export class Operator {
   readonly #namespace: string;
   readonly #view: ClusterView;
   readonly #duties: Duties;
-  readonly #holder: Holder | undefined;
+  readonly #holding: Holding | undefined;
   readonly #certificates: CertificateKeeper | MountedCertificate;
   readonly #admission: AdmissionServer;
   readonly #metricsServer: Server;
@@ -75,8 +74,8 @@ export class Operator {
     const { metrics } = this;
     const [cluster, namespace] = [this.#view, this.#namespace];
     const leads = (): boolean => this.#duties.leads;
-    this.#holder =
-      holding && holderOf({ flags: holding, client, cluster, namespace, metrics, log, leads, onProblem });
+    this.#holding =
+      holding && holdingOf({ flags: holding, client, cluster, namespace, metrics, log, leads, onProblem });
     const notReady = (): string | undefined => this.notReady();
     this.#admission = new AdmissionServer({
       handler: admissionHandler({
@@ -88,7 +87,7 @@ export class Operator {
           onBlind: () => this.metrics.blind.inc(),
         }),
         validate,
-        ...(this.#holder ? { hold: this.#holder.judge } : {}),
+        ...(this.#holding ? { hold: judgedFrom(this.#holding) } : {}),
         notReady,
         onReview: (path, outcome, seconds) => this.metrics.reviewed(path, outcome, seconds),
         onFault: (error, { uid, namespace, kind }) =>
@@ -122,7 +121,8 @@ export class Operator {
     const port = await this.#admission.listen(flags.port, flags.address);
     this.#view.start();
     this.#duties.start();
-    this.#holder?.start();
+    this.#holding?.holder.start();
+    this.#holding?.caller.start();
     this.#starting = Promise.all([
       followVersion(client, (version) => (this.#version = version), this.#stopping.signal),
       this.#startCertificates(),
@@ -135,7 +135,7 @@ export class Operator {
   /** Ends what is not needed for answering any more: reviews under way are answered by then. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#holder?.stop();
+    await Promise.all([this.#holding?.holder.stop(), this.#holding?.caller.stop()]);
     await this.#duties.stop();
     await Promise.all([this.#certificates.stop(), this.#view.stop(), this.#starting]);
     if (this.#admission.server.listening) await this.#admission.close();
@@ -176,6 +176,7 @@ export class Operator {
       namespace: this.#namespace,
       secret: flags.secret,
       ...(flags.holding ? { besides: [operatorNames.heldDeletions] } : {}),
+      onAuthority: (key) => this.#holding?.caller.know(key),
       onRepair: (count) => {
         this.metrics.repairs.inc(count);
         log.info({ count }, "webhook configurations told of the authority");
@@ -206,4 +207,8 @@ export class Operator {
       [...this.#view.sizes().values()].reduce((sum, size) => sum + size, 0),
     );
   }
+}
+
+function judgedFrom({ holder, caller }: Holding): HandlerOptions["hold"] {
+  return { judge: holder.judge, isFrom: (path) => caller.isFrom(path) };
 }

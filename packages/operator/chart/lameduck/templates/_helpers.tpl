@@ -23,6 +23,9 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 
 {{- define "lameduck.holding" -}}
 {{- with .Values.heldDeletions }}
+{{- if and .enabled $.Values.certManager.enabled }}
+{{- fail "heldDeletions needs the operator's own certificates: leave certManager off" }}
+{{- end }}
 {{- if .enabled -}}
 - --held-deletions
 - --grace-period=60s

@@ -1,7 +1,7 @@
-import { common, leftAlone, type ConfigurationOptions } from "../admission/configurations.ts";
-import { holdLabel, operatorNames } from "../names.ts";
-import { injectedAnnotation } from "../inject/pod.ts";
-import { alwaysExempt } from "./settings.ts";
+import { common, leftAlone, type ConfigurationOptions } from "../../admission/configurations.ts";
+import { holdLabel, operatorNames } from "../../names.ts";
+import { injectedAnnotation } from "../../inject/pod.ts";
+import { alwaysExempt } from "../settings.ts";
 
 const listed = (values: readonly string[]): string => values.map((one) => `'${one}'`).join(", ");
 const metadata = "oldObject.metadata";

@@ -1,6 +1,6 @@
 import { isObject, type Pod } from "@lameduck/kube";
-import type { AdmissionRequest } from "../admission/review.ts";
-import { isMap } from "../policy/validate.ts";
+import type { AdmissionRequest } from "../../admission/review.ts";
+import { isMap } from "../../policy/validate.ts";
 
 /** A deletion or an eviction, as the API server asks about it. */
 export interface Asked {

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { KnownCaller } from "../src/deletions/call/caller.ts";
+import { OperatorApi, until } from "./operator-api.ts";
+
+const resource = "admissionregistration.k8s.io/validatingwebhookconfigurations";
+const name = "held-deletions.lameduck.dev";
+
+describe("the path that only the API server knows", () => {
+  const paths = (api: OperatorApi): string[] =>
+    (
+      api.get(resource, name)?.["webhooks"] as {
+        clientConfig: { url?: string; service?: { path?: string } };
+      }[]
+    ).map(
+      ({ clientConfig }) => clientConfig.service?.path ?? new URL(clientConfig.url ?? "http://none").pathname,
+    );
+  const install = (api: OperatorApi): unknown =>
+    api.put(resource, name, {
+      webhooks: [
+        { clientConfig: { service: { path: "/hold" } } },
+        { clientConfig: { url: "https://198.18.0.1:18443/hold" } },
+      ],
+    });
+
+  it("is the same for all replicas, is told, and is told again after an upgrade", async () => {
+    await using api = await OperatorApi.start();
+    install(api);
+    const problems: unknown[] = [];
+    const client = api.client();
+    const replicas = [0, 1].map(() => new KnownCaller(client, (_part, error) => problems.push(error)));
+    for (const one of replicas) {
+      one.start();
+      one.know("key of the authority");
+    }
+    const isTold = (): boolean => paths(api).every((path) => /^\/hold\/[\w-]{43}$/.test(path));
+    await until(isTold, "told");
+    const [path = ""] = paths(api);
+    assert.ok(replicas.every((one) => one.isFrom(path)));
+    for (const wrong of ["", "/hold", "/hold/", `${path}x`, path.slice(0, -1), path.toUpperCase()])
+      assert.ok(!replicas.some((one) => one.isFrom(wrong)), wrong);
+    install(api);
+    await until(isTold, "told again");
+    for (const one of replicas) one.know("another key");
+    await until(() => paths(api)[0] !== path && isTold(), "told of another");
+    assert.ok(!replicas.some((one) => one.isFrom(path)));
+    assert.deepEqual(problems, []);
+    await Promise.all(replicas.map((one) => one.stop()));
+    client.close();
+  });
+
+  it("lets nobody in as long as it is not known", async () => {
+    await using api = await OperatorApi.start();
+    const client = api.client();
+    const caller = new KnownCaller(client, () => undefined);
+    assert.ok(!caller.isFrom("") && !caller.isFrom("/hold"));
+    client.close();
+  });
+});
