@@ -6,15 +6,19 @@ import { OperatorApi, until } from "./operator-api.ts";
 const resource = "admissionregistration.k8s.io/validatingwebhookconfigurations";
 const name = "held-deletions.lameduck.dev";
 
+interface Configuration {
+  readonly webhooks: readonly {
+    readonly clientConfig: { readonly url?: string; readonly service?: { readonly path?: string } };
+  }[];
+}
+
 describe("the path that only the API server knows", () => {
-  const paths = (api: OperatorApi): string[] =>
-    (
-      api.get(resource, name)?.["webhooks"] as {
-        clientConfig: { url?: string; service?: { path?: string } };
-      }[]
-    ).map(
+  const paths = (api: OperatorApi): string[] => {
+    const found = api.get(resource, name) as unknown as Configuration;
+    return found.webhooks.map(
       ({ clientConfig }) => clientConfig.service?.path ?? new URL(clientConfig.url ?? "http://none").pathname,
     );
+  };
   const install = (api: OperatorApi): unknown =>
     api.put(resource, name, {
       webhooks: [
