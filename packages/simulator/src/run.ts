@@ -1,8 +1,9 @@
 import { Random } from "./kernel/random.ts";
 import { draw } from "@lameduck/load/propagation";
+import { releasedAt } from "./model/acknowledgements.ts";
 import { startForwarder } from "./model/forwarder.ts";
 import { drawPooledRequests } from "./model/pooled.ts";
-import { senderRates, sendersOf, type Scenario } from "./model/scenario.ts";
+import { senderRates, sendersOf, sendingOf, type Scenario } from "./model/scenario.ts";
 import { terminate, type Outcome } from "./model/termination.ts";
 import type { Trace } from "./model/trace.ts";
 import { drawTrace } from "./model/traffic.ts";
@@ -111,9 +112,13 @@ function loadOf({ traffic }: Scenario, world: World, termination: number): Float
 
 /** Mean time after the deletion at which a sender let go. */
 export function meanConvergence(scenario: Scenario, world: World): number {
+  const sends = scenario.senders.flatMap(({ count, share }) =>
+    Array.from({ length: count }, () => share > 0),
+  );
   let sum = 0;
-  for (const times of world.convergence) sum += times.reduce((total, time) => total + time, 0);
-  return sum / (scenario.terminations * sendersOf(scenario));
+  for (const times of world.convergence)
+    sum += times.reduce((total, time, sender) => total + (sends[sender] ? time : 0), 0);
+  return sum / (scenario.terminations * sendingOf(scenario));
 }
 
 export function traceOf(scenario: Scenario, world: World, seed: number, termination: number): Trace {
@@ -122,14 +127,30 @@ export function traceOf(scenario: Scenario, world: World, seed: number, terminat
   const arrivals = new Random(seed, "arrivals", termination);
   const history = Math.min(historyOf(scenario), watched);
   const load = traffic.spread === "known" ? { load: Float64Array.from(world.load[termination]!) } : {};
-  const trace = drawTrace(traffic, senderRates(scenario), convergence, history, arrivals, {
+  const drawn = drawTrace(traffic, senderRates(scenario), convergence, history, arrivals, {
     ...load,
     joined,
   });
+  const trace = { ...drawn, ...releaseOf(scenario, world, seed, termination) };
   const { pooled, service } = traffic;
   if (!pooled) return trace;
   const requests = (): Random => new Random(seed, "pooled", termination);
-  return { ...trace, pooled: () => drawPooledRequests(pooled, sendersOf(scenario), service, requests()) };
+  return { ...trace, pooled: () => drawPooledRequests(pooled, sendingOf(scenario), service, requests()) };
+}
+
+function releaseOf(
+  { acknowledgements, senders }: Scenario,
+  world: World,
+  seed: number,
+  termination: number,
+): Pick<Trace, "released"> {
+  if (!acknowledgements) return {};
+  const withdrawal = {
+    at: world.withdrawn[termination]!,
+    applied: world.convergence[termination]!,
+    incomplete: senders.some(({ reports = true }) => !reports),
+  };
+  return { released: releasedAt(acknowledgements, withdrawal, new Random(seed, "reports", termination)) };
 }
 
 interface Using {
@@ -166,7 +187,8 @@ function joinedAt(scenario: Scenario, ready: number, random: Random): Float64Arr
 
 /** A habit is as well known after 200 arrivals as it needs to be: longer histories only cost time. */
 function historyOf(scenario: Scenario): number {
-  const slowest = senderRates(scenario).reduce((least, rate) => Math.min(least, rate), Infinity);
+  const sending = senderRates(scenario).filter((rate) => rate > 0);
+  const slowest = sending.reduce((least, rate) => Math.min(least, rate), Infinity);
   return Math.min(scenario.pod.watched, Math.max(10_000, 200 / slowest));
 }
 

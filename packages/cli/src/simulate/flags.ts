@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import { number, whole } from "../numbers.ts";
 
 /** What both commands may say about a scenario. */
@@ -18,5 +18,23 @@ export function addScenarioFlags(command: Command): Command {
     )
     .option("--snat <n>", "addresses that all senders share (source NAT)", whole(1, 100_000))
     .option("--max-surge <n>", 'maxSurge of the Deployment, e.g. "25%"')
+    .addOption(
+      new Option(
+        "--acknowledgements [mode]",
+        "consumers report to a coordinator; availability leaves silent ones out after 10 s, consistency waits for them",
+      )
+        .choices(["availability", "consistency"])
+        .preset("availability"),
+    )
+    .option(
+      "--silent <n>",
+      "consumers of each termination that report nothing; implies --acknowledgements",
+      whole(0, 100_000),
+    )
+    .option(
+      "--lying <n>",
+      "consumers of each termination that report before they have let go; implies --acknowledgements",
+      whole(0, 100_000),
+    )
     .option("--seed <n>", "the same seed gives the same numbers", whole(0, 2 ** 32 - 1), 1);
 }

@@ -1,13 +1,15 @@
 import type { DrainOptions } from "@lameduck/drain";
 import { meanOf } from "@lameduck/load/propagation";
-import { sendersOf, type Scenario } from "../model/scenario.ts";
+import { defaultAcknowledgements } from "../model/acknowledgements.ts";
+import { sendingOf, type Scenario } from "../model/scenario.ts";
 import type { Outcome } from "../model/termination.ts";
 import { simulateWorld } from "../model/world.ts";
 import { runInParallel } from "../parallel/run.ts";
-import { drained, slept } from "../policies/drained.ts";
+import { drained, hearing, slept } from "../policies/drained.ts";
 import { meanConvergence, oraclesOf, type Run } from "../run.ts";
 import { rolloutTime } from "../rollout-time.ts";
 import { interval, mean, quantile, type Interval } from "../simulate/statistics.ts";
+import { number } from "../simulate/text.ts";
 
 export interface Advice {
   readonly schema: "lameduck.advice/v1";
@@ -46,6 +48,9 @@ export interface AdviseOptions {
   readonly unknown?: readonly string[];
 }
 
+/** The row of the same settings where consumers report. */
+const acknowledged = "with acknowledgements";
+
 const defaultFloor = 1_000;
 const defaultGrace = 30_000;
 /** Beyond this a pod in lame duck is a cost that people refuse; the advice says what is lost then. */
@@ -62,7 +67,7 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
   const world = simulateWorld(free, seed);
   const oracles = oraclesOf(free, world, seed).sort((a, b) => a - b);
   const convergence = roundUp(Math.max(1_000, meanConvergence(free, world)), 500);
-  const senders = sendersOf(scenario);
+  const senders = sendingOf(scenario);
   const rate = scenario.traffic.perPod / 1_000;
   const evidence = (rate * convergence) / senders;
   // Where a sender sends less than one request while it converges, silence says nothing, and the floor must carry the hold.
@@ -79,10 +84,17 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
   const least = Math.max(defaultGrace, roundUp(prestop + needed + reserve, 5_000));
   // Somebody had a reason to set a longer one: what pods do at their end is only assumed here.
   const grace = Math.max(scenario.pod.grace, least);
-  const settled = { ...scenario, pod: { ...scenario.pod, grace, reserve } };
+  const { acknowledgements = defaultAcknowledgements } = scenario;
+  const settled = { ...scenario, acknowledgements, pod: { ...scenario.pod, grace, reserve } };
   // Where silence is evidence, the cap keeps all the time of the grace period, in case the environment is slower than the model.
   const cap = evidence < 1 ? needed : grace - prestop - reserve;
-  const adaptive = { grace, prestop, reserve, floor, convergence, cap } satisfies DrainOptions;
+  const adaptive: DrainOptions = { grace, prestop, reserve, floor, convergence, cap };
+  // Where silence says nothing, reports replace the floor.
+  const told =
+    evidence < 1
+      ? ({ ...adaptive, floor: defaultFloor, policy: "acknowledged", consumers: "cluster" } as const)
+      : adaptive;
+  const unheard = scenario.senders.filter(({ reports = true }) => !reports).map(({ name }) => name);
   const slept5 = 5_000;
   const slept15 = 15_000;
   // As long as the same, in whole seconds as `sleep` has them.
@@ -98,6 +110,7 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
     ...(evidence >= 1 && converged < cap
       ? [drained(`cap ${s(converged)}`, { ...adaptive, cap: converged })]
       : []),
+    ...(unheard.length > 0 ? [] : [hearing(acknowledged, told)]),
   ];
   const played = await runInParallel(settled, contenders, { seed });
   const [expected, ...others] = played.outcomes.map((outcomes) => predict(outcomes, played, seed));
@@ -153,9 +166,23 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
         : []),
       `grace ${s(grace)}: ${grace > least ? `as it is set; needed are ${s(least)}: ` : ""}preStop ${s(prestop)} + longest hold ${s(needed)} + reserve ${s(reserve)}, rounded up to 5 s, at least Kubernetes' ${s(defaultGrace)}`,
       surge.why,
+      unheard.length > 0
+        ? `acknowledgements would change nothing: nobody reports for ${unheard.join(", ")}, so the pod's own evidence decides`
+        : acknowledgementsText(scenario, told.policy ?? "adaptive", expected!, instead.at(-1)!),
     ],
     unknown,
   };
+}
+
+/** What `lameduck install --acknowledgements` would buy. */
+function acknowledgementsText(
+  { senders }: Scenario,
+  policy: string,
+  without: Prediction,
+  having: Prediction,
+): string {
+  const lost = (one: Prediction): string => number(one.lostPerTermination.mean);
+  return `acknowledgements (lameduck install --acknowledgements, policy ${policy}) would hold ${s(having.hold.mean)} instead of ${s(without.hold.mean)} and lose ${lost(having)} instead of ${lost(without)} a termination. Somebody must report for each sender: ${senders.map(({ name }) => name).join(", ")}`;
 }
 
 function predict(outcomes: readonly Outcome[], played: Run, seed: number): Prediction {

@@ -1,4 +1,5 @@
 import type { Distribution } from "@lameduck/load/propagation";
+import type { AcknowledgementsModel } from "./acknowledgements.ts";
 import type { EndpointsModel } from "./endpoints.ts";
 import type { Forwarder } from "./forwarder.ts";
 import type { StallsModel } from "./stalls.ts";
@@ -16,6 +17,8 @@ export interface Scenario {
   readonly senders: readonly SenderGroup[];
   readonly traffic: TrafficModel;
   readonly pod: PodModel;
+  /** Where consumers report: policies that hear of it are played as well. */
+  readonly acknowledgements?: AcknowledgementsModel;
 }
 
 /** `isolated`: one pod at a time, each replaced a moment before it is deleted, long after the one before. */
@@ -44,8 +47,13 @@ export interface SenderGroup {
   readonly name: string;
   readonly count: number;
   readonly forwarder: Forwarder;
-  /** Part of the traffic, relative to the other groups. Within a group it is spread evenly. */
+  /**
+   * Part of the traffic, relative to the other groups. Within a group it is spread evenly.
+   * 0: its reports are waited for, and it sends nothing; such groups come last.
+   */
   readonly share: number;
+  /** Whether somebody reports for it. Default true. */
+  readonly reports?: boolean;
 }
 
 export interface TrafficModel {
@@ -95,8 +103,14 @@ export const defaultEndpoints: EndpointsModel = {
   longestBackOff: 1_000_000,
 };
 
-export function sendersOf(scenario: Scenario): number {
-  return scenario.senders.reduce((sum, group) => sum + group.count, 0);
+/** All members of all groups, as arrays by sender have them. */
+export function sendersOf({ senders }: Pick<Scenario, "senders">): number {
+  return senders.reduce((sum, group) => sum + group.count, 0);
+}
+
+/** Those of them that send anything. */
+export function sendingOf({ senders }: Pick<Scenario, "senders">): number {
+  return sendersOf({ senders: senders.filter(({ share }) => share > 0) });
 }
 
 /** Arrivals per millisecond of each sender at one pod, group by group. */

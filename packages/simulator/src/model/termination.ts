@@ -1,9 +1,9 @@
 import { Random } from "../kernel/random.ts";
 import { Simulation } from "../kernel/simulation.ts";
-import type { Contender, Stopper } from "../policies/stopper.ts";
+import type { Contender, Stopper, TerminationFacts } from "../policies/stopper.ts";
 import { draw } from "@lameduck/load/propagation";
 import { Pools } from "./pooled.ts";
-import type { Scenario } from "./scenario.ts";
+import { sendingOf, type Scenario } from "./scenario.ts";
 import { Stalls } from "./stalls.ts";
 import type { PooledRequest, Trace } from "./trace.ts";
 
@@ -33,6 +33,9 @@ export interface Outcome {
 
 /** @lameduck/node looks up this often while it holds, and notices when it is late by as much. */
 const beat = 20;
+
+/** A connection that comes later than this after a release overrules it, as in @lameduck/drain. */
+const onItsWay = 100;
 
 /** Plays one termination under one policy. Arrivals and durations are the same for every policy. */
 export function terminate(
@@ -74,6 +77,9 @@ class Termination {
   readonly #cutAt: number;
   readonly #pooled: Iterator<PooledRequest, undefined> | undefined;
   readonly #pools: Pools;
+  readonly #hearsOfRelease: boolean;
+  /** Infinity before, and once an arrival has overruled it. */
+  #releasedAt = Infinity;
   #next: number;
   #inFlight = 0;
   #stoppedAt: number | undefined;
@@ -105,14 +111,9 @@ class Termination {
     this.#hintsFrom = this.#signalAt + (contender.hints?.from ?? Infinity);
     this.#ramp = contender.hints?.ramp ?? 0;
     this.#pooled = trace.pooled?.();
-    this.#pools = new Pools(trace.rates.length, scenario.traffic.pooled?.connections ?? 0, random("turns"));
-    let rate = 0;
-    let oracle = 0;
-    for (let sender = 0; sender < trace.rates.length; sender++) {
-      rate += trace.rates[sender]!;
-      if (trace.rates[sender]! > 0) oracle = Math.max(oracle, trace.convergence[sender]!);
-    }
-    this.#stopper = contender.start({ oracle, senders: trace.rates.length, rate });
+    this.#pools = new Pools(sendingOf(scenario), scenario.traffic.pooled?.connections ?? 0, random("turns"));
+    this.#hearsOfRelease = contender.hears ?? false;
+    this.#stopper = contender.start(factsOf(trace));
     this.#stopper.observe({ type: "watching", at: -trace.history });
     if (contender.learns)
       for (let index = 0; index < trace.first; index++)
@@ -126,6 +127,7 @@ class Termination {
       this.#stopper.observe({ type: "termination", at: this.#signalAt });
       this.#scheduleStall(this.#signalAt);
       this.#ask();
+      if (this.#hearsOfRelease) this.#scheduleRelease();
     });
     this.#simulation.at(this.#deadline, () => this.#stop("killed"));
     while (this.#stoppedAt === undefined) this.#simulation.run(this.#simulation.now + 60_000);
@@ -161,6 +163,26 @@ class Termination {
     });
   }
 
+  /** The pod begins to ask at SIGTERM. Where no release will come, it is told so. */
+  #scheduleRelease(): void {
+    const { released = Infinity } = this.#trace;
+    if (released === Infinity) this.#unrelease(this.#signalAt);
+    const at = this.#seen(Math.max(this.#signalAt, released));
+    this.#simulation.at(at, () => {
+      if (this.#stoppedAt !== undefined) return;
+      this.#releasedAt = at;
+      this.#stopper.observe({ type: "released", at });
+      this.#ask();
+    });
+  }
+
+  /** As the library does: its own evidence decides then, unless consistency is asked for. */
+  #unrelease(at: number): void {
+    const local = this.#scenario.acknowledgements?.mode === "availability";
+    this.#releasedAt = Infinity;
+    this.#stopper.observe({ type: "unreleased", at, local });
+  }
+
   #tellArrival(index: number, at: number): void {
     this.#stopper.observe({
       type: "arrival",
@@ -180,6 +202,7 @@ class Termination {
     if (this.#stoppedAt === undefined)
       this.#whenSeen(() => {
         this.#tellArrival(index, this.#simulation.now);
+        if (at > this.#releasedAt + onItsWay) this.#unrelease(this.#simulation.now);
         this.#begin(draw(this.#scenario.traffic.service, this.#durations));
       });
     else if (at < this.#goneAt()) this.#losses.stale++;
@@ -263,6 +286,19 @@ class Termination {
   #goneAt(): number {
     return Math.min(this.#deadline, Math.max(this.#stoppedAt ?? Infinity, this.#lastEnd));
   }
+}
+
+function factsOf({ rates, convergence }: Trace): TerminationFacts {
+  let rate = 0;
+  let senders = 0;
+  let oracle = 0;
+  for (let sender = 0; sender < rates.length; sender++)
+    if (rates[sender]! > 0) {
+      senders++;
+      rate += rates[sender]!;
+      oracle = Math.max(oracle, convergence[sender]!);
+    }
+  return { oracle, senders, rate };
 }
 
 const names: string[] = [];

@@ -30,6 +30,8 @@ export interface Trace {
   readonly unwatched?: Float64Array;
   /** Requests on kept-alive connections since the deletion, the same at each call. */
   readonly pooled?: () => Iterator<PooledRequest, undefined>;
+  /** When the pod hears that all consumers have let go; Infinity where it never does, undefined where none reports. */
+  readonly released?: number;
   /** Index of the first arrival after the deletion. */
   readonly first: number;
   /** New connections that the senders would still make after `at`, on average over all that may follow what came before it. */

@@ -9,6 +9,8 @@ import { sendersOf, type Scenario } from "./scenario.ts";
 export interface World {
   /** Deletion, on the rollout's clock. */
   readonly deletedAt: Float64Array;
+  /** By termination: when its withdrawal was published, since the deletion. */
+  readonly withdrawn: Float64Array;
   /** By termination: each sender's convergence time since the deletion. */
   readonly convergence: readonly Float32Array[];
   /** By termination: how many times its usual part of each sender's traffic the pod got from its deletion until that one let go. */
@@ -26,6 +28,7 @@ const replacedBefore = 20;
 export function simulateWorld(scenario: Scenario, seed: number): World {
   const senders = sendersOf(scenario);
   const deletedAt = new Float64Array(scenario.terminations);
+  const withdrawn = new Float64Array(scenario.terminations);
   const convergence: Float32Array[] = [];
   const load: Float32Array[] = [];
   const rollouts: { pods: number; lastDeletion: number }[] = [];
@@ -40,13 +43,16 @@ export function simulateWorld(scenario: Scenario, seed: number): World {
       convergence.push(new Float32Array(senders));
       load.push(new Float32Array(senders).fill(1));
     }
+    for (const publication of played.publications)
+      for (const pod of publication.withdrawn)
+        withdrawn[done + pod] = publication.at - played.deletedAt[pod]!;
     let index = 0;
     for (const group of scenario.senders)
       for (let member = 0; member < group.count; member++, index++) {
         const random = new Random(seed, "sender", done, index);
         const applied = applyAll(group.forwarder, random, played.publications);
-        for (const [change, { withdrawn }] of played.publications.entries())
-          for (const pod of withdrawn)
+        for (const [change, publication] of played.publications.entries())
+          for (const pod of publication.withdrawn)
             convergence[done + pod]![index] = Math.max(0, applied[change]! - played.deletedAt[pod]!);
         if (scenario.traffic.spread === "known" && scenario.rollout.kind === "deployment")
           for (const [pod, times] of [...loads(scenario.replicas, played, applied)].entries())
@@ -56,7 +62,7 @@ export function simulateWorld(scenario: Scenario, seed: number): World {
     conflicts += played.conflicts;
     events += played.events + played.publications.length * senders;
   }
-  return { deletedAt, convergence, load, rollouts, conflicts, events };
+  return { deletedAt, withdrawn, convergence, load, rollouts, conflicts, events };
 }
 
 /** Events for the controller: a pod's number is its withdrawal. */

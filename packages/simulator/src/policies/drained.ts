@@ -23,6 +23,15 @@ export function drained(name: string, options: DrainOptions, description = ""): 
   };
 }
 
+/** The same with `LAMEDUCK_COORDINATOR` set: it is told when all consumers have let go. */
+export function hearing(name: string, options: DrainOptions, description = ""): Contender {
+  return {
+    ...drained(name, options, description),
+    hears: true,
+    recipe: { kind: "hearing", name, options, description },
+  };
+}
+
 /** Hints as the library gives them; what is in flight has the reserve, as where no hook comes after it. */
 export function asTheLibraryCloses(options: DrainOptions): Pick<Contender, "hints" | "finishBy"> {
   const config = parseConfig(options);

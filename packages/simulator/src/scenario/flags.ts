@@ -20,6 +20,12 @@ export interface ScenarioFlags {
   /** Addresses behind which all senders hide. */
   readonly snat?: number | undefined;
   readonly maxSurge?: string | undefined;
+  /** Consumers report, and silent ones are left out or waited for. `true`: availability. */
+  readonly acknowledgements?: boolean | "availability" | "consistency" | undefined;
+  /** So many consumers of each termination say nothing. */
+  readonly silent?: number | undefined;
+  /** So many report before they have let go. */
+  readonly lying?: number | undefined;
 }
 
 /** @throws {SimulatorError | DrainError} naming the flag. */
@@ -44,6 +50,7 @@ export function withFlags(file: ScenarioFile, flags: ScenarioFlags): ScenarioFil
         prestop: durationOf(flags.prestop, "--prestop"),
       }),
     },
+    ...acknowledgementsOf(file, flags),
     rollout: { ...rollout, ...given({ maxSurge: surgeOf(flags.maxSurge) }) },
   };
 }
@@ -52,6 +59,16 @@ type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 
 function given<T extends object>(values: T): Defined<T> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
+
+/** A flag that says how consumers behave implies that they report. */
+function acknowledgementsOf(
+  { acknowledgements }: ScenarioFile,
+  { acknowledgements: mode, silent, lying }: ScenarioFlags,
+): Pick<ScenarioFile, "acknowledgements"> {
+  if (mode === false) return { acknowledgements: undefined };
+  const said = given({ mode: mode === true ? undefined : mode, silent, lying });
+  return mode || Object.keys(said).length > 0 ? { acknowledgements: { ...acknowledgements, ...said } } : {};
 }
 
 function durationOf(text: string | undefined, flag: string): number | undefined {

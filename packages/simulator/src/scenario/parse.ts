@@ -61,12 +61,13 @@ function checkScenario(input: unknown, place: Locate): ParsedScenario {
   const checked = inCode.safeParse(input);
   if (!checked.success) throw invalid(checked.error, place);
   const file = checked.data;
-  const senders = file.senders.map((group, index) => senderGroup(group, place(["senders", index])));
+  const groups = file.senders.map((group, index) => senderGroup(group, place(["senders", index])));
+  const senders = groups.sort((a, b) => Number(b.share > 0) - Number(a.share > 0));
   return { scenario: compile(file, senders, place), policy: ownPolicy(file, place) };
 }
 
 function compile(file: CheckedScenario, senders: readonly SenderGroup[], place: Locate): Scenario {
-  const { traffic, pod, replicas } = file;
+  const { traffic, pod, replicas, acknowledgements } = file;
   if (traffic.perPod !== undefined && traffic.total !== undefined)
     throw new SimulatorError(
       "LAMEDUCK_SCENARIO_IMPOSSIBLE",
@@ -112,6 +113,7 @@ function compile(file: CheckedScenario, senders: readonly SenderGroup[], place: 
       prestop: pod.prestop,
       reserve,
     },
+    ...(acknowledgements ? { acknowledgements } : {}),
   };
 }
 
@@ -163,16 +165,16 @@ function podsOf(share: number | string, replicas: number, round: (value: number)
 }
 
 function senderGroup(group: CheckedScenario["senders"][number], place: string): SenderGroup {
-  const { count, share } = group;
+  const { count, share, reports } = group;
+  const member = { count, share, ...(reports ? {} : { reports }) };
   if ("preset" in group)
-    return { name: group.name ?? group.preset, count, share, forwarder: preset(group.preset, place) };
+    return { name: group.name ?? group.preset, ...member, forwarder: preset(group.preset, place) };
   if ("convergence" in group)
-    return { name: group.name, count, share, forwarder: { kind: "delay", delay: group.convergence } };
+    return { name: group.name, ...member, forwarder: { kind: "delay", delay: group.convergence } };
   const { minSyncPeriod, sync, busy } = group.kubeProxy;
   return {
     name: group.name,
-    count,
-    share,
+    ...member,
     forwarder: {
       kind: "periodic",
       watch: { lognormal: [30, 80] },

@@ -1,6 +1,7 @@
 import { parseDuration } from "@lameduck/drain";
 import { z } from "zod";
-import { type Distribution, presets } from "@lameduck/load/propagation";
+import { meanOf, type Distribution, presets } from "@lameduck/load/propagation";
+import { defaultAcknowledgements as usual } from "../model/acknowledgements.ts";
 import { usualReaction } from "../model/scenario.ts";
 
 /** Whether a number may stand for milliseconds: from code it does; in a text, as anywhere else, a duration needs its unit. */
@@ -80,19 +81,23 @@ export function scenarioSchema(numbers: Numbers) {
     ),
   );
 
+  const member = {
+    count: count.default(1),
+    /** 0: it sends nothing, and its reports are waited for. */
+    share: z.number().min(0).default(1),
+    reports: z.boolean().default(true),
+  };
   const senders = z.union(
     [
       z.strictObject({
         preset: z.string(),
-        count: count.default(1),
-        share: weight.default(1),
+        ...member,
         name: z.string().optional(),
       }),
       z.strictObject({
         name: z.string(),
         convergence: distribution,
-        count: count.default(1),
-        share: weight.default(1),
+        ...member,
       }),
       z.strictObject({
         name: z.string(),
@@ -101,8 +106,7 @@ export function scenarioSchema(numbers: Numbers) {
           sync: distribution.default({ uniform: [50, 200] }),
           busy: z.boolean().default(false),
         }),
-        count: count.default(1),
-        share: weight.default(1),
+        ...member,
       }),
     ],
     {
@@ -140,7 +144,8 @@ export function scenarioSchema(numbers: Numbers) {
     senders: z
       .array(senders)
       .min(1)
-      .default([{ preset: "idle-kube-proxy", count: 3, share: 1 }]),
+      .refine((groups) => groups.some(({ share }) => share > 0), "nobody sends: every share is 0")
+      .default([{ preset: "idle-kube-proxy", count: 3, share: 1, reports: true }]),
     traffic: z
       .strictObject({
         /** New connections per second to one pod ... */
@@ -181,6 +186,21 @@ export function scenarioSchema(numbers: Numbers) {
         reaction: distribution.default(usualReaction),
       })
       .prefault({}),
+    /** Where consumers report; without it nobody does. */
+    acknowledgements: z
+      .strictObject({
+        mode: z.enum(["availability", "consistency"]).default(usual.mode),
+        silentAfter: duration.default(usual.silentAfter),
+        coordinator: distribution.default(usual.coordinator),
+        network: distribution.default(usual.network),
+        wake: distribution.default(usual.wake),
+        poll: distribution.refine((poll) => meanOf(poll) > 0, "must be above 0").default(usual.poll),
+        look: distribution.default(usual.look),
+        heartbeat: duration.default(usual.heartbeat),
+        silent: z.int().min(0).default(usual.silent),
+        lying: z.int().min(0).default(usual.lying),
+      })
+      .optional(),
     /** Your own settings, as for @lameduck/node: played beside the usual remedies. */
     policy: z
       .looseObject(Object.fromEntries(ownDurations.map((name) => [name, duration.optional()])))

@@ -1,6 +1,6 @@
 import { drainDefaults, parseConfig, type DrainOptions } from "@lameduck/drain";
 import type { Scenario } from "../model/scenario.ts";
-import { bare, drained, slept } from "../policies/drained.ts";
+import { bare, drained, hearing, slept } from "../policies/drained.ts";
 import { learning } from "../policies/learning.ts";
 import { istio, oracle, wStar } from "../policies/peers.ts";
 import type { Contender } from "../policies/stopper.ts";
@@ -35,8 +35,23 @@ export function usualContenders(
     wStar(convergence, drainDefaults.lossBudget, cap),
     drained("adaptive", pod, "Lameduck's default"),
     learning("adaptive, learning", pod, "the same, each termination teaching the next"),
-    ...(own ? [drained("yours", own, "the policy in the scenario")] : []),
+    ...(scenario.acknowledgements ? acknowledged(pod) : []),
+    ...(own
+      ? [(scenario.acknowledgements ? hearing : drained)("yours", own, "the policy in the scenario")]
+      : []),
     oracle(),
+  ];
+}
+
+/** Both policies that hear what consumers report. */
+export function acknowledged(pod: DrainOptions): Contender[] {
+  return [
+    hearing("adaptive, told", pod, "Lameduck's default, which stops earlier once all consumers have let go"),
+    hearing(
+      "acknowledged",
+      { ...pod, policy: "acknowledged", consumers: "cluster" },
+      "stops once all consumers have let go",
+    ),
   ];
 }
 
