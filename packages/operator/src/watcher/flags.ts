@@ -20,6 +20,8 @@ export interface WatcherFlags {
   /** Of this process among those of its kind. */
   readonly name: string;
   readonly node: string | undefined;
+  /** For whom it sends, where its kind does not say so: "ingress-class/nginx". */
+  readonly serves: readonly string[];
   readonly logLevel: LogLevel;
 }
 
@@ -39,6 +41,8 @@ ${Object.values(consumerKinds)
   .join("\n")}
   --name NAME           of this process among the consumers of its kind (NODE_NAME, or the host's name)
   --node NAME           the node that it speaks for (NODE_NAME)
+  --serves WHAT         ingress-class/NAME, gateway-class/NAME or load-balancer/NAME; may be repeated. Else
+                        the classes whose name contains the kind
   --log-level LEVEL     ${logLevels.join(", ")} (info)
 `;
 
@@ -48,6 +52,7 @@ const options = {
   consumer: texts,
   name: text,
   node: text,
+  serves: texts,
   "log-level": text,
   help,
 } as const;
@@ -76,6 +81,7 @@ export function parseWatcherFlags(
     consumers,
     name: values.name ?? node ?? hostname(),
     node,
+    serves: values.serves ?? [],
     logLevel: logLevel(values["log-level"]),
   };
 }

@@ -15,6 +15,7 @@ export interface ReplicasOptions {
   readonly tokenFile: string;
   readonly name: string;
   readonly node: string | undefined;
+  readonly serves?: readonly string[];
   readonly looker: Looker;
   readonly onFailure: (place: string, error: unknown) => void;
   /** All addresses of a name; those of the system unless given. */
@@ -79,11 +80,12 @@ export class Replicas {
   }
 
   #begin(at: { host: string; port: number }): Session {
-    const { looker, node, name, tokenFile } = this.#options;
+    const { looker, node, serves = [], name, tokenFile } = this.#options;
     return new Session({
       client: new CoordinatorClient(at, { name, tokenFile }),
       looker,
       node,
+      serves,
       onFailure: (error) => {
         this.#options.onFailure(`${at.host}:${at.port}`, error);
         this.#wake();

@@ -16,6 +16,7 @@ export interface Report {
   readonly known: number;
   /** Milliseconds that the coordinator may keep the request. */
   readonly wait: number;
+  readonly serves?: readonly string[];
   readonly problem?: string;
 }
 

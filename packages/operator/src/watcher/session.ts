@@ -15,6 +15,7 @@ export interface SessionOptions {
   readonly client: CoordinatorClient;
   readonly looker: Looker;
   readonly node: string | undefined;
+  readonly serves?: readonly string[];
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -89,7 +90,7 @@ export class Session implements Asker {
   }
 
   #post(wait: number): Promise<Told> {
-    const { client, looker, node } = this.#options;
+    const { client, looker, node, serves = [] } = this.#options;
     const { applied, also } = this.#watermark.progress();
     const { kind, basis } = looker.consumer;
     const report: Report = {
@@ -102,6 +103,7 @@ export class Session implements Asker {
       ...(also.length === 0 ? {} : { also }),
       known: this.#watermark.head,
       wait,
+      ...(serves.length === 0 ? {} : { serves }),
       ...(looker.problem === undefined ? {} : { problem: looker.problem }),
     };
     return client.post(report, this.#stopping.signal);

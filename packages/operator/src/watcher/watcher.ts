@@ -24,7 +24,7 @@ export class Watcher {
   }
 
   async start(): Promise<void> {
-    const { coordinators, tokenFile, name, node } = this.#flags;
+    const { coordinators, tokenFile, name, node, serves } = this.#flags;
     await Promise.all(this.#lookers.map((looker) => looker.try()));
     this.#replicas = this.#lookers.map(
       (looker) =>
@@ -33,6 +33,7 @@ export class Watcher {
           tokenFile,
           name: `${looker.consumer.kind}/${name}`,
           node,
+          serves,
           looker,
           onFailure: (place, error) => this.#log.warn({ place, err: error }, "it is tried again"),
         }),
