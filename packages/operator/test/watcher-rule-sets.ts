@@ -101,6 +101,19 @@ export function asNftList(all: readonly Service[]): string {
   }
   body.push("\tchain services {", "\t\tip daddr . meta l4proto . th dport vmap @service-ips", "\t}", "");
   body.push(
+    "\tchain masquerading {",
+    "\t\tct status dnat ip saddr . ip daddr . meta l4proto . th dport @hairpin masquerade fully-random",
+    "\t}",
+    "",
+    "\tset hairpin {",
+    "\t\ttype ipv4_addr . ipv4_addr . inet_proto . inet_service",
+    "\t}",
+    "",
+    "\tchain nat-postrouting {",
+    "\t\ttype nat hook postrouting priority srcnat; policy accept;",
+    "\t\tjump masquerading",
+    "\t}",
+    "",
     "\tchain nat-prerouting {",
     "\t\ttype nat hook prerouting priority dstnat; policy accept;",
     "\t\tjump services",

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
+import { mayBePending, readSyncs } from "../src/watcher/consumers/sync-metrics.ts";
 import { usedInIpvs } from "../src/watcher/rules/ip-vs.ts";
 import { usedInNat } from "../src/watcher/rules/iptables-save.ts";
 import { usedInTable } from "../src/watcher/rules/nft-list.ts";
@@ -146,5 +147,36 @@ nft list table ip kube-proxy`);
     assert.ok(!reads("iptables-legacy-save -t nat", "net_admin"));
     assert.ok(!reads("iptables-legacy-save -t nat", "net_raw"));
     assert.ok(reads("iptables-legacy-save -t nat", "net_admin", "net_raw"));
+  });
+});
+
+describe("the metrics of a real kube-proxy", () => {
+  const text = readFileSync(join(fixtures, "kube-proxy-metrics.txt"), "latin1");
+
+  it("tell how many syncs have finished, for each family", () => {
+    const four = readSyncs(text, "IPv4", "x");
+    assert.deepEqual([four.finished, four.pending], [4, 0]);
+    assert.equal(readSyncs(text, "IPv6", "x").finished, 1);
+    assert.ok(four.lastQueued <= four.lastFinished);
+  });
+
+  it("are evidence when two syncs have finished since it was asked, or when it had just done one and has nothing to do", () => {
+    const idle = { finished: 4, lastFinished: 100, lastQueued: 99, pending: 0 };
+    const asked = { finished: 4, at: 101 };
+    assert.equal(mayBePending(asked, { ...idle, finished: 6, pending: 3 }, 101.1), false, "two syncs");
+    assert.equal(
+      mayBePending(asked, { ...idle, finished: 5, pending: 1 }, 109),
+      true,
+      "one may have begun before",
+    );
+    assert.equal(mayBePending(asked, idle, 102), true, "its watch may be later than the coordinator's");
+    assert.equal(mayBePending(asked, idle, 103.1), false, "it had applied it before we heard of it");
+    assert.equal(mayBePending(asked, { ...idle, lastQueued: 101 }, 200), true, "something is queued");
+    assert.equal(mayBePending(asked, { ...idle, pending: 1 }, 200), true, "something is pending");
+    assert.equal(
+      mayBePending(asked, { ...idle, lastFinished: 80 }, 200),
+      true,
+      "it has not heard of the change at all",
+    );
   });
 });

@@ -111,7 +111,7 @@ export function fieldsOf(value: unknown, place: string): Readonly<Record<string,
 
 /** The entries of a list; none where it is left out. @throws {OperatorError} where it is something else. */
 export function listOf(value: unknown, place: string): readonly unknown[] {
-  if (value === undefined || value === null) return [];
+  if (value === undefined) return [];
   if (Array.isArray(value)) return value as readonly unknown[];
   throw unreadable(place, "something is no list that should be one");
 }

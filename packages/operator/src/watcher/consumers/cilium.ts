@@ -25,7 +25,7 @@ export function backendsOf(text: string, place: string): ReadonlySet<string> {
     services.flatMap((service) => {
       // What has been written, not what was asked for.
       const { realized } = fieldsOf(fieldsOf(service, place)["status"], place);
-      return chosen(listOf(fieldsOf(realized, place)["backend-addresses"], place), place);
+      return chosen(listOf(fieldsOf(realized, place)["backend-addresses"] ?? undefined, place), place);
     }),
   );
 }

@@ -24,7 +24,7 @@ export function serversOf(text: string, place: string): ReadonlySet<string> {
     throw unreadable(place, "it has no services or no routers");
   const used = new Set<string>();
   for (const name of lists)
-    for (const service of Object.values(fieldsOf(data[name] ?? {}, place)))
+    for (const service of Object.values(fieldsOf(data[name] === undefined ? {} : data[name], place)))
       for (const server of serversIn(fieldsOf(service, place)["loadBalancer"], place)) used.add(server);
   return used;
 }

@@ -68,7 +68,8 @@ function read(line: string, part: Part, isVerdicts: boolean): void {
   for (const [, chain = ""] of line.matchAll(/\b(?:goto|jump) ([^\s,}]+)/g)) part.next.push(chain);
   for (const [, map = ""] of line.matchAll(/\bv?map (@[^\s,}]+)/g)) part.next.push(map);
   // The elements of a map that holds no verdicts are data for a rule that uses it.
-  const dnat = isVerdicts ? line.indexOf(" dnat ") : 0;
+  // "ct status dnat" asks for what has happened, and does nothing.
+  const dnat = isVerdicts ? line.search(/(?<!\bct status) dnat /) : 0;
   if (dnat < 0) return;
   // As in "dnat to 10.0.0.1:80" and "dnat ip to numgen random mod 2 map { 0 : 10.0.0.1 . 80, 1 : 10.0.0.2 . 80 }".
   const addresses = line
