@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { commandsFor } from "../packages/cli/src/commands.ts";
 import { exitCodesText } from "../packages/cli/src/exit-codes.ts";
-import { environmentVariables } from "../packages/node/src/options/environment.ts";
+import { environmentVariables, injectedVariables } from "../packages/node/src/options/environment.ts";
 import { formatPage } from "./format-page.ts";
 
 const page = new URL("../docs/reference.md", import.meta.url);
@@ -40,10 +40,11 @@ function variableTable(): string {
   const flags = new Map(
     initFlags().map((name) => [`LAMEDUCK_${name.toUpperCase().replaceAll("-", "_")}`, name]),
   );
-  const names = [...new Set([...Object.keys(environmentVariables), ...flags.keys()])].sort();
+  const variables: Readonly<Record<string, string>> = { ...environmentVariables, ...injectedVariables };
+  const names = [...new Set([...Object.keys(variables), ...flags.keys()])].sort();
   const rows = names.map((name) => {
     const flag = flags.get(name);
-    const option = environmentVariables[name as keyof typeof environmentVariables];
+    const option = variables[name];
     return `| \`${name}\` | ${option === undefined ? "" : `\`${option}\``} | ${flag === undefined ? "" : `\`--${flag}\``} |`;
   });
   return [

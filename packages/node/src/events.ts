@@ -38,8 +38,22 @@ export interface HoldExplained {
   readonly waitedFor: WaitedFor | null;
   /** When each condition of the stop was met, in milliseconds since the hold began: floor, silence, requests, in-flight and others. */
   readonly met: Readonly<Record<string, number>>;
+  /** The release by the cluster that ended the wait for senders; null where none did. */
+  readonly released: ReleasedBy | null;
+  /** Who connected after all consumers had let go, as the cluster said: that release did not count. */
+  readonly overruledBy: string | null;
   /** The same in words: "floor 1.0, 198.18.0.14 (4.1/s before, silent 2.9 s) until 9.7". */
   readonly explanation: string;
+}
+
+/** All consumers of the endpoint have let go of the pod. */
+export interface ReleasedBy {
+  /** How many, of how many: "5/5". */
+  readonly consumers: string | null;
+  /** Who let go last. */
+  readonly last: string | null;
+  /** Milliseconds since the hold began; before it, below 0. */
+  readonly at: number;
 }
 
 /** A sender, or a crowd, that a hold waits for. */

@@ -37,9 +37,11 @@ export function lameduckPrimary(options: LameduckOptions = {}): Lameduck {
 
 export type { Lameduck } from "./lameduck.ts";
 export type { State } from "./observed.ts";
+export type { Acknowledgements } from "./coordinator/coordinator.ts";
+export type { Mode } from "./coordinator/place.ts";
 export type { LameduckEvents } from "./reports/announce.ts";
 export { LameduckError, nodeErrors, type LameduckErrorCode } from "./errors.ts";
-export { environmentVariables, type Environment } from "./options/environment.ts";
+export { environmentVariables, injectedVariables, type Environment } from "./options/environment.ts";
 export type * from "./events.ts";
 export type { HookFunction, HookOptions, HookPhase } from "./closing/hooks.ts";
 export type { FailingHealth } from "./hold/health.ts";

@@ -1,6 +1,8 @@
 import { messageOf } from "@lameduck/drain/common";
 import { Announcer, type LameduckEvents } from "./reports/announce.ts";
 import { systemClock, untilSettled, type Clock } from "./clock.ts";
+import { Coordinator } from "./coordinator/coordinator.ts";
+import { saidAtBegin, saidAtEnd, saidAtStop } from "./coordinator/said.ts";
 import { Closing } from "./closing/closing.ts";
 import { deadlinesOf } from "./closing/deadlines.ts";
 import { passOnToWorkers } from "./signals/cluster.ts";
@@ -47,6 +49,7 @@ export class Lameduck {
   readonly #pulse: Pulse;
   readonly #stopFile: StopFile | undefined;
   readonly #recording: Recording | undefined;
+  readonly #coordinator: Coordinator | undefined;
   readonly #abort = new AbortController();
   readonly #member: SignalMember;
   readonly #manner: Manner;
@@ -77,6 +80,10 @@ export class Lameduck {
       () => this.#hold.reconsider(),
       this.#recording,
     );
+    if (settings.coordinator)
+      this.#coordinator = new Coordinator(settings.coordinator, this.#evidence, this.#clock, (message) =>
+        this.#announcer.notice("coordinator", message),
+      );
     this.#hold = new Hold(this.#evidence, this.#watches, this.#clock, settings, this.#recording);
     this.#closing = new Closing(this.#watches, this.#clock, (problem) =>
       this.#announcer.notice("internal", problem),
@@ -135,6 +142,7 @@ export class Lameduck {
       get hold() {
         return heldFor(hold.course());
       },
+      acknowledgements: this.#coordinator?.known,
     };
   }
 
@@ -336,8 +344,13 @@ export class Lameduck {
     process.removeListener("exit", onExit);
     const exitCode = this.#exits ? Number(process.exitCode ?? 0) : null;
     const closed = report.closed(this.#clock.now(), cut, this.#hooks.outcomes, exitCode);
-    const told = [this.#announcer.phase(closed), this.#recording?.written ?? Promise.resolve()];
-    await untilSettled(Promise.all(told), by.hooks - this.#clock.now());
+    const left = by.hooks - this.#clock.now();
+    const told = [
+      this.#announcer.phase(closed),
+      this.#recording?.written ?? Promise.resolve(),
+      this.#coordinator?.end(saidAtEnd(closed), left) ?? Promise.resolve(),
+    ];
+    await untilSettled(Promise.all(told), left);
     noLongerSurvive();
     this.#end(exitCode);
     return closed;
@@ -347,16 +360,20 @@ export class Lameduck {
   async #serveOn(report: Report, reason: string, capAt: number): Promise<{ hooks: Promise<void> }> {
     this.#phase = "lame-duck";
     const holding = this.#hold.run(capAt);
-    void this.#announcer.phase(report.lameDuck(reason, this.#evidence.requestsInFlight, this.state().open));
+    const begun = report.lameDuck(reason, this.#evidence.requestsInFlight, this.state().open);
+    void this.#announcer.phase(begun);
     const hooks = this.#hooks.run("lame-duck", capAt);
     // A process that does not listen (yet, or any more) has nothing to wait for.
     const { open, leases } = this.state();
     if (!this.#isListening() && open + leases === 0) this.#hold.force();
+    else this.#coordinator?.begin(saidAtBegin(begun));
     const end = await holding;
     this.#phase = "closing";
     this.#lesson = end.lesson;
     this.#holds = false;
-    void this.#announcer.phase(report.closing(this.#clock.now(), end, this.state().open));
+    const stopped = report.closing(this.#clock.now(), end, this.state().open);
+    void this.#announcer.phase(stopped);
+    this.#coordinator?.tell(saidAtStop(stopped, end.lesson));
     // What comes next may exit at once, as handlers of the application do.
     if (this.#recording) await untilSettled(this.#recording.written, longestWrite);
     this.#abort.abort(new Error(`lameduck: closing (${end.reason})`));

@@ -1,3 +1,4 @@
+import type { Acknowledgements } from "./coordinator/coordinator.ts";
 import type { HookFunction, HookOptions, HookPhase } from "./closing/hooks.ts";
 import type { HoldExplained, Phase } from "./events.ts";
 import type { LameduckEvents } from "./reports/announce.ts";
@@ -12,6 +13,8 @@ export interface State {
   readonly servers: number;
   /** Whom the hold waits for, or waited for; undefined before it. Reading it weighs every sender. */
   readonly hold: HoldExplained | undefined;
+  /** How far the pod's consumers are, as the coordinator says; undefined before the hold, and where nobody is asked. */
+  readonly acknowledgements: Acknowledgements | undefined;
 }
 
 /** What metrics, traces and the primary of a cluster need of a Lameduck. */

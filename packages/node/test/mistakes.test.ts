@@ -91,6 +91,8 @@ const wrong: Record<keyof LameduckOptions, readonly unknown[]> = {
   otherHandlers: ["", "kill", true, null],
   stopFile: ["", "stop.json", 5, null, {}, true],
   trace: ["", "hold.jsonl", 5, null, {}, true],
+  coordinator: ["here", "https://example", "http://a/b", true, 5, null, {}],
+  mode: ["", "safe", 5, null, {}],
   environment: ["", 5, [], null],
 };
 

@@ -47,6 +47,7 @@ test("a variable of a pod's time means that somebody runs this as a pod, and no 
     LAMEDUCK_CRASHES: "close",
     LAMEDUCK_STOP_FILE: "/tmp/stop.json",
     LAMEDUCK_TRACE: "/tmp/hold.jsonl",
+    LAMEDUCK_MODE: "consistency",
   };
   const asked: Record<string, string> = {
     LAMEDUCK_POLICY: "quiet",

@@ -9,6 +9,8 @@ export class Evidence implements Traffic {
   readonly #clock: Clock;
   readonly #onIdle: () => void;
   readonly #recording: Recording | undefined;
+  /** Called once, where a new connection shows that the pod was released too early. */
+  onOverruled: (() => void) | undefined;
   #inFlight = 0;
   #busy = 0;
 
@@ -22,6 +24,7 @@ export class Evidence implements Traffic {
 
   observe(observation: Observation): void {
     this.drain.observe(observation);
+    if (this.onOverruled && this.drain.release.overruled) this.#overruled(this.onOverruled);
     this.#recording?.observed(observation, this.#clock.now());
   }
 
@@ -44,8 +47,18 @@ export class Evidence implements Traffic {
   }
 
   acknowledge(consumer: string): void {
-    this.observe({ type: "acknowledgement", at: this.#clock.now(), consumer });
+    this.heard({ type: "acknowledgement", at: this.#clock.now(), consumer });
+  }
+
+  /** What others say, which may end a wait. */
+  heard(observation: Observation): void {
+    this.observe(observation);
     this.#onIdle();
+  }
+
+  #overruled(tell: () => void): void {
+    this.onOverruled = undefined;
+    queueMicrotask(tell);
   }
 
   /** Work that is no request but must be finished like one. */

@@ -22,6 +22,17 @@ const ownVariables = {
   LAMEDUCK_STOP_FILE: "stopFile",
   LAMEDUCK_CRASHES: "crashes",
   LAMEDUCK_TRACE: "trace",
+  LAMEDUCK_MODE: "mode",
+} as const;
+
+/** What platforms inject. A value that cannot be used is told in one line, and keeps no pod from starting. */
+export const injectedVariables = {
+  LAMEDUCK_COORDINATOR: "coordinator",
+  LAMEDUCK_COORDINATOR_TOKEN_FILE: "coordinator",
+  LAMEDUCK_POD_NAME: "coordinator",
+  LAMEDUCK_POD_NAMESPACE: "coordinator",
+  LAMEDUCK_POD_UID: "coordinator",
+  LAMEDUCK_LEARNT: "learnt",
 } as const;
 
 export const environmentVariables = { ...variables, ...ownVariables };

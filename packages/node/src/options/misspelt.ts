@@ -1,8 +1,10 @@
 import { nearest } from "@lameduck/drain";
-import { environmentVariables, type Environment } from "./environment.ts";
+import { environmentVariables, injectedVariables, type Environment } from "./environment.ts";
 
 const prefix = "LAMEDUCK_";
-const known = Object.keys(environmentVariables).map((name) => name.slice(prefix.length));
+const known = Object.keys({ ...environmentVariables, ...injectedVariables }).map((name) =>
+  name.slice(prefix.length),
+);
 
 /** What Kubernetes sets in each pod of a namespace for a Service whose name begins with "lameduck". */
 const ofService =

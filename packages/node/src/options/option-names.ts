@@ -21,6 +21,8 @@ const own = [
   "otherHandlers",
   "crashes",
   "trace",
+  "coordinator",
+  "mode",
 ] as const;
 
 /** Those for a user, as docs/node.md lists them. */

@@ -7,6 +7,7 @@ import {
   hintsFrom,
   parseConfig,
   parseDuration,
+  parseLearnt,
   unusable,
   type DrainConfig,
   type DrainOptions,
@@ -22,6 +23,7 @@ import { isRecord } from "./nested-options.ts";
 import { doubts } from "./doubts.ts";
 import { misspeltVariables } from "./misspelt.ts";
 import { parseProbes, type IsProbe, type ProbeOptions } from "../protocols/probes.ts";
+import { parseCoordinator, type CoordinatorSettings, type Mode } from "../coordinator/place.ts";
 import { yieldingTold } from "./told-times.ts";
 import { parseSignals } from "../signals/signal-list.ts";
 import { parseStreams, type IsStream, type StreamOptions } from "../protocols/streams.ts";
@@ -64,6 +66,13 @@ export interface LameduckOptions extends DrainOptions {
    * 20,000 arrivals or more are kept in memory. Default: none.
    */
   trace?: string;
+  /**
+   * Where the cluster says whether all consumers have let go of this pod, "http://HOST:PORT"; false asks nobody. The pod's name, namespace and uid are in
+   * its environment. Default: LAMEDUCK_COORDINATOR, or nobody.
+   */
+  coordinator?: string | false;
+  /** `acknowledged` while the coordinator cannot release the pod: evidence decides ("availability", default), or the cap ("consistency"). */
+  mode?: Mode;
   /** Default process.env. */
   environment?: Environment;
 }
@@ -86,6 +95,8 @@ export interface Settings {
   readonly crashes: "leave" | "close";
   readonly stopFile: string | undefined;
   readonly trace: string | undefined;
+  /** Undefined where nobody is to be asked. */
+  readonly coordinator: CoordinatorSettings | undefined;
   /** What is no mistake for certain, and is told once. */
   readonly warnings: readonly string[];
 }
@@ -99,7 +110,10 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   if (!isRecord(environment)) throw badOption("environment", `${shown(environment)} is not an object`);
   checkConsumers(options.consumers);
   const inCode = drainOptionsOf(options);
-  const said = { ...optionsFromEnvironment(environment), ...inCode };
+  const coordinator = parseCoordinator(options.coordinator, options.mode, environment);
+  const said: DrainOptions = { ...optionsFromEnvironment(environment), ...inCode };
+  const unread = learntBefore(said, environment);
+  if (coordinator.isMeant && said.policy === "acknowledged") said.consumers ??= "cluster";
   const asked = isInKubernetes(environment) ? said : forNobodyWhoLags(said);
   const unusable = forgetUnusable(asked);
   const health = parseHealth(options.lbHealth);
@@ -113,7 +127,13 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     if (timeout !== undefined) boundBy(timeout, some, whole.prestop);
     return waitingFor(health, timeout === undefined ? whole : parseAt(some, inCode, environment));
   });
-  const warnings = [...misspeltVariables(environment), ...unusable, ...yielded];
+  const warnings = [
+    ...misspeltVariables(environment),
+    ...unread,
+    ...unusable,
+    ...yielded,
+    ...coordinator.warnings,
+  ];
   const ramp = parseDuration(options.ramp === undefined ? defaultRamp : options.ramp, "ramp");
   return Object.freeze({
     drain,
@@ -130,8 +150,23 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     crashes: parseCrashes(options.crashes, environment),
     stopFile: parsePath("stopFile", options.stopFile, environment),
     trace: parsePath("trace", options.trace, environment),
+    coordinator: coordinator.isMeant || isOfCluster(drain) ? coordinator : undefined,
     warnings: [...warnings, ...doubts(merged, drain, environment)],
   });
+}
+
+function isOfCluster({ policy }: DrainConfig): boolean {
+  return policy.kind === "acknowledged" && policy.consumers === "cluster";
+}
+
+/** What a platform hands to new pods, where code has nothing of its own. */
+function learntBefore(said: DrainOptions, environment: Environment): string[] {
+  const text = environment["LAMEDUCK_LEARNT"]?.trim();
+  if (!text || said.learnt !== undefined) return [];
+  const learnt = parseLearnt(text);
+  if (!learnt) return ["LAMEDUCK_LEARNT: is none that this release reads; it is ignored"];
+  said.learnt = learnt;
+  return [];
 }
 
 /** What a store answers must not keep a pod from starting: an older release has written it, a newer one, or nobody. */

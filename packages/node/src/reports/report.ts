@@ -92,7 +92,7 @@ export function heldFor(course: Course | undefined): HoldExplained | undefined {
 }
 
 function explained(course: Course): HoldExplained {
-  const { sender: suspect, met } = course;
+  const { sender: suspect, met, release, overruled } = course;
   return {
     waitedFor: suspect
       ? {
@@ -103,6 +103,10 @@ function explained(course: Course): HoldExplained {
         }
       : null,
     met: Object.fromEntries(met.map(({ condition, at }) => [condition, Math.round(at)])),
+    released: release
+      ? { consumers: release.consumers ?? null, last: release.last ?? null, at: Math.round(release.after) }
+      : null,
+    overruledBy: overruled?.sender ?? null,
     explanation: courseText(course),
   };
 }

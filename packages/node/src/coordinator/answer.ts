@@ -1,0 +1,55 @@
+import { printable } from "@lameduck/drain/common";
+
+/** What the coordinator answers: docs/acknowledgements-protocol.md. Nothing of it is trusted, but what it says of the pod's consumers. */
+export interface Answer {
+  readonly state: "waiting" | "released" | "incomplete" | "unknown";
+  /** Milliseconds since the release. */
+  readonly releasedFor: number;
+  /** How many have let go, of how many: "4/5". */
+  readonly consumers: string | undefined;
+  readonly behind: string | undefined;
+  /** Who let go last. */
+  readonly last: string | undefined;
+  readonly basis: string | undefined;
+  readonly mode: "availability" | "consistency" | undefined;
+}
+
+const states = ["waiting", "released", "incomplete", "unknown"] as const;
+const modes = ["availability", "consistency"] as const;
+
+/** An hour: what lies longer ago says no more. */
+const longest = 3_600_000;
+/** Characters of a value that are shown to people. */
+const longestText = 300;
+
+/** Undefined for what is no answer, or one of another major version. */
+export function parseAnswer(text: string): Answer | undefined {
+  const [first = "", ...lines] = text.split("\n").map((line) => line.trimEnd());
+  if (!/^lameduck 1(\.\d+)?$/.test(first)) return undefined;
+  const fields = new Map(
+    lines.flatMap((line): [string, string][] => {
+      const colon = line.indexOf(": ");
+      return colon > 0 ? [[line.slice(0, colon), line.slice(colon + 2).trim()]] : [];
+    }),
+  );
+  const state = states.find((each) => each === fields.get("state"));
+  if (!state) return undefined;
+  const consumers = fields.get("consumers");
+  const shownOf = (name: string): string | undefined => {
+    const value = fields.get(name);
+    return value ? printable(value.slice(0, longestText)) : undefined;
+  };
+  return {
+    state,
+    releasedFor: millisecondsOf(fields.get("released-ms")),
+    consumers: consumers && /^\d{1,6}\/\d{1,6}$/.test(consumers) ? consumers : undefined,
+    behind: shownOf("behind"),
+    last: shownOf("last"),
+    basis: shownOf("basis"),
+    mode: modes.find((each) => each === fields.get("mode")),
+  };
+}
+
+function millisecondsOf(text = ""): number {
+  return /^\d{1,15}$/.test(text) ? Math.min(longest, Number(text)) : 0;
+}

@@ -1,0 +1,95 @@
+import { lookup } from "node:dns";
+import { readFile } from "node:fs/promises";
+import { request, type IncomingMessage } from "node:http";
+import type { LookupFunction } from "node:net";
+import type { CoordinatorPlace } from "./place.ts";
+
+/** Milliseconds to connect, name resolution included. */
+const longestConnect = 1_000;
+/** Bytes of an answer; one has some 300. */
+const longestAnswer = 16_384;
+
+/** Sends requests to the coordinator, one connection each. Nothing of it keeps the process alive, or waits longer than it was told to. */
+export class Requests {
+  readonly #place: CoordinatorPlace;
+  readonly #ended: AbortSignal;
+  #resolving = false;
+
+  constructor(place: CoordinatorPlace, ended: AbortSignal) {
+    this.#place = place;
+    this.#ended = ended;
+  }
+
+  /**
+   * @param query "&name=value" for the path, which has a query.
+   * @param body for a POST.
+   * @param within milliseconds until the whole answer is there.
+   * @throws {Error} unless it was answered with 200.
+   */
+  async send(query: string, body: string | undefined, within: number): Promise<string> {
+    const { host, port, path, tokenFile } = this.#place;
+    const token = tokenFile === undefined ? undefined : (await readFile(tokenFile, "utf8")).trim();
+    return new Promise((resolve, reject) => {
+      const sent = request({
+        host,
+        port,
+        path: `${path}${query}`,
+        method: body === undefined ? "GET" : "POST",
+        headers: {
+          accept: "text/plain",
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          ...(body !== undefined && { "content-length": Buffer.byteLength(body) }),
+        },
+        agent: false,
+        lookup: this.#lookup,
+        signal: this.#ended,
+      });
+      const giveUp = (problem: string) => () => void sent.destroy(new Error(problem));
+      const connecting = setTimeout(giveUp(`no connection within ${longestConnect} ms`), longestConnect);
+      const whole = setTimeout(giveUp(`no answer within ${within} ms`), within);
+      for (const timer of [connecting, whole]) timer.unref();
+      sent.on("socket", (socket) => {
+        socket.unref();
+        socket.once("connect", () => clearTimeout(connecting));
+      });
+      sent.on("response", (response) => {
+        readAll(response).then(resolve, reject);
+      });
+      sent.on("error", reject);
+      // Whatever happened: as after an upgrade that nobody asked for.
+      sent.on("close", () => {
+        clearTimeout(connecting);
+        clearTimeout(whole);
+        reject(new Error("closed without an answer"));
+      });
+      sent.end(body);
+    });
+  }
+
+  /** One at a time: a resolver that hangs has a thread of the process's pool, which must have others left for the application. */
+  readonly #lookup: LookupFunction = (host, options, callback) => {
+    if (this.#resolving) {
+      callback(new Error(`${host} is still being resolved`), "", 4);
+      return;
+    }
+    this.#resolving = true;
+    lookup(host, options, (...result) => {
+      this.#resolving = false;
+      Reflect.apply(callback, undefined, result);
+    });
+  };
+}
+
+async function readAll(response: IncomingMessage): Promise<string> {
+  if (response.statusCode !== 200) {
+    response.destroy();
+    throw new Error(`status ${response.statusCode}`);
+  }
+  let text = "";
+  response.setEncoding("utf8");
+  for await (const part of response) {
+    text += String(part);
+    if (text.length > longestAnswer) throw new Error("an endless answer");
+  }
+  return text;
+}
