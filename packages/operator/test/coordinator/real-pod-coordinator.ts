@@ -1,0 +1,40 @@
+/**
+ * A coordinator, its cluster and the watchers of its nodes, for a pod in another network namespace: run as a process.
+ *
+ *     node real-pod-coordinator.ts ADDRESS-OF-THE-POD
+ *
+ * It prints "uid UID". Each line that it reads is a pod's deletion, or the name of a node that applies it from then on. It prints what the pod has said.
+ */
+import { createInterface } from "node:readline";
+import type { TerminationListener } from "../../src/coordinator/termination.ts";
+import { coordinating } from "./fixture.ts";
+
+const [address = ""] = process.argv.slice(2);
+const nodes = ["node1", "node2", "node3"];
+let uid = "";
+let before = "";
+const say: NonNullable<TerminationListener["changed"]> = ({ said, overruledBy }) => {
+  const line = `said ${JSON.stringify({ ...said, overruledBy })}`;
+  if (line !== before) console.log(line);
+  before = line;
+};
+const { scene, follow } = await coordinating(
+  (cluster) => {
+    for (const node of nodes) cluster.node(node);
+    uid = cluster.pod("web-1", address);
+  },
+  { flags: ["--address=0.0.0.0", "--port=8070"], listeners: [{ began: say, changed: say, ended: say }] },
+);
+const following = new Set(nodes);
+setInterval(() => {
+  for (const node of following) void follow(node);
+}, 250);
+console.log(`uid ${uid}`);
+
+for await (const line of createInterface({ input: process.stdin })) {
+  if (line === "delete") {
+    following.clear();
+    scene.terminate("web-1");
+    scene.withdraw("web-1");
+  } else following.add(line);
+}
