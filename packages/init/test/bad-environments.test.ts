@@ -1,7 +1,9 @@
 /** Where something that every machine has is missing or turns: no crash, no signal that comes early, no flood of lines. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { afterEach, before, describe, test } from "node:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, before, describe, test } from "node:test";
 import {
   dynamicProgram,
   initProgram,
@@ -14,11 +16,11 @@ import { Network } from "./network.ts";
 import { go, programAsPod, reportOf, resultOf, sender, terminate, type HoldReport } from "./pod.ts";
 import { endAll, Running, withoutNamespaces } from "./running.ts";
 
-afterEach(endAll);
+after(endAll);
 const skip = withoutCompiler || withoutNamespaces;
 
 /** Runs `script` in the container's own mount namespace, and then what follows. */
-const after = (script: string): string[] => ["sh", "-c", `${script} && exec "$@"`, "after"];
+const inContainer = (script: string): string[] => ["sh", "-c", `${script} && exec "$@"`, "in-container"];
 
 interface Held {
   readonly report: HoldReport;
@@ -63,11 +65,11 @@ function assertHeld({ report, lines }: Held, warnings = 0): void {
   assert.ok(lines.length <= 2 + warnings, JSON.stringify(lines));
 }
 
-describe("bad environments", { skip }, () => {
-  before(() => [initProgram(), nativeProgram("witness")]);
+describe("bad environments", { skip, concurrency: 4 }, () => {
+  before(() => [initProgram(), nativeProgram("witness"), dynamicProgram(), preloadLibrary("clock_back")]);
 
   test("a read-only /proc", async () => {
-    assertHeld(await held(after("mount -o remount,ro /proc")));
+    assertHeld(await held(inContainer("mount -o remount,ro /proc")));
   });
 
   test("16 file descriptors", async () => {
@@ -95,15 +97,19 @@ describe("bad environments", { skip }, () => {
 
   test("the wall clock goes back by an hour in the middle of the hold", { skip: sanitized }, async () => {
     const dynamic = [dynamicProgram(), "--log", "json", "--"];
-    const preload = preloadLibrary("clock_back");
+    const back = join(mkdtempSync(join(tmpdir(), "lameduck-clock-")), "back");
+    after(() => rmSync(dirname(back), { recursive: true }));
+    const env = { ...process.env, LD_PRELOAD: preloadLibrary("clock_back"), CLOCK_BACK: back };
     await using network = await Network.create();
     const [command, ...rest] = network.asPod(...dynamic, nativeProgram("witness"), "workers", "80", "1");
-    const server = new Running(command, rest, { env: { ...process.env, LD_PRELOAD: preload } });
+    const server = new Running(command, rest, { env });
     await server.line("ready");
     const traffic = sender(network, 1, { every: 20, for: 3_500 });
     await go(traffic);
     await server.line("working");
     server.kill("SIGTERM");
+    await server.says("hold-began");
+    writeFileSync(back, "");
     assert.equal((await resultOf(traffic)).lost, 0);
     assert.equal((await server.ended).code, 143);
     const lines = server.stderr.trim().split("\n");
@@ -122,7 +128,7 @@ describe("bad environments", { skip }, () => {
       await using network = await Network.create();
       const [serverCommand, ...serverRest] = network.asPod(nativeProgram("witness"), "workers", "80", "1");
       await new Running(serverCommand, serverRest).line("ready");
-      const hook = ["unshare", "--mount", ...after(script), initProgram(), "wait", "--log", "json"];
+      const hook = ["unshare", "--mount", ...inContainer(script), initProgram(), "wait", "--log", "json"];
       const [command, ...rest] = network.asPod(...hook);
       const traffic = sender(network, 1, { every: 20, for: 2_500 });
       await go(traffic);

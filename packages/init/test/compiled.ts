@@ -1,4 +1,17 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  existsSync,
+  globSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -25,31 +38,67 @@ export const withoutCompiler: string | false = compiler
   ? false
   : "no C compiler here: install musl-tools or gcc to test lameduck-init";
 
+const prefix = "lameduck-init-test-";
+const keptFor = 24 * 3_600_000;
 let folder: string | undefined;
 
-/** A folder for what this test file builds; gone when it ends. */
+/**
+ * For what is built of these sources: a build takes seconds, and some forty test files need the same. In the folder for temporary files, as
+ * the restricted user of a pod runs programs from here.
+ */
 function buildFolder(): string {
-  if (!folder) {
-    const made = mkdtempSync(join(tmpdir(), "lameduck-init-"));
-    // The restricted user of a pod runs programs from here.
-    chmodSync(made, 0o755);
-    process.on("exit", () => rmSync(made, { recursive: true, force: true }));
-    folder = made;
-  }
+  folder ??= ownFolder(join(tmpdir(), `${prefix}${digest()}`)) ?? passingFolder();
   return folder;
 }
 
-const built = new Map<string, string>();
+/** All that a build depends on. */
+function digest(): string {
+  const hash = createHash("sha256").update(`${compiler?.command} ${sanitized}`);
+  for (const path of globSync("{package.json,toolchain/*.ts,{src,test/native}/**/*.{c,h}}", {
+    cwd: packageRoot,
+  }).sort())
+    hash.update(`\0${path}\0`).update(readFileSync(join(packageRoot, path)));
+  return hash.digest("hex").slice(0, 16);
+}
+
+/** Undefined where the name is somebody else's. */
+function ownFolder(path: string): string | undefined {
+  for (const name of readdirSync(tmpdir()).filter((each) => each.startsWith(prefix))) {
+    const old = join(tmpdir(), name);
+    const used = lstatSync(old, { throwIfNoEntry: false })?.mtimeMs ?? Infinity;
+    if (used < Date.now() - keptFor) rmSync(old, { recursive: true, force: true });
+  }
+  mkdirSync(path, { recursive: true, mode: 0o755 });
+  const { uid, mode } = lstatSync(path);
+  if (uid !== process.getuid?.() || (mode & 0o170_022) !== 0o040_000) return undefined;
+  utimesSync(path, new Date(), new Date());
+  return path;
+}
+
+function passingFolder(): string {
+  const made = mkdtempSync(join(tmpdir(), "lameduck-init-"));
+  chmodSync(made, 0o755);
+  process.on("exit", () => rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+
+/** Another test file may build the same at the same time: whichever is done later replaces a file by an equal one. */
+function buildOnce(name: string, make: (output: string) => void): string {
+  const output = join(buildFolder(), name);
+  if (existsSync(output)) return output;
+  const beside = `${output}.${process.pid}`;
+  make(beside);
+  renameSync(beside, output);
+  return output;
+}
 
 function build(name: string, sources: () => string[]): string {
-  const known = built.get(name);
-  if (known !== undefined) return known;
   if (!compiler) throw new Error("no compiler");
-  const output = join(buildFolder(), name);
-  if (sanitized) compile(compiler.command, sanitizerFlags, sources(), output);
-  else compileForRelease(compiler.command, sources(), output);
-  built.set(name, output);
-  return output;
+  const { command } = compiler;
+  return buildOnce(name, (output) => {
+    if (sanitized) compile(command, sanitizerFlags, sources(), output);
+    else compileForRelease(command, sources(), output);
+  });
 }
 
 /** The program itself, built from the sources as they are. */
@@ -63,12 +112,7 @@ export function helperProgram(name: string): string {
 }
 
 function compiledOnce(name: string, flags: readonly string[], sources: readonly string[]): string {
-  const known = built.get(name);
-  if (known !== undefined) return known;
-  const output = join(buildFolder(), name);
-  compile("cc", flags, sources, output);
-  built.set(name, output);
-  return output;
+  return buildOnce(name, (output) => compile("cc", flags, sources, output));
 }
 
 /** A harness of test/native, linked with everything but main. */

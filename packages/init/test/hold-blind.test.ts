@@ -1,7 +1,7 @@
 /** What is left where less can be seen: no sock_diag, no /proc, a read-only root, the host's network, sockets that are files. */
 import assert from "node:assert/strict";
 import { existsSync, rmSync } from "node:fs";
-import { afterEach, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { helperProgram, initProgram, nativeProgram, sanitized, withoutCompiler } from "./compiled.ts";
 import { Network, senderAddress } from "./network.ts";
 import {
@@ -18,16 +18,18 @@ import {
 } from "./pod.ts";
 import { endAll, Running, withoutNamespaces } from "./running.ts";
 
-afterEach(endAll);
+after(endAll);
 const skip = withoutCompiler || withoutNamespaces;
 
 /** Runs `script` in the container's own mount namespace, and then what follows. */
-const after = (script: string): string[] => ["sh", "-c", `${script} && exec "$@"`, "after"];
+const inContainer = (script: string): string[] => ["sh", "-c", `${script} && exec "$@"`, "in-container"];
 
-describe("where less can be seen", { skip }, () => {
+describe("where less can be seen", { skip, concurrency: 4 }, () => {
+  before(() => [initProgram(), nativeProgram("witness"), helperProgram("without_netlink")]);
+
   test("uid 65534, no capability, no new privileges, a read-only root: everything is seen all the same", async () => {
     await using network = await Network.create();
-    const readOnly = after("mount -o remount,bind,ro / && ! touch /lameduck-was-here 2>/dev/null");
+    const readOnly = inContainer("mount -o remount,bind,ro / && ! touch /lameduck-was-here 2>/dev/null");
     const server = await podBehind(readOnly, network, []);
     const traffic = sender(network, 1, { every: 20, for: 2_500 });
     await go(traffic);
@@ -70,7 +72,7 @@ describe("where less can be seen", { skip }, () => {
   // A program built with the sanitizers reads /proc/self/maps before it begins.
   test("where nothing can be read: the floor, and one line that says so", { skip: sanitized }, async () => {
     await using network = await Network.create();
-    const blind = [helperProgram("without_netlink"), ...after("mount -t tmpfs none /proc")];
+    const blind = [helperProgram("without_netlink"), ...inContainer("mount -t tmpfs none /proc")];
     const server = await podBehind(blind, network, ["--floor", "700ms"]);
     const traffic = sender(network, 1, { every: 50, for: 300 });
     await go(traffic);
@@ -87,7 +89,10 @@ describe("where less can be seen", { skip }, () => {
 
   test("/proc that hides the processes of others (hidepid) hides nothing that is needed", async () => {
     await using network = await Network.create();
-    const server = await podBehind(after("mount -o remount,hidepid=2 /proc"), network, ["--floor", "300ms"]);
+    const server = await podBehind(inContainer("mount -o remount,hidepid=2 /proc"), network, [
+      "--floor",
+      "300ms",
+    ]);
     terminate(server);
     await server.ended;
     const report = reportOf(server.stderr);
@@ -96,7 +101,7 @@ describe("where less can be seen", { skip }, () => {
   });
 });
 
-describe("Unix sockets", { skip }, () => {
+describe("Unix sockets", { skip, concurrency: 4 }, () => {
   /** A server at a socket, called ten times a second by a process of its own container for three seconds from the signal on. */
   async function called(path: string, before: string[], ...flags: string[]): Promise<HoldReport> {
     await using network = await Network.create();
@@ -119,8 +124,8 @@ describe("Unix sockets", { skip }, () => {
     await running.ended;
     return reportOf(running.stderr);
   }
-  const volume = after("mount -t tmpfs -o mode=777 none /mnt");
-  const root = after("mkdir -p -m 777 /var/tmp/lameduck-unix");
+  const volume = inContainer("mount -t tmpfs -o mode=777 none /mnt");
+  const root = inContainer("mkdir -p -m 777 /var/tmp/lameduck-unix");
 
   test("connections to one on a volume, which other containers can reach, are traffic", async () => {
     const report = await called("/mnt/app.sock", volume);
@@ -212,7 +217,7 @@ describe("host network", { skip: withoutCompiler || notOfHost }, () => {
   });
 });
 
-describe("pods of their own network", { skip }, () => {
+describe("pods of their own network", { skip, concurrency: 4 }, () => {
   test("no word of the host's network", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "100ms"]);

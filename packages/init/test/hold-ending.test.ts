@@ -1,15 +1,17 @@
 /** What ends a hold besides silence, and what is sent then. */
 import assert from "node:assert/strict";
-import { afterEach, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { initProgram, nativeProgram, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
 import { go, pod, programAsPod, reportOf, resultOf, sender, terminate } from "./pod.ts";
 import { Running, descendantsOf, endAll, withoutNamespaces } from "./running.ts";
 
-afterEach(endAll);
+after(endAll);
 const skip = withoutCompiler || withoutNamespaces;
 
-describe("ending", { skip }, () => {
+describe("ending", { skip, concurrency: 4 }, () => {
+  before(() => [initProgram(), nativeProgram("witness")]);
+
   test("traffic without end is served until the cap, not longer", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--grace", "4s", "--reserve", "1s"]);

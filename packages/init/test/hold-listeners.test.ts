@@ -1,15 +1,15 @@
 /** Which listening sockets are watched: however many there are, and where --port names one that nobody listens on. */
 import assert from "node:assert/strict";
-import { afterEach, before, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { initProgram, nativeProgram, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
 import { go, pod, programAsPod, reportOf, resultOf, sender, terminate } from "./pod.ts";
 import { endAll, Running, withoutNamespaces } from "./running.ts";
 
-afterEach(endAll);
+after(endAll);
 const skip = withoutCompiler || withoutNamespaces;
 
-describe("listeners", { skip }, () => {
+describe("listeners", { skip, concurrency: 4 }, () => {
   before(() => [initProgram(), nativeProgram("witness")]);
 
   // The kernel lists them in an order of its own, so that either port may come last.

@@ -1,16 +1,18 @@
 /** What is no traffic, though it connects. */
 import assert from "node:assert/strict";
-import { afterEach, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { withoutCompiler } from "./compiled.ts";
+import { initProgram, withoutCompiler } from "./compiled.ts";
 import { Network, senderAddress } from "./network.ts";
 import { go, pod, reportOf, resultOf, sender, terminate } from "./pod.ts";
 import { endAll, withoutNamespaces } from "./running.ts";
 
-afterEach(endAll);
+after(endAll);
 const skip = withoutCompiler || withoutNamespaces;
 
-describe("probes", { skip }, () => {
+describe("probes", { skip, concurrency: 3 }, () => {
+  before(() => void initProgram());
+
   test("probes from an address that was named are no traffic", async () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s", "--ignore-peer", `${senderAddress(1)}/32`]);

@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, afterEach, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { parseTrace, replay } from "@lameduck/drain";
 import { initProgram, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
 import { go, pod, podBehind, reportOf, resultOf, sender, terminate } from "./pod.ts";
 import { endAll, run, withoutNamespaces, type Running } from "./running.ts";
 
-afterEach(endAll);
+after(endAll);
 const skip = withoutCompiler || withoutNamespaces;
 const volume = mkdtempSync(join(tmpdir(), "lameduck-trace-"));
 chmodSync(volume, 0o777);
@@ -31,7 +31,9 @@ async function held(network: Network, server: Running): Promise<void> {
   await server.ended;
 }
 
-describe("a recording", { skip }, () => {
+describe("a recording", { skip, concurrency: 3 }, () => {
+  before(() => void initProgram());
+
   test("fed to the decision in TypeScript it stops at the same moment, and names the same sender", async () => {
     await using network = await Network.create();
     const path = join(volume, "hold.jsonl");

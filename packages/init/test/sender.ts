@@ -45,12 +45,13 @@ const begun = performance.now();
 const timer = setInterval(
   () => {
     // Open loop: as many as are due by now, however long the earlier ones take.
-    const due = Math.min(performance.now() - begun, orders.for) / orders.every;
+    const elapsed = performance.now() - begun;
+    const due = Math.min(elapsed, orders.for) / orders.every;
     while (sent < due) {
       sent++;
       pending.push(send());
     }
-    if (performance.now() - begun >= orders.for) {
+    if (elapsed >= orders.for) {
       clearInterval(timer);
       void finish();
     }

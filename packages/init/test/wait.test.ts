@@ -1,16 +1,16 @@
 /** `lameduck-init wait`: the same decision from beside the program. */
 import assert from "node:assert/strict";
-import { afterEach, before, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { initProgram, nativeProgram, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
 import { go, reportOf, resultOf, sender, serverFile } from "./pod.ts";
 import { Running, endAll, withoutNamespaces } from "./running.ts";
 
-afterEach(endAll);
+after(endAll);
 const skip = withoutCompiler || withoutNamespaces;
 
-describe("wait", { skip }, () => {
+describe("wait", { skip, concurrency: 3 }, () => {
   // Compiling takes longer than the traffic of a test.
   before(() => void initProgram());
 

@@ -1,21 +1,15 @@
-/* LD_PRELOAD: the wall clock goes back by an hour a second after the program's start; for this process alone. */
+/* LD_PRELOAD: the wall clock goes back by an hour once the file CLOCK_BACK exists; for this process alone. */
+#include <fcntl.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
-static struct timespec begun;
-
-__attribute__((constructor)) static void begin(void)
-{
-	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &begun);
-}
-
 static long shift(void)
 {
-	struct timespec now;
-	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-	return now.tv_sec - begun.tv_sec > 1 ? -3600 : 0;
+	const char *path = getenv("CLOCK_BACK");
+	return path && syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0 ? -3600 : 0;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *time)
