@@ -13,6 +13,7 @@ import {
   validatingConfiguration,
 } from "@lameduck/operator";
 import { stringify } from "yaml";
+import { dashboardTemplate } from "./dashboard.ts";
 
 const templates = join(import.meta.dirname, "lameduck", "templates");
 const remark = "{{- /* Written by npm run render. */ -}}\n";
@@ -48,6 +49,7 @@ export function generated(): ReadonlyMap<string, string> {
     ),
     "policy.yaml": when(".Values.policyOnly", policy()),
     "crd.yaml": `${remark}${objectText(drainPolicyCrd)}`,
+    "dashboard.yaml": dashboardTemplate(remark),
     "drain-reports.yaml": when("not .Values.policyOnly", [objectText(drainReportCrd)]),
   };
   return new Map(Object.entries(parts).map(([name, text]) => [join(templates, name), text]));

@@ -39,6 +39,11 @@ export {
   type InjectionSettings,
 } from "./policy/settings.ts";
 export { policyName, policyVersion, validateAnnotations, validatePolicy } from "./policy/validate.ts";
-export { drainReportCrd } from "./records/crd.ts";
-export { reportsOf, reportsPath, type ConsumerRecord, type DrainReport } from "./records/drain-report.ts";
+export { drainReportCrd } from "./records/report/crd.ts";
+export {
+  reportsOf,
+  reportsPath,
+  type ConsumerRecord,
+  type DrainReport,
+} from "./records/report/drain-report.ts";
 export { coordinatorRights, heldDeletionRights, operatorRights, type RoleRule } from "./rights.ts";

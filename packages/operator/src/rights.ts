@@ -8,6 +8,25 @@ export interface RoleRule {
   readonly resourceNames?: readonly string[];
 }
 
+/** What the coordinator needs besides to record how pods ended: packages/operator/src/records. */
+export const recordRights: readonly RoleRule[] = [
+  { apiGroups: ["lameduck.dev"], resources: ["drainreports"], verbs: ["create", "list", "delete"] },
+  { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
+  // Their uid: kubectl describe shows no Event that does not name it.
+  {
+    apiGroups: ["apps"],
+    resources: ["deployments", "replicasets", "statefulsets", "daemonsets"],
+    verbs: ["get"],
+  },
+  { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] },
+  {
+    apiGroups: [""],
+    resources: ["configmaps"],
+    verbs: ["get", "update"],
+    resourceNames: [operatorNames.learntConfigMap],
+  },
+];
+
 /** The least that the operator's process needs: in its own namespace, and everywhere. */
 export const operatorRights: {
   /** To make its own certificate: not needed with cert-manager. */
@@ -109,5 +128,6 @@ export const coordinatorRights: {
     },
     { apiGroups: ["lameduck.dev"], resources: ["drainpolicies"], verbs: ["list", "watch"] },
     { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
+    ...recordRights,
   ],
 };

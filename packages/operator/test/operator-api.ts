@@ -35,7 +35,9 @@ export class OperatorApi extends FakeApi {
       if (known.metadata.resourceVersion !== body.metadata.resourceVersion) return conflict;
       return { status: 200, body: this.put(resource, name, body) };
     }
-    return this.#jsonPatch(resource, known, body as unknown as readonly Operation[]);
+    const operations: unknown = body;
+    if (!Array.isArray(operations)) return { status: 200, body: this.change(resource, name, body) };
+    return this.#jsonPatch(resource, known, operations as readonly Operation[]);
   }
 
   #jsonPatch(resource: string, known: Item, operations: readonly Operation[]): Answer {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import type { Termination, TerminationConsumer } from "../src/coordinator/termination.ts";
-import { describeTermination } from "../src/records/describe.ts";
-import { FollowedTerminations, type Followed } from "../src/records/followed.ts";
+import { describeTermination } from "../src/records/report/describe.ts";
+import { FollowedTerminations, type Followed } from "../src/records/report/followed.ts";
 import { consumer, deletedAt, released, termination } from "./terminations.ts";
 
 const whole: Followed = { isWhole: true, origin: deletedAt };

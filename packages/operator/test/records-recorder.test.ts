@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import type { Asked } from "../../kube/test/fake-api.ts";
-import { Recorder, type RecordOutcome } from "../src/records/recorder.ts";
-import { superfluous, type Kept, type RetentionLimits } from "../src/records/retention.ts";
+import { Recorder, type RecordOutcome } from "../src/records/writing/recorder.ts";
+import { superfluous, type Kept, type RetentionLimits } from "../src/records/writing/retention.ts";
 import { OperatorApi, until } from "./operator-api.ts";
 import { released, termination } from "./terminations.ts";
 

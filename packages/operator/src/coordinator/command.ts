@@ -2,8 +2,10 @@ import { clusterConnection, KubernetesClient } from "@lameduck/kube";
 import { lameduck } from "@lameduck/node";
 import { processLog } from "../process/log.ts";
 import { ownEnvironment, type Subcommand } from "../process/subcommand.ts";
+import { RecordKeeping } from "../records/keeping.ts";
 import { Coordinator } from "./coordinator.ts";
 import { type CoordinatorFlags, helpText, parseCoordinatorFlags } from "./flags.ts";
+import type { TerminationListener } from "./termination.ts";
 
 export const coordinator: Subcommand = {
   helpText,
@@ -20,7 +22,20 @@ async function serve(flags: CoordinatorFlags): Promise<void> {
     flags.kubeconfig === undefined ? {} : { kubeconfig: flags.kubeconfig },
   );
   const client = new KubernetesClient(connection);
-  const replica = new Coordinator({ flags, client, connection, log });
+  const listeners: TerminationListener[] = [];
+  const replica = new Coordinator({ flags, client, connection, log, listeners });
+  const { registry, problems } = replica.metrics;
+  const keeping = new RecordKeeping(client, {
+    namespace: flags.namespace ?? connection.namespace,
+    name: flags.name,
+    registry,
+    retention: flags.retention,
+    onProblem: (part, error) => {
+      problems.inc({ part });
+      log.warn({ part, err: error }, "it is tried again");
+    },
+  });
+  listeners.push(keeping.listener);
   lameduck(replica.server, {
     cap: Math.min(10_000, flags.gracePeriod / 3),
     grace: flags.gracePeriod,
@@ -29,6 +44,10 @@ async function serve(flags: CoordinatorFlags): Promise<void> {
   })
     // Requests that wait are in flight: answered at once, they do not keep it from stopping.
     .hook("lame-duck", "requests that wait", () => replica.leave())
-    .hook("closed", "coordinator", () => replica.stop());
+    .hook("closed", "coordinator", async () => {
+      await keeping.stop();
+      await replica.stop();
+    });
   await replica.start();
+  keeping.start();
 }

@@ -1,7 +1,9 @@
 import { hostname } from "node:os";
 import { operatorNames } from "../names.ts";
+import { defaultRetention, type RetentionLimits } from "../records/writing/retention.ts";
 import {
   badFlag,
+  count,
   flagsIn,
   help,
   logLevel,
@@ -26,6 +28,8 @@ export interface CoordinatorFlags {
   readonly peers: string | undefined;
   /** The token that is shown to them. */
   readonly tokenFile: string | undefined;
+  /** Of DrainReports. */
+  readonly retention: RetentionLimits;
   /** Milliseconds. */
   readonly gracePeriod: number;
   readonly logLevel: LogLevel;
@@ -51,6 +55,9 @@ pods decide by what they see themselves: docs/acknowledgements.md.
                                  (${ownNamespace}/${workload})
   --peers NAME                   host name of all replicas: what a pod says is passed on to them
   --token-file FILE              token that is shown to the other replicas
+  --report-age TIME              DrainReports are kept for so long (24h)
+  --reports-per-namespace COUNT  at most so many of a namespace (${defaultRetention.perNamespace})
+  --reports COUNT                at most so many in all (${defaultRetention.inAll})
   --grace-period TIME            terminationGracePeriodSeconds of its own pod (30s)
   --log-level LEVEL              ${logLevels.join(", ")} (info)
   --kubeconfig FILE              for a coordinator outside the cluster
@@ -65,6 +72,9 @@ const options = {
   "hold-account": texts,
   peers: text,
   "token-file": text,
+  "report-age": text,
+  "reports-per-namespace": text,
+  reports: text,
   "grace-period": text,
   "log-level": text,
   kubeconfig: text,
@@ -89,6 +99,15 @@ export function parseCoordinatorFlags(
     holdAccounts: accounts("--hold-account", values["hold-account"] ?? [`${ownNamespace}/${workload}`]),
     peers: values.peers,
     tokenFile: values["token-file"],
+    retention: {
+      age: time("--report-age", values["report-age"] ?? "24h"),
+      perNamespace: count(
+        "--reports-per-namespace",
+        values["reports-per-namespace"],
+        defaultRetention.perNamespace,
+      ),
+      inAll: count("--reports", values.reports, defaultRetention.inAll),
+    },
     gracePeriod: time("--grace-period", values["grace-period"] ?? "30s"),
     logLevel: logLevel(values["log-level"]),
     kubeconfig: values.kubeconfig,

@@ -32,6 +32,13 @@ export function port(flag: string, said: string | undefined, otherwise: number):
   return value;
 }
 
+/** From 1 to 100,000. @throws {OperatorError} */
+export function count(flag: string, said: string | undefined, otherwise: number): number {
+  const value = said === undefined ? otherwise : /^\d{1,6}$/.test(said) ? Number(said) : NaN;
+  if (!(value >= 1 && value <= 100_000)) throw badFlag(flag, `"${said}" is no count from 1 to 100000`);
+  return value;
+}
+
 /** Milliseconds. Also days: the drain's durations end at hours. @throws {OperatorError} */
 export function time(flag: string, said: string): number {
   const days = /^(\d{1,5})d$/.exec(said)?.[1];

@@ -1,4 +1,4 @@
-import { mostNamed } from "../coordinator/termination.ts";
+import { mostNamed } from "../../coordinator/termination.ts";
 import { namesOf } from "./consumers.ts";
 import type { ConsumerRecord, DrainReport, ReportSummary } from "./drain-report.ts";
 

@@ -1,4 +1,4 @@
-import type { Termination } from "../coordinator/termination.ts";
+import type { Termination } from "../../coordinator/termination.ts";
 
 /** When a pod was first heard to say each phase, and whether it was seen from its beginning. Milliseconds since the epoch. */
 export interface Followed {

@@ -1,4 +1,4 @@
-import { mostNamed, type Termination } from "../coordinator/termination.ts";
+import { mostNamed, type Termination } from "../../coordinator/termination.ts";
 import { consumersOf, namesOf } from "./consumers.ts";
 import { type ConsumerRecord, type DrainReport, type Moments, type Program } from "./drain-report.ts";
 import type { Followed } from "./followed.ts";

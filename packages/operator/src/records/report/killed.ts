@@ -1,4 +1,4 @@
-import type { ContainerExit, Termination } from "../coordinator/termination.ts";
+import type { ContainerExit, Termination } from "../../coordinator/termination.ts";
 
 const sigkill = 9;
 /** As a shell and the kubelet tell it. */

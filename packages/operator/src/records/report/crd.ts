@@ -1,4 +1,4 @@
-import { apiGroup, apiVersion, column } from "../policy/crd.ts";
+import { apiGroup, apiVersion, column } from "../../policy/crd.ts";
 
 const text = (longest: number): object => ({ type: "string", maxLength: longest });
 const choice = (...values: readonly string[]): object => ({ type: "string", enum: values });

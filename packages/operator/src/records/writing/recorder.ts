@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { hasStatus, isTransient, startupRefusals, type KubernetesClient } from "@lameduck/kube";
-import type { Termination, TerminationListener } from "../coordinator/termination.ts";
-import { describeTermination, type NewReport } from "./describe.ts";
-import { reportsOf } from "./drain-report.ts";
-import { FollowedTerminations } from "./followed.ts";
+import type { Termination, TerminationListener } from "../../coordinator/termination.ts";
+import { describeTermination, type NewReport } from "../report/describe.ts";
+import { reportsOf } from "../report/drain-report.ts";
+import { FollowedTerminations } from "../report/followed.ts";
 import { Pace } from "./pace.ts";
 import { EndedTerminations, type Ended } from "./queue.ts";
 import { defaultRetention, type RetentionLimits } from "./retention.ts";
@@ -17,7 +17,7 @@ export interface RecorderOptions {
   readonly isLeader: () => boolean;
   readonly retention?: RetentionLimits;
   /** Called once for each termination by the replica that records it, whether the API server took the record or not. */
-  readonly onRecord?: (report: NewReport, lesson: string | undefined) => void;
+  readonly onRecord?: (ended: Ended) => void;
   readonly onOutcome?: (outcome: RecordOutcome) => void;
   readonly onRemove?: () => void;
   readonly onProblem: (error: unknown) => void;
@@ -60,8 +60,8 @@ export class Recorder implements TerminationListener {
     this.#followed = new FollowedTerminations(now);
     this.#ended = new EndedTerminations(now, () => options.onOutcome?.("dropped"));
     this.#shelf = new Shelf(client, retention, now);
-    this.#writes = new Pace(perSecond, burst, now);
-    this.#removals = new Pace(perSecond, burst, now);
+    this.#writes = new Pace(perSecond, burst);
+    this.#removals = new Pace(perSecond, burst);
   }
 
   /** Reports in the cluster, as far as this replica knows; and terminations that have ended and are not recorded yet. */
@@ -85,7 +85,8 @@ export class Recorder implements TerminationListener {
       return;
     }
     const report = describeTermination(termination, followed);
-    this.#ended.add({ uid: termination.uid, report, lesson: termination.said["lesson"] });
+    const { uid, workload, said } = termination;
+    this.#ended.add({ uid, report, workload, lesson: said["lesson"] });
     this.#wake();
   }
 
@@ -95,8 +96,8 @@ export class Recorder implements TerminationListener {
 
   /** What has ended by now is written first, as far as the API server takes it within a second. */
   async stop(): Promise<void> {
-    const end = this.#now() + 1_000;
-    while (this.#options.isLeader() && this.#ended.size > 0 && this.#now() < end) await delay(20);
+    const end = performance.now() + 1_000;
+    while (this.#options.isLeader() && this.#ended.size > 0 && performance.now() < end) await delay(20);
     this.#stopping.abort();
     this.#wake();
     await this.#running;
@@ -147,12 +148,11 @@ export class Recorder implements TerminationListener {
 
   async #record(ended: Ended): Promise<void> {
     const { onRecord, onOutcome } = this.#options;
-    const { report, lesson } = ended;
-    const outcome = await this.#write(report, this.#now() - ended.at);
+    const outcome = await this.#write(ended.report, this.#now() - ended.at);
     this.#ended.done(ended);
-    onOutcome?.(outcome);
     // Who wrote it has told of it as well.
-    if (outcome !== "known") onRecord?.(report, lesson);
+    if (outcome !== "known") onRecord?.(ended);
+    onOutcome?.(outcome);
   }
 
   /** @throws where it may go better later. */

@@ -1,5 +1,5 @@
 import { hasStatus, type KubernetesClient } from "@lameduck/kube";
-import { reportsOf, reportsPath } from "./drain-report.ts";
+import { reportsOf, reportsPath } from "../report/drain-report.ts";
 import { superfluous, type Kept, type RetentionLimits } from "./retention.ts";
 
 /** The reports of the cluster by name alone, and the removal of those that there are too many of. */

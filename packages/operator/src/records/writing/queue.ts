@@ -1,9 +1,11 @@
-import type { NewReport } from "./describe.ts";
+import type { WorkloadName } from "../../coordinator/termination.ts";
+import type { NewReport } from "../report/describe.ts";
 
 /** A termination that has ended, to be recorded. */
 export interface Ended {
   readonly uid: string;
   readonly report: NewReport;
+  readonly workload: WorkloadName | undefined;
   /** The pod's own lesson for those that come after it. */
   readonly lesson: string | undefined;
   readonly at: number;

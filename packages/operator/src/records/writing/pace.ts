@@ -1,15 +1,12 @@
-/** Milliseconds. */
-type Clock = () => number;
-
 /** Lets so many through a second, and a burst before that. */
 export class Pace {
   readonly #perSecond: number;
   readonly #burst: number;
-  readonly #now: Clock;
+  readonly #now: () => number;
   #left: number;
   #at: number;
 
-  constructor(perSecond: number, burst: number, now: Clock) {
+  constructor(perSecond: number, burst: number, now: () => number = () => performance.now()) {
     this.#perSecond = perSecond;
     this.#burst = burst;
     this.#now = now;

@@ -1,4 +1,4 @@
-import type { Termination, TerminationConsumer } from "../coordinator/termination.ts";
+import type { Termination, TerminationConsumer } from "../../coordinator/termination.ts";
 import type { ConsumerRecord } from "./drain-report.ts";
 
 /** The latest first: they are what a hold waits for. Of a large cluster the coordinator names these only. */

@@ -1,0 +1,121 @@
+import { learnText, learntText, parseLearnt } from "@lameduck/drain";
+import { hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
+import { operatorNames } from "../../names.ts";
+
+interface LearntObject extends KubernetesObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+/** Workloads of one namespace that are remembered: at 600 bytes each a ConfigMap holds 1 MiB. */
+const mostWorkloads = 200;
+/** Lessons that wait for the API server, of one namespace. */
+const mostWaiting = 200;
+const mostNamespaces = 2_000;
+/** Milliseconds between two writes of one namespace's ConfigMap. */
+const between = 30_000;
+const name = operatorNames.learntConfigMap;
+const managedBy = "app.kubernetes.io/managed-by";
+
+interface Waiting {
+  readonly lessons: { readonly key: string; readonly lesson: string }[];
+  triedAt: number;
+}
+
+/**
+ * What terminations have taught, kept in one ConfigMap a namespace. A ConfigMap, as it needs no schema and the webhook can watch just this name; one
+ * a namespace, so that no pod's words reach another namespace.
+ */
+export class Lessons {
+  readonly #client: KubernetesClient;
+  readonly #now: () => number;
+  readonly #waiting = new Map<string, Waiting>();
+
+  constructor(client: KubernetesClient, now: () => number) {
+    this.#client = client;
+    this.#now = now;
+  }
+
+  /** @param workload "deployment/web" */
+  add(namespace: string, workload: string, lesson: string): void {
+    const known = this.#waiting.get(namespace);
+    if (!known && this.#waiting.size >= mostNamespaces) return;
+    const waiting = known ?? { lessons: [], triedAt: -Infinity };
+    this.#waiting.set(namespace, waiting);
+    waiting.lessons.push({ key: keyOf(workload), lesson });
+    if (waiting.lessons.length > mostWaiting) waiting.lessons.shift();
+  }
+
+  /**
+   * Writes what is due; everything where this replica is about to end.
+   * @throws where the API server does not take it now.
+   */
+  async pass(signal: AbortSignal, isLast = false): Promise<void> {
+    for (const [namespace, waiting] of this.#waiting) {
+      if (!isLast && this.#now() - waiting.triedAt < between) continue;
+      waiting.triedAt = this.#now();
+      if (waiting.lessons.length === 0) this.#waiting.delete(namespace);
+      else await this.#write(namespace, waiting, signal);
+    }
+  }
+
+  async #write(namespace: string, { lessons }: Waiting, signal: AbortSignal): Promise<void> {
+    const path = `/api/v1/namespaces/${namespace}/configmaps`;
+    const added = [...lessons];
+    const before = await this.#read(`${path}/${name}`, signal);
+    // Somebody else's of that name stays as it is.
+    const isOurs = before === undefined || before.metadata.labels?.[managedBy] === "lameduck";
+    if (isOurs) {
+      const data = within(this.#learnt(before?.data ?? {}, added));
+      try {
+        if (before) await this.#client.put(`${path}/${name}`, { ...before, data }, signal);
+        else await this.#client.post(path, { ...created(namespace), data }, signal);
+      } catch (error) {
+        // Another replica was faster: they are added to what it wrote, at the next time.
+        if (hasStatus(error, 409)) return;
+        if (!hasStatus(error, 403, 404)) throw error;
+      }
+    }
+    lessons.splice(0, added.length);
+  }
+
+  async #read(path: string, signal: AbortSignal): Promise<LearntObject | undefined> {
+    try {
+      return await this.#client.get<LearntObject>(path, signal);
+    } catch (error) {
+      if (hasStatus(error, 404)) return undefined;
+      throw error;
+    }
+  }
+
+  #learnt(before: Readonly<Record<string, string>>, added: Waiting["lessons"]): Record<string, string> {
+    const data = { ...before };
+    const day = new Date(this.#now()).toISOString().slice(0, 10);
+    for (const { key, lesson } of added) {
+      const learnt = learnText(learntIn(data[key]), lesson);
+      if (learnt) data[key] = `${day} ${learntText(learnt)}`;
+    }
+    return data;
+  }
+}
+
+/** A key holds no slash. */
+export const keyOf = (workload: string): string => workload.replace("/", ".");
+
+/** Of a workload's entry, "2026-11-25 VERSION:TERMINATIONS:w1,...": the day on which it learnt last, and what. */
+export function learntIn(entry: string | undefined): ReturnType<typeof parseLearnt> {
+  return parseLearnt(entry?.split(" ")[1]);
+}
+
+/** The workloads that learnt last. */
+function within(data: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(data).sort(([, a], [, b]) => (a < b ? 1 : -1));
+  return Object.fromEntries(entries.slice(0, mostWorkloads));
+}
+
+function created(namespace: string): object {
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name, namespace, labels: { [managedBy]: "lameduck" } },
+  };
+}

@@ -1,0 +1,112 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { KubernetesClient } from "@lameduck/kube";
+import type { Registry } from "@prometheus-io/client";
+import type { Termination, TerminationListener } from "../coordinator/termination.ts";
+import { Lessons } from "./learning/lessons.ts";
+import { RecordMetrics } from "./telling/metrics.ts";
+import { tidingsOf } from "./telling/tidings.ts";
+import { WorkloadEvents } from "./telling/workload-events.ts";
+import type { Ended } from "./writing/queue.ts";
+import { Recorder } from "./writing/recorder.ts";
+import type { RetentionLimits } from "./writing/retention.ts";
+
+export interface RecordsOptions {
+  /** Whether this replica is the one that writes. */
+  readonly isLeader: () => boolean;
+  /** This replica. */
+  readonly name: string;
+  readonly registry: Registry;
+  readonly retention?: RetentionLimits;
+  /** `part`: "reports", "events" or "lessons". */
+  readonly onProblem: (part: string, error: unknown) => void;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+  /** Milliseconds between two looks; default a second. */
+  readonly every?: number;
+}
+
+/** Milliseconds for what is still to be written when the process ends. */
+const lastWrites = 2_000;
+
+/** All that is kept of terminations that have ended: reports, Events, metrics, and what they teach. */
+export class Records implements TerminationListener {
+  readonly #options: RecordsOptions;
+  readonly #recorder: Recorder;
+  readonly #metrics: RecordMetrics;
+  readonly #events: WorkloadEvents;
+  readonly #lessons: Lessons;
+  readonly #stopping = new AbortController();
+  #running: readonly Promise<void>[] = [];
+
+  constructor(client: KubernetesClient, options: RecordsOptions) {
+    const { now = Date.now, isLeader, retention, registry, onProblem, every, name } = options;
+    this.#options = options;
+    this.#events = new WorkloadEvents(client, name, now);
+    this.#lessons = new Lessons(client, now);
+    this.#metrics = new RecordMetrics(registry, () => this.#recorder.counts);
+    this.#recorder = new Recorder(client, {
+      isLeader,
+      now,
+      ...(retention === undefined ? {} : { retention }),
+      ...(every === undefined ? {} : { every }),
+      onRecord: (ended) => this.#tell(ended),
+      onOutcome: (outcome) => this.#metrics.outcome(outcome),
+      onRemove: () => this.#metrics.removed(),
+      onProblem: (error) => onProblem("reports", error),
+    });
+  }
+
+  began(termination: Termination): void {
+    this.#recorder.began(termination);
+  }
+
+  changed(termination: Termination): void {
+    this.#recorder.changed(termination);
+  }
+
+  ended(termination: Termination): void {
+    this.#recorder.ended(termination);
+  }
+
+  start(): void {
+    this.#recorder.start();
+    this.#running = [
+      this.#repeat("events", (signal) => this.#events.pass(signal)),
+      this.#repeat("lessons", (signal) => this.#lessons.pass(signal)),
+    ];
+  }
+
+  /** While this replica still holds the Lease, so that what has ended is written. */
+  async stop(): Promise<void> {
+    await this.#recorder.stop();
+    const { isLeader, onProblem } = this.#options;
+    if (isLeader())
+      await this.#lessons
+        .pass(AbortSignal.timeout(lastWrites), true)
+        .catch((error: unknown) => onProblem("lessons", error));
+    this.#stopping.abort();
+    await Promise.all(this.#running);
+  }
+
+  #tell({ report, workload, lesson }: Ended): void {
+    this.#metrics.recorded(report);
+    const { namespace } = report.metadata;
+    for (const one of tidingsOf(report)) {
+      this.#metrics.event(one.reason);
+      this.#events.add(namespace, workload, report.pod, one);
+    }
+    if (lesson !== undefined && workload !== undefined) this.#lessons.add(namespace, report.workload, lesson);
+  }
+
+  async #repeat(part: string, pass: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const { signal } = this.#stopping;
+    const { every = 1_000, onProblem, isLeader } = this.#options;
+    while (!signal.aborted) {
+      if (isLeader())
+        await pass(signal).catch((error: unknown) => {
+          if (!signal.aborted) onProblem(part, error);
+        });
+      await delay(every, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import { namesOf } from "../report/consumers.ts";
+import type { NewReport } from "../report/describe.ts";
+
+/** Reasons of Events, which alerts may name; each with its type. */
+export const eventReasons = {
+  DrainReleased: "Normal",
+  DrainCapped: "Warning",
+  DrainKilled: "Warning",
+  DrainOverruled: "Warning",
+  DrainConsumerBehind: "Warning",
+  DrainConsumerMissing: "Warning",
+} as const;
+
+export type EventReason = keyof typeof eventReasons;
+
+/** What an operator of the workload should hear of a termination: what went wrong, else that it was released. */
+export function tidingsOf(report: NewReport): { readonly reason: EventReason; readonly message: string }[] {
+  const { pod, killed, overruledBy, hold, moments, consumers, graceSeconds, summary } = report;
+  const missing = consumers.filter(({ state }) => state === "missing");
+  const behind = consumers.filter(({ state }) => state === "behind" || state === "silent");
+  const wrong: { reason: EventReason; message: string }[] = [];
+  const add = (reason: EventReason, words: string): void =>
+    void wrong.push({ reason, message: `pod ${pod.name} ${words}` });
+  if (killed === "yes") add("DrainKilled", `was killed at the end of its grace period of ${graceSeconds} s`);
+  if (overruledBy !== undefined)
+    add(
+      "DrainOverruled",
+      `got a new connection from ${overruledBy} after every consumer had said that it let go`,
+    );
+  if (hold.reason === "cap")
+    add(
+      "DrainCapped",
+      `held ${summary.hold} and stopped at its cap, before the traffic was seen to have gone`,
+    );
+  if (missing.length > 0)
+    add("DrainConsumerMissing", `is sent to by ${namesOf(missing)}, for which nothing reports`);
+  if (behind.length > 0 && moments.released === undefined)
+    add("DrainConsumerBehind", `ended while ${namesOf(behind)} had not let go`);
+  if (wrong.length > 0 || moments.released === undefined) return wrong;
+  return [{ reason: "DrainReleased", message: summary.text }];
+}

@@ -1,0 +1,158 @@
+import { hasStatus, type KubernetesClient } from "@lameduck/kube";
+import type { WorkloadName } from "../../coordinator/termination.ts";
+import { operatorNames } from "../../names.ts";
+import { Pace } from "../writing/pace.ts";
+import { eventReasons, type EventReason } from "./tidings.ts";
+import { apiVersionOf, WorkloadUids } from "./workload-uids.ts";
+
+/** What is told again and again of one workload: one Event, whose count grows. */
+interface Series {
+  readonly namespace: string;
+  readonly workload: WorkloadName;
+  readonly reason: EventReason;
+  /** Of a pod that nobody owns. */
+  readonly uid: string | undefined;
+  readonly since: number;
+  message: string;
+  count: number;
+  told: number;
+  last: number;
+  /** Name of the Event, and when it was written last. */
+  event: string | undefined;
+  writtenAt: number;
+}
+
+/** Milliseconds between two writes of one series: a rollout of 500 pods is ten of them. */
+const between = 60_000;
+/** The API server forgets Events an hour after their last change. */
+const forgotten = 3_600_000;
+const most = 1_000;
+const perSecond = 5;
+const burst = 25;
+
+/** Events on workloads, bounded in number and in rate. */
+export class WorkloadEvents {
+  readonly #client: KubernetesClient;
+  readonly #uids: WorkloadUids;
+  readonly #series = new Map<string, Series>();
+  readonly #pace: Pace;
+  readonly #now: () => number;
+  readonly #instance: string;
+
+  constructor(client: KubernetesClient, instance: string, now: () => number) {
+    this.#client = client;
+    this.#uids = new WorkloadUids(client);
+    this.#pace = new Pace(perSecond, burst);
+    this.#now = now;
+    this.#instance = instance;
+  }
+
+  /** @param pod of the termination, which stands for a workload where nobody owns it. */
+  add(
+    namespace: string,
+    owner: WorkloadName | undefined,
+    pod: { readonly name: string; readonly uid: string },
+    { reason, message }: { readonly reason: EventReason; readonly message: string },
+  ): void {
+    const workload = owner ?? { kind: "Pod", name: pod.name };
+    const key = `${namespace}/${workload.kind}/${workload.name}/${reason}`;
+    const now = this.#now();
+    const known = this.#series.get(key);
+    const series = known ?? {
+      namespace,
+      workload,
+      reason,
+      uid: owner ? undefined : pod.uid,
+      since: now,
+      message,
+      count: 0,
+      told: 0,
+      last: now,
+      event: undefined,
+      writtenAt: -Infinity,
+    };
+    series.message = message.slice(0, 1_000);
+    series.count++;
+    series.last = now;
+    if (!known) this.#forgetOldest();
+    this.#series.delete(key);
+    this.#series.set(key, series);
+  }
+
+  /** Writes what is due. @throws where the API server does not take it now; it is written by a later pass. */
+  async pass(signal: AbortSignal): Promise<void> {
+    const now = this.#now();
+    for (const [key, series] of this.#series) {
+      if (now - series.last > forgotten) this.#series.delete(key);
+      if (series.count === series.told || now - series.writtenAt < between) continue;
+      if (this.#pace.take() > 0) return;
+      await this.#write(series, signal);
+    }
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#series.keys();
+    if (this.#series.size >= most && oldest !== undefined) this.#series.delete(oldest);
+  }
+
+  async #write(series: Series, signal: AbortSignal): Promise<void> {
+    const { count } = series;
+    const isTold = series.event !== undefined && (await this.#grown(series, signal));
+    if (!isTold) await this.#created(series, signal);
+    series.told = count;
+    series.writtenAt = this.#now();
+  }
+
+  /** @returns whether the Event was still there. */
+  async #grown(series: Series, signal: AbortSignal): Promise<boolean> {
+    const { namespace, event, count, message } = series;
+    const body = { count, message, lastTimestamp: timestamp(series.last) };
+    try {
+      await this.#client.patch(`${eventsOf(namespace)}/${event}`, body, "merge-patch", signal);
+      return true;
+    } catch (error) {
+      if (hasStatus(error, 404)) return false;
+      throw error;
+    }
+  }
+
+  async #created(series: Series, signal: AbortSignal): Promise<void> {
+    const { namespace, workload, reason, message, count, since, last } = series;
+    const uid = series.uid ?? (await this.#uids.of(namespace, workload, signal));
+    const apiVersion = apiVersionOf(workload.kind);
+    const name = `${workload.name.slice(0, 230)}.${Math.trunc(this.#now()).toString(16)}${Object.keys(eventReasons).indexOf(reason)}`;
+    const body = {
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { name, namespace },
+      involvedObject: {
+        kind: workload.kind,
+        name: workload.name,
+        namespace,
+        ...(apiVersion === undefined ? {} : { apiVersion }),
+        ...(uid === undefined ? {} : { uid }),
+      },
+      reason,
+      message,
+      type: eventReasons[reason],
+      count,
+      firstTimestamp: timestamp(since),
+      lastTimestamp: timestamp(last),
+      source: { component: operatorNames.coordinator.workload },
+      reportingComponent: operatorNames.coordinator.workload,
+      reportingInstance: this.#instance,
+    };
+    try {
+      await this.#client.post(eventsOf(namespace), body, signal);
+      series.event = name;
+    } catch (error) {
+      // A namespace that is being deleted takes nothing new.
+      if (!hasStatus(error, 403, 404, 409)) throw error;
+    }
+  }
+}
+
+const eventsOf = (namespace: string): string => `/api/v1/namespaces/${namespace}/events`;
+
+/** metav1.Time: whole seconds. */
+const timestamp = (at: number): string => new Date(at).toISOString().replace(/\.\d+Z$/, "Z");

@@ -1,0 +1,221 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { Drain, lessonText, parseConfig } from "@lameduck/drain";
+import { Registry } from "@prometheus-io/client";
+import { learntIn } from "../src/records/learning/lessons.ts";
+import { Records } from "../src/records/records.ts";
+import { OperatorApi, until } from "./operator-api.ts";
+import { consumer, deletedAt, released, termination } from "./terminations.ts";
+
+interface Recording extends AsyncDisposable {
+  readonly api: OperatorApi;
+  readonly records: Records;
+  readonly registry: Registry;
+  readonly problems: string[];
+  /** Of the clock that everything is timed by, milliseconds. */
+  now: number;
+}
+
+async function recording(): Promise<Recording> {
+  const api = await OperatorApi.start();
+  const client = api.client();
+  const registry = new Registry();
+  const problems: string[] = [];
+  const all: Recording = {
+    api,
+    registry,
+    problems,
+    now: deletedAt + 50,
+    records: new Records(client, {
+      isLeader: () => true,
+      name: "coordinator-1",
+      registry,
+      onProblem: (part, error) => problems.push(`${part}: ${String(error)}`),
+      now: () => all.now,
+      every: 10,
+    }),
+    [Symbol.asyncDispose]: async () => {
+      await all.records.stop();
+      client.close();
+      await api.stop();
+    },
+  };
+  all.records.start();
+  return all;
+}
+
+/** A record is counted after it is written. */
+async function counted({ registry }: Recording, line: string): Promise<void> {
+  const end = performance.now() + 30_000;
+  while (!(await registry.metrics()).split("\n").includes(line))
+    if (performance.now() > end) assert.fail(`never: ${line}`);
+    else await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+const numbered = (index: number): { name: string; uid: string } => ({
+  name: `web-${index}`,
+  uid: `${String(index).padStart(8, "0")}-94f1-4d4a-8a3b-3c1d00000001`,
+});
+
+interface EventObject {
+  readonly involvedObject: { readonly kind: string; readonly name: string; readonly uid?: string };
+  readonly reason: string;
+  readonly type: string;
+  readonly count: number;
+  readonly message: string;
+}
+
+const eventsIn = (api: OperatorApi): EventObject[] => api.items("events") as unknown as EventObject[];
+
+describe("Events on workloads", () => {
+  it("name the workload with its uid, so that kubectl describe shows them", async () => {
+    await using all = await recording();
+    all.api.put("apps/deployments", "web");
+    all.records.ended(released());
+    await until(() => eventsIn(all.api).length === 1, "an Event");
+    const [event] = eventsIn(all.api);
+    const uid = all.api.get("apps/deployments", "web")?.metadata.uid;
+    assert.deepEqual(
+      { ...event?.involvedObject },
+      { apiVersion: "apps/v1", kind: "Deployment", name: "web", namespace: "shop", uid },
+    );
+    assert.deepEqual([event?.reason, event?.type], ["DrainReleased", "Normal"]);
+    assert.match(
+      event?.message ?? "",
+      /released by 5 of 5 consumers after 5\.\ds \(kube-proxy\/node5 last\)/,
+    );
+  });
+
+  it("say what went wrong, each with its reason", async () => {
+    await using all = await recording();
+    const { records, api } = all;
+    const exits = [{ container: "app", exitCode: 137, finishedAt: deletedAt + 60_000 }];
+    const consumers = new Map([
+      ["kube-proxy/node1", consumer({ appliedAt: deletedAt + 1_000 })],
+      ["kube-proxy/node2", consumer({ isSilent: true })],
+      ["haproxy/edge", consumer({ kind: "haproxy", isMissing: true })],
+    ]);
+    const said = { phase: "closing", reason: "cap", "held-ms": "30000" };
+    records.ended(termination({ consumers, exits, said, overruledBy: "10.244.3.4", withdrawnAt: deletedAt }));
+    await until(() => eventsIn(api).length === 5, "five Events");
+    assert.deepEqual(
+      eventsIn(api)
+        .map(({ reason, type }) => `${type} ${reason}`)
+        .sort(),
+      [
+        "Warning DrainCapped",
+        "Warning DrainConsumerBehind",
+        "Warning DrainConsumerMissing",
+        "Warning DrainKilled",
+        "Warning DrainOverruled",
+      ],
+    );
+  });
+
+  it("of a rollout are one Event whose count grows, written at most once a minute", async () => {
+    await using all = await recording();
+    const { api, records } = all;
+    records.ended(released(numbered(0)));
+    await until(() => eventsIn(api).length === 1, "the first");
+    for (let index = 1; index < 30; index++) records.ended(released(numbered(index)));
+    await until(() => api.items("lameduck.dev/drainreports").length === 30, "all records");
+    const writes = (): number =>
+      api.asked.filter(({ resource, method }) => resource === "events" && method !== "GET").length;
+    assert.equal(writes(), 1);
+    await counted(all, 'lameduck_drain_events_total{reason="DrainReleased"} 30');
+    all.now += 61_000;
+    await until(() => eventsIn(api)[0]?.count === 30, "the count");
+    assert.equal(writes(), 2);
+    assert.equal(eventsIn(api).length, 1);
+  });
+});
+
+describe("metrics", () => {
+  it("count each termination once, and what nobody told as unknown", async () => {
+    await using all = await recording();
+    const { records, registry } = all;
+    all.now = deletedAt + 20;
+    const { said } = released();
+    records.began(released({ said: { ...said, phase: "lame-duck" } }));
+    all.now = deletedAt + 5_620;
+    records.changed(released());
+    records.ended(released());
+    records.ended(
+      termination({
+        ...numbered(2),
+        consumers: new Map([["kube-proxy/node1", consumer({ isMissing: true })]]),
+      }),
+    );
+    await counted(all, 'lameduck_drain_reports_total{outcome="written"} 2');
+    const text = await registry.metrics();
+    for (const line of [
+      'lameduck_drains_total{reason="acknowledged",program="library"} 1',
+      'lameduck_drains_killed_total{killed="no"} 1',
+      'lameduck_drains_killed_total{killed="unknown"} 1',
+      'lameduck_drain_hold_seconds_count{program="library"} 1',
+      'lameduck_drain_hold_seconds_sum{program="library"} 5.6',
+      'lameduck_drain_hold_after_release_seconds_bucket{le="0.75"} 1',
+      'lameduck_drain_at_risk_total{what="requests"} 1660',
+      'lameduck_drain_consumers_total{kind="kube-proxy",state="applied"} 5',
+      'lameduck_drain_consumers_total{kind="kube-proxy",state="missing"} 1',
+      'lameduck_consumer_convergence_seconds_count{kind="kube-proxy",basis="rules"} 5',
+      'lameduck_drain_reports_total{outcome="written"} 2',
+    ])
+      assert.ok(text.includes(line), `${line}\n${text}`);
+  });
+
+  it("do not grow with what pods say", async () => {
+    await using all = await recording();
+    const { said } = released();
+    for (let index = 0; index < 20; index++)
+      all.records.ended(
+        released({ ...numbered(index), said: { ...said, reason: `made-up-${"x".repeat(index)}` } }),
+      );
+    await counted(all, 'lameduck_drain_reports_total{outcome="written"} 20');
+    const text = await all.registry.metrics();
+    assert.equal(text.match(/^lameduck_drains_total\{/gm)?.length, 1);
+  });
+});
+
+/** What a drain teaches: traffic that left 2 s after SIGTERM. */
+function lesson(): readonly number[] {
+  const drain = new Drain(parseConfig({}));
+  for (let at = -30_000; at < 2_000; at += 50) {
+    if (at === 0) drain.observe({ type: "termination", at });
+    drain.observe({ type: "arrival", at, sender: "10.0.0.1", kind: "connection" });
+  }
+  return drain.lesson(15_000) ?? [];
+}
+
+describe("what terminations teach", () => {
+  const said = lessonText(lesson());
+
+  it("is kept in the namespace's ConfigMap, by workload, and added to what is there", async () => {
+    await using all = await recording();
+    const { api, records, problems } = all;
+    const pod = (index: number, lesson = said): void =>
+      records.ended(released({ ...numbered(index), said: { ...released().said, lesson } }));
+    pod(1);
+    const entry = (): string | undefined =>
+      (api.get("configmaps", "lameduck-learnt")?.["data"] as Record<string, string> | undefined)?.[
+        "deployment.web"
+      ];
+    await until(() => entry() !== undefined, "what was learnt");
+    pod(2);
+    pod(3, "hostile\u0000:1,2");
+    await until(() => api.items("lameduck.dev/drainreports").length === 3, "all records");
+    all.now += 31_000;
+    await until(() => learntIn(entry())?.terminations === 2, "the second lesson");
+    assert.deepEqual(problems, []);
+  });
+
+  it("leaves a ConfigMap of that name that somebody else made alone", async () => {
+    await using all = await recording();
+    const { api, records } = all;
+    api.put("configmaps", "lameduck-learnt", { data: { theirs: "yes" } });
+    records.ended(released({ said: { ...released().said, lesson: said } }));
+    await until(() => api.asked.some(({ resource }) => resource === "configmaps"), "a look at it");
+    await all.records.stop();
+    assert.deepEqual(api.get("configmaps", "lameduck-learnt")?.["data"], { theirs: "yes" });
+  });
+});
