@@ -127,6 +127,8 @@ async function one(cluster: Cluster, { way, acknowledged, route, situation, rate
     withinMs: Number(values.minutes) * 60_000,
     replicas: Number(values.replicas),
     requestsPerSecond: rate,
+    // Some ten requests to each pod: who has never seen a request waits for nobody.
+    warmUpMs: Math.max(3_000, (10_000 * Number(values.replicas)) / rate),
     rolling: { surge: values.surge, unavailable: values.unavailable },
     say,
   });

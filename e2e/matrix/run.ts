@@ -31,6 +31,8 @@ export interface RunOptions {
   readonly pooledShare?: number;
   /** limits.cpu of the pods. */
   readonly cpuLimit?: string;
+  /** Load before each repetition, that its pods have seen some; three seconds before the first unless given. */
+  readonly warmUpMs?: number;
   readonly route: RouteName;
   readonly say: (line: string) => void;
 }
@@ -107,10 +109,11 @@ export async function runScenario(cluster: Cluster, options: RunOptions): Promis
       : proxies;
   const senders = new Set([...proxies, ...choosing]);
   await knowing(senders);
-  await sleep(warmUpMs);
+  await sleep(options.warmUpMs ?? warmUpMs);
   const countedFrom = clock.now();
   for (let time = 1; time <= options.times; time++) {
     if (clock.now() - countedFrom > (options.withinMs ?? Infinity)) break;
+    if (time > 1) await sleep(options.warmUpMs ?? 0);
     pods.why = scenario.name;
     await scenario.run({ cluster, pods, app, replicas, load: fleet });
     say(`  ${scenario.name} ${remedy.name} ${time}/${options.times}: ${fleet.sent} requests so far`);
