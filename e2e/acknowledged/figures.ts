@@ -4,6 +4,7 @@ import { heldAgainstPods, quantiles, type Quantiles, type RemedyResult } from "@
 export interface Row {
   readonly way: string;
   readonly acknowledged: boolean;
+  readonly policy: string;
   readonly route: string;
   readonly situation: string;
   readonly requestsPerSecond: number;
@@ -38,11 +39,20 @@ export function tableOf(rows: readonly Row[]): string {
   return [line(head), line(head.map(() => "---")), ...rows.map((row) => line(cells(row)))].join("\n") + "\n";
 }
 
-function cells({ way, acknowledged, route, situation, requestsPerSecond, replicas, result }: Row): string[] {
+function cells({
+  way,
+  acknowledged,
+  policy,
+  route,
+  situation,
+  requestsPerSecond,
+  replicas,
+  result,
+}: Row): string[] {
   const { lostNew, lostPooled } = heldAgainstPods(result);
   const { hold, oracle, lostByCause, terminations, killed } = result;
   return [
-    `${way}, ${acknowledged ? "acknowledged" : "alone"}`,
+    `${way}, ${policy}${acknowledged ? "" : ", alone"}`,
     `${requestsPerSecond}/s to ${replicas} pods`,
     route,
     situation,

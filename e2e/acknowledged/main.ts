@@ -11,6 +11,7 @@
  *   --routes LIST      as of `npm run matrix` (cluster-ip)
  *   --situations LIST  rollout, and with something wrong: watcher-stopped, watcher-killed, watcher-partitioned, coordinator-killed,
  *                      coordinator-rolled, coordinator-down, apiserver-stopped, consumer-lies (rollout)
+ *   --policy NAME      of pods that are not injected: adaptive, or acknowledged, which stops only when released (adaptive)
  *   --alone            measure the same without acknowledgements, too
  *   --times N, --minutes N, --replicas 12, --surge 25%, --unavailable 25%, --proxy-lag 1s,1s,2s,5s,10s
  *   --append           add to the rows of the file that --keep names
@@ -38,6 +39,7 @@ const { values } = commandLine(import.meta.url, {
     routes: { type: "string", default: "cluster-ip" },
     situations: { type: "string", default: "rollout" },
     alone: { type: "boolean", default: false },
+    policy: { type: "string", default: "adaptive" },
     times: { type: "string", default: "2" },
     minutes: { type: "string", default: "60" },
     replicas: { type: "string", default: "12" },
@@ -120,7 +122,7 @@ async function one(cluster: Cluster, { way, acknowledged, route, situation, rate
   await using consumer = acknowledged ? await startIngressConsumer(cluster, route, "web") : undefined;
   void consumer;
   const { result } = await runScenario(cluster, {
-    remedy: remedyOf(way, acknowledged ? coordinatorUrl : undefined),
+    remedy: remedyOf(way, acknowledged ? coordinatorUrl : undefined, values.policy),
     scenario: situation,
     route,
     times: Number(values.times),
@@ -135,6 +137,7 @@ async function one(cluster: Cluster, { way, acknowledged, route, situation, rate
   return {
     way: way.name,
     acknowledged,
+    policy: values.policy,
     route,
     situation: situation.name,
     requestsPerSecond: rate,

@@ -29,8 +29,8 @@ export const ways: readonly Way[] = [
 ];
 
 /** What tells a pod of the coordinator; injected ones get it from the webhook. */
-export const told = (coordinator: string): ClusterRemedy["pod"] => ({
-  environment: { LAMEDUCK_COORDINATOR: coordinator },
+export const told = (coordinator: string, policy: string): ClusterRemedy["pod"] => ({
+  environment: { LAMEDUCK_COORDINATOR: coordinator, LAMEDUCK_POLICY: policy },
   fields: {
     LAMEDUCK_POD_NAME: "metadata.name",
     LAMEDUCK_POD_NAMESPACE: "metadata.namespace",
@@ -39,8 +39,8 @@ export const told = (coordinator: string): ClusterRemedy["pod"] => ({
 });
 
 /** The pods of a way, with or without acknowledgements. */
-export function remedyOf(way: Way, coordinator: string | undefined): ClusterRemedy {
-  const extra = coordinator === undefined || way.isInjected ? {} : told(coordinator);
+export function remedyOf(way: Way, coordinator: string | undefined, policy = "adaptive"): ClusterRemedy {
+  const extra = coordinator === undefined || way.isInjected ? {} : told(coordinator, policy);
   return {
     name: `${way.name}, ${coordinator === undefined ? "alone" : "acknowledged"}`,
     description: way.description,
