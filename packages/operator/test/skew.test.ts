@@ -62,8 +62,9 @@ describe("versions one apart", () => {
     const deployment = objects.find((one) => one?.kind === "Deployment") as unknown as {
       spec: { template: { spec: { containers: [{ args: string[] }] } } };
     };
-    const { args } = deployment.spec.template.spec.containers[0];
-    assert.ok(parseFlags([...args, "--namespace", "n"]));
+    const [command, ...flags] = deployment.spec.template.spec.containers[0].args;
+    assert.equal(command, "webhook");
+    assert.ok(parseFlags([...flags, "--namespace", "n"]));
   });
 });
 

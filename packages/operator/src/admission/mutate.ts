@@ -23,6 +23,8 @@ export interface MutationOptions {
   readonly lameduckVersion: string;
   /** Of the API server, as far as it is known by now. */
   readonly version: () => ClusterFacts["version"];
+  /** Where terminating pods ask; undefined without a coordinator. */
+  readonly coordinator?: string | undefined;
   /** A pod was judged while nobody could look what leads to it. */
   readonly onBlind?: () => void;
 }
@@ -51,6 +53,7 @@ export function mutation(options: MutationOptions): (request: AdmissionRequest) 
       version: options.version(),
       convergenceSeconds: exposure?.convergence,
       architectures: cluster.architectures,
+      coordinator: options.coordinator,
     });
     return { allowed: true, patch, warnings: [...said, ...warnings].map(ours), audit: auditOf(reasons) };
   };

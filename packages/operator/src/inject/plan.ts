@@ -98,7 +98,7 @@ function planned(
   const containers = actions.map((action): ContainerPlan => {
     const hook = hookOf(action, { holds: byHook, isOrdered, kind: carried.kind, times, settings });
     const options = action.does === "instrument" ? nodeOptionsFor(action.container) : undefined;
-    const env = toldTo(action, hook === undefined ? undefined : times.hold, times, settings);
+    const env = toldTo(action, hook === undefined ? undefined : times.hold, times, settings, facts);
     const needsCarrier = carried.mount !== undefined && (hook?.isInit === true || options !== undefined);
     return {
       index: action.index,

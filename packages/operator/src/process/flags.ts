@@ -33,6 +33,8 @@ export interface OperatorFlags {
   /** This replica. */
   readonly name: string;
   readonly holding: HoldingFlags | undefined;
+  /** URL: pods are told to ask it, and held deletions do. */
+  readonly coordinator: string | undefined;
 }
 
 export const helpText = `lameduck-operator webhook [flags]
@@ -51,6 +53,8 @@ injects the drain. Nothing is blocked while it is down: docs/operator.md.
   --carrier-directory DIR        its files go into the ConfigMap lameduck-init of each namespace
   --certificate-lifetime TIME    90d; it is made anew after two thirds
   --authority-lifetime TIME      730d
+  --coordinator URL              pods ask it whether all senders have let go of them
+                                 (docs/acknowledgements.md), and so do held deletions
   --grace-period TIME            terminationGracePeriodSeconds of its own pod (30s)
   --log-level LEVEL              ${logLevels.join(", ")} (info)
   --kubeconfig FILE              for an operator outside the cluster
@@ -72,6 +76,7 @@ const options = {
   "grace-period": text,
   "log-level": text,
   kubeconfig: text,
+  coordinator: text,
   ...holdingOptions,
   help,
 };
@@ -104,5 +109,11 @@ export function parseFlags(
     kubeconfig: values.kubeconfig,
     name: env["POD_NAME"] || hostname(),
     holding: holdingFlags(values),
+    coordinator: coordinatorUrl(values.coordinator),
   };
+}
+
+function coordinatorUrl(said: string | undefined): string | undefined {
+  if (said === undefined || /^http:\/\/[^/\s]+$/.test(said)) return said;
+  throw badFlag("--coordinator", `"${said}" is no URL such as http://lameduck-coordinator:8070`);
 }

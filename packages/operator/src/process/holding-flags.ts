@@ -20,7 +20,6 @@ export const holdingHelp = `Pods that are older than the installation, and delet
   --hold-replacement TIME        longest wait of an eviction for another pod (60s)
   --hold-eviction-limit TIME     longest wait of an eviction for senders (60s)
   --hold-exempt NAME             user, group or ServiceAccount that never waits; may be repeated
-  --coordinator URL              asks it whether senders have let go; without it a time is waited for
   --coordinator-token FILE       with which it is asked
 `;
 
@@ -31,7 +30,6 @@ export const holdingOptions = {
   "hold-replacement": text,
   "hold-eviction-limit": text,
   "hold-exempt": texts,
-  coordinator: text,
   "coordinator-token": text,
 } as const;
 
@@ -61,16 +59,13 @@ export function holdingFlags(values: HoldingValues): HoldingFlags | undefined {
   const atOnce = values["hold-at-once"] ?? String(holdDefaults.mostAtOnce);
   if (!/^[1-9]\d{0,3}$/.test(atOnce))
     throw badFlag("--hold-at-once", `"${atOnce}" is no number from 1 to 9999`);
-  const { coordinator } = values;
-  if (coordinator !== undefined && !/^https?:\/\/[^/\s]+$/.test(coordinator))
-    throw badFlag("--coordinator", `"${coordinator}" is no URL such as http://lameduck-coordinator:8070`);
   return {
     limit,
     mostAtOnce: Number(atOnce),
     replacement: time("--hold-replacement", values["hold-replacement"] ?? "60s"),
     evictionLimit: time("--hold-eviction-limit", values["hold-eviction-limit"] ?? "60s"),
     exempt: values["hold-exempt"] ?? [],
-    coordinator,
+    coordinator: values.coordinator,
     coordinatorToken: values["coordinator-token"],
   };
 }

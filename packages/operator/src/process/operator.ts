@@ -84,6 +84,7 @@ export class Operator {
           namespace: this.#namespace,
           lameduckVersion,
           version: () => this.#version,
+          coordinator: flags.coordinator,
           onBlind: () => this.metrics.blind.inc(),
         }),
         validate,

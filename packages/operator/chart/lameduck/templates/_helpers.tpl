@@ -37,7 +37,6 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 - --hold-exempt={{ . }}
 {{- end }}
 {{- if $.Values.acknowledgements.enabled }}
-- --coordinator=http://lameduck-coordinator.{{ $.Release.Namespace }}.svc:8070
 - --coordinator-token=/var/run/secrets/lameduck/token
 {{- end }}
 {{- end }}
