@@ -15,7 +15,7 @@ const coordinator = "http://lameduck-coordinator.lameduck-system.svc:8070";
 function envOf(known: ClusterFacts, env: readonly object[] = []): readonly Record<string, unknown>[] {
   const containers = [{ name: "web", image: "web:1", ports: [{ containerPort: 80 }], env }];
   const pod = { metadata: { name: "web" }, spec: { containers } };
-  const after = patched(pod, inject(pod, defaultSettings, known).patch) as unknown as {
+  const after = patched(pod, inject(pod, defaultSettings, known).patch) as {
     spec: { containers: [{ env: Record<string, unknown>[] }] };
   };
   return after.spec.containers[0].env;
