@@ -3,7 +3,7 @@ import { backendsOf } from "../src/watcher/consumers/cilium.ts";
 import { hostsInUse } from "../src/watcher/consumers/envoy.ts";
 import { serversInUse } from "../src/watcher/consumers/haproxy.ts";
 import { usedIn } from "../src/watcher/consumers/http.ts";
-import { readSyncs } from "../src/watcher/consumers/sync-metrics.ts";
+import { readSyncs } from "../src/watcher/kube-proxy/sync-metrics.ts";
 import { serversOf } from "../src/watcher/consumers/traefik.ts";
 import { readTold } from "../src/watcher/report.ts";
 import { usedInIpvs } from "../src/watcher/rules/ip-vs.ts";

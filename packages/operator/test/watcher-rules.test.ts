@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { mayBePending, readSyncs } from "../src/watcher/consumers/sync-metrics.ts";
+import { mayBePending, readSyncs } from "../src/watcher/kube-proxy/sync-metrics.ts";
 import { usedInIpvs } from "../src/watcher/rules/ip-vs.ts";
 import { usedInNat } from "../src/watcher/rules/iptables-save.ts";
 import { usedInTable } from "../src/watcher/rules/nft-list.ts";

@@ -2,16 +2,18 @@ import type { OperatorError } from "../errors.ts";
 import { badFlag } from "../process/flag-values.ts";
 import type { Consumer } from "./consumers/consumer.ts";
 import { endpointOf } from "./consumers/ask.ts";
+import { awsTargetGroup } from "./consumers/aws.ts";
 import { cilium } from "./consumers/cilium.ts";
 import { envoy } from "./consumers/envoy.ts";
+import { gcpEndpointGroup } from "./consumers/gcp.ts";
 import { haproxy } from "./consumers/haproxy.ts";
 import { httpEndpoint } from "./consumers/http.ts";
-import { iptablesRules } from "./consumers/iptables.ts";
-import { ipvsRules } from "./consumers/ipvs.ts";
-import { KubeProxy, type KubeProxyRules } from "./consumers/kube-proxy.ts";
-import { nftablesRules } from "./consumers/nftables.ts";
+import { iptablesRules } from "./kube-proxy/iptables.ts";
+import { ipvsRules } from "./kube-proxy/ipvs.ts";
+import { KubeProxy, type KubeProxyRules } from "./kube-proxy/kube-proxy.ts";
+import { nftablesRules } from "./kube-proxy/nftables.ts";
 import { nginx } from "./consumers/nginx.ts";
-import { syncMetrics } from "./consumers/sync-metrics.ts";
+import { syncMetrics } from "./kube-proxy/sync-metrics.ts";
 import { traefik } from "./consumers/traefik.ts";
 
 interface Kind {
@@ -77,6 +79,19 @@ export const consumerKinds: Readonly<Record<string, Kind>> = {
     usage: "cilium[=SOCKET]",
     help: "the agent's API (/run/cilium/cilium.sock)",
     make: (where) => cilium(where === "" ? "/run/cilium/cilium.sock" : where),
+  },
+  aws: {
+    usage: "aws=TARGET-GROUP-ARN",
+    help: "with addresses as targets; needs @aws-sdk/client-elastic-load-balancing-v2",
+    make: (where) => (where.startsWith("arn:") ? awsTargetGroup(where) : undefined),
+  },
+  gcp: {
+    usage: "gcp=PROJECT/ZONE/NEG",
+    help: "a network endpoint group; needs @google-cloud/compute",
+    make: (where) => {
+      const [project = "", zone = "", group = "", ...rest] = where.split("/");
+      return group === "" || rest.length > 0 ? undefined : gcpEndpointGroup({ project, zone, group });
+    },
   },
   http: { usage: "http=URL", help: "an endpoint of yours: docs/consumers.md", make: atUrl(httpEndpoint) },
 };

@@ -64,7 +64,9 @@ export class Looker {
       await this.#pass();
       if (![...this.#askers].some(({ watermark }) => watermark.isBehind)) return;
       const took = performance.now() - began;
-      await delay(Math.max(leastPause, took * pausePerLook), undefined, { signal }).catch(() => undefined);
+      await delay(Math.max(this.consumer.every ?? leastPause, took * pausePerLook), undefined, {
+        signal,
+      }).catch(() => undefined);
     }
   }
 

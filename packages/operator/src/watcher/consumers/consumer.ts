@@ -7,6 +7,8 @@ export type Basis = "rules" | "state" | "syncs" | "time";
 export interface Consumer {
   readonly kind: string;
   readonly basis: Basis;
+  /** Milliseconds between two looks, at least; 250 unless given. */
+  readonly every?: number;
   /**
    * Of these addresses, those that new connections may still be sent to.
    * @throws where it cannot know: silence, and what cannot be understood, is never taken for "unused".

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { hasVirtualServers, usedInIpvs } from "../rules/ip-vs.ts";
-import { unreadable } from "./consumer.ts";
+import { unreadable } from "../consumers/consumer.ts";
 import type { KubeProxyRules } from "./kube-proxy.ts";
 
 const file = "/proc/net/ip_vs";

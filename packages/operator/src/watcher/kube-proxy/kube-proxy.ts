@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import { unreadable, type Consumer } from "./consumer.ts";
+import { unreadable, type Consumer } from "../consumers/consumer.ts";
 
 export type AddressFamily = "ip" | "ip6";
 

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { isForIpvs, isKubeProxyNat, requireWholeNat, usedInNat } from "../rules/iptables-save.ts";
 import { run } from "../rules/run-program.ts";
-import { unreadable } from "./consumer.ts";
+import { unreadable } from "../consumers/consumer.ts";
 import type { KubeProxyRules } from "./kube-proxy.ts";
 
 /** The two kinds of tables that the kernel keeps for iptables; kube-proxy writes into one of them. */

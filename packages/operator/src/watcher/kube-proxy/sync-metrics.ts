@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
-import { askHttp } from "./ask.ts";
-import { unreadable, type Consumer } from "./consumer.ts";
+import { askHttp } from "../consumers/ask.ts";
+import { unreadable, type Consumer } from "../consumers/consumer.ts";
 
 /** What kube-proxy says of its syncs of one family of addresses. Times in seconds since 1970, by the node's clock. */
 export interface Syncs {
