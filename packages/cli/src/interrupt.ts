@@ -10,6 +10,23 @@ export interface Interrupt {
   release(): void;
 }
 
+/** Does what a signal may break off. @returns its exit code, or that of the signal. The client is closed in any case. */
+export async function interruptible(
+  client: { close(): void },
+  work: (signal: AbortSignal) => Promise<number>,
+): Promise<number> {
+  const interrupt = catchInterrupt();
+  try {
+    return await work(interrupt.signal);
+  } catch (error) {
+    if (interrupt.signal.aborted) return interrupt.exitCode;
+    throw error;
+  } finally {
+    interrupt.release();
+    client.close();
+  }
+}
+
 export function catchInterrupt(onFirst: () => void = () => undefined): Interrupt {
   const controller = new AbortController();
   let exitCode = exitCodeOfSignal("SIGINT");

@@ -20,6 +20,23 @@ const wrong = {
   text: [],
 } as const;
 
+/** Of `simulate` and `advise` alike. */
+const scenario = {
+  senders: "name",
+  replicas: "whole",
+  rate: "number",
+  terminations: "whole",
+  grace: "duration",
+  prestop: "duration",
+  arrivals: "name",
+  clients: "whole",
+  snat: "whole",
+  "max-surge": "whole",
+  silent: "whole",
+  lying: "whole",
+  seed: "whole",
+} as const;
+
 /** Every flag that takes a value. The text of a file, a path or somebody else's name may be anything. */
 const flags: Record<string, Record<string, keyof typeof wrong>> = {
   lab: {
@@ -86,36 +103,12 @@ const flags: Record<string, Record<string, keyof typeof wrong>> = {
     markdown: "text",
   },
   simulate: {
-    senders: "name",
-    replicas: "whole",
-    rate: "number",
-    terminations: "whole",
-    grace: "duration",
-    prestop: "duration",
-    arrivals: "name",
-    clients: "whole",
-    snat: "whole",
-    "max-surge": "whole",
-    silent: "whole",
-    lying: "whole",
-    seed: "whole",
+    ...scenario,
     json: "text",
     html: "text",
   },
   advise: {
-    senders: "name",
-    replicas: "whole",
-    rate: "number",
-    terminations: "whole",
-    grace: "duration",
-    prestop: "duration",
-    arrivals: "name",
-    clients: "whole",
-    snat: "whole",
-    "max-surge": "whole",
-    silent: "whole",
-    lying: "whole",
-    seed: "whole",
+    ...scenario,
     file: "text",
     recording: "text",
     container: "text",

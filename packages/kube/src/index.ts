@@ -27,6 +27,7 @@ export {
   isObject,
   selectorText,
   selects,
+  serviceSelects,
 } from "./objects.ts";
 export { type Rule, missingRights, rightsYaml, spellRight } from "./permissions.ts";
 export {

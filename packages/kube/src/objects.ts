@@ -213,6 +213,14 @@ export function selectorText({ matchLabels = {}, matchExpressions = [] }: LabelS
   return [...Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`), ...expressions].join(",");
 }
 
+/** A Service without a selector has its endpoints from somebody else. */
+export function serviceSelects(
+  selector: Readonly<Record<string, string>> | undefined,
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  return Object.keys(selector ?? {}).length > 0 && selects({ matchLabels: selector ?? {} }, labels);
+}
+
 export function selects(
   { matchLabels = {}, matchExpressions = [] }: LabelSelector,
   labels: Readonly<Record<string, string>>,

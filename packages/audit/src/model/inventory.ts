@@ -1,4 +1,4 @@
-import { selects } from "@lameduck/kube/objects";
+import { selects, serviceSelects } from "@lameduck/kube/objects";
 import { ManifestError, type Field } from "@lameduck/manifests";
 import type { Images } from "./images.ts";
 import { auditedTypes, objectOf, workloadTypes, type KubeObject } from "./object.ts";
@@ -109,9 +109,8 @@ class Related {
     const { type, kind, namespace, field } = object;
     const spec = field.at("spec");
     if (type === "/Service") {
-      const wanted = Object.entries(spec.at("selector").textMap());
-      const matches = (labels: Readonly<Record<string, string>>): boolean =>
-        wanted.length > 0 && wanted.every(([key, value]) => labels[key] === value);
+      const selector = spec.at("selector").textMap();
+      const matches = (labels: Readonly<Record<string, string>>): boolean => serviceSelects(selector, labels);
       put(this.#services, namespace, { object, matches });
     } else if (kind === "PodDisruptionBudget") {
       const selector = spec.at("selector");

@@ -6,7 +6,7 @@ import { KubernetesError, requireVersion, type KubernetesClient } from "@lameduc
 import { obtainConsent } from "../consent.ts";
 import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { catchInterrupt } from "../interrupt.ts";
+import { interruptible } from "../interrupt.ts";
 import { carrierFor } from "./carrier.ts";
 import { addConnectionOptions, connect, mustBeNamespace, type ConnectionFlags } from "./connection.ts";
 import { mustNotBeHelms } from "./helm.ts";
@@ -78,9 +78,7 @@ async function install(options: Options): Promise<number> {
   if (dryRun) process.stdout.write(objects.map((one) => stringify(one)).join("---\n"));
   const client = connected(options);
   if (client === undefined) return exitCodes.clean;
-  const interrupt = catchInterrupt();
-  const { signal } = interrupt;
-  try {
+  return interruptible(client, async (signal) => {
     for (const note of await requireVersion(client, oldestMinor[mode], `lameduck install (${mode})`))
       say(`note: ${note}`);
     await mustNotBeHelms(client);
@@ -122,13 +120,7 @@ async function install(options: Options): Promise<number> {
         say(`note: lameduck-init has not come to namespace ${name} yet; wait for it before you restart pods`);
     say(enabled.length > 0 ? nextWith(enabled) : nextWithout);
     return exitCodes.clean;
-  } catch (error) {
-    if (signal.aborted) return interrupt.exitCode;
-    throw error;
-  } finally {
-    interrupt.release();
-    client.close();
-  }
+  });
 }
 
 const nextWithout =

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { exitCodes } from "../exit-codes.ts";
-import { catchInterrupt } from "../interrupt.ts";
+import { interruptible } from "../interrupt.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
 import { readStatus, type Status } from "./status/read.ts";
 import { statusText } from "./status/text.ts";
@@ -25,18 +25,11 @@ export function statusCommand(exit: (code: number) => void): Command {
 
 async function status(options: Options): Promise<number> {
   const client = connect(options);
-  const interrupt = catchInterrupt();
-  try {
-    const read = await readStatus(client, options.namespace, interrupt.signal);
+  return interruptible(client, async (signal) => {
+    const read = await readStatus(client, options.namespace, signal);
     process.stdout.write(options.json ? `${JSON.stringify(read, undefined, 2)}\n` : statusText(read));
     return isAsItShould(read) ? exitCodes.clean : exitCodes.losses;
-  } catch (error) {
-    if (interrupt.signal.aborted) return interrupt.exitCode;
-    throw error;
-  } finally {
-    interrupt.release();
-    client.close();
-  }
+  });
 }
 
 function isAsItShould({ operator, policy, webhook, namespaces }: Status): boolean {

@@ -3,7 +3,7 @@ import { carrierSumAnnotation, injectedAnnotation, operatorNames } from "@lamedu
 import type { KubernetesClient, KubernetesObject, Pod } from "@lameduck/kube";
 import { obtainConsent } from "../consent.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { catchInterrupt } from "../interrupt.ts";
+import { interruptible } from "../interrupt.ts";
 import { carrierIn } from "./carrier.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
 import { mustNotBeHelms } from "./helm.ts";
@@ -40,9 +40,7 @@ export function uninstallCommand(exit: (code: number) => void): Command {
 async function uninstall(options: Options): Promise<number> {
   const { namespace, dryRun = false, keepLabels = false } = options;
   const client = connect(options);
-  const interrupt = catchInterrupt();
-  const { signal } = interrupt;
-  try {
+  return interruptible(client, async (signal) => {
     await mustNotBeHelms(client);
     const { connection } = client;
     say(`context ${connection.context}, ${connection.server.origin}, namespace ${namespace}`);
@@ -66,13 +64,7 @@ async function uninstall(options: Options): Promise<number> {
     }
     for (const { object, users } of kept) say(keptLine(object, users));
     return exitCodes.clean;
-  } catch (error) {
-    if (signal.aborted) return interrupt.exitCode;
-    throw error;
-  } finally {
-    interrupt.release();
-    client.close();
-  }
+  });
 }
 
 /** The kubelet empties the volume of a running pod when an optional ConfigMap goes, and its hook would fail at once. */

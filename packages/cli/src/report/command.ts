@@ -4,7 +4,7 @@ import { clusterConnection, KubernetesClient } from "@lameduck/kube";
 import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { mustBeNamespace } from "../install/connection.ts";
-import { catchInterrupt } from "../interrupt.ts";
+import { interruptible } from "../interrupt.ts";
 import { mustBeWritable, writeOutput } from "../output.ts";
 import { reportPage } from "./page.ts";
 import { readReports } from "./read.ts";
@@ -51,9 +51,8 @@ async function report(options: Options): Promise<number> {
   const { context, kubeconfig } = options;
   const client = new KubernetesClient(clusterConnection({ context, kubeconfig }));
   const namespace = mustBeNamespace("--namespace", options.namespace ?? client.connection.namespace);
-  const interrupt = catchInterrupt();
-  try {
-    const reports = await readReports(client, { namespace, pod: options.pod, since }, interrupt.signal);
+  return interruptible(client, async (signal) => {
+    const reports = await readReports(client, { namespace, pod: options.pod, since }, signal);
     const asked = { namespace, since: options.since };
     if (json !== "-" && html !== "-")
       process.stdout.write(
@@ -65,11 +64,5 @@ async function report(options: Options): Promise<number> {
     writeOutput("--html", html, () => reportPage(reports, asked));
     if (reports.length === 0) return exitCodes.untested;
     return reports.some(({ killed }) => killed === "yes") ? exitCodes.losses : exitCodes.clean;
-  } catch (error) {
-    if (interrupt.signal.aborted) return interrupt.exitCode;
-    throw error;
-  } finally {
-    interrupt.release();
-    client.close();
-  }
+  });
 }

@@ -6,7 +6,7 @@ import {
   type ClusterFacts,
   type SettingSources,
 } from "@lameduck/operator";
-import type { Pod, Service } from "@lameduck/kube";
+import { serviceSelects, type Pod, type Service } from "@lameduck/kube";
 
 /** One pod of a labelled namespace. */
 export interface JudgedPod {
@@ -55,18 +55,10 @@ function whyNot(pod: Pod, around: Surroundings): string | undefined {
   if (alone !== undefined) return alone.text;
   const { settings } = settingsFor({ ...policies, podAnnotations: pod.metadata.annotations });
   const exposedBy = services
-    .filter(({ spec }) => selectsPod(spec?.selector, pod.metadata.labels ?? {}))
+    .filter(({ spec }) => serviceSelects(spec?.selector, pod.metadata.labels ?? {}))
     .map(({ metadata }) => `Service ${metadata.name}`);
   const { patch, reasons } = inject(pod, settings, { ...facts, exposedBy });
   return patch.length > 0 ? undefined : [...new Set(reasons.map(({ text }) => text))].join("; ");
-}
-
-function selectsPod(
-  selector: Readonly<Record<string, string>> | undefined,
-  labels: Readonly<Record<string, string>>,
-): boolean {
-  const wanted = Object.entries(selector ?? {});
-  return wanted.length > 0 && wanted.every(([key, value]) => labels[key] === value);
 }
 
 /** A ReplicaSet's name is its Deployment's and a hash. */
