@@ -29,12 +29,14 @@ const flags: Flag[] = [
 }));
 
 const durations = new Set(
-  "floor cap grace grace-period prestop reserve delay window convergence request-quiet order-timeout".split(
+  "floor cap grace grace-period prestop reserve delay window convergence request-quiet settle order-timeout".split(
     " ",
   ),
 );
 /** What is right for them although it looks like a mistake elsewhere: "20" is a port, a signal and the name of a file. */
 const paths = new Set(["ready-file", "done-file", "wait-for", "wait-gone", "ignore-socket"]);
+/** Any word is a name to them. */
+const names = new Set(["pod-name", "pod-namespace", "pod-uid"]);
 const numbers = new Set(["port", "ignore-port", "expect", "max-senders", "loss-budget", "parent-death"]);
 const signals = new Set(["signal", "stop-signal", "parent-death", "rewrite", "then"]);
 const onlyFlags = new Set(["help", "version", "license"]);
@@ -85,7 +87,11 @@ describe("every flag and variable", { skip: withoutCompiler }, () => {
           await assertBothRefused(flag, "20", words);
           await assertBothRefused(flag, "-20s", /"-20s" is negative;/);
           await assertBothRefused(flag, "20sec", /"20sec" is not a duration;/);
-        } else if (!paths.has(name)) {
+        } else if (name === "coordinator") {
+          // A variable of that name may be another program's: arguments.test.ts.
+          for (const value of ["20", "-20", "20sec"])
+            assertRefused(await init([`--${name}`, value]), `--${name}`);
+        } else if (!paths.has(name) && !names.has(name)) {
           if (!numbers.has(name) && !signals.has(name)) await assertBothRefused(flag, "20");
           await assertBothRefused(flag, "-20");
           await assertBothRefused(flag, "20sec");

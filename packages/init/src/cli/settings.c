@@ -67,7 +67,8 @@ static bool refuse_cluster(struct settings *settings, const char *name, const ch
 		error_set(error, ERROR_BAD_COORDINATOR, name, "%s", problem);
 		return false;
 	}
-	snprintf(settings->notice, sizeof settings->notice, "%s %s: the cluster is not asked", place, problem);
+	if (settings->hold.where.url)
+		snprintf(settings->notice, sizeof settings->notice, "%s %s: the cluster is not asked", place, problem);
 	settings->hold.where.url = NULL;
 	return true;
 }
@@ -80,15 +81,18 @@ static bool read_cluster(struct settings *settings, struct error *error)
 		const char *name, *value;
 	} parts[] = { { "pod-name", where->pod }, { "pod-namespace", where->pod_namespace }, { "pod-uid", where->pod_uid } };
 	settings->hold.program = settings->action == ACTION_WAIT ? "wait" : "init";
+	bool known = true;
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		known = known && parts[i].value;
+		if (parts[i].value && !is_plain_name(parts[i].value) &&
+		    !refuse_cluster(settings, parts[i].name, "is no name", error))
+			return false;
+	}
 	if (!where->url)
 		return true;
 	if (!where_parse(where))
 		return refuse_cluster(settings, "coordinator", "is no http://HOST:PORT", error);
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		if (!parts[i].value || !is_plain_name(parts[i].value))
-			return refuse_cluster(settings, parts[i].value ? parts[i].name : "coordinator",
-					      parts[i].value ? "is no name" : "needs the pod's name, namespace and uid", error);
-	return true;
+	return known || refuse_cluster(settings, "coordinator", "needs the pod's name, namespace and uid", error);
 }
 
 /* Without a coordinator nothing that `acknowledged` waits for reaches an init. */
