@@ -1,4 +1,5 @@
-/** `npm run fuzz -w packages/operator -- [MINUTES] [SEED]`: reviews of every shape, until something is wrong or the time is over. */
+/** `npm run fuzz -w packages/operator -- [MINUTES] [SEED]`: reviews, and bodies of both protocols of the coordinator, of every shape, until something is wrong or the time is over. */
+import { tryProtocols } from "./protocols.ts";
 import { randomBody, randomFrom, wrongWith } from "./reviews.ts";
 
 const [minutes = "10", first = String(Date.now() % 1_000_000_000)] = process.argv.slice(2);
@@ -8,7 +9,8 @@ const began = seed;
 while (Date.now() < end) {
   const random = randomFrom(seed);
   const body = randomBody(random);
-  const wrong = wrongWith(body, random);
+  const said = tryProtocols(randomFrom(seed));
+  const wrong = [...wrongWith(body, random), ...(said === undefined ? [] : [said])];
   if (wrong.length > 0) {
     process.stdout.write(`seed ${seed}: ${wrong.join("; ")}\n${body.slice(0, 4_000)}\n`);
     process.exit(1);

@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import test from "node:test";
+import { coordinating, fieldsOf, type Coordinating } from "./fixture.ts";
+
+interface Two extends AsyncDisposable {
+  readonly all: Coordinating;
+  readonly mine: string;
+  readonly other: string;
+}
+
+/** Two pods at two addresses, and two nodes. */
+async function twoPods(): Promise<Two> {
+  let [mine, other] = ["", ""];
+  const all = await coordinating((scene) => {
+    scene.node("node1");
+    scene.node("node2");
+    mine = scene.pod("mine", "127.0.0.5");
+    other = scene.pod("other", "127.0.0.6");
+  });
+  return { all, mine, other, [Symbol.asyncDispose]: () => all[Symbol.asyncDispose]() };
+}
+
+test("a pod is told of itself and of nobody else, by its address or by a token that is bound to it", async () => {
+  await using two = await twoPods();
+  const { all, mine, other } = two;
+  const { ask, api } = all;
+  const path = (name: string, uid: string): string => `/v1/pods/shop/${name}?uid=${uid}`;
+  const status = async (...asked: Parameters<typeof ask>): Promise<number> => (await ask(...asked)).status;
+  assert.equal(await status({ path: path("mine", mine), from: "127.0.0.5" }), 200);
+  assert.equal(await status({ path: path("other", other), from: "127.0.0.5" }), 403, "another's address");
+  assert.equal(await status({ path: path("other", mine), from: "127.0.0.5" }), 404, "another's name");
+  assert.equal(await status({ path: path("mine", "guessed"), from: "127.0.0.5" }), 404, "a uid that is none");
+  const unknown = await ask({ path: path("none", "none"), from: "127.0.0.5" });
+  const refused = await ask({ path: path("other", other), from: "127.0.0.5" });
+  assert.equal(unknown.text, refused.text, "neither says anything");
+  api.tokens.set("of-mine", { account: "shop:default", podUid: mine });
+  assert.equal(await status({ path: path("mine", mine), from: "127.0.0.9", token: "of-mine" }), 200);
+  assert.equal(await status({ path: path("other", other), from: "127.0.0.9", token: "of-mine" }), 403);
+  api.tokens.set("for-the-api", { account: "shop:default", podUid: mine, audiences: ["https://kubernetes"] });
+  assert.equal(await status({ path: path("mine", mine), from: "127.0.0.9", token: "for-the-api" }), 403);
+});
+
+test("a pod cannot say anything for another: its hold goes on", async () => {
+  await using two = await twoPods();
+  const { all, other } = two;
+  const path = `/v1/pods/shop/other?uid=${other}`;
+  const body = "phase: closed\noverruled: 127.0.0.5\n";
+  assert.equal((await all.ask({ method: "POST", path, body, from: "127.0.0.5" })).status, 403);
+  const { text } = await all.ask({ path, from: "127.0.0.6" });
+  assert.equal(fieldsOf(text)["state"], "waiting");
+  const metrics = await fetch(`http://127.0.0.1:${all.metricsPort}/metrics`).then((answer) => answer.text());
+  assert.match(metrics, /^lameduck_releases_overruled_total 0$/m);
+  assert.match(metrics, /^lameduck_refused_total\{path="pods",status="403"\} 1$/m);
+});
+
+test("who reports must show a token for this audience, of an account that may, and of the node it speaks for", async () => {
+  await using two = await twoPods();
+  const { api, report, ask } = two.all;
+  const watcher = "lameduck-node:lameduck-watcher";
+  api.tokens.set("elsewhere", { account: watcher, node: "node1", audiences: ["https://kubernetes"] });
+  api.tokens.set("stranger", { account: "shop:default", node: "node1" });
+  await assert.rejects(report("node1", {}, "elsewhere"), /^Error: 401/);
+  await assert.rejects(report("node1", {}, "unheard-of"), /^Error: 401/);
+  await assert.rejects(report("node1", {}, "stranger"), /^Error: 403/);
+  await assert.rejects(report("node1", {}, "token-node2"), /^Error: 403.*another node/);
+  await assert.rejects(report("node1", { node: "node2" }), /^Error: 400.*has that node's name/);
+  const naked = await ask({ method: "POST", path: "/v1/consumers/kube-proxy%2Fnode1", body: "{}" });
+  assert.equal(naked.status, 401);
+  assert.deepEqual(two.all.coordinator.status().consumers, []);
+  const { reviews } = api;
+  for (let again = 0; again < 5; again++) await assert.rejects(report("node1", {}, "unheard-of"));
+  await report("node1");
+  await report("node1");
+  assert.equal(api.reviews, reviews, "a token is asked for once, also one that is refused");
+});
+
+test("reports that cannot be true are refused: more than there is, and another's name", async () => {
+  await using two = await twoPods();
+  const { api, report, ask, scene } = two.all;
+  const { epoch } = await report("node1");
+  await assert.rejects(report("node1", { epoch, applied: 1 }), /^Error: 400.*the last number is 0/);
+  assert.equal((await report("node1", { epoch: "of-before", applied: 99 })).head, 0, "another run's numbers");
+  const edges = ["edge-a", "edge-b"].map((name) => scene.pod(name));
+  for (const [at, podUid] of edges.entries())
+    api.tokens.set(`edge${at}`, { account: "lameduck-node:lameduck-watcher", podUid });
+  const asEdge = (token: string): Promise<number> =>
+    ask({
+      method: "POST",
+      path: "/v1/consumers/haproxy%2Fedge",
+      token,
+      body: JSON.stringify({
+        version: 1,
+        kind: "haproxy",
+        basis: "state",
+        epoch,
+        applied: 0,
+        known: 0,
+        wait: 0,
+      }),
+    }).then(({ status }) => status);
+  const end = Date.now() + 10_000;
+  while ((await asEdge("edge0")) !== 200) assert.ok(Date.now() < end);
+  assert.equal(await asEdge("edge1"), 403);
+});
+
+test("held deletions are answered to the webhook's account alone, as pods are", async () => {
+  await using two = await twoPods();
+  const { all, mine } = two;
+  const { api, ask } = all;
+  api.tokens.set("webhook", { account: "lameduck-system:lameduck-webhook" });
+  api.tokens.set("stranger", { account: "shop:default", podUid: mine });
+  const path = `/v1/holds/shop/mine?uid=${mine}`;
+  assert.equal((await ask({ path, from: "127.0.0.5" })).status, 401);
+  assert.equal((await ask({ path, token: "stranger" })).status, 403);
+  assert.equal((await ask({ path: `/v1/holds/shop/mine?uid=x`, token: "webhook" })).status, 404);
+  const { status, text } = await ask({ path, token: "webhook" });
+  assert.deepEqual([status, fieldsOf(text)["state"]], [200, "waiting"]);
+});
+
+test("the replicas pass on what pods say, and nobody else can", async () => {
+  await using two = await twoPods();
+  const { all, mine } = two;
+  all.api.tokens.set("replica", { account: "lameduck-system:lameduck-coordinator" });
+  const path = `/v1/pods/shop/mine?uid=${mine}`;
+  const sent = { method: "POST", path, body: "phase: lame-duck\n", token: "replica" };
+  assert.equal((await all.ask(sent)).status, 200);
+  assert.equal((await all.ask({ path, token: "replica" })).status, 403, "and they learn nothing by it");
+});
+
+test("what is too large, too slow or no HTTP is dropped, and others are answered meanwhile", async () => {
+  await using two = await twoPods();
+  const { all, mine } = two;
+  const { ask, port } = all;
+  const path = `/v1/pods/shop/mine?uid=${mine}`;
+  const large = { method: "POST", path, from: "127.0.0.5", body: "x".repeat(9_000) };
+  assert.equal((await ask(large)).status, 413);
+  const body = "x".repeat(40_000);
+  const token = "token-node1";
+  assert.equal(
+    (await ask({ method: "POST", path: "/v1/consumers/kube-proxy%2Fnode1", token, body })).status,
+    413,
+  );
+  const ended = (first: string): Promise<string> =>
+    new Promise((resolve) => {
+      const socket = connect(port, "127.0.0.1");
+      let text = "";
+      socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      socket.on("close", () => resolve(text));
+      socket.on("error", () => undefined);
+      socket.write(first);
+    });
+  const slow = ended(`POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-length: 100\r\n\r\nphase`);
+  const trickle = ended("GET /v1/pods/ HTTP/1.1\r\nx: ");
+  const headed = ended(`GET ${path} HTTP/1.1\r\nhost: a\r\nx: ${"y".repeat(20_000)}\r\n\r\n`);
+  const noise = ended("\u0016\u0003\u0001nothing\r\n\r\n");
+  assert.equal((await ask({ path, from: "127.0.0.5" })).status, 200);
+  for (const text of await Promise.all([slow, trickle, headed, noise]))
+    assert.doesNotMatch(text, /^HTTP\/1\.1 200/);
+});

@@ -1,0 +1,140 @@
+import type { Change } from "@lameduck/kube";
+import { PolicySettings } from "../../src/coordinator/settings.ts";
+import type { Report } from "../../src/coordinator/state/consumer.ts";
+import { Consumers } from "../../src/coordinator/state/consumers.ts";
+import { Nodes } from "../../src/coordinator/state/nodes.ts";
+import { keepPod, type KeptPod, type KeptSlice } from "../../src/coordinator/state/objects.ts";
+import type { TerminationRecord } from "../../src/coordinator/state/record.ts";
+import { Routing } from "../../src/coordinator/state/routing.ts";
+import { Terminations } from "../../src/coordinator/state/terminations.ts";
+import { Withdrawals } from "../../src/coordinator/state/withdrawals.ts";
+
+export const there = <T>(object: T): Change<T> => ({ type: "there", object, at: 0, live: true, since: 0 });
+export const gone = <T>(object: T): Change<T> => ({ type: "gone", object, at: 0, live: true, since: 0 });
+
+/** The coordinator's knowledge alone, on a clock of the test's. Pods are behind Service shop/web. */
+export class Model {
+  now = 1_000_000;
+  readonly nodes = new Nodes();
+  readonly consumers = new Consumers();
+  readonly withdrawals = new Withdrawals();
+  readonly routing = new Routing();
+  readonly settings = new PolicySettings("lameduck-system");
+  readonly told: (readonly [uid: string, state: string])[] = [];
+  readonly happened: (readonly [what: string, uid: string])[] = [];
+  readonly terminations = new Terminations({
+    nodes: this.nodes,
+    consumers: this.consumers,
+    withdrawals: this.withdrawals,
+    routing: this.routing,
+    settings: this.settings,
+    events: {
+      began: ({ uid }) => this.happened.push(["began", uid]),
+      changed: ({ uid }) => this.happened.push(["changed", uid]),
+      told: ({ uid, state }) => this.told.push([uid, state]),
+      ended: ({ uid }) => this.happened.push(["ended", uid]),
+    },
+  });
+  readonly #published = new Map<string, { isReady: boolean; isTerminating: boolean }>();
+
+  constructor(acknowledgements: object = {}) {
+    this.policy("shop", acknowledgements);
+    this.service(false);
+  }
+
+  policy(namespace: string, acknowledgements: object): void {
+    this.settings.take(
+      there({ metadata: { name: "default", uid: namespace, namespace }, spec: { acknowledgements } }),
+    );
+  }
+
+  service(isHeadless: boolean, balancers: readonly string[] = []): void {
+    this.routing.service(
+      there({ metadata: { name: "web", namespace: "shop", uid: "web" }, isHeadless, balancers }),
+    );
+  }
+
+  /** Late enough that nobody counts as late any more. */
+  synced(): void {
+    this.terminations.synced(this.now);
+    this.pass(20_000);
+  }
+
+  pass(milliseconds: number): void {
+    this.now += milliseconds;
+    this.terminations.decide(this.now);
+  }
+
+  node(name: string, isReady = true): void {
+    this.nodes.take(there({ metadata: { name, uid: name }, isReady, addresses: [`ip-${name}`] }), this.now);
+  }
+
+  nodeGone(name: string): void {
+    this.nodes.take(gone({ metadata: { name, uid: name }, isReady: false, addresses: [] }), this.now);
+  }
+
+  pod(uid: string, isDeleted = false, fields: { hostNetwork?: boolean } = {}): KeptPod {
+    const deletionTimestamp = new Date(this.now + 30_000).toISOString();
+    const pod = keepPod({
+      metadata: {
+        name: uid,
+        uid,
+        namespace: "shop",
+        ...(isDeleted ? { deletionTimestamp, deletionGracePeriodSeconds: 30 } : {}),
+      },
+      spec: { nodeName: "node0", containers: [{ name: "app" }], ...fields },
+      status: { phase: "Running", podIPs: [{ ip: `ip-${uid}` }] },
+    });
+    this.terminations.pod(there(pod), this.now);
+    return pod;
+  }
+
+  podGone(uid: string): void {
+    const pod = this.terminations.pods.get(uid);
+    if (pod) this.terminations.pod(gone(pod), this.now);
+    this.#published.delete(uid);
+    this.#slice();
+  }
+
+  publish(uid: string, isReady: boolean, isTerminating = !isReady): void {
+    this.#published.set(uid, { isReady, isTerminating });
+    this.#slice();
+  }
+
+  report(node: string, applied: number, more: Partial<Report> = {}): void {
+    this.consumers.report(
+      {
+        kind: "kube-proxy",
+        name: node,
+        node,
+        basis: "rules",
+        applied,
+        also: [],
+        serves: [],
+        problem: undefined,
+        ...more,
+      },
+      this.now,
+    );
+  }
+
+  record(uid: string): TerminationRecord {
+    const record = this.terminations.records.get(uid);
+    if (!record) throw new Error(`${uid} does not terminate`);
+    return record;
+  }
+
+  state(uid: string): string {
+    this.terminations.decide(this.now);
+    return this.record(uid).state;
+  }
+
+  #slice(): void {
+    const slice: KeptSlice = {
+      metadata: { name: "web-1", uid: "web-1", namespace: "shop" },
+      service: "shop/web",
+      endpoints: Array.from(this.#published, ([uid, conditions]) => ({ uid, ...conditions })),
+    };
+    this.terminations.slice(there(slice), this.now);
+  }
+}

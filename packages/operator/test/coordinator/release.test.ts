@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { Model } from "./model.ts";
+
+/** Two nodes that report, and one pod that is terminating and withdrawn. */
+function withdrawn(acknowledgements: object = {}, nodes: readonly string[] = ["node1", "node2"]): Model {
+  const model = new Model(acknowledgements);
+  for (const node of nodes) model.node(node);
+  model.pod("a");
+  model.publish("a", true);
+  for (const node of nodes) model.report(node, 0);
+  model.synced();
+  model.pod("a", true);
+  model.publish("a", false);
+  return model;
+}
+
+describe("a withdrawal", () => {
+  it("is numbered when every slice has let go, not at the deletion", () => {
+    const model = new Model();
+    model.node("node1");
+    model.pod("a");
+    model.publish("a", true);
+    model.synced();
+    model.pod("a", true);
+    assert.equal(model.record("a").number, undefined);
+    model.publish("a", true, true);
+    assert.equal(model.state("a"), "incomplete", "it is published although it terminates");
+    model.publish("a", false);
+    assert.deepEqual([model.record("a").number, model.withdrawals.head], [1, 1]);
+  });
+
+  it("is taken back where the pod is ready again, and numbered anew", () => {
+    const model = withdrawn();
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    assert.equal(model.state("a"), "released");
+    model.publish("a", true);
+    assert.equal(model.state("a"), "waiting");
+    assert.deepEqual([...model.withdrawals.after(0)], []);
+    model.publish("a", false);
+    assert.equal(model.record("a").number, 2);
+    assert.equal(model.state("a"), "waiting");
+  });
+
+  it("found at the start counts, and nothing is numbered before everything was read", () => {
+    const model = new Model();
+    model.node("node1");
+    model.pod("a", true);
+    model.publish("a", false);
+    assert.equal(model.withdrawals.head, 0);
+    model.terminations.synced(model.now);
+    assert.equal(model.record("a").number, 1);
+    assert.equal(model.state("a"), "waiting", "consumers may be late");
+    model.pass(10_000);
+    assert.equal(model.state("a"), "incomplete", "and then they are missing");
+    model.report("node1", 0);
+    assert.equal(model.state("a"), "waiting");
+    model.report("node1", 1);
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("of a pod in the node's own network is never released, nor told to anybody", () => {
+    const model = new Model();
+    model.node("node1");
+    model.report("node1", 0);
+    model.pod("a", false, { hostNetwork: true });
+    model.publish("a", true);
+    model.synced();
+    model.pod("a", true, { hostNetwork: true });
+    model.publish("a", false);
+    assert.equal(model.state("a"), "incomplete");
+    assert.equal(model.withdrawals.head, 0);
+  });
+});
+
+describe("who matters", () => {
+  it("a pod that nothing leads to is not released: nobody is no consent", () => {
+    const model = new Model();
+    model.node("node1");
+    model.report("node1", 0);
+    model.synced();
+    model.pod("a", true);
+    assert.equal(model.state("a"), "incomplete");
+  });
+
+  it("a node that joins during the hold joins it", () => {
+    const model = withdrawn();
+    model.report("node1", 1);
+    model.node("node3");
+    model.report("node2", 1);
+    assert.equal(model.state("a"), "incomplete", "nobody reports for it yet");
+    model.report("node3", 0);
+    assert.equal(model.state("a"), "waiting");
+    model.report("node3", 1);
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("a node that is not Ready counts for a while, one that is gone does not", () => {
+    const model = withdrawn();
+    model.report("node1", 1);
+    model.node("node2", false);
+    model.pass(9_000);
+    assert.equal(model.state("a"), "waiting");
+    model.report("node1", 1);
+    model.pass(1_000);
+    assert.equal(model.state("a"), "released");
+    const other = withdrawn();
+    other.report("node1", 1);
+    other.nodeGone("node2");
+    assert.equal(other.state("a"), "released");
+  });
+
+  it("clients by name keep an address for the record's time, and who balances by itself must report", () => {
+    const model = withdrawn({ dnsTtlSeconds: 5 });
+    model.service(true);
+    assert.equal(model.state("a"), "waiting");
+    model.pass(5_000);
+    assert.equal(model.state("a"), "released");
+    const balanced = withdrawn();
+    balanced.service(false, ["load-balancer/aws"]);
+    for (const node of ["node1", "node2"]) balanced.report(node, 1);
+    assert.equal(balanced.state("a"), "incomplete");
+    balanced.report("shop", 1, { kind: "aws", node: undefined });
+    assert.equal(balanced.state("a"), "released");
+  });
+
+  it("an Ingress is served by its class, a declared consumer by its name", () => {
+    const model = withdrawn({ external: "http/cdn" });
+    model.routing.route({
+      type: "there",
+      at: 0,
+      live: true,
+      since: 0,
+      object: {
+        metadata: { name: "i", uid: "i", namespace: "shop" },
+        kind: "Ingress",
+        ingressClassName: "nginx-internal",
+        services: ["shop/web"],
+        gateways: [],
+      },
+    });
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    model.report("edge-1", 0, { kind: "nginx", node: undefined });
+    assert.equal(model.state("a"), "incomplete");
+    model.report("cdn", 1, { kind: "http", node: undefined });
+    assert.equal(model.state("a"), "waiting");
+    model.report("edge-2", 1, { kind: "nginx", node: undefined });
+    assert.equal(model.state("a"), "waiting", "each proxy of the class");
+    model.report("edge-1", 1, { kind: "nginx", node: undefined });
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("with consumers: seen only the nodes that it has seen, and all where one is from outside", () => {
+    const model = withdrawn({ consumers: "seen" });
+    model.terminations.said(model.record("a"), { senders: "ip-node1" }, model.now);
+    model.report("node1", 1);
+    assert.equal(model.state("a"), "released");
+    const outside = withdrawn({ consumers: "seen" });
+    outside.terminations.said(outside.record("a"), { senders: "ip-node1 203.0.113.7" }, outside.now);
+    outside.report("node1", 1);
+    assert.equal(outside.state("a"), "waiting");
+  });
+});
+
+describe("silence", () => {
+  it("is left out after a time for availability, never for consistency, and never counts as consent", () => {
+    const nodes = ["node1", "node2", "node3"];
+    for (const [mode, expected] of [
+      ["availability", "released"],
+      ["consistency", "waiting"],
+    ] as const) {
+      const model = withdrawn({ mode, silentAfterSeconds: 10 }, nodes);
+      for (const node of ["node1", "node2"]) model.report(node, 1);
+      model.pass(9_000);
+      assert.equal(model.state("a"), "waiting");
+      for (const node of ["node1", "node2"]) model.report(node, 1);
+      model.pass(1_000);
+      assert.equal(model.state("a"), expected, mode);
+    }
+    const mute = withdrawn({}, nodes);
+    mute.report("node1", 1);
+    mute.pass(60_000);
+    assert.equal(mute.state("a"), "incomplete", "more of them are silent than speak");
+  });
+
+  it("is owed by nobody who has applied everything", () => {
+    const model = new Model();
+    model.node("node1");
+    model.report("node1", 0);
+    model.synced();
+    model.pass(600_000);
+    model.pod("a", true);
+    model.publish("a", true);
+    model.publish("a", false);
+    model.pass(9_000);
+    assert.equal(model.state("a"), "waiting", "it was not late before there was something to say");
+  });
+
+  it("a quorum is enough where it is asked for", () => {
+    const model = withdrawn({ quorum: "50%" });
+    model.report("node1", 1);
+    assert.equal(model.state("a"), "released");
+  });
+});
+
+describe("a termination", () => {
+  it("begins, changes and ends once, with the moment of each consumer", () => {
+    const model = withdrawn();
+    model.pass(100);
+    model.report("node1", 1);
+    model.pass(400);
+    model.report("node2", 1);
+    model.pass(10);
+    const record = model.record("a");
+    const { withdrawnAt = 0, releasedAt = 0 } = record;
+    const moments = [...record.consumers].map(([name, { appliedAt = 0 }]) => [name, appliedAt - withdrawnAt]);
+    assert.deepEqual(moments, [
+      ["kube-proxy/node2", 500],
+      ["kube-proxy/node1", 100],
+    ]);
+    assert.equal(releasedAt - withdrawnAt, 510);
+    model.podGone("a");
+    assert.equal(record.goneAt, model.now);
+    assert.deepEqual(
+      ["began", "ended"].map((what) => model.happened.filter(([one]) => one === what).length),
+      [1, 1],
+    );
+    assert.deepEqual([...model.withdrawals.after(0)], []);
+  });
+
+  it("of a pod that somebody only asks for is nobody's news until it is deleted", () => {
+    const model = withdrawn();
+    model.pod("b");
+    model.publish("b", false);
+    const asked = model.terminations.ask("b", model.now);
+    assert.equal(asked?.number, 2);
+    for (const node of ["node1", "node2"]) model.report(node, 2);
+    assert.equal(model.state("b"), "released");
+    assert.ok(model.happened.every(([, uid]) => uid !== "b"));
+    model.pod("b", true);
+    assert.deepEqual(model.happened.filter(([, uid]) => uid === "b")[0], ["began", "b"]);
+    const forgotten = withdrawn();
+    forgotten.pod("c");
+    forgotten.terminations.ask("c", forgotten.now);
+    forgotten.pass(61_000);
+    assert.equal(forgotten.terminations.records.has("c"), false);
+  });
+});
