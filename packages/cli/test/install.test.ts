@@ -88,7 +88,9 @@ class Cluster {
     return [...this.objects].flatMap(([own, object]) => {
       const isOfKind = own.split("/").at(-2) === plural;
       const labels = (object.metadata["labels"] ?? {}) as Record<string, string>;
-      const isSelected = selectors.every(([key = "", value]) => key === "" || labels[key] === value);
+      const isSelected = selectors.every(([key = "", value]) =>
+        value === undefined ? key === "" || key in labels : labels[key] === value,
+      );
       const name = /metadata\.name=(.+)/.exec(query.get("fieldSelector") ?? "")?.[1];
       return isOfKind &&
         isSelected &&
@@ -255,6 +257,39 @@ describe("lameduck install", () => {
     const wrong = await lameduck("install", "--yes", "--acknowledgements", "--policy-only");
     assert.equal(wrong.code, 2);
     assert.match(wrong.err, /--acknowledgements: needs processes of ours/);
+  });
+
+  test("--held-deletions adds its webhook, and without the option it goes again and pods get their labels back", async () => {
+    const configuration =
+      "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/held-deletions.lameduck.dev";
+    const { code, err } = await lameduck("install", "--yes", "--held-deletions");
+    assert.equal(code, 0, err);
+    assert.ok(cluster.objects.has(configuration));
+    assert.match(JSON.stringify(cluster.objects.get(operator)), /"--held-deletions"/);
+    const mark = {
+      step: "withdrawn",
+      by: "delete",
+      labels: { app: "web" },
+      began: 1,
+      stepBegan: 1,
+      until: 1,
+    };
+    const pod = "/api/v1/namespaces/shop/pods/web-1";
+    cluster.put(pod, {
+      kind: "Pod",
+      metadata: {
+        labels: { "lameduck.dev/held": "withdrawn", team: "a" },
+        annotations: { "lameduck.dev/held": JSON.stringify(mark) },
+      },
+    });
+    const again = await lameduck("install", "--yes");
+    assert.match(again.err, /Pod shop\/web-1: has its labels back/);
+    assert.ok(!cluster.objects.has(configuration));
+    assert.deepEqual(cluster.objects.get(pod)?.metadata["labels"], { app: "web", team: "a" });
+    assert.doesNotMatch(JSON.stringify(cluster.objects.get(operator)), /"--held-deletions"/);
+    const wrong = await lameduck("install", "--yes", "--held-deletions", "--policy-only");
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.err, /--held-deletions: needs processes of ours/);
   });
 
   test("right after an uninstallation it waits for the end of the namespace, which takes nothing new", async () => {
