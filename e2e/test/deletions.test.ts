@@ -222,6 +222,10 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
       assert.ok(took < 4_000, `${args.join(" ")}: ${took} ms`);
       await rolledOut(cluster, "held");
     }
+    const all = "/api/v1/namespaces/default/pods?labelSelector=app%3Dheld";
+    const { took } = await timed(() => cluster.api.delete<object>(all));
+    assert.ok(took < convergence * 1_000, `a whole collection: ${took} ms`);
+    await rolledOut(cluster, "held");
     const opted = await ready();
     await cluster.kubectl(["annotate", "pod", opted.metadata.name, `${holdLabel}=false`]);
     assert.ok((await remove(opted.metadata.name)).took < 4_000);
