@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { operatorNames } from "@lameduck/operator";
 import { parse, parseAllDocuments } from "yaml";
+import { parseWatcherFlags } from "../src/watcher/flags.ts";
 import { chartDigest, chartDirectory } from "../chart/digest.ts";
 import { generated } from "../chart/generated.ts";
 import { parseCoordinatorFlags } from "../src/coordinator/flags.ts";
@@ -150,6 +151,59 @@ describe("the chart", () => {
     assert.deepEqual(
       changing.map(({ resources, resourceNames = [] }) => [...resources, ...resourceNames].join(" ")),
       ["drainreports", "events", "configmaps lameduck-learnt"],
+    );
+  });
+
+  it("renders a watcher for each node, alone in a namespace that allows what it needs, without a right", () => {
+    const objects = objectsOf("install-acknowledgements.yaml");
+    const { namespace, workload } = operatorNames.watcher;
+    const its = objects.filter(({ metadata }) => metadata.namespace === namespace);
+    assert.deepEqual(its.map(({ kind, metadata }) => [kind, metadata.name]).sort(), [
+      ["DaemonSet", workload],
+      ["ServiceAccount", workload],
+    ]);
+    const levels = objects.filter(({ kind }) => kind === "Namespace") as unknown as {
+      metadata: { name: string; labels: Record<string, string> };
+    }[];
+    const level = "pod-security.kubernetes.io/enforce";
+    assert.deepEqual(levels.map(({ metadata: { name, labels } }) => [name, labels[level]]).sort(), [
+      [namespace, "privileged"],
+      [operatorNames.namespace, "restricted"],
+    ]);
+    const bound = objects.filter(({ kind }) => kind.endsWith("Binding")) as unknown as {
+      subjects: { name: string }[];
+    }[];
+    assert.ok(!bound.some(({ subjects }) => subjects.some(({ name }) => name === workload)));
+    const { spec } = its.find(({ kind }) => kind === "DaemonSet") as unknown as {
+      spec: { template: { spec: Record<string, unknown> } };
+    };
+    const { containers, volumes, tolerations, hostNetwork, hostPID, automountServiceAccountToken } = spec
+      .template.spec as unknown as {
+      containers: [{ args: string[]; ports?: unknown; securityContext: object }];
+      volumes: object[];
+      [field: string]: unknown;
+    };
+    assert.deepEqual([hostNetwork, hostPID, automountServiceAccountToken], [true, undefined, false]);
+    assert.deepEqual(tolerations, [{ operator: "Exists" }]);
+    assert.deepEqual(containers[0].securityContext, {
+      runAsUser: 0,
+      runAsGroup: 0,
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"], add: ["NET_ADMIN", "NET_RAW"] },
+    });
+    assert.equal(containers[0].ports, undefined);
+    const { coordinator } = operatorNames;
+    const token = { path: "token", audience: coordinator.audience, expirationSeconds: 3_600 };
+    assert.deepEqual(volumes, [{ name: "token", projected: { sources: [{ serviceAccountToken: token }] } }]);
+    const flags = parseWatcherFlags(containers[0].args.slice(1), { NODE_NAME: "node1" });
+    assert.deepEqual(
+      flags?.coordinators.map(({ host }) => host),
+      [`${coordinator.consumersService}.${operatorNames.namespace}.svc:${coordinator.ports.protocol}`],
+    );
+    assert.deepEqual(
+      flags?.consumers.map(({ kind, basis }) => [kind, basis]),
+      [["kube-proxy", "rules"]],
     );
   });
 

@@ -44,7 +44,7 @@ export function asIptablesSave(all: readonly Service[]): string {
     chains.push(own, outer);
     if (!isStale)
       rules.push(
-        `-A KUBE-SERVICES -d 172.30.0.${index}/32 -p tcp -m comment --comment ${comment} -m tcp --dport 80 -j ${own}`,
+        `-A KUBE-SERVICES -d 172.30.${index >> 8}.${index & 255}/32 -p tcp -m comment --comment ${comment} -m tcp --dport 80 -j ${own}`,
       );
     if (!isStale && isExternal)
       rules.push(`-A KUBE-NODEPORTS -p tcp -m comment --comment ${comment} -m tcp --dport 30000 -j ${outer}`);
@@ -83,7 +83,7 @@ export function asNftList(all: readonly Service[]): string {
     isStale
       ? []
       : [
-          `172.30.0.${index} . tcp . 80 comment "goto x 10.0.0.1" : goto ${name(index, isExternal ? "external" : "service")}`,
+          `172.30.${index >> 8}.${index & 255} . tcp . 80 comment "goto x 10.0.0.1" : goto ${name(index, isExternal ? "external" : "service")}`,
         ],
   );
   body.push(`\t\telements = { ${reached.join(",\n\t\t\t     ")} }`, "\t}", "");
@@ -130,7 +130,7 @@ export function asIpvs(all: readonly Service[]): string {
       .map((byte) => Number(byte).toString(16).padStart(2, "0").toUpperCase())
       .join("");
   const rows = all.flatMap(({ endpoints, isStale }, index) => [
-    `TCP  ${hex(`172.30.0.${index}`)}:0050 rr  `,
+    `TCP  ${hex(`172.30.${index >> 8}.${index & 255}`)}:0050 rr  `,
     ...endpoints.map(
       (one) => `  -> ${hex(one)}:1F90      Masq    ${isStale ? 0 : 1}      0          0         `,
     ),
