@@ -158,18 +158,21 @@ describe("the chart", () => {
     const objects = objectsOf("install-acknowledgements.yaml");
     const { namespace, workload } = operatorNames.watcher;
     const its = objects.filter(({ metadata }) => metadata.namespace === namespace);
-    assert.deepEqual(its.map(({ kind, metadata }) => [kind, metadata.name]).sort(), [
-      ["DaemonSet", workload],
-      ["ServiceAccount", workload],
-    ]);
+    assert.deepEqual(
+      new Set(its.map(({ kind, metadata }) => `${kind} ${metadata.name}`)),
+      new Set([`DaemonSet ${workload}`, `ServiceAccount ${workload}`]),
+    );
     const levels = objects.filter(({ kind }) => kind === "Namespace") as unknown as {
       metadata: { name: string; labels: Record<string, string> };
     }[];
     const level = "pod-security.kubernetes.io/enforce";
-    assert.deepEqual(levels.map(({ metadata: { name, labels } }) => [name, labels[level]]).sort(), [
-      [namespace, "privileged"],
-      [operatorNames.namespace, "restricted"],
-    ]);
+    assert.deepEqual(
+      new Map(levels.map(({ metadata: { name, labels } }) => [name, labels[level]])),
+      new Map([
+        [operatorNames.namespace, "restricted"],
+        [namespace, "privileged"],
+      ]),
+    );
     const bound = objects.filter(({ kind }) => kind.endsWith("Binding")) as unknown as {
       subjects: { name: string }[];
     }[];

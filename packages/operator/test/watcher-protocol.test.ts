@@ -20,11 +20,20 @@ class Played implements Consumer {
   readonly basis = "rules";
   readonly used = new Set<string>();
   looks = 0;
+  quickLooks = 0;
+  /** Milliseconds. */
+  takes = 0;
   problem: string | undefined;
 
   async stillUsed(addresses: readonly string[]): Promise<ReadonlySet<string>> {
     this.looks++;
     if (this.problem !== undefined) throw new Error(this.problem);
+    if (this.takes > 0) await delay(this.takes);
+    return new Set(addresses.filter((address) => this.used.has(address)));
+  }
+
+  surelyUsed(addresses: readonly string[]): Promise<ReadonlySet<string>> {
+    this.quickLooks++;
     return Promise.resolve(new Set(addresses.filter((address) => this.used.has(address))));
   }
 }
@@ -126,6 +135,20 @@ describe("the watcher and a coordinator", () => {
       assert.equal(coordinator.progress().applied, 0);
       consumer.problem = undefined;
       await until("applied", () => coordinator.progress().applied === 1);
+    }));
+
+  it("looks at everything again only when a quick look no longer says that all is as it was", () =>
+    watching(async ({ coordinators: [coordinator], consumer }) => {
+      assert.ok(coordinator);
+      await until("parked", () => coordinator.parked === 1);
+      consumer.takes = 250;
+      consumer.used.add("10.0.0.1");
+      coordinator.withdraw("10.0.0.1");
+      await until("quick looks", () => consumer.quickLooks >= 3);
+      assert.equal(consumer.looks, 1);
+      consumer.used.clear();
+      await until("applied", () => coordinator.progress().applied === 1);
+      assert.equal(consumer.looks, 2);
     }));
 
   it("begins anew with another run of the coordinator, and takes nothing from the numbers before", () =>

@@ -6,8 +6,8 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { mayBePending, readSyncs } from "../src/watcher/kube-proxy/sync-metrics.ts";
 import { usedInIpvs } from "../src/watcher/rules/ip-vs.ts";
-import { usedInNat } from "../src/watcher/rules/iptables-save.ts";
-import { usedInTable } from "../src/watcher/rules/nft-list.ts";
+import { usedInNat, usesInNat } from "../src/watcher/rules/iptables-save.ts";
+import { usedInTable, usesInTable } from "../src/watcher/rules/nft-list.ts";
 import { asIptablesSave, asIpvs, asNftList, services, type Service } from "./watcher-rule-sets.ts";
 
 const fixtures = join(import.meta.dirname, "fixtures", "watcher");
@@ -128,6 +128,22 @@ iptables-${backend}-save -t nat`);
 ${asNftList(all)}EOF
 nft list table ip kube-proxy`);
     assert.deepEqual(usedInTable(text, everybody), truth(all));
+  });
+
+  it("a single chain tells that an address is used, as long as it is", () => {
+    for (const [restore, table, save, read] of [
+      ["iptables-nft-restore", "nat", "iptables-nft-save -t nat", usesInNat],
+      ["nft -f -", "kube-proxy", "nft list table ip kube-proxy", usesInTable],
+    ] as const) {
+      const rules = restore.startsWith("nft") ? asNftList(all) : asIptablesSave(all);
+      const prepared = `cat <<'EOF' | ${restore}\n${rules}EOF\n`;
+      const uses = read(inside(`${prepared}${save}`), everybody);
+      assert.deepEqual(new Set(uses.keys()), truth(all));
+      for (const { chain, says } of uses.values()) {
+        const shown = inside(`${prepared}nft list chain ip ${table} ${chain}`);
+        assert.ok(shown.includes(says), `${says} in ${shown}`);
+      }
+    }
   });
 
   it("needs NET_ADMIN for tables of nftables, and NET_RAW too for the legacy ones: nothing works without them", () => {

@@ -23,12 +23,12 @@ interface Kind {
   make(where: string): Consumer | undefined;
 }
 
-const iptables: readonly KubeProxyRules[] = [iptablesRules("nft"), iptablesRules("legacy")];
-const modes: Readonly<Record<string, readonly KubeProxyRules[]>> = {
-  "": [...iptables, nftablesRules, ipvsRules],
+const iptables = (): KubeProxyRules[] => [iptablesRules("nft"), iptablesRules("legacy")];
+const modes: Readonly<Record<string, () => readonly KubeProxyRules[]>> = {
+  "": () => [...iptables(), nftablesRules(), ipvsRules],
   iptables,
-  nftables: [nftablesRules],
-  ipvs: [ipvsRules],
+  nftables: () => [nftablesRules()],
+  ipvs: () => [ipvsRules],
 };
 
 const metricsAddress = "http://127.0.0.1:10249";
@@ -36,7 +36,7 @@ const metricsAddress = "http://127.0.0.1:10249";
 function kubeProxy(where: string): Consumer | undefined {
   const [, url] = /^metrics(?:,(.+))?$/.exec(where) ?? [];
   if (where === "metrics" || url !== undefined) return atUrl(syncMetrics)(url ?? metricsAddress);
-  return Object.hasOwn(modes, where) ? new KubeProxy(modes[where] ?? []) : undefined;
+  return Object.hasOwn(modes, where) ? new KubeProxy(modes[where]?.() ?? []) : undefined;
 }
 
 const atUrl =

@@ -12,8 +12,11 @@ export interface Asker {
 
 /** Milliseconds between two looks, at least. */
 const leastPause = 250;
-/** Looks shall not take more than a quarter of a core, however many rules there are. */
-const pausePerLook = 3;
+/** Looks shall not take more than a third of a core, however many rules there are. */
+const pausePerLook = 2;
+/** Milliseconds from which a look is so slow that it is asked first whether anything has changed, and for how long that is believed. */
+const slow = 200;
+const believed = 30_000;
 
 /** Looks at one consumer, for all coordinators at once, while somebody waits for it, and not otherwise. */
 export class Looker {
@@ -21,6 +24,8 @@ export class Looker {
   readonly #askers = new Set<Asker>();
   readonly #onProblem: (problem: string | undefined) => void;
   #problem: string | undefined;
+  /** When the last look that told everything ended, and how long it took. */
+  #whole = { at: -Infinity, took: 0 };
   #running: Promise<void> | undefined;
   readonly #stopping = new AbortController();
 
@@ -60,14 +65,26 @@ export class Looker {
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      const began = performance.now();
-      await this.#pass();
+      if (await this.#isDue()) await this.#pass();
       if (![...this.#askers].some(({ watermark }) => watermark.isBehind)) return;
-      const took = performance.now() - began;
-      await delay(Math.max(this.consumer.every ?? leastPause, took * pausePerLook), undefined, {
-        signal,
-      }).catch(() => undefined);
+      await delay(this.consumer.every ?? leastPause, undefined, { signal }).catch(() => undefined);
     }
+  }
+
+  /** Whether everything should be looked at: not while that would take too much of the machine, nor while nothing has changed. */
+  async #isDue(): Promise<boolean> {
+    const { at, took } = this.#whole;
+    const since = performance.now() - at;
+    if (since < took * pausePerLook) return false;
+    if (took < slow || since > believed || this.consumer.surelyUsed === undefined) return true;
+    const addresses = this.#addresses();
+    const sure = await this.consumer.surelyUsed(addresses, this.#stopping.signal).catch(() => undefined);
+    return sure === undefined || addresses.some((address) => !sure.has(address));
+  }
+
+  #addresses(): string[] {
+    const all = [...this.#askers].flatMap(({ watermark }) => watermark.pending);
+    return [...new Set(all.map(([address]) => address))];
   }
 
   async #pass(): Promise<void> {
@@ -76,8 +93,10 @@ export class Looker {
       const { watermark } = asker;
       return { asker, watermark, pending: watermark.pending };
     });
-    const addresses = [...new Set(waiting.flatMap(({ pending }) => pending.map(([address]) => address)))];
+    const addresses = this.#addresses();
+    const began = performance.now();
     const used = await this.#look(() => this.consumer.stillUsed(addresses, this.#stopping.signal));
+    this.#whole = { at: performance.now(), took: performance.now() - began };
     if (used === undefined) return;
     for (const { asker, watermark, pending } of waiting) {
       const gone = pending.filter(([address]) => !used.has(address));

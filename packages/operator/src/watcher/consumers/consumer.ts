@@ -14,6 +14,8 @@ export interface Consumer {
    * @throws where it cannot know: silence, and what cannot be understood, is never taken for "unused".
    */
   stillUsed(addresses: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
+  /** Those of which it is certain that they are, told quickly: where `stillUsed` takes long. */
+  surelyUsed?(addresses: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
 }
 
 /** A consumer that cannot be asked, or whose answer cannot be understood: nothing is reported as applied. */

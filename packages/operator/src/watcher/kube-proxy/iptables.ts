@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { isForIpvs, isKubeProxyNat, requireWholeNat, usedInNat } from "../rules/iptables-save.ts";
+import { isForIpvs, isKubeProxyNat, requireWholeNat, usesInNat } from "../rules/iptables-save.ts";
 import { run } from "../rules/run-program.ts";
 import { unreadable } from "../consumers/consumer.ts";
+import { Leads } from "./leads.ts";
 import type { KubeProxyRules } from "./kube-proxy.ts";
 
 /** The two kinds of tables that the kernel keeps for iptables; kube-proxy writes into one of them. */
@@ -12,6 +13,7 @@ const tables = { ip: "/proc/net/ip_tables_names", ip6: "/proc/net/ip6_tables_nam
 
 /** kube-proxy in iptables mode, by its rules in one kind of tables. */
 export function iptablesRules(backend: IptablesBackend): KubeProxyRules {
+  const leads = new Leads("nat");
   return {
     mode: `iptables (${backend})`,
     used: async (family, addresses, signal) => {
@@ -19,8 +21,12 @@ export function iptablesRules(backend: IptablesBackend): KubeProxyRules {
       const text = await run(`${programs[family]}-${backend}-save`, ["-t", "nat"], signal);
       requireWholeNat(text);
       if (!isKubeProxyNat(text)) return undefined;
-      return { used: usedInNat(text, addresses), isForIpvs: isForIpvs(text) };
+      const uses = usesInNat(text, addresses);
+      leads.remember(family, uses);
+      return { used: new Set(uses.keys()), isForIpvs: isForIpvs(text) };
     },
+    // Legacy tables are read as a whole only, and fast.
+    ...(backend === "nft" ? { surelyUsed: leads.surelyUsed.bind(leads) } : {}),
   };
 }
 

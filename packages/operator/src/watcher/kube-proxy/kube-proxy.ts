@@ -19,6 +19,12 @@ export interface KubeProxyRules {
     addresses: readonly string[],
     signal: AbortSignal,
   ): Promise<FoundRules | undefined>;
+  /** Those of which that is certain without a look at all rules. */
+  surelyUsed?(
+    family: AddressFamily,
+    addresses: readonly string[],
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>>;
 }
 
 /**

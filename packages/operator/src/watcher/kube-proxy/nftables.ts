@@ -1,15 +1,22 @@
-import { usedInTable } from "../rules/nft-list.ts";
+import { usesInTable } from "../rules/nft-list.ts";
 import { run } from "../rules/run-program.ts";
 import type { KubeProxyRules } from "./kube-proxy.ts";
+import { Leads } from "./leads.ts";
+
+const table = "kube-proxy";
 
 /** kube-proxy in nftables mode: its rules are in tables of its own. */
-export const nftablesRules: KubeProxyRules = {
-  mode: "nftables",
-  used: async (family, addresses, signal) => {
-    const tables = await run("nft", ["list", "tables", family], signal);
-    if (!tables.split("\n").includes(`table ${family} kube-proxy`)) return undefined;
-    return {
-      used: usedInTable(await run("nft", ["list", "table", family, "kube-proxy"], signal), addresses),
-    };
-  },
-};
+export function nftablesRules(): KubeProxyRules {
+  const leads = new Leads(table);
+  return {
+    mode: "nftables",
+    used: async (family, addresses, signal) => {
+      const tables = await run("nft", ["list", "tables", family], signal);
+      if (!tables.split("\n").includes(`table ${family} ${table}`)) return undefined;
+      const uses = usesInTable(await run("nft", ["list", "table", family, table], signal), addresses);
+      leads.remember(family, uses);
+      return { used: new Set(uses.keys()) };
+    },
+    surelyUsed: leads.surelyUsed.bind(leads),
+  };
+}

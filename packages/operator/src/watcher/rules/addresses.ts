@@ -22,6 +22,22 @@ export function usedOf(asked: readonly string[], used: ReadonlySet<string>): Set
   return new Set(asked.filter((address) => used.has(canonicalAddress(address) ?? address)));
 }
 
+/** A chain, and what stands in it while an address is used by it. */
+export interface Lead {
+  readonly chain: string;
+  readonly says: string;
+}
+
+/** The same, with what was found of each. */
+export function usesOf<T>(asked: readonly string[], uses: ReadonlyMap<string, T>): Map<string, T> {
+  return new Map(
+    asked.flatMap((address) => {
+      const use = uses.get(canonicalAddress(address) ?? address);
+      return use === undefined ? [] : [[address, use] as const];
+    }),
+  );
+}
+
 /**
  * Whether one of the addresses stands anywhere in a text. Rules are parsed only then: with thousands of Services it is a tenth of the work.
  * An IPv6 address has several spellings, so that it may always stand there.

@@ -1,5 +1,5 @@
 import { unreadable } from "../consumers/consumer.ts";
-import { addressOf, mentions, usedOf } from "./addresses.ts";
+import { addressOf, mentions, usesOf, type Lead } from "./addresses.ts";
 import { reachableFrom } from "./reachable.ts";
 
 /** Where kube-proxy's own rules begin: what is not reached from here is left over. */
@@ -25,10 +25,15 @@ export function isForIpvs(text: string): boolean {
  * @throws {OperatorError} where the answer is cut off, or holds what cannot be understood.
  */
 export function usedInNat(text: string, asked: readonly string[]): Set<string> {
+  return new Set(usesInNat(text, asked).keys());
+}
+
+/** The same, with a chain that leads to each. @throws {OperatorError} */
+export function usesInNat(text: string, asked: readonly string[]): Map<string, Lead> {
   requireWholeNat(text);
   if (!isForIpvs(text) && !/^:KUBE-SVC-/m.test(text))
     throw unreadable(place, "it holds no Service, not even that of the API server");
-  return mentions(text, asked) ? usedOf(asked, destinationsOf(text)) : new Set();
+  return mentions(text, asked) ? usesOf(asked, destinationsOf(text)) : new Map();
 }
 
 /** The program ends the table with COMMIT: without it something is missing. @throws {OperatorError} */
@@ -42,7 +47,7 @@ export function requireWholeNat(text: string): void {
   if (lines.length > 0 && !(hasTable && isWhole)) throw unreadable(place, "the list of rules is cut off");
 }
 
-function destinationsOf(text: string): ReadonlySet<string> {
+function destinationsOf(text: string): ReadonlyMap<string, Lead> {
   const jumps = new Map<string, string[]>();
   const destinations = new Map<string, string[]>();
   // Line by line without a list of them: with thousands of Services that would be most of the memory.
@@ -56,10 +61,11 @@ function destinationsOf(text: string): ReadonlySet<string> {
     if (target?.startsWith("KUBE-") === true) add(jumps, chain, target);
     else if (target === "DNAT") add(destinations, chain, destination(rest, line));
   }
-  const used = new Set<string>();
+  const uses = new Map<string, Lead>();
   for (const chain of reachableFrom(entrances, jumps))
-    for (const address of destinations.get(chain) ?? []) used.add(address);
-  return used;
+    for (const next of [chain, ...(jumps.get(chain) ?? [])])
+      for (const address of destinations.get(next) ?? []) uses.set(address, { chain, says: ` ${next}\n` });
+  return uses;
 }
 
 /** What follows -j or -g, which stand last; a comment before them may hold the same letters. */

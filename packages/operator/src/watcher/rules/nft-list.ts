@@ -1,5 +1,5 @@
 import { unreadable } from "../consumers/consumer.ts";
-import { addressOf, mentions, usedOf } from "./addresses.ts";
+import { addressOf, mentions, usesOf, type Lead } from "./addresses.ts";
 import { reachableFrom } from "./reachable.ts";
 
 const place = "nft list table";
@@ -18,28 +18,39 @@ interface Part {
  * @throws {OperatorError} where the answer is cut off, or holds what cannot be understood.
  */
 export function usedInTable(text: string, asked: readonly string[]): Set<string> {
+  return new Set(usesInTable(text, asked).keys());
+}
+
+/** The same, with a chain that leads to each. @throws {OperatorError} */
+export function usesInTable(text: string, asked: readonly string[]): Map<string, Lead> {
   const lines = text.trimEnd().split("\n");
   if (!/^table ip6? kube-proxy \{/.test(lines[0] ?? "") || lines.at(-1) !== "}" || !text.endsWith("}\n"))
     throw unreadable(place, "the table is cut off");
   if (!/^\tchain service-/m.test(text))
     throw unreadable(place, "it holds no Service, not even that of the API server");
-  return mentions(text, asked) ? usedOf(asked, destinationsOf(lines)) : new Set();
+  return mentions(text, asked) ? usesOf(asked, destinationsOf(lines)) : new Map();
 }
 
-function destinationsOf(lines: readonly string[]): ReadonlySet<string> {
+function destinationsOf(lines: readonly string[]): ReadonlyMap<string, Lead> {
   const parts = partsOf(lines);
   const entrances = Array.from(parts).flatMap(([name, { isEntrance }]) => (isEntrance ? [name] : []));
   if (entrances.length === 0) throw unreadable(place, "no chain of it is called by the kernel");
   const jumps = new Map(Array.from(parts, ([name, { next }]) => [name, next]));
-  const used = new Set<string>();
+  const uses = new Map<string, Lead>();
   for (const name of reachableFrom(entrances, jumps)) {
     const part = parts.get(name);
     // What leads nowhere that is shown could lead anywhere.
     if (part === undefined)
       throw unreadable(place, `it leads to ${name.slice(0, 200)}, which it does not show`);
-    for (const address of part.destinations) used.add(address);
+    const lead = (address: string, says: string): void => {
+      if (!uses.has(address)) uses.set(address, { chain: name, says });
+    };
+    for (const address of part.destinations) lead(address, ` ${address} . `);
+    // By session affinity: the Service leads to a chain of the endpoint, and is what changes first.
+    for (const next of part.next)
+      for (const address of parts.get(next)?.destinations ?? []) lead(address, ` goto ${next}`);
   }
-  return used;
+  return uses;
 }
 
 /** Chains by name, and maps by "@name": each begins and ends on a line of its own. */

@@ -4,7 +4,7 @@ import { unreadable } from "../consumers/consumer.ts";
 /** What 50,000 Services would take. */
 const mostBytes = 256 * 2 ** 20;
 /** Milliseconds. Rules that take so long to read cannot be looked at while pods wait. */
-const longest = 10_000;
+const longest = 30_000;
 
 /** What a program writes, if it ends well. @throws {OperatorError} */
 export function run(program: string, args: readonly string[], signal: AbortSignal): Promise<string> {

@@ -1,0 +1,42 @@
+import type { Lead } from "../rules/addresses.ts";
+import { run } from "../rules/run-program.ts";
+import type { AddressFamily } from "./kube-proxy.ts";
+
+/**
+ * What the last look at all rules found of each address: one chain that leads to it. The kernel shows a single chain in milliseconds, however many
+ * there are. While that chain still says the same, the address is used; when it does not, only a look at everything tells.
+ */
+export class Leads {
+  readonly #table: string;
+  readonly #of: Record<AddressFamily, ReadonlyMap<string, Lead>> = { ip: new Map(), ip6: new Map() };
+
+  /** @param table that the chains are in. */
+  constructor(table: string) {
+    this.#table = table;
+  }
+
+  remember(family: AddressFamily, leads: ReadonlyMap<string, Lead>): void {
+    this.#of[family] = leads;
+  }
+
+  async surelyUsed(
+    family: AddressFamily,
+    addresses: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Set<string>> {
+    const shown = new Map<string, string>();
+    const used = new Set<string>();
+    for (const address of addresses) {
+      const lead = this.#of[family].get(address);
+      if (lead === undefined) continue;
+      const { chain, says } = lead;
+      // A chain that is gone says nothing.
+      const text =
+        shown.get(chain) ??
+        (await run("nft", ["list", "chain", family, this.#table, chain], signal).catch(() => ""));
+      shown.set(chain, text);
+      if (text.includes(says)) used.add(address);
+    }
+    return used;
+  }
+}
