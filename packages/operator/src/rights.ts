@@ -77,6 +77,13 @@ export const operatorRights: {
       verbs: ["list", "patch", "delete"],
       resourceNames: [operatorNames.carrierConfigMap],
     },
+    // What the coordinator has written down of terminations, for the pods that are made.
+    {
+      apiGroups: [""],
+      resources: ["configmaps"],
+      verbs: ["list", "watch"],
+      resourceNames: [operatorNames.learntConfigMap],
+    },
   ],
 };
 

@@ -25,6 +25,8 @@ export interface MutationOptions {
   readonly version: () => ClusterFacts["version"];
   /** Where terminating pods ask; undefined without a coordinator. */
   readonly coordinator?: string | undefined;
+  /** What terminations of the pod's workload have taught. */
+  readonly learnt?: (namespace: string, pod: unknown) => string | undefined;
   /** A pod was judged while nobody could look what leads to it. */
   readonly onBlind?: () => void;
 }
@@ -54,6 +56,7 @@ export function mutation(options: MutationOptions): (request: AdmissionRequest) 
       convergenceSeconds: exposure?.convergence,
       architectures: cluster.architectures,
       coordinator: options.coordinator,
+      learnt: options.learnt?.(namespace, object),
     });
     return { allowed: true, patch, warnings: [...said, ...warnings].map(ours), audit: auditOf(reasons) };
   };

@@ -33,6 +33,8 @@ export interface ClusterFacts {
   readonly convergenceSeconds: { readonly value: number; readonly origin: string } | undefined;
   /** Of all nodes that pods may be scheduled to. */
   readonly architectures: readonly Architecture[] | undefined;
+  /** What terminations of the pod's workload have taught: the value of LAMEDUCK_LEARNT. */
+  readonly learnt?: string | undefined;
   /** Where a terminating pod asks whether all senders have let go of it; undefined where nobody knows. */
   readonly coordinator?: string | undefined;
 }

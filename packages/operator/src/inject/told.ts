@@ -15,7 +15,7 @@ export function toldTo(
   hookSeconds: number | undefined,
   { grace, hold }: Times,
   { floorSeconds }: InjectionSettings,
-  { coordinator }: Pick<ClusterFacts, "coordinator">,
+  { coordinator, learnt }: Pick<ClusterFacts, "coordinator" | "learnt">,
 ): EnvVariable[] {
   const own = secondsOf(container);
   // A hook that takes all of the grace period leaves no time that could be told.
@@ -29,6 +29,7 @@ export function toldTo(
       : []),
     // Whoever only follows others has nothing to ask.
     ...(coordinator === undefined || does === "follow" ? [] : coordinatedBy(coordinator)),
+    ...(learnt === undefined || does === "follow" ? [] : [{ name: "LAMEDUCK_LEARNT", value: learnt }]),
   ];
   const known = mapsIn(container["env"]).map(({ name }) => name);
   return wanted.filter(({ name }) => !known.includes(name));

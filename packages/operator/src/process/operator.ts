@@ -14,6 +14,7 @@ import { CertificateKeeper } from "../certificates/keeper.ts";
 import { MountedCertificate } from "../certificates/mounted.ts";
 import { rotate } from "../certificates/rotate.ts";
 import { ClusterView } from "../exposure/cluster-view.ts";
+import { LearntView } from "../records/learning/learnt-view.ts";
 import { lameduckVersion } from "../version.ts";
 import { operatorNames } from "../names.ts";
 import { Duties } from "./duties.ts";
@@ -39,6 +40,7 @@ export class Operator {
   readonly #options: OperatorOptions;
   readonly #namespace: string;
   readonly #view: ClusterView;
+  readonly #learnt: LearntView | undefined;
   readonly #duties: Duties;
   readonly #holding: Holding | undefined;
   readonly #certificates: CertificateKeeper | MountedCertificate;
@@ -58,6 +60,8 @@ export class Operator {
       log.warn({ part, err: error }, "it is tried again");
     };
     this.#view = new ClusterView(client, { onProblem, onChange: () => this.#duties.look() });
+    // Without a coordinator nobody writes down what pods have learnt.
+    if (flags.coordinator !== undefined) this.#learnt = new LearntView(client, onProblem);
     this.#duties = new Duties({
       client,
       view: this.#view,
@@ -85,6 +89,7 @@ export class Operator {
           lameduckVersion,
           version: () => this.#version,
           coordinator: flags.coordinator,
+          learnt: (namespace, pod) => this.#learnt?.of(namespace, pod),
           onBlind: () => this.metrics.blind.inc(),
         }),
         validate,
@@ -121,6 +126,7 @@ export class Operator {
     this.#admission.show(provisional.leaf);
     const port = await this.#admission.listen(flags.port, flags.address);
     this.#view.start();
+    this.#learnt?.start();
     this.#duties.start();
     this.#holding?.holder.start();
     this.#holding?.caller.start();
@@ -138,7 +144,7 @@ export class Operator {
     this.#stopping.abort();
     await Promise.all([this.#holding?.holder.stop(), this.#holding?.caller.stop()]);
     await this.#duties.stop();
-    await Promise.all([this.#certificates.stop(), this.#view.stop(), this.#starting]);
+    await Promise.all([this.#certificates.stop(), this.#view.stop(), this.#learnt?.stop(), this.#starting]);
     if (this.#admission.server.listening) await this.#admission.close();
     this.#metricsServer.close();
     this.#metricsServer.closeAllConnections();

@@ -111,4 +111,13 @@
     - delete
   resourceNames:
     - lameduck-init
+- apiGroups:
+    - ""
+  resources:
+    - configmaps
+  verbs:
+    - list
+    - watch
+  resourceNames:
+    - lameduck-learnt
 {{- end }}

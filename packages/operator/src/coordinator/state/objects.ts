@@ -85,7 +85,7 @@ function exitsOf({ status }: PodObject): readonly ContainerExit[] {
 }
 
 /** The name of a Deployment's ReplicaSet is that of the Deployment and the hash that stands in a label, too. */
-function workloadOf(pod: PodObject): WorkloadName | undefined {
+export function workloadOf(pod: KubernetesObject): WorkloadName | undefined {
   const owner = controllerOf(pod);
   if (!owner) return undefined;
   const hash = pod.metadata.labels?.["pod-template-hash"];

@@ -1,0 +1,54 @@
+import { learntText } from "@lameduck/drain";
+import { type KubernetesClient, type KubernetesObject, Source } from "@lameduck/kube";
+import { workloadOf } from "../../coordinator/state/objects.ts";
+import { operatorNames } from "../../names.ts";
+import { isMap } from "../../policy/validate.ts";
+import { workloadText } from "../report/workload.ts";
+import { keyOf, learntIn } from "./lessons.ts";
+
+interface LearntObject extends KubernetesObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+/** What terminations have taught, by namespace and workload, for the pods that are made: the ConfigMaps `lameduck-learnt`. */
+export class LearntView {
+  readonly #source: Source<LearntObject>;
+  readonly #learnt = new Map<string, Readonly<Record<string, string>>>();
+
+  constructor(client: KubernetesClient, onProblem: (part: string, error: unknown) => void) {
+    this.#source = new Source<LearntObject>(client, {
+      name: "learnt",
+      path: "/api/v1/configmaps",
+      query: { fieldSelector: `metadata.name=${operatorNames.learntConfigMap}` },
+      keep: ({ metadata: { name, namespace = "", uid, resourceVersion = "" }, data = {} }) => ({
+        metadata: { name, namespace, uid, resourceVersion },
+        data,
+      }),
+      onChange: ({ type, object }) => {
+        const { namespace = "" } = object.metadata;
+        if (type === "gone") this.#learnt.delete(namespace);
+        else this.#learnt.set(namespace, object.data ?? {});
+      },
+      onProblem,
+    });
+  }
+
+  start(): void {
+    this.#source.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#source.stop();
+  }
+
+  /** The value of LAMEDUCK_LEARNT; undefined where nothing was learnt that this release can read. */
+  of(namespace: string, pod: unknown): string | undefined {
+    const entries = this.#learnt.get(namespace);
+    if (!entries || !isMap(pod) || !isMap(pod["metadata"])) return undefined;
+    const workload = workloadOf(pod as unknown as KubernetesObject);
+    if (!workload) return undefined;
+    const learnt = learntIn(entries[keyOf(workloadText({ workload, name: "" }))]);
+    // Written anew: whoever may edit the ConfigMap may have put anything beside the numbers.
+    return learnt && learntText(learnt);
+  }
+}
