@@ -107,7 +107,7 @@ const missing: [number, unknown] = [
   { kind: "Status", status: "Failure", reason: "NotFound", message: "none" },
 ];
 const isCollection = (path: string): boolean =>
-  /(namespaces|pods|services|nodes|configmaps|drainpolicies|admissionpolicies|admissionpolicybindings)$/.test(
+  /(namespaces|pods|deployments|services|nodes|configmaps|drainpolicies|admissionpolicies|admissionpolicybindings)$/.test(
     path,
   );
 
@@ -388,6 +388,44 @@ describe("lameduck status", () => {
       ],
     );
   });
+});
+
+test("lameduck status --flags shows the workloads that the audit says will lose requests", async () => {
+  cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
+  const template = {
+    metadata: { labels: { app: "web" } },
+    spec: {
+      terminationGracePeriodSeconds: 5,
+      containers: [
+        {
+          name: "web",
+          image: "web:1",
+          ports: [{ containerPort: 80 }],
+          lifecycle: { preStop: { sleep: { seconds: 20 } } },
+        },
+      ],
+    },
+  };
+  cluster.put("/apis/apps/v1/namespaces/shop/deployments/web", {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: {},
+    spec: { selector: { matchLabels: { app: "web" } }, template },
+  });
+  cluster.put("/api/v1/namespaces/shop/services/web", {
+    kind: "Service",
+    metadata: {},
+    spec: { selector: { app: "web" } },
+  });
+  const { out, err } = await lameduck("status", "--flags");
+  assert.match(
+    out,
+    /namespace shop: \d+ errors of the audit\n {2}deployment\/web: .*\(prestop-exceeds-grace\)/,
+    err,
+  );
+  const { out: json } = await lameduck("status", "--flags", "--json");
+  const { flagged } = JSON.parse(json) as { flagged: { name: string; flags: object[] }[] };
+  assert.deepEqual([flagged[0]?.name, (flagged[0]?.flags.length ?? 0) > 0], ["shop", true]);
 });
 
 describe("lameduck uninstall", () => {

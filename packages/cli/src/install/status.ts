@@ -7,6 +7,7 @@ import { statusText } from "./status/text.ts";
 
 interface Options extends ConnectionFlags {
   readonly json?: boolean;
+  readonly flags?: boolean;
 }
 
 /** `lameduck status`: what is on where, and which pods run without it and why. */
@@ -16,6 +17,10 @@ export function statusCommand(exit: (code: number) => void): Command {
   );
   return addConnectionOptions(command)
     .option("--json", "print the status as JSON")
+    .option(
+      "--flags",
+      "audit what runs in labelled namespaces, too, and show the workloads that will lose requests",
+    )
     .addHelpText(
       "after",
       "\nExits with 1 where a pod of a labelled namespace should run with Lameduck and does not, or where it is not installed.",
@@ -27,7 +32,17 @@ async function status(options: Options): Promise<number> {
   const client = connect(options);
   return interruptible(client, async (signal) => {
     const read = await readStatus(client, options.namespace, signal);
-    process.stdout.write(options.json ? `${JSON.stringify(read, undefined, 2)}\n` : statusText(read));
+    const names = read.namespaces.map(({ name }) => name);
+    // The audit alone is a hundred files.
+    const flags = options.flags ? await import("./status/flags.ts") : undefined;
+    const flagged = await flags?.flagsOf(options, names);
+    process.stdout.write(
+      options.json
+        ? `${JSON.stringify({ ...read, ...(flagged ? { flagged } : {}) }, undefined, 2)}\n`
+        : statusText(read),
+    );
+    if (flags && flagged && !options.json)
+      for (const line of flags.flagLines(flagged, names.length)) process.stdout.write(`${line}\n`);
     return isAsItShould(read) ? exitCodes.clean : exitCodes.losses;
   });
 }
