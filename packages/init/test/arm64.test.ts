@@ -1,12 +1,10 @@
 /** The arm64 binary, run by qemu-user where this machine is another. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, afterEach, before, describe, test } from "node:test";
-import { compileForRelease, librarySources, packageRoot, programSources } from "../toolchain/compile.ts";
+import { afterEach, before, describe, test } from "node:test";
+import { librarySources, packageRoot, programSources } from "../toolchain/compile.ts";
 import { findCompiler, isInstalled } from "../toolchain/compilers.ts";
-import { sanitized } from "./compiled.ts";
+import { foreignProgram, sanitized } from "./compiled.ts";
 import { endAll, run, Running } from "./running.ts";
 
 afterEach(endAll);
@@ -21,14 +19,13 @@ const skip = sanitized
       : "needs qemu-aarch64 (qemu-user)";
 
 describe("arm64", { skip }, () => {
-  const folder = mkdtempSync(join(tmpdir(), "lameduck-arm64-"));
-  const program = join(folder, "lameduck-init");
-  const vectors = join(folder, "vectors");
-  after(() => rmSync(folder, { recursive: true }));
+  let program = "";
+  let vectors = "";
   before(() => {
     const command = compiler?.command ?? "";
-    compileForRelease(command, programSources(), program);
-    compileForRelease(command, [...librarySources(), join(packageRoot, "test/native/vectors.c")], vectors);
+    const harness = (): string[] => [...librarySources(), join(packageRoot, "test/native/vectors.c")];
+    program = foreignProgram(command, "lameduck-init", programSources);
+    vectors = foreignProgram(command, "vectors", harness);
   });
   const start = (...words: string[]): Running => {
     const [command = "", ...rest] = [...emulator, program, ...words];

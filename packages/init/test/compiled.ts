@@ -120,6 +120,11 @@ export function nativeProgram(name: string): string {
   return build(name, () => [...librarySources(), join(packageRoot, "test/native", `${name}.c`)]);
 }
 
+/** The same for another processor, as users get them. */
+export function foreignProgram(command: string, name: string, sources: () => string[]): string {
+  return buildOnce(`${command}-${name}`, (output) => compileForRelease(command, sources(), output));
+}
+
 /** The program linked dynamically, for what is put between it and the C library. */
 export function dynamicProgram(): string {
   return compiledOnce("lameduck-init-dynamic", ["-O1"], programSources());
