@@ -111,7 +111,7 @@ describe("the programs, in a network namespace of their own", isRoot ? {} : { sk
     });
   const all: Service[] = [
     { endpoints: ["10.0.0.1", "10.0.1.2"], isStale: false, isSticky: true, isExternal: true },
-    { endpoints: ["10.0.2.3"], isStale: false, isSticky: false, isExternal: false },
+    { endpoints: ["10.0.2.3"], isStale: false, isSticky: false, isExternal: true },
     { endpoints: ["10.0.3.4"], isStale: true, isSticky: false, isExternal: false },
   ];
 
@@ -140,6 +140,8 @@ nft list table ip kube-proxy`);
       const uses = read(inside(`${prepared}${save}`), everybody);
       assert.deepEqual(new Set(uses.keys()), truth(all));
       for (const { chain, says } of uses.values()) {
+        // That of the Service: others say the same when an endpoint has gone.
+        assert.match(chain, /^(service-|KUBE-SVC-)/);
         const shown = inside(`${prepared}nft list chain ip ${table} ${chain}`);
         assert.ok(shown.includes(says), `${says} in ${shown}`);
       }

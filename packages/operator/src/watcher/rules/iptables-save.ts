@@ -64,7 +64,9 @@ function destinationsOf(text: string): ReadonlyMap<string, Lead> {
   const uses = new Map<string, Lead>();
   for (const chain of reachableFrom(entrances, jumps))
     for (const next of [chain, ...(jumps.get(chain) ?? [])])
-      for (const address of destinations.get(next) ?? []) uses.set(address, { chain, says: ` ${next}\n` });
+      // The first chain is that of the Service, which changes before that of the endpoint goes.
+      for (const address of destinations.get(next) ?? [])
+        if (!uses.has(address)) uses.set(address, { chain, says: ` ${next}\n` });
   return uses;
 }
 

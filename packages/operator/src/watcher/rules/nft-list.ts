@@ -48,7 +48,8 @@ function destinationsOf(lines: readonly string[]): ReadonlyMap<string, Lead> {
     for (const address of part.destinations) lead(address, ` ${address} . `);
     // By session affinity: the Service leads to a chain of the endpoint, and is what changes first.
     for (const next of part.next)
-      for (const address of parts.get(next)?.destinations ?? []) lead(address, ` goto ${next}`);
+      if (next.startsWith("endpoint-"))
+        for (const address of parts.get(next)?.destinations ?? []) lead(address, ` goto ${next}`);
   }
   return uses;
 }
