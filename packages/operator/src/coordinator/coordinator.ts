@@ -24,7 +24,7 @@ import type { TerminationRecord } from "./state/record.ts";
 import { Routing } from "./state/routing.ts";
 import { Terminations } from "./state/terminations.ts";
 import { Withdrawals } from "./state/withdrawals.ts";
-import { consumersStatus, type CoordinatorStatus } from "./status.ts";
+import { consumersByState, consumersStatus, type CoordinatorStatus, terminatingByState } from "./status.ts";
 import type { TerminationListener } from "./termination.ts";
 import { Tokens } from "./tokens.ts";
 
@@ -261,6 +261,7 @@ export class Coordinator {
     });
   }
 
+  /** What is looked up when somebody asks for metrics. */
   #describe(): void {
     const { metrics } = this;
     metrics.gauge("lameduck_ready", "1 when everything has been read once.", () =>
@@ -276,21 +277,12 @@ export class Coordinator {
       "Requests that wait for news.",
       () => this.#consumerDesk.parked + this.#podDesk.parked,
     );
-    metrics.gauges("lameduck_consumers", "Consumers by what is heard of them.", "state", () => {
-      const { consumers, missing } = this.status();
-      const silent = consumers.filter(({ isSilent }) => isSilent).length;
-      return [
-        ["reporting", consumers.length - silent],
-        ["silent", silent],
-        ["missing", missing.length],
-      ];
-    });
-    metrics.gauges("lameduck_terminating", "Pods that terminate, by what they are told.", "state", () => {
-      const counts = new Map(["waiting", "released", "incomplete"].map((state) => [state, 0]));
-      for (const { state, isHeldOnly } of this.#terminations.records.values())
-        if (!isHeldOnly) counts.set(state, (counts.get(state) ?? 0) + 1);
-      return counts;
-    });
+    metrics.gauges("lameduck_consumers", "Consumers by what is heard of them.", "state", () =>
+      consumersByState(this.status()),
+    );
+    metrics.gauges("lameduck_terminating", "Pods that terminate, by what they are told.", "state", () =>
+      terminatingByState(this.#terminations.records.values()),
+    );
     metrics.gauges("lameduck_known_objects", "Objects of the cluster in memory.", "kind", () =>
       this.#cluster.sizes(),
     );

@@ -1,6 +1,7 @@
 import type { AcknowledgementSettings } from "../policy/acknowledgements.ts";
 import type { Consumers } from "./state/consumers.ts";
 import type { Nodes } from "./state/nodes.ts";
+import type { TerminationRecord } from "./state/record.ts";
 import { silence, silentAfter } from "./state/seats.ts";
 import type { Withdrawals } from "./state/withdrawals.ts";
 
@@ -50,4 +51,25 @@ export function consumersStatus(
     )
     .map(({ name }) => name);
   return { consumers: all.slice(0, most), missing: missing.slice(0, most) };
+}
+
+export function consumersByState({
+  consumers,
+  missing,
+}: CoordinatorStatus): readonly (readonly [string, number])[] {
+  const silent = consumers.filter(({ isSilent }) => isSilent).length;
+  return [
+    ["reporting", consumers.length - silent],
+    ["silent", silent],
+    ["missing", missing.length],
+  ];
+}
+
+export function terminatingByState(
+  records: Iterable<Pick<TerminationRecord, "state" | "isHeldOnly">>,
+): ReadonlyMap<string, number> {
+  const counts = new Map(["waiting", "released", "incomplete"].map((state) => [state, 0]));
+  for (const { state, isHeldOnly } of records)
+    if (!isHeldOnly) counts.set(state, (counts.get(state) ?? 0) + 1);
+  return counts;
 }
