@@ -106,6 +106,16 @@ describe("a record of a termination", () => {
     });
 });
 
+it("names consumers that nobody knows of any more once the pod has left the endpoints", () => {
+  const followed = new FollowedTerminations(() => deletedAt);
+  followed.see(termination({ withdrawnAt: deletedAt + 100, number: 17 }));
+  followed.see(released());
+  const gone = released({ consumers: new Map() });
+  const { consumers, summary } = describeTermination(gone, followed.see(gone));
+  assert.equal(consumers.length, 5);
+  assert.match(summary.text, /released by 5 of 5 consumers/);
+});
+
 /** Any history of one pod: what the coordinator learns of it, in any order, with gaps. */
 const step = fc.oneof(
   fc.record({ withdrawnAt: fc.integer({ min: 0, max: 60_000 }) }),

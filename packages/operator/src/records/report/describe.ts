@@ -20,7 +20,7 @@ export type NewReport = Omit<DrainReport, "metadata"> & {
 export function describeTermination(termination: Termination, followed: Followed): NewReport {
   const said = readSaid(termination.said);
   const { origin } = followed;
-  const consumers = consumersOf(termination.consumers, origin);
+  const consumers = consumersOf(followed.consumers ?? termination.consumers, origin);
   const program = programOf(said, termination, followed);
   const moments = momentsOf(termination, followed);
   const killed = wasKilled(termination);

@@ -9,6 +9,10 @@ export interface Followed {
   lameDuckAt?: number;
   closingAt?: number;
   closedAt?: number;
+  /** As they were when it mattered: once a pod has left the endpoints for good, nobody is known to send to it. */
+  consumers?: Termination["consumers"];
+  /** What they were looked at for last. */
+  stage?: string;
 }
 
 /** As many as a cluster can have under way; beyond them the oldest are forgotten, and recorded as seen in part. */
@@ -38,6 +42,7 @@ export class FollowedTerminations {
     const moment = moments[said["phase"] as keyof typeof moments] as
       (typeof moments)[keyof typeof moments] | undefined;
     if (moment !== undefined) followed[moment] ??= this.#now();
+    lookAtConsumers(followed, termination);
     return followed;
   }
 
@@ -58,4 +63,21 @@ export class FollowedTerminations {
     if (this.#known.size >= most && oldest !== undefined) this.#known.delete(oldest);
     this.#known.set(uid, followed);
   }
+}
+
+/** At its withdrawal, when it is released, and else when it stops and ends: each look costs a walk along all nodes. */
+function lookAtConsumers(followed: Followed, termination: Termination): void {
+  const stage = stageOf(termination);
+  if (followed.stage === stage) return;
+  const { consumers } = termination;
+  if (consumers.size === 0) return;
+  followed.consumers = consumers;
+  followed.stage = stage;
+}
+
+function stageOf({ releasedAt, said, exits, number }: Termination): string {
+  if (releasedAt !== undefined) return "released";
+  if (exits.length > 0) return "ended";
+  if (said["phase"] === "closing" || said["phase"] === "closed") return "closing";
+  return number === undefined ? "begun" : "withdrawn";
 }

@@ -3,7 +3,7 @@ import { hasStatus, isTransient, startupRefusals, type KubernetesClient } from "
 import type { Termination, TerminationListener } from "../../coordinator/termination.ts";
 import { describeTermination, type NewReport } from "../report/describe.ts";
 import { reportsOf } from "../report/drain-report.ts";
-import { FollowedTerminations } from "../report/followed.ts";
+import { FollowedTerminations, type Followed } from "../report/followed.ts";
 import { Pace } from "./pace.ts";
 import { EndedTerminations, type Ended } from "./queue.ts";
 import { defaultRetention, type RetentionLimits } from "./retention.ts";
@@ -80,7 +80,7 @@ export class Recorder implements TerminationListener {
   ended(termination: Termination): void {
     const followed = this.#followed.see(termination);
     this.#followed.forget(termination.uid);
-    if (isUnserved(termination)) {
+    if (isUnserved(termination, followed)) {
       if (this.#options.isLeader()) this.#options.onOutcome?.("unserved");
       return;
     }
@@ -175,8 +175,8 @@ export class Recorder implements TerminationListener {
 }
 
 /** Nothing sends to it, and nothing in it asked or told anything. */
-function isUnserved({ consumers, said }: Termination): boolean {
-  return consumers.size === 0 && Object.keys(said).length === 0;
+function isUnserved({ said }: Termination, { consumers }: Followed): boolean {
+  return consumers === undefined && Object.keys(said).length === 0;
 }
 
 /** Waits for all. @throws the first failure. */
