@@ -7,11 +7,12 @@ import { lying } from "./lying.ts";
 
 const { namespace, coordinator } = operatorNames;
 /** Neither the fastest nor the slowest. */
-const node = "node4";
+const nodeOf = ({ nodeNames }: Cluster): string => nodeNames.at(-2) ?? nodeNames[0] ?? "";
 
 /** A rollout while something is wrong with who reports, or with who collects reports. */
 const faults: readonly Scenario[] = [
   around("watcher-stopped", "the watcher of one node stopped (SIGSTOP)", async ({ cluster }) => {
+    const node = nodeOf(cluster);
     const { pid } = await watcherOn(cluster, node);
     await cluster.inside(node, ["kill", "-STOP", pid]);
     return async () => {
@@ -23,6 +24,7 @@ const faults: readonly Scenario[] = [
     "watcher-partitioned",
     "the watcher of one node cut off from the coordinator",
     async ({ cluster }) => {
+      const node = nodeOf(cluster);
       const drop = `add rule ip proof output tcp dport ${coordinator.ports.protocol} drop`;
       const chain = "add chain ip proof output { type filter hook output priority -1; }";
       await cluster.inside(node, ["nft", "-f", "-"], ["add table ip proof", chain, drop, ""].join("\n"));
@@ -32,6 +34,7 @@ const faults: readonly Scenario[] = [
     },
   ),
   during("watcher-killed", "rollout restart; the watcher of one node killed", async ({ cluster }) => {
+    const node = nodeOf(cluster);
     const { pid } = await watcherOn(cluster, node);
     await cluster.inside(node, ["kill", "-KILL", pid]);
     await watchersReady(cluster);

@@ -36,7 +36,8 @@ class Simulated {
   #epoch: string | null = null;
   #head = 0;
   #applied = 0;
-  #applying = false;
+  /** Of what it was told it will have applied all up to this. */
+  #scheduled = 0;
 
   constructor(index: number) {
     this.#node = crowdNode(index);
@@ -97,19 +98,18 @@ class Simulated {
 
   #told({ epoch, head }: { epoch: string; head: number }): void {
     if (this.#epoch === null) counts.connected++;
-    if (epoch !== this.#epoch) this.#applied = 0;
+    if (epoch !== this.#epoch) this.#applied = this.#scheduled = 0;
     this.#epoch = epoch;
     this.#head = head;
     if (this.#applied >= head) return this.#report();
-    // What it was told is applied after its lag; until then it says each second that it is there.
-    if (!this.#applying) {
-      this.#applying = true;
+    // What it was told is applied after its lag; until then it looks and reports once a second.
+    if (head > this.#scheduled) {
+      this.#scheduled = head;
       setTimeout(() => {
-        this.#applying = false;
-        this.#applied = head;
+        if (epoch === this.#epoch) this.#applied = Math.max(this.#applied, head);
       }, this.#lagMs);
     }
-    setTimeout(() => this.#report(), Math.min(heartbeatMs, this.#lagMs + 1));
+    setTimeout(() => this.#report(), heartbeatMs);
   }
 }
 
