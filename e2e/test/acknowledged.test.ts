@@ -77,18 +77,7 @@ describe("pods that ask the cluster", { skip: reason ?? false }, () => {
     test.diagnostic(overruled.map(({ overruledBy }) => overruledBy).join(", "));
   });
 
-  it("decides by what it sees itself when no coordinator is there", async () => {
-    const { result } = await run("library", "coordinator-down");
-    assert.deepEqual(
-      [result.terminations, result.lostNew],
-      [replicas, 0],
-      JSON.stringify(result.lostByCause),
-    );
-    const reasons = result.each.map(({ stopReason }) => stopReason);
-    assert.ok(!reasons.includes("acknowledged"), `stopped for ${reasons.join(", ")}`);
-  });
-
-  for (const way of ["library", "init"])
+  for (const way of ["library"])
     it(`stops with ${way} when every node has let go, loses nothing, and is recorded`, async (test) => {
       const measured = await run(way, "rollout");
       const { result } = measured;

@@ -94,9 +94,8 @@ async function main(): Promise<number> {
       minutes: Number(values.minutes),
       lagMs: [least, most],
     };
-    // Thousands of connections on either side of one machine.
-    const command = ["prlimit", "--nofile=65536", process.execPath, join(import.meta.dirname, "drive.ts")];
-    const { program, args } = cluster.commandInside("edge", [...command, JSON.stringify(plan)]);
+    const command = [process.execPath, join(import.meta.dirname, "drive.ts"), JSON.stringify(plan)];
+    const { program, args } = cluster.commandInside("edge", command);
     const child = spawn(program, args, { stdio: ["ignore", "inherit", "inherit"] });
     const [code] = (await once(child, "exit")) as [number | null];
     return code ?? 3;

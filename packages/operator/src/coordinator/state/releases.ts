@@ -14,6 +14,9 @@ export interface Count {
   readonly silent: number;
 }
 
+/** Versions count up from 0. */
+const outdated = -1;
+
 interface Cached {
   readonly version: number;
   readonly leading: Leading;
@@ -88,7 +91,8 @@ export class Releases {
 
   /** Something else lists it now. */
   refresh(record: TerminationRecord): void {
-    this.#leading.delete(record);
+    const known = this.#leading.get(record);
+    if (known) this.#leading.set(record, { ...known, version: outdated });
   }
 
   leading(record: TerminationRecord): Leading {
@@ -117,7 +121,10 @@ export class Releases {
     const known = this.#leading.get(record);
     const { version } = this.#routing;
     if (known?.version === version) return known;
-    const leading = this.#routing.of(this.#listings.servicesOf(record.uid));
+    const services = [...this.#listings.servicesOf(record.uid)];
+    // A pod that is gone is listed nowhere. Who mattered to it still does: it is asked for its record.
+    if (known && services.length === 0) return known;
+    const leading = this.#routing.of(services);
     const seats = leading.needs.map((need) => this.#judge.needSeat(need));
     const cached = { version, leading, seats };
     this.#leading.set(record, cached);

@@ -157,6 +157,8 @@ export class Terminations {
     this.#records.set(record.uid, record);
     this.#pending.add(record);
     record.isFinished = pod.isFinished;
+    // Who leads to it is known now, and no longer when it is gone.
+    this.releases.leading(record);
     this.#number(record, now, false);
     return record;
   }
