@@ -20,7 +20,15 @@ import { apply, quietCluster } from "./support.ts";
 
 const reason = await whyNot();
 
-const facts = { lameduckVersion: "0.1.0", convergenceSeconds: undefined, architectures: undefined };
+const facts = {
+  lameduckVersion: "0.1.0",
+  convergenceSeconds: undefined,
+  architectures: undefined,
+  coordinator: {
+    address: "http://lameduck-coordinator.lameduck-system.svc:8070",
+    mode: "consistency",
+  } as const,
+};
 const clusterPolicy = {
   apiVersion: policyVersion,
   kind: "DrainPolicy",

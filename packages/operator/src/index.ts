@@ -10,6 +10,7 @@ export { heldPods, restoreAll } from "./deletions/restorer.ts";
 export type { ConsumerStatus, CoordinatorStatus } from "./coordinator/status.ts";
 export { OperatorError, operatorErrors, type OperatorErrorCode } from "./errors.ts";
 export { carrierKeys, carrierPath, initFile, registerFile } from "./inject/carrier.ts";
+export type { PodsCoordinator } from "./inject/coordinator.ts";
 export { inject } from "./inject/inject.ts";
 export {
   reasonCodes,

@@ -30,8 +30,9 @@ const cluster: Cluster = {
 };
 
 let blind = 0;
-const judged = (changes: Partial<Cluster> = {}): ReturnType<typeof mutation> =>
+const judged = (changes: Partial<Cluster> = {}, coordinator?: string): ReturnType<typeof mutation> =>
   mutation({
+    coordinator,
     cluster: { ...cluster, ...changes },
     namespace: "lameduck-system",
     lameduckVersion: "0.1.0",
@@ -44,6 +45,19 @@ test("an exposed pod is injected, and the audit log says how", () => {
   assert.ok(allowed);
   assert.ok(patch.some(({ path }) => path.includes("lifecycle")));
   assert.match(audit?.["reasons"] ?? "", /web: held-by-hook/);
+});
+
+test("pods are told of the coordinator, and of the mode that their namespace's policy has", () => {
+  const policyOf = (): object => ({ spec: { acknowledgements: { mode: "consistency" } } });
+  const variablesOf = (...known: Parameters<typeof judged>): string =>
+    JSON.stringify(judged(...known)(request()).patch);
+  const address = "http://lameduck-coordinator.lameduck-system.svc:8070";
+  assert.match(
+    variablesOf({ policyOf }, address),
+    /"LAMEDUCK_COORDINATOR".*"LAMEDUCK_MODE","value":"consistency"/,
+  );
+  assert.doesNotMatch(variablesOf({}, address), /LAMEDUCK_MODE/);
+  assert.doesNotMatch(variablesOf({ policyOf }), /LAMEDUCK_COORDINATOR/);
 });
 
 test("what nothing leads to, what says no, Jobs and system namespaces are left alone", () => {

@@ -56,6 +56,16 @@ describe("the MutatingAdmissionPolicy", () => {
     assert.deepEqual(selects({ exceptNamespaces: ["shop"] }), [["NotIn", true]]);
   });
 
+  it("tells pods of the coordinator where there is one", () => {
+    const coordinator = { address: "http://coordinator:8070", mode: "availability" } as const;
+    const [policy] = admissionPolicy(defaultSettings, { ...facts, coordinator }) as unknown as [Policy];
+    const [mutation] = policy.spec.mutations;
+    for (const text of ["http://coordinator:8070", "LAMEDUCK_POD_UID", "metadata.uid"])
+      assert.ok(mutation?.jsonPatch.expression.includes(`"${text}"`), text);
+    const [without] = made().policy.spec.mutations;
+    assert.ok(!without?.jsonPatch.expression.includes("LAMEDUCK_COORDINATOR"));
+  });
+
   it("uses a variable only after it has been named, and names none in vain", () => {
     const { variables, mutations } = made().policy.spec;
     const known = new Set<string>();

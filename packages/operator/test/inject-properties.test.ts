@@ -22,6 +22,7 @@ const facts: ClusterFacts = {
   version: { major: 1, minor: 36 },
   convergenceSeconds: undefined,
   architectures: undefined,
+  coordinator: { address: "http://lameduck-coordinator.lameduck-system.svc:8070", mode: "consistency" },
 };
 
 const clusterPolicy = {

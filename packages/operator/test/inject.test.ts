@@ -308,3 +308,40 @@ describe("hostile pods", () => {
     for (const one of given) assert.ok(secondsOf(one) < 8 * usual);
   });
 });
+
+describe("the coordinator's address", () => {
+  const coordinator = { address: "http://lameduck-coordinator:8070", mode: "availability" } as const;
+  const nameOf = ({ name }: { readonly name: string }): string => name;
+  const inDownwardApi = (fieldPath: string) => ({ valueFrom: { fieldRef: { fieldPath } } });
+
+  it("is told to the container of the hook, which inherits it, with what the pod is called", () => {
+    const { spec } = result(pod(), {}, { coordinator });
+    const [{ env = [], lifecycle } = { env: undefined }] = spec.containers;
+    assert.ok(lifecycle?.preStop?.["exec"]);
+    assert.deepEqual(env.slice(2), [
+      { name: "LAMEDUCK_COORDINATOR", value: coordinator.address },
+      { name: "LAMEDUCK_POD_NAME", ...inDownwardApi("metadata.name") },
+      { name: "LAMEDUCK_POD_NAMESPACE", ...inDownwardApi("metadata.namespace") },
+      { name: "LAMEDUCK_POD_UID", ...inDownwardApi("metadata.uid") },
+    ]);
+  });
+
+  it("comes with the mode where that is not what the library takes anyway", () => {
+    const known = { coordinator: { ...coordinator, mode: "consistency" } } as const;
+    const { spec } = result(pod(), {}, known);
+    assert.deepEqual(spec.containers[0]?.env?.at(-1), { name: "LAMEDUCK_MODE", value: "consistency" });
+  });
+
+  it("is left to whoever sets it, with an empty value too", () => {
+    const own = [{ name: "LAMEDUCK_COORDINATOR", value: "" }];
+    const { spec } = result(pod({ containers: [{ ...web, env: own }] }), {}, { coordinator });
+    const names = spec.containers[0]?.env?.map(nameOf) ?? [];
+    assert.deepEqual(names, ["LAMEDUCK_COORDINATOR", "LAMEDUCK_GRACE_PERIOD", "LAMEDUCK_PRESTOP"]);
+  });
+
+  it("is not told where acknowledgements are off, and once where they are on", () => {
+    const off = result(pod()).spec.containers[0]?.env?.map(nameOf);
+    assert.deepEqual(off, ["LAMEDUCK_GRACE_PERIOD", "LAMEDUCK_PRESTOP"]);
+    assert.deepEqual(injected(result(pod(), {}, { coordinator }), {}, { coordinator }).patch, []);
+  });
+});

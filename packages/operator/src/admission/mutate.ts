@@ -1,8 +1,10 @@
+import type { PodsCoordinator } from "../inject/coordinator.ts";
 import { inject } from "../inject/inject.ts";
 import type { ClusterFacts, Reason } from "../inject/injection.ts";
 import { injectLabelValue, isLeftAlone } from "../inject/left-alone.ts";
 import { textsIn } from "../inject/pod.ts";
 import { injectLabel } from "../names.ts";
+import { acknowledgementsFor, type AcknowledgementSources } from "../policy/acknowledgements.ts";
 import { settingsFor } from "../policy/merge.ts";
 import { isMap } from "../policy/validate.ts";
 import type { Exposure } from "../exposure/index-of-senders.ts";
@@ -23,7 +25,7 @@ export interface MutationOptions {
   readonly lameduckVersion: string;
   /** Of the API server, as far as it is known by now. */
   readonly version: () => ClusterFacts["version"];
-  /** Where terminating pods ask; undefined without a coordinator. */
+  /** Where pods ask whether all senders have let go; undefined where acknowledgements are off. */
   readonly coordinator?: string | undefined;
   /** What terminations of the pod's workload have taught. */
   readonly learnt?: (namespace: string, pod: unknown) => string | undefined;
@@ -44,22 +46,31 @@ export function mutation(options: MutationOptions): (request: AdmissionRequest) 
     const metadata = isMap(object) && isMap(object["metadata"]) ? object["metadata"] : {};
     const exposure = cluster.exposure(namespace, textsIn(metadata["labels"]));
     if (!exposure) options.onBlind?.();
-    const { settings, warnings: said } = settingsFor({
-      podAnnotations: metadata["annotations"],
+    const policies = {
       namespacePolicy: cluster.policyOf(namespace),
       clusterPolicy: cluster.policyOf(options.namespace),
+    };
+    const { settings, warnings: said } = settingsFor({
+      podAnnotations: metadata["annotations"],
+      ...policies,
     });
+    const { coordinator: address } = options;
     const { patch, reasons, warnings } = inject(object, settings, {
       lameduckVersion: options.lameduckVersion,
       exposedBy: exposure?.exposedBy,
       version: options.version(),
       convergenceSeconds: exposure?.convergence,
       architectures: cluster.architectures,
-      coordinator: options.coordinator,
+      coordinator: address === undefined ? undefined : coordinatorOf(address, policies),
       learnt: options.learnt?.(namespace, object),
     });
     return { allowed: true, patch, warnings: [...said, ...warnings].map(ours), audit: auditOf(reasons) };
   };
+}
+
+/** Its mode is that of the namespace's DrainPolicy. */
+function coordinatorOf(address: string, policies: AcknowledgementSources): PodsCoordinator {
+  return { address, mode: acknowledgementsFor(policies).settings.mode };
 }
 
 /** kubectl prints it among those of others. */

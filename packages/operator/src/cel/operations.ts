@@ -7,6 +7,7 @@ import {
   initFile,
   registerFile,
 } from "../inject/carrier.ts";
+import { coordinatorVariable, coordinatorVariables } from "../inject/coordinator.ts";
 import { orderMount, sharedOrder } from "../inject/hook.ts";
 import { orderPath } from "../inject/carrier.ts";
 import type { ClusterFacts } from "../inject/injection.ts";
@@ -20,8 +21,7 @@ const containers = "object.spec.containers";
 const env = "c.?env.orValue([])";
 
 /** What each container gets: as `hookOf`, `toldTo` and `nodeOptionsFor` say it. */
-export function containerVariables(): Variable[] {
-  const told = (name: string): string => `${env}.exists(e, e.name == ${literal(name)})`;
+export function containerVariables({ coordinator }: ClusterFacts): Variable[] {
   const ownSleep = "c.?lifecycle.?preStop.?sleep.?seconds.orValue(0)";
   return [
     { name: "isHooked", expression: `variables.does.map(d, d in ["hold", "follow"] && variables.hold >= 1)` },
@@ -41,8 +41,12 @@ export function containerVariables(): Variable[] {
       expression: `${containers}.transformList(i, c, variables.preStop[i] >= 0 && (variables.isHooked[i] || variables.preStop[i] < variables.graceTold) && !(${told("LAMEDUCK_PRESTOP")}))`,
     },
     {
+      name: "tellsCoordinator",
+      expression: `${containers}.transformList(i, c, ${coordinator === undefined ? "false" : `variables.does[i] != "follow" && !(${told(coordinatorVariable)})`})`,
+    },
+    {
       name: "isChanged",
-      expression: `variables.does.transformList(i, d, variables.isHooked[i] || d == "instrument" || variables.tellsGrace[i] || variables.tellsPreStop[i])`,
+      expression: `variables.does.transformList(i, d, variables.isHooked[i] || d == "instrument" || variables.tellsGrace[i] || variables.tellsPreStop[i] || variables.tellsCoordinator[i])`,
     },
     {
       name: "applies",
@@ -54,6 +58,11 @@ export function containerVariables(): Variable[] {
       ].join(" && "),
     },
   ];
+}
+
+/** Whether the container has this variable. */
+function told(name: string): string {
+  return `${env}.exists(e, e.name == ${literal(name)})`;
 }
 
 /** One JSON patch, as `patchOf` makes it. */
@@ -88,6 +97,9 @@ export function operations(settings: InjectionSettings, facts: ClusterFacts): st
     variable("variables.tellsPreStop[i]", "LAMEDUCK_PRESTOP", secondsOf("variables.preStop[i]")),
     variable(isInstrumented, "LAMEDUCK_CAP", secondsOf("variables.hold")),
     variable(`${isInstrumented} && variables.floor >= 0`, "LAMEDUCK_FLOOR", secondsOf(floor)),
+    ...(facts.coordinator === undefined ? [] : coordinatorVariables(facts.coordinator)).map((one) =>
+      each(`variables.tellsCoordinator[i] && !(${told(one.name)})`, add(`${path} + "/env/-"`, constant(one))),
+    ),
     variable(`${isInstrumented} && !(${hasOptions})`, "NODE_OPTIONS", literal(loader)),
     each(
       `c.?volumeMounts.orValue([]).size() == 0 && variables.isCarried[i]`,

@@ -62,7 +62,7 @@ export function admissionPolicy(
         ...settingVariables(settings, known),
         ...podVariables(settings),
         ...timeVariables(),
-        ...containerVariables(),
+        ...containerVariables(known),
       ],
       mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: operations(settings, known) } }],
     },

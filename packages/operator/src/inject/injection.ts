@@ -1,4 +1,5 @@
 import type { Architecture } from "../policy/settings.ts";
+import type { PodsCoordinator } from "./coordinator.ts";
 
 /** One operation of a JSON patch (RFC 6902). Injection only ever adds and replaces. */
 export interface PatchOperation {
@@ -35,8 +36,8 @@ export interface ClusterFacts {
   readonly architectures: readonly Architecture[] | undefined;
   /** What terminations of the pod's workload have taught: the value of LAMEDUCK_LEARNT. */
   readonly learnt?: string | undefined;
-  /** Where a terminating pod asks whether all senders have let go of it; undefined where nobody knows. */
-  readonly coordinator?: string | undefined;
+  /** Where acknowledgements are on. */
+  readonly coordinator?: PodsCoordinator | undefined;
 }
 
 /** Each with what it means; docs/inject.md lists them. */

@@ -7,7 +7,8 @@ import type { ClusterFacts, Reason } from "./injection.ts";
 import { podLeftAlone } from "./left-alone.ts";
 import { nodeOptionsFor } from "./node-options.ts";
 import { injectedAnnotation, podOf, type PodView } from "./pod.ts";
-import { toldTo, type EnvVariable } from "./told.ts";
+import type { EnvVariable } from "./coordinator.ts";
+import { toldTo } from "./told.ts";
 import { graceOf, timesOf, usualGrace, type Times } from "./times.ts";
 
 /** What is added to one container. */
@@ -98,7 +99,8 @@ function planned(
   const containers = actions.map((action): ContainerPlan => {
     const hook = hookOf(action, { holds: byHook, isOrdered, kind: carried.kind, times, settings });
     const options = action.does === "instrument" ? nodeOptionsFor(action.container) : undefined;
-    const env = toldTo(action, hook === undefined ? undefined : times.hold, times, settings, facts);
+    const hookSeconds = hook === undefined ? undefined : times.hold;
+    const env = toldTo(action, hookSeconds, times, settings, facts);
     const needsCarrier = carried.mount !== undefined && (hook?.isInit === true || options !== undefined);
     return {
       index: action.index,

@@ -1,13 +1,9 @@
 import type { InjectionSettings } from "../policy/settings.ts";
 import { isMap } from "../policy/validate.ts";
-import type { ClusterFacts } from "./injection.ts";
 import { preStopOf, type Action } from "./action.ts";
+import { coordinatorVariable, coordinatorVariables, type EnvVariable } from "./coordinator.ts";
 import { mapsIn } from "./pod.ts";
 import { longestTold, type Times } from "./times.ts";
-
-export type EnvVariable =
-  | { readonly name: string; readonly value: string }
-  | { readonly name: string; readonly valueFrom: { readonly fieldRef: { readonly fieldPath: string } } };
 
 /** Variables for the library and the init, which cannot know the pod's times; what is set already stays. */
 export function toldTo(
@@ -17,10 +13,11 @@ export function toldTo(
   { floorSeconds }: InjectionSettings,
   { coordinator, learnt }: Pick<ClusterFacts, "coordinator" | "learnt">,
 ): EnvVariable[] {
+  const known = mapsIn(container["env"]).map(({ name }) => name);
   const own = secondsOf(container);
   // A hook that takes all of the grace period leaves no time that could be told.
   const preStop = hookSeconds ?? (own !== undefined && own >= Math.min(grace, longestTold) ? undefined : own);
-  const wanted: EnvVariable[] = [
+  const wanted = [
     { name: "LAMEDUCK_GRACE_PERIOD", value: `${Math.min(grace, longestTold)}s` },
     ...(preStop === undefined ? [] : [{ name: "LAMEDUCK_PRESTOP", value: `${preStop}s` }]),
     ...(does === "instrument" ? [{ name: "LAMEDUCK_CAP", value: `${hold}s` }] : []),
@@ -28,25 +25,12 @@ export function toldTo(
       ? [{ name: "LAMEDUCK_FLOOR", value: `${Math.min(floorSeconds, hold)}s` }]
       : []),
     // Whoever only follows others has nothing to ask.
-    ...(coordinator === undefined || does === "follow" ? [] : coordinatedBy(coordinator)),
+    ...(coordinator === undefined || does === "follow" || known.includes(coordinatorVariable)
+      ? []
+      : coordinatorVariables(coordinator)),
     ...(learnt === undefined || does === "follow" ? [] : [{ name: "LAMEDUCK_LEARNT", value: learnt }]),
   ];
-  const known = mapsIn(container["env"]).map(({ name }) => name);
   return wanted.filter(({ name }) => !known.includes(name));
-}
-
-/** The pod is known to the coordinator by these. */
-function coordinatedBy(coordinator: string): readonly EnvVariable[] {
-  const fromField = (name: string, fieldPath: string): EnvVariable => ({
-    name,
-    valueFrom: { fieldRef: { fieldPath } },
-  });
-  return [
-    { name: "LAMEDUCK_COORDINATOR", value: coordinator },
-    fromField("LAMEDUCK_POD_NAME", "metadata.name"),
-    fromField("LAMEDUCK_POD_NAMESPACE", "metadata.namespace"),
-    fromField("LAMEDUCK_POD_UID", "metadata.uid"),
-  ];
 }
 
 /** How long the container's own hook takes; undefined where nobody knows. */

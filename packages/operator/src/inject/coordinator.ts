@@ -1,0 +1,28 @@
+/** The coordinator that pods ask whether all senders have let go of them (docs/acknowledgements-protocol.md). */
+export interface PodsCoordinator {
+  /** "http://HOST:PORT" */
+  readonly address: string;
+  readonly mode: "availability" | "consistency";
+}
+
+export type EnvVariable =
+  | { readonly name: string; readonly value: string }
+  | { readonly name: string; readonly valueFrom: { readonly fieldRef: { readonly fieldPath: string } } };
+
+/** Whoever sets it, with an empty value too, has decided: nothing of the coordinator is told then. */
+export const coordinatorVariable = "LAMEDUCK_COORDINATOR";
+
+/** What a pod needs to ask it; a preStop hook inherits its container's environment. */
+export function coordinatorVariables({ address, mode }: PodsCoordinator): EnvVariable[] {
+  return [
+    { name: coordinatorVariable, value: address },
+    ofPod("LAMEDUCK_POD_NAME", "metadata.name"),
+    ofPod("LAMEDUCK_POD_NAMESPACE", "metadata.namespace"),
+    ofPod("LAMEDUCK_POD_UID", "metadata.uid"),
+    ...(mode === "consistency" ? [{ name: "LAMEDUCK_MODE", value: mode }] : []),
+  ];
+}
+
+function ofPod(name: string, fieldPath: string): EnvVariable {
+  return { name, valueFrom: { fieldRef: { fieldPath } } };
+}
