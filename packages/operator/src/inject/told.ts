@@ -2,6 +2,7 @@ import type { InjectionSettings } from "../policy/settings.ts";
 import { isMap } from "../policy/validate.ts";
 import { preStopOf, type Action } from "./action.ts";
 import { coordinatorVariable, coordinatorVariables, type EnvVariable } from "./coordinator.ts";
+import type { ClusterFacts } from "./injection.ts";
 import { mapsIn } from "./pod.ts";
 import { longestTold, type Times } from "./times.ts";
 
