@@ -252,10 +252,17 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
   it("evicts a node's pods with their budget as the judge, others first", async () => {
     await deployed(3);
     await apply(cluster, budget);
+    // What earlier tests have deleted is none of this one's.
+    const whole = await until(
+      async () => {
+        const all = await pods();
+        return all.length === 3 && all.every(isReady) && all;
+      },
+      { what: "three pods, and no other" },
+    );
+    const node = whole[0]?.spec.nodeName ?? "";
     const replaced = new Set(
-      (await pods("app=held"))
-        .filter(({ spec }) => spec.nodeName === "node2")
-        .map(({ metadata }) => metadata.uid),
+      whole.filter(({ spec }) => spec.nodeName === node).map(({ metadata }) => metadata.uid),
     );
     assert.ok(replaced.size > 0);
     const { took, status, stderr } = await timed(() =>
@@ -269,7 +276,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
         "--timeout=150s",
       ]),
     );
-    await cluster.kubectl(["uncordon", "node2"]);
+    await cluster.kubectl(["uncordon", node]);
     assert.equal(status, 0, stderr);
     process.stderr.write(`# drain of a node with ${replaced.size} pods: ${seconds(took)}\n`);
     assert.match(operator.log(), /"action":"evict","outcome":"later"/);

@@ -47,7 +47,8 @@ export function holdingOf(options: HoldingOptions): Holding {
     },
     onJudged: ({ action, outcome, held, pod, user }) => {
       metrics.deletions.inc({ action, outcome });
-      if (!telling.has(outcome)) return;
+      // Evictions are rare, and somebody waits for each.
+      if (action === "delete" && !telling.has(outcome)) return;
       if (action === "delete") metrics.holdSeconds.observe(held);
       log.info({ action, outcome, held: Math.round(held * 10) / 10, pod, user }, "deletion");
     },
