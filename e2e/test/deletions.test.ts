@@ -270,7 +270,7 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
         "--kubeconfig",
         cluster.kubeconfig,
         "drain",
-        "node2",
+        node,
         "--ignore-daemonsets",
         "--delete-emptydir-data",
         "--timeout=150s",
