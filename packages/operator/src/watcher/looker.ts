@@ -100,7 +100,7 @@ export class Looker {
     if (used === undefined) return;
     for (const { asker, watermark, pending } of waiting) {
       const gone = pending.filter(([address]) => !used.has(address));
-      for (const [, number] of gone) watermark.letGo(number);
+      for (const [address, number] of gone) watermark.letGo(number, address);
       if (gone.length > 0) asker.advanced();
     }
   }

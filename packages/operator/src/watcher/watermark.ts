@@ -19,7 +19,8 @@ const mostRanges = 100;
  * needs nothing.
  */
 export class Watermark {
-  readonly #pending = new Map<number, string>();
+  /** A pod of two address families has two addresses under one number: it is let go of when both are. */
+  readonly #pending = new Map<number, Set<string>>();
   #head = 0;
 
   /** The greatest number that was heard of. */
@@ -33,21 +34,31 @@ export class Watermark {
   }
 
   get pending(): readonly Withdrawal[] {
-    return Array.from(this.#pending, ([number, address]) => [address, number]);
+    return [...this.#pending].flatMap(([number, addresses]) =>
+      Array.from(addresses, (address): Withdrawal => [address, number]),
+    );
   }
 
   /** All up to `head` that is withdrawn, as the coordinator listed it. Answers may overtake each other: an older one says nothing of what is newer. */
   told(head: number, withdrawn: readonly Withdrawal[]): void {
     const before = this.progress();
-    for (const number of this.#pending.keys()) if (number <= head) this.#pending.delete(number);
+    const known = new Map(this.#pending);
+    for (const number of known.keys()) if (number <= head) this.#pending.delete(number);
     // What was let go of stays so: the answer may have been written before our report came.
-    for (const [address, number] of withdrawn)
-      if (number <= head && !isApplied(number, before)) this.#pending.set(number, address);
+    for (const [address, number] of withdrawn) {
+      if (number > head || isApplied(number, before)) continue;
+      if (known.get(number)?.has(address) === false) continue;
+      const addresses = this.#pending.get(number);
+      if (addresses) addresses.add(address);
+      else this.#pending.set(number, new Set([address]));
+    }
     this.#head = Math.max(this.#head, head);
   }
 
-  letGo(number: number): void {
-    this.#pending.delete(number);
+  letGo(number: number, address: string): void {
+    const addresses = this.#pending.get(number);
+    addresses?.delete(address);
+    if (addresses?.size === 0) this.#pending.delete(number);
   }
 
   progress(): Progress {
