@@ -2,10 +2,26 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Drain, lessonText, parseConfig } from "@lameduck/drain";
 import { Registry } from "@prometheus-io/client";
+import type { Answer, Item } from "../../kube/test/fake-api.ts";
 import { learntIn } from "../src/records/learning/lessons.ts";
 import { Records } from "../src/records/records.ts";
 import { OperatorApi, until } from "./operator-api.ts";
 import { consumer, deletedAt, released, termination } from "./terminations.ts";
+
+/** Refuses names as the API server does. */
+class StrictApi extends OperatorApi {
+  static override async start(): Promise<StrictApi> {
+    const api = new StrictApi();
+    await api.listen();
+    return api;
+  }
+
+  protected override act(method: string, resource: string, name: string, sub: string, body: Item): Answer {
+    const isRight = method !== "POST" || /^[a-z0-9][a-z0-9.-]{0,252}$/.test(body.metadata.name);
+    if (isRight) return super.act(method, resource, name, sub, body);
+    return { status: 422, body: { reason: "Invalid", message: "metadata.name: Invalid value" } };
+  }
+}
 
 interface Recording extends AsyncDisposable {
   readonly api: OperatorApi;
@@ -17,7 +33,7 @@ interface Recording extends AsyncDisposable {
 }
 
 async function recording(): Promise<Recording> {
-  const api = await OperatorApi.start();
+  const api = await StrictApi.start();
   const client = api.client();
   const registry = new Registry();
   const problems: string[] = [];
@@ -84,6 +100,14 @@ describe("Events on workloads", () => {
       event?.message ?? "",
       /released by 5 of 5 consumers after 5\.\ds \(kube-proxy\/node5 last\)/,
     );
+  });
+
+  it("of a workload that the API server refuses do not keep back those of others", async () => {
+    await using all = await recording();
+    all.records.ended(released({ ...numbered(1), workload: { kind: "Deployment", name: "Not A Name" } }));
+    all.records.ended(released(numbered(2)));
+    await until(() => eventsIn(all.api).length === 1, "the Event of the other");
+    assert.equal(eventsIn(all.api)[0]?.involvedObject.name, "web");
   });
 
   it("say what went wrong, each with its reason", async () => {

@@ -84,10 +84,14 @@ function exitsOf({ status }: PodObject): readonly ContainerExit[] {
   return exits && exits.length > 0 ? exits : none;
 }
 
+/** Whoever makes a pod may write any text there: the API server checks neither. They become part of paths and of names. */
+const ownerKind = /^[A-Za-z][A-Za-z0-9]{0,62}$/;
+const ownerName = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
+
 /** The name of a Deployment's ReplicaSet is that of the Deployment and the hash that stands in a label, too. */
 export function workloadOf(pod: KubernetesObject): WorkloadName | undefined {
   const owner = controllerOf(pod);
-  if (!owner) return undefined;
+  if (!owner || !ownerKind.test(owner.kind) || !ownerName.test(owner.name)) return undefined;
   const hash = pod.metadata.labels?.["pod-template-hash"];
   if (owner.kind === "ReplicaSet" && hash !== undefined && owner.name.endsWith(`-${hash}`))
     return { kind: "Deployment", name: owner.name.slice(0, -hash.length - 1) };

@@ -11,6 +11,8 @@ const mostWorkloads = 200;
 /** Lessons that wait for the API server, of one namespace. */
 const mostWaiting = 200;
 const mostNamespaces = 2_000;
+/** The API server takes no longer one, and refuses the whole ConfigMap. */
+const longestKey = 253;
 /** Milliseconds between two writes of one namespace's ConfigMap. */
 const between = 30_000;
 const name = operatorNames.learntConfigMap;
@@ -41,7 +43,8 @@ export class Lessons {
     if (!known && this.#waiting.size >= mostNamespaces) return;
     const waiting = known ?? { lessons: [], triedAt: -Infinity };
     this.#waiting.set(namespace, waiting);
-    waiting.lessons.push({ key: keyOf(workload), lesson });
+    const key = keyOf(workload);
+    if (key.length <= longestKey) waiting.lessons.push({ key, lesson });
     if (waiting.lessons.length > mostWaiting) waiting.lessons.shift();
   }
 
@@ -72,7 +75,8 @@ export class Lessons {
       } catch (error) {
         // Another replica was faster: they are added to what it wrote, at the next time.
         if (hasStatus(error, 409)) return;
-        if (!hasStatus(error, 403, 404)) throw error;
+        // What is refused once is refused for ever, and others of the namespace wait behind it.
+        if (!hasStatus(error, 400, 403, 404, 413, 422)) throw error;
       }
     }
     lessons.splice(0, added.length);

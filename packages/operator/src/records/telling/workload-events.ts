@@ -146,8 +146,8 @@ export class WorkloadEvents {
       await this.#client.post(eventsOf(namespace), body, signal);
       series.event = name;
     } catch (error) {
-      // A namespace that is being deleted takes nothing new.
-      if (!hasStatus(error, 403, 404, 409)) throw error;
+      // A namespace that is being deleted takes nothing new. What is refused once is refused for ever, and others wait behind it.
+      if (!hasStatus(error, 400, 403, 404, 409, 422)) throw error;
     }
   }
 }
