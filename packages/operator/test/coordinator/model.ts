@@ -55,9 +55,9 @@ export class Model {
   }
 
   /** Late enough that nobody counts as late any more. */
-  synced(): void {
+  synced(age = 20_000): void {
     this.terminations.synced(this.now);
-    this.pass(20_000);
+    this.pass(age);
   }
 
   pass(milliseconds: number): void {
@@ -73,7 +73,13 @@ export class Model {
     this.nodes.take(gone({ metadata: { name, uid: name }, isReady: false, addresses: [] }), this.now);
   }
 
-  pod(uid: string, isDeleted = false, fields: { hostNetwork?: boolean } = {}): KeptPod {
+  pod(
+    uid: string,
+    isDeleted = false,
+    fields: { hostNetwork?: boolean; hostPort?: number; address?: string } = {},
+  ): KeptPod {
+    const { hostNetwork = false, hostPort, address = `ip-${uid}` } = fields;
+    const ports = hostPort === undefined ? [] : [{ containerPort: 80, hostPort }];
     const deletionTimestamp = new Date(this.now + 30_000).toISOString();
     const pod = keepPod({
       metadata: {
@@ -82,8 +88,8 @@ export class Model {
         namespace: "shop",
         ...(isDeleted ? { deletionTimestamp, deletionGracePeriodSeconds: 30 } : {}),
       },
-      spec: { nodeName: "node0", containers: [{ name: "app" }], ...fields },
-      status: { phase: "Running", podIPs: [{ ip: `ip-${uid}` }] },
+      spec: { nodeName: "node0", containers: [{ name: "app", ports }], hostNetwork },
+      status: { phase: "Running", podIPs: address === "" ? [] : [{ ip: address }] },
     });
     this.terminations.pod(there(pod), this.now);
     return pod;

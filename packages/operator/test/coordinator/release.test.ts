@@ -71,6 +71,38 @@ describe("a withdrawal", () => {
     assert.equal(model.state("a"), "incomplete");
     assert.equal(model.withdrawals.head, 0);
   });
+
+  it("of a pod with a port of its node is released only where who sends there is declared", () => {
+    for (const [external, state] of [
+      [undefined, "incomplete"],
+      ["http/edge", "released"],
+    ] as const) {
+      const model = new Model(external === undefined ? {} : { external });
+      model.node("node1");
+      model.report("node1", 0);
+      model.pod("a", false, { hostPort: 8080 });
+      model.publish("a", true);
+      model.synced();
+      model.pod("a", true, { hostPort: 8080 });
+      model.publish("a", false);
+      model.report("node1", 1);
+      model.report("edge", 1, { kind: "http", node: undefined });
+      assert.equal(model.state("a"), state);
+    }
+  });
+
+  it("tells the address that a pod got after it was asked for", () => {
+    const model = new Model();
+    model.node("node1");
+    model.pod("a", false, { address: "" });
+    model.synced();
+    model.publish("a", true);
+    model.terminations.ask("a", model.now);
+    model.pod("a");
+    model.pod("a", true);
+    model.publish("a", false);
+    assert.deepEqual([...model.withdrawals.after(0)], [{ number: 1, addresses: ["ip-a"] }]);
+  });
 });
 
 describe("who matters", () => {
@@ -147,6 +179,26 @@ describe("who matters", () => {
     model.report("edge-2", 1, { kind: "nginx", node: undefined });
     assert.equal(model.state("a"), "waiting", "each proxy of the class");
     model.report("edge-1", 1, { kind: "nginx", node: undefined });
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("a replica that has just begun waits for proxies that have not found it yet", () => {
+    const model = new Model();
+    model.service(false, ["load-balancer/aws"]);
+    model.node("node1");
+    model.pod("a");
+    model.publish("a", true);
+    model.synced(5_000);
+    model.pod("a", true);
+    model.publish("a", false);
+    model.report("node1", 1);
+    model.report("one", 1, { kind: "aws", node: undefined });
+    assert.equal(model.state("a"), "waiting");
+    model.pass(8_000);
+    model.report("two", 0, { kind: "aws", node: undefined });
+    model.pass(8_000);
+    assert.equal(model.state("a"), "waiting");
+    model.report("two", 1, { kind: "aws", node: undefined });
     assert.equal(model.state("a"), "released");
   });
 

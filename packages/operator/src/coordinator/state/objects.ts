@@ -1,4 +1,10 @@
-import { controllerOf, type KubernetesObject, type ObjectMeta, type Pod } from "@lameduck/kube";
+import {
+  type Container,
+  controllerOf,
+  type KubernetesObject,
+  type ObjectMeta,
+  type Pod,
+} from "@lameduck/kube";
 import type { ContainerExit, WorkloadName } from "../termination.ts";
 
 /** What is kept of a pod: a cluster has tens of thousands. */
@@ -7,6 +13,8 @@ export interface KeptPod extends KubernetesObject {
   readonly addresses: readonly string[];
   /** Of pods in the node's own network: they share it with others. */
   readonly hostAddress: string | undefined;
+  /** A port of its node leads to it past every Service, for as long as it is there. */
+  readonly hasHostPort: boolean;
   readonly workload: WorkloadName | undefined;
   /** Milliseconds since 1970; undefined while nobody deletes it. */
   readonly deletedAt: number | undefined;
@@ -54,6 +62,7 @@ export function keepPod(pod: PodObject): KeptPod {
     node: spec?.nodeName,
     addresses,
     hostAddress: spec?.hostNetwork === true ? (status?.hostIP ?? "") : undefined,
+    hasHostPort: hasHostPort(spec?.containers),
     workload: workloadOf(pod),
     // The timestamp is the end of the grace period.
     deletedAt: Number.isNaN(ends) ? undefined : ends - (deletionGracePeriodSeconds ?? 0) * 1_000,
@@ -64,6 +73,11 @@ export function keepPod(pod: PodObject): KeptPod {
       status?.phase === "Failed" ||
       (deletionTimestamp !== undefined && count > 0 && exits.length >= count),
   };
+}
+
+function hasHostPort(containers: readonly Container[] = []): boolean {
+  const ports = containers.flatMap(({ ports: all = [] }) => all as readonly { readonly hostPort?: number }[]);
+  return ports.some(({ hostPort = 0 }) => hostPort > 0);
 }
 
 function exitsOf({ status }: PodObject): readonly ContainerExit[] {

@@ -24,6 +24,7 @@ export class TerminationRecord implements Termination {
   /** It is not being deleted: somebody asks whether it could be. */
   isHeldOnly: boolean;
   isHostNetwork: boolean;
+  readonly hasHostPort: boolean;
   isFinished = false;
   state: ReleaseState = "waiting";
   /** It has seen a connection from outside the cluster, which may come through any node. */
@@ -41,7 +42,8 @@ export class TerminationRecord implements Termination {
     consumersOf: (record: TerminationRecord) => ReadonlyMap<string, TerminationConsumer>,
     now: number,
   ) {
-    const { metadata, node, addresses, workload, graceSeconds, deletedAt, exits, hostAddress } = pod;
+    const { metadata, node, addresses, workload, graceSeconds, deletedAt, exits, hostAddress, hasHostPort } =
+      pod;
     this.uid = metadata.uid;
     this.namespace = metadata.namespace ?? "";
     this.name = metadata.name;
@@ -51,6 +53,7 @@ export class TerminationRecord implements Termination {
     this.deletedAt = deletedAt ?? now;
     this.isHeldOnly = deletedAt === undefined;
     this.isHostNetwork = hostAddress !== undefined;
+    this.hasHostPort = hasHostPort;
     this.addresses = addresses;
     this.exits = exits;
     this.#consumersOf = consumersOf;

@@ -57,6 +57,8 @@ export class Releases {
   /** @returns what the pod is to be told. Released it is only by somebody: nobody's silence counts as consent. */
   decide(record: TerminationRecord, settings: AcknowledgementSettings, now: number): ReleaseState {
     if (record.isHostNetwork || this.#listings.isPinned(record.uid)) return "incomplete";
+    // Whoever sends to a port of its node is known to nobody here, unless somebody is declared.
+    if (record.hasHostPort && settings.external === undefined) return "incomplete";
     const { number, withdrawnAt } = record;
     if (number === undefined || withdrawnAt === undefined) return "waiting";
     const question = { number, withdrawnAt, settings, now };
@@ -97,6 +99,11 @@ export class Releases {
 
   leading(record: TerminationRecord): Leading {
     return this.#cached(record).leading;
+  }
+
+  /** Whether some of who matters are known only by their reports. */
+  hasUnlisted(record: TerminationRecord): boolean {
+    return this.leading(record).needs.length > 0;
   }
 
   /** The nodes that matter. */

@@ -24,6 +24,11 @@ export interface TerminationEvents {
 
 /** Milliseconds after the cluster was read in which a consumer that has not been heard yet counts as late, not as missing. */
 const firstReports = 10_000;
+/**
+ * How many proxies serve a class nobody lists: they are those that report. Milliseconds until all have heard of this replica: they look it up
+ * every 10 s, and its address is known 5 s later.
+ */
+const firstMembers = 20_000;
 /** Who asked for a pod that nobody deletes, and asks no more, is forgotten after so many milliseconds. */
 const heldFor = 60_000;
 
@@ -171,6 +176,8 @@ export class Terminations {
       this.#askedAt.delete(record);
       events.began(record);
     }
+    // One that was asked for before it had an address.
+    if (record.number === undefined) record.addresses = pod.addresses;
     const hasNewExits = pod.exits.length !== record.exits.length;
     record.exits = pod.exits;
     if (pod.isFinished && !record.isFinished) {
@@ -205,8 +212,11 @@ export class Terminations {
   #decide(record: TerminationRecord, now: number): void {
     const settings = this.#options.settings.of(record.namespace);
     const decided = this.releases.decide(record, settings, now);
-    const isEarly = now < (this.#syncedAt ?? 0) + firstReports && record.number !== undefined;
-    const state = decided === "incomplete" && isEarly ? "waiting" : decided;
+    const age = now - (this.#syncedAt ?? 0);
+    const isEarly =
+      (decided === "incomplete" && age < firstReports && record.number !== undefined) ||
+      (decided === "released" && age < firstMembers && this.releases.hasUnlisted(record));
+    const state = isEarly ? "waiting" : decided;
     if (state === record.state) return;
     if (state === "released") {
       record.releasedAt = now;
