@@ -148,6 +148,22 @@ describe("Envoy", () => {
     assert.deepEqual([...hostsInUse(fixture("envoy-clusters.json"), "x")], ["127.0.0.5", "127.0.0.7", "::1"]);
   });
 
+  it("keeps hosts that drain while so few are healthy that it sends to all: panic mode", () => {
+    const host = (address: string, eds_health_status: string, more = {}): object => ({
+      address: { socket_address: { address, port_value: 80 } },
+      health_status: { eds_health_status, ...more },
+    });
+    const used = (...host_statuses: object[]): string[] => [
+      ...hostsInUse(JSON.stringify({ cluster_statuses: [{ name: "pods", host_statuses }] }), "x"),
+    ];
+    const drains = host("10.0.0.1", "DRAINING");
+    const healthy = host("10.0.0.2", "HEALTHY");
+    const failing = host("10.0.0.3", "HEALTHY", { failed_active_health_check: true });
+    assert.deepEqual(used(drains, healthy), ["10.0.0.2"]);
+    assert.deepEqual(used(drains), ["10.0.0.1"]);
+    assert.deepEqual(used(drains, healthy, failing), ["10.0.0.1", "10.0.0.2", "10.0.0.3"]);
+  });
+
   it("follows the endpoint discovery of a real one", skipWithout("envoy"), async () => {
     const port = await freePort();
     const endpoints = join(directory, "eds.json");
@@ -161,7 +177,12 @@ describe("Envoy", () => {
       writeFileSync(`${endpoints}.new`, JSON.stringify({ resources }));
       renameSync(`${endpoints}.new`, endpoints);
     };
-    discover({ "127.0.0.5": "HEALTHY", "127.0.0.6": "DRAINING", "127.0.0.7": "UNHEALTHY" });
+    discover({
+      "127.0.0.5": "HEALTHY",
+      "127.0.0.6": "DRAINING",
+      "127.0.0.7": "UNHEALTHY",
+      "127.0.0.8": "HEALTHY",
+    });
     const eds_config = { resource_api_version: "V3", path_config_source: { path: endpoints } };
     const file = join(directory, "envoy.json");
     writeFileSync(
@@ -189,7 +210,7 @@ describe("Envoy", () => {
       "--use-dynamic-base-id",
     ]);
     const seen = envoy(new URL(`http://127.0.0.1:${port}`));
-    await eventually(uses(seen), are("127.0.0.5", "127.0.0.7"));
+    await eventually(uses(seen), are("127.0.0.5", "127.0.0.7", "127.0.0.8"));
     discover({ "127.0.0.7": "DRAINING", "127.0.0.8": "HEALTHY" });
     await eventually(uses(seen), are("127.0.0.8"));
   });
