@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { KubernetesClient } from "@lameduck/kube";
 import { operatorNames } from "../names.ts";
+import { RefusedAddresses } from "./protocol/limits.ts";
 
 /** Who shows a token, as the API server says. */
 export interface Identity {
@@ -45,6 +46,7 @@ export class Tokens {
   readonly #known = new Map<string, Identity | { readonly refused: true; readonly until: number }>();
   readonly #asking = new Map<string, Promise<Identity | undefined>>();
   readonly #waiting: (() => void)[] = [];
+  readonly #strangers: RefusedAddresses;
   #underWay = 0;
 
   constructor(
@@ -59,19 +61,23 @@ export class Tokens {
   ) {
     this.#client = client;
     this.#now = now;
+    this.#strangers = new RefusedAddresses(now);
     this.#onReview = onReview;
   }
 
-  /** @returns none where it is refused. @throws where the API server does not answer. */
-  async identityOf(token: string): Promise<Identity | undefined> {
+  /** @param peer who shows it. @returns none where it is refused. @throws where the API server does not answer. */
+  async identityOf(token: string, peer: string): Promise<Identity | undefined> {
     if (token.length > longestToken || !/^[\w.~+/=-]+$/.test(token)) return undefined;
     // The tokens themselves are not kept.
     const key = createHash("sha256").update(token).digest("base64");
     const known = this.#known.get(key);
     if (known && known.until > this.#now()) return "refused" in known ? undefined : known;
+    if (this.#strangers.isBarred(peer)) return undefined;
     const asking = this.#asking.get(key) ?? this.#ask(key, token);
     this.#asking.set(key, asking);
-    return asking.finally(() => this.#asking.delete(key));
+    const identity = await asking.finally(() => this.#asking.delete(key));
+    if (!identity) this.#strangers.refused(peer);
+    return identity;
   }
 
   async #ask(key: string, token: string): Promise<Identity | undefined> {

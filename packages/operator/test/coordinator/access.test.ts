@@ -158,3 +158,46 @@ test("what is too large, too slow or no HTTP is dropped, and others are answered
   for (const text of await Promise.all([slow, trickle, headed, noise]))
     assert.doesNotMatch(text, /^HTTP\/1\.1 200/);
 });
+
+test("an address that shows made-up tokens does not have the API server asked about any number of them", async () => {
+  await using two = await twoPods();
+  const { api, ask } = two.all;
+  const before = api.reviews;
+  const shows = async (token: string, from: string): Promise<number> =>
+    (await ask({ method: "POST", path: "/v1/consumers/kube-proxy%2Fnode1", from, token, body: "{}" })).status;
+  for (let index = 0; index < 100; index++) assert.equal(await shows(`made-up-${index}`, "127.0.0.5"), 401);
+  assert.ok(api.reviews - before < 100, `${api.reviews - before} reviews`);
+  // Others are judged as before.
+  assert.equal(await shows("token-node1", "127.0.0.6"), 400);
+});
+
+test("one address does not take all connections", async () => {
+  await using two = await twoPods();
+  const { port, ask } = two.all;
+  const sockets = Array.from({ length: 1_010 }, () =>
+    connect({ port, host: "127.0.0.1", localAddress: "127.0.0.5" }),
+  );
+  try {
+    const closed = await new Promise<number>((resolve) => {
+      let count = 0;
+      for (const socket of sockets)
+        socket.on("error", () => undefined).once("close", () => ++count === 10 && resolve(count));
+    });
+    assert.equal(closed, 10);
+    assert.equal((await ask({ path: "/v1/pods/shop/none?uid=none", from: "127.0.0.6" })).status, 404);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+  }
+});
+
+test("a pod that has ended is nobody's: its address may be another's by now", async () => {
+  await using two = await twoPods();
+  const { all, mine } = two;
+  const path = `/v1/pods/shop/mine?uid=${mine}`;
+  assert.equal((await all.ask({ path, from: "127.0.0.5" })).status, 200);
+  all.api.change("pods", "mine", { status: { phase: "Failed" } });
+  let status = 200;
+  for (let tries = 0; status === 200 && tries < 200; tries++)
+    status = (await all.ask({ path, from: "127.0.0.5" })).status;
+  assert.equal(status, 403);
+});

@@ -33,7 +33,7 @@ export class Identifier {
     const { authorization = "" } = request.headers;
     const [, token] = /^Bearer (\S+)$/i.exec(authorization) ?? [];
     if (token === undefined) return undefined;
-    const identity = await this.#tokens.identityOf(token);
+    const identity = await this.#tokens.identityOf(token, peerOf(request));
     if (identity) this.#shown.set(request.socket, { authorization, identity });
     return identity;
   }

@@ -6,6 +6,7 @@ import type { Terminations } from "../state/terminations.ts";
 import type { Identity } from "../tokens.ts";
 import type { ConsumerDesk } from "./consumer-desk.ts";
 import { type Identifier, peerOf } from "./identify.ts";
+import { limitConnections } from "./limits.ts";
 import { headLine } from "./lines.ts";
 import { type Ask, type PodDesk, sendText } from "./pod-desk.ts";
 
@@ -56,6 +57,7 @@ export function protocolServer(options: ProtocolOptions): Server {
     },
   );
   server.maxConnections = mostConnections;
+  limitConnections(server);
   server.on("clientError", (_error, socket) => socket.destroy());
   return server;
 }
@@ -190,8 +192,9 @@ async function askHold(
   else podDesk.ask(ask, response);
 }
 
-function isAddressOf({ addresses, hostAddress }: KeptPod, peer: string): boolean {
-  return peer !== "" && (addresses.includes(peer) || hostAddress === peer);
+/** Where all containers have ended the address may be another pod's by now. */
+function isAddressOf({ addresses, hostAddress, isFinished }: KeptPod, peer: string): boolean {
+  return !isFinished && peer !== "" && (addresses.includes(peer) || hostAddress === peer);
 }
 
 function decoded(segment: string): string | undefined {
