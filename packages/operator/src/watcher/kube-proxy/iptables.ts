@@ -1,9 +1,15 @@
 import { readFile } from "node:fs/promises";
-import { isForIpvs, isKubeProxyNat, requireWholeNat, usesInNat } from "../rules/iptables-save.ts";
+import {
+  hasServicesInNat,
+  isForIpvs,
+  isKubeProxyNat,
+  requireWholeNat,
+  usesInNat,
+} from "../rules/iptables-save.ts";
 import { run } from "../rules/run-program.ts";
 import { unreadable } from "../consumers/consumer.ts";
 import { Leads } from "./leads.ts";
-import type { KubeProxyRules } from "./kube-proxy.ts";
+import { emptyRules, type KubeProxyRules } from "./kube-proxy.ts";
 
 /** The two kinds of tables that the kernel keeps for iptables; kube-proxy writes into one of them. */
 export type IptablesBackend = "legacy" | "nft";
@@ -21,6 +27,7 @@ export function iptablesRules(backend: IptablesBackend): KubeProxyRules {
       const text = await run(`${programs[family]}-${backend}-save`, ["-t", "nat"], signal);
       requireWholeNat(text);
       if (!isKubeProxyNat(text)) return undefined;
+      if (!hasServicesInNat(text)) return emptyRules;
       const uses = usesInNat(text, addresses);
       leads.remember(family, uses);
       return { used: new Set(uses.keys()), isForIpvs: isForIpvs(text) };

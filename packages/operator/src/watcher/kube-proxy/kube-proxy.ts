@@ -8,7 +8,12 @@ export interface FoundRules {
   readonly used: ReadonlySet<string>;
   /** These rules are those of IPVS mode, and say nothing of endpoints. */
   readonly isForIpvs?: boolean;
+  /** kube-proxy has its chains here, and no Service. */
+  readonly isEmpty?: boolean;
 }
+
+/** Of one family of addresses, where all Services are of the other. */
+export const emptyRules: FoundRules = { used: new Set(), isEmpty: true };
 
 /** One place where kube-proxy may have its rules. */
 export interface KubeProxyRules {
@@ -54,24 +59,34 @@ export class KubeProxy implements Consumer {
     family: AddressFamily,
     addresses: readonly string[],
     signal: AbortSignal,
-  ): Promise<Set<string>> {
-    const used = new Set<string>();
-    let hasRules = false;
-    let needsIpvs = false;
+  ): Promise<ReadonlySet<string>> {
+    const found = await this.#look(family, addresses, signal);
+    if (found.hasRules) return found.used;
+    const looked = `${this.#places.map(({ mode }) => mode).join(", ")}; family ${family}`;
+    if (found.needsIpvs)
+      throw unreadable(
+        "kube-proxy",
+        `it is in IPVS mode, and its virtual servers cannot be seen (looked at ${looked})`,
+      );
+    // In clusters of two families all Services may be of one: that its rules are seen tells that the others would be.
+    const other = family === "ip" ? "ip6" : "ip";
+    if ((await this.#look(other, [], signal)).hasRules) return found.used;
+    throw unreadable("kube-proxy", `it has no rules here, or no Service in them (looked at ${looked})`);
+  }
+
+  async #look(
+    family: AddressFamily,
+    addresses: readonly string[],
+    signal: AbortSignal,
+  ): Promise<{ used: Set<string>; hasRules: boolean; needsIpvs: boolean }> {
+    const all = { used: new Set<string>(), hasRules: false, needsIpvs: false };
     for (const place of this.#places) {
       const found = await place.used(family, addresses, signal);
-      if (found === undefined) continue;
-      if (found.isForIpvs === true) needsIpvs = true;
-      else hasRules = true;
-      for (const address of found.used) used.add(address);
+      if (found === undefined || found.isEmpty === true) continue;
+      if (found.isForIpvs === true) all.needsIpvs = true;
+      else all.hasRules = true;
+      for (const address of found.used) all.used.add(address);
     }
-    if (hasRules) return used;
-    const looked = `${this.#places.map(({ mode }) => mode).join(", ")}; family ${family}`;
-    throw unreadable(
-      "kube-proxy",
-      needsIpvs
-        ? `it is in IPVS mode, and its virtual servers cannot be seen (looked at ${looked})`
-        : `it has no rules here (looked at ${looked})`,
-    );
+    return all;
   }
 }

@@ -1,6 +1,6 @@
-import { usesInTable } from "../rules/nft-list.ts";
+import { hasServicesInTable, requireWholeTable, usesInTable } from "../rules/nft-list.ts";
 import { run } from "../rules/run-program.ts";
-import type { KubeProxyRules } from "./kube-proxy.ts";
+import { emptyRules, type KubeProxyRules } from "./kube-proxy.ts";
 import { Leads } from "./leads.ts";
 
 const table = "kube-proxy";
@@ -13,7 +13,10 @@ export function nftablesRules(): KubeProxyRules {
     used: async (family, addresses, signal) => {
       const tables = await run("nft", ["list", "tables", family], signal);
       if (!tables.split("\n").includes(`table ${family} ${table}`)) return undefined;
-      const uses = usesInTable(await run("nft", ["list", "table", family, table], signal), addresses);
+      const text = await run("nft", ["list", "table", family, table], signal);
+      requireWholeTable(text);
+      if (!hasServicesInTable(text)) return emptyRules;
+      const uses = usesInTable(text, addresses);
       leads.remember(family, uses);
       return { used: new Set(uses.keys()) };
     },

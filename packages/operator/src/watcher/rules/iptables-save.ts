@@ -20,6 +20,11 @@ export function isForIpvs(text: string): boolean {
   return /^-A KUBE-SERVICES .*--match-set KUBE-/m.test(text);
 }
 
+/** Whether it leads to some Service: that of the API server is there in the first family of addresses. */
+export function hasServicesInNat(text: string): boolean {
+  return isForIpvs(text) || /^:KUBE-SVC-/m.test(text);
+}
+
 /**
  * The addresses that kube-proxy may send new connections to, by the answer of `iptables-save -t nat`: those of a DNAT that is reached.
  * @throws {OperatorError} where the answer is cut off, or holds what cannot be understood.
@@ -31,7 +36,7 @@ export function usedInNat(text: string, asked: readonly string[]): Set<string> {
 /** The same, with a chain that leads to each. @throws {OperatorError} */
 export function usesInNat(text: string, asked: readonly string[]): Map<string, Lead> {
   requireWholeNat(text);
-  if (!isForIpvs(text) && !/^:KUBE-SVC-/m.test(text))
+  if (!hasServicesInNat(text))
     throw unreadable(place, "it holds no Service, not even that of the API server");
   return mentions(text, asked) ? usesOf(asked, destinationsOf(text)) : new Map();
 }

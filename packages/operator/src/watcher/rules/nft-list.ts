@@ -23,12 +23,22 @@ export function usedInTable(text: string, asked: readonly string[]): Set<string>
 
 /** The same, with a chain that leads to each. @throws {OperatorError} */
 export function usesInTable(text: string, asked: readonly string[]): Map<string, Lead> {
+  requireWholeTable(text);
   const lines = text.trimEnd().split("\n");
-  if (!/^table ip6? kube-proxy \{/.test(lines[0] ?? "") || lines.at(-1) !== "}" || !text.endsWith("}\n"))
-    throw unreadable(place, "the table is cut off");
-  if (!/^\tchain service-/m.test(text))
+  if (!hasServicesInTable(text))
     throw unreadable(place, "it holds no Service, not even that of the API server");
   return mentions(text, asked) ? usesOf(asked, destinationsOf(lines)) : new Map();
+}
+
+/** Whether it leads to some Service: that of the API server is there in the first family of addresses. */
+export function hasServicesInTable(text: string): boolean {
+  return /^\tchain service-/m.test(text);
+}
+
+/** @throws {OperatorError} */
+export function requireWholeTable(text: string): void {
+  if (!/^table ip6? kube-proxy \{\n/.test(text) || !text.endsWith("\n}\n"))
+    throw unreadable(place, "the table is cut off");
 }
 
 function destinationsOf(lines: readonly string[]): ReadonlyMap<string, Lead> {

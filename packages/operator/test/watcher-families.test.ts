@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import {
+  emptyRules,
+  KubeProxy,
+  type AddressFamily,
+  type FoundRules,
+} from "../src/watcher/kube-proxy/kube-proxy.ts";
+
+const { signal } = new AbortController();
+const both = ["10.244.1.5", "fd00::1:5"];
+
+function proxy(rules: Readonly<Record<AddressFamily, FoundRules | undefined>>): KubeProxy {
+  return new KubeProxy([{ mode: "played", used: (family) => Promise.resolve(rules[family]) }]);
+}
+
+describe("kube-proxy in a cluster of two address families", () => {
+  it("may have all Services in one of them", async () => {
+    const used = new Set(["10.244.1.5"]);
+    for (const ip6 of [emptyRules, undefined])
+      assert.deepEqual(await proxy({ ip: { used }, ip6 }).stillUsed(both, signal), used);
+  });
+
+  it("is read in both where both have Services", async () => {
+    const rules = { ip: { used: new Set<string>() }, ip6: { used: new Set(["fd00::1:5"]) } };
+    assert.deepEqual(await proxy(rules).stillUsed(both, signal), new Set(["fd00::1:5"]));
+  });
+
+  it("has let go of nothing where neither has one", async () => {
+    for (const nothing of [emptyRules, undefined])
+      await assert.rejects(proxy({ ip: nothing, ip6: nothing }).stillUsed(both, signal), /no rules here/);
+    await assert.rejects(proxy({ ip: undefined, ip6: undefined }).stillUsed([], signal), /no rules here/);
+  });
+
+  it("in IPVS mode must show its virtual servers", async () => {
+    const rules = { ip: { used: new Set<string>(), isForIpvs: true }, ip6: undefined };
+    await assert.rejects(proxy(rules).stillUsed(["10.244.1.5"], signal), /IPVS/);
+  });
+});
