@@ -98,6 +98,11 @@ export class Cluster {
     return waiting.length === 0 ? undefined : `not read yet: ${waiting.map(({ name }) => name).join(", ")}`;
   }
 
+  /** Whether everything is read that the cluster has: what it has not cannot name anybody. */
+  get seesAll(): boolean {
+    return this.#sources.every(({ state }) => state === "synced" || state === "absent");
+  }
+
   sizes(): ReadonlyMap<string, number> {
     return new Map(this.#sources.map(({ name, size }) => [name, size]));
   }

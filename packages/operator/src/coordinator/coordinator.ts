@@ -83,6 +83,7 @@ export class Coordinator {
       withdrawals,
       routing,
       settings: this.#settings,
+      seesAll: () => this.#cluster.seesAll,
       events: {
         began: (record) => this.#tell("began", record),
         changed: (record) => this.#tell("changed", record),
@@ -119,7 +120,10 @@ export class Coordinator {
         this.#podDesk.sweep();
         this.#consumerDesk.sweep();
       },
-      forget: () => this.#consumers.forget(now()),
+      forget: () => {
+        this.#consumers.forget(now());
+        this.#consumerDesk.forget();
+      },
       onFault: (error) => onProblem("rounds", error),
     });
     this.#cluster = new Cluster(client, {

@@ -15,6 +15,7 @@ export const gone = <T>(object: T): Change<T> => ({ type: "gone", object, at: 0,
 /** The coordinator's knowledge alone, on a clock of the test's. Pods are behind Service shop/web. */
 export class Model {
   now = 1_000_000;
+  seesAll = true;
   readonly nodes = new Nodes();
   readonly consumers = new Consumers();
   readonly withdrawals = new Withdrawals();
@@ -28,6 +29,7 @@ export class Model {
     withdrawals: this.withdrawals,
     routing: this.routing,
     settings: this.settings,
+    seesAll: () => this.seesAll,
     events: {
       began: ({ uid }) => this.happened.push(["began", uid]),
       changed: ({ uid }) => this.happened.push(["changed", uid]),

@@ -182,6 +182,15 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "released");
   });
 
+  it("while a list may not be read somebody could be in it, and nobody is released", () => {
+    const model = withdrawn();
+    model.seesAll = false;
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    assert.equal(model.state("a"), "incomplete");
+    model.seesAll = true;
+    assert.equal(model.state("a"), "released");
+  });
+
   it("a replica that has just begun waits for proxies that have not found it yet", () => {
     const model = new Model();
     model.service(false, ["load-balancer/aws"]);

@@ -31,6 +31,8 @@ const quietFor = 500;
 const perMillisecond = 5;
 /** Milliseconds that a process which is about to end keeps a request: who asks again at once must not do so without a pause. */
 export const longestAtEnd = 1_000;
+/** Milliseconds: even one with nothing to say reports oftener. */
+const unheardFor = 60_000;
 /** Milliseconds for which answers are written before others have their turn. */
 const turn = 10;
 
@@ -102,6 +104,20 @@ export class ConsumerDesk {
       this.#isSweeping = false;
     };
     go();
+  }
+
+  /** Proxies whose pods are gone, as after each rollout: nobody is to wait for them. A node's proxy counts as long as its node. */
+  forget(): void {
+    const { consumers, pods, now } = this.#options;
+    for (const [key, owner] of this.#owners) {
+      const consumer = consumers.get(key);
+      const isGone =
+        consumer && !standsForNode(consumer) && !pods.get(owner) && now() - consumer.heardAt > unheardFor;
+      if (isGone) consumers.remove(consumer);
+      if (!isGone && consumer) continue;
+      this.#owners.delete(key);
+      this.#answeredAt.delete(key);
+    }
   }
 
   /** This process goes: whoever waits is answered, and asks elsewhere. */

@@ -38,7 +38,7 @@ export class Consumers {
       known === undefined ||
       known.node !== report.node ||
       (known.serves !== report.serves && known.serves.join() !== report.serves.join());
-    if (isElsewhere && known) this.#remove(known);
+    if (isElsewhere && known) this.remove(known);
     consumer.report(report, now);
     if (isElsewhere) this.#add(consumer);
     return consumer;
@@ -61,7 +61,7 @@ export class Consumers {
 
   /** Those that have not been heard for long. */
   forget(now: number): void {
-    for (const one of this.#all.values()) if (now - one.heardAt > forgottenAfter) this.#remove(one);
+    for (const one of this.#all.values()) if (now - one.heardAt > forgottenAfter) this.remove(one);
   }
 
   #add(consumer: Consumer): void {
@@ -71,7 +71,7 @@ export class Consumers {
     this.#byNode.set(consumer.node, [...this.ofNode(consumer.node), consumer]);
   }
 
-  #remove(consumer: Consumer): void {
+  remove(consumer: Consumer): void {
     this.#all.delete(consumer.key);
     this.#serving.clear();
     if (consumer.node === undefined) return;

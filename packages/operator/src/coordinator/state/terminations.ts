@@ -39,6 +39,8 @@ export interface TerminationsOptions {
   readonly routing: Routing;
   readonly settings: PolicySettings;
   readonly events: TerminationEvents;
+  /** Whether all that tells who matters is being read: a list that may not be read could name somebody. */
+  readonly seesAll: () => boolean;
 }
 
 /** All pods, those of them that terminate, and what each of these is told. Pure: it is fed changes and times. */
@@ -211,7 +213,8 @@ export class Terminations {
 
   #decide(record: TerminationRecord, now: number): void {
     const settings = this.#options.settings.of(record.namespace);
-    const decided = this.releases.decide(record, settings, now);
+    const found = this.releases.decide(record, settings, now);
+    const decided = found === "released" && !this.#options.seesAll() ? "incomplete" : found;
     const age = now - (this.#syncedAt ?? 0);
     const isEarly =
       (decided === "incomplete" && age < firstReports && record.number !== undefined) ||
