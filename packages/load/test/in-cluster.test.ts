@@ -158,11 +158,13 @@ describe("the program of a pod", () => {
       const records = pod.records(100, 10);
       assert.deepEqual([pod.missing, pod.doubled, pod.log.skipped, pod.log.reconnects], [0, 0, 0, 0]);
       assert.equal(records.length, pod.end?.due[0]);
-      assert.ok(
-        records.every(
-          ({ outcome, sender, connection = 0 }) => outcome === "ok" && sender === "web" && connection > 100,
-        ),
+      // A machine without time leaves some out, and says so.
+      const sent = records.filter(({ outcome }) => outcome !== "not-sent");
+      assert.ok(sent.length > 0);
+      const wrong = sent.filter(
+        ({ outcome, sender, connection = 0 }) => outcome !== "ok" || sender !== "web" || connection <= 100,
       );
+      assert.deepEqual(wrong, []);
       const now = clock.now() + 10;
       assert.ok(
         records.every(({ intended, finished = 0 }) => intended > asked && finished < now),
