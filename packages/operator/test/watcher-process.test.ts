@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
@@ -31,6 +31,14 @@ describe("the flags of the watcher", () => {
       [[...needed, "--consumer", "http=http://a", "--consumer", "http=http://b"], /http is there twice/],
     ] as const)
       assert.throws(() => parseWatcherFlags(args, {}), told);
+  });
+
+  it("give two proxies of one node two names: those of their pods", () => {
+    const nameOf = (...consumer: string[]): string | undefined =>
+      parseWatcherFlags([...needed, ...consumer], { NODE_NAME: "node1" })?.name;
+    assert.equal(nameOf("--consumer", "kube-proxy"), "node1");
+    assert.equal(nameOf("--consumer", "http=http://a", "--serves", "node"), "node1");
+    assert.equal(nameOf("--consumer", "haproxy=/run/x.sock"), hostname());
   });
 
   it("take the node's name from NODE_NAME, and several consumers", () => {

@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { standsForNode } from "../coordinator/state/consumers.ts";
 import { operatorNames } from "../names.ts";
 import {
   badFlag,
@@ -39,7 +40,8 @@ terminating pods. It looks only while pods terminate: docs/consumers.md.
 ${Object.values(consumerKinds)
   .map(({ usage, help }) => `      ${usage.padEnd(42)} ${help}`)
   .join("\n")}
-  --name NAME           of this process among the consumers of its kind (NODE_NAME, or the host's name)
+  --name NAME           of this process among the consumers of its kind (that of the node for its kube-proxy
+                        or Cilium, else the host's name, which is that of the pod)
   --node NAME           the node that it speaks for (NODE_NAME)
   --serves WHAT         ingress-class/NAME, gateway-class/NAME or load-balancer/NAME; may be repeated. Else
                         the classes whose name contains the kind
@@ -75,13 +77,16 @@ export function parseWatcherFlags(
   if (twice !== undefined)
     throw badFlag("--consumer", `${twice} is there twice: run one process for each, with names of their own`);
   const node = values.node ?? (env["NODE_NAME"] || undefined);
+  const serves = values.serves ?? [];
+  const isForNode = consumers.some(({ kind }) => standsForNode({ kind, serves }));
   return {
     coordinators,
     tokenFile,
     consumers,
-    name: values.name ?? node ?? hostname(),
+    // Two proxies of one node must not report by one name: only one of them would be waited for.
+    name: values.name ?? (isForNode ? node : undefined) ?? hostname(),
     node,
-    serves: values.serves ?? [],
+    serves,
     logLevel: logLevel(values["log-level"]),
   };
 }
