@@ -63,8 +63,10 @@ export class Model {
   }
 
   pass(milliseconds: number): void {
-    this.now += milliseconds;
-    this.terminations.decide(this.now);
+    for (const end = this.now + milliseconds; this.now < end;) {
+      this.now = Math.min(end, this.now + 1_000);
+      this.terminations.decide(this.now);
+    }
   }
 
   node(name: string, isReady = true): void {

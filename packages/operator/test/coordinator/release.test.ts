@@ -244,6 +244,19 @@ describe("silence", () => {
     assert.equal(mute.state("a"), "incomplete", "more of them are silent than speak");
   });
 
+  it("is not counted while this process itself was paused, or its clock was set", () => {
+    const model = withdrawn();
+    model.report("node1", 1);
+    model.pass(1_000);
+    model.report("node2", 0);
+    model.now += 60_000;
+    assert.equal(model.state("a"), "waiting");
+    model.pass(9_000);
+    assert.equal(model.state("a"), "waiting");
+    model.pass(2_000);
+    assert.equal(model.state("a"), "released", "it has not been heard since");
+  });
+
   it("is owed by nobody who has applied everything", () => {
     const model = new Model();
     model.node("node1");

@@ -44,6 +44,7 @@ export function silence(consumer: Consumer, withdrawals: Withdrawals, now: numbe
 export class Judge {
   readonly #consumers: Consumers;
   readonly #withdrawals: Withdrawals;
+  #listeningFrom = -Infinity;
 
   constructor(consumers: Consumers, withdrawals: Withdrawals) {
     this.#consumers = consumers;
@@ -79,7 +80,12 @@ export class Judge {
   }
 
   silence(consumer: Consumer, now: number): number {
-    return silence(consumer, this.#withdrawals, now);
+    return Math.min(silence(consumer, this.#withdrawals, now), Math.max(0, now - this.#listeningFrom));
+  }
+
+  /** Nobody counts as silent for longer. */
+  listenFrom(now: number): void {
+    this.#listeningFrom = now;
   }
 
   #consumersSay(consumers: readonly Consumer[], { number, settings, now }: Question): Verdict {

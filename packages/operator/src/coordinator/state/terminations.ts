@@ -32,6 +32,9 @@ const firstMembers = 20_000;
 /** Who asked for a pod that nobody deletes, and asks no more, is forgotten after so many milliseconds. */
 const heldFor = 60_000;
 
+/** Milliseconds between two decisions while something is pending: eight times what is meant. */
+const longestPause = 2_000;
+
 export interface TerminationsOptions {
   readonly nodes: Nodes;
   readonly consumers: Consumers;
@@ -54,12 +57,14 @@ export class Terminations {
   /** Those that are not released yet. */
   readonly #pending = new Set<TerminationRecord>();
   readonly #askedAt = new Map<TerminationRecord, number>();
+  readonly #judge: Judge;
   #syncedAt: number | undefined;
 
   constructor(options: TerminationsOptions) {
     this.#options = options;
     const { nodes, consumers, withdrawals, routing, settings } = options;
     const judge = new Judge(consumers, withdrawals);
+    this.#judge = judge;
     this.releases = new Releases({ listings: this.listings, routing, nodes, judge });
     this.naming = new Naming(this.releases, judge);
     this.#consumersOf = (record) => this.naming.consumers(record, settings.of(record.namespace), this.#now);
@@ -88,12 +93,12 @@ export class Terminations {
   synced(now: number): void {
     if (this.#syncedAt !== undefined) return;
     this.#syncedAt = now;
-    this.#now = now;
+    this.#tick(now);
     for (const pod of this.pods.all) if (pod.deletedAt !== undefined) this.#begin(pod, now);
   }
 
   pod({ type, object }: Change<KeptPod>, now: number): void {
-    this.#now = now;
+    this.#tick(now);
     const { uid } = object.metadata;
     if (type === "gone") {
       this.pods.remove(object);
@@ -110,7 +115,7 @@ export class Terminations {
   }
 
   slice(change: Change<KeptSlice>, now: number): void {
-    this.#now = now;
+    this.#tick(now);
     for (const uid of this.listings.slice(change)) {
       const record = this.#records.get(uid);
       if (!record) continue;
@@ -121,7 +126,7 @@ export class Terminations {
 
   /** A pod that somebody would like to delete: from now on it is looked after like one that is being deleted. */
   ask(uid: string, now: number): TerminationRecord | undefined {
-    this.#now = now;
+    this.#tick(now);
     const pod = this.pods.get(uid);
     if (!pod || !this.isSynced) return undefined;
     const record = this.#records.get(uid) ?? this.#add(pod, now);
@@ -133,7 +138,7 @@ export class Terminations {
 
   /** What the pod tells of itself: later words replace earlier ones. */
   said(record: TerminationRecord, fields: Readonly<Record<string, string>>, now: number): void {
-    this.#now = now;
+    this.#tick(now);
     record.said = { ...record.said, ...fields };
     const { senders, overruled } = fields;
     if (overruled !== undefined) record.overruledBy ??= overruled;
@@ -143,7 +148,7 @@ export class Terminations {
 
   /** One round: whoever has let go in the meantime, or has been silent for too long. */
   decide(now: number): void {
-    this.#now = now;
+    this.#tick(now);
     this.releases.begin();
     for (const record of this.#pending) this.#decide(record, now);
     for (const [record, askedAt] of this.#askedAt)
@@ -151,6 +156,12 @@ export class Terminations {
         this.#askedAt.delete(record);
         if (record.isHeldOnly) this.#forget(record);
       }
+  }
+
+  /** After a pause of this process, or a step of its clock, nobody has been silent: what was sent meanwhile is not read yet. */
+  #tick(now: number): void {
+    if (now - this.#now > longestPause) this.#judge.listenFrom(now);
+    this.#now = now;
   }
 
   #begin(pod: KeptPod, now: number): void {
