@@ -171,9 +171,9 @@ describe("the program of a pod", () => {
         "on the run's clock",
       );
       assert.equal(child.exitCode, null, "it lingers");
-      // The same machine, the same clock: what is corrected would be wrong.
-      assert.equal(pod.bounds.correction, 0);
-      assert.ok(pod.bounds.uncertainty < 5_000, `${pod.bounds.uncertainty} ms`);
+      // The same machine, the same clock: no more is corrected than is uncertain.
+      const { correction, uncertainty } = pod.bounds;
+      assert.ok(Math.abs(correction) <= uncertainty, `${correction} of ${uncertainty} ms`);
     },
   );
 
