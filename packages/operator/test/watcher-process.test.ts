@@ -27,6 +27,10 @@ describe("the flags of the watcher", () => {
       [needed, /--consumer: is missing/],
       [[...needed, "--consumer", "bind"], /"bind" is none of kube-proxy, haproxy/],
       [[...needed, "--consumer", "kube-proxy=userspace"], /is not as kube-proxy\[=/],
+      [
+        [...needed, "--consumer", "kube-proxy", "--serves", "ingressclass/x"],
+        /--serves: "ingressclass\/x" is not/,
+      ],
       [[...needed, "--consumer", "haproxy=here"], /is not as haproxy=SOCKET/],
       [[...needed, "--consumer", "http=http://a", "--consumer", "http=http://b"], /http is there twice/],
     ] as const)

@@ -59,6 +59,9 @@ const options = {
   help,
 } as const;
 
+/** What the coordinator looks for: another word would be taken, and nobody would be waited for. */
+const served = /^(?:node|(?:ingress-class|gateway-class|load-balancer)\/[\w.:-]{1,253})$/;
+
 /** @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG @returns none where help is asked for. */
 export function parseWatcherFlags(
   args: readonly string[],
@@ -78,6 +81,8 @@ export function parseWatcherFlags(
     throw badFlag("--consumer", `${twice} is there twice: run one process for each, with names of their own`);
   const node = values.node ?? (env["NODE_NAME"] || undefined);
   const serves = values.serves ?? [];
+  const wrong = serves.find((one) => !served.test(one));
+  if (wrong !== undefined) throw badFlag("--serves", `"${wrong}" is not of the form ingress-class/NAME`);
   const isForNode = consumers.some(({ kind }) => standsForNode({ kind, serves }));
   return {
     coordinators,
