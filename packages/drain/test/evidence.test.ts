@@ -85,8 +85,8 @@ test("a rate learnt from few arrivals needs the longer silences of the predictiv
     [20, 5.2],
     [100, 4.7],
   ] as const) {
-    const exposure = arrivals;
-    const surprise = learntHabit(arrivals, exposure, 0, gaps).surprise;
+    const second = 1_000;
+    const surprise = learntHabit(arrivals, arrivals * second, 0, gaps * second).surprise;
     assert.ok(Math.abs(surprise - Math.log(100)) < 0.05, `${arrivals} arrivals: ${surprise}`);
   }
 });

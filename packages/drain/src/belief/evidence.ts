@@ -24,6 +24,11 @@ export interface Habit {
   readonly surprise: number;
 }
 
+/**
+ * Milliseconds. A pool that opens several connections at once is no sender of thousands a second: in less time than this nobody shows a habit.
+ */
+const leastExposure = 1_000;
+
 /** The habit of a sender whose rate is known. */
 export function knownHabit(rate: number, silence: number): Habit {
   const bounded = Math.min(rate, highestRate);
@@ -61,7 +66,7 @@ export class LearntHabit {
 
   constructor(gaps: number, exposure: number, longestGap: number, pauses = noPauses) {
     this.#gaps = gaps;
-    this.#t = Math.max(exposure, 1 / highestRate);
+    this.#t = Math.max(exposure, leastExposure);
     this.rate = Math.min(gaps / this.#t, highestRate);
     const expected = Math.log(Math.max(gaps, 1)) + 0.577;
     const bursts = Math.max(1, (longestGap * this.rate) / expected) ** burstiness;

@@ -5,6 +5,8 @@
 const double left_surprise = 20.72326583694641;
 
 static const double highest_rate = 10000;
+/* ms. A pool that opens several connections at once is no sender of thousands a second: in less time than this nobody shows a habit. */
+static const double least_exposure = 1000;
 /* How much more slowly than their longest gap tells the tail of bursty gaps falls. */
 static const double burstiness = 0.4;
 /* How many gaps a mean of recent gaps is worth. */
@@ -18,7 +20,7 @@ struct habit steady_habit(double rate, double slope)
 
 struct habit learnt_habit(double gaps, double exposure, double longest_gap)
 {
-	double time = fmax(exposure, 1 / highest_rate);
+	double time = fmax(exposure, least_exposure);
 	double rate = fmin(gaps / time, highest_rate);
 	double expected = log(fmax(gaps, 1)) + 0.577;
 	double bursts = pow(fmax(1, longest_gap * rate / expected), burstiness);

@@ -178,7 +178,7 @@ static bool judge(const struct sender_table *table, const struct sender *sender,
 
 static void begin(struct environments *environments, const struct sender_table *table, double now, double convergence)
 {
-	double rate = table->load.count / fmax(1e-4, table->load.exposure);
+	double rate = gaps_habit(&table->load, table->load.exposure, 0).rate;
 	/* A lone sender may always have been about to go on, and of a load that was hardly seen before nobody knows its lulls. */
 	bool unknown = (table->count == 1 && !table->crowd.used) || table->gaps_before < fewest_gaps_before;
 	environments_init(environments, convergence, since(table, now), unknown ? 0 : since(table, table->load_last), rate);
