@@ -36,4 +36,17 @@ describe("kube-proxy in a cluster of two address families", () => {
     const rules = { ip: { used: new Set<string>(), isForIpvs: true }, ip6: undefined };
     await assert.rejects(proxy(rules).stillUsed(["10.244.1.5"], signal), /IPVS/);
   });
+
+  it("in IPVS mode must show them also where chains of an earlier mode are left", async () => {
+    const place = (mode: string, found: FoundRules | undefined) => ({
+      mode,
+      used: () => Promise.resolve(found),
+    });
+    const left = place("nftables", { used: new Set<string>() });
+    const marks = place("iptables", { used: new Set<string>(), isForIpvs: true });
+    const hidden = new KubeProxy([left, marks, place("ipvs", undefined)]);
+    await assert.rejects(hidden.stillUsed(["10.244.1.5"], signal), /IPVS/);
+    const seen = new KubeProxy([left, marks, place("ipvs", { used: new Set(["10.244.1.5"]) })]);
+    assert.deepEqual(await seen.stillUsed(["10.244.1.5"], signal), new Set(["10.244.1.5"]));
+  });
 });

@@ -12,6 +12,9 @@ export interface FoundRules {
   readonly isEmpty?: boolean;
 }
 
+/** The mode whose virtual servers no other place shows. */
+export const ipvsMode = "ipvs";
+
 /** Of one family of addresses, where all Services are of the other. */
 export const emptyRules: FoundRules = { used: new Set(), isEmpty: true };
 
@@ -61,13 +64,14 @@ export class KubeProxy implements Consumer {
     signal: AbortSignal,
   ): Promise<ReadonlySet<string>> {
     const found = await this.#look(family, addresses, signal);
-    if (found.hasRules) return found.used;
     const looked = `${this.#places.map(({ mode }) => mode).join(", ")}; family ${family}`;
-    if (found.needsIpvs)
+    // Chains that an earlier mode left behind do not stand for virtual servers that cannot be seen.
+    if (found.needsIpvs && !found.hasIpvs)
       throw unreadable(
         "kube-proxy",
         `it is in IPVS mode, and its virtual servers cannot be seen (looked at ${looked})`,
       );
+    if (found.hasRules) return found.used;
     // In clusters of two families all Services may be of one: that its rules are seen tells that the others would be.
     const other = family === "ip" ? "ip6" : "ip";
     if ((await this.#look(other, [], signal)).hasRules) return found.used;
@@ -78,13 +82,14 @@ export class KubeProxy implements Consumer {
     family: AddressFamily,
     addresses: readonly string[],
     signal: AbortSignal,
-  ): Promise<{ used: Set<string>; hasRules: boolean; needsIpvs: boolean }> {
-    const all = { used: new Set<string>(), hasRules: false, needsIpvs: false };
+  ): Promise<{ used: Set<string>; hasRules: boolean; needsIpvs: boolean; hasIpvs: boolean }> {
+    const all = { used: new Set<string>(), hasRules: false, needsIpvs: false, hasIpvs: false };
     for (const place of this.#places) {
       const found = await place.used(family, addresses, signal);
       if (found === undefined || found.isEmpty === true) continue;
       if (found.isForIpvs === true) all.needsIpvs = true;
       else all.hasRules = true;
+      if (place.mode === ipvsMode) all.hasIpvs = true;
       for (const address of found.used) all.used.add(address);
     }
     return all;
