@@ -1,5 +1,5 @@
 import { type Change, type KubernetesClient, type KubernetesObject, Source } from "@lameduck/kube";
-import { keepPolicy } from "../exposure/objects.ts";
+import { gatewayRoutes, keepPolicy } from "../exposure/objects.ts";
 import { keepGateway, keepIngressClass, keepLeadingRoute, keepLeadingService } from "./state/leading.ts";
 import type { Nodes } from "./state/nodes.ts";
 import { keepNode, keepPod, keepSlice } from "./state/objects.ts";
@@ -18,9 +18,6 @@ export interface ClusterOptions {
   /** Milliseconds until what failed is asked for again. */
   readonly again?: number;
 }
-
-const routes = ["HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute"] as const;
-const versions = { HTTPRoute: "v1", GRPCRoute: "v1", TLSRoute: "v1alpha2", TCPRoute: "v1alpha2" } as const;
 
 /** What the coordinator reads of the cluster, by list and watch, and hands on as it comes. */
 export class Cluster {
@@ -48,7 +45,6 @@ export class Cluster {
         onProblem,
         ...(again === undefined ? {} : { again }),
       });
-    const gatewayApi = "/apis/gateway.networking.k8s.io";
     this.#essential = [
       source("pods", "/api/v1/pods", keepPod, (change) => terminations.pod(change, now())),
       source("endpointslices", "/apis/discovery.k8s.io/v1/endpointslices", keepSlice, (change) =>
@@ -68,14 +64,11 @@ export class Cluster {
     ];
     this.#sources = [
       ...this.#essential,
-      source("gateways", `${gatewayApi}/v1/gateways`, keepGateway, (change) => routing.gateway(change)),
-      ...routes.map((kind) =>
-        source(
-          `${kind.toLowerCase()}s`,
-          `${gatewayApi}/${versions[kind]}/${kind.toLowerCase()}s`,
-          keepLeadingRoute(kind),
-          (change) => routing.route(change),
-        ),
+      source("gateways", "/apis/gateway.networking.k8s.io/v1/gateways", keepGateway, (change) =>
+        routing.gateway(change),
+      ),
+      ...gatewayRoutes.map(({ kind, name, path }) =>
+        source(name, path, keepLeadingRoute(kind), (change) => routing.route(change)),
       ),
     ];
   }

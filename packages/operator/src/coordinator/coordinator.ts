@@ -10,6 +10,7 @@ import { operatorNames } from "../names.ts";
 import { lameduckVersion } from "../version.ts";
 import { Cluster } from "./cluster.ts";
 import type { CoordinatorFlags } from "./flags.ts";
+import { gauge, gauges } from "../process/gauges.ts";
 import { CoordinatorMetrics } from "./metrics.ts";
 import { Peers } from "./peers.ts";
 import { ConsumerDesk } from "./protocol/consumer-desk.ts";
@@ -268,26 +269,32 @@ export class Coordinator {
   /** What is looked up when somebody asks for metrics. */
   #describe(): void {
     const { metrics } = this;
-    metrics.gauge("lameduck_ready", "1 when everything has been read once.", () =>
+    gauge(metrics.registry, "lameduck_ready", "1 when everything has been read once.", () =>
       this.notReady() === undefined ? 1 : 0,
     );
-    metrics.gauge(
+    gauge(
+      metrics.registry,
       "lameduck_withdrawal_head",
       "The number of the last withdrawal.",
       () => this.#withdrawals.head,
     );
-    metrics.gauge(
+    gauge(
+      metrics.registry,
       "lameduck_parked_requests",
       "Requests that wait for news.",
       () => this.#consumerDesk.parked + this.#podDesk.parked,
     );
-    metrics.gauges("lameduck_consumers", "Consumers by what is heard of them.", "state", () =>
+    gauges(metrics.registry, "lameduck_consumers", "Consumers by what is heard of them.", "state", () =>
       consumersByState(this.status()),
     );
-    metrics.gauges("lameduck_terminating", "Pods that terminate, by what they are told.", "state", () =>
-      terminatingByState(this.#terminations.records.values()),
+    gauges(
+      metrics.registry,
+      "lameduck_terminating",
+      "Pods that terminate, by what they are told.",
+      "state",
+      () => terminatingByState(this.#terminations.records.values()),
     );
-    metrics.gauges("lameduck_known_objects", "Objects of the cluster in memory.", "kind", () =>
+    gauges(metrics.registry, "lameduck_known_objects", "Objects of the cluster in memory.", "kind", () =>
       this.#cluster.sizes(),
     );
   }

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
+import { Counter, Histogram, Registry } from "@prometheus-io/client";
 
 /** What a coordinator is watched by; docs/acknowledgements.md lists them. */
 export class CoordinatorMetrics {
@@ -43,31 +43,5 @@ export class CoordinatorMetrics {
 
   #counter<T extends string>(name: string, help: string, labelNames: readonly T[] = []): Counter<T> {
     return new Counter({ name, help, labelNames: [...labelNames], registers: [this.registry] });
-  }
-
-  /** What is looked up when somebody asks. */
-  gauge(name: string, help: string, value: () => number): void {
-    void new Gauge({
-      name,
-      help,
-      registers: [this.registry],
-      collect(): void {
-        this.set(value());
-      },
-    });
-  }
-
-  /** The same, by the value of one label. */
-  gauges(name: string, help: string, label: string, values: () => Iterable<readonly [string, number]>): void {
-    void new Gauge({
-      name,
-      help,
-      labelNames: [label],
-      registers: [this.registry],
-      collect(): void {
-        this.reset();
-        for (const [key, value] of values()) this.set({ [label]: key }, value);
-      },
-    });
   }
 }

@@ -6,6 +6,7 @@ import { policyName } from "../policy/validate.ts";
 import { architecturesOf } from "./architectures.ts";
 import { SenderIndex, type Exposure, type SelectingService } from "./index-of-senders.ts";
 import {
+  gatewayRoutes,
   keepGrant,
   keepMetadata,
   keepPolicy,
@@ -24,10 +25,6 @@ export interface ClusterViewOptions {
   /** Milliseconds until what failed is asked for again. */
   readonly again?: number;
 }
-
-const routes = ["HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute"] as const;
-/** Those of which only an older version may be served. */
-const versions = { HTTPRoute: "v1", GRPCRoute: "v1", TLSRoute: "v1alpha2", TCPRoute: "v1alpha2" } as const;
 
 /** What the operator knows of the cluster, by list and watch: little of each object, and nothing of pods. */
 export class ClusterView {
@@ -88,10 +85,10 @@ export class ClusterView {
       (object) => keepRoute("Ingress")(object),
       (change) => this.#senders.route(change),
     );
-    const gateways = routes.map((kind) =>
+    const gateways = gatewayRoutes.map(({ kind, name, path }) =>
       source<KeptRoute>(
-        `${kind.toLowerCase()}s`,
-        `/apis/gateway.networking.k8s.io/${versions[kind]}/${kind.toLowerCase()}s`,
+        name,
+        path,
         (object) => keepRoute(kind)(object),
         (change) => this.#senders.route(change),
       ),

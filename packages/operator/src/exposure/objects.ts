@@ -37,6 +37,19 @@ export interface KeptRoute extends KubernetesObject {
   readonly services: readonly string[];
 }
 
+/** Routes of the Gateway API that may lead to pods, each in a version that its installations serve. */
+export const gatewayRoutes = (
+  [
+    ["HTTPRoute", "v1"],
+    ["GRPCRoute", "v1"],
+    ["TLSRoute", "v1alpha2"],
+    ["TCPRoute", "v1alpha2"],
+  ] as const
+).map(([kind, version]) => {
+  const name = `${kind.toLowerCase()}s`;
+  return { kind, name, path: `/apis/gateway.networking.k8s.io/${version}/${name}` };
+});
+
 /** Lets routes of other namespaces lead to Services of its own. */
 export interface GrantObject extends KubernetesObject {
   readonly spec?: {

@@ -8,6 +8,7 @@ import { coordinatorAt } from "../deletions/release/consumers.ts";
 import { EndpointView } from "../deletions/release/endpoints.ts";
 import { alwaysExempt } from "../deletions/settings.ts";
 import type { HoldingFlags } from "./holding-flags.ts";
+import { gauge } from "./gauges.ts";
 import type { OperatorMetrics } from "./metrics.ts";
 
 export interface HoldingOptions {
@@ -53,6 +54,6 @@ export function holdingOf(options: HoldingOptions): Holding {
       log.info({ action, outcome, held: Math.round(held * 10) / 10, pod, user }, "deletion");
     },
   });
-  metrics.gauge("lameduck_held_deletions", "Deletions that wait at present.", () => holder.size);
+  gauge(metrics.registry, "lameduck_held_deletions", "Deletions that wait at present.", () => holder.size);
   return { holder, caller: new KnownCaller(client, onProblem) };
 }

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
+import { Counter, Histogram, Registry } from "@prometheus-io/client";
 
 /** How a review ended. */
 export type Outcome = "injected" | "left-alone" | "allowed" | "rejected" | "delayed" | "unreadable" | "fault";
@@ -63,18 +63,6 @@ export class OperatorMetrics {
     help: "Pods that are as they were before, because their deletion did not happen.",
     registers: [this.registry],
   });
-
-  /** What is looked up when somebody asks. */
-  gauge(name: string, help: string, value: () => number): void {
-    void new Gauge({
-      name,
-      help,
-      registers: [this.registry],
-      collect(): void {
-        this.set(value());
-      },
-    });
-  }
 
   reviewed(path: string, outcome: Outcome, seconds: number): void {
     this.#reviews.inc({ path, outcome });

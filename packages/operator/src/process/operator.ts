@@ -20,6 +20,7 @@ import { operatorNames } from "../names.ts";
 import { Duties } from "./duties.ts";
 import type { OperatorFlags } from "./flags.ts";
 import { holdingOf, type Holding } from "./holding.ts";
+import { gauge } from "./gauges.ts";
 import { OperatorMetrics } from "./metrics.ts";
 import { followVersion, type ServerVersion } from "./server-version.ts";
 
@@ -199,18 +200,19 @@ export class Operator {
 
   #describe(): void {
     const { metrics } = this;
-    metrics.gauge("lameduck_ready", "1 when reviews are answered with all that is needed.", () =>
+    gauge(metrics.registry, "lameduck_ready", "1 when reviews are answered with all that is needed.", () =>
       this.notReady() === undefined ? 1 : 0,
     );
-    metrics.gauge("lameduck_leader", "1 for the replica that copies carriers.", () =>
+    gauge(metrics.registry, "lameduck_leader", "1 for the replica that copies carriers.", () =>
       this.#duties.leads ? 1 : 0,
     );
-    metrics.gauge(
+    gauge(
+      metrics.registry,
       "lameduck_certificate_expiry_timestamp_seconds",
       "When the certificate that is shown ends; 0 without one.",
       () => (this.#certificates.expires ?? 0) / 1_000,
     );
-    metrics.gauge("lameduck_known_objects", "Objects of the cluster that are kept in memory.", () =>
+    gauge(metrics.registry, "lameduck_known_objects", "Objects of the cluster that are kept in memory.", () =>
       [...this.#view.sizes().values()].reduce((sum, size) => sum + size, 0),
     );
   }

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { operatorNames } from "../../names.ts";
 
 /** What the coordinator knows of a withdrawn pod. `silent`: it cannot be asked. */
 export type Heard = "waiting" | "released" | "incomplete" | "unknown" | "silent";
@@ -29,10 +30,13 @@ export function coordinatorAt(url: string, tokenFile: string | undefined): Consu
       const within = AbortSignal.timeout(waitSeconds * 1_000 + answerMs);
       try {
         const token = tokenFile === undefined ? undefined : (await readFile(tokenFile, "utf8")).trim();
-        const response = await fetch(`${url}/v1/holds/${namespace}/${name}?${query}`, {
-          headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-          signal: AbortSignal.any([signal, within]),
-        });
+        const response = await fetch(
+          `${url}${operatorNames.coordinator.paths.holds}/${namespace}/${name}?${query}`,
+          {
+            headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+            signal: AbortSignal.any([signal, within]),
+          },
+        );
         return response.ok ? stateIn(await response.text()) : "silent";
       } catch {
         return "silent";

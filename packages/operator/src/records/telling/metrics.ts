@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from "@prometheus-io/client";
+import { Counter, Histogram, type Registry } from "@prometheus-io/client";
+import { gauge } from "../../process/gauges.ts";
 import type { NewReport } from "../report/describe.ts";
 import type { RecordOutcome } from "../writing/recorder.ts";
 
@@ -146,15 +147,4 @@ const reasons = new Set(["delay", "floor", "quiet", "idle", "acknowledged", "cap
 function reasonOf(reason: string | undefined): string {
   if (reason === undefined) return "unknown";
   return reasons.has(reason) ? reason : "other";
-}
-
-function gauge(registry: Registry, name: string, help: string, value: () => number): void {
-  void new Gauge({
-    name,
-    help,
-    registers: [registry],
-    collect(): void {
-      this.set(value());
-    },
-  });
 }
