@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { operatorNames } from "../names.ts";
+import { bodyOf } from "./bounded-body.ts";
 import { unreadable } from "./consumers/consumer.ts";
 import { readTold, type Report, type Told } from "./report.ts";
 
@@ -69,19 +70,10 @@ export class CoordinatorClient {
       const sent = request(
         { ...this.#at, path: this.#path, method: "POST", agent: this.#agent, headers, signal: limited },
         (response) => {
-          const chunks: Buffer[] = [];
-          let size = 0;
-          response
-            .on("data", (chunk: Buffer) => {
-              size += chunk.length;
-              if (size > mostBytes) response.destroy(new Error(`more than ${mostBytes} bytes`));
-              else chunks.push(chunk);
-            })
-            .on("end", () =>
-              resolve({ status: response.statusCode ?? 0, text: String(Buffer.concat(chunks)) }),
-            )
-            .on("error", failed)
-            .on("close", () => failed(new Error("cut off")));
+          bodyOf(response, mostBytes).then(
+            (text) => resolve({ status: response.statusCode ?? 0, text }),
+            failed,
+          );
         },
       );
       sent.on("error", failed);

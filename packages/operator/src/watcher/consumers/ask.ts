@@ -1,6 +1,7 @@
 import { request as requestHttp, type RequestOptions } from "node:http";
 import { request as requestHttps } from "node:https";
 import { connect } from "node:net";
+import { bodyOf } from "../bounded-body.ts";
 import { unreadable } from "./consumer.ts";
 
 /** Milliseconds. A proxy that takes longer is asked again. */
@@ -72,21 +73,10 @@ export function askHttp(url: URL, signal: AbortSignal, question: Question = {}):
   return new Promise((resolve, reject) => {
     const failed = (error: Error): void => reject(unreadable(place, error.message, { cause: error }));
     const sent = (url.protocol === "https:" ? requestHttps : requestHttp)(url, options, (response) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
-      response
-        .on("data", (chunk: Buffer) => {
-          size += chunk.length;
-          if (size > mostBytes) response.destroy(new Error(`more than ${mostBytes} bytes`));
-          else chunks.push(chunk);
-        })
-        .on("error", failed)
-        .on("end", () => {
-          const text = Buffer.concat(chunks).toString();
-          if (response.statusCode === 200) resolve({ text, headers: response.headers });
-          else failed(new Error(`status ${response.statusCode}: ${text.slice(0, 200)}`));
-        })
-        .on("close", () => failed(new Error("cut off")));
+      bodyOf(response, mostBytes).then((text) => {
+        if (response.statusCode === 200) resolve({ text, headers: response.headers });
+        else failed(new Error(`status ${response.statusCode}: ${text.slice(0, 200)}`));
+      }, failed);
     });
     sent.on("error", failed);
     sent.end(body);
