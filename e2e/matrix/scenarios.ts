@@ -71,7 +71,7 @@ export const scenarios: readonly Scenario[] = [
     name: "pause-then-rollout",
     description: "kubectl rollout restart of a service whose load stopped for 45 s, 60 s before",
     run: async (stage) => {
-      // A service that is in use: who has seen less than some fifty arrivals before it cannot tell a pause from a habit.
+      // A service that is in use: of its load's pause a pod knows by the arrivals before it.
       await sleep(15_000);
       stage.load.pause();
       await sleep(45_000);

@@ -1,6 +1,7 @@
+import { leftSurprise } from "../belief/evidence.ts";
 import { Gaps } from "./gaps.ts";
 import { Sample } from "./sample.ts";
-import { leftSurprise, type Sender } from "./sender.ts";
+import type { Sender } from "./sender.ts";
 import { SteadySender } from "./seen.ts";
 
 /** So many of those that came since the deletion are told apart, by when they came last. */

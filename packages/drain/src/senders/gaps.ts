@@ -1,13 +1,10 @@
-import { LearntHabit } from "../belief/evidence.ts";
+import { LearntHabit, leftSurprise } from "../belief/evidence.ts";
 
 /** Habits older than this fade: traffic of last night says little about this minute. */
 export const horizon = 120_000;
 
-/** A gap that is so many times as long as the longest of so many others is a pause, and no habit: by chance alone not one in thousands is. */
-const outlying = 4;
-/** Shorter ones, ms, are stalls of a machine: those come again, and do no harm as a habit. */
+/** ms. Shorter ones are stalls of a machine: those come again, and do no harm as a habit. */
 const shortestPause = 3_000;
-const fewest = 50;
 
 /** Gaps between arrivals, and what they come to. */
 export class Gaps {
@@ -16,20 +13,20 @@ export class Gaps {
   #longest = 0;
   /** Of the time before the latest half of what is kept. */
   #longestBefore = 0;
-  /** From how many the longest is known. */
-  #compared = 0;
   #pauses = 0;
   #longestPause = 0;
 
-  /** @returns whether it was a pause, which is counted apart. In a hold nothing is: there a long gap may be the beginning of the end. */
+  /**
+   * @returns whether it was a pause: a gap that by the others' measure is as unlikely as that the sender had left. It is counted apart. In a hold nothing
+   * is: there a long gap may be the beginning of the end.
+   */
   add(gap: number, held: boolean): boolean {
-    if (!held && this.#compared >= fewest && gap > Math.max(shortestPause, outlying * this.longest)) {
+    if (!held && gap > shortestPause && this.#usual.surprise(gap) > leftSurprise) {
       this.#pauses++;
       this.#longestPause = Math.max(this.#longestPause, gap);
       return true;
     }
     this.count++;
-    this.#compared++;
     this.exposure += gap;
     this.#longest = Math.max(this.#longest, gap);
     if (this.exposure > horizon) this.#fade();
@@ -58,6 +55,10 @@ export class Gaps {
       share: this.#pauses > 0 ? pauses : 0,
       longest: this.#longestPause,
     });
+  }
+
+  get #usual(): LearntHabit {
+    return new LearntHabit(this.count, this.exposure, this.longest);
   }
 
   /** However long the latest gap was, its length is known until as much time again has passed. */

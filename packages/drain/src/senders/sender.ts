@@ -1,5 +1,13 @@
+import { LearntHabit, leftSurprise } from "../belief/evidence.ts";
 import { Gaps } from "./gaps.ts";
 import type { Pool } from "./pool.ts";
+
+/** All arrivals together. */
+interface Load {
+  readonly gaps: Gaps;
+  /** For how long there were none though many were due. */
+  readonly paused: number;
+}
 
 /** What is kept of one sender. Times in milliseconds. */
 export class Sender {
@@ -22,17 +30,24 @@ export class Sender {
     this.#paused = paused;
   }
 
-  /** `load`: the gaps of all arrivals, and for how long they have paused so far: that is not this sender's habit, unless it is most of the load. */
-  meet(at: number, load: { readonly gaps: Gaps; readonly paused: number }, held: boolean): void {
+  /** `load`: the gaps of all arrivals, and for how long they have paused so far. */
+  meet(at: number, load: Load, held: boolean): void {
     this.pool?.connection(at);
     if (this.last > -Infinity) {
-      const paused = 2 * this.gaps.count > load.gaps.count ? 0 : load.paused - this.#paused;
-      const gap = Math.max(0, at - this.last - paused);
+      const gap = Math.max(0, at - this.last - this.#sharedPause(load));
       if (!this.gaps.add(gap, held))
         this.recentGap = this.gaps.count === 1 ? gap : this.recentGap + recency * (gap - this.recentGap);
     }
     this.last = Math.max(this.last, at);
     this.#paused = load.paused;
+  }
+
+  /** For how long the load has paused since: no habit of this sender, if such a silence of the others was unlikely, too. */
+  #sharedPause({ gaps, paused }: Load): number {
+    const pause = paused - this.#paused;
+    if (pause <= 0) return 0;
+    const others = new LearntHabit(gaps.count - this.gaps.count, gaps.exposure, gaps.longest);
+    return others.surprise(pause) > leftSurprise ? pause : 0;
   }
 
   /**
@@ -46,5 +61,3 @@ export class Sender {
 
 /** Weight of the latest gap in the mean of recent ones: some 15 of them count. */
 const recency = 1 / 8;
-
-export const leftSurprise = -Math.log(1e-9);

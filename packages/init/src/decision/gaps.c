@@ -4,10 +4,8 @@
 
 const double gaps_horizon = 120000;
 
-static const double outlying = 4;
-/* Shorter ones, ms, are stalls of a machine: those come again, and do no harm as a habit. */
+/* ms. Shorter ones are stalls of a machine: those come again, and do no harm as a habit. */
 static const double shortest_pause = 3000;
-static const double fewest = 50;
 
 static void fade(struct gaps *gaps)
 {
@@ -22,13 +20,13 @@ static void fade(struct gaps *gaps)
 bool gaps_add(struct gaps *gaps, double gap, bool held, double share)
 {
 	double judged = held ? gap : gap * share;
-	if (!held && gaps->compared >= fewest && judged > fmax(shortest_pause, outlying * gaps_longest(gaps))) {
+	struct habit usual = learnt_habit(gaps->count, gaps->exposure * share, gaps_longest(gaps));
+	if (!held && judged > shortest_pause && habit_surprise(&usual, judged) > left_surprise) {
 		gaps->pauses++;
 		gaps->longest_pause = fmax(gaps->longest_pause, gap);
 		return true;
 	}
 	gaps->count++;
-	gaps->compared++;
 	gaps->exposure += gap;
 	gaps->longest = fmax(gaps->longest, judged);
 	if (gaps->exposure > gaps_horizon)

@@ -12,11 +12,10 @@ extern const double gaps_horizon;
 struct gaps {
 	double count, exposure;
 	double longest, longest_before; /* the latter of the time before the latest half of what is kept */
-	double compared;		/* from how many the longest is known */
 	double pauses, longest_pause;
 };
 
-/* `share` of the arrivals left a trace. Returns whether it was a pause. */
+/* `share` of the arrivals left a trace. Returns whether it was a pause: a gap as unlikely as that the sender had left. */
 bool gaps_add(struct gaps *gaps, double gap, bool held, double share);
 /* Arrivals of which no more is known than in how much time they came. */
 void gaps_take(struct gaps *gaps, double count, double exposure);

@@ -44,13 +44,22 @@ static double since(const struct sender_table *table, double at)
 	return fmax(0, at - deleted_at(table));
 }
 
-/* What is the load's pause is no habit of a sender, unless it is most of the load. */
+/* For how long the load has paused since: no habit of this sender, if such a silence of the others was unlikely, too. */
+static double shared_pause(const struct sender_table *table, const struct sender *sender)
+{
+	const struct gaps *load = &table->load;
+	double pause = table->paused - sender->paused;
+	if (pause <= 0)
+		return 0;
+	struct habit others = learnt_habit(load->count - sender->gaps.count, load->exposure, gaps_longest(load));
+	return habit_surprise(&others, pause) > left_surprise ? pause : 0;
+}
+
 static void meet(const struct sender_table *table, struct sender *sender, double at)
 {
 	if (isfinite(sender->last)) {
 		bool held = at >= table->held_from;
-		double paused = 2 * sender->gaps.count > table->load.count ? 0 : table->paused - sender->paused;
-		double gap = fmax(0, at - sender->last - paused);
+		double gap = fmax(0, at - sender->last - shared_pause(table, sender));
 		if (!gaps_add(&sender->gaps, gap, held, table->traced))
 			sender->recent_gap += (sender->gaps.count == 1 ? 1 : recency) * (gap - sender->recent_gap);
 		sender->held_gaps += held;

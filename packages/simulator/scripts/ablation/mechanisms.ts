@@ -47,8 +47,8 @@ export const mechanisms: readonly Mechanism[] = [
   {
     name: "pauses",
     file: "senders/gaps.ts",
-    whole: "const outlying = 4;",
-    changed: "const outlying = Infinity;",
+    whole: "const shortestPause = 3_000;",
+    changed: "const shortestPause = Infinity;",
   },
   {
     name: "left for good",
