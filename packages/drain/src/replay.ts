@@ -33,10 +33,10 @@ export interface Replay {
  */
 export function replay(trace: Trace, count = 0): Replay {
   const config = parseConfig(trace.header.config);
-  const { lines } = trace;
+  const { lines, header } = trace;
   const length = trace.end?.at ?? Math.max(0, ...lines.map(toldAt));
   let told: Observation[] = [];
-  let drain = new Drain(config);
+  let drain = new Drain(config, header.key);
   const followed = {
     suspects: (now: number) => drain.suspects(now),
     get release() {
@@ -60,7 +60,7 @@ export function replay(trace: Trace, count = 0): Replay {
     recordedStop = recorded === undefined ? undefined : (recordedStop ?? at);
   };
   const tellAnew = (kept: readonly Observation[]): void => {
-    drain = new Drain(config);
+    drain = new Drain(config, header.key);
     for (const observation of kept) drain.observe(observation);
     told = [...kept];
   };

@@ -318,7 +318,8 @@ export class Lameduck {
     const report = new Report(this.#settings, from, by);
     this.#stopFile?.begin(reason, by.kill - from);
     const { drain } = this.#settings;
-    this.#recording?.begin(reason, { ...drain, cap: Math.min(drain.cap, Math.max(1, by.cap - from)) });
+    const cap = Math.min(drain.cap, Math.max(1, by.cap - from));
+    this.#recording?.begin(reason, { ...drain, cap }, this.#evidence.drain.key);
     const onExit = this.#reportExit(report);
     this.#leaveCrashes?.();
     const noLongerSurvive = surviveCrashes((message) => this.#announcer.notice("crash", message));

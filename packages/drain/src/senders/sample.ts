@@ -25,9 +25,12 @@ export class Sample {
   }
 }
 
-/** FNV-1a, mixed until names that differ in their last digit are far apart (the finaliser of MurmurHash3). The same in C, for names in ASCII. */
-export function hashOf(name: string): number {
-  let hash = 0x811c9dc5;
+/**
+ * FNV-1a, mixed until names that differ in their last digit are far apart (the finaliser of MurmurHash3). The same in C, for names in ASCII. Every name has
+ * every hash under one of the 2^32 keys: who does not know the key cannot choose an address that is in a sample.
+ */
+export function hashOf(name: string, key: number): number {
+  let hash = 0x811c9dc5 ^ key;
   for (let index = 0; index < name.length; index++)
     hash = Math.imul(hash ^ name.charCodeAt(index), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

@@ -37,6 +37,7 @@ interface Judged extends Readings {
 export class SenderTable {
   readonly #capacity: number;
   readonly #prestop: number;
+  readonly #key: number;
   readonly #senders = new Map<string, Sender>();
   readonly #sample = new Sample();
   #sampledAnew = -Infinity;
@@ -49,7 +50,8 @@ export class SenderTable {
   /** What the senders come to, until the next observation. */
   #prepared: readonly Judged[] | undefined;
 
-  constructor(capacity: number, prestop: number, watchingFrom: number) {
+  constructor(capacity: number, prestop: number, watchingFrom: number, key: number) {
+    this.#key = key;
     this.#capacity = capacity;
     this.#prestop = prestop;
     this.#watchingFrom = watchingFrom;
@@ -78,7 +80,7 @@ export class SenderTable {
       sender.meet(at, this.#load, held);
       return;
     }
-    const hash = hashOf(name);
+    const hash = hashOf(name, this.#key);
     // Whom the hold waits for is not given up for those that come only now: of these the crowd's own sample says how many they are.
     const before = this.#heldFrom === Infinity;
     if (before)
@@ -274,7 +276,7 @@ export class SenderTable {
 /** The chance that this workload's clients rest at times, so that many requests and then none are nothing strange. */
 const resting = 0.01;
 
-/** Anybody can look for addresses whose hashes are low. A table that is full of them is no sample of ever so many senders. */
+/** A table that is full of senders whose hashes are low by chance, or by a key that is known, is no sample of ever so many. */
 const leastShare = 2 ** -16;
 
 /** So many senders are told apart for coming often, where they are not in the sample; each has made so many gaps at least. */

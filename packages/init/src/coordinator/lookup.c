@@ -1,11 +1,11 @@
 #include "lookup.h"
 
+#include "../base/random.h"
 #include "socket.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -52,11 +52,8 @@ static void ask(struct lookup *lookup, double now)
 static bool write_question(struct lookup *lookup)
 {
 	char name[DNS_NAME];
-	uint16_t id;
 	while (resolver_name(&lookup->resolver, lookup->host, lookup->name, name)) {
-		if (getrandom(&id, sizeof id, GRND_NONBLOCK) != sizeof id)
-			id = (uint16_t)getpid();
-		lookup->asked = dns_question(lookup->question, id, name, lookup->type);
+		lookup->asked = dns_question(lookup->question, (uint16_t)random_number(), name, lookup->type);
 		if (lookup->asked > 0)
 			return true;
 		lookup->name++;

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum policy_kind { POLICY_FIXED, POLICY_UNTIL_DEADLINE, POLICY_QUIET, POLICY_ADAPTIVE, POLICY_ACKNOWLEDGED };
 
@@ -49,6 +50,7 @@ struct drain_config {
 	double request_quiet;
 	double settle;
 	size_t max_senders;
+	uint32_t key; /* by which senders are sampled where they are too many; clients must not know it */
 };
 
 extern const char *const policy_names[];

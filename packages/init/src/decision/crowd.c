@@ -8,9 +8,9 @@ static const double wider = 1.25;
 enum { CLASSES = 128 };
 
 /* FNV-1a, and the finaliser of MurmurHash3. */
-uint32_t hash_of(const char *name)
+uint32_t hash_of(const char *name, uint32_t key)
 {
-	uint32_t hash = 2166136261u;
+	uint32_t hash = 2166136261u ^ key;
 	for (; *name; name++)
 		hash = (hash ^ (unsigned char)*name) * 16777619u;
 	hash = (hash ^ (hash >> 16)) * 0x85ebca6bu;

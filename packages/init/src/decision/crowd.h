@@ -9,7 +9,8 @@
 #include "environments.h"
 #include "gaps.h"
 
-uint32_t hash_of(const char *name);
+/* Every name has every hash under one of the keys: who does not know the key cannot choose an address that is in a sample. */
+uint32_t hash_of(const char *name, uint32_t key);
 bool sample_has(double share, uint32_t hash);
 
 enum { MOST_LATE = 128 };

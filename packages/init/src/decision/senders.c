@@ -12,14 +12,14 @@ static const double recency = 1.0 / 8;
 static const double fewest_recent_gaps = 4;
 /* Of all senders together, to know their lulls by. */
 static const double fewest_gaps_before = 50;
-/* Anybody can look for addresses whose hashes are low. A table that is full of them is no sample of ever so many senders. */
+/* A table that is full of senders whose hashes are low by chance, or by a key that is known, is no sample of ever so many. */
 static const double least_share = 1.0 / 65536;
 /* So many in a hold tell a rate. */
 static const double enough_gaps = 8;
 
-void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from)
+void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from, uint32_t key)
 {
-	*table = (struct sender_table){ .capacity = capacity, .prestop = prestop, .watching_from = watching_from,
+	*table = (struct sender_table){ .capacity = capacity, .prestop = prestop, .key = key, .watching_from = watching_from,
 					.share = 1, .sampled_anew = -INFINITY, .load_last = -INFINITY,
 					.held_from = INFINITY, .traced = 1 };
 }
@@ -95,7 +95,7 @@ void senders_held_from(struct sender_table *table, double at)
 
 void senders_arrival(struct sender_table *table, const char *name, double at)
 {
-	uint32_t hash = hash_of(name);
+	uint32_t hash = hash_of(name, table->key);
 	note_load(table, at);
 	struct sender *sender = table_find(table, name, hash);
 	if (sender) {
@@ -115,7 +115,7 @@ void senders_arrival(struct sender_table *table, const char *name, double at)
 
 void senders_forget(struct sender_table *table, const char *name)
 {
-	struct sender *sender = table_find(table, name, hash_of(name));
+	struct sender *sender = table_find(table, name, hash_of(name, table->key));
 	if (!sender)
 		return;
 	free(sender->name);
@@ -139,7 +139,7 @@ void senders_traced(struct sender_table *table, double share)
 
 void senders_rate(struct sender_table *table, const char *name, double per_millisecond)
 {
-	uint32_t hash = hash_of(name);
+	uint32_t hash = hash_of(name, table->key);
 	struct sender *sender = table_find(table, name, hash);
 	if (sender)
 		sender->rate = per_millisecond;

@@ -35,6 +35,7 @@ struct sender {
 struct sender_table {
 	size_t capacity;
 	double prestop;
+	uint32_t key;
 	size_t count;
 	size_t allocated;
 	struct sender *senders;
@@ -52,7 +53,7 @@ struct sender_table {
 	double traced;	  /* share of the connections before the hold that are told of */
 };
 
-void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from);
+void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from, uint32_t key);
 void senders_free(struct sender_table *table);
 void senders_watching_from(struct sender_table *table, double at);
 void senders_held_from(struct sender_table *table, double at);

@@ -1,6 +1,7 @@
 #include "hold.h"
 
 #include "../base/clock.h"
+#include "../base/random.h"
 #include "../kernel/namespace.h"
 #include "cluster.h"
 #include "report.h"
@@ -76,7 +77,8 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 	hold->forced = false;
 	hold->order_missed = false;
 	drain_init(&hold->drain, &settings->decision);
-	trace_begin(&hold->recording, why ? settings->recording : NULL, why, logger, &settings->decision, terminated_at);
+	hold->drain.config.key = random_number();
+	trace_begin(&hold->recording, why ? settings->recording : NULL, why, logger, &hold->drain.config, terminated_at);
 	traffic_begin(&hold->traffic, &settings->traffic, &hold->drain, &hold->recording, baseline, now);
 	if (traffic_port_is_silent(&hold->traffic))
 		log_line(logger, LOG_WARNING, "nothing listens on --port %u: %s", settings->traffic.ports.ports[0],
