@@ -1,5 +1,5 @@
 import { messageOf } from "@lameduck/drain/common";
-import { sleep, type Clock } from "../clock.ts";
+import { nextTurn, sleep, type Clock } from "../clock.ts";
 import { fillQueues } from "./full-queue.ts";
 import { emptyQueue } from "./listener.ts";
 import type { ServerWatch } from "../servers/traffic.ts";
@@ -81,6 +81,8 @@ export class Closing {
       for (const watch of this.#watches) watch.tick();
       if (done() || this.#clock.now() >= until) return;
       await sleep(Math.min(beat, until - this.#clock.now()));
+      // A timer runs before the sockets are read. A request that came meanwhile must be seen before its connection is called idle.
+      await nextTurn();
     }
   }
 
