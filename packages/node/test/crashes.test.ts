@@ -1,6 +1,6 @@
 /** An error that nobody catches while the process serves: `crashes: "close"`. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { ask } from "./ask.ts";
 import { inPod, startServer } from "./child.ts";
 import { RawClient } from "./raw.ts";
@@ -18,90 +18,92 @@ async function refused(port: number): Promise<void> {
     }
 }
 
-for (const [path, origin] of [
-  ["/crash", "uncaughtException"],
-  ["/reject", "unhandledRejection"],
-] as const)
-  test(`${origin}: what is in flight finishes, hooks run, nobody new is served, and the exit code is 1`, async () => {
-    await using child = await startServer({ hooks: [["closed", "flush", 1]] }, env);
-    const inFlight = ask(child.port, "/?wait=1500");
+describe("uncaught errors", { concurrency: 3 }, () => {
+  for (const [path, origin] of [
+    ["/crash", "uncaughtException"],
+    ["/reject", "unhandledRejection"],
+  ] as const)
+    test(`${origin}: what is in flight finishes, hooks run, nobody new is served, and the exit code is 1`, async () => {
+      await using child = await startServer({ hooks: [["closed", "flush", 1]] }, env);
+      const inFlight = ask(child.port, "/?wait=1500");
+      await ask(child.port);
+      using crashing = new RawClient(child.port).get(path);
+      await child.until("closing");
+      await refused(child.port);
+      crashing.socket.destroy();
+      assert.equal((await inFlight).body, "late\n");
+      assert.equal((await child.exited).code, 1);
+      assert.match(child.stdout, /hook flush/);
+      const notices = child.events.flatMap((event) => (event.lameduck === "notice" ? [event] : []));
+      assert.deepEqual(
+        notices.map(({ notice }) => notice),
+        ["crash"],
+      );
+      assert.match(notices[0]!.message, new RegExp(`^${origin}: Error: as asked\\n +at `));
+      assert.equal(child.event("closing")?.reason, "forced");
+    });
+
+  test("where no hook comes after them, requests have the reserve, not half of it", async () => {
+    await using child = await startServer({}, { ...env, LAMEDUCK_RESERVE: "8s" });
+    const inFlight = ask(child.port, "/?wait=5500");
     await ask(child.port);
-    using crashing = new RawClient(child.port).get(path);
+    using crashing = new RawClient(child.port).get("/crash");
     await child.until("closing");
-    await refused(child.port);
     crashing.socket.destroy();
     assert.equal((await inFlight).body, "late\n");
     assert.equal((await child.exited).code, 1);
-    assert.match(child.stdout, /hook flush/);
-    const notices = child.events.flatMap((event) => (event.lameduck === "notice" ? [event] : []));
-    assert.deepEqual(
-      notices.map(({ notice }) => notice),
-      ["crash"],
-    );
-    assert.match(notices[0]!.message, new RegExp(`^${origin}: Error: as asked\\n +at `));
-    assert.equal(child.event("closing")?.reason, "forced");
+    assert.equal(child.event("closed")?.reason, "done");
   });
 
-test("where no hook comes after them, requests have the reserve, not half of it", async () => {
-  await using child = await startServer({}, { ...env, LAMEDUCK_RESERVE: "8s" });
-  const inFlight = ask(child.port, "/?wait=5500");
-  await ask(child.port);
-  using crashing = new RawClient(child.port).get("/crash");
-  await child.until("closing");
-  crashing.socket.destroy();
-  assert.equal((await inFlight).body, "late\n");
-  assert.equal((await child.exited).code, 1);
-  assert.equal(child.event("closed")?.reason, "done");
-});
+  test("what never finishes is cut within the reserve, long before the cap", async () => {
+    await using child = await startServer({}, env);
+    using hanging = new RawClient(child.port).get("/hang");
+    await hanging.until(({ answers }) => answers === 1);
+    using crashing = new RawClient(child.port).get("/crash");
+    assert.equal((await child.exited).code, 1);
+    const closed = child.event("closed");
+    assert.equal(closed?.reason, "deadline");
+    assert.ok(closed.elapsed < 30_000, `${closed.elapsed} ms of 10 s of reserve, before a cap of 50 s`);
+    crashing.socket.destroy();
+  });
 
-test("what never finishes is cut within the reserve, long before the cap", async () => {
-  await using child = await startServer({}, env);
-  using hanging = new RawClient(child.port).get("/hang");
-  await hanging.until(({ answers }) => answers === 1);
-  using crashing = new RawClient(child.port).get("/crash");
-  assert.equal((await child.exited).code, 1);
-  const closed = child.event("closed");
-  assert.equal(closed?.reason, "deadline");
-  assert.ok(closed.elapsed < 30_000, `${closed.elapsed} ms of 10 s of reserve, before a cap of 50 s`);
-  crashing.socket.destroy();
-});
+  test("a second error meanwhile is told and changes nothing", async () => {
+    await using child = await startServer({}, env);
+    const inFlight = ask(child.port, "/?wait=1500");
+    using busy = new RawClient(child.port).get("/");
+    await busy.until(({ answers }) => answers === 1);
+    using crashing = new RawClient(child.port).get("/crash").get("/reject");
+    await child.until(() => child.events.filter(({ lameduck }) => lameduck === "notice").length === 2);
+    crashing.socket.destroy();
+    assert.equal((await inFlight).body, "late\n");
+    assert.equal((await child.exited).code, 1);
+  });
 
-test("a second error meanwhile is told and changes nothing", async () => {
-  await using child = await startServer({}, env);
-  const inFlight = ask(child.port, "/?wait=1500");
-  using busy = new RawClient(child.port).get("/");
-  await busy.until(({ answers }) => answers === 1);
-  using crashing = new RawClient(child.port).get("/crash").get("/reject");
-  await child.until(() => child.events.filter(({ lameduck }) => lameduck === "notice").length === 2);
-  crashing.socket.destroy();
-  assert.equal((await inFlight).body, "late\n");
-  assert.equal((await child.exited).code, 1);
-});
+  test("a crash ends all servers of the process, each in order", async () => {
+    await using child = await startServer({ servers: 2, apart: true }, { ...env, LAMEDUCK_RESERVE: "2s" });
+    using crashing = new RawClient(child.ports[1]!).get("/crash");
+    await child.until(() => child.events.filter((event) => event.lameduck === "phase").length >= 4);
+    crashing.socket.destroy();
+    assert.equal((await child.exited).code, 1);
+    assert.equal(
+      child.events.filter((event) => event.lameduck === "phase" && event.phase === "closed").length,
+      2,
+    );
+  });
 
-test("a crash ends all servers of the process, each in order", async () => {
-  await using child = await startServer({ servers: 2, apart: true }, { ...env, LAMEDUCK_RESERVE: "2s" });
-  using crashing = new RawClient(child.ports[1]!).get("/crash");
-  await child.until(() => child.events.filter((event) => event.lameduck === "phase").length >= 4);
-  crashing.socket.destroy();
-  assert.equal((await child.exited).code, 1);
-  assert.equal(
-    child.events.filter((event) => event.lameduck === "phase" && event.phase === "closed").length,
-    2,
-  );
-});
+  test("with log: false the error is printed all the same", async () => {
+    await using child = await startServer({ options: { log: false } }, env);
+    using crashing = new RawClient(child.port).get("/crash");
+    await child.until(() => child.stderr.includes("as asked"));
+    crashing.socket.destroy();
+    assert.equal((await child.exited).code, 1);
+  });
 
-test("with log: false the error is printed all the same", async () => {
-  await using child = await startServer({ options: { log: false } }, env);
-  using crashing = new RawClient(child.port).get("/crash");
-  await child.until(() => child.stderr.includes("as asked"));
-  crashing.socket.destroy();
-  assert.equal((await child.exited).code, 1);
-});
-
-test("by default the process ends at once, as without us", async () => {
-  await using child = await startServer({}, inPod);
-  using crashing = new RawClient(child.port).get("/crash");
-  assert.equal((await child.exited).code, 1);
-  assert.deepEqual(child.events, []);
-  crashing.socket.destroy();
+  test("by default the process ends at once, as without us", async () => {
+    await using child = await startServer({}, inPod);
+    using crashing = new RawClient(child.port).get("/crash");
+    assert.equal((await child.exited).code, 1);
+    assert.deepEqual(child.events, []);
+    crashing.socket.destroy();
+  });
 });

@@ -10,7 +10,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { lameduck } from "../src/index.ts";
 import { fixture, inPod, startScript, type Child } from "./child.ts";
 
@@ -36,209 +36,214 @@ async function ask(session: ClientHttp2Session, path: string): Promise<string> {
   return body;
 }
 
-for (const [protocol, scheme] of [
-  ["h2c", "http"],
-  ["h2", "https"],
-] as const)
-  test(`${protocol}: streams finish, new ones are served, the client is told twice to go`, async () => {
-    await using child = await start(protocol);
-    const session = open(child, scheme);
-    assert.equal(await ask(session, "/"), "ok\n");
-    const goaways: number[] = [];
-    session.on("goaway", (_code, lastStream) => goaways.push(lastStream));
-    const long = ask(session, "/?wait=2500");
-    child.kill();
-    await child.until("lame-duck");
-    assert.equal(await ask(session, "/"), "ok\n", "an established session is served");
-    const fresh = open(child, scheme);
-    assert.equal(await ask(fresh, "/"), "ok\n", "a new session is served");
-    assert.equal(await long, "ok\n", "a stream begun before the hold finishes");
-    const { code } = await child.exited;
-    assert.equal(code, 0);
-    if (protocol === "h2c") assert.equal(goaways[0], 2 ** 31 - 1, "whatever is on its way is still served");
-    else assert.ok(goaways[0]! > 1 && goaways[0]! < 2 ** 31 - 1, "over TLS it names the last one served");
-    assert.equal(child.event("closed")?.reason, "done");
-    assert.equal(child.event("closing")?.connections, 1);
-    session.destroy();
-    fresh.destroy();
-  });
-
-interface Ended {
-  received: string;
-  code: number;
-  trailers: Record<string, unknown>;
-}
-
-/** `ended` is how it ends; `begun` resolves with its first data. */
-function begin(
-  session: ClientHttp2Session,
-  headers: Record<string, string>,
-): { begun: Promise<unknown>; ended: Promise<Ended> } {
-  const stream = session.request({ ...headers });
-  const ended: Ended = { received: "", code: 0, trailers: {} };
-  stream.setEncoding("utf8").on("data", (text: string) => (ended.received += text));
-  stream.on("trailers", (trailers) => (ended.trailers = trailers)).on("error", () => {});
-  return {
-    begun: new Promise((resolve) => stream.once("data", resolve)),
-    ended: new Promise((resolve) => {
-      stream.once("close", () => resolve({ ...ended, code: stream.rstCode ?? 0 }));
-    }),
-  };
-}
-
-for (const [protocol, scheme] of [
-  ["h2c", "http"],
-  ["h2", "https"],
-] as const)
-  test(`${protocol}: what lasts as long as the client likes and began before SIGTERM is ended in order`, async () => {
-    const OPTIONS = JSON.stringify({ streams: { paths: ["/poll", "/grpc.Endless/Watch"] } });
-    await using child = await start(protocol, { OPTIONS });
-    const session = open(child, scheme);
-    const asked = begin(session, { ":path": "/events", accept: "text/event-stream" });
-    const unasked = begin(session, { ":path": "/events" });
-    const call = begin(session, { ":path": "/grpc.Endless/Watch", ":method": "POST" });
-    const poll = begin(session, { ":path": "/poll" });
-    const streams = [asked, unasked, call];
-    await Promise.all(streams.map(({ begun }) => begun));
-    // What is asked later is answered later: the poll is there, too.
-    assert.equal(await ask(session, "/"), "ok\n");
-    child.kill();
-    for (const [index, end] of (await Promise.all(streams.map(({ ended }) => ended))).entries()) {
-      assert.equal(end.code, 0);
-      assert.match(end.received, /\n\n$/, "between two events");
-      assert.equal(end.trailers["grpc-status"], index === 2 ? "14" : undefined);
-    }
-    assert.equal((await poll.ended).code, constants.NGHTTP2_CANCEL);
-    assert.equal((await child.exited).code, 0);
-    const closed = child.event("closed")!;
-    assert.deepEqual(closed.cut, { requests: 0, connections: 0 });
-    assert.equal(closed.reason, "done");
-    assert.ok(closed.elapsed < 10_000, "neither the cap nor the reserve was used up");
-    session.destroy();
-  });
-
-test("a call served by requests, of which Node sends the trailers, is ended in order, too", async () => {
-  const OPTIONS = JSON.stringify({ streams: { paths: ["/grpc.Endless/Watch"] } });
-  await using child = await start("h2c by requests", { OPTIONS });
-  const session = open(child, "http");
-  const call = begin(session, { ":path": "/grpc.Endless/Watch", ":method": "POST" });
-  await call.begun;
-  child.kill();
-  assert.equal((await call.ended).code, 0);
-  assert.equal((await child.exited).code, 0);
-  assert.equal(child.event("closed")?.reason, "done");
-  assert.ok(!child.stderr.includes('"notice"'), child.stderr);
-  session.destroy();
-});
-
-test("a stream begun before SIGTERM that never ends is counted: in flight, and when it is cut", async () => {
-  await using child = await start("h2c", { LAMEDUCK_CAP: "1s", LAMEDUCK_GRACE_PERIOD: "3s" });
-  const session = open(child, "http");
-  const cut = begin(session, { ":path": "/poll" });
-  assert.equal(await ask(session, "/"), "ok\n");
-  child.kill();
-  await child.until("lame-duck");
-  const [first] = child.events;
-  assert.equal((first as { inFlight?: number }).inFlight, 1);
-  await cut.ended;
-  assert.equal((await child.exited).code, 0);
-  assert.deepEqual(child.event("closed")?.cut, { requests: 1, connections: 1 });
-  session.destroy();
-});
-
-test("an idle session does not hold the process", async () => {
-  await using child = await start("h2c");
-  const session = open(child, "http");
-  await ask(session, "/");
-  child.kill();
-  assert.equal((await child.exited).code, 0);
-  assert.equal(child.event("closed")?.reason, "done");
-  session.destroy();
-});
-
-test("event streams over HTTP/2 are ended, not cut", async () => {
-  await using child = await start("h2c");
-  const session = open(child, "http");
-  child.kill();
-  await child.until("lame-duck");
-  const stream = session.request({ ":path": "/events", accept: "text/event-stream" });
-  stream.resume();
-  await once(stream, "end");
-  assert.equal(stream.rstCode, 0);
-  assert.equal((await child.exited).code, 0);
-  session.destroy();
-});
-
-test("a secure server that allows HTTP/1.1 asks those clients as well", async () => {
-  await using child = await start("h2 with http1", { LAMEDUCK_POLICY: "until-deadline", LAMEDUCK_CAP: "3s" });
-  const agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
-  const askOne = (): Promise<string | undefined> =>
-    new Promise((resolve, reject) => {
-      get({ host: "127.0.0.1", port: child.port, agent }, (response) => {
-        response.resume().on("end", () => resolve(response.headers.connection));
-      }).on("error", reject);
+describe("HTTP/2", { concurrency: 3 }, () => {
+  for (const [protocol, scheme] of [
+    ["h2c", "http"],
+    ["h2", "https"],
+  ] as const)
+    test(`${protocol}: streams finish, new ones are served, the client is told twice to go`, async () => {
+      await using child = await start(protocol);
+      const session = open(child, scheme);
+      assert.equal(await ask(session, "/"), "ok\n");
+      const goaways: number[] = [];
+      session.on("goaway", (_code, lastStream) => goaways.push(lastStream));
+      const long = ask(session, "/?wait=2500");
+      child.kill();
+      await child.until("lame-duck");
+      assert.equal(await ask(session, "/"), "ok\n", "an established session is served");
+      const fresh = open(child, scheme);
+      assert.equal(await ask(fresh, "/"), "ok\n", "a new session is served");
+      assert.equal(await long, "ok\n", "a stream begun before the hold finishes");
+      const { code } = await child.exited;
+      assert.equal(code, 0);
+      if (protocol === "h2c") assert.equal(goaways[0], 2 ** 31 - 1, "whatever is on its way is still served");
+      else assert.ok(goaways[0]! > 1 && goaways[0]! < 2 ** 31 - 1, "over TLS it names the last one served");
+      assert.equal(child.event("closed")?.reason, "done");
+      assert.equal(child.event("closing")?.connections, 1);
+      session.destroy();
+      fresh.destroy();
     });
-  const session = open(child, "https");
-  assert.equal(await ask(session, "/"), "ok\n");
-  assert.equal(await askOne(), "keep-alive");
-  child.kill();
-  let connection = await askOne();
-  while (connection !== "close") connection = await askOne();
-  assert.equal((await child.exited).code, 0);
-  assert.equal(child.event("closed")?.reason, "done");
-  agent.destroy();
-  session.destroy();
-});
 
-test("what is taken back leaves sessions and their streams as they were", async (t) => {
-  const server = createServer();
-  const bare = server.listenerCount("session");
-  const duck = lameduck(server, { log: false, exit: false, signals: false, environment: {} });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  t.after(() => {
-    session.destroy();
-    server.close();
-  });
-  session.request({ ":path": "/" }).on("error", () => {});
-  const [[ours], [stream]] = (await Promise.all([
-    once(server, "session"),
-    once(server, "stream"),
-  ])) as unknown as [[ServerHttp2Session], [ServerHttp2Stream]];
-  const counts = (): number[] => [
-    server.listenerCount("session"),
-    ours.listenerCount("stream"),
-    ours.listenerCount("close"),
-    stream.listenerCount("close"),
-  ];
-  const attached = counts();
-  duck.detach();
-  assert.deepEqual(
-    counts(),
-    attached.map((count) => count - 1),
-  );
-  assert.equal(server.listenerCount("session"), bare);
-});
+  interface Ended {
+    received: string;
+    code: number;
+    trailers: Record<string, unknown>;
+  }
 
-for (const [protocol, scheme] of [
-  ["h2c", "http"],
-  ["h2 with http1", "https"],
-] as const)
-  test(`${protocol}: a health path can fail while requests succeed`, async () => {
-    const OPTIONS = JSON.stringify({ lbHealth: { path: "/alive", wait: "1200ms" } });
-    await using child = await start(protocol, { OPTIONS });
-    const session = open(child, scheme);
-    const status = async (path: string): Promise<unknown> => {
-      const stream = session.request({ ":path": path }).resume();
-      const [headers] = (await once(stream, "response")) as [Record<string, unknown>];
-      return headers[":status"];
+  /** `ended` is how it ends; `begun` resolves with its first data. */
+  function begin(
+    session: ClientHttp2Session,
+    headers: Record<string, string>,
+  ): { begun: Promise<unknown>; ended: Promise<Ended> } {
+    const stream = session.request({ ...headers });
+    const ended: Ended = { received: "", code: 0, trailers: {} };
+    stream.setEncoding("utf8").on("data", (text: string) => (ended.received += text));
+    stream.on("trailers", (trailers) => (ended.trailers = trailers)).on("error", () => {});
+    return {
+      begun: new Promise((resolve) => stream.once("data", resolve)),
+      ended: new Promise((resolve) => {
+        stream.once("close", () => resolve({ ...ended, code: stream.rstCode ?? 0 }));
+      }),
     };
-    assert.equal(await status("/alive?x=1"), 200);
+  }
+
+  for (const [protocol, scheme] of [
+    ["h2c", "http"],
+    ["h2", "https"],
+  ] as const)
+    test(`${protocol}: what lasts as long as the client likes and began before SIGTERM is ended in order`, async () => {
+      const OPTIONS = JSON.stringify({ streams: { paths: ["/poll", "/grpc.Endless/Watch"] } });
+      await using child = await start(protocol, { OPTIONS });
+      const session = open(child, scheme);
+      const asked = begin(session, { ":path": "/events", accept: "text/event-stream" });
+      const unasked = begin(session, { ":path": "/events" });
+      const call = begin(session, { ":path": "/grpc.Endless/Watch", ":method": "POST" });
+      const poll = begin(session, { ":path": "/poll" });
+      const streams = [asked, unasked, call];
+      await Promise.all(streams.map(({ begun }) => begun));
+      // What is asked later is answered later: the poll is there, too.
+      assert.equal(await ask(session, "/"), "ok\n");
+      child.kill();
+      for (const [index, end] of (await Promise.all(streams.map(({ ended }) => ended))).entries()) {
+        assert.equal(end.code, 0);
+        assert.match(end.received, /\n\n$/, "between two events");
+        assert.equal(end.trailers["grpc-status"], index === 2 ? "14" : undefined);
+      }
+      assert.equal((await poll.ended).code, constants.NGHTTP2_CANCEL);
+      assert.equal((await child.exited).code, 0);
+      const closed = child.event("closed")!;
+      assert.deepEqual(closed.cut, { requests: 0, connections: 0 });
+      assert.equal(closed.reason, "done");
+      assert.ok(closed.elapsed < 10_000, "neither the cap nor the reserve was used up");
+      session.destroy();
+    });
+
+  test("a call served by requests, of which Node sends the trailers, is ended in order, too", async () => {
+    const OPTIONS = JSON.stringify({ streams: { paths: ["/grpc.Endless/Watch"] } });
+    await using child = await start("h2c by requests", { OPTIONS });
+    const session = open(child, "http");
+    const call = begin(session, { ":path": "/grpc.Endless/Watch", ":method": "POST" });
+    await call.begun;
+    child.kill();
+    assert.equal((await call.ended).code, 0);
+    assert.equal((await child.exited).code, 0);
+    assert.equal(child.event("closed")?.reason, "done");
+    assert.ok(!child.stderr.includes('"notice"'), child.stderr);
+    session.destroy();
+  });
+
+  test("a stream begun before SIGTERM that never ends is counted: in flight, and when it is cut", async () => {
+    await using child = await start("h2c", { LAMEDUCK_CAP: "1s", LAMEDUCK_GRACE_PERIOD: "3s" });
+    const session = open(child, "http");
+    const cut = begin(session, { ":path": "/poll" });
+    assert.equal(await ask(session, "/"), "ok\n");
     child.kill();
     await child.until("lame-duck");
-    assert.equal(await status("/alive?x=1"), 503);
-    assert.equal(await status("/other"), 200);
+    const [first] = child.events;
+    assert.equal((first as { inFlight?: number }).inFlight, 1);
+    await cut.ended;
     assert.equal((await child.exited).code, 0);
-    assert.ok(child.event("closing")!.hold >= 1_190);
+    assert.deepEqual(child.event("closed")?.cut, { requests: 1, connections: 1 });
     session.destroy();
   });
+
+  test("an idle session does not hold the process", async () => {
+    await using child = await start("h2c");
+    const session = open(child, "http");
+    await ask(session, "/");
+    child.kill();
+    assert.equal((await child.exited).code, 0);
+    assert.equal(child.event("closed")?.reason, "done");
+    session.destroy();
+  });
+
+  test("event streams over HTTP/2 are ended, not cut", async () => {
+    await using child = await start("h2c");
+    const session = open(child, "http");
+    child.kill();
+    await child.until("lame-duck");
+    const stream = session.request({ ":path": "/events", accept: "text/event-stream" });
+    stream.resume();
+    await once(stream, "end");
+    assert.equal(stream.rstCode, 0);
+    assert.equal((await child.exited).code, 0);
+    session.destroy();
+  });
+
+  test("a secure server that allows HTTP/1.1 asks those clients as well", async () => {
+    await using child = await start("h2 with http1", {
+      LAMEDUCK_POLICY: "until-deadline",
+      LAMEDUCK_CAP: "3s",
+    });
+    const agent = new Agent({ keepAlive: true, rejectUnauthorized: false });
+    const askOne = (): Promise<string | undefined> =>
+      new Promise((resolve, reject) => {
+        get({ host: "127.0.0.1", port: child.port, agent }, (response) => {
+          response.resume().on("end", () => resolve(response.headers.connection));
+        }).on("error", reject);
+      });
+    const session = open(child, "https");
+    assert.equal(await ask(session, "/"), "ok\n");
+    assert.equal(await askOne(), "keep-alive");
+    child.kill();
+    let connection = await askOne();
+    while (connection !== "close") connection = await askOne();
+    assert.equal((await child.exited).code, 0);
+    assert.equal(child.event("closed")?.reason, "done");
+    agent.destroy();
+    session.destroy();
+  });
+
+  test("what is taken back leaves sessions and their streams as they were", async (t) => {
+    const server = createServer();
+    const bare = server.listenerCount("session");
+    const duck = lameduck(server, { log: false, exit: false, signals: false, environment: {} });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    t.after(() => {
+      session.destroy();
+      server.close();
+    });
+    session.request({ ":path": "/" }).on("error", () => {});
+    const [[ours], [stream]] = (await Promise.all([
+      once(server, "session"),
+      once(server, "stream"),
+    ])) as unknown as [[ServerHttp2Session], [ServerHttp2Stream]];
+    const counts = (): number[] => [
+      server.listenerCount("session"),
+      ours.listenerCount("stream"),
+      ours.listenerCount("close"),
+      stream.listenerCount("close"),
+    ];
+    const attached = counts();
+    duck.detach();
+    assert.deepEqual(
+      counts(),
+      attached.map((count) => count - 1),
+    );
+    assert.equal(server.listenerCount("session"), bare);
+  });
+
+  for (const [protocol, scheme] of [
+    ["h2c", "http"],
+    ["h2 with http1", "https"],
+  ] as const)
+    test(`${protocol}: a health path can fail while requests succeed`, async () => {
+      const OPTIONS = JSON.stringify({ lbHealth: { path: "/alive", wait: "1200ms" } });
+      await using child = await start(protocol, { OPTIONS });
+      const session = open(child, scheme);
+      const status = async (path: string): Promise<unknown> => {
+        const stream = session.request({ ":path": path }).resume();
+        const [headers] = (await once(stream, "response")) as [Record<string, unknown>];
+        return headers[":status"];
+      };
+      assert.equal(await status("/alive?x=1"), 200);
+      child.kill();
+      await child.until("lame-duck");
+      assert.equal(await status("/alive?x=1"), 503);
+      assert.equal(await status("/other"), 200);
+      assert.equal((await child.exited).code, 0);
+      assert.ok(child.event("closing")!.hold >= 1_190);
+      session.destroy();
+    });
+});

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from "node:fs";
 import { request } from "node:https";
 import { Agent } from "node:http";
 import { connect } from "node:http2";
-import { test } from "node:test";
+import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { ask } from "./ask.ts";
 import { fixture, inPod, startScript, type Child } from "./child.ts";
@@ -99,53 +99,55 @@ async function terminates(protocol: Protocol, missing: string): Promise<void> {
   assert.doesNotMatch(child.stderr, /Error|"notice"/);
 }
 
-test("where process.emit cannot be replaced a handler of others has its signal at once, and only once", async () => {
-  const wanted = { FIXTURE: JSON.stringify({ ownHandler: "log" }), WITHOUT: "process.emit = emit" };
-  const script = ["--import", without, fixture("server.ts")];
-  await using child = await startScript(script, { ...environment, ...wanted });
-  child.kill();
-  await child.until("lame-duck");
-  await child.until(() => child.stdout.includes("own handler"));
-  assert.equal(child.event("closing"), undefined);
-  assert.ok(await get("http", child.port, "/"));
-  assert.equal((await child.exited).code, 0);
-  assert.equal(child.stdout.match(/own handler/g)?.length, 1);
+describe("without one of Node's internals", { concurrency: 4 }, () => {
+  test("where process.emit cannot be replaced a handler of others has its signal at once, and only once", async () => {
+    const wanted = { FIXTURE: JSON.stringify({ ownHandler: "log" }), WITHOUT: "process.emit = emit" };
+    const script = ["--import", without, fixture("server.ts")];
+    await using child = await startScript(script, { ...environment, ...wanted });
+    child.kill();
+    await child.until("lame-duck");
+    await child.until(() => child.stdout.includes("own handler"));
+    assert.equal(child.event("closing"), undefined);
+    assert.ok(await get("http", child.port, "/"));
+    assert.equal((await child.exited).code, 0);
+    assert.equal(child.stdout.match(/own handler/g)?.length, 1);
+  });
+
+  test("where Node does not tell of servers that begin to listen, a process without code is as without us", async () => {
+    const register = new URL("../src/register.ts", import.meta.url).href;
+    const wanted = { ...environment, WITHOUT: "tracing:net.server.listen:asyncStart" };
+    await using child = await startScript(
+      ["--import", without, "--import", register, fixture("plain.cjs")],
+      wanted,
+    );
+    assert.ok(await get("http", child.port, "/"));
+    child.kill();
+    assert.equal((await child.exited).signal, "SIGTERM");
+    assert.equal(child.stderr, "");
+  });
+
+  test("no other file reads what Node keeps to itself", () => {
+    const folder = new URL("../src/", import.meta.url);
+    for (const name of globSync("**/*.ts", { cwd: fileURLToPath(folder) }).filter(
+      (each) => each !== "internals.ts",
+    ))
+      for (const line of readFileSync(new URL(name, folder), "utf8").split("\n"))
+        assert.doesNotMatch(
+          line,
+          /^(?! *(\*|\/[*/])).*(\bunsubscribe\b|shouldKeepAlive|\bwriteHead:)|[.{"] ?_[a-zA-Z]+|\bprocess\.(emit = (?!this\.#emit;)|binding)/,
+          name,
+        );
+  });
+
+  const source = readFileSync(new URL("../src/internals.ts", import.meta.url), "utf8");
+  for (const [missing, protocols] of Object.entries(internals))
+    for (const protocol of protocols)
+      test(`without ${missing} a server of ${protocol} stops in order`, async () => {
+        assert.ok(source.includes(missing));
+        await terminates(protocol, missing);
+      });
+
+  for (const protocol of ["http", "https", "h2c", "h2 with http1"] as const)
+    test(`without all of them a server of ${protocol} stops in order`, () =>
+      terminates(protocol, Object.keys(internals).join(";")));
 });
-
-test("where Node does not tell of servers that begin to listen, a process without code is as without us", async () => {
-  const register = new URL("../src/register.ts", import.meta.url).href;
-  const wanted = { ...environment, WITHOUT: "tracing:net.server.listen:asyncStart" };
-  await using child = await startScript(
-    ["--import", without, "--import", register, fixture("plain.cjs")],
-    wanted,
-  );
-  assert.ok(await get("http", child.port, "/"));
-  child.kill();
-  assert.equal((await child.exited).signal, "SIGTERM");
-  assert.equal(child.stderr, "");
-});
-
-test("no other file reads what Node keeps to itself", () => {
-  const folder = new URL("../src/", import.meta.url);
-  for (const name of globSync("**/*.ts", { cwd: fileURLToPath(folder) }).filter(
-    (each) => each !== "internals.ts",
-  ))
-    for (const line of readFileSync(new URL(name, folder), "utf8").split("\n"))
-      assert.doesNotMatch(
-        line,
-        /^(?! *(\*|\/[*/])).*(\bunsubscribe\b|shouldKeepAlive|\bwriteHead:)|[.{"] ?_[a-zA-Z]+|\bprocess\.(emit = (?!this\.#emit;)|binding)/,
-        name,
-      );
-});
-
-const source = readFileSync(new URL("../src/internals.ts", import.meta.url), "utf8");
-for (const [missing, protocols] of Object.entries(internals))
-  for (const protocol of protocols)
-    test(`without ${missing} a server of ${protocol} stops in order`, async () => {
-      assert.ok(source.includes(missing));
-      await terminates(protocol, missing);
-    });
-
-for (const protocol of ["http", "https", "h2c", "h2 with http1"] as const)
-  test(`without all of them a server of ${protocol} stops in order`, () =>
-    terminates(protocol, Object.keys(internals).join(";")));

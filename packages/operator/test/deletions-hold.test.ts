@@ -34,7 +34,7 @@ const labelsOf = (api: PodApi, name: string): Record<string, string> =>
   (api.get("pods", name)?.metadata["labels"] ?? {}) as Record<string, string>;
 const isHeld = (api: PodApi, name: string): boolean => heldMark in labelsOf(api, name);
 
-describe("a deletion that is held", () => {
+describe("a deletion that is held", { concurrency: 4 }, () => {
   it("waits until senders have had their time, and its second call does not", async () => {
     const api = await shop(2, 2);
     await using _api = api;
@@ -240,7 +240,7 @@ describe("a deletion that is held", () => {
   });
 });
 
-describe("an eviction", () => {
+describe("an eviction", { concurrency: 3 }, () => {
   const budgetFor = (api: PodApi, allowed: number): Item =>
     api.put("policy/poddisruptionbudgets", "web", {
       metadata: { namespace: "shop", generation: 1 },
