@@ -1,7 +1,7 @@
 import { LameduckError } from "@lameduck/drain/common";
 
 /** Every way bringing up or using the test cluster can fail, with what to do about it. */
-export const clusterErrors = {
+const clusterErrors = {
   LAMEDUCK_CLUSTER_NEEDS_LINUX: "run it on Linux, or name a cluster you have with E2E_KUBECONFIG",
   LAMEDUCK_CLUSTER_NEEDS_ROOT:
     "run it as root (namespaces, mounts and cgroups), or name a cluster you have with E2E_KUBECONFIG",
@@ -18,7 +18,6 @@ export const clusterErrors = {
   LAMEDUCK_CLUSTER_TIMEOUT:
     "read the logs in the directory named; a loaded machine may need a longer deadline",
   LAMEDUCK_CLUSTER_BAD_OPTION: "see npm run cluster -- --help",
-  LAMEDUCK_CLUSTER_BAD_RESPONSE: "read the API server's own words",
 } as const;
 
 export type ClusterErrorCode = keyof typeof clusterErrors;

@@ -23,7 +23,7 @@ export type Meanwhile = { readonly afterMs: number } & (
   { readonly do: "delete-again"; readonly graceSeconds: number } | { readonly do: "restart-kubelet" }
 );
 
-export interface PodSpec {
+interface PodSpec {
   readonly graceSeconds: number;
   readonly containers: readonly Box[];
   /** Native sidecars, in the order of their start. */
@@ -48,7 +48,7 @@ export type Hook =
   | { readonly httpGet: { readonly path: string; readonly port: number } }
   | { readonly sleep: { readonly seconds: number } };
 
-export interface ProbeSpec {
+interface ProbeSpec {
   readonly path: string;
   readonly periodSeconds?: number;
   readonly failureThreshold?: number;

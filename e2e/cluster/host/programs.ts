@@ -70,13 +70,13 @@ async function directoryOf(module: Module, cache: string): Promise<string> {
 }
 
 /** Whether no Go is needed any more. */
-export async function areBuilt(cache: string): Promise<boolean> {
+async function areBuilt(cache: string): Promise<boolean> {
   for (const module of modules) if (!(await exists(await directoryOf(module, cache)))) return false;
   return true;
 }
 
 /** Why Go cannot build our modules here, in Go's words; an older one fetches the version that go.mod names, if it may. */
-export async function goProblem(): Promise<string | undefined> {
+async function goProblem(): Promise<string | undefined> {
   const go = await findProgram("go");
   if (go === undefined) return "no go in PATH";
   const { status, stderr } = await attempt(go, ["env", "GOVERSION"], { cwd: join(sources, "runtime") });

@@ -58,7 +58,7 @@ async function withLibraries(files: readonly ImageFile[]): Promise<LayerFile[]> 
 }
 
 /** The shared libraries and the loader of a dynamic program; none for a static one, which ldd refuses. */
-export async function librariesOf(program: string): Promise<string[]> {
+async function librariesOf(program: string): Promise<string[]> {
   const { stdout } = await attempt("ldd", [await realpath(program)]);
   return stdout
     .split("\n")

@@ -204,14 +204,14 @@ async function runOnce(
   return rolloutResult(run, { action, seed: 1 });
 }
 
-export interface ActionOptions {
+interface ActionOptions {
   readonly replicas: number;
   /** A node that may be drained. */
   readonly node: string;
 }
 
 /** The scenarios that need nothing but the API of a cluster; the others stop components, which only the test cluster lets us. */
-export const portableScenarios: Readonly<
+const portableScenarios: Readonly<
   Record<string, (target: TargetReference, options: ActionOptions) => Action>
 > = {
   rollout: (target) => restart(target),

@@ -22,7 +22,6 @@ export type {
   RemedyResult,
   Results,
   RunRecording,
-  TerminationResult,
 } from "./model/results.ts";
 export { StatusClasses } from "./model/status-classes.ts";
 export type { PodEvent, SenderEvent } from "./model/timeline.ts";

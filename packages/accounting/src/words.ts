@@ -6,12 +6,6 @@ export function spell(milliseconds: number): string {
   return size < 99_950 ? `${(size / 1_000).toFixed(1)} s` : `${Math.round(size / 1_000)} s`;
 }
 
-/** "2.1 s after", "40 ms before", "at": where a moment lies relative to another. */
-export function relative(milliseconds: number, what: string): string {
-  if (Math.abs(milliseconds) < 1) return `at ${what}`;
-  return `${spell(milliseconds)} ${milliseconds < 0 ? "before" : "after"} ${what}`;
-}
-
 export function count(n: number, noun: string): string {
   return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
 }

@@ -3,12 +3,12 @@ import { withAddresses } from "./about.ts";
 import { exitCodeOfError, exitCodes } from "./exit-codes.ts";
 
 /** What every package throws for a mistake of its user: a stable code, a sentence with the place, and what to do. */
-export interface CodedError extends Error {
+interface CodedError extends Error {
   readonly code: string;
   readonly remedy?: string;
 }
 
-export function isCoded(error: unknown): error is CodedError {
+function isCoded(error: unknown): error is CodedError {
   return (
     error instanceof Error &&
     "code" in error &&

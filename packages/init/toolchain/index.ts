@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { MissingBinaryError } from "./errors.ts";
 
-export { initErrors, MissingBinaryError } from "./errors.ts";
+export { initErrors } from "./errors.ts";
 
 export type Architecture = "x64" | "arm64";
 

@@ -4,7 +4,7 @@ export type { ClusterConnection, Credentials } from "./connection/connection.ts"
 export { KubernetesError, kubernetesErrors, type KubernetesErrorCode } from "./errors.ts";
 export { type Change, type FollowCounts, Follower } from "./follower.ts";
 export { type ConnectionOptions, clusterConnection } from "./connection/kubeconfig.ts";
-export { Lease, type LeaseOptions } from "./lease.ts";
+export { Lease } from "./lease.ts";
 export {
   type Condition,
   type Container,
@@ -30,14 +30,6 @@ export {
   serviceSelects,
 } from "./objects.ts";
 export { type Rule, missingRights, rightsYaml, spellRight } from "./permissions.ts";
-export {
-  hasStatus,
-  isTransient,
-  retry,
-  startupRefusals,
-  transientOrStarting,
-  type Retryable,
-  type RetryOptions,
-} from "./retry.ts";
-export { Source, type SourceOptions, type SourceState } from "./source.ts";
+export { hasStatus, isTransient, retry, startupRefusals, transientOrStarting } from "./retry.ts";
+export { Source } from "./source.ts";
 export { checkVersion, requireVersion } from "./version.ts";

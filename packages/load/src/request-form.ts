@@ -18,7 +18,7 @@ export interface RequestForm {
   readonly body: string | undefined;
 }
 
-export const methods = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
+const methods = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
 
 /** Written by the load itself, or not its to say. */
 const own = new Set([

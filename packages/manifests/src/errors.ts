@@ -2,7 +2,6 @@ import { LameduckError } from "@lameduck/drain/common";
 
 /** Every way a manifest or a command line can be unfit, with what to do about it. */
 export const manifestErrors = {
-  LAMEDUCK_MANIFEST_UNREADABLE: "name a file that exists and may be read",
   LAMEDUCK_MANIFEST_NOT_YAML: "correct the YAML at the place named",
   LAMEDUCK_MANIFEST_TEMPLATE:
     "render it first, such as `helm template CHART | lameduck audit -` or `kustomize build | lameduck audit -`",

@@ -1,5 +1,5 @@
 export { manifestFromCommand } from "./workload/command.ts";
-export { ManifestError, manifestErrors, type ManifestErrorCode } from "./errors.ts";
+export { ManifestError, manifestErrors } from "./errors.ts";
 export { readDocuments } from "./documents.ts";
 export { Field } from "./field.ts";
 export { readManifest } from "./workload/read.ts";

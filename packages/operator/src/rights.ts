@@ -9,7 +9,7 @@ export interface RoleRule {
 }
 
 /** What the coordinator needs besides to record how pods ended: packages/operator/src/records. */
-export const recordRights: readonly RoleRule[] = [
+const recordRights: readonly RoleRule[] = [
   { apiGroups: ["lameduck.dev"], resources: ["drainreports"], verbs: ["create", "list", "delete"] },
   { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
   // Their uid: kubectl describe shows no Event that does not name it.

@@ -1,6 +1,6 @@
 import { KubernetesError } from "@lameduck/kube";
 
-export const targetKinds = ["deployment", "statefulset", "daemonset", "rollout", "pod"] as const;
+const targetKinds = ["deployment", "statefulset", "daemonset", "rollout", "pod"] as const;
 export type TargetKind = (typeof targetKinds)[number];
 
 /** What is to be rolled, as it is named on the command line. */

@@ -30,7 +30,7 @@ export function adjustTemplate(template: PodTemplate, adjustments: Adjustments):
 }
 
 /** The container that declares the port senders go to, be it a sidecar; without one that does, the first. */
-export function servingContainer(template: PodTemplate): ContainerTemplate | undefined {
+function servingContainer(template: PodTemplate): ContainerTemplate | undefined {
   const kept = [...template.containers, ...template.initContainers.filter(({ sidecar }) => sidecar)];
   return kept.find(({ ports }) => ports.some(({ port }) => port === template.port)) ?? template.containers[0];
 }

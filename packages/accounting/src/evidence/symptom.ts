@@ -17,7 +17,7 @@ export type Symptom =
   | "wrong-answer";
 
 /** Failures of the machine the load comes from, whatever the outcome says: they say nothing about a pod. */
-export const ownErrors: ReadonlySet<string> = new Set([
+const ownErrors: ReadonlySet<string> = new Set([
   "EADDRNOTAVAIL",
   "EADDRINUSE",
   "EMFILE",

@@ -78,7 +78,7 @@ export interface RemedyResult {
 }
 
 /** What `low` and `high` are: a 95 % interval, the least and the most of few values, or the exact bound where nothing was lost. */
-export type Basis = "bootstrap" | "range" | "bound";
+type Basis = "bootstrap" | "range" | "bound";
 
 export interface Interval {
   readonly mean: number;

@@ -3,7 +3,7 @@ import { hookOf, probeOf, type Hook, type Probe } from "./handler.ts";
 import type { ImageFacts, Images } from "./images.ts";
 import { softwareOf, type Software } from "./software.ts";
 
-export interface Port {
+interface Port {
   readonly name: string | undefined;
   readonly number: number;
   readonly host: number | undefined;

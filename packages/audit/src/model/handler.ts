@@ -2,7 +2,7 @@ import type { Field } from "@lameduck/manifests";
 import { fromField, type Amount } from "./amount.ts";
 import { programOf, timeTaken } from "./shell.ts";
 
-export type HandlerKind = "exec" | "httpGet" | "tcpSocket" | "sleep" | "grpc";
+type HandlerKind = "exec" | "httpGet" | "tcpSocket" | "sleep" | "grpc";
 
 const kinds: readonly HandlerKind[] = ["exec", "httpGet", "tcpSocket", "sleep", "grpc"];
 
@@ -38,7 +38,7 @@ export interface Probe extends Handler {
 }
 
 /** @returns undefined where there is none, or none that the API server knows. */
-export function handlerOf(field: Field): Handler | undefined {
+function handlerOf(field: Field): Handler | undefined {
   const kind = kinds.find((one) => field.at(one).exists);
   if (kind === undefined) return undefined;
   const command = kind === "exec" ? field.at("exec").at("command").texts() : [];

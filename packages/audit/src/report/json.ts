@@ -6,7 +6,7 @@ import { regionOf } from "./excerpt.ts";
 import { countBySeverity } from "./totals.ts";
 
 /** The version of the document. It is raised when a field changes its meaning or goes. */
-export const jsonVersion = 1;
+const jsonVersion = 1;
 
 /**
  * For scripts: everything that the text says, and what it leaves out.

@@ -1,7 +1,7 @@
 import type { Command, Option } from "commander";
 
 /** What may follow an option on the command line. */
-export type Value = "none" | "anything" | "file" | readonly string[];
+type Value = "none" | "anything" | "file" | readonly string[];
 
 export interface OptionShape {
   /** "--rps", and "-y" where there is a short one. */

@@ -28,7 +28,7 @@ export interface Course {
   readonly silence: number;
 }
 
-export interface SeenArrival {
+interface SeenArrival {
   /** Milliseconds since the termination. */
   readonly at: number;
   /** A request on an older connection says only that the connection lives. */

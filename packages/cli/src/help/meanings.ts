@@ -84,7 +84,6 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
   LAMEDUCK_MANIFEST_SEVERAL_WORKLOADS: "The file holds more than one workload.",
   LAMEDUCK_MANIFEST_TEMPLATE: "The file is a template of Helm or another tool, and not what it renders to.",
   LAMEDUCK_MANIFEST_UNKNOWN_KIND: "The file holds a kind of object that the lab cannot run.",
-  LAMEDUCK_MANIFEST_UNREADABLE: "The manifest does not exist or may not be read.",
   LAMEDUCK_MANIFEST_UNSUPPORTED: "The manifest uses a field that the lab cannot imitate.",
   LAMEDUCK_MATCH_FAILED:
     "A function given to recognise probes threw an error or answered neither true nor false.",

@@ -1,5 +1,5 @@
 /** What runs in a child process: takes messages, and cleans up when the parent has gone. */
-export interface Served<In> {
+interface Served<In> {
   receive(message: In): void;
   close?(): Promise<void> | void;
 }

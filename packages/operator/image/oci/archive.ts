@@ -7,7 +7,7 @@ import { writeLayer, type Layer, type WrittenLayer } from "./layer.ts";
 import { TarWriter } from "./tar.ts";
 
 /** As Go and with it all container programs name them. */
-export type Architecture = "amd64" | "arm64";
+type Architecture = "amd64" | "arm64";
 
 export interface PlatformImage {
   readonly architecture: Architecture;

@@ -13,7 +13,7 @@ export interface Variable {
 }
 
 /** In place of what is not set: no number of seconds is negative. */
-export const unset = -1;
+const unset = -1;
 
 /** The workload's annotations over the settings that the policy was made for, as `settingsFor` merges them. */
 export function settingVariables(settings: InjectionSettings, facts: ClusterFacts): Variable[] {

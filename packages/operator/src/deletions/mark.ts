@@ -3,7 +3,7 @@ import { heldMark } from "../names.ts";
 import { isMap } from "../policy/validate.ts";
 
 /** `replacing`: its owner has let it go and makes another, while it serves on. `withdrawn`: no Service selects it. */
-export type Step = "replacing" | "withdrawn";
+type Step = "replacing" | "withdrawn";
 
 /** What a replica needs to go on with a hold that another began, or to undo it. */
 export interface Mark {

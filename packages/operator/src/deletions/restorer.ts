@@ -13,7 +13,7 @@ export function heldPods(client: KubernetesClient, signal?: AbortSignal): Promis
 }
 
 /** Whether the deletion for which a pod was held does not happen any more. */
-export function isLeftBehind(pod: Pod, now: number): boolean {
+function isLeftBehind(pod: Pod, now: number): boolean {
   return pod.metadata.deletionTimestamp === undefined && now > (markOf(pod)?.until ?? 0);
 }
 

@@ -135,11 +135,7 @@ function sleeping(because: string, facts: ClusterFacts): Carried {
     : { kind: "nothing", because: because || "the kubelet sleeps by itself since Kubernetes 1.30 only" };
 }
 
-export function isAtLeast(
-  { version }: Pick<ClusterFacts, "version">,
-  minor: number,
-  otherwise: boolean,
-): boolean {
+function isAtLeast({ version }: Pick<ClusterFacts, "version">, minor: number, otherwise: boolean): boolean {
   return version === undefined ? otherwise : version.major > 1 || version.minor >= minor;
 }
 

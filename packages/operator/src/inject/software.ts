@@ -5,14 +5,14 @@ import { listIn, mapsIn, textOf } from "./pod.ts";
 type Raw = Readonly<Record<string, unknown>>;
 
 /** What is known of a container by its own words: nobody opens its image. */
-export interface Known {
+interface Known {
   /** Of `command`, without its folder; undefined where the image says it. */
   readonly program: string | undefined;
   /** Last part of the image's name, without tag and digest. */
   readonly image: string;
 }
 
-export function knownOf(container: Raw): Known {
+function knownOf(container: Raw): Known {
   const [first] = listIn(container["command"]);
   return {
     program: first === undefined ? undefined : programOf(first),

@@ -4,7 +4,7 @@ import { defaultSettings, type InjectionSettings } from "./settings.ts";
 import { annotationOf, isMap, policyVersion } from "./validate.ts";
 
 /** Where settings come from: the first in this list that says something wins. */
-export const sources = ["annotation", "namespace", "cluster", "default"] as const;
+const sources = ["annotation", "namespace", "cluster", "default"] as const;
 export type SettingSource = (typeof sources)[number];
 
 export interface SettingSources {

@@ -119,7 +119,7 @@ function isKnownElsewhere(name: string): boolean {
 }
 
 /** Values that cannot hold together. */
-export function contradictions(
+function contradictions(
   values: Partial<InjectionSettings>,
   fieldOf: (name: SettingName) => string,
 ): Problem[] {

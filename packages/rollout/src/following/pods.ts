@@ -214,7 +214,7 @@ export function isReady({ status }: Pod): boolean {
   return status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
 }
 
-export function isLeaving({ metadata, status }: Pod): boolean {
+function isLeaving({ metadata, status }: Pod): boolean {
   return (
     metadata.deletionTimestamp !== undefined || status?.phase === "Failed" || status?.phase === "Succeeded"
   );

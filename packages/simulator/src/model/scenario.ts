@@ -56,7 +56,7 @@ export interface SenderGroup {
   readonly reports?: boolean;
 }
 
-export interface TrafficModel {
+interface TrafficModel {
   /** New connections per second to one pod. */
   readonly perPod: number;
   /** `even`: each pod always gets its part. `known`: a rollout of a Deployment changes how many pods share it. */
@@ -78,7 +78,7 @@ export interface PooledTraffic {
   readonly oneWay: number;
 }
 
-export interface PodModel {
+interface PodModel {
   /** Longest history that the policy is shown. */
   readonly watched: number;
   /** How long before its deletion it became ready. Senders take it up as late as they let go of it; none: long ago. */

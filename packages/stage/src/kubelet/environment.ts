@@ -40,7 +40,7 @@ export function launchIn(
 }
 
 /** What a container's process gets. Later entries may refer to earlier ones, as in Kubernetes. */
-export function containerEnvironment(
+function containerEnvironment(
   pod: PodIdentity,
   container: ContainerTemplate,
   image: Readonly<Record<string, string>>,
@@ -82,7 +82,7 @@ function serviceVariables({ host, port }: PodNetwork["apiServer"]): Record<strin
 }
 
 /** Names by which command and args may refer to the environment: that of the container, not of the image. */
-export function expandCommand(
+function expandCommand(
   container: ContainerTemplate,
   env: Readonly<Record<string, string>>,
   pod: PodIdentity,
@@ -104,7 +104,7 @@ function set(env: Record<string, string>, name: string, value: string): void {
 }
 
 /** Downward fields; undefined for those that mean nothing here (the reader of manifests refuses them). */
-export function fieldValue(
+function fieldValue(
   field: string,
   { template, network, hostname: name, uid }: PodIdentity,
 ): string | undefined {

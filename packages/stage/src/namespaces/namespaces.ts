@@ -141,7 +141,7 @@ function saidOfFiles(ownRoot: OwnRoot | string, writable: readonly string[]): st
 const hosts = "/etc/hosts";
 
 /** Pods ask no name server: the names that they may reach stand in their /etc/hosts. */
-export function hostsBind(forwards: readonly Forward[], scratch: string): Bind[] {
+function hostsBind(forwards: readonly Forward[], scratch: string): Bind[] {
   const named = forwards.filter(({ host }) => !isIP(host) && host !== "localhost");
   if (named.length === 0 || !existsSync(hosts)) return [];
   const file = join(scratch, "hosts");

@@ -17,7 +17,7 @@ interface Entered extends Openings {
 }
 
 /** How a process learns that `enterStage` has put it where it is. Never passed on to pods. */
-export const stageVariable = "LAMEDUCK_STAGE";
+const stageVariable = "LAMEDUCK_STAGE";
 
 export type NetworkChoice = "auto" | "namespaces" | "loopback";
 

@@ -1,4 +1,4 @@
-export type NetworkKind =
+type NetworkKind =
   "network namespaces as root" | "network namespaces in a user namespace" | "shared loopback";
 
 /** What lies between senders and pods. */

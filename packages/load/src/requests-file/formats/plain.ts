@@ -5,7 +5,7 @@ import type { Parser, ParserContext } from "../request.ts";
 import { readDuration, readTime } from "../time.ts";
 
 /** The columns (CSV) or keys (JSON lines) of our own form; others are left alone. docs/rollout.md explains them. */
-export const plainColumns = ["time", "url", "status", "error", "latency", "pod", "connection"] as const;
+const plainColumns = ["time", "url", "status", "error", "latency", "pod", "connection"] as const;
 
 type Column = (typeof plainColumns)[number];
 

@@ -65,7 +65,7 @@ export function describeTermination(termination: Termination, followed: Followed
 }
 
 /** The same whoever writes it, so that two replicas make one record; a StatefulSet's names come back, their uid does not. */
-export function nameOf({ name, uid }: Termination): string {
+function nameOf({ name, uid }: Termination): string {
   const suffix = uid
     .toLowerCase()
     .replaceAll(/[^a-z0-9]/g, "")

@@ -15,7 +15,7 @@ export interface ConsumerRecord {
   readonly appliedMs?: number;
 }
 
-export interface ContainerRecord {
+interface ContainerRecord {
   readonly name: string;
   readonly exitCode: number;
   readonly signal?: number;

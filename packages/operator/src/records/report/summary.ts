@@ -67,4 +67,4 @@ function endOf({ killed, containers }: Body): string[] {
 const secondsOr = (milliseconds: number | undefined): string =>
   milliseconds === undefined ? "unknown" : seconds(milliseconds);
 
-export const seconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(1)}s`;
+const seconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(1)}s`;
