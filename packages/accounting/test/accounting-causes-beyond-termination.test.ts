@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { account } from "../src/account.ts";
+import { causeOf, meta, only, pooled } from "./accounting-causes.ts";
+import type { RequestRecord } from "../src/model/request.ts";
+import {
+  ordinary,
+  podLife,
+  recording,
+  refused,
+  request,
+  reset,
+  senderEvents,
+  traffic,
+} from "./accounting-recording.ts";
+
+const rollout = [
+  ...podLife("web-1", ordinary),
+  ...podLife("web-2", { created: 8_000, opened: 9_000, ready: 9_500 }),
+];
+
+const both = senderEvents("node-1", { "web-1": [1_050, 13_000], "web-2": [8_500] });
+
+test("C11: another status than before, with what was answered then", () => {
+  const lost = only(request(11_000, { outcome: "other-status", status: 404, error: "LEARNED_2XX_3XX" }), {
+    podEvents: podLife("web-1", { ...ordinary, exited: 14_000, gone: 14_500 }),
+  });
+  assert.equal(lost.cause, "C11");
+  assert.equal(
+    lost.sentence,
+    "404, where 2xx or 3xx was answered before: node-1 still chose web-1 1.0 s after its deletion",
+  );
+});
+
+test("C7: refused by a new pod that does not listen yet", () => {
+  const lost = only(refused(8_600, { pod: "web-2" }), { podEvents: rollout, senderEvents: both });
+  assert.equal(lost.cause, "C7");
+  assert.equal(
+    lost.sentence,
+    "refused: node-1 already chose web-2, which opened its listener only 399 ms later (created 601 ms before)",
+  );
+});
+
+test("C7: listening and not ready, or ready and not able to answer yet", () => {
+  const unavailable = { pod: "web-2", outcome: "bad-status", status: 503 } as const;
+  assert.equal(causeOf(request(9_200, unavailable), { podEvents: rollout, senderEvents: both }), "C7");
+  const records = [request(9_700, unavailable), ...traffic(9_900, 15_000, { pod: "web-2" })];
+  const lost = only(records.at(0)!, { podEvents: rollout, senderEvents: both, records });
+  assert.equal(lost.cause, "C7");
+  assert.match(lost.sentence, /answered its first request only \d+ ms later/);
+});
+
+test("not C7: no request of the run tells its pod, so that a pod without answers is nothing special", () => {
+  const unnamed = (record: RequestRecord): RequestRecord => {
+    const { pod: _, podKnownBy: __, ...rest } = record;
+    return rest;
+  };
+  const exits = podLife("web-1", { created: 0, opened: 500, ready: 1_000, deleted: 10_000, exited: 10_020 });
+  const lost = unnamed(refused(9_990));
+  const records = [...traffic(2_000, 9_900).map(unnamed), lost];
+  assert.notEqual(only(lost, { podEvents: exits, records }).cause, "C7");
+});
+
+test("not C7: a pod that answered before is overloaded (C8), one that was deleted has left (C1)", () => {
+  const records = [
+    ...traffic(9_600, 9_900, { pod: "web-2" }),
+    request(9_950, { pod: "web-2", outcome: "bad-status", status: 503 }),
+  ];
+  assert.equal(only(records.at(-1)!, { podEvents: rollout, senderEvents: both, records }).cause, "C8");
+  assert.equal(causeOf(refused(10_500), { podEvents: rollout, senderEvents: both }), "C1");
+});
+
+test("C8: a healthy pod that answers too late, with its queue", () => {
+  const stuck = Array.from({ length: 40 }, (_, i) =>
+    request(5_000 + i, { outcome: "timeout", finished: 10_000 - 40 + i, received: 0 }),
+  );
+  const { lostRequests, lostByCause } = account(
+    recording({ records: [...traffic(2_000, 5_000), ...stuck] }),
+    meta,
+  );
+  assert.deepEqual(lostByCause, { C8: 40 });
+  assert.match(
+    lostRequests.at(-1)!.sentence,
+    /^timed out after 5.0 s: web-1 was serving and not being deleted, with 39 requests in flight when it was sent/,
+  );
+  assert.equal(
+    causeOf(refused(5_000, { outcome: "unreachable", error: "ETIMEDOUT", finished: 8_000 })),
+    "C8",
+  );
+});
+
+test("C9: a sender left without an endpoint", () => {
+  const empty = [
+    ...senderEvents("ingress-1", { "web-1": [1_050, 11_000] }),
+    { at: 11_000, sender: "ingress-1", type: "empty" } as const,
+    { at: 14_000, sender: "ingress-1", type: "filled" } as const,
+  ];
+  const {
+    pod: _,
+    podKnownBy: __,
+    ...unsent
+  } = request(12_000, {
+    sender: "ingress-1",
+    outcome: "bad-status",
+    status: 503,
+  });
+  const lost = only(unsent, { senderEvents: empty });
+  assert.equal(lost.cause, "C9");
+  assert.equal(lost.pod, undefined);
+  assert.equal(lost.sentence, "503: ingress-1 had no endpoint left, for 1.0 s already");
+  assert.equal(causeOf(unsent, { senderEvents: empty.filter((event) => !("pod" in event)) }), "C9");
+  // Where the sender does not say that it is empty, its choices do.
+  assert.equal(causeOf(unsent, { senderEvents: empty.filter((event) => "pod" in event) }), "C9");
+});
+
+test("not C9: the sender has an endpoint again; then the time tells the pod, and says so", () => {
+  const { pod: _, podKnownBy: __, ...unsent } = refused(10_500, { sender: "ingress-1" });
+  const lost = only(unsent, { senderEvents: senderEvents("ingress-1", { "web-1": [1_050, 13_000] }) });
+  assert.equal(lost.cause, "C1");
+  assert.equal(lost.pod, "web-1");
+  assert.equal(lost.podKnownBy, "time");
+  assert.match(lost.sentence, /\(pod inferred from the time\)$/);
+});
+
+test("C10: what the generator could not send is counted apart and blames no pod", () => {
+  const { sent: _, ...unsent } = request(10_500, { outcome: "not-sent", error: "EMFILE" });
+  const ports = refused(10_600, { outcome: "unreachable", error: "EADDRNOTAVAIL" });
+  const result = account(
+    recording({ records: [...traffic(2_000, 9_900), unsent, ports], scheduled: 90 }),
+    meta,
+  );
+  assert.equal(result.lost, 0);
+  assert.equal(result.notSent, 90 - 79);
+  assert.deepEqual(result.notSentBecause, { EMFILE: 1, EADDRNOTAVAIL: 1, missing: 9 });
+});
+
+test("proxy: what a sender cut itself is not the pod's doing", () => {
+  const severed = [
+    ...senderEvents("node-1", { "web-1": [1_050, 11_000] }),
+    { at: 11_000, sender: "node-1", type: "severed", pod: "web-1", connections: 12 } as const,
+  ];
+  const serving = podLife("web-1", { ...ordinary, closed: 15_000, exited: 15_100, gone: 15_200 });
+  const lost = only(
+    request(10_900, { ...pooled, outcome: "truncated", finished: 11_000, endedBySender: true }),
+    {
+      podEvents: serving,
+      senderEvents: severed,
+    },
+  );
+  assert.equal(lost.cause, "proxy");
+  assert.match(lost.sentence, /node-1 severed 12 connections to web-1 as it let go of it$/);
+  assert.equal(lost.termination, undefined, "no pod is to blame");
+  const reloaded = [
+    ...senderEvents("node-1", { "web-1": [1_050] }),
+    { at: 5_000, sender: "node-1", type: "reloaded" } as const,
+  ];
+  assert.equal(
+    causeOf(reset(4_995, { ...pooled, finished: 5_010 }), { podEvents: serving, senderEvents: reloaded }),
+    "proxy",
+  );
+  const leaving = [
+    ...senderEvents("node-1", { "web-1": [1_050] }),
+    { at: 5_000, sender: "node-1", type: "reloaded", until: 6_000 } as const,
+  ];
+  assert.equal(
+    causeOf(reset(5_100, { ...pooled, finished: 6_400 }), { podEvents: serving, senderEvents: leaving }),
+    "proxy",
+    "sent while the processes of before the reload were leaving, read later",
+  );
+});
+
+test("not proxy: a pod that ended while its sender reloaded", () => {
+  const reloaded = [
+    ...senderEvents("node-1", { "web-1": [1_050] }),
+    { at: 12_010, sender: "node-1", type: "reloaded" } as const,
+  ];
+  assert.equal(causeOf(reset(11_500, { ...pooled, finished: 12_000 }), { senderEvents: reloaded }), "C4");
+});
+
+test("unknown: what nothing explains is said to be so", () => {
+  const lost = only(request(5_000, { outcome: "bad-status", status: 500 }));
+  assert.equal(lost.cause, "unknown");
+  assert.equal(
+    lost.sentence,
+    "500: node-1 chose web-1, which was not being deleted; nothing in the timeline explains it",
+  );
+  assert.equal(causeOf(reset(5_000, { finished: 5_400 })), "unknown");
+  assert.equal(causeOf(refused(5_000)), "unknown");
+  assert.equal(causeOf(refused(5_000, { pod: "another" })), "unknown");
+});
+
+test("a name that comes back is another life: its refusals belong to the new pod, or to the old one while the sender has not let go", () => {
+  const twice = [
+    ...podLife("web-0", ordinary),
+    ...podLife("web-0", { created: 12_600, opened: 14_000, ready: 14_500 }),
+  ];
+  const late = senderEvents("node-1", { "web-0": [1_050, 13_000] });
+  const early = [
+    ...senderEvents("node-1", { "web-0": [1_050, 11_000] }),
+    { at: 13_200, sender: "node-1", type: "added", pod: "web-0" } as const,
+  ];
+  const records = traffic(2_000, 9_900, { pod: "web-0" });
+  const stale = refused(12_800, { pod: "web-0" });
+  assert.equal(
+    only(stale, { podEvents: twice, senderEvents: late, records: [...records, stale] }).cause,
+    "C2",
+  );
+  const hasty = refused(13_500, { pod: "web-0" });
+  assert.equal(
+    only(hasty, { podEvents: twice, senderEvents: early, records: [...records, hasty] }).cause,
+    "C7",
+  );
+});

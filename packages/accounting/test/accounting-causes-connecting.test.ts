@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { account } from "../src/account.ts";
+import { causeOf, meta, only, pooled } from "./accounting-causes.ts";
+import type { LostRequest } from "../src/model/results.ts";
+import type { RequestRecord } from "../src/model/request.ts";
+import {
+  ordinary,
+  podEvents,
+  podLife,
+  recording,
+  refused,
+  request,
+  reset,
+  traffic,
+} from "./accounting-recording.ts";
+
+test("C1: refused after the listener closed, with who chose what and when", () => {
+  const lost = only(refused(12_100), {
+    podEvents: podLife("web-1", { ...ordinary, exited: 14_000, gone: 14_500 }),
+  });
+  assert.equal(lost.cause, "C1");
+  assert.equal(
+    lost.sentence,
+    "refused: node-1 still chose web-1 2.1 s after its deletion; web-1 had closed its listener 2.1 s before",
+  );
+});
+
+test("C1: the same as a proxy's 502 or 503, with or without the reason", () => {
+  for (const status of [502, 503])
+    for (const error of [{}, { error: "ECONNREFUSED" }])
+      assert.equal(
+        causeOf(request(11_000, { outcome: "bad-status", status, podKnownBy: "proxy", ...error })),
+        "C1",
+      );
+});
+
+test("C1: a process that ended without anybody watching its listener has closed it", () => {
+  const { closed: _, ...moments } = ordinary;
+  const lost = only(refused(12_200), { podEvents: podLife("web-1", moments) });
+  assert.equal(lost.cause, "C1");
+  assert.match(lost.sentence, /web-1 had exited 201 ms before/);
+});
+
+test("C1: an app that answers 503 itself once it closes", () => {
+  const lost = only(request(10_500, { outcome: "bad-status", status: 503, podKnownBy: "header" }), {
+    podEvents: podLife("web-1", { ...ordinary, closing: 10_100, closed: 11_900 }),
+  });
+  assert.equal(lost.cause, "C1");
+  assert.match(lost.sentence, /^503: .*web-1 itself said so: it had begun to close 402 ms before/);
+});
+
+test("C1 without a deletion: a liveness restart closes the listener, too", () => {
+  const events = podEvents("web-1", [
+    [0, { type: "created" }],
+    [500, { type: "listener-opened", port: 8080 }],
+    [1_000, { type: "ready" }],
+    [5_000, { type: "exited", container: "app", code: 1 }],
+    [6_000, { type: "listener-opened", port: 8080 }],
+  ]);
+  const lost = only(refused(5_500), {
+    podEvents: events,
+    records: [...traffic(2_000, 4_900), refused(5_500)],
+  });
+  assert.equal(lost.cause, "C1");
+  assert.equal(lost.termination, undefined);
+  assert.match(lost.sentence, /which was not being deleted/);
+});
+
+test("C2: no connection, or no answer, once the pod is gone", () => {
+  const lost = only(refused(13_000, { outcome: "unreachable", error: "EHOSTUNREACH", finished: 16_000 }));
+  assert.equal(lost.cause, "C2");
+  assert.match(
+    lost.sentence,
+    /^no connection after 3.0 s: node-1 still chose web-1 3.0 s .*gone for 500 ms$/,
+  );
+  assert.equal(causeOf(refused(13_000)), "C2");
+  assert.equal(causeOf(request(13_000, { outcome: "bad-status", status: 504, finished: 16_000 })), "C2");
+  const black = { outcome: "timeout", mode: "pooled", reused: true, connected: 3_000, received: 0 } as const;
+  assert.equal(causeOf(request(12_600, { ...black, finished: 17_600 })), "C2");
+});
+
+test("not C2: before the pod is gone a refusal is C1", () => {
+  assert.equal(causeOf(refused(12_300)), "C1");
+});
+
+test("C3: reset within milliseconds on a kept-alive connection that the pod was closing", () => {
+  const lost = only(reset(10_020, { ...pooled, finished: 10_023 }));
+  assert.equal(lost.cause, "C3");
+  assert.equal(
+    lost.sentence,
+    "reset before the first byte: node-1 sent it to web-1 on a kept-alive connection 20 ms after the deletion, " +
+      "3 ms before the reset; web-1 was closing its idle connections",
+  );
+});
+
+test("C3: without a termination it is the pod's own idle time-out", () => {
+  const lost = only(reset(6_000, { ...pooled, finished: 6_002 }));
+  assert.equal(lost.cause, "C3");
+  assert.match(lost.sentence, /not being deleted.*by its own time-out/);
+});
+
+test("C3: a new connection is led to a pod that has just reset one, though its sender had let go of it", () => {
+  const first = reset(14_000, { ...pooled, finished: 14_003 });
+  const second = refused(16_000);
+  const parts = {
+    podEvents: podLife("web-1", { ...ordinary, closed: 13_990, exited: 19_000, gone: 19_000 }),
+  };
+  const both = (record: RequestRecord): LostRequest =>
+    account(
+      recording({ records: [...traffic(2_000, 9_900), first, record], ...parts }),
+      meta,
+    ).lostRequests.at(-1)!;
+  const lost = both(second);
+  assert.equal(lost.cause, "C3");
+  assert.match(
+    lost.sentence,
+    /^refused: node-1 had let go of web-1 [\d.]+ s before, but web-1 had reset one of its connections 2\.0 s before: .* same local port/,
+  );
+  assert.equal(both(refused(30_000)).cause, "C2");
+  assert.equal(causeOf(second, parts), "C1");
+});

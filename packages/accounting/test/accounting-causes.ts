@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { account } from "../src/account.ts";
+import type { Cause } from "../src/model/causes.ts";
+import type { LostRequest, RunRecording } from "../src/model/results.ts";
+import type { RequestRecord } from "../src/model/request.ts";
+import { recording, traffic } from "./accounting-recording.ts";
+
+export const meta = { description: "", seed: 1 };
+
+export function only(record: RequestRecord, parts: Partial<RunRecording> = {}): LostRequest {
+  const { lostRequests } = account(
+    recording({ records: [...traffic(2_000, 9_900), record], ...parts }),
+    meta,
+  );
+  assert.equal(lostRequests.length, 1);
+  return lostRequests.at(0)!;
+}
+
+export function causeOf(record: RequestRecord, parts: Partial<RunRecording> = {}): Cause {
+  return only(record, parts).cause;
+}
+
+/** A request on a connection that had been kept. */
+export const pooled = { mode: "pooled", reused: true, connected: 3_000 } as const;

@@ -1,0 +1,165 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { run, type Ended } from "./running.ts";
+
+const dist = join(import.meta.dirname, "..", "..", "init", "dist");
+export const withoutInit =
+  !["x64", "arm64"].every((arch) => existsSync(join(dist, `lameduck-init-${arch}`))) &&
+  "lameduck-init is not built: npm run build:init";
+
+export const enabled = { "lameduck.dev/inject": "enabled" };
+export const carrier = "/api/v1/namespaces/shop/configmaps/lameduck-init";
+
+export interface Stored {
+  kind: string;
+  metadata: {
+    name: string;
+    namespace?: string;
+    uid?: string;
+    resourceVersion?: string;
+    [field: string]: unknown;
+  };
+  [field: string]: unknown;
+}
+
+const missing: [number, unknown] = [
+  404,
+  { kind: "Status", status: "Failure", reason: "NotFound", message: "none" },
+];
+const isCollection = (path: string): boolean =>
+  /(namespaces|pods|deployments|services|nodes|configmaps|drainpolicies|admissionpolicies|admissionpolicybindings)$/.test(
+    path,
+  );
+
+/** As much of an API server as installing needs: objects by their path. */
+export class Cluster {
+  readonly objects = new Map<string, Stored>();
+  minor = "36";
+  /** Of the operator, as soon as it is deployed. */
+  isReady = true;
+  changes: string[] = [];
+  readonly #folder = mkdtempSync(join(tmpdir(), "lameduck-install-"));
+  readonly #server = createServer((request: IncomingMessage, response: ServerResponse) => {
+    let body = "";
+    request.on("data", (bytes: Buffer) => (body += bytes));
+    request.on("end", () => {
+      const [status, answer] = this.answer(request, body);
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(answer));
+    });
+  });
+
+  async start(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    const { port } = this.#server.address() as AddressInfo;
+    const kubeconfig = {
+      "current-context": "c",
+      contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+      clusters: [{ name: "c", cluster: { server: `http://127.0.0.1:${port}` } }],
+      users: [{ name: "u", user: { token: "t" } }],
+    };
+    writeFileSync(join(this.#folder, "kubeconfig"), JSON.stringify(kubeconfig));
+  }
+
+  stop(): void {
+    this.#server.close();
+    rmSync(this.#folder, { recursive: true });
+  }
+
+  /** As at the beginning, with one namespace. */
+  empty(): void {
+    this.objects.clear();
+    this.minor = "36";
+    this.isReady = true;
+    this.changes = [];
+    this.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: {} });
+  }
+
+  /** The command `lameduck` with access to it. */
+  lameduck(...args: readonly string[]): Promise<Ended> {
+    return run([...args, "--kubeconfig", join(this.#folder, "kubeconfig")]);
+  }
+
+  answer(request: IncomingMessage, body: string): [status: number, answer: unknown] {
+    const url = new URL(request.url ?? "/", "http://cluster");
+    const path = url.pathname;
+    if (path === "/version") return [200, { major: "1", minor: this.minor }];
+    if (request.method !== "GET") this.changes.push(`${request.method} ${path}`);
+    if (request.method === "PATCH") return this.#patch(path, JSON.parse(body) as Stored);
+    if (request.method === "DELETE") return this.objects.delete(path) ? [200, { kind: "Status" }] : missing;
+    const object = this.objects.get(path);
+    // It has gone when it is looked for again.
+    if (object?.metadata["deletionTimestamp"] !== undefined) this.objects.delete(path);
+    if (object) return [200, object];
+    return isCollection(path) ? [200, { items: this.#list(path, url.searchParams) }] : missing;
+  }
+
+  put(path: string, object: Omit<Stored, "metadata"> & { metadata: object }): void {
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    const namespace = /\/namespaces\/([^/]+)\//.exec(path)?.[1];
+    this.objects.set(path, {
+      ...object,
+      metadata: {
+        uid: path,
+        resourceVersion: "1",
+        name,
+        ...(namespace ? { namespace } : {}),
+        ...object.metadata,
+      },
+    } as Stored);
+  }
+
+  addPod(name: string, pod: { annotations?: object; lifecycle?: object; grace?: number } = {}): void {
+    const { annotations = {}, lifecycle, grace = 30 } = pod;
+    this.put(`/api/v1/namespaces/shop/pods/${name}`, {
+      kind: "Pod",
+      metadata: { labels: { app: "web" }, annotations },
+      spec: {
+        terminationGracePeriodSeconds: grace,
+        containers: [{ name: "web", image: "web:1", ports: [{ containerPort: 80 }], lifecycle }],
+      },
+      status: { phase: "Running" },
+    });
+  }
+
+  #patch(path: string, given: Stored): [number, unknown] {
+    const before = this.objects.get(path);
+    // Labels of namespaces are merged, everything else is applied.
+    if (given.kind === undefined) {
+      if (before === undefined) return missing;
+      const labels = { ...(before.metadata["labels"] as object), ...(given.metadata["labels"] as object) };
+      const kept = Object.entries(labels).filter(([, value]) => value !== null);
+      this.put(path, { ...before, metadata: { ...before.metadata, labels: Object.fromEntries(kept) } });
+      return [200, this.objects.get(path)];
+    }
+    const same = JSON.stringify(before?.["applied"]) === JSON.stringify(given);
+    const version = Number(before?.metadata.resourceVersion ?? 0) + (same ? 0 : 1);
+    const status =
+      given.kind === "Deployment" ? { updatedReplicas: 2, availableReplicas: this.isReady ? 2 : 0 } : {};
+    const metadata = { ...given.metadata, resourceVersion: String(version) };
+    this.put(path, { ...given, metadata, status, applied: given });
+    return [before ? 200 : 201, this.objects.get(path)];
+  }
+
+  #list(path: string, query: URLSearchParams): Stored[] {
+    const plural = path.slice(path.lastIndexOf("/") + 1);
+    const within = /\/namespaces\/([^/]+)\//.exec(path)?.[1];
+    const selectors = (query.get("labelSelector") ?? "").split(",").map((one) => one.split("="));
+    return [...this.objects].flatMap(([own, object]) => {
+      const isOfKind = own.split("/").at(-2) === plural;
+      const labels = (object.metadata["labels"] ?? {}) as Record<string, string>;
+      const isSelected = selectors.every(([key = "", value]) =>
+        value === undefined ? key === "" || key in labels : labels[key] === value,
+      );
+      const name = /metadata\.name=(.+)/.exec(query.get("fieldSelector") ?? "")?.[1];
+      return isOfKind &&
+        isSelected &&
+        (within === undefined || object.metadata.namespace === within) &&
+        (name === undefined || object.metadata.name === name)
+        ? [object]
+        : [];
+    });
+  }
+}
