@@ -4,64 +4,35 @@ import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { hasStatus, type KubernetesObject, type Pod } from "@lameduck/kube";
-import { drainPolicyCrd, heldMark, holdLabel, operatorNames } from "@lameduck/operator";
+import { hasStatus, type Pod } from "@lameduck/kube";
+import { drainPolicyCrd, heldMark, holdLabel } from "@lameduck/operator";
 import type { RemedyResult } from "@lameduck/accounting";
-import { type Cluster, type Manifest, until, whyNot } from "../cluster/index.ts";
+import { type Cluster, until, whyNot } from "../cluster/index.ts";
 import { attempt, type Outcome } from "../cluster/host/run.ts";
 import { signalProcess } from "../cluster/host/processes.ts";
 import { deployment, service } from "../cluster/workload.ts";
 import { software } from "../injected/software.ts";
 import { runScenario } from "../matrix/run.ts";
-import { quiet, type Scenario, type Stage } from "../matrix/scenarios.ts";
+import { type Scenario } from "../matrix/scenarios.ts";
 import { leastKubeconfig, operatorsObjects, startBeside, type Running } from "./operator-beside.ts";
 import { apply, quietCluster, rolledOut } from "./support.ts";
+import {
+  type Budget,
+  type Configuration,
+  type Slice,
+  budget,
+  budgetPath,
+  configurationPath,
+  convergence,
+  longestCall,
+  losing,
+  policy,
+  seconds,
+  timed,
+} from "./deletions-stage.ts";
 
 const reason = await whyNot();
-/** No call may take longer, whatever happens. Milliseconds. */
-const longestCall = 30_000;
-/** Slower than each kube-proxy of the test. Seconds. */
-const convergence = 8;
 const nginx = software["nginx"]!;
-
-/** A pod that has lost its label is no longer among those that the load observes; it may still lose requests. */
-async function allEnded({ cluster }: Stage, before: ReadonlySet<string>): Promise<void> {
-  await until(
-    async () => {
-      const all = await cluster.api.list<Pod>("/api/v1/namespaces/default/pods");
-      return all.every(({ metadata }) => !before.has(metadata.uid));
-    },
-    { what: "old pods gone", timeoutMs: 170_000 },
-  );
-}
-
-const uidsOf = async ({ cluster, app }: Stage): Promise<Map<string, string>> => {
-  const all = await cluster.api.list<Pod>(`/api/v1/namespaces/default/pods?labelSelector=app%3D${app}`);
-  return new Map(all.map(({ metadata }) => [metadata.uid, metadata.name]));
-};
-
-const losing: readonly Scenario[] = [
-  {
-    name: "rollout restart",
-    description: "",
-    run: async (stage) => {
-      const before = await uidsOf(stage);
-      await stage.cluster.kubectl(["rollout", "restart", `deployment/${stage.app}`]);
-      await allEnded(stage, new Set(before.keys()));
-      await quiet(stage);
-    },
-  },
-  {
-    name: "kubectl delete",
-    description: "",
-    run: async (stage) => {
-      const two = [...(await uidsOf(stage))].slice(0, 2);
-      for (const [, name] of two) await stage.cluster.kubectl(["delete", "pod", name, "--wait=false"]);
-      await allEnded(stage, new Set(two.map(([uid]) => uid)));
-      await quiet(stage);
-    },
-  },
-];
 
 /** The operator's process, with its least rights, beside the API server; pods that nobody has injected. */
 describe("deletions that are held", { skip: reason ?? false }, () => {
@@ -377,37 +348,3 @@ describe("deletions that are held", { skip: reason ?? false }, () => {
     }
   }
 });
-
-const configurationPath = `/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/${operatorNames.heldDeletions}`;
-interface Configuration {
-  readonly webhooks: readonly {
-    readonly clientConfig: { readonly url: string; readonly caBundle?: string };
-  }[];
-}
-interface Slice extends KubernetesObject {
-  readonly endpoints: readonly { readonly conditions: { readonly ready: boolean } }[];
-}
-const seconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(1)} s`;
-
-interface Budget extends KubernetesObject {
-  readonly status?: { readonly expectedPods?: number };
-}
-const budgetPath = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/held";
-const budget: Manifest = {
-  apiVersion: "policy/v1",
-  kind: "PodDisruptionBudget",
-  metadata: { name: "held" },
-  spec: { maxUnavailable: 1, selector: { matchLabels: { app: "held" } } },
-};
-const policy: Manifest = {
-  apiVersion: "lameduck.dev/v1alpha1",
-  kind: "DrainPolicy",
-  metadata: { name: "default", namespace: "default" },
-  spec: { convergenceSeconds: convergence },
-};
-
-async function timed<T extends object>(act: () => Promise<T>): Promise<T & { readonly took: number }> {
-  const began = performance.now();
-  const result = await act();
-  return { ...result, took: performance.now() - began };
-}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { parseAllDocuments } from "yaml";
-import { carrier, Cluster, withoutInit } from "./install-cluster.ts";
+import { carrier, Cluster, withoutInit, type Stored } from "./install-cluster.ts";
 
 const cluster = new Cluster();
 before(() => cluster.start());
