@@ -1,29 +1,27 @@
-import { messageOf } from "@lameduck/drain/common";
 import { Announcer, type LameduckEvents } from "./reports/announce.ts";
-import { systemClock, untilSettled, type Clock } from "./clock.ts";
+import { systemClock, type Clock } from "./clock.ts";
 import { Coordinator } from "./coordinator/coordinator.ts";
-import { saidAtBegin, saidAtEnd, saidAtStop } from "./coordinator/said.ts";
 import { Closing } from "./closing/closing.ts";
-import { deadlinesOf } from "./closing/deadlines.ts";
 import { passOnToWorkers } from "./signals/cluster.ts";
-import { closeOnCrash, surviveCrashes } from "./signals/crashes.ts";
+import { closeOnCrash } from "./signals/crashes.ts";
 import { mistake } from "./errors.ts";
 import type { ClosedEvent, Phase } from "./events.ts";
 import { Evidence } from "./hold/evidence.ts";
-import { Hold } from "./hold/hold.ts";
+import { Hold, type HoldEnd } from "./hold/hold.ts";
 import { Hooks, type HookFunction, type HookOptions, type HookPhase } from "./closing/hooks.ts";
 import { makeLog } from "./reports/log.ts";
 import { addMetrics, type MetricsModule } from "./reports/metrics.ts";
 import { Pulse } from "./signals/pulse.ts";
 import { readinessIn, type Readiness } from "./hold/readiness.ts";
 import { Recording } from "./reports/recording.ts";
-import { heldFor, Report } from "./reports/report.ts";
+import { heldFor } from "./reports/report.ts";
 import { watchServer, type WatchedServer } from "./servers/servers.ts";
 import { parseSettings, type LameduckOptions, type Settings } from "./options/settings.ts";
 import { rememberSignal, type EarlySignal } from "./signals/signal-list.ts";
 import { signalGate, type SignalMember } from "./signals/signals.ts";
 import { OtherHandlers } from "./signals/other-handlers.ts";
 import { StopFile } from "./closing/stop-file.ts";
+import { openOf, Termination } from "./termination.ts";
 import { traceTermination } from "./reports/tracing.ts";
 import type { ServerWatch } from "./servers/traffic.ts";
 import { isNews } from "./options/doubts.ts";
@@ -31,9 +29,6 @@ import type { State } from "./observed.ts";
 
 /** Whether code named the servers, or they are found as they listen and given up to code that names them. */
 export type Manner = "named" | "found";
-
-/** Milliseconds that a slow disk may take for the last of a recording. */
-const longestWrite = 250;
 
 /** One process's way from serving to closed, for one or several servers. */
 export class Lameduck {
@@ -129,14 +124,12 @@ export class Lameduck {
   }
 
   state(): State {
-    let open = 0;
-    for (const watch of this.#watches) open += watch.open;
     const hold = this.#hold;
     return {
       phase: this.#phase,
       inFlight: this.#evidence.requestsInFlight,
       leases: this.#evidence.leases,
-      open,
+      open: openOf(this.#watches),
       servers: this.#watches.size,
       // Every sender is weighed for it, and metrics never ask.
       get hold() {
@@ -310,75 +303,37 @@ export class Lameduck {
     return this.#manner === "found" && !isTermination && signalGate().others(name).length > 0;
   }
 
-  async #run(reason: string, late: number, isCrash = false): Promise<ClosedEvent> {
-    const from = this.#clock.now();
-    const hasClosedHooks = this.#hooks.has("closed");
-    const by = deadlinesOf(this.#settings, { from, late, isCrash, hasClosedHooks });
+  #run(reason: string, late: number, isCrash = false): Promise<ClosedEvent> {
+    const parts = {
+      settings: this.#settings,
+      clock: this.#clock,
+      announcer: this.#announcer,
+      watches: this.#watches,
+      evidence: this.#evidence,
+      hold: this.#hold,
+      closing: this.#closing,
+      hooks: this.#hooks,
+      others: this.#others,
+      stopFile: this.#stopFile,
+      recording: this.#recording,
+      coordinator: this.#coordinator,
+    };
+    const owner = {
+      exits: () => this.#exits,
+      enter: (phase: Phase) => void (this.#phase = phase),
+      held: (end: HoldEnd) => this.#held(end),
+      close: ({ reason: why }: HoldEnd) => this.#abort.abort(new Error(`lameduck: closing (${why})`)),
+      end: (exitCode: number | null) => this.#end(exitCode),
+    };
     signalGate().join(this.#member);
-    const report = new Report(this.#settings, from, by);
-    this.#stopFile?.begin(reason, by.kill - from);
-    const { drain } = this.#settings;
-    const cap = Math.min(drain.cap, Math.max(1, by.cap - from));
-    this.#recording?.begin(reason, { ...drain, cap }, this.#evidence.drain.key);
-    const onExit = this.#reportExit(report);
     this.#leaveCrashes?.();
-    const noLongerSurvive = surviveCrashes((message) => this.#announcer.notice("crash", message));
-    try {
-      const { hooks: lameDuckHooks } = await this.#serveOn(report, reason, by.cap);
-      const listeners = new Set([...this.#watches].flatMap((watch) => watch.listeners));
-      await this.#others.closeThemselves(signalGate(), listeners, () => this.#isListening(), by.cap);
-      const closingHooks = lameDuckHooks.then(() => this.#hooks.run("closing", by.requests));
-      const { requestQuiet } = this.#settings.drain;
-      await this.#closing.stopListening();
-      const isBusy = (): boolean => this.#evidence.leases > 0;
-      await this.#closing.drain(requestQuiet, isBusy, closingHooks, by.requests);
-      this.#phase = "closed";
-      await this.#hooks.run("closed", by.hooks);
-    } catch (error) {
-      // Whatever goes wrong, the process must end in order and say so.
-      this.#announcer.notice("internal", messageOf(error));
-    }
-    const cut = this.#closing.cut();
-    if (this.#exits) await this.#others.untilDone(by.hooks);
-    this.#others.end();
-    this.#phase = "closed";
-    process.removeListener("exit", onExit);
-    const exitCode = this.#exits ? Number(process.exitCode ?? 0) : null;
-    const closed = report.closed(this.#clock.now(), cut, this.#hooks.outcomes, exitCode);
-    const left = by.hooks - this.#clock.now();
-    const told = [
-      this.#announcer.phase(closed),
-      this.#recording?.written ?? Promise.resolve(),
-      this.#coordinator?.end(saidAtEnd(closed), left) ?? Promise.resolve(),
-    ];
-    await untilSettled(Promise.all(told), left);
-    noLongerSurvive();
-    this.#end(exitCode);
-    return closed;
+    return new Termination(parts, owner).run(reason, late, isCrash);
   }
 
-  /** The lame-duck phase. @returns its hooks, which may outlast it. */
-  async #serveOn(report: Report, reason: string, capAt: number): Promise<{ hooks: Promise<void> }> {
-    this.#phase = "lame-duck";
-    const holding = this.#hold.run(capAt);
-    const begun = report.lameDuck(reason, this.#evidence.requestsInFlight, this.state().open);
-    void this.#announcer.phase(begun);
-    const hooks = this.#hooks.run("lame-duck", capAt);
-    // A process that does not listen (yet, or any more) has nothing to wait for.
-    const { open, leases } = this.state();
-    if (!this.#isListening() && open + leases === 0) this.#hold.force();
-    else this.#coordinator?.begin(saidAtBegin(begun));
-    const end = await holding;
+  #held(end: HoldEnd): void {
     this.#phase = "closing";
     this.#lesson = end.lesson;
     this.#holds = false;
-    const stopped = report.closing(this.#clock.now(), end, this.state().open);
-    void this.#announcer.phase(stopped);
-    this.#coordinator?.tell(saidAtStop(stopped, end.lesson));
-    // What comes next may exit at once, as handlers of the application do.
-    if (this.#recording) await untilSettled(this.#recording.written, longestWrite);
-    this.#abort.abort(new Error(`lameduck: closing (${end.reason})`));
-    return { hooks };
   }
 
   #end(exitCode: number | null): void {
@@ -387,20 +342,5 @@ export class Lameduck {
       this.#stopFile?.end();
       signalGate().exitIfOwed();
     } else signalGate().exitWhenLast(exitCode, this.#isSignalled);
-  }
-
-  /** An application that exits by itself ends the story, too. */
-  #reportExit(report: Report): (code: number) => void {
-    const onExit = (code: number): void => {
-      const cut = this.#closing.cut();
-      void this.#announcer.phase(report.exited(this.#clock.now(), cut, this.#hooks.outcomes, code));
-    };
-    process.once("exit", onExit);
-    return onExit;
-  }
-
-  #isListening(): boolean {
-    for (const watch of this.#watches) if (watch.listening) return true;
-    return false;
   }
 }

@@ -4,9 +4,9 @@ import { LameduckError } from "@lameduck/drain/common";
 export const stageErrors = {
   LAMEDUCK_NO_SUCH_COMMAND: "install the program, or correct its path",
   LAMEDUCK_NO_NAMESPACES:
-    "run as root, allow unprivileged user namespaces, or use the shared loopback (network: loopback)",
+    "run as root, or allow unprivileged user namespaces; `lameduck lab --network loopback` needs neither",
   LAMEDUCK_ALLOW_UNKNOWN_HOST: "give an address, or a name that this machine can look up",
-  LAMEDUCK_NETWORK_FAILED: "run with the shared loopback (network: loopback), or as root",
+  LAMEDUCK_NETWORK_FAILED: "run as root; `lameduck lab --network loopback` does without",
   LAMEDUCK_POD_CRASHED: "run the command by itself and see why it ends",
   LAMEDUCK_POD_NEVER_READY: "check the port and the readiness probe, or give it more time",
   LAMEDUCK_OTHER_PORT: "say which port it is with --port, or in the manifest",
