@@ -28,8 +28,8 @@ export function mustBeWritable(option: string, file: string | undefined): void {
 }
 
 /**
- * Lets a run go on when who reads its output has gone: Ctrl-C ends the `tee` behind it too, and a hung-up terminal answers EIO. What was
- * changed on a cluster must be taken back all the same.
+ * Lets a run go on when whoever reads its output has gone. Ctrl-C ends the `tee` behind it too, and a hung-up terminal answers
+ * EIO. What was changed on a cluster must be taken back all the same.
  */
 export function surviveReaders(): void {
   for (const stream of [process.stdout, process.stderr])

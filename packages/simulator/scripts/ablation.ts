@@ -13,9 +13,9 @@ import { ablationCells, scenarioOfAblation, type AblationCell } from "./ablation
 import { renderAblation, type Total } from "./ablation/table.ts";
 
 /**
- * What each mechanism of the rule buys: the grid without it. The rule's sources are copied, one line of them is changed, and both are played on the same
- * arrivals; what the whole rule loses at the same hold is known from other loss budgets. Half of the environments are those on which constants were tuned, the
- * other half are reported. Writes a table in Markdown to stdout; some minutes.
+ * What each mechanism of the rule buys: the grid without it. The rule's sources are copied and one line of them is changed.
+ * Both are played on the same arrivals, and compared at the same hold by means of other loss budgets. Half of the environments
+ * are those on which constants were tuned; the other half are reported. Writes a table in Markdown to stdout, in some minutes.
  */
 const { values } = commandLine(import.meta.url, {
   options: {

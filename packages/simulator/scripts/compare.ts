@@ -5,9 +5,10 @@ import { tableOf, type Compared } from "./compare/table.ts";
 import { commandLine } from "../../../scripts/command-line.ts";
 
 /**
- * Reality beside the model at the same parameters: runs of the lab's local stage, made now (some five minutes), and the recorded ones of a real
- * cluster. Prints tables; exits with 1 if anything disagrees. --only lab or --only cluster does one of them,
- * --propagation mesh only that part of the lab's, --results FOLDER keeps the lab's results there and uses those that are.
+ * Compares reality with the model at the same parameters. Reality is runs of the lab's local stage, made now (some five
+ * minutes), and recorded runs of a real cluster. Prints tables; exits with 1 if anything disagrees.
+ * `--only lab` or `--only cluster` does one of them. `--propagation mesh` does only that part of the lab's. `--results FOLDER`
+ * keeps the lab's results there and uses those that exist.
  */
 const { values } = commandLine(import.meta.url, {
   options: { only: { type: "string" }, propagation: { type: "string" }, results: { type: "string" } },

@@ -10,9 +10,10 @@ import { commandLine } from "../../../scripts/command-line.ts";
 import { withGrid, withPart } from "./grid/page.ts";
 
 /**
- * Plays the grid and writes packages/simulator/recordings/grid.md, some ten minutes on one idle core. With --cache FILE it goes on where it was stopped; --only
- * PRESET,... plays a part, and several caches can be rendered together: --caches FILE,... Three more parts of the same page are made by themselves:
- * --held-out plays cells that nothing was tuned on, --prior opponents of equal knowledge, --tuned opponents that know the preset as the rule does.
+ * Plays the grid and writes packages/simulator/recordings/grid.md, in some ten minutes on one idle core.
+ * `--cache FILE` goes on where it was stopped. `--only PRESET,...` plays a part. `--caches FILE,...` renders several caches
+ * together. Three more parts of the page are made by themselves. `--held-out` plays cells that nothing was tuned on. `--prior`
+ * plays opponents of equal knowledge. `--tuned` plays opponents that know the preset as the rule does.
  */
 const { values } = commandLine(import.meta.url, {
   options: {

@@ -12,8 +12,8 @@ import type { Manifest } from "./manifest.ts";
 const labels = { "app.kubernetes.io/name": "lameduck" };
 
 /**
- * A MutatingAdmissionPolicy for the DrainPolicies as they stand now, and for the processors of the nodes: one for the cluster, and one for each
- * namespace that has a DrainPolicy of its own.
+ * A MutatingAdmissionPolicy for the DrainPolicies as they stand now, and for the processors of the nodes. There is one for the
+ * cluster, and one for each namespace that has a DrainPolicy of its own.
  */
 export async function admissionPolicies(
   client: KubernetesClient,

@@ -66,8 +66,9 @@ async function isBeingDeleted(
 }
 
 /**
- * Waits until the operator has brought lameduck-init to the namespaces: the volume of a pod that is made before is empty for a minute or more.
- * @returns those that it has not come to in time.
+ * Waits until the operator has brought lameduck-init to the namespaces. The volume of a pod that is made before is empty for a
+ * minute or more.
+ * @returns the namespaces that it has not come to in time.
  */
 export async function untilCarried(
   client: KubernetesClient,

@@ -5,8 +5,9 @@ interface Served<In> {
 }
 
 /**
- * Serves the process that started this one. A Ctrl-C reaches every process of the terminal at once, and timeout(1) or a CI runner ends the
- * whole process group; the parent decides what it means, so it is ignored here, and the end of the channel is the order to leave: also when the parent was killed.
+ * Serves the process that started this one. SIGINT and SIGTERM are ignored here: Ctrl-C, timeout(1) and CI runners signal the
+ * whole process group, and the parent decides what that means. The end of the channel ends this process, also when the parent
+ * was killed.
  */
 export function serveParent<In>(serve: (tell: (message: object) => void) => Served<In>): void {
   const tell = (message: object): void => {

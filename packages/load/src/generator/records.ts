@@ -67,7 +67,7 @@ const timesPerRow = 5;
 const smallsPerRow = 7;
 const namesPerRow = 4;
 
-/** All records of a run as the generator keeps them; a row is begun when a request is fired and written when it has ended. */
+/** All records of a run, as the generator keeps them. A row is begun when a request is fired and written when it has ended. */
 export class RecordTable {
   readonly chunks: RecordChunk[] = [];
   /** Pods and errors by number; 0 stands for none. */

@@ -12,8 +12,9 @@ export interface Slot {
 }
 
 /**
- * The whole schedule follows from the plan, the senders' weights and the seed, whatever the servers do: that is what makes the load open
- * (a server that stalls is asked as often as one that does not). It is unrolled as time goes on because the end of a rollout is not known.
+ * The schedule follows from the plan, the senders' weights and the seed, whatever the servers do. That makes the load open: a
+ * server that stalls is asked as often as one that does not. It is unrolled as time goes on, because the end of a rollout is
+ * not known.
  */
 export class Schedule {
   readonly #plan: LoadPlan;

@@ -24,8 +24,8 @@ export interface CopierOptions {
 const { carrierConfigMap: name, fieldManager } = operatorNames;
 
 /**
- * Keeps the ConfigMap with lameduck-init in every namespace that is injected. It is taken away from a namespace that is so no longer when no pod
- * mounts it any more: a container that restarts would find its hook without it.
+ * Keeps the ConfigMap with lameduck-init in every namespace that is injected. In a namespace that no longer is, it stays until
+ * no pod mounts it: a container that restarts would find its hook without it.
  */
 export class CarrierCopier {
   readonly #client: KubernetesClient;

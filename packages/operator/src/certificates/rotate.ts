@@ -21,8 +21,8 @@ export function settling({ authorityLifetime }: RotationOptions): number {
 }
 
 /**
- * The chain as it should be now: the same object where nothing is due. One step at a time, and every step leaves what is
- * served trusted: first the API server is told of a new authority, then it signs, then the old one is forgotten.
+ * The chain as it should be now; the same object where nothing is due. It changes by one step at a time, so that what is served
+ * stays trusted. First the API server is told of a new authority, then the new authority signs, then the old one is forgotten.
  * @param isTrusted whether the API server has been told of an authority.
  */
 export async function rotate(

@@ -4,8 +4,8 @@ import { mapsIn, textOf, type PodView } from "./pod.ts";
 import { isNode, isSidecar, ownLameduck } from "./software.ts";
 
 /**
- * What is done to a container: `hold` by a hook, `instrument` with the library, `follow` the holds of others as a sidecar; `own`: it brings
- * Lameduck itself; `nothing`.
+ * What is done to a container. `hold`: by a hook. `instrument`: with the library. `follow`: a sidecar follows the holds of
+ * others. `own`: it brings Lameduck itself. `nothing`.
  */
 export interface Action {
   readonly index: number;

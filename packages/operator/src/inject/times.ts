@@ -28,7 +28,7 @@ export function graceOf(spec: Readonly<Record<string, unknown>>): number {
 }
 
 /**
- * The pod keeps for its own shutdown the time that it has today, and the hold comes on top of it, up to the greatest grace period.
+ * The pod keeps the time that it has today for its own shutdown. The hold comes on top of it, up to the greatest grace period.
  * @param mayRaise false where every container that stops brings Lameduck itself.
  */
 export function timesOf(

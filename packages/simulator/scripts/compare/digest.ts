@@ -39,7 +39,10 @@ export interface Digest {
   readonly ready: readonly number[];
   /** Kept connections open to a pod when its hold began, on average; 0 where it did not tell. */
   readonly openPerPod: number;
-  /** Of quick requests on kept connections, which a pod answers in one turn of its event loop, so many took longer than so many ms. */
+  /**
+   * How many requests took longer than so many ms. Only quick requests on kept connections count: a pod answers them in one
+   * turn of its event loop.
+   */
   readonly slow: readonly (readonly [milliseconds: number, share: number])[];
   readonly terminations: readonly RecordedTermination[];
 }
@@ -143,7 +146,7 @@ function terminationsOf(
   });
 }
 
-/** Pods that cannot answer, or not yet, are no part of the model: what a rollout loses by them (C7 to C10) is not counted. */
+/** The model has no pods that cannot answer, or cannot yet. What a rollout loses by them (C7 to C10) is not counted. */
 const notByTermination: ReadonlySet<string> = new Set(["C7", "C8", "C9", "C10"]);
 
 export function lostToTerminations(lostByCause: Readonly<Record<string, number>>): number {

@@ -24,9 +24,10 @@ const leastRollouts = 200;
 const draws = 1_000;
 
 /**
- * A measurement is one draw of some rollouts. The terminations of a rollout depend on one another (they share one controller and the periods of
- * the proxies), so the rollout is the unit: the model plays many, as many as were measured are drawn from them again and again, and 95 of 100 such
- * draws lie in the range. That holds for rare losses too, where an interval from the measured values themselves would not.
+ * A measurement is one draw of some rollouts. The terminations of a rollout share one controller and the periods of the
+ * proxies, so the rollout is the unit. The model plays many rollouts. As many as were measured are drawn from them, again and
+ * again; 95 of 100 draws lie in the range. That holds for rare losses too, where an interval from the measured values would
+ * not.
  */
 export function predict(
   scenario: Scenario,

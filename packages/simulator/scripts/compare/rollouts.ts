@@ -42,7 +42,8 @@ function comparison(name: string, digest: Digest): Compared {
   const { terminations } = digest;
   const { contender, prestop } = contenderOf(digest.remedy);
   const adaptive = contender.learns;
-  // Of servers that say nothing of their phases the end of the hold is seen only by what it cost; some are seen by their exit alone.
+  // Servers that say nothing of their phases: what the end of the hold cost is all that is seen of it. Of some only the exit is
+  // seen.
   const middle = adaptive ? mean : median;
   const rollouts = Math.max(1, Math.round(terminations.length / digest.replicas));
   return compared(
@@ -66,7 +67,7 @@ function oracleOf({ lags, oracle = 0 }: RecordedTermination): number {
   return Math.max(oracle, ...lags.map((lag) => lag ?? 0));
 }
 
-/** Everything that was set, and of what was measured only what is not the model's to say: rates, start-up, age of pods, want of processor. */
+/** Everything that was set. Of what was measured, only what the model does not predict: rates, start-up, age of pods, want of processor. */
 function scenarioOf(digest: Digest, prestop: number): Scenario {
   const { terminations, senders, newPerPod, pooledPerPod, openPerPod } = digest;
   const shares = terminations.flatMap(({ blind }) => blind ?? []);

@@ -5,8 +5,8 @@ import { figure } from "./table.ts";
 import { judge } from "./verdict.ts";
 
 /**
- * The rule where its constants were not tuned, beside opponents that know in hindsight which cells a row has: one setting for all of them, the
- * shortest that loses no more than the rule does, on average.
+ * The rule where its constants were not tuned. Its opponents know in hindsight which cells a row has. Each has one setting for
+ * all of them: the shortest that loses no more than the rule does, on average.
  */
 export function renderHeldOut(played: readonly PlayedCell[], terminations: number, seed: number): string {
   const judged = played.map(judge);

@@ -23,8 +23,9 @@ const grace = 3_600_000;
 const unbounded = { grace, reserve: 0, floor: 0 } satisfies DrainOptions;
 
 /**
- * All opponents know what the rule knows: that the environment is one of its hypotheses, and how likely each is. Each hypothesis is played with every
- * policy and counts by its weight; of the opponents those settings are taken that lose as much as the rule.
+ * All opponents know what the rule knows: that the environment is one of its hypotheses, and how likely each is. Each
+ * hypothesis is played with every policy and counts by its weight. Of the opponents, the settings that lose as much as the rule
+ * are taken.
  */
 export function playPrior(terminations: number, seed: number, rate: number): PriorResult {
   const policies = [

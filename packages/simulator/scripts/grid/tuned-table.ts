@@ -60,7 +60,10 @@ interface Beaten {
   readonly point: Point;
 }
 
-/** Cells in which another policy of the same knowledge, and of no more loss over the preset, holds less than `adaptive` and loses no more. */
+/**
+ * Cells in which `adaptive` is beaten: another policy of the same knowledge holds less, loses no more here, and loses no more
+ * over the preset.
+ */
 function beatenCells({ inCells, given, convergence }: TunedPreset, level: Level): Beaten[] {
   const index = levels.indexOf(level);
   return inCells.flatMap((cell) => {

@@ -6,8 +6,8 @@ import { prove } from "./prove.ts";
 import { plainProof, proofText } from "./report.ts";
 
 /**
- * Runs this very command line again where pods have a network, processes and files of their own: what the program of a manifest does
- * there stays there.
+ * Runs this very command line again where pods have a network, processes and files of their own. Programs of a manifest cannot
+ * reach anything else there.
  * @returns its exit code; undefined inside of it, where the audit goes on.
  */
 export async function enterLab(): Promise<number | undefined> {

@@ -3,8 +3,8 @@ import type { RemedyResult } from "@lameduck/accounting";
 const width = 40;
 
 /**
- * Both chains of a termination, as it is and as mended: how long pods went on serving, and how long senders went on choosing them. Where the
- * second bar is the longer one, requests were lost.
+ * Both chains of a termination, as it is and as mended. One bar is how long pods went on serving, the other how long senders
+ * went on choosing them. Where the second bar is the longer one, requests were lost.
  */
 export function pictureOf(
   results: readonly (readonly [name: string, result: Pick<RemedyResult, "hold" | "oracle">])[],
