@@ -1,5 +1,6 @@
-import { type Change, type KubernetesClient, type KubernetesObject, Source } from "@lameduck/kube";
+import type { Change, KubernetesClient, KubernetesObject, Source } from "@lameduck/kube";
 import { gatewayRoutes, keepPolicy } from "../exposure/objects.ts";
+import { sourcesOf, type SourcesOptions } from "../exposure/sources.ts";
 import { keepGateway, keepIngressClass, keepLeadingRoute, keepLeadingService } from "./state/leading.ts";
 import type { Nodes } from "./state/nodes.ts";
 import { keepNode, keepPod, keepSlice } from "./state/objects.ts";
@@ -7,16 +8,13 @@ import type { Routing } from "./state/routing.ts";
 import type { Terminations } from "./state/terminations.ts";
 import type { PolicySettings } from "./settings.ts";
 
-export interface ClusterOptions {
+export interface ClusterOptions extends SourcesOptions {
   readonly nodes: Nodes;
   readonly routing: Routing;
   readonly settings: PolicySettings;
   readonly terminations: Terminations;
   readonly now: () => number;
   readonly onChange: () => void;
-  readonly onProblem: (part: string, error: unknown) => void;
-  /** Milliseconds until what failed is asked for again. */
-  readonly again?: number;
 }
 
 /** What the coordinator reads of the cluster, by list and watch, and hands on as it comes. */
@@ -27,23 +25,17 @@ export class Cluster {
 
   constructor(client: KubernetesClient, options: ClusterOptions) {
     this.#options = options;
-    const { nodes, routing, settings, terminations, now, onChange, onProblem, again } = options;
+    const { nodes, routing, settings, terminations, now, onChange } = options;
+    const read = sourcesOf(client, options);
     const source = <Kept extends KubernetesObject>(
       name: string,
       path: string,
       keep: (object: never) => Kept,
       take: (change: Change<Kept>) => void,
-    ): Source<KubernetesObject> =>
-      new Source<KubernetesObject>(client, {
-        name,
-        path,
-        keep: (object) => keep(object as never),
-        onChange: (change) => {
-          take(change as Change<Kept>);
-          onChange();
-        },
-        onProblem,
-        ...(again === undefined ? {} : { again }),
+    ): Source<Kept> =>
+      read(name, path, keep, (change) => {
+        take(change);
+        onChange();
       });
     this.#essential = [
       source("pods", "/api/v1/pods", keepPod, (change) => terminations.pod(change, now())),

@@ -1,25 +1,9 @@
-import { hostname } from "node:os";
 import { operatorNames } from "../names.ts";
 import { defaultRetention, type RetentionLimits } from "../records/writing/retention.ts";
-import {
-  badFlag,
-  count,
-  flagsIn,
-  help,
-  logLevel,
-  type LogLevel,
-  logLevels,
-  port,
-  text,
-  texts,
-  time,
-} from "../process/flag-values.ts";
+import { badFlag, count, flagsIn, text, texts, time } from "../process/flag-values.ts";
+import { serverFlags, type ServerFlags, serverHelp, serverOptions } from "../process/server-flags.ts";
 
-export interface CoordinatorFlags {
-  readonly port: number;
-  readonly metricsPort: number;
-  readonly address: string | undefined;
-  readonly namespace: string | undefined;
+export interface CoordinatorFlags extends ServerFlags {
   /** ServiceAccounts that may report, as "NAMESPACE/NAME". */
   readonly consumerAccounts: readonly string[];
   /** Those that may ask whether a deletion can go on. */
@@ -30,12 +14,6 @@ export interface CoordinatorFlags {
   readonly tokenFile: string | undefined;
   /** Of DrainReports. */
   readonly retention: RetentionLimits;
-  /** Milliseconds. */
-  readonly gracePeriod: number;
-  readonly logLevel: LogLevel;
-  readonly kubeconfig: string | undefined;
-  /** This replica. */
-  readonly name: string;
 }
 
 const { coordinator, watcher, workload, namespace: ownNamespace } = operatorNames;
@@ -58,16 +36,12 @@ pods decide by what they see themselves: docs/acknowledgements.md.
   --report-age TIME              DrainReports are kept for so long (24h)
   --reports-per-namespace COUNT  at most so many of a namespace (${defaultRetention.perNamespace})
   --reports COUNT                at most so many in all (${defaultRetention.inAll})
-  --grace-period TIME            terminationGracePeriodSeconds of its own pod (30s)
-  --log-level LEVEL              ${logLevels.join(", ")} (info)
+${serverHelp}
   --kubeconfig FILE              for a coordinator outside the cluster
 `;
 
 const options = {
-  port: text,
-  "metrics-port": text,
-  address: text,
-  namespace: text,
+  ...serverOptions,
   "consumer-account": texts,
   "hold-account": texts,
   peers: text,
@@ -75,10 +49,6 @@ const options = {
   "report-age": text,
   "reports-per-namespace": text,
   reports: text,
-  "grace-period": text,
-  "log-level": text,
-  kubeconfig: text,
-  help,
 };
 
 /** @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG @returns none where help is asked for. */
@@ -91,10 +61,7 @@ export function parseCoordinatorFlags(
   if (values.peers !== undefined && values["token-file"] === undefined)
     throw badFlag("--token-file", "is missing: the other replicas take nothing without a token");
   return {
-    port: port("--port", values.port, coordinator.ports.protocol),
-    metricsPort: port("--metrics-port", values["metrics-port"], coordinator.ports.metrics),
-    address: values.address,
-    namespace: values.namespace,
+    ...serverFlags(values, { port: coordinator.ports.protocol, metrics: coordinator.ports.metrics }, env),
     consumerAccounts: accounts("--consumer-account", values["consumer-account"] ?? [defaultConsumer]),
     holdAccounts: accounts("--hold-account", values["hold-account"] ?? [`${ownNamespace}/${workload}`]),
     peers: values.peers,
@@ -108,10 +75,6 @@ export function parseCoordinatorFlags(
       ),
       inAll: count("--reports", values.reports, defaultRetention.inAll),
     },
-    gracePeriod: time("--grace-period", values["grace-period"] ?? "30s"),
-    logLevel: logLevel(values["log-level"]),
-    kubeconfig: values.kubeconfig,
-    name: env["POD_NAME"] || hostname(),
   };
 }
 

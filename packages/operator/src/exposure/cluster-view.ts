@@ -1,4 +1,4 @@
-import { type Change, type KubernetesClient, type KubernetesObject, Source } from "@lameduck/kube";
+import type { Change, KubernetesClient, KubernetesObject, Source } from "@lameduck/kube";
 import { injectLabelValue } from "../inject/left-alone.ts";
 import { injectLabel } from "../names.ts";
 import type { Architecture } from "../policy/settings.ts";
@@ -17,13 +17,11 @@ import {
   type PolicyObject,
   type ServiceObject,
 } from "./objects.ts";
+import { sourcesOf, type SourcesOptions } from "./sources.ts";
 
-export interface ClusterViewOptions {
-  readonly onProblem: (part: string, error: unknown) => void;
+export interface ClusterViewOptions extends SourcesOptions {
   /** The namespaces with our label, or DrainPolicies, have changed. */
   readonly onChange?: () => void;
-  /** Milliseconds until what failed is asked for again. */
-  readonly again?: number;
 }
 
 /** What the operator knows of the cluster, by list and watch: little of each object, and nothing of pods. */
@@ -37,21 +35,9 @@ export class ClusterView {
   readonly #sources: readonly Source<KubernetesObject>[];
   #architectures: readonly Architecture[] | undefined;
 
-  constructor(client: KubernetesClient, { onProblem, onChange, again }: ClusterViewOptions) {
-    const source = <T extends KubernetesObject>(
-      name: string,
-      path: string,
-      keep: (object: T) => T,
-      take: (change: Change<T>) => void,
-    ): Source<T> =>
-      new Source<T>(client, {
-        name,
-        path,
-        keep,
-        onChange: take,
-        onProblem,
-        ...(again === undefined ? {} : { again }),
-      });
+  constructor(client: KubernetesClient, options: ClusterViewOptions) {
+    const { onChange } = options;
+    const source = sourcesOf(client, options);
     this.#services = source("services", "/api/v1/services", keepService, (change) =>
       this.#senders.service(change),
     );

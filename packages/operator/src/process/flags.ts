@@ -1,24 +1,9 @@
-import { hostname } from "node:os";
 import { operatorNames } from "../names.ts";
-import {
-  badFlag,
-  flagsIn,
-  help,
-  logLevel,
-  type LogLevel,
-  logLevels,
-  port,
-  text,
-  texts,
-  time,
-} from "./flag-values.ts";
+import { badFlag, flagsIn, text, texts, time } from "./flag-values.ts";
+import { serverFlags, type ServerFlags, serverHelp, serverOptions } from "./server-flags.ts";
 import { holdingFlags, holdingHelp, holdingOptions, type HoldingFlags } from "./holding-flags.ts";
 
-export interface OperatorFlags {
-  readonly port: number;
-  readonly metricsPort: number;
-  readonly address: string | undefined;
-  readonly namespace: string | undefined;
+export interface OperatorFlags extends ServerFlags {
   readonly service: string;
   readonly secret: string;
   readonly serveAs: readonly string[];
@@ -27,11 +12,6 @@ export interface OperatorFlags {
   /** Milliseconds. */
   readonly certificateLifetime: number;
   readonly authorityLifetime: number;
-  readonly gracePeriod: number;
-  readonly logLevel: LogLevel;
-  readonly kubeconfig: string | undefined;
-  /** This replica. */
-  readonly name: string;
   readonly holding: HoldingFlags | undefined;
   /** URL: pods are told to ask it, and held deletions do. */
   readonly coordinator: string | undefined;
@@ -55,17 +35,13 @@ injects the drain. Nothing is blocked while it is down: docs/operator.md.
   --authority-lifetime TIME      730d
   --coordinator URL              pods ask it whether all senders have let go of them
                                  (docs/acknowledgements.md), and so do held deletions
-  --grace-period TIME            terminationGracePeriodSeconds of its own pod (30s)
-  --log-level LEVEL              ${logLevels.join(", ")} (info)
+${serverHelp}
   --kubeconfig FILE              for an operator outside the cluster
 
 ${holdingHelp}`;
 
 const options = {
-  port: text,
-  "metrics-port": text,
-  address: text,
-  namespace: text,
+  ...serverOptions,
   service: text,
   secret: text,
   "serve-as": texts,
@@ -73,12 +49,8 @@ const options = {
   "carrier-directory": text,
   "certificate-lifetime": text,
   "authority-lifetime": text,
-  "grace-period": text,
-  "log-level": text,
-  kubeconfig: text,
   coordinator: text,
   ...holdingOptions,
-  help,
 };
 
 /** Of `webhook`. @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG @returns none where help is asked for. */
@@ -93,10 +65,7 @@ export function parseFlags(
   if (certificateLifetime > authorityLifetime)
     throw badFlag("--certificate-lifetime", "a certificate does not outlive its authority");
   return {
-    port: port("--port", values.port, operatorNames.ports.webhook),
-    metricsPort: port("--metrics-port", values["metrics-port"], operatorNames.ports.metrics),
-    address: values.address,
-    namespace: values.namespace,
+    ...serverFlags(values, { port: operatorNames.ports.webhook, metrics: operatorNames.ports.metrics }, env),
     service: values.service ?? operatorNames.service,
     secret: values.secret ?? operatorNames.certificateSecret,
     serveAs: values["serve-as"] ?? [],
@@ -104,10 +73,6 @@ export function parseFlags(
     carrierDirectory: values["carrier-directory"],
     certificateLifetime,
     authorityLifetime,
-    gracePeriod: time("--grace-period", values["grace-period"] ?? "30s"),
-    logLevel: logLevel(values["log-level"]),
-    kubeconfig: values.kubeconfig,
-    name: env["POD_NAME"] || hostname(),
     holding: holdingFlags(values),
     coordinator: coordinatorUrl(values.coordinator),
   };
