@@ -240,7 +240,11 @@ export class FakeApi implements AsyncDisposable {
         : { status: 404, body: { reason: "NotFound", message: `${resource} "${name}" not found` } };
     }
     const items = this.items(resource).filter((item) => chosen(url, item));
-    return { status: 200, body: { metadata: { resourceVersion: String(this.#version) }, items } };
+    const from = Number(url.searchParams.get("continue") ?? "0");
+    const end = from + Number(url.searchParams.get("limit") ?? Infinity);
+    const more = end < items.length ? { continue: String(end) } : {};
+    const metadata = { resourceVersion: String(this.#version), ...more };
+    return { status: 200, body: { metadata, items: items.slice(from, end) } };
   }
 
   #watch({ resource, url }: Asked, response: ServerResponse, fault: Fault | undefined): void {

@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { bundled } from "../image/bundle.ts";
+import { chartEnvironment } from "./chart-environment.ts";
 import { CoordinatorStandIn } from "../test/watcher-coordinator.ts";
 import { asIptablesSave, asNftList, type Service } from "../test/watcher-rule-sets.ts";
 
@@ -98,7 +99,7 @@ async function benchMode(name: keyof typeof rules, size: number): Promise<void> 
       process.execPath,
       [program, "watcher", ...args, "--consumer", `kube-proxy=${mode}`, "--node", "node1"],
       {
-        env: { ...process.env, PATH: `${directory}:${process.env["PATH"]}` },
+        env: { ...process.env, ...chartEnvironment("watcher"), PATH: `${directory}:${process.env["PATH"]}` },
         stdio: ["ignore", "ignore", "inherit"],
       },
     );
@@ -120,7 +121,9 @@ async function benchMode(name: keyof typeof rules, size: number): Promise<void> 
 }
 
 try {
-  const idle = spawn(process.execPath, ["-e", "setInterval(() => {}, 1e9)"]);
+  const idle = spawn(process.execPath, ["-e", "setInterval(() => {}, 1e9)"], {
+    env: { ...process.env, ...chartEnvironment("watcher") },
+  });
   await delay(1_000);
   print("a Node that does nothing", await measured(idle));
   await ended(idle);

@@ -81,6 +81,7 @@ describe("a record of a termination", () => {
     );
     assert.equal(report.summary.released, "no");
     assert.equal(report.overruledBy, "10.244.2.931m");
+    assert.equal(report.tooEarly, undefined);
     assert.match(
       report.summary.text,
       /kube-proxy\/node2 and 1 more had not let go; overruled by a connection/,

@@ -19,6 +19,7 @@ export function termination(fields: Partial<Termination> = {}): Termination {
     consumers: new Map(),
     said: {},
     overruledBy: undefined,
+    tooEarly: [],
     exits: [],
     goneAt: undefined,
     ...fields,

@@ -55,11 +55,17 @@ export class SimulatedConsumer {
     this.#text += chunk;
     const end = this.#text.indexOf("\r\n\r\n");
     if (end === -1) return;
-    const length = Number(/content-length: (\d+)/.exec(this.#text.slice(0, end))?.[1] ?? NaN);
+    const head = this.#text.slice(0, end);
+    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? NaN);
     if (this.#text.length < end + 4 + length) return;
     const body = this.#text.slice(end + 4, end + 4 + length);
     this.#text = this.#text.slice(end + 4 + length);
     this.#answers++;
+    if (!/^HTTP\/1.1 200/.test(head)) {
+      // As the watcher does: it is asked again soon.
+      setTimeout(() => this.#post(), 500);
+      return;
+    }
     this.#hear(JSON.parse(body) as Told);
   }
 

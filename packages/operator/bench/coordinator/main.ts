@@ -14,6 +14,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { CoordinatorApi } from "../../test/coordinator/fixture.ts";
+import { bundled } from "../../image/bundle.ts";
+import { chartEnvironment } from "../chart-environment.ts";
 import { SimulatedConsumer } from "./consumer.ts";
 
 const { values } = parseArgs({
@@ -48,10 +50,18 @@ function writeSlice(slice: number): void {
   api.put(slices, `s${slice}`, { metadata: { namespace: "shop", uid: `slice-${slice}`, labels }, endpoints });
 }
 
+/** What nobody reads and every pod has: some 4 KB. */
+const managedFields = Array.from({ length: 40 }, (_, at) => ({
+  manager: "kubelet",
+  operation: "Update",
+  fieldsV1: { [`f:field-${at}`]: { "f:conditions": { ".": {} } } },
+}));
+
 const pod = (at: number, isDeleted: boolean): Record<string, object> => ({
   metadata: {
     namespace: "shop",
     uid: `pod-${at}`,
+    managedFields,
     labels: { app: `s${Math.floor(at / sliceSize)}` },
     ...(isDeleted
       ? { deletionTimestamp: new Date(Date.now() + 30_000).toISOString(), deletionGracePeriodSeconds: 30 }
@@ -85,11 +95,13 @@ await writeFile(
     clusters: [{ name: "c", cluster: { server: api.url } }],
   }),
 );
-// Compiled, as the image has it: the sources would have Node's compiler in memory, too.
-const main = join(import.meta.dirname, "..", "..", "dist", "main.js");
+// The file that the image has.
+const main = join(folder, "lameduck-operator.cjs");
+await writeFile(main, await bundled("operator/dist/main.js"));
 const flags = ["--port=0", "--metrics-port=0", "--address=127.0.0.1", `--kubeconfig=${kubeconfig}`];
 const child = spawn(process.execPath, [main, "coordinator", ...flags], {
   stdio: ["ignore", "ignore", "pipe"],
+  env: { ...process.env, ...chartEnvironment("coordinator") },
 });
 let log = "";
 child.stderr.setEncoding("utf8").on("data", (text: string) => (log += text));

@@ -23,6 +23,7 @@ import { Consumers } from "./state/consumers.ts";
 import { Nodes } from "./state/nodes.ts";
 import type { TerminationRecord } from "./state/record.ts";
 import { Routing } from "./state/routing.ts";
+import { Suspects } from "./suspects.ts";
 import { Terminations } from "./state/terminations.ts";
 import { Withdrawals } from "./state/withdrawals.ts";
 import { consumersByState, consumersStatus, type CoordinatorStatus, terminatingByState } from "./status.ts";
@@ -110,10 +111,16 @@ export class Coordinator {
       now,
       onSaid: (record, text) => this.#peers?.tell(record, text),
       onOverruled: (record, address) => {
-        this.metrics.overruled.inc();
-        const { namespace, name } = record;
-        log.warn({ namespace, name, address, node: nodes.at(address) }, "a connection after the release");
+        this.metrics.overruledBy(record.tooEarly);
+        const { namespace, name, tooEarly } = record;
+        log.warn({ namespace, name, address, tooEarly }, "a connection after the release");
       },
+      suspects: new Suspects({
+        pods: terminations.pods,
+        nodes,
+        consumers,
+        reportedBy: (uid) => this.#consumerDesk.reportedBy(uid),
+      }),
     });
     this.#rounds = new Rounds({
       decide: () => this.#decide(),
@@ -198,6 +205,10 @@ export class Coordinator {
       server.closeAllConnections();
     }
     this.#options.client.close();
+  }
+
+  get terminations(): ReadonlyMap<string, TerminationRecord> {
+    return this.#terminations.records;
   }
 
   status(): CoordinatorStatus {

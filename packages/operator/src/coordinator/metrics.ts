@@ -1,8 +1,12 @@
 import { Counter, Histogram, Registry } from "@prometheus-io/client";
 
+/** Consumers that a metric names. */
+const mostNamed = 100;
+
 /** What a coordinator is watched by; docs/acknowledgements.md lists them. */
 export class CoordinatorMetrics {
   readonly registry = new Registry();
+  readonly #named = new Set(["unknown"]);
   readonly releases = this.#counter(
     "lameduck_releases_total",
     "Pods that all consumers let go of, by the mode that held for them.",
@@ -15,7 +19,8 @@ export class CoordinatorMetrics {
   );
   readonly overruled = this.#counter(
     "lameduck_releases_overruled_total",
-    "Releases after which a new connection came: a consumer reported too early, or nobody knows of the sender.",
+    "Releases after which a new connection came, by the consumer that had reported too early; unknown: the sender is nobody's.",
+    ["consumer"],
   );
   readonly reports = this.#counter("lameduck_reports_total", "Reports of consumers, by outcome.", [
     "outcome",
@@ -40,6 +45,14 @@ export class CoordinatorMetrics {
     buckets: [0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 30, 60],
     registers: [this.registry],
   });
+
+  /** Whoever runs a hundred liars knows enough of them: more are one label value. */
+  overruledBy(consumers: readonly string[]): void {
+    for (const name of consumers.length === 0 ? ["unknown"] : consumers) {
+      if (this.#named.size < mostNamed) this.#named.add(name);
+      this.overruled.inc({ consumer: this.#named.has(name) ? name : "others" });
+    }
+  }
 
   #counter<T extends string>(name: string, help: string, labelNames: readonly T[] = []): Counter<T> {
     return new Counter({ name, help, labelNames: [...labelNames], registers: [this.registry] });

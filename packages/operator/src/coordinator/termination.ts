@@ -56,6 +56,8 @@ export interface Termination {
   readonly said: Readonly<Record<string, string>>;
   /** The address from which a new connection came after the release. */
   readonly overruledBy: string | undefined;
+  /** Consumers that had reported to have let go, and to which that address belongs: "kube-proxy/node5". */
+  readonly tooEarly: readonly string[];
   readonly exits: readonly ContainerExit[];
   /** When the pod's object was gone. */
   readonly goneAt: number | undefined;

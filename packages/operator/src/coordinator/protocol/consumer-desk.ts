@@ -82,6 +82,11 @@ export class ConsumerDesk {
     );
   }
 
+  /** The consumers that a pod reports for. */
+  reportedBy(podUid: string): readonly string[] {
+    return [...this.#owners].flatMap(([key, owner]) => (owner === podUid ? [key] : []));
+  }
+
   /** Looks at all that wait: called every so often, and when something was withdrawn. */
   sweep(): void {
     if (this.#isSweeping) return;
@@ -90,12 +95,8 @@ export class ConsumerDesk {
     const go = (): void => {
       const began = performance.now();
       const now = this.#options.now();
-      const { head } = this.#options.withdrawals;
-      const quiet = Math.max(quietFor, this.#parked.size / perMillisecond);
       for (const one of waiting) {
-        const { key, posted, until } = one;
-        const isNews = head > posted.known && now - (this.#answeredAt.get(key) ?? 0) >= quiet;
-        if (!isNews && now < until) continue;
+        if (now < one.until && !this.#isDue(one, now)) continue;
         this.#release(one, now);
         if (performance.now() - began < turn) continue;
         setImmediate(go);
@@ -155,12 +156,21 @@ export class ConsumerDesk {
     const mine: Posted = { ...posted, report, known: isCurrent ? posted.known : 0 };
     const wait = this.#isClosing ? Math.min(posted.wait, longestAtEnd) : posted.wait;
     const one = { key, posted: mine, response, until: at + wait };
-    if (!isCurrent || posted.wait === 0 || head > posted.known) this.#answer(one, at);
+    if (!isCurrent || posted.wait === 0 || this.#isDue(one, at)) this.#answer(one, at);
     else {
       // One that is asked again waits no longer for the answer to what it asked before.
       for (const other of this.#parked.of(key)) this.#release(other, at);
       this.#parked.add(key, one);
     }
+  }
+
+  /** There is something new, and it was not told something new just now: a stream of withdrawals is told in pieces. */
+  #isDue({ key, posted }: Pick<ParkedReport, "key" | "posted">, now: number): boolean {
+    if (this.#options.withdrawals.head <= posted.known) return false;
+    const quiet = Math.max(quietFor, this.#options.consumers.size / perMillisecond);
+    const since = now - (this.#answeredAt.get(key) ?? -Infinity);
+    // A clock that was set back must not make anybody wait for it.
+    return since >= quiet || since < 0;
   }
 
   #release(one: ParkedReport, now: number): void {

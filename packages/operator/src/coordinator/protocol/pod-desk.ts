@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { PolicySettings } from "../settings.ts";
 import type { TerminationRecord } from "../state/record.ts";
+import type { Suspects } from "../suspects.ts";
 import type { Terminations } from "../state/terminations.ts";
 import { longestAtEnd } from "./consumer-desk.ts";
 import { readLines, writeLines } from "./lines.ts";
@@ -30,6 +31,7 @@ export interface PodDeskOptions {
   /** What a pod said, for the other replicas. */
   readonly onSaid: (record: TerminationRecord, text: string) => void;
   readonly onOverruled: (record: TerminationRecord, address: string) => void;
+  readonly suspects: Suspects;
 }
 
 export interface Ask {
@@ -85,13 +87,15 @@ export class PodDesk {
   }
 
   said(record: TerminationRecord, text: string, isPassedOn: boolean): void {
-    const { terminations, now, onSaid, onOverruled } = this.#options;
+    const { terminations, now, onSaid, onOverruled, suspects } = this.#options;
     const fields = readLines(text, saidKeys);
-    const isNew = fields["overruled"] !== undefined && record.overruledBy === undefined;
+    const { overruled } = fields;
+    const isNew = overruled !== undefined && record.overruledBy === undefined;
+    if (isNew) record.tooEarly = suspects.of(record, overruled);
     terminations.said(record, fields, now());
     if (isPassedOn) return;
     onSaid(record, text);
-    if (isNew) onOverruled(record, fields["overruled"] ?? "");
+    if (isNew) onOverruled(record, overruled);
   }
 
   /** Its pod is to be told something else. */

@@ -17,6 +17,13 @@ export class Consumers {
   readonly #byNode = new Map<string, Consumer[]>();
   readonly #serving = new Map<string, readonly Consumer[]>();
 
+  #version = 0;
+
+  /** Changes with who they are and what they serve, not with what they report. */
+  get version(): number {
+    return this.#version;
+  }
+
   get size(): number {
     return this.#all.size;
   }
@@ -49,6 +56,11 @@ export class Consumers {
     return this.#byNode.get(node) ?? none;
   }
 
+  /** All that speak of this node: its own proxy, and proxies that share its address. */
+  on(node: string): readonly Consumer[] {
+    return [...this.#all.values()].filter((one) => one.node === node);
+  }
+
   /** Those that lead to something: "ingress-class/nginx", "load-balancer/aws", "consumer/http/cdn". */
   serving(need: string): readonly Consumer[] {
     let found = this.#serving.get(need);
@@ -65,6 +77,7 @@ export class Consumers {
   }
 
   #add(consumer: Consumer): void {
+    this.#version++;
     this.#all.set(consumer.key, consumer);
     this.#serving.clear();
     if (!standsForNode(consumer) || consumer.node === undefined) return;
@@ -72,6 +85,7 @@ export class Consumers {
   }
 
   remove(consumer: Consumer): void {
+    this.#version++;
     this.#all.delete(consumer.key);
     this.#serving.clear();
     if (consumer.node === undefined) return;

@@ -1,8 +1,10 @@
 import type { AcknowledgementSettings } from "../../policy/acknowledgements.ts";
 import { mostNamed, type Basis, type TerminationConsumer } from "../termination.ts";
 import type { TerminationRecord } from "./record.ts";
+import type { Consumer } from "./consumer.ts";
 import type { Releases } from "./releases.ts";
 import { silentAfter, type Judge, type Question, type Seat } from "./seats.ts";
+import { Slowest } from "./slowest.ts";
 
 export interface Named {
   /** "kube-proxy/node5" */
@@ -73,29 +75,47 @@ export class Naming {
     now: number,
   ): ReadonlyMap<string, TerminationConsumer> {
     const question = questionOf(record, settings, now);
-    const all: (readonly [string, TerminationConsumer])[] = [];
-    for (const seat of this.#seats(record, settings)) {
-      const verdict = this.#judge.seat(seat, question);
-      if (verdict === "absent") continue;
-      const common = { isMissing: verdict === "missing", isSilent: false };
+    const slowest = new Slowest(mostNamed);
+    for (const seat of this.#releases.seats(record, settings)) {
+      if (slowest.isSettled) break;
       if (seat.passes !== undefined) {
-        const appliedAt = verdict === "applied" ? question.withdrawnAt + seat.passes : undefined;
-        all.push([seat.name, { kind: "dns", basis: "time", appliedAt, ...common }]);
-      } else if (seat.consumers.length === 0) {
-        const [kind = ""] = seat.name.split("/");
-        all.push([seat.name, { kind, basis: undefined, appliedAt: undefined, ...common }]);
-      }
-      for (const consumer of seat.consumers) {
-        const appliedAt = consumer.appliedAt(question.number);
-        const isSilent = appliedAt === undefined && this.#judge.silence(consumer, now) > silentAfter;
-        all.push([
-          consumer.key,
-          { kind: consumer.kind, basis: consumer.basis, appliedAt, isMissing: false, isSilent },
+        const at = question.withdrawnAt + seat.passes;
+        const appliedAt = now >= at ? at : undefined;
+        slowest.offer(appliedAt, () => [
+          seat.name,
+          { kind: "dns", basis: "time", appliedAt, isMissing: false, isSilent: false },
         ]);
-      }
+      } else this.#offer(seat.consumers, () => seat.name, question, slowest);
     }
-    all.sort(([, a], [, b]) => (b.appliedAt ?? Infinity) - (a.appliedAt ?? Infinity) || 0);
-    return new Map(all.slice(0, mostNamed));
+    for (const node of this.#releases.nodesOf(record, settings)) {
+      if (slowest.isSettled) break;
+      if (this.#judge.isAbsent(node, question)) continue;
+      this.#offer(this.#judge.ofNode(node), () => this.#judge.nodeSeat(node).name, question, slowest);
+    }
+    return slowest.named;
+  }
+
+  /** Made only of those who are named: this is asked for some fifty times a second, and there are thousands. */
+  #offer(
+    consumers: readonly Consumer[],
+    nameOf: () => string,
+    { number, now }: Question,
+    slowest: Slowest,
+  ): void {
+    if (consumers.length === 0)
+      slowest.offer(undefined, () => {
+        const name = nameOf();
+        const [kind = ""] = name.split("/");
+        return [name, { kind, basis: undefined, appliedAt: undefined, isMissing: true, isSilent: false }];
+      });
+    for (const consumer of consumers) {
+      const appliedAt = consumer.appliedAt(number);
+      slowest.offer(appliedAt, () => {
+        const isSilent = appliedAt === undefined && this.#judge.silence(consumer, now) > silentAfter;
+        const { key, kind, basis } = consumer;
+        return [key, { kind, basis, appliedAt, isMissing: false, isSilent }];
+      });
+    }
   }
 
   #seats(record: TerminationRecord, settings: AcknowledgementSettings): readonly Seat[] {

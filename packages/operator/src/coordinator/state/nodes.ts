@@ -18,6 +18,7 @@ export class Nodes {
   readonly #addresses = new Map<string, readonly string[]>();
   #gone = 0;
   #version = 0;
+  #readiness = 0;
 
   get seats(): readonly NodeSeat[] {
     return this.#seats;
@@ -28,6 +29,11 @@ export class Nodes {
     return this.#version;
   }
 
+  /** Changes when a node comes, goes, or is Ready or not: not with its heartbeats. */
+  get readiness(): number {
+    return this.#readiness;
+  }
+
   take({ type, object }: Change<KeptNode>, now: number): void {
     const { uid, name } = object.metadata;
     for (const address of this.#addresses.get(uid) ?? []) this.#byAddress.delete(address);
@@ -35,12 +41,14 @@ export class Nodes {
     if (type === "gone") {
       this.#addresses.delete(uid);
       this.#byUid.delete(uid);
+      this.#readiness++;
       if (known) this.#leave(known);
       return;
     }
     this.#addresses.set(uid, object.addresses);
     for (const address of object.addresses) this.#byAddress.set(address, name);
     const seat = known ?? { name, isReady: true, notReadySince: Infinity, isGone: false };
+    if (!known || seat.isReady !== object.isReady) this.#readiness++;
     if (object.isReady) seat.notReadySince = Infinity;
     // One that was never Ready has never sent anything.
     else if (seat.isReady) seat.notReadySince = known ? now : -Infinity;

@@ -23,9 +23,13 @@ export class Pods {
     return this.#byName.get(`${namespace}/${name}`);
   }
 
-  /** The node of the pod that has this address. */
+  /** The pod that has this address, of those that have one of their own. */
+  at(address: string): KeptPod | undefined {
+    return this.#byAddress.get(address);
+  }
+
   nodeAt(address: string): string | undefined {
-    return this.#byAddress.get(address)?.node;
+    return this.at(address)?.node;
   }
 
   put(pod: KeptPod): void {

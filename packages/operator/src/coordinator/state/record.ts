@@ -20,6 +20,7 @@ export class TerminationRecord implements Termination {
   releasedAt: number | undefined;
   goneAt: number | undefined;
   overruledBy: string | undefined;
+  tooEarly: readonly string[] = [];
   said: Readonly<Record<string, string>> = {};
   /** It is not being deleted: somebody asks whether it could be. */
   isHeldOnly: boolean;

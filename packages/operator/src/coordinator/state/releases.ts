@@ -31,6 +31,8 @@ export class Releases {
   readonly #judge: Judge;
   readonly #leading = new WeakMap<TerminationRecord, Cached>();
   readonly #missing = new Map<number, boolean>();
+  /** For which nodes and consumers nobody was missing, by the time after which nodes do not count. */
+  readonly #complete = new Map<number, string>();
 
   constructor({
     listings,
@@ -146,7 +148,13 @@ export class Releases {
     const key = settings.notReadyAfterSeconds;
     let known = this.#missing.get(key);
     if (known === undefined) {
-      known = this.#nodes.seats.some((node) => this.#judge.node(node, question) === "missing");
+      // With time nobody becomes missing, unless nodes or consumers change: a walk along thousands each time is spared.
+      const there = `${this.#nodes.readiness}/${this.#judge.membership}`;
+      known =
+        this.#complete.get(key) !== there &&
+        this.#nodes.seats.some((node) => this.#judge.node(node, question) === "missing");
+      if (known) this.#complete.delete(key);
+      else this.#complete.set(key, there);
       this.#missing.set(key, known);
     }
     return known;

@@ -52,9 +52,22 @@ export class Judge {
   }
 
   node(node: NodeSeat, question: Question): Verdict {
-    const { settings, now } = question;
-    if (node.isGone || now - node.notReadySince >= settings.notReadyAfterSeconds * 1_000) return "absent";
-    return this.#consumersSay(this.#consumers.ofNode(node.name), question);
+    if (this.isAbsent(node, question)) return "absent";
+    return this.#consumersSay(this.ofNode(node), question);
+  }
+
+  /** Its node is gone, or has not been Ready for so long that it does not count. */
+  isAbsent(node: NodeSeat, { settings, now }: Pick<Question, "settings" | "now">): boolean {
+    return node.isGone || now - node.notReadySince >= settings.notReadyAfterSeconds * 1_000;
+  }
+
+  ofNode({ name }: NodeSeat): readonly Consumer[] {
+    return this.#consumers.ofNode(name);
+  }
+
+  /** Changes when some node may have found, or lost, everybody who reports for it. */
+  get membership(): number {
+    return this.#consumers.version;
   }
 
   seat({ node, consumers, passes }: Seat, question: Question): Verdict {
@@ -63,7 +76,7 @@ export class Judge {
   }
 
   nodeSeat(node: NodeSeat): Seat {
-    const consumers = this.#consumers.ofNode(node.name);
+    const consumers = this.ofNode(node);
     return { name: consumers[0]?.key ?? `kube-proxy/${node.name}`, consumers, node };
   }
 

@@ -1,5 +1,5 @@
 import type { Termination, TerminationConsumer } from "../../coordinator/termination.ts";
-import type { ConsumerRecord } from "./drain-report.ts";
+import type { ConsumerRecord, DrainReport } from "./drain-report.ts";
 
 /** The latest first: they are what a hold waits for. Of a large cluster the coordinator names these only. */
 export function consumersOf(consumers: Termination["consumers"], origin: number): ConsumerRecord[] {
@@ -23,4 +23,9 @@ export function namesOf(consumers: readonly ConsumerRecord[]): string {
   const [first, ...others] = consumers;
   if (!first) return "none";
   return others.length === 0 ? first.name : `${first.name} and ${others.length} more`;
+}
+
+/** Who had said too early that it let go; empty where nobody is known to have. */
+export function accused({ tooEarly = [] }: Pick<DrainReport, "tooEarly">): string {
+  return tooEarly.length === 0 ? "" : `: ${tooEarly.join(", ")} reported too early`;
 }

@@ -60,6 +60,7 @@ const schema = {
       atRisk: fields({ connections: count, requests: count }),
       killed: yesOrNo,
       overruledBy: text(100),
+      tooEarly: list(text(300), 20),
       consumers: list(
         fields(
           {

@@ -47,6 +47,7 @@ export function describeTermination(termination: Termination, followed: Followed
     atRisk: defined({ connections: said.connections, requests: said.requests }),
     killed,
     ...defined({ overruledBy: termination.overruledBy ?? overruledIn(termination) }),
+    ...(termination.tooEarly.length === 0 ? {} : { tooEarly: termination.tooEarly.slice(0, 20) }),
     consumers,
     containers: containersOf(termination, origin),
     unknown: unknownOf(termination, followed, said, consumers),

@@ -79,6 +79,8 @@ export interface DrainReport extends KubernetesObject {
   readonly atRisk: { readonly connections?: number; readonly requests?: number };
   readonly killed: "yes" | "no" | "unknown";
   readonly overruledBy?: string;
+  /** Consumers that had said that they let go, and that have this address. */
+  readonly tooEarly?: readonly string[];
   readonly consumers: readonly ConsumerRecord[];
   readonly containers: readonly ContainerRecord[];
   /** What is not known, and why. */

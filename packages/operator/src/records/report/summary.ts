@@ -1,5 +1,5 @@
 import { mostNamed } from "../../coordinator/termination.ts";
-import { namesOf } from "./consumers.ts";
+import { accused, namesOf } from "./consumers.ts";
 import type { ConsumerRecord, DrainReport, ReportSummary } from "./drain-report.ts";
 
 type Body = Omit<DrainReport, "apiVersion" | "kind" | "metadata" | "summary">;
@@ -18,7 +18,9 @@ export function summaryOf(body: Body, consumers: readonly ConsumerRecord[]): Rep
       `${pod.name} of ${workload}`,
       told === undefined ? programText(body) : `held ${seconds(told)} (${hold.reason ?? "reason unknown"})`,
       tellingOf(body, consumers),
-      ...(body.overruledBy === undefined ? [] : [`overruled by a connection from ${body.overruledBy}`]),
+      ...(body.overruledBy === undefined
+        ? []
+        : [`overruled by a connection from ${body.overruledBy}${accused(body)}`]),
       ...endOf(body),
     ].join("; "),
   };

@@ -1,4 +1,4 @@
-import { namesOf } from "../report/consumers.ts";
+import { accused, namesOf } from "../report/consumers.ts";
 import type { NewReport } from "../report/describe.ts";
 
 /** Reasons of Events, which alerts may name; each with its type. */
@@ -25,7 +25,7 @@ export function tidingsOf(report: NewReport): { readonly reason: EventReason; re
   if (overruledBy !== undefined)
     add(
       "DrainOverruled",
-      `got a new connection from ${overruledBy} after every consumer had said that it let go`,
+      `got a new connection from ${overruledBy} after every consumer had said that it let go${accused(report)}`,
     );
   if (hold.reason === "cap")
     add(
