@@ -56,7 +56,7 @@ export const operatorNames = {
     /** In the operator's own namespace: which replica writes records. */
     lease: "lameduck-coordinator",
     ports: { protocol: 8070, metrics: 9090 },
-    /** Of the tokens that consumers and pods show: ones for the API server are worth nothing here. */
+    /** The audience of the tokens that consumers and pods show. Tokens for the API server are not accepted here. */
     audience: "lameduck",
     paths: { pods: "/v1/pods", consumers: "/v1/consumers", holds: "/v1/holds", status: "/status" },
   },

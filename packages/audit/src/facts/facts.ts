@@ -20,7 +20,7 @@ export type Facts = Readonly<Partial<Record<FactName, Amount>>>;
 
 export const prefix = "lameduck.dev/";
 
-/** Of the pod template, else of the workload, else what was told for all. */
+/** The fact that holds for the pod template, else for the workload, else for all. */
 export function factOf(workload: Workload, name: FactName, told: Facts): Amount | undefined {
   const field = annotation(workload, name);
   return field.exists ? fromAnnotation(name, field) : told[name];

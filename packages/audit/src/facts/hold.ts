@@ -7,7 +7,7 @@ import { delaySetting } from "./settings.ts";
 
 /** How long a container goes on serving after its deletion, as far as the manifest tells. */
 export interface Hold {
-  /** Of which parts it is the sum: the hook, then a delay in the app. */
+  /** The parts that add up to it: the hook, then a delay in the app. */
   readonly parts: readonly Amount[];
   readonly least: number;
   /**

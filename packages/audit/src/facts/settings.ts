@@ -10,7 +10,7 @@ export interface Setting {
 }
 
 interface Known {
-  /** Of an argument (without dashes) or of a variable, in lower case, `_` and `.` as `-`. */
+  /** Name of an argument (without dashes) or of a variable, in lower case, with `-` for `_` and `.`. */
   readonly name: RegExp;
   readonly of: string;
 }
@@ -81,7 +81,7 @@ function* told({ argv, field, env, envFields }: Container): Iterable<Told> {
     const value = inline ?? words[index + 1]?.text() ?? "";
     yield { name: plain(name), value, amount: (called, seconds) => fromField(called, seconds, word) };
   }
-  // Of the image.
+  // The image's own command counts where the manifest gives none.
   for (const word of words.length > 0 ? [] : (argv ?? [])) {
     const [, name = "", value = ""] = /^-{1,2}([\w.-]+)=(.*)$/s.exec(word) ?? [];
     if (name !== "")

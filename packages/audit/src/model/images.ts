@@ -88,7 +88,7 @@ function fromConfig(text: string, file: string): ImageFacts {
   };
 }
 
-/** Of the last stage. What its base image says is not known, unless that is a stage of the same file. */
+/** The facts of the last stage. What its base image says is not known, unless that is a stage of the same file. */
 function fromDockerfile(text: string, file: string): ImageFacts {
   const stages = new Map<string, ImageFacts>();
   let facts: ImageFacts | undefined;

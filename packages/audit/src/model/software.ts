@@ -4,7 +4,7 @@ import { programOf, scriptOf, commandsOf } from "./shell.ts";
 /** A program for which SIGTERM is no graceful stop, or which has one of its own. */
 export interface Software {
   readonly name: string;
-  /** Of argv[0], without its folder. */
+  /** Names of the program: argv[0], without its folder. */
   readonly programs: readonly string[];
   /** Names of images, without registry, tag and digest; the last part is enough. */
   readonly images: readonly string[];

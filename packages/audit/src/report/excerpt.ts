@@ -6,13 +6,13 @@ export interface Region {
   readonly line: number;
   readonly column: number;
   readonly endColumn: number;
-  /** Of the line, without its end. */
+  /** The text of the line, without its end. */
   readonly text: string;
 }
 
 const widest = 100;
 
-/** Of a value of several lines only the first is marked. */
+/** The place of a value. Only the first line is marked where it has several. */
 export function regionOf(field: Field, textOf: (file: string) => string): Region {
   const { file, lines } = field.source;
   const [start, end] = field.span;

@@ -61,7 +61,7 @@ endpoints stay ready, and senders go on choosing it.`,
   },
 };
 
-/** Of pods that are bound to such nodes, or put up with them. */
+/** The notice of spot nodes, for pods that are bound to them or tolerate them. */
 function spotNotice({ pod }: Workload): Amount | undefined {
   const found = (key: string, value: string): Amount | undefined =>
     spot.find((one) => one.label.test(key) && (one.value?.test(value) ?? true))?.notice;

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 /** Findings that the team knows of and lives with. */
 export interface Suppressions {
   readonly ignored: readonly Ignored[];
-  /** Of findings that were there when the baseline was written: see `baselined`. */
+  /** Findings that were there when the baseline was written: see `baselined`. */
   readonly baseline: ReadonlySet<string>;
 }
 

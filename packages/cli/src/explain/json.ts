@@ -1,7 +1,7 @@
 import { courseText, type Suspect } from "@lameduck/drain";
 import { reservations, type Explained } from "./explained.ts";
 
-/** Of each moment, the senders of whom most is expected: the others are a thousand at times. */
+/** At each moment, only those senders from whom most is expected are written: there may be a thousand. */
 const mostSenders = 20;
 
 /** Times are milliseconds since the termination. */

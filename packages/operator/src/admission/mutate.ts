@@ -23,7 +23,7 @@ export interface MutationOptions {
   /** The operator's own namespace: its DrainPolicy is the cluster's default. */
   readonly namespace: string;
   readonly lameduckVersion: string;
-  /** Of the API server, as far as it is known by now. */
+  /** The API server's version, as far as it is known by now. */
   readonly version: () => ClusterFacts["version"];
   /** Where pods ask whether all senders have let go; undefined where acknowledgements are off. */
   readonly coordinator?: string | undefined;

@@ -99,7 +99,7 @@ function byEvidence(): string {
   );
 }
 
-/** Of an image, without tag and digest. */
+/** The image's name, without tag and digest. */
 function repository(): string {
   const image = 'c.?image.orValue("").split("@")[0]';
   return `(${image}.lastIndexOf(":") > ${image}.lastIndexOf("/") ? ${image}.substring(0, ${image}.lastIndexOf(":")) : ${image})`;

@@ -7,7 +7,7 @@ import { podVariables } from "./pod.ts";
 import { settingVariables, timeVariables } from "./settings.ts";
 
 export interface PolicyOptions {
-  /** Of the policy and its binding. */
+  /** The name of the policy and of its binding. */
   readonly name?: string;
   /** Lameduck's own namespace, which is left alone. */
   readonly ofLameduck?: string;

@@ -55,7 +55,7 @@ export function settingVariables(settings: InjectionSettings, facts: ClusterFact
   ];
 }
 
-/** Of times alone, once it is known how the signal is held. */
+/** Variables for times alone, once it is known how the signal is held. */
 export function timeVariables(): Variable[] {
   const cap =
     "variables.cap >= 0 ? variables.cap : variables.byEvidence ? variables.capByWaiting : variables.capBySleeping";

@@ -20,7 +20,7 @@ interface Hold {
 
 /** Its own deletions need no replacement: it has one, or wants none. */
 const replicaSetController = "system:serviceaccount:kube-system:replicaset-controller";
-/** Of the limit, so much may go into waiting for a replacement. */
+/** The share of the limit that may go into waiting for a replacement. */
 const replacementShare = 0.6;
 /** Milliseconds after which a deletion that was allowed, or whose caller has left, must be seen. */
 const aftercare = 5_000;

@@ -19,7 +19,7 @@ export interface PlanFacts {
   readonly labels: Labels;
   readonly services: readonly SelectingService[];
   readonly owner: Owner;
-  /** Of PodDisruptionBudgets that select the pod. */
+  /** Selectors of the PodDisruptionBudgets that select the pod. */
   readonly budgets: readonly LabelSelector[];
   /** Keys by which NetworkPolicies select pods. */
   readonly policyKeys: ReadonlySet<string>;

@@ -25,5 +25,5 @@ export const holdDefaults = {
   evictionLimit: 60_000,
 } as const;
 
-/** Of a pod of which nobody says anything. The operator's injection reckons with the same. Milliseconds. */
+/** Milliseconds until senders have converged, where nobody says anything of a pod. The injection reckons with the same. */
 export const usualConvergence = 15_000;

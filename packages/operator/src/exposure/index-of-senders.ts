@@ -17,7 +17,7 @@ interface Selecting extends SelectingService {
 export interface Exposure {
   /** "Service web", "Ingress shop". */
   readonly exposedBy: readonly string[];
-  /** Of the slowest of them. */
+  /** The convergence of the slowest of them. */
   readonly convergence: Convergence | undefined;
 }
 

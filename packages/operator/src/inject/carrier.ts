@@ -97,7 +97,7 @@ function hasOurName({ spec, containers, isInjected, volumes }: PodView): boolean
   );
 }
 
-/** Of file systems and of block devices. */
+/** Where file systems and block devices are mounted. */
 function pathsOf({ volumeMounts, volumeDevices }: Raw): string[] {
   return [
     ...mapsIn(volumeMounts).map(({ mountPath }) => textOf(mountPath)),

@@ -24,7 +24,7 @@ export interface Injection {
 
 /** What a pod alone does not tell. */
 export interface ClusterFacts {
-  /** Of Lameduck: what is injected names it. */
+  /** The version of Lameduck, which what is injected names. */
   readonly lameduckVersion: string;
   /** Names of what exposes the pod: "Service web", "Ingress shop". `undefined`: nobody could look. Where there is none, declared ports count. */
   readonly exposedBy: readonly string[] | undefined;
@@ -32,7 +32,7 @@ export interface ClusterFacts {
   readonly version: { readonly major: number; readonly minor: number } | undefined;
   /** How long the slowest known sender takes to converge, and where that number comes from. */
   readonly convergenceSeconds: { readonly value: number; readonly origin: string } | undefined;
-  /** Of all nodes that pods may be scheduled to. */
+  /** The processors of all nodes that pods may be scheduled to. */
   readonly architectures: readonly Architecture[] | undefined;
   /** What terminations of the pod's workload have taught: the value of LAMEDUCK_LEARNT. */
   readonly learnt?: string | undefined;

@@ -17,7 +17,7 @@ export interface PodView {
   readonly spec: Readonly<Record<string, unknown>>;
   readonly containers: readonly Readonly<Record<string, unknown>>[];
   readonly volumes: readonly Readonly<Record<string, unknown>>[];
-  /** Of native sidecars, by name. */
+  /** Names of native sidecars. */
   readonly nativeSidecars: readonly string[];
 }
 

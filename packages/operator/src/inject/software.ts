@@ -6,7 +6,7 @@ type Raw = Readonly<Record<string, unknown>>;
 
 /** What is known of a container by its own words: nobody opens its image. */
 interface Known {
-  /** Of `command`, without its folder; undefined where the image says it. */
+  /** The program in `command`, without its folder; undefined where the image says it. */
   readonly program: string | undefined;
   /** Last part of the image's name, without tag and digest. */
   readonly image: string;

@@ -2,7 +2,7 @@ import { acknowledgementFields } from "./acknowledgements.ts";
 import { settingFields, settingNames, type SettingField } from "./fields.ts";
 import { policyName } from "./validate.ts";
 
-/** Of every kind that Lameduck defines. */
+/** The group and version of every kind that Lameduck defines. */
 export const apiGroup = "lameduck.dev";
 export const apiVersion = "v1alpha1";
 

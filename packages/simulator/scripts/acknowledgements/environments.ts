@@ -3,7 +3,7 @@ import type { ScenarioFile } from "../../src/scenario/schema.ts";
 export interface Environment {
   readonly name: string;
   readonly scenario: ScenarioFile;
-  /** Of the terminations that small environments have. */
+  /** The part of the terminations that small environments have. */
   readonly share?: number;
 }
 

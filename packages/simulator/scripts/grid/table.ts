@@ -16,7 +16,7 @@ const reasons: Record<string, string> = {
     "The rule allows for an address being shared and for laggards, which is what keeps it safe elsewhere; the tuned rule knows that there are none. Mended by `cap`, where the environment has an end.",
 };
 
-/** Of cells that lose more than the margin: what makes them, and what would mend them. */
+/** Why cells lose more than the margin, and what would mend them. */
 const lossReasons: Record<string, string> = {
   "next to no traffic":
     "A pod sees about one arrival in the two minutes before its deletion, most pods none: nothing is known of who sends, and the rule lets go when the little that the default belief expects is over. What is lost is at most a request in twelve terminations. Mended by a floor as long as the environment converges, which is what `advise` sets where silence cannot speak; by nothing that is learnt from arrivals.",

@@ -142,7 +142,7 @@ function playSettings(cell: Cell, convergence: number, terminations: number, see
   };
 }
 
-/** Of settings that lose no more than that. */
+/** The shortest of the settings that lose no more than that. */
 export function shortest(family: readonly Tuned[], lost: number): Tuned {
   return family
     .filter((tuned) => tuned.lost <= lost)

@@ -31,7 +31,7 @@ export interface Surroundings {
 }
 
 const standIn = fileURLToPath(new URL("../../../samples/stand-in.js", import.meta.url));
-/** Of requests to `/slow`, where nobody says how long the longest takes. */
+/** Seconds that requests to `/slow` take, where nobody says how long the longest takes. */
 const usualDrain = 1;
 
 /** The program itself where it is on this machine, else a server in its place that listens and stops as it would. */
@@ -173,7 +173,7 @@ function probeOfStandIn({ exec, grpc, httpGet, ...rest }: Plain, [port = 0]: rea
   };
 }
 
-/** Of a program that is here: as written, with the signal that its image may set. */
+/** The lifecycle of a program that is here: as written, with the signal that its image may set. */
 function lifecycleAsWritten(container: Container, kubernetes: number | undefined): Plain {
   const { lifecycle, hook } = container;
   const signal = stopSignalOf(container, kubernetes)?.signal ?? "SIGTERM";

@@ -105,7 +105,7 @@ export class Lessons {
 /** A key holds no slash. */
 export const keyOf = (workload: string): string => workload.replace("/", ".");
 
-/** Of a workload's entry, "2026-11-25 VERSION:TERMINATIONS:w1,...": the day on which it learnt last, and what. */
+/** What a workload has learnt, from its entry "2026-11-25 VERSION:TERMINATIONS:w1,...", which begins with the day of the last lesson. */
 export function learntIn(entry: string | undefined): ReturnType<typeof parseLearnt> {
   return parseLearnt(entry?.split(" ")[1]);
 }

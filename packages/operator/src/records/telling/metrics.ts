@@ -5,7 +5,7 @@ import type { RecordOutcome } from "../writing/recorder.ts";
 
 const seconds = [0.5, 1, 2, 3, 4, 5, 7.5, 10, 15, 20, 30, 60, 120];
 
-/** Of terminations, counted once each: by the replica that records it. docs/drain-reports.md lists them. */
+/** Metrics of terminations. The replica that records a termination counts it, once. docs/drain-reports.md lists them. */
 export class RecordMetrics {
   readonly #hold: Histogram<"program">;
   readonly #afterRelease: Histogram;

@@ -10,7 +10,7 @@ interface Series {
   readonly namespace: string;
   readonly workload: WorkloadName;
   readonly reason: EventReason;
-  /** Of a pod that nobody owns. */
+  /** The UID of a pod that nobody owns. */
   readonly uid: string | undefined;
   readonly since: number;
   message: string;
