@@ -134,6 +134,7 @@ describe("the chart", () => {
     );
     const flags = parseCoordinatorFlags(containers[0].args.slice(1), {});
     assert.deepEqual(flags?.consumerAccounts, ["lameduck-node/lameduck-watcher"]);
+    assert.deepEqual(flags.consumerKinds.get("lameduck-node/lameduck-watcher"), ["kube-proxy"]);
     assert.deepEqual(flags.holdAccounts, [`${namespace}/lameduck-webhook`]);
     const headless = objects.find(
       ({ kind, metadata }) => kind === "Service" && metadata.name === coordinator.consumersService,

@@ -83,6 +83,13 @@ export class Cluster {
     return waiting.length === 0 ? undefined : `not read yet: ${waiting.map(({ name }) => name).join(", ")}`;
   }
 
+  /** Lists that are refused, or not answered yet, by name. */
+  unread(): readonly { readonly name: string; readonly state: "waiting" | "refused" }[] {
+    return this.#sources.flatMap(({ name, state }) =>
+      state === "waiting" || state === "refused" ? [{ name, state }] : [],
+    );
+  }
+
   /** Whether everything is read that the cluster has: what it has not cannot name anybody. */
   get seesAll(): boolean {
     return this.#sources.every(({ state }) => state === "synced" || state === "absent");

@@ -98,6 +98,7 @@ export class Coordinator {
     this.#consumerDesk = new ConsumerDesk({
       epoch: this.epoch,
       accounts: flags.consumerAccounts,
+      kinds: flags.consumerKinds,
       consumers,
       withdrawals,
       pods: terminations.pods,
@@ -222,6 +223,7 @@ export class Coordinator {
       head: this.#withdrawals.head,
       terminating: records.length,
       released: records.filter(({ state }) => state === "released").length,
+      unread: this.#cluster.unread(),
       ...consumersStatus(
         { consumers: this.#consumers, withdrawals: this.#withdrawals, nodes: this.#nodes },
         settings,

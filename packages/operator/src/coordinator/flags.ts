@@ -6,6 +6,8 @@ import { serverFlags, type ServerFlags, serverHelp, serverOptions } from "../pro
 export interface CoordinatorFlags extends ServerFlags {
   /** ServiceAccounts that may report, as "NAMESPACE/NAME". */
   readonly consumerAccounts: readonly string[];
+  /** Of those that are bound to kinds: "kube-proxy". */
+  readonly consumerKinds: ReadonlyMap<string, readonly string[]>;
   /** Those that may ask whether a deletion can go on. */
   readonly holdAccounts: readonly string[];
   /** The headless Service by which replicas find each other. */
@@ -28,7 +30,8 @@ pods decide by what they see themselves: docs/acknowledgements.md.
   --metrics-port PORT            HTTP: /metrics, /readyz, /livez and /status (${coordinator.ports.metrics})
   --address ADDRESS              to listen on (all)
   --namespace NAME               whose DrainPolicy holds for the cluster (that of the service account)
-  --consumer-account NS/NAME     ServiceAccount that may report; may be repeated (${defaultConsumer})
+  --consumer-account NS/NAME     ServiceAccount that may report; may be repeated (${defaultConsumer});
+                                 NS/NAME=KIND,KIND may report as these kinds only, and for nothing but its node
   --hold-account NS/NAME         ServiceAccount that may ask about held deletions; may be repeated
                                  (${ownNamespace}/${workload})
   --peers NAME                   host name of all replicas: what a pod says is passed on to them
@@ -58,11 +61,20 @@ export function parseCoordinatorFlags(
 ): CoordinatorFlags | undefined {
   const values = flagsIn(args, options);
   if (values.help) return undefined;
+  const consumers = (values["consumer-account"] ?? [defaultConsumer]).map((said) => said.split("=", 2));
   if (values.peers !== undefined && values["token-file"] === undefined)
     throw badFlag("--token-file", "is missing: the other replicas take nothing without a token");
   return {
     ...serverFlags(values, { port: coordinator.ports.protocol, metrics: coordinator.ports.metrics }, env),
-    consumerAccounts: accounts("--consumer-account", values["consumer-account"] ?? [defaultConsumer]),
+    consumerAccounts: accounts(
+      "--consumer-account",
+      consumers.map(([account = ""]) => account),
+    ),
+    consumerKinds: new Map(
+      consumers.flatMap(([account = "", kinds]) =>
+        kinds === undefined ? [] : [[account, kinds.split(",")] as const],
+      ),
+    ),
     holdAccounts: accounts("--hold-account", values["hold-account"] ?? [`${ownNamespace}/${workload}`]),
     peers: values.peers,
     tokenFile: values["token-file"],

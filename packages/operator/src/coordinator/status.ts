@@ -26,6 +26,8 @@ export interface CoordinatorStatus {
   readonly consumers: readonly ConsumerStatus[];
   /** Ready nodes that nobody reports for. */
   readonly missing: readonly string[];
+  /** Lists of the cluster that are refused, or not answered yet: without them nobody is released. */
+  readonly unread?: readonly { readonly name: string; readonly state: "waiting" | "refused" }[];
 }
 
 /** Of each list, so that a cluster of thousands is answered in a few hundred kilobytes. */

@@ -51,6 +51,9 @@ export function* coordinatorLines(replicas: readonly ReplicaStatus[]): Generator
     const silent = consumers.filter(({ isSilent }) => isSilent).map(({ name }) => name);
     const troubled = consumers.filter((one) => one.problem !== undefined);
     yield `  ${pod}: ${consumers.length} consumers report, mode ${mode}; ${terminating} pods terminate, ${released} of them released`;
+    // A coordinator of the release before does not say it.
+    for (const { name, state } of status.unread ?? [])
+      yield `    ${name} ${state === "refused" ? "may not be read" : "have not been read yet"}: nobody is released`;
     if (missing.length > 0)
       yield `    nobody reports for ${listed(missing)}: pods that they may send to decide by themselves`;
     if (silent.length > 0) yield `    silent: ${listed(silent)}`;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Consumer } from "../state/consumer.ts";
-import { standsForNode, type Consumers } from "../state/consumers.ts";
+import { servesNode, standsForNode, type Consumers } from "../state/consumers.ts";
 import type { Pods } from "../state/pods.ts";
 import type { Withdrawals } from "../state/withdrawals.ts";
 import type { Identity } from "../tokens.ts";
@@ -12,6 +12,8 @@ export type ReportOutcome = "taken" | "unreadable" | "unauthorized" | "forbidden
 export interface ConsumerDeskOptions {
   readonly epoch: string;
   readonly accounts: readonly string[];
+  /** Accounts that report as these kinds alone, each for its node. */
+  readonly kinds?: ReadonlyMap<string, readonly string[]>;
   readonly consumers: Consumers;
   readonly withdrawals: Withdrawals;
   readonly pods: Pods;
@@ -210,8 +212,11 @@ export class ConsumerDesk {
   }
 
   #refusal({ report }: Posted, { account, podUid, node }: Identity): string | undefined {
-    const { accounts, pods, consumers } = this.#options;
+    const { accounts, kinds, pods, consumers } = this.#options;
     if (!accounts.includes(account)) return `${account} may not report`;
+    const own = kinds?.get(account);
+    if (own && !own.includes(report.kind)) return `${account} may report as ${own.join(", ")} only`;
+    if (own && report.serves.some((need) => need !== servesNode)) return `${account} serves its node only`;
     const pod = podUid === undefined ? undefined : pods.get(podUid);
     const boundTo = node ?? pod?.node;
     if (boundTo !== undefined && report.node !== undefined && report.node !== boundTo)
