@@ -6,7 +6,7 @@ import type { Exchange } from "./exchange.ts";
 import { classify, gaveUp } from "./failures.ts";
 import { allHeaders, headOf } from "../request-form.ts";
 import { ResponseReader } from "./response.ts";
-import { cut, open } from "./socket.ts";
+import { cut, openHttp1 } from "./socket.ts";
 
 /** How long a new subscriber listens after its first event, in milliseconds. An end in that time is an end in the middle. */
 const subscription = 200;
@@ -41,24 +41,17 @@ export class EventStream implements Connection {
     this.#path = options.path;
     this.#reader.onBody = (bytes, from, to) => this.#events.push(bytes, from, to);
     this.#reader.reset(0);
-    this.#socket = open(
-      options,
-      {
-        alpn: options.secure ? "http/1.1" : undefined,
-        onread: { buffer: options.buffer, read: (bytes, length) => this.#read(bytes, length) },
+    this.#socket = openHttp1(options, {
+      connected: () => {
+        this.#connected = options.now();
       },
-      {
-        connected: () => {
-          this.#connected = options.now();
-        },
-        ready: () => this.#subscribe(),
+      ready: () => this.#subscribe(),
+      read: (bytes, length) => this.#read(bytes, length),
+      failed: (code) => {
+        this.#code = code;
       },
-    );
-    this.#socket.on("error", (error: NodeJS.ErrnoException) => {
-      this.#code = error.code ?? error.message;
+      ended: (orderly) => this.#finish(orderly),
     });
-    this.#socket.on("end", () => this.#finish(true));
-    this.#socket.on("close", () => this.#finish(false));
   }
 
   get reusable(): boolean {

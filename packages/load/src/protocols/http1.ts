@@ -4,7 +4,7 @@ import { carry, type Connection, type ConnectionOptions } from "./connection.ts"
 import type { Exchange } from "./exchange.ts";
 import { classify, gaveUp } from "./failures.ts";
 import { ResponseReader } from "./response.ts";
-import { cut, open } from "./socket.ts";
+import { cut, openHttp1 } from "./socket.ts";
 
 /** What HTTP/1.1 needs besides. */
 export interface HttpConnectionOptions extends ConnectionOptions {
@@ -45,29 +45,22 @@ export class HttpConnection implements Connection {
     this.id = options.id;
     this.pod = options.pod;
     this.#options = options;
-    this.#socket = open(
-      options,
-      {
-        alpn: options.secure ? "http/1.1" : undefined,
-        onread: { buffer: options.buffer, read: (bytes, length) => this.#read(bytes, length) },
+    this.#socket = openHttp1(options, {
+      connected: () => {
+        this.#connected = options.now();
+        // A handshake that fails is not a connection that was never there.
+        if (this.#exchange) this.#exchange.record.connected = this.#connected;
       },
-      {
-        connected: () => {
-          this.#connected = options.now();
-          // A handshake that fails is not a connection that was never there.
-          if (this.#exchange) this.#exchange.record.connected = this.#connected;
-        },
-        ready: () => {
-          this.#ready = true;
-          if (this.#exchange) this.#write(this.#exchange);
-        },
+      ready: () => {
+        this.#ready = true;
+        if (this.#exchange) this.#write(this.#exchange);
       },
-    );
-    this.#socket.on("error", (error: NodeJS.ErrnoException) => {
-      this.#code = error.code ?? error.message;
+      read: (bytes, length) => this.#read(bytes, length),
+      failed: (code) => {
+        this.#code = code;
+      },
+      ended: (orderly) => this.#finish(orderly),
     });
-    this.#socket.on("end", () => this.#finish(true));
-    this.#socket.on("close", () => this.#finish(false));
   }
 
   /** Whether the server, by its own announcement, still keeps it open. */

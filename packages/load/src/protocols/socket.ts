@@ -77,6 +77,28 @@ export function open(
   return socket;
 }
 
+/** What a connection that speaks HTTP/1.1 had come to. */
+export interface Http1Events extends SocketEvents {
+  /** The bytes are to be consumed at once. */
+  readonly read: (bytes: Buffer, length: number) => void;
+  readonly failed: (code: string) => void;
+  /** Orderly: by an end of stream. What is orderly is told a second time when the connection is closed. */
+  readonly ended: (orderly: boolean) => void;
+}
+
+/** A bare connection that speaks HTTP/1.1. */
+export function openHttp1(
+  place: SocketPlace & { readonly secure: boolean; readonly buffer: Buffer },
+  events: Http1Events,
+): Socket {
+  const alpn = place.secure ? "http/1.1" : undefined;
+  const socket = open(place, { alpn, onread: { buffer: place.buffer, read: events.read } }, events);
+  socket.on("error", (error: NodeJS.ErrnoException) => events.failed(error.code ?? error.message));
+  socket.on("end", () => events.ended(true));
+  socket.on("close", () => events.ended(false));
+  return socket;
+}
+
 /** Ends it by a reset. A socket under TLS cannot send one, so it is only destroyed. */
 export function cut(socket: Socket): void {
   if (socket instanceof TLSSocket) socket.destroy();

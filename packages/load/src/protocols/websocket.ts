@@ -5,7 +5,7 @@ import { carry, refuse, sessionEnd, type Connection, type ConnectionOptions } fr
 import type { Exchange, Failure } from "./exchange.ts";
 import { classify, gaveUp } from "./failures.ts";
 import { allHeaders, headOf } from "../request-form.ts";
-import { cut, open } from "./socket.ts";
+import { cut, openHttp1 } from "./socket.ts";
 import { clientFrame, closeCode, FrameReader, opcodes, type Frame } from "./websocket-frames.ts";
 
 /** RFC 6455, 7.4.1: going away; IANA's registry: service restart. Both ask a client to connect to another server. */
@@ -47,25 +47,18 @@ export class WebSocketConnection implements Connection {
     this.pod = options.pod;
     this.#options = options;
     this.#path = options.path;
-    this.#socket = open(
-      options,
-      {
-        alpn: options.secure ? "http/1.1" : undefined,
-        onread: { buffer: options.buffer, read: (bytes, length) => this.#read(bytes, length) },
+    this.#socket = openHttp1(options, {
+      connected: () => {
+        this.#connected = options.now();
+        for (const { record } of this.#unanswered.values()) record.connected = this.#connected;
       },
-      {
-        connected: () => {
-          this.#connected = options.now();
-          for (const { record } of this.#unanswered.values()) record.connected = this.#connected;
-        },
-        ready: () => this.#upgrade(),
+      ready: () => this.#upgrade(),
+      read: (bytes, length) => this.#read(bytes, length),
+      failed: (code) => {
+        this.#code = code;
       },
-    );
-    this.#socket.on("error", (error: NodeJS.ErrnoException) => {
-      this.#code = error.code ?? error.message;
+      ended: () => this.#finish(),
     });
-    this.#socket.on("end", () => this.#finish());
-    this.#socket.on("close", () => this.#finish());
   }
 
   get reusable(): boolean {
