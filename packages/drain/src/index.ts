@@ -26,7 +26,6 @@ export {
 export { courseText } from "./course-text.ts";
 export { longestDuration, parseDuration, formatDuration, type Duration } from "./duration.ts";
 export { DrainError, drainErrors, type DrainErrorCode } from "./errors.ts";
-export { aliveProbability, expectedLoss, knownHabit, learntHabit, type Habit } from "./belief/evidence.ts";
 export type * from "./observation.ts";
 export type { Overrule, Release, Standing } from "./release.ts";
 export { priorHypotheses, type Hypothesis } from "./belief/hypotheses.ts";

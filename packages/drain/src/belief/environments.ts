@@ -34,21 +34,6 @@ export interface Verdict {
   readonly weights: number[];
   /** The same without the delay of the latest arrival, which counts for the delay before it. */
   readonly lesson: number[];
-  /** Logarithm of how likely all that was seen was. */
-  readonly evidence: number;
-}
-
-/** The verdict where one of two readings of what was seen is right, `first` with the chance `share` before anything was seen. */
-export function mixture(first: Verdict, share: number, second: Verdict): Verdict {
-  const odds = (share / (1 - share)) * Math.exp(Math.min(700, first.evidence - second.evidence));
-  const part = odds / (1 + odds);
-  const mean = (one: number, other: number): number => part * one + (1 - part) * other;
-  return {
-    expectedLoss: mean(first.expectedLoss, second.expectedLoss),
-    weights: first.weights.map((weight, index) => mean(weight, second.weights[index]!)),
-    lesson: first.lesson.map((weight, index) => mean(weight, second.lesson[index]!)),
-    evidence: second.evidence + Math.log((1 - share) * (1 + odds)),
-  };
 }
 
 /** Sums over senders; what is alike for all hypotheses of a delay is kept by delay. */
@@ -129,7 +114,7 @@ export class Environments {
     const lesson = weights.slice(0, -perDelay);
     for (let index = 0; index < perDelay; index++)
       lesson[this.#delayBefore * perDelay + index]! += weights[lesson.length + index]!;
-    return { expectedLoss, weights, lesson, evidence: highest + Math.log(sum) };
+    return { expectedLoss, weights, lesson };
   }
 
   /** What the senders seen here would still send if hypotheses had these weights. */

@@ -1,4 +1,4 @@
-import { Environments, mixture, type Seen, type Verdict } from "../belief/environments.ts";
+import { Environments, type Seen, type Verdict } from "../belief/environments.ts";
 import { LearntHabit } from "../belief/evidence.ts";
 import { unlearntPrior, type Latest } from "../belief/hypotheses.ts";
 import { Crowd } from "./crowd.ts";
@@ -7,13 +7,6 @@ import { Pool } from "./pool.ts";
 import { hashOf, Sample } from "./sample.ts";
 import { Sender } from "./sender.ts";
 import { LearntSender, PooledSender, SteadySender } from "./seen.ts";
-
-/** What was seen of a sender, read in two ways. */
-interface Readings {
-  readonly seen: Seen;
-  /** The same if requests on connections of before come and go by themselves, so that their silence says nothing. */
-  readonly atRest: Seen;
-}
 
 /** Who is still to be expected: a sender by name, or so many that are not told apart. */
 export interface Suspect {
@@ -28,8 +21,9 @@ export interface Suspect {
 }
 
 /** Senders of which the same was seen. */
-interface Judged extends Readings {
+interface Judged {
   readonly name: string | undefined;
+  readonly seen: Seen;
   readonly count: number;
 }
 
@@ -116,15 +110,9 @@ export class SenderTable {
 
   /** What is to be expected if the pod stopped at `now`, given what was believed of environments before. */
   weigh(now: number, convergence: number, prior: readonly number[]): Verdict {
-    const judged = this.#judged();
-    const verdict = (reading: keyof Readings): Verdict => {
-      const environments = new Environments(convergence, prior, this.#since(now), this.#latest);
-      for (const sender of judged) environments.see(sender[reading], sender.count);
-      return environments.verdict();
-    };
-    const steady = verdict("seen");
-    const arePooled = judged.some(({ seen, atRest }) => seen !== atRest);
-    return arePooled ? mixture(verdict("atRest"), resting, steady) : steady;
+    const environments = new Environments(convergence, prior, this.#since(now), this.#latest);
+    for (const { seen, count } of this.#judged()) environments.see(seen, count);
+    return environments.verdict();
   }
 
   /** Whose arrivals are still to be expected, if hypotheses have these weights: those of whom most is, first. */
@@ -189,21 +177,21 @@ export class SenderTable {
         seenOnce++;
         continue;
       }
-      const seen = this.#seen(name, sender, deletedAt);
-      if (seen) yield seen;
+      const seen = this.#seen(sender, deletedAt);
+      if (seen) yield { name, seen, count: 1 };
     }
     if (seenOnce > 0) {
       const habit = new LearntHabit(1, deletedAt - this.#watchingFrom, 0);
-      yield { ...sameInBoth(new LearntSender(habit, 0, undefined)), name: undefined, count: seenOnce };
+      yield { name: undefined, seen: new LearntSender(habit, 0, undefined), count: seenOnce };
     }
-    for (const { count, seen } of this.#crowd?.members(this.#crowdSize(), deletedAt) ?? [])
-      yield { name: undefined, ...sameInBoth(seen), count };
+    for (const members of this.#crowd?.members(this.#crowdSize(), deletedAt) ?? [])
+      yield { name: undefined, ...members };
   }
 
-  #seen(name: string, sender: Sender, deletedAt: number): Judged | undefined {
+  #seen(sender: Sender, deletedAt: number): Seen | undefined {
     // Silence before the deletion proves nothing about routing: it is part of the sender's habit.
     const last = Math.max(0, sender.last - deletedAt);
-    if (sender.rate !== undefined) return judge(name, sameInBoth(new SteadySender(sender.rate, last)));
+    if (sender.rate !== undefined) return new SteadySender(sender.rate, last);
     const idleBefore = Math.max(0, deletedAt - sender.last);
     const { gaps, pool, recentGap } = sender;
     const left = sender.hasLeft(idleBefore);
@@ -215,11 +203,11 @@ export class SenderTable {
     const habit = pool?.returning ?? usual;
     // An address that several senders share goes on at a lower rate when some of them have let go.
     const slowed = gaps.count >= fewestRecentGaps && last > 0 && recentGap * habit.rate > 1;
-    const atRest = new LearntSender(habit, last, slowed ? recentGap : undefined);
+    const connections = new LearntSender(habit, last, slowed ? recentGap : undefined);
     const requests = pool?.habit;
-    if (!pool || !requests) return judge(name, sameInBoth(atRest));
-    const seen = new PooledSender(atRest, requests, pool.last - deletedAt - last);
-    return judge(name, { seen, atRest });
+    return pool && requests
+      ? new PooledSender(connections, requests, pool.last - deletedAt - last)
+      : connections;
   }
 
   get #isFull(): boolean {
@@ -273,9 +261,6 @@ export class SenderTable {
   }
 }
 
-/** The chance that this workload's clients rest at times, so that many requests and then none are nothing strange. */
-const resting = 0.01;
-
 /** A table that is full of senders whose hashes are low by chance, or by a key that is known, is no sample of ever so many. */
 const leastShare = 2 ** -16;
 
@@ -288,11 +273,3 @@ const fewestGapsBefore = 50;
 
 /** Until then a recent gap is chance. */
 const fewestRecentGaps = 4;
-
-function judge(name: string, readings: Readings): Judged {
-  return { name, ...readings, count: 1 };
-}
-
-function sameInBoth(seen: Seen): Readings {
-  return { seen, atRest: seen };
-}

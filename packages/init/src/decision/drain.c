@@ -155,17 +155,12 @@ static bool weighs(const struct drain_config *config)
 	return config->policy == POLICY_ADAPTIVE || config->by_cluster;
 }
 
-static double loss_at(const struct drain *drain, double now)
+double drain_expected_loss(const struct drain *drain, double now)
 {
 	if (!drain->watching || !drain->terminated)
 		return 0;
 	double convergence = weighs(&drain->config) ? drain->config.convergence : 4000;
 	return senders_expected_loss(&drain->senders, now, convergence);
-}
-
-double drain_expected_loss(const struct drain *drain, double now)
-{
-	return loss_at(drain, now);
 }
 
 static struct wait wait_in_flight(const struct drain *drain)
@@ -190,7 +185,7 @@ static struct wait wait_for_evidence(struct drain *drain, double now)
 	if (drain->enough == drain->told)
 		return content;
 	if (now >= drain->weigh_at) {
-		double above = log(loss_at(drain, now) / drain->config.loss_budget);
+		double above = log(drain_expected_loss(drain, now) / drain->config.loss_budget);
 		double held = now - drain->terminated_at;
 		drain->weigh_at = now + fmax(shortest_pause, held / 64 * fmin(6, fmax(1, above)));
 		drain->enough = above < 0 ? drain->told : UINT64_MAX;
@@ -264,7 +259,7 @@ static struct decision stop(enum stop_reason reason)
 
 static bool is_enough(const struct drain *drain, double now)
 {
-	return loss_at(drain, now) < drain->config.loss_budget;
+	return drain_expected_loss(drain, now) < drain->config.loss_budget;
 }
 
 static bool content_at(struct drain *drain, double now)
@@ -324,7 +319,7 @@ struct decision drain_decide(struct drain *drain, double now)
 
 struct explanation drain_explain(const struct drain *drain, double now)
 {
-	struct explanation explanation = { .expected_loss = loss_at(drain, now) };
+	struct explanation explanation = { .expected_loss = drain_expected_loss(drain, now) };
 	memcpy(explanation.met_at, drain->met_at, sizeof drain->met_at);
 	if (!drain->watching || !drain->terminated || !weighs(&drain->config))
 		return explanation;

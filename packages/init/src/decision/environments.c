@@ -166,8 +166,3 @@ double environments_loss_under(const struct environments *environments, const st
 	}
 	return loss / sum;
 }
-
-double environments_expected_loss(const struct environments *environments)
-{
-	return environments_loss_under(environments, environments);
-}

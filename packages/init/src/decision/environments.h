@@ -25,6 +25,5 @@ void environments_init(struct environments *environments, double convergence, do
 void environments_see(struct environments *environments, const struct habit *habit, double last, double count);
 /* What the weights of `believed`, after all that it has seen, make of the losses of what is seen here. */
 double environments_loss_under(const struct environments *environments, const struct environments *believed);
-double environments_expected_loss(const struct environments *environments);
 
 #endif

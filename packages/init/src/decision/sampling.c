@@ -1,5 +1,3 @@
-#include "sampling.h"
-
 #include "table.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 #include "senders.h"
 
-#include "sampling.h"
 #include "table.h"
 
 #include <math.h>
@@ -213,7 +212,7 @@ double senders_expected_loss(const struct sender_table *table, double now, doubl
 	struct environments environments;
 	begin(&environments, table, now, convergence);
 	see_all(&environments, table);
-	return environments_expected_loss(&environments);
+	return environments_loss_under(&environments, &environments);
 }
 
 struct suspect senders_suspect(const struct sender_table *table, double now, double convergence)

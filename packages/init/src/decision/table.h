@@ -1,4 +1,4 @@
-/* Senders by name. */
+/* Senders by name; which of them have a place in the table, and how many have none. */
 #ifndef LAMEDUCK_TABLE_H
 #define LAMEDUCK_TABLE_H
 
@@ -10,5 +10,13 @@ struct sender *table_find(const struct sender_table *table, const char *name, ui
 bool table_add(struct sender_table *table, const char *name, uint32_t hash, double at, double rate);
 /* To be called when senders have moved or gone. */
 void table_reindex(struct sender_table *table);
+
+bool is_full(const struct sender_table *table);
+/* Before the hold only. */
+void make_room(struct sender_table *table, double at);
+void use_room(struct sender_table *table, double at);
+/* Where senders without a place are counted. */
+struct crowd *crowd_of(struct sender_table *table);
+double crowd_size(const struct sender_table *table);
 
 #endif

@@ -65,14 +65,8 @@ export const mechanisms: readonly Mechanism[] = [
   {
     name: "pools asked",
     file: "senders/senders.ts",
-    whole: "if (!pool || !requests)",
-    changed: "if (!pool || !requests || name !== undefined)",
-  },
-  {
-    name: "pools at rest",
-    file: "senders/senders.ts",
-    whole: "const resting = 0.01;",
-    changed: "const resting = 1e-12;",
+    whole: "return pool && requests",
+    changed: "return pool && requests && requests.rate < 0",
   },
   {
     name: "returning",
