@@ -5,6 +5,8 @@ export const horizon = 120_000;
 
 /** ms. Shorter ones are stalls of a machine: those come again, and do no harm as a habit. */
 const shortestPause = 3_000;
+/** One sender's burst must not stand for its habit: of fewer gaps no lull is called a pause. All senders together are not in one burst. */
+export const fewest = { ofOne: 50, ofAll: 0 } as const;
 
 /** Gaps between arrivals, and what they come to. */
 export class Gaps {
@@ -20,8 +22,8 @@ export class Gaps {
    * @returns whether it was a pause: a gap that by the others' measure is as unlikely as that the sender had left. It is counted apart. In a hold nothing
    * is: there a long gap may be the beginning of the end.
    */
-  add(gap: number, held: boolean): boolean {
-    if (!held && gap > shortestPause && this.#usual.surprise(gap) > leftSurprise) {
+  add(gap: number, held: boolean, least: number = fewest.ofOne): boolean {
+    if (!held && this.count >= least && gap > shortestPause && this.#usual.surprise(gap) > leftSurprise) {
       this.#pauses++;
       this.#longestPause = Math.max(this.#longestPause, gap);
       return true;

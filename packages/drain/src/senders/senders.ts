@@ -2,7 +2,7 @@ import { Environments, type Seen, type Verdict } from "../belief/environments.ts
 import { LearntHabit } from "../belief/evidence.ts";
 import { unlearntPrior, type Latest } from "../belief/hypotheses.ts";
 import { Crowd } from "./crowd.ts";
-import { Gaps, horizon } from "./gaps.ts";
+import { fewest, Gaps, horizon } from "./gaps.ts";
 import { Pool } from "./pool.ts";
 import { hashOf, Sample } from "./sample.ts";
 import { Sender } from "./sender.ts";
@@ -159,7 +159,7 @@ export class SenderTable {
   #noteLoad(at: number, held: boolean): void {
     const load = this.#load;
     const gap = at - load.last;
-    if (load.last > -Infinity && load.gaps.add(Math.max(0, gap), held)) load.paused += gap;
+    if (load.last > -Infinity && load.gaps.add(Math.max(0, gap), held, fewest.ofAll)) load.paused += gap;
     load.last = Math.max(load.last, at);
   }
 

@@ -65,7 +65,7 @@ void crowd_arrival(struct crowd *crowd, uint32_t hash, double at, double since)
 	double gap = fmax(0, at - crowd->last);
 	/* In the hold, gaps grow because one sender after the other lets go: that tells of no bursts. */
 	if (isnan(since))
-		gaps_add(&crowd->gaps, gap, false, 1);
+		gaps_add(&crowd->gaps, gap, false, 1, fewest_of_one);
 	else {
 		gaps_take(&crowd->gaps, 1, gap);
 		crowd->held++;

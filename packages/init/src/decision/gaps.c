@@ -6,6 +6,7 @@ const double gaps_horizon = 120000;
 
 /* ms. Shorter ones are stalls of a machine: those come again, and do no harm as a habit. */
 static const double shortest_pause = 3000;
+const double fewest_of_one = 50;
 
 static void fade(struct gaps *gaps)
 {
@@ -17,11 +18,11 @@ static void fade(struct gaps *gaps)
 	gaps->longest = 0;
 }
 
-bool gaps_add(struct gaps *gaps, double gap, bool held, double share)
+bool gaps_add(struct gaps *gaps, double gap, bool held, double share, double fewest)
 {
 	double judged = held ? gap : gap * share;
 	struct habit usual = learnt_habit(gaps->count, gaps->exposure * share, gaps_longest(gaps));
-	if (!held && judged > shortest_pause && habit_surprise(&usual, judged) > left_surprise) {
+	if (!held && gaps->count >= fewest && judged > shortest_pause && habit_surprise(&usual, judged) > left_surprise) {
 		gaps->pauses++;
 		gaps->longest_pause = fmax(gaps->longest_pause, gap);
 		return true;

@@ -8,6 +8,8 @@
 
 /* Habits older than this fade, ms. */
 extern const double gaps_horizon;
+/* One sender's burst must not stand for its habit: of fewer gaps no lull is called a pause. All senders together are not in one burst: 0. */
+extern const double fewest_of_one;
 
 struct gaps {
 	double count, exposure;
@@ -16,7 +18,7 @@ struct gaps {
 };
 
 /* `share` of the arrivals left a trace. Returns whether it was a pause: a gap as unlikely as that the sender had left. */
-bool gaps_add(struct gaps *gaps, double gap, bool held, double share);
+bool gaps_add(struct gaps *gaps, double gap, bool held, double share, double fewest);
 /* Arrivals of which no more is known than in how much time they came. */
 void gaps_take(struct gaps *gaps, double count, double exposure);
 double gaps_longest(const struct gaps *gaps);

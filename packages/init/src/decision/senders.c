@@ -59,7 +59,7 @@ static void meet(const struct sender_table *table, struct sender *sender, double
 	if (isfinite(sender->last)) {
 		bool held = at >= table->held_from;
 		double gap = fmax(0, at - sender->last - shared_pause(table, sender));
-		if (!gaps_add(&sender->gaps, gap, held, table->traced))
+		if (!gaps_add(&sender->gaps, gap, held, table->traced, fewest_of_one))
 			sender->recent_gap += (sender->gaps.count == 1 ? 1 : recency) * (gap - sender->recent_gap);
 		sender->held_gaps += held;
 		sender->held_exposure += held ? gap : 0;
@@ -76,7 +76,7 @@ static double late(const struct sender_table *table, double at)
 static void note_load(struct sender_table *table, double at)
 {
 	double gap = fmax(0, at - table->load_last);
-	if (isfinite(table->load_last) && gaps_add(&table->load, gap, at >= table->held_from, 1))
+	if (isfinite(table->load_last) && gaps_add(&table->load, gap, at >= table->held_from, 1, 0))
 		table->paused += gap;
 	table->load_last = fmax(table->load_last, at);
 }
