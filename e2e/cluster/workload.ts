@@ -101,3 +101,20 @@ export function service(
     },
   };
 }
+
+/** One field of each pod of an app, such as "metadata.name". */
+export async function podFields(
+  cluster: { kubectl(args: readonly string[]): Promise<string> },
+  app: string,
+  field: string,
+): Promise<string[]> {
+  const output = await cluster.kubectl([
+    "get",
+    "pods",
+    "-l",
+    `app=${app}`,
+    "-o",
+    `jsonpath={.items[*].${field}}`,
+  ]);
+  return output.split(" ").filter((value) => value !== "");
+}

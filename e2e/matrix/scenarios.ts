@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { availableParallelism } from "node:os";
 import { recorderImage, until, type Cluster } from "../cluster/index.ts";
-import type { ServerOptions } from "../cluster/workload.ts";
+import { podFields, type ServerOptions } from "../cluster/workload.ts";
 import { expireWatches } from "./faults/expire-watches.ts";
 import type { Fleet } from "./load/fleet.ts";
 import type { PodObserver } from "./observe/pods.ts";
@@ -230,33 +230,18 @@ export const scenarios: readonly Scenario[] = [
 ];
 
 async function someOf({ cluster, app, replicas }: Stage): Promise<string[]> {
-  const names = await cluster.kubectl([
-    "get",
-    "pods",
-    "-l",
-    `app=${app}`,
-    "-o",
-    "jsonpath={.items[*].metadata.name}",
-  ]);
-  return names.split(" ").slice(0, Math.ceil(replicas / 4));
+  const names = await podFields(cluster, app, "metadata.name");
+  return names.slice(0, Math.ceil(replicas / 4));
 }
 
 async function failedPods({ cluster, app }: Stage): Promise<number> {
-  const phases = await cluster.kubectl([
-    "get",
-    "pods",
-    "-l",
-    `app=${app}`,
-    "-o",
-    "jsonpath={.items[*].status.phase}",
-  ]);
-  return phases.split(" ").filter((phase) => phase === "Failed").length;
+  const phases = await podFields(cluster, app, "status.phase");
+  return phases.filter((phase) => phase === "Failed").length;
 }
 
 async function restarts(cluster: Cluster, app: string): Promise<number> {
-  const path = "jsonpath={.items[*].status.containerStatuses[0].restartCount}";
-  const counts = await cluster.kubectl(["get", "pods", "-l", `app=${app}`, "-o", path]);
-  return counts.split(" ").reduce((sum, count) => sum + Number(count), 0);
+  const counts = await podFields(cluster, app, "status.containerStatuses[0].restartCount");
+  return counts.reduce((sum, count) => sum + Number(count), 0);
 }
 
 /** Asks for nearly all of a node, so that the scheduler must end what runs there. */

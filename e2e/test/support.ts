@@ -1,4 +1,5 @@
 import { Cluster, type ClusterOptions, type Manifest } from "../cluster/index.ts";
+import { podFields } from "../cluster/workload.ts";
 
 /** Progress only when asked for: E2E_VERBOSE=1. */
 export function quietCluster(options: ClusterOptions): Promise<Cluster> {
@@ -34,14 +35,6 @@ export async function fetchFrom(
   return JSON.parse(output) as string[];
 }
 
-export async function podNames(cluster: Cluster, app: string): Promise<string[]> {
-  const output = await cluster.kubectl([
-    "get",
-    "pods",
-    "-l",
-    `app=${app}`,
-    "-o",
-    "jsonpath={.items[*].metadata.name}",
-  ]);
-  return output.split(" ").filter((name) => name !== "");
+export function podNames(cluster: Cluster, app: string): Promise<string[]> {
+  return podFields(cluster, app, "metadata.name");
 }
