@@ -57,7 +57,7 @@ export const operatorRights: {
     { apiGroups: ["networking.k8s.io"], resources: ["ingresses"], verbs: ["list", "watch"] },
     {
       apiGroups: ["gateway.networking.k8s.io"],
-      resources: ["httproutes", "grpcroutes", "tlsroutes", "tcproutes", "referencegrants"],
+      resources: ["httproutes", "grpcroutes", "tlsroutes", "tcproutes", "udproutes", "referencegrants"],
       verbs: ["list", "watch"],
     },
     { apiGroups: ["lameduck.dev"], resources: ["drainpolicies"], verbs: ["list", "watch"] },
@@ -130,7 +130,7 @@ export const coordinatorRights: {
     },
     {
       apiGroups: ["gateway.networking.k8s.io"],
-      resources: ["gateways", "httproutes", "grpcroutes", "tlsroutes", "tcproutes"],
+      resources: ["gateways", "httproutes", "grpcroutes", "tlsroutes", "tcproutes", "udproutes"],
       verbs: ["list", "watch"],
     },
     { apiGroups: ["lameduck.dev"], resources: ["drainpolicies"], verbs: ["list", "watch"] },

@@ -1,5 +1,5 @@
 import type { Change, KubernetesClient, KubernetesObject, Source } from "@lameduck/kube";
-import { gatewayRoutes, keepPolicy } from "../exposure/objects.ts";
+import { gatewayRoutes, inVersion, keepPolicy } from "../exposure/objects.ts";
 import { sourcesOf, type SourcesOptions } from "../exposure/sources.ts";
 import { keepGateway, keepIngressClass, keepLeadingRoute, keepLeadingService } from "./state/leading.ts";
 import type { Nodes } from "./state/nodes.ts";
@@ -59,9 +59,15 @@ export class Cluster {
       source("gateways", "/apis/gateway.networking.k8s.io/v1/gateways", keepGateway, (change) =>
         routing.gateway(change),
       ),
-      ...gatewayRoutes.map(({ kind, name, path }) =>
-        source(name, path, keepLeadingRoute(kind), (change) => routing.route(change)),
-      ),
+      ...gatewayRoutes.map(({ kind, name, path, version }) => {
+        const keep = keepLeadingRoute(kind);
+        return source(
+          name,
+          path,
+          (route: Parameters<typeof keep>[0]) => inVersion(version, keep(route)),
+          (change) => routing.route(change),
+        );
+      }),
     ];
   }
 

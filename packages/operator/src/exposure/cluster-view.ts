@@ -7,6 +7,7 @@ import { architecturesOf } from "./architectures.ts";
 import { SenderIndex, type Exposure, type SelectingService } from "./index-of-senders.ts";
 import {
   gatewayRoutes,
+  inVersion,
   keepGrant,
   keepMetadata,
   keepPolicy,
@@ -71,11 +72,11 @@ export class ClusterView {
       (object) => keepRoute("Ingress")(object),
       (change) => this.#senders.route(change),
     );
-    const gateways = gatewayRoutes.map(({ kind, name, path }) =>
+    const gateways = gatewayRoutes.map(({ kind, name, path, version }) =>
       source<KeptRoute>(
         name,
         path,
-        (object) => keepRoute(kind)(object),
+        (object) => inVersion(version, keepRoute(kind)(object)),
         (change) => this.#senders.route(change),
       ),
     );

@@ -37,18 +37,31 @@ export interface KeptRoute extends KubernetesObject {
   readonly services: readonly string[];
 }
 
-/** Routes of the Gateway API that may lead to pods, each in a version that its installations serve. */
+/** Routes of the Gateway API that may lead to pods, in all versions that installations serve: old ones lack the newer, and newer ones the old. */
 export const gatewayRoutes = (
   [
     ["HTTPRoute", "v1"],
     ["GRPCRoute", "v1"],
     ["TLSRoute", "v1alpha2"],
+    ["TLSRoute", "v1"],
     ["TCPRoute", "v1alpha2"],
+    ["UDPRoute", "v1alpha2"],
   ] as const
 ).map(([kind, version]) => {
   const name = `${kind.toLowerCase()}s`;
-  return { kind, name, path: `/apis/gateway.networking.k8s.io/${version}/${name}` };
+  return {
+    kind,
+    name: `${name} (${version})`,
+    path: `/apis/gateway.networking.k8s.io/${version}/${name}`,
+    version,
+  };
 });
+
+/** A route that is served in two versions is known by both: when one of them is served no more, the other still counts. */
+export function inVersion<T extends KubernetesObject>(version: string, route: T): T {
+  const { metadata } = route;
+  return { ...route, metadata: { ...metadata, uid: `${metadata.uid}/${version}` } };
+}
 
 /** Lets routes of other namespaces lead to Services of its own. */
 export interface GrantObject extends KubernetesObject {

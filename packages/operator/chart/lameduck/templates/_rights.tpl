@@ -61,6 +61,7 @@
     - grpcroutes
     - tlsroutes
     - tcproutes
+    - udproutes
     - referencegrants
   verbs:
     - list
