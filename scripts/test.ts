@@ -38,6 +38,7 @@ function runTests(how: string, concurrency: number, files: readonly string[] = [
     "--test",
     `--test-concurrency=${concurrency}`,
     "--test-timeout=300000",
+    `--import=${new URL("test-limit.ts", import.meta.url).href}`,
     ...files,
   ]);
 }

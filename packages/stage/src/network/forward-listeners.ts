@@ -53,14 +53,20 @@ export async function listenForwards(
       pod.on("close", () => open.delete(pod));
       const stage = connect({ path: socket, allowHalfOpen: true });
       // The other side did not answer. For the program that is a broken connection, not an orderly end.
-      stage.on("end", () => stage.bytesRead === 0 && pod.resetAndDestroy());
-      stage.on("error", () => pod.resetAndDestroy());
+      stage.on("end", () => stage.bytesRead === 0 && reset(pod));
+      stage.on("error", () => reset(pod));
       passOn(pod, stage);
     });
   return () => {
     for (const { server } of listening) server.close();
-    for (const pod of open) pod.resetAndDestroy();
+    for (const pod of open) reset(pod);
   };
+}
+
+/** libuv refuses to reset a connection that is being shut down. Its descriptor would stay open, and the process would never exit. */
+function reset(pod: Socket): void {
+  if (pod.writableEnded && !pod.writableFinished) pod.destroy();
+  else pod.resetAndDestroy();
 }
 
 /** Each address once, whatever it was called. */

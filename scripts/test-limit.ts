@@ -1,0 +1,16 @@
+/**
+ * Loaded into every process that `npm test` starts for a test file. The runner's own time-out is for single tests: a process that does
+ * not exit after its last one, or that waits for a child before its first, would keep everybody waiting without a limit.
+ */
+import { isMainThread } from "node:worker_threads";
+
+/** The slowest file needs two minutes on a busy machine. */
+const limit = 15 * 60_000;
+
+// The runner itself is told the same option.
+if (process.env["NODE_TEST_CONTEXT"] && isMainThread)
+  setTimeout(() => {
+    const open = process.getActiveResourcesInfo().join(", ");
+    console.error(`${process.argv[1]} has not ended after ${limit / 60_000} minutes. Still open: ${open}`);
+    process.exit(1);
+  }, limit).unref();
