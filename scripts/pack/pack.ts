@@ -18,6 +18,7 @@ import { pathToFileURL } from "node:url";
 import { findCompiler } from "../../packages/init/toolchain/compilers.ts";
 import { embed } from "./embed.ts";
 import { folderOf, manifestOf, published, root, type Published } from "./workspace.ts";
+import type * as Program from "../../packages/load/src/in-cluster/program.ts";
 
 /** Copied from the root for the time of packing. */
 const copied: Readonly<Record<Published, readonly string[]>> = {
@@ -115,7 +116,7 @@ async function bundleLoadProgram(): Promise<void> {
   // What tsc made: the sources have syntax that the oldest Node does not know.
   const { bundledProgram } = (await import(
     pathToFileURL(join(folderOf("load"), "dist/in-cluster/program.js")).href
-  )) as { bundledProgram: () => Promise<string> };
+  )) as typeof Program;
   const file = join(folderOf("cli"), "dist/private/load/in-cluster/load-pod.mjs");
   writeFileSync(file, await bundledProgram());
 }

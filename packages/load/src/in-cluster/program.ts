@@ -20,7 +20,7 @@ export async function loadProgram(): Promise<string> {
 }
 
 /** @throws {InClusterError} where there is no bundler. */
-async function bundledProgram(): Promise<string> {
+export async function bundledProgram(): Promise<string> {
   const input = fileURLToPath(new URL(`./pod/main${extname(import.meta.url)}`, import.meta.url));
   const { rolldown } = await import("rolldown").catch((error: unknown) => {
     const problem = error instanceof Error ? error.message : String(error);
