@@ -3,10 +3,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { injectedAnnotation, injectLabel, operatorNames } from "@lameduck/operator";
 import { writeOperatorImage } from "@lameduck/operator/image";
 import { cacheDirectory } from "../cluster/host/paths.ts";
 import { buildHelm } from "../cluster/host/programs.ts";
-import type { Cluster } from "../cluster/index.ts";
+import { until, type Cluster } from "../cluster/index.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 export const chart = join(root, "packages", "operator", "chart", "lameduck");
@@ -68,9 +69,65 @@ export async function deliverImage(cluster: Cluster): Promise<void> {
 export const ways = ["none", "webhook", "policy"] as const;
 export type Way = (typeof ways)[number];
 
-/** Leaves the cluster with this way of injecting into the default namespace, and no other. */
+/** Leaves the cluster with this way of injecting into the default namespace, and no other; as new, whatever was done to it before. */
 export async function installed(cluster: Cluster, way: Way): Promise<void> {
+  await withoutHelm(cluster);
   if (way === "none") await lameduckDoes(cluster, "uninstall", "--yes");
   else if (way === "webhook") await lameduckDoes(cluster, "install", "--yes", "--enable", "default");
   else await lameduckDoes(cluster, "install", "--yes", "--policy-only", "--enable", "default");
+}
+
+/** The same from the chart. */
+export async function installedByHelm(cluster: Cluster): Promise<void> {
+  await withoutHelm(cluster);
+  await lameduckDoes(cluster, "uninstall", "--yes");
+  const { namespace } = operatorNames;
+  await helm(cluster, "install", "lameduck", chart, "-n", namespace, "--create-namespace", "--wait");
+  await cluster.kubectl(["label", "namespace", "default", `${injectLabel}=enabled`, "--overwrite"]);
+}
+
+async function withoutHelm(cluster: Cluster): Promise<void> {
+  const releases = await helm(cluster, "list", "-n", operatorNames.namespace, "-q");
+  if (releases.trim() !== "")
+    await helm(cluster, "uninstall", releases.trim(), "-n", operatorNames.namespace);
+}
+
+/** Every replica of the webhook is ready, the API server reaches it, and pods find what they mount. */
+export async function webhookAnswers(cluster: Cluster): Promise<void> {
+  const { namespace, workload, carrierConfigMap } = operatorNames;
+  await cluster.kubectl(["rollout", "status", `deployment/${workload}`, "-n", namespace, "--timeout=120s"]);
+  // Replicas that are ready are not yet reached: the proxy behind the API server learns of them later.
+  await until(async () => isInjected(await madePod(cluster, "default")), { what: "the webhook answering" });
+  await until(() => cluster.kubectl(["get", "configmap", carrierConfigMap]), {
+    what: "lameduck-init brought",
+  });
+}
+
+interface Made {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
+}
+
+export const isInjected = ({ metadata }: Made): boolean =>
+  metadata.annotations?.[injectedAnnotation] !== undefined;
+
+/** What admission makes of a pod; admission cannot tell a dry run. */
+export function madePod(cluster: Cluster, namespace: string): Promise<Made> {
+  return cluster.api.post<Made>(`/api/v1/namespaces/${namespace}/pods?dryRun=All`, {
+    metadata: { generateName: "asked-" },
+    spec: { containers: [{ name: "web", image: "lameduck.test/none:1", ports: [{ containerPort: 8080 }] }] },
+  });
+}
+
+/** The same of a Deployment with an annotation of ours, which the webhook validates. */
+export function madeDeployment(cluster: Cluster, namespace: string): Promise<Made> {
+  const labels = { app: "asked" };
+  const annotations = { "lameduck.dev/cap": "20s" };
+  const containers = [{ name: "web", image: "lameduck.test/none:1" }];
+  return cluster.api.post<Made>(`/apis/apps/v1/namespaces/${namespace}/deployments?dryRun=All`, {
+    metadata: { generateName: "asked-" },
+    spec: {
+      selector: { matchLabels: labels },
+      template: { metadata: { labels, annotations }, spec: { containers } },
+    },
+  });
 }

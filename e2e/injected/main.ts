@@ -15,8 +15,9 @@ import { tableText } from "../matrix/kept.ts";
 import { routes, type RouteName } from "../matrix/routes.ts";
 import { runScenario } from "../matrix/run.ts";
 import { commandLine } from "../../scripts/command-line.ts";
-import { deliverImage, installed, ways, type Way } from "./installation.ts";
-import { situations } from "./situations.ts";
+import { callingDuring, callsText, type Calls } from "./calls.ts";
+import { deliverImage, installed, ways, webhookAnswers, type Way } from "./installation.ts";
+import { happensIn, situations, type Situation } from "./situations.ts";
 import { configuration, software } from "./software.ts";
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -64,51 +65,55 @@ interface Row {
   readonly route: RouteName;
   readonly situation: string;
   readonly result: RemedyResult;
+  /** To the API server meanwhile. */
+  readonly calls: readonly Calls[];
 }
 
 async function measure(cluster: Cluster): Promise<Row[]> {
   const rows: Row[] = [];
   await apply(cluster, configuration);
   if (wanted.ways.includes("webhook")) await deliverImage(cluster);
-  for (const way of wanted.ways) {
-    await installed(cluster, way);
+  for (const way of wanted.ways)
     for (const route of wanted.routes)
       for (const situation of situations.filter(({ name }) => wanted.situations.includes(name)))
-        for (const name of wanted.software)
+        for (const name of happensIn(situation, way) ? wanted.software : [])
           try {
-            rows.push({
-              way,
-              software: name,
-              route,
-              situation: situation.name,
-              result: await one(cluster, name, route, situation, way),
-            });
+            await prepare(cluster, way, situation);
+            const measured = await one(cluster, name, route, situation, way);
+            rows.push({ way, software: name, route, situation: situation.name, ...measured });
             if (values.keep !== undefined) await writeFile(values.keep, JSON.stringify(rows, undefined, 1));
           } catch (error) {
             // A long measurement goes on; what failed is no row.
             say(`${name} ${way} ${route} ${situation.name}: ${String(error)}`);
             process.exitCode = 3;
           }
-  }
   return rows;
+}
+
+async function prepare(cluster: Cluster, way: Way, { install }: Situation): Promise<void> {
+  await (install === undefined ? installed(cluster, way) : install(cluster));
+  if (way === "webhook") await webhookAnswers(cluster);
 }
 
 async function one(
   cluster: Cluster,
   name: string,
   route: RouteName,
-  scenario: (typeof situations)[number],
+  scenario: Situation,
   way: Way,
-): Promise<RemedyResult> {
+): Promise<Pick<Row, "result" | "calls">> {
   const plain = software[name];
   if (plain === undefined) throw new Error(`no software ${name}`);
+  const calls: Calls[] = [];
   const { result } = await runScenario(cluster, {
     remedy: { ...plain, name: `${name}, ${way}` },
     scenario: {
       ...scenario,
       run: async (stage) => {
         say(`  ${await injectedPods(cluster)} pods are injected`);
-        await scenario.run(stage);
+        const seen = await callingDuring(cluster, () => scenario.run(stage));
+        say(`  ${callsText(seen)}`);
+        calls.push(seen);
       },
     },
     route,
@@ -119,7 +124,7 @@ async function one(
     rolling: { surge: values.surge, unavailable: values.unavailable },
     say,
   });
-  return result;
+  return { result, calls };
 }
 
 /** Those that are about to be ended. */

@@ -1,7 +1,15 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { operatorNames } from "@lameduck/operator";
+import type { Pod } from "@lameduck/kube";
 import type { Cluster } from "../cluster/index.ts";
+import { processOf } from "../cluster/container-process.ts";
 import { during, scenarios, type Scenario } from "../matrix/scenarios.ts";
-import { chart, helm, lameduckDoes } from "./installation.ts";
+import { chart, helm, installed, installedByHelm, lameduckDoes, type Way } from "./installation.ts";
+
+/** A scenario that may need an installation of its own. */
+export interface Situation extends Scenario {
+  readonly install?: (cluster: Cluster) => Promise<void>;
+}
 
 const { namespace, workload } = operatorNames;
 const operatorPods = ["-n", namespace, "-l", "app.kubernetes.io/component=webhook"] as const;
@@ -9,8 +17,10 @@ const operatorPods = ["-n", namespace, "-l", "app.kubernetes.io/component=webhoo
 const ready = (cluster: Cluster): Promise<string> =>
   cluster.kubectl(["rollout", "status", `deployment/${workload}`, "-n", namespace, "--timeout=120s"]);
 
-/** A restart of the software while something happens to what injects; how it was is put back in the end. */
-export const ofOperator: readonly Scenario[] = [
+const byHelm = { install: installedByHelm };
+
+/** A restart of the software while something happens to what injects. */
+const ofOperator: readonly Situation[] = [
   during("webhook-killed", "rollout restart; every replica of the webhook killed", async ({ cluster }) => {
     await cluster.kubectl(["delete", "pods", ...operatorPods, "--force", "--grace-period=0"]);
     await ready(cluster);
@@ -44,15 +54,71 @@ export const ofOperator: readonly Scenario[] = [
   during("uninstalled", "rollout restart; lameduck uninstall in its middle", async ({ cluster }) => {
     await lameduckDoes(cluster, "uninstall", "--yes");
   }),
-  during("helm-upgraded", "rollout restart; helm upgrade in its middle", async ({ cluster }) => {
-    await helm(cluster, "upgrade", "lameduck", chart, "-n", namespace, "--set", "logLevel=debug", "--wait");
+  {
+    ...byHelm,
+    ...during("helm-upgraded", "rollout restart; helm upgrade in its middle", async ({ cluster }) => {
+      await helm(cluster, "upgrade", "lameduck", chart, "-n", namespace, "--set", "logLevel=debug", "--wait");
+    }),
+  },
+  {
+    ...byHelm,
+    ...during("helm-uninstalled", "rollout restart; helm uninstall in its middle", async ({ cluster }) => {
+      await helm(cluster, "uninstall", "lameduck", "-n", namespace, "--wait");
+    }),
+  },
+  during("webhook-slow", "rollout restart; the webhook answers after 5 s", async ({ cluster }) => {
+    for (let pause = 0; pause < 4; pause++) {
+      await signalWebhook(cluster, "STOP");
+      try {
+        await sleep(5_000);
+      } finally {
+        await signalWebhook(cluster, "CONT");
+      }
+    }
   }),
-  during("helm-uninstalled", "rollout restart; helm uninstall in its middle", async ({ cluster }) => {
-    await helm(cluster, "uninstall", "lameduck", "-n", namespace, "--wait");
-  }),
+  {
+    ...during(
+      "certificates-rotated",
+      "rollout restart; certificates rotate all the time",
+      async ({ cluster }) => {
+        const seen = new Set<string>();
+        for (let look = 0; look < 20; look++, await sleep(1_000)) seen.add(await certificate(cluster));
+        if (seen.size < 3) throw new Error(`${seen.size} certificates in 20 s: nothing rotated`);
+      },
+    ),
+    install: async (cluster) => {
+      await installed(cluster, "webhook");
+      const flags = ["--certificate-lifetime=10s", "--authority-lifetime=30s"];
+      const place = "/spec/template/spec/containers/0/args/-";
+      const patch = JSON.stringify(flags.map((value) => ({ op: "add", path: place, value })));
+      await cluster.kubectl(["patch", `deployment/${workload}`, "-n", namespace, "--type=json", "-p", patch]);
+    },
+  },
 ];
 
-export const situations: readonly Scenario[] = [...scenarios, ...ofOperator];
+export const situations: readonly Situation[] = [...scenarios, ...ofOperator];
+
+/** What happens to the webhook happens only where there is one. */
+export const happensIn = (situation: Situation, way: Way): boolean =>
+  way === "webhook" || !ofOperator.includes(situation);
+
+async function signalWebhook(cluster: Cluster, signal: "STOP" | "CONT"): Promise<void> {
+  const pods = await cluster.api.list<Pod>(`/api/v1/namespaces/${namespace}/pods`);
+  for (const { metadata, spec } of pods) {
+    const node = spec?.nodeName;
+    if (node === undefined) continue;
+    const found = await processOf(cluster, { name: metadata.name, namespace, node });
+    if (found !== undefined) await cluster.inside(node, ["kill", `-${signal}`, found]);
+  }
+}
+
+const certificate = (cluster: Cluster): Promise<string> =>
+  cluster.kubectl(
+    ["get", "secret", operatorNames.certificateSecret, "-n", namespace].concat([
+      "-o",
+      "jsonpath={.data.tls\\.crt}",
+    ]),
+  );
 
 async function patchBundle(cluster: Cluster, caBundle: string): Promise<void> {
   const patch = [{ op: "replace", path: "/webhooks/0/clientConfig/caBundle", value: caBundle }];
