@@ -1,6 +1,6 @@
 /**
- * What silence proves of one sender: S, the chance that it is silent for so long while it still sends, given as surprise = -ln S. Times and rates share one
- * unit (here milliseconds and arrivals per millisecond). environments.ts makes of it the chance that it still sends.
+ * What silence proves of one sender. S is the chance of such a silence while the sender still sends. It is given as surprise = -ln S.
+ * environments.ts computes from it the chance that the sender still sends. Times are milliseconds, rates are arrivals per millisecond.
  */
 
 /** No sender opens more than 10,000 connections in a millisecond; the bound keeps arithmetic on any finite input free of NaN. */

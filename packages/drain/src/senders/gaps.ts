@@ -19,8 +19,8 @@ export class Gaps {
   #longestPause = 0;
 
   /**
-   * @returns whether it was a pause: a gap that by the others' measure is as unlikely as that the sender had left. It is counted apart. In a hold nothing
-   * is: there a long gap may be the beginning of the end.
+   * @returns whether the gap was a pause. A pause is a gap whose chance, judged by the other gaps, is below that of `leftSurprise`. Pauses
+   * are counted apart. In a hold no gap is a pause, since a long one may mean that the sender has left.
    */
   add(gap: number, held: boolean, least: number = fewest.ofOne): boolean {
     if (!held && this.count >= least && gap > shortestPause && this.#usual.surprise(gap) > leftSurprise) {

@@ -26,8 +26,9 @@ export class Sample {
 }
 
 /**
- * FNV-1a, mixed until names that differ in their last digit are far apart (the finaliser of MurmurHash3). The same in C, for names in ASCII. Every name has
- * every hash under one of the 2^32 keys: who does not know the key cannot choose an address that is in a sample.
+ * FNV-1a, then the finaliser of MurmurHash3, so that names that differ in their last digit get distant hashes. The C code has the same
+ * function, for names in ASCII. Over the 2^32 keys each name gets every hash. So a client that does not know the key cannot choose an
+ * address that falls into the sample.
  */
 export function hashOf(name: string, key: number): number {
   let hash = 0x811c9dc5 ^ key;
