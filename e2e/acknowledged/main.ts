@@ -17,11 +17,12 @@
  *   --append           add to the rows of the file that --keep names
  */
 import { readFile, writeFile } from "node:fs/promises";
-import { badOption, Cluster, requireInit } from "../cluster/index.ts";
+import { Cluster, requireInit } from "../cluster/index.ts";
 import { configuration } from "../injected/software.ts";
 import { routes, type RouteName } from "../matrix/routes.ts";
 import { runScenario } from "../matrix/run.ts";
 import type { Scenario } from "../matrix/scenarios.ts";
+import { listed, named, positive, runMain } from "../program.ts";
 import { commandLine } from "../../scripts/command-line.ts";
 import { apply } from "../test/support.ts";
 import { tableOf, type Row } from "./figures.ts";
@@ -52,26 +53,18 @@ const { values } = commandLine(import.meta.url, {
   },
 });
 
-function named<T extends { readonly name: string }>(option: string, text: string, known: readonly T[]): T[] {
-  return text.split(",").map((name) => {
-    const found = known.find((one) => one.name === name);
-    const names = known.map((one) => one.name).join(", ");
-    if (found === undefined) throw badOption(option, `"${name}" is not one of ${names}`);
-    return found;
-  });
-}
-
-const routeNames = Object.keys(routes) as RouteName[];
-const wanted = {
+/** A name that nobody knows is found before anything is started. */
+const wantedOf = () => ({
   ways: named("--ways", values.ways, ways),
-  rates: values.rates.split(",").map(Number),
-  routes: named(
-    "--routes",
-    values.routes,
-    routeNames.map((name) => ({ name })),
-  ).map(({ name }) => name),
+  rates: values.rates.split(",").map((rate) => positive("--rates", rate)),
+  routes: listed("--routes", values.routes, Object.keys(routes) as RouteName[]),
   situations: named("--situations", values.situations, situations),
-};
+  times: positive("--times", values.times),
+  withinMs: positive("--minutes", values.minutes) * 60_000,
+  replicas: positive("--replicas", values.replicas),
+});
+
+type Wanted = ReturnType<typeof wantedOf>;
 
 interface Cell {
   readonly way: Way;
@@ -81,7 +74,7 @@ interface Cell {
   readonly rate: number;
 }
 
-function cells(): Cell[] {
+function cells(wanted: Wanted): Cell[] {
   const known = values.alone ? [true, false] : [true];
   // Those alone come last: the operator is installed anew for them.
   return known.flatMap((acknowledged) =>
@@ -95,18 +88,18 @@ function cells(): Cell[] {
   );
 }
 
-async function measure(cluster: Cluster): Promise<Row[]> {
+async function measure(cluster: Cluster, wanted: Wanted): Promise<Row[]> {
   const rows: Row[] = [];
   if (values.append && values.keep !== undefined)
     rows.push(...(JSON.parse(await readFile(values.keep, "utf8").catch(() => "[]")) as Row[]));
   const before = rows.length;
   await apply(cluster, configuration);
   let installed: boolean | undefined;
-  for (const cell of cells())
+  for (const cell of cells(wanted))
     try {
       if (installed !== cell.acknowledged) await install(cluster, cell.acknowledged);
       installed = cell.acknowledged;
-      rows.push(await one(cluster, cell));
+      rows.push(await one(cluster, wanted, cell));
       if (values.keep !== undefined) await writeFile(values.keep, JSON.stringify(rows, undefined, 1));
       say(tableOf(rows.slice(-1)));
     } catch (error) {
@@ -117,7 +110,11 @@ async function measure(cluster: Cluster): Promise<Row[]> {
   return rows.slice(before);
 }
 
-async function one(cluster: Cluster, { way, acknowledged, route, situation, rate }: Cell): Promise<Row> {
+async function one(
+  cluster: Cluster,
+  { times, withinMs, replicas }: Wanted,
+  { way, acknowledged, route, situation, rate }: Cell,
+): Promise<Row> {
   await inject(cluster, way.isInjected);
   await using consumer = acknowledged ? await startIngressConsumer(cluster, route, "web") : undefined;
   void consumer;
@@ -125,12 +122,12 @@ async function one(cluster: Cluster, { way, acknowledged, route, situation, rate
     remedy: remedyOf(way, acknowledged ? coordinatorUrl : undefined, values.policy),
     scenario: situation,
     route,
-    times: Number(values.times),
-    withinMs: Number(values.minutes) * 60_000,
-    replicas: Number(values.replicas),
+    times,
+    withinMs,
+    replicas,
     requestsPerSecond: rate,
     // Some ten requests to each pod: who has never seen a request waits for nobody.
-    warmUpMs: Math.max(3_000, (10_000 * Number(values.replicas)) / rate),
+    warmUpMs: Math.max(3_000, (10_000 * replicas) / rate),
     rolling: { surge: values.surge, unavailable: values.unavailable },
     say,
   });
@@ -141,17 +138,20 @@ async function one(cluster: Cluster, { way, acknowledged, route, situation, rate
     route,
     situation: situation.name,
     requestsPerSecond: rate,
-    replicas: Number(values.replicas),
+    replicas,
     recordedAt: new Date().toISOString(),
     result,
   };
 }
 
-await requireInit();
-if (values.attach) {
-  const cluster = await Cluster.attach();
-  process.stdout.write(tableOf(await measure(cluster).finally(() => cluster.api.close())));
-} else {
+await runMain(async () => {
+  const wanted = wantedOf();
+  await requireInit();
+  if (values.attach) {
+    const cluster = await Cluster.attach();
+    process.stdout.write(tableOf(await measure(cluster, wanted).finally(() => cluster.api.close())));
+    return;
+  }
   await using cluster = await Cluster.up({ nodes: 5, proxyLag: values["proxy-lag"].split(",") });
-  process.stdout.write(tableOf(await measure(cluster)));
-}
+  process.stdout.write(tableOf(await measure(cluster, wanted)));
+});

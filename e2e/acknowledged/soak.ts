@@ -16,6 +16,7 @@ import { Cluster, follow, until } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";
 import { expireWatches } from "../matrix/faults/expire-watches.ts";
 import { PodObserver } from "../matrix/observe/pods.ts";
+import { positive, runMain } from "../program.ts";
 import { apply } from "../test/support.ts";
 import { commandLine } from "../../scripts/command-line.ts";
 import { coordinatorUrl, install } from "./installation.ts";
@@ -58,7 +59,16 @@ async function usage(cluster: Cluster, own: string, selector: string): Promise<s
   );
 }
 
-async function soak(cluster: Cluster): Promise<number> {
+const wantedOf = () => ({
+  lengthMs: positive("--minutes", values.minutes) * 60_000,
+  everyMs: positive("--every", values.every) * 60_000,
+  replicas: positive("--replicas", values.replicas),
+});
+
+async function soak(
+  cluster: Cluster,
+  { lengthMs, everyMs, replicas }: ReturnType<typeof wantedOf>,
+): Promise<number> {
   await install(cluster, true);
   const clock = runClock();
   await using pods = await PodObserver.start(cluster, app, clock);
@@ -74,7 +84,6 @@ async function soak(cluster: Cluster): Promise<number> {
   const [library] = ways;
   if (library === undefined) throw new Error("no way to hold");
   const { pod } = remedyOf(library, coordinatorUrl);
-  const replicas = Number(values.replicas);
   await apply(cluster, service(app), deployment({ name: app, replicas, gracePeriodSeconds: 30, ...pod }));
   const settled = (): Promise<unknown> =>
     until(() => Promise.resolve(pods.available === replicas && pods.terminating === 0), {
@@ -86,8 +95,8 @@ async function soak(cluster: Cluster): Promise<number> {
     const gone = new Set(pods.events.filter(({ type }) => type === "deleted").map((event) => event.pod));
     return [...gone].filter((name) => !reports.has(name));
   };
-  const end = clock.now() + Number(values.minutes) * 60_000;
-  let disturbance = clock.now() + Number(values.every) * 60_000;
+  const end = clock.now() + lengthMs;
+  let disturbance = clock.now() + everyMs;
   let restarts = 0;
   while (clock.now() < end) {
     await cluster.kubectl(["rollout", "restart", `deployment/${app}`]);
@@ -95,7 +104,7 @@ async function soak(cluster: Cluster): Promise<number> {
     if (clock.now() >= disturbance) {
       if (restarts++ % 2 === 0) await cluster.restart("apiserver");
       else await expireWatches(cluster);
-      disturbance += Number(values.every) * 60_000;
+      disturbance += everyMs;
     }
     await settled();
     // A report is written when the pod's object is gone, and may wait for its turn.
@@ -106,7 +115,7 @@ async function soak(cluster: Cluster): Promise<number> {
     const unreleased = [...reports.values()].filter(({ moments }) => moments.released === undefined).length;
     say(
       [
-        `${((clock.now() - end) / 60_000 + Number(values.minutes)).toFixed(1)} min`,
+        `${((clock.now() - end + lengthMs) / 60_000).toFixed(1)} min`,
         `${ended} terminations, ${missed().length} without a report, ${unreleased} not released`,
         `${restarts} restarts of the API server`,
         ...(await usage(cluster, namespace, "app.kubernetes.io/component=coordinator")),
@@ -120,10 +129,12 @@ async function soak(cluster: Cluster): Promise<number> {
   return missed().length === 0 ? 0 : 1;
 }
 
-if (values.attach) {
-  const cluster = await Cluster.attach();
-  process.exitCode = await soak(cluster).finally(() => cluster.api.close());
-} else {
+await runMain(async () => {
+  const wanted = wantedOf();
+  if (values.attach) {
+    const cluster = await Cluster.attach();
+    return soak(cluster, wanted).finally(() => cluster.api.close());
+  }
   await using cluster = await Cluster.up({ nodes: 5, proxyLag: ["1s", "1s", "2s", "5s", "10s"] });
-  process.exitCode = await soak(cluster);
-}
+  return await soak(cluster, wanted);
+});

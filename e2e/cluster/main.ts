@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { parseArgs } from "node:util";
-import { Cluster, ClusterError, leftovers, stateDirectory, tearDown, type ProxyMode } from "./index.ts";
+import { Cluster, leftovers, stateDirectory, tearDown, type ProxyMode } from "./index.ts";
+import { runMain } from "../program.ts";
 
 const usage = `usage: npm run cluster -- COMMAND
 
@@ -143,14 +144,4 @@ function dispatch([command, ...args]: readonly string[]): Promise<number> {
   }
 }
 
-try {
-  process.exitCode = await dispatch(process.argv.slice(2));
-} catch (error) {
-  const isUsage =
-    error instanceof TypeError && String((error as { code?: unknown }).code).startsWith("ERR_PARSE_ARGS");
-  if (error instanceof ClusterError) say(`${error.code} ${error.message}\n  ${error.remedy}`);
-  else if (isUsage) say(`LAMEDUCK_CLUSTER_BAD_OPTION ${error.message}`);
-  else say(error instanceof Error ? (error.stack ?? error.message) : String(error));
-  const code = error instanceof ClusterError ? error.code : "";
-  process.exitCode = isUsage || code.endsWith("BAD_OPTION") || code.endsWith("UNKNOWN_COMPONENT") ? 2 : 3;
-}
+await runMain(() => dispatch(process.argv.slice(2)));

@@ -4,6 +4,7 @@
  *     npm run conformance:record -- [SCENARIO ...]     all scenarios unless some are named
  */
 import { Cluster } from "../cluster/index.ts";
+import { listed, runMain } from "../program.ts";
 import { PodRecorder } from "./record-pod.ts";
 import { recordRollout, rolloutManifest } from "./record-rollout.ts";
 import { writeRecording, type Observation } from "./recording.ts";
@@ -66,4 +67,5 @@ async function versions(cluster: Cluster): Promise<{ kubernetes: string; contain
 }
 
 const { positionals } = commandLine(import.meta.url, { allowPositionals: true });
-await record(new Set(positionals));
+const known = [...podScenarios, ...rolloutScenarios].map(({ name }) => name);
+await runMain(() => record(new Set(positionals.flatMap((name) => listed("SCENARIO", name, known)))));

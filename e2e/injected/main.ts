@@ -9,7 +9,8 @@ import { writeFile } from "node:fs/promises";
 import type { RemedyResult } from "@lameduck/accounting";
 import type { Pod } from "@lameduck/kube";
 import { injectedAnnotation } from "@lameduck/operator";
-import { badOption, Cluster, requireInit } from "../cluster/index.ts";
+import { Cluster, requireInit } from "../cluster/index.ts";
+import { listed, named, positive, runMain } from "../program.ts";
 import { apply } from "../test/support.ts";
 import { tableText } from "../matrix/kept.ts";
 import { routes, type RouteName } from "../matrix/routes.ts";
@@ -40,24 +41,19 @@ const { values } = commandLine(import.meta.url, {
   },
 });
 
-function listed<Name extends string>(option: string, text: string, known: readonly Name[]): Name[] {
-  return text.split(",").map((name) => {
-    const found = known.find((one) => one === name);
-    if (found === undefined) throw badOption(option, `"${name}" is not one of ${known.join(", ")}`);
-    return found;
-  });
-}
-
-const wanted = {
+/** A name that nobody knows is found before anything is started. */
+const wantedOf = () => ({
   software: listed("--software", values.software, Object.keys(software)),
   ways: listed("--ways", values.ways, ways),
   routes: listed("--routes", values.routes, Object.keys(routes) as RouteName[]),
-  situations: listed(
-    "--situations",
-    values.situations,
-    situations.map(({ name }) => name),
-  ),
-};
+  situations: named("--situations", values.situations, situations),
+  times: positive("--times", values.times),
+  withinMs: positive("--minutes", values.minutes) * 60_000,
+  replicas: positive("--replicas", values.replicas),
+  requestsPerSecond: positive("--rps", values.rps),
+});
+
+type Wanted = ReturnType<typeof wantedOf>;
 
 interface Row {
   readonly way: Way;
@@ -69,17 +65,17 @@ interface Row {
   readonly calls: readonly Calls[];
 }
 
-async function measure(cluster: Cluster): Promise<Row[]> {
+async function measure(cluster: Cluster, wanted: Wanted): Promise<Row[]> {
   const rows: Row[] = [];
   await apply(cluster, configuration);
   if (wanted.ways.includes("webhook")) await deliverImage(cluster);
   for (const way of wanted.ways)
     for (const route of wanted.routes)
-      for (const situation of situations.filter(({ name }) => wanted.situations.includes(name)))
+      for (const situation of wanted.situations)
         for (const name of happensIn(situation, way) ? wanted.software : [])
           try {
             await prepare(cluster, way, situation);
-            const measured = await one(cluster, name, route, situation, way);
+            const measured = await one(cluster, wanted, name, route, situation, way);
             rows.push({ way, software: name, route, situation: situation.name, ...measured });
             if (values.keep !== undefined) await writeFile(values.keep, JSON.stringify(rows, undefined, 1));
           } catch (error) {
@@ -97,6 +93,7 @@ async function prepare(cluster: Cluster, way: Way, { install }: Situation): Prom
 
 async function one(
   cluster: Cluster,
+  { times, withinMs, replicas, requestsPerSecond }: Wanted,
   name: string,
   route: RouteName,
   scenario: Situation,
@@ -117,10 +114,10 @@ async function one(
       },
     },
     route,
-    times: Number(values.times),
-    withinMs: Number(values.minutes) * 60_000,
-    replicas: Number(values.replicas),
-    requestsPerSecond: Number(values.rps),
+    times,
+    withinMs,
+    replicas,
+    requestsPerSecond,
     rolling: { surge: values.surge, unavailable: values.unavailable },
     say,
   });
@@ -145,11 +142,14 @@ function report(rows: readonly Row[]): void {
     );
 }
 
-await requireInit();
-if (values.attach) {
-  const cluster = await Cluster.attach();
-  report(await measure(cluster).finally(() => cluster.api.close()));
-} else {
+await runMain(async () => {
+  const wanted = wantedOf();
+  await requireInit();
+  if (values.attach) {
+    const cluster = await Cluster.attach();
+    report(await measure(cluster, wanted).finally(() => cluster.api.close()));
+    return;
+  }
   await using cluster = await Cluster.up({ nodes: 5, proxyLag: values["proxy-lag"].split(",") });
-  report(await measure(cluster));
-}
+  report(await measure(cluster, wanted));
+});

@@ -19,6 +19,7 @@ import { clusterConnection } from "@lameduck/kube";
 import { defaultImage } from "@lameduck/load";
 import { runOnExisting } from "./existing/run.ts";
 import { keep, tableOf, tableText } from "./kept.ts";
+import { positive, runMain } from "../program.ts";
 import { clusterRemedy, ownRemedies } from "./remedies.ts";
 import { routes, type RouteName } from "./routes.ts";
 import { runScenario } from "./run.ts";
@@ -65,6 +66,13 @@ function unknown(option: string, name: string, known: readonly string[]): Cluste
   return badOption(option, `"${name}" is not one of ${known.join(", ")}`);
 }
 
+/** What is counted; like the names, it is wrong before anything is started. */
+const amounts = () => ({
+  times: positive("--times", values.times),
+  replicas: positive("--replicas", values.replicas),
+  requestsPerSecond: positive("--rps", values.rps),
+});
+
 /** All combinations asked for; a name that nobody knows is found before anything is started. */
 function combinations() {
   return values.routes.split(",").flatMap((route) =>
@@ -109,7 +117,7 @@ async function runAll(cluster: Cluster, wanted: readonly Combination[]): Promise
 }
 
 async function runOne(cluster: Cluster, { route, scenario, remedy }: Combination): Promise<void> {
-  const requestsPerSecond = Number(values.rps);
+  const { times, replicas, requestsPerSecond } = amounts();
   const cpuLimit = values["cpu-limit"];
   const limited = cpuLimit === undefined ? {} : { cpuLimit };
   const rolling = { surge: values.surge, unavailable: values.unavailable };
@@ -117,9 +125,9 @@ async function runOne(cluster: Cluster, { route, scenario, remedy }: Combination
     scenario,
     remedy,
     route,
-    times: Number(values.times),
-    withinMs: Number(values.minutes) * 60_000,
-    replicas: Number(values.replicas),
+    times,
+    withinMs: positive("--minutes", values.minutes) * 60_000,
+    replicas,
     requestsPerSecond,
     rolling,
     ...limited,
@@ -133,7 +141,7 @@ async function runOne(cluster: Cluster, { route, scenario, remedy }: Combination
     proxyMode,
     proxyLag,
     requestsPerSecond,
-    replicas: Number(values.replicas),
+    replicas,
     rolling,
     ...limited,
     recordedAt,
@@ -159,6 +167,7 @@ async function requireSoftware(wanted: readonly Combination[]): Promise<void> {
 async function main(): Promise<void> {
   if (values.existing || process.env["E2E_KUBECONFIG"]) return runElsewhere();
   const wanted = combinations();
+  amounts();
   if (wanted.some(({ remedy }) => remedy.name.includes("init"))) await requireInit();
   await requireSoftware(wanted);
   if (values.attach) {
@@ -194,10 +203,8 @@ async function runElsewhere(): Promise<void> {
     image: values.image,
     scenarios: values.scenarios.split(","),
     remedies: values.remedies.split(","),
-    times: Number(values.times),
-    replicas: Number(values.replicas),
-    requestsPerSecond: Number(values.rps),
-    clients: Number(values.clients),
+    ...amounts(),
+    clients: positive("--clients", values.clients),
     say,
     signal: stop.signal,
   });
@@ -205,11 +212,4 @@ async function runElsewhere(): Promise<void> {
     process.stdout.write(tableText(`${scenario}, through the ClusterIP, from pods`, results));
 }
 
-try {
-  await main();
-} catch (error) {
-  const { code, remedy, message, stack } = error as Error & { code?: string; remedy?: string };
-  if (code !== undefined && remedy !== undefined) say(`${code} ${message}\n  ${remedy}`);
-  else say(stack ?? message);
-  process.exitCode = code?.endsWith("BAD_OPTION") ? 2 : 3;
-}
+await runMain(main);

@@ -119,21 +119,11 @@ export const scenarios: readonly Scenario[] = [
       await quiet(stage);
     },
   },
+  { name: "drain-node", description: "kubectl drain of one node", run: (stage) => drain(stage) },
   {
-    name: "drain-node",
-    description: "kubectl drain of one node",
-    run: async (stage) => {
-      const node = "node2";
-      await stage.cluster.kubectl([
-        "drain",
-        node,
-        "--ignore-daemonsets",
-        "--delete-emptydir-data",
-        "--timeout=120s",
-      ]);
-      await quiet(stage);
-      await stage.cluster.kubectl(["uncordon", node]);
-    },
+    name: "drain-node-deleting",
+    description: "kubectl drain --disable-eviction of one node: deletions, which ask no PodDisruptionBudget",
+    run: (stage) => drain(stage, "--disable-eviction"),
   },
   {
     name: "force-delete",
@@ -228,6 +218,14 @@ export const scenarios: readonly Scenario[] = [
     cluster.restart("kubelet-2"),
   ),
 ];
+
+async function drain(stage: Stage, ...flags: readonly string[]): Promise<void> {
+  const node = "node2";
+  const always = ["--ignore-daemonsets", "--delete-emptydir-data", "--timeout=120s"];
+  await stage.cluster.kubectl(["drain", node, ...always, ...flags]);
+  await quiet(stage);
+  await stage.cluster.kubectl(["uncordon", node]);
+}
 
 async function someOf({ cluster, app, replicas }: Stage): Promise<string[]> {
   const names = await podFields(cluster, app, "metadata.name");

@@ -42,6 +42,28 @@ it("refuses a state directory that the nodes would hide", () => {
   assert.equal(stateDirectory({ LAMEDUCK_CLUSTER_STATE: "/running/x" }), "/running/x");
 });
 
+it("every program says in one line which of its options is wrong, before it starts anything", async () => {
+  const e2e = join(import.meta.dirname, "..");
+  for (const [program, args, words] of [
+    ["injected/main.ts", ["--situations", "nope"], /--situations: "nope" is not one of rollout, /],
+    ["injected/main.ts", ["--times", "some"], /--times: "some" is no number above 0/],
+    ["matrix/main.ts", ["--scenarios", "nope"], /--scenarios: "nope" is not one of rollout, /],
+    ["matrix/main.ts", ["--rps", "0"], /--rps: "0" is no number above 0/],
+    ["acknowledged/main.ts", ["--ways", "nope"], /--ways: "nope" is not one of library, /],
+    ["acknowledged/soak.ts", ["--every", "0"], /--every: "0" is no number above 0/],
+    ["acknowledged/crowd/main.ts", ["--lag", "5"], /--lag: "" is no number above 0/],
+    ["conformance/main.ts", ["nope"], /SCENARIO: "nope" is not one of /],
+    ["cluster/main.ts", ["up", "--nodes", "0"], /nodes: 0 is not between 1 and 9/],
+    ["cluster/main.ts", ["up", "--nope"], /Unknown option '--nope'/],
+  ] as const) {
+    const { status, stderr } = await attempt(process.execPath, [join(e2e, program), ...args]);
+    assert.equal(status, 2, `${program}: ${stderr}`);
+    assert.match(stderr, words);
+    assert.match(stderr, /^LAMEDUCK_CLUSTER_BAD_OPTION /);
+    assert.doesNotMatch(stderr, /^ +at /m, "no stack trace");
+  }
+});
+
 it("deploys into no cluster that is not named, whatever a kubeconfig stands at", async () => {
   const main = join(import.meta.dirname, "..", "matrix", "main.ts");
   for (const [args, environment] of [

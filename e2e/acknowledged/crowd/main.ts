@@ -19,6 +19,7 @@ import { operatorNames } from "@lameduck/operator";
 import { parseAllDocuments } from "yaml";
 import { apiPort, fabricAddress } from "../../cluster/network/addresses.ts";
 import { Cluster, until, type Manifest } from "../../cluster/index.ts";
+import { positive, runMain } from "../../program.ts";
 import { apply } from "../../test/support.ts";
 import { commandLine } from "../../../scripts/command-line.ts";
 import type { DrivePlan } from "./drive.ts";
@@ -68,7 +69,19 @@ async function prepare(cluster: Cluster): Promise<string> {
   return (await cluster.kubectl(["create", "token", ...who])).trim();
 }
 
+function wantedOf(): Omit<DrivePlan, "kubeconfig" | "operator" | "token"> {
+  const [least = "", most = ""] = values.lag.split("-");
+  return {
+    nodes: positive("--nodes", values.nodes),
+    pods: positive("--pods", values.pods),
+    perMinute: positive("--per-minute", values["per-minute"]),
+    minutes: positive("--minutes", values.minutes),
+    lagMs: [positive("--lag", least), positive("--lag", most)],
+  };
+}
+
 async function main(): Promise<number> {
+  const wanted = wantedOf();
   const directory = await mkdtemp(join(tmpdir(), "lameduck-crowd-"));
   try {
     await using cluster = await Cluster.up({ nodes: 1 });
@@ -83,16 +96,11 @@ async function main(): Promise<number> {
     const inside = `https://${fabricAddress}:${apiPort}`;
     const outside = await readFile(cluster.kubeconfig, "utf8");
     await writeFile(kubeconfig, outside.replace(cluster.serverOutside, inside), { mode: 0o600 });
-    const [least = 500, most = 1_500] = values.lag.split("-").map(Number);
     const plan: DrivePlan = {
       kubeconfig,
       operator: join(directory, "lameduck-operator.cjs"),
       token,
-      nodes: Number(values.nodes),
-      pods: Number(values.pods),
-      perMinute: Number(values["per-minute"]),
-      minutes: Number(values.minutes),
-      lagMs: [least, most],
+      ...wanted,
     };
     const command = [process.execPath, join(import.meta.dirname, "drive.ts"), JSON.stringify(plan)];
     const { program, args } = cluster.commandInside("edge", command);
@@ -104,4 +112,4 @@ async function main(): Promise<number> {
   }
 }
 
-process.exitCode = await main();
+await runMain(main);
