@@ -60,6 +60,17 @@ test("over four years, looked at each day, what is served is always valid and tr
   assert.ok(authorities.size === 3 || authorities.size === 4, `${authorities.size} authorities`);
 });
 
+test("a shorter lifetime counts for what was issued before it, too", async () => {
+  const now = Date.UTC(2026, 0, 1);
+  const old = await rotate(undefined, now, options, yes);
+  const shorter = { ...options, certificateLifetime: 3 * day, authorityLifetime: 9 * day };
+  assert.equal(await rotate(old, now + 1 * day, shorter, yes), old);
+  const renewed = await rotate(old, now + 2 * day, shorter, yes);
+  assert.notEqual(renewed.leaf.cert, old.leaf.cert);
+  assert.equal(renewed.authority, old.authority);
+  assert.ok((await rotate(renewed, now + 6 * day, shorter, yes)).next, "an authority after this one");
+});
+
 test("nothing changes twice at one moment", async () => {
   const now = Date.UTC(2026, 0, 1);
   const chain = await rotate(undefined, now, options, yes);

@@ -4,7 +4,7 @@ import { backdated, issueAuthority, issueLeaf } from "./issue.ts";
 export interface RotationOptions {
   /** DNS names and addresses that the server is reached by. */
   readonly names: readonly string[];
-  /** Milliseconds. */
+  /** Milliseconds. A shorter one than before counts for what was issued earlier, too. */
   readonly certificateLifetime: number;
   readonly authorityLifetime: number;
 }
@@ -39,11 +39,11 @@ export async function rotate(
     const signed = await issueLeaf(next, options.names, now, options.certificateLifetime);
     return { authority: next, previous: authority.cert, leaf: signed };
   }
-  if (!next && isDue(authority.cert, now))
+  if (!next && isDue(authority.cert, now, options.authorityLifetime))
     return { ...chain, next: await issueAuthority(now, options.authorityLifetime) };
   const canLastLonger = validity(leaf.cert).to < validity(authority.cert).to;
   if (
-    (isDue(leaf.cert, now) && canLastLonger) ||
+    (isDue(leaf.cert, now, options.certificateLifetime) && canLastLonger) ||
     !isSignedBy(leaf, authority) ||
     !servesAll(leaf.cert, options.names)
   )
@@ -56,8 +56,8 @@ async function anew(now: number, options: RotationOptions): Promise<Chain> {
   return { authority, leaf: await issueLeaf(authority, options.names, now, options.certificateLifetime) };
 }
 
-function isDue(cert: string, now: number): boolean {
+function isDue(cert: string, now: number, lifetime: number): boolean {
   const { from, to } = validity(cert);
   const issued = from + backdated;
-  return now >= issued + (to - issued) * renewedAt;
+  return now >= issued + Math.min(to - issued, lifetime) * renewedAt;
 }
