@@ -2,12 +2,15 @@ import { badOption } from "./cluster/index.ts";
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-/** Runs a program to its end, whose number is the exit code. A mistake of its user is said without a stack trace, and ends with 2. */
+/** Runs a program. The number that it returns is the exit code. A user's mistake prints no stack trace and exits with 2, any other error with 3. */
 export async function runMain(main: () => Promise<number | void>): Promise<void> {
   try {
     process.exitCode = (await main()) ?? process.exitCode;
   } catch (error) {
-    const { code = "", remedy, message, stack } = error as Error & { code?: string; remedy?: string };
+    const failure = error as Error & { code?: unknown; remedy?: string };
+    const { remedy, message, stack } = failure;
+    // The code of a failed child process is its exit code, a number.
+    const code = String(failure.code);
     const isParsing = code.startsWith("ERR_PARSE_ARGS");
     if (isParsing) say(`LAMEDUCK_CLUSTER_BAD_OPTION ${message}`);
     else if (remedy !== undefined) say(`${code} ${message}\n  ${remedy}`);
@@ -16,7 +19,7 @@ export async function runMain(main: () => Promise<number | void>): Promise<void>
   }
 }
 
-/** The names of a list with commas. @throws {ClusterError} of one that is not known. */
+/** Splits a list at its commas. @throws {ClusterError} if a name is not known. */
 export function listed<Name extends string>(option: string, text: string, known: readonly Name[]): Name[] {
   return text.split(",").map((name) => {
     const found = known.find((one) => one === name);
@@ -25,7 +28,7 @@ export function listed<Name extends string>(option: string, text: string, known:
   });
 }
 
-/** The same of things that have a name. */
+/** Finds the things that a list names. @throws {ClusterError} if a name is not known. */
 export function named<T extends { readonly name: string }>(
   option: string,
   text: string,
@@ -39,7 +42,7 @@ export function named<T extends { readonly name: string }>(
   return names.flatMap((name) => known.filter((one) => one.name === name));
 }
 
-/** @throws {ClusterError} of what is no number above 0. */
+/** Reads a number. @throws {ClusterError} if it is not above 0. */
 export function positive(option: string, text: string): number {
   const number = Number(text);
   if (!(number > 0 && number < Infinity)) throw badOption(option, `"${text}" is no number above 0`);

@@ -75,3 +75,11 @@ it("deploys into no cluster that is not named, whatever a kubeconfig stands at",
     assert.match(stderr, /LAMEDUCK_CLUSTER_BAD_OPTION --existing: .*--context NAME/);
   }
 });
+
+it("a program that failed says with what, also where the error's code is the number that another program ended with", async () => {
+  const script = `import { runMain } from ${JSON.stringify(join(import.meta.dirname, "..", "program.ts"))};
+    await runMain(() => Promise.reject(Object.assign(new Error("Command failed: kubectl"), { code: 1 })));`;
+  const { status, stderr } = await attempt(process.execPath, ["--input-type=module", "--eval", script]);
+  assert.equal(status, 3);
+  assert.match(stderr, /^Error: Command failed: kubectl$/m);
+});

@@ -4,7 +4,7 @@ import { backdated, issueAuthority, issueLeaf } from "./issue.ts";
 export interface RotationOptions {
   /** DNS names and addresses that the server is reached by. */
   readonly names: readonly string[];
-  /** Milliseconds. A shorter one than before counts for what was issued earlier, too. */
+  /** Milliseconds. A lifetime that is made shorter also applies to certificates that were issued before. */
   readonly certificateLifetime: number;
   readonly authorityLifetime: number;
 }
