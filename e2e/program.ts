@@ -1,4 +1,4 @@
-import { badOption } from "./cluster/index.ts";
+import { badOption, Cluster, type ClusterOptions } from "./cluster/index.ts";
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
@@ -17,6 +17,20 @@ export async function runMain(main: () => Promise<number | void>): Promise<void>
     else say(stack ?? message);
     process.exitCode = isParsing || /(?:BAD_OPTION|UNKNOWN_COMPONENT)$/.test(code) ? 2 : 3;
   }
+}
+
+/** Uses the cluster of `npm run cluster:up` and leaves it there, or brings one up and takes it down again. */
+export async function onCluster<T>(
+  attach: boolean,
+  options: ClusterOptions,
+  use: (cluster: Cluster) => Promise<T>,
+): Promise<T> {
+  if (attach) {
+    const cluster = await Cluster.attach();
+    return use(cluster).finally(() => cluster.api.close());
+  }
+  await using cluster = await Cluster.up(options);
+  return await use(cluster);
 }
 
 /** Splits a list at its commas. @throws {ClusterError} if a name is not known. */

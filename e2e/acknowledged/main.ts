@@ -17,12 +17,12 @@
  *   --append           add to the rows of the file that --keep names
  */
 import { readFile, writeFile } from "node:fs/promises";
-import { Cluster, requireInit } from "../cluster/index.ts";
+import { requireInit, type Cluster } from "../cluster/index.ts";
 import { configuration } from "../injected/software.ts";
 import { routes, type RouteName } from "../matrix/routes.ts";
 import { runScenario } from "../matrix/run.ts";
 import type { Scenario } from "../matrix/scenarios.ts";
-import { listed, named, positive, runMain } from "../program.ts";
+import { listed, named, onCluster, positive, runMain } from "../program.ts";
 import { commandLine } from "../../scripts/command-line.ts";
 import { apply } from "../test/support.ts";
 import { tableOf, type Row } from "./figures.ts";
@@ -53,7 +53,7 @@ const { values } = commandLine(import.meta.url, {
   },
 });
 
-/** A name that nobody knows is found before anything is started. */
+/** Finds wrong names and numbers before anything is started. */
 const wantedOf = () => ({
   ways: named("--ways", values.ways, ways),
   rates: values.rates.split(",").map((rate) => positive("--rates", rate)),
@@ -147,11 +147,7 @@ async function one(
 await runMain(async () => {
   const wanted = wantedOf();
   await requireInit();
-  if (values.attach) {
-    const cluster = await Cluster.attach();
-    process.stdout.write(tableOf(await measure(cluster, wanted).finally(() => cluster.api.close())));
-    return;
-  }
-  await using cluster = await Cluster.up({ nodes: 5, proxyLag: values["proxy-lag"].split(",") });
-  process.stdout.write(tableOf(await measure(cluster, wanted)));
+  const options = { nodes: 5, proxyLag: values["proxy-lag"].split(",") };
+  const rows = await onCluster(values.attach, options, (cluster) => measure(cluster, wanted));
+  process.stdout.write(tableOf(rows));
 });

@@ -12,11 +12,11 @@ import { runClock } from "@lameduck/accounting";
 import type { KubernetesObject } from "@lameduck/kube";
 import { operatorNames } from "@lameduck/operator";
 import { processOf } from "../cluster/container-process.ts";
-import { Cluster, follow, until } from "../cluster/index.ts";
+import { follow, until, type Cluster } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";
 import { expireWatches } from "../matrix/faults/expire-watches.ts";
 import { PodObserver } from "../matrix/observe/pods.ts";
-import { positive, runMain } from "../program.ts";
+import { onCluster, positive, runMain } from "../program.ts";
 import { apply } from "../test/support.ts";
 import { commandLine } from "../../scripts/command-line.ts";
 import { coordinatorUrl, install } from "./installation.ts";
@@ -131,10 +131,6 @@ async function soak(
 
 await runMain(async () => {
   const wanted = wantedOf();
-  if (values.attach) {
-    const cluster = await Cluster.attach();
-    return soak(cluster, wanted).finally(() => cluster.api.close());
-  }
-  await using cluster = await Cluster.up({ nodes: 5, proxyLag: ["1s", "1s", "2s", "5s", "10s"] });
-  return await soak(cluster, wanted);
+  const options = { nodes: 5, proxyLag: ["1s", "1s", "2s", "5s", "10s"] };
+  return onCluster(values.attach, options, (cluster) => soak(cluster, wanted));
 });

@@ -9,8 +9,8 @@ import { writeFile } from "node:fs/promises";
 import type { RemedyResult } from "@lameduck/accounting";
 import type { Pod } from "@lameduck/kube";
 import { injectedAnnotation } from "@lameduck/operator";
-import { Cluster, requireInit } from "../cluster/index.ts";
-import { listed, named, positive, runMain } from "../program.ts";
+import { requireInit, type Cluster } from "../cluster/index.ts";
+import { listed, named, onCluster, positive, runMain } from "../program.ts";
 import { apply } from "../test/support.ts";
 import { tableText } from "../matrix/kept.ts";
 import { routes, type RouteName } from "../matrix/routes.ts";
@@ -41,7 +41,7 @@ const { values } = commandLine(import.meta.url, {
   },
 });
 
-/** A name that nobody knows is found before anything is started. */
+/** Finds wrong names and numbers before anything is started. */
 const wantedOf = () => ({
   software: listed("--software", values.software, Object.keys(software)),
   ways: listed("--ways", values.ways, ways),
@@ -145,11 +145,6 @@ function report(rows: readonly Row[]): void {
 await runMain(async () => {
   const wanted = wantedOf();
   await requireInit();
-  if (values.attach) {
-    const cluster = await Cluster.attach();
-    report(await measure(cluster, wanted).finally(() => cluster.api.close()));
-    return;
-  }
-  await using cluster = await Cluster.up({ nodes: 5, proxyLag: values["proxy-lag"].split(",") });
-  report(await measure(cluster, wanted));
+  const options = { nodes: 5, proxyLag: values["proxy-lag"].split(",") };
+  report(await onCluster(values.attach, options, (cluster) => measure(cluster, wanted)));
 });

@@ -7,20 +7,13 @@
  * matrix/results; `npm run matrix:table` makes the tables of docs/cluster.md from them.
  */
 import { writeFile } from "node:fs/promises";
-import {
-  badOption,
-  Cluster,
-  requireInit,
-  requireProgram,
-  type ClusterError,
-  type ProxyMode,
-} from "../cluster/index.ts";
+import { badOption, requireInit, requireProgram, type Cluster, type ProxyMode } from "../cluster/index.ts";
 import { clusterConnection } from "@lameduck/kube";
 import { defaultImage } from "@lameduck/load";
 import { runOnExisting } from "./existing/run.ts";
 import { keep, tableOf, tableText } from "./kept.ts";
-import { positive, runMain } from "../program.ts";
-import { clusterRemedy, ownRemedies } from "./remedies.ts";
+import { listed, named, onCluster, positive, runMain } from "../program.ts";
+import { clusterRemedy, ownRemedies, type ClusterRemedy } from "./remedies.ts";
 import { routes, type RouteName } from "./routes.ts";
 import { runScenario } from "./run.ts";
 import { scenarios } from "./scenarios.ts";
@@ -60,51 +53,38 @@ const { values } = commandLine(import.meta.url, {
   },
 });
 
-const isRoute = (name: string): name is RouteName => name in routes;
-
-function unknown(option: string, name: string, known: readonly string[]): ClusterError {
-  return badOption(option, `"${name}" is not one of ${known.join(", ")}`);
+function remedyOf(name: string): ClusterRemedy {
+  const remedy = clusterRemedy(name);
+  if (remedy !== undefined) return remedy;
+  const known = ["those of `lameduck lab`", ...ownRemedies().map((own) => own.name)];
+  throw badOption("--remedies", `"${name}" is not one of ${known.join(", ")}`);
 }
 
-/** What is counted; like the names, it is wrong before anything is started. */
-const amounts = () => ({
+const amountsOf = () => ({
   times: positive("--times", values.times),
+  withinMs: positive("--minutes", values.minutes) * 60_000,
   replicas: positive("--replicas", values.replicas),
   requestsPerSecond: positive("--rps", values.rps),
 });
 
-/** All combinations asked for; a name that nobody knows is found before anything is started. */
+type Amounts = ReturnType<typeof amountsOf>;
+
+/** All combinations asked for. */
 function combinations() {
-  return values.routes.split(",").flatMap((route) =>
-    values.scenarios.split(",").flatMap((scenarioName) =>
-      values.remedies.split(",").map((remedyName) => {
-        const scenario = scenarios.find(({ name }) => name === scenarioName);
-        const remedy = clusterRemedy(remedyName);
-        if (!isRoute(route)) throw unknown("--routes", route, Object.keys(routes));
-        if (scenario === undefined)
-          throw unknown(
-            "--scenarios",
-            scenarioName,
-            scenarios.map(({ name }) => name),
-          );
-        if (remedy === undefined)
-          throw unknown("--remedies", remedyName, [
-            "those of `lameduck lab`",
-            ...ownRemedies().map(({ name }) => name),
-          ]);
-        return { route, scenario, remedy };
-      }),
-    ),
+  const remedies = values.remedies.split(",").map(remedyOf);
+  const wanted = named("--scenarios", values.scenarios, scenarios);
+  return listed("--routes", values.routes, Object.keys(routes) as RouteName[]).flatMap((route) =>
+    wanted.flatMap((scenario) => remedies.map((remedy) => ({ route, scenario, remedy }))),
   );
 }
 
 type Combination = ReturnType<typeof combinations>[number];
 
-async function runAll(cluster: Cluster, wanted: readonly Combination[]): Promise<void> {
+async function runAll(cluster: Cluster, wanted: readonly Combination[], amounts: Amounts): Promise<void> {
   const failures: unknown[] = [];
   for (const one of wanted) {
     try {
-      await runOne(cluster, one);
+      await runOne(cluster, one, amounts);
     } catch (error) {
       // A long matrix goes on; what failed is said again at the end.
       say(
@@ -116,8 +96,12 @@ async function runAll(cluster: Cluster, wanted: readonly Combination[]): Promise
   if (failures.length > 0) throw failures[0];
 }
 
-async function runOne(cluster: Cluster, { route, scenario, remedy }: Combination): Promise<void> {
-  const { times, replicas, requestsPerSecond } = amounts();
+async function runOne(
+  cluster: Cluster,
+  { route, scenario, remedy }: Combination,
+  amounts: Amounts,
+): Promise<void> {
+  const { replicas, requestsPerSecond } = amounts;
   const cpuLimit = values["cpu-limit"];
   const limited = cpuLimit === undefined ? {} : { cpuLimit };
   const rolling = { surge: values.surge, unavailable: values.unavailable };
@@ -125,10 +109,7 @@ async function runOne(cluster: Cluster, { route, scenario, remedy }: Combination
     scenario,
     remedy,
     route,
-    times,
-    withinMs: positive("--minutes", values.minutes) * 60_000,
-    replicas,
-    requestsPerSecond,
+    ...amounts,
     rolling,
     ...limited,
     say,
@@ -167,20 +148,15 @@ async function requireSoftware(wanted: readonly Combination[]): Promise<void> {
 async function main(): Promise<void> {
   if (values.existing || process.env["E2E_KUBECONFIG"]) return runElsewhere();
   const wanted = combinations();
-  amounts();
+  const amounts = amountsOf();
   if (wanted.some(({ remedy }) => remedy.name.includes("init"))) await requireInit();
   await requireSoftware(wanted);
-  if (values.attach) {
-    const cluster = await Cluster.attach();
-    await runAll(cluster, wanted).finally(() => cluster.api.close());
-    return;
-  }
-  await using cluster = await Cluster.up({
+  const options = {
     nodes: Number(values.nodes),
     proxyLag: values["proxy-lag"].split(","),
     proxyMode: values["proxy-mode"] as ProxyMode,
-  });
-  await runAll(cluster, wanted);
+  };
+  await onCluster(values.attach, options, (cluster) => runAll(cluster, wanted, amounts));
 }
 
 /** It deploys: into the cluster that is named, never into whichever a kubeconfig happens to stand at. */
@@ -203,7 +179,7 @@ async function runElsewhere(): Promise<void> {
     image: values.image,
     scenarios: values.scenarios.split(","),
     remedies: values.remedies.split(","),
-    ...amounts(),
+    ...amountsOf(),
     clients: positive("--clients", values.clients),
     say,
     signal: stop.signal,
