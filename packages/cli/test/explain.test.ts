@@ -69,6 +69,17 @@ test("one line says why, a chart shows the expected loss, and a row each sender"
   assert.match(rows[0] ?? "", /^198\.18\.0\.14 +4\/s +17 +[\d.]+ s {2}[▁-█]+$/);
 });
 
+test("what a recording says cannot write to the terminal", async () => {
+  const hostile = join(folder, "hostile");
+  const escape = JSON.stringify("\u001b]0;title\u0007\u001b[2J");
+  writeFileSync(hostile, recording(held).replaceAll('"quiet"', escape).replaceAll('"198.18.0.14"', escape));
+  const { code, out, err } = await run(["explain", hostile]);
+  assert.equal(code, 0, err);
+  // oxlint-disable-next-line no-control-regex
+  assert.doesNotMatch(out, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+  assert.match(out, /\\u001b/);
+});
+
 test("the page is one file without script, with every sender's name made harmless", async () => {
   const page = join(folder, "hold.html");
   const { code, err } = await run(["explain", file, "--html", page]);
@@ -118,4 +129,14 @@ test("what is no recording is one line with place, code and remedy", async () =>
   const other = await run(["explain", strange]);
   assert.equal(other.code, 2);
   assert.match(other.err, /strange: it has no line of a trace's header.*\[LAMEDUCK_TRACE_INVALID\]; /);
+  const early = join(folder, "early");
+  writeFileSync(early, recording(held).replace(/^.*"termination".*\n/m, ""));
+  const before = await run(["explain", early]);
+  assert.equal(before.code, 2);
+  assert.match(before.err, /early: it ends before the termination.*\[LAMEDUCK_TRACE_INVALID\]; /);
+  const odd = join(folder, "odd");
+  writeFileSync(odd, recording(held).replace('"cap":25000', '"cap":-5'));
+  const settings = await run(["explain", odd]);
+  assert.equal(settings.code, 2);
+  assert.match(settings.err, /odd:1: cap: -5 is negative \[LAMEDUCK_BAD_DURATION\]; /);
 });

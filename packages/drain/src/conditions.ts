@@ -37,6 +37,8 @@ export class Conditions {
   readonly #from: number;
   readonly #met = new Map<Wait, number>();
   #waitingFor: Wait | undefined;
+  /** Until when at least. */
+  #until = 0;
 
   /** @param from when the termination began, on the clock of the decisions. */
   constructor(drain: Followed, from: number) {
@@ -48,10 +50,11 @@ export class Conditions {
     const waitingFor = decision.stop ? undefined : decision.waitingFor;
     if (waitingFor === "termination" || (decision.stop && cutsShort.includes(decision.reason))) return;
     if (this.#waitingFor !== undefined && this.#waitingFor !== waitingFor)
-      this.#met.set(this.#waitingFor, now);
+      this.#met.set(this.#waitingFor, isLength(this.#waitingFor) ? this.#until : now);
     // What is waited for again has not been met.
     if (waitingFor !== undefined) this.#met.delete(waitingFor);
     this.#waitingFor = waitingFor;
+    if (!decision.stop) this.#until = decision.until;
   }
 
   /** Weighs every sender once: for the end of a hold, or for somebody who asks. */
@@ -69,6 +72,11 @@ export class Conditions {
       ...(overruled && { overruled: { ...overruled, ...after(overruled) } }),
     };
   }
+}
+
+/** It is over when it is, also where the process stood still and notices later. */
+export function isLength(condition: Wait): boolean {
+  return condition === "floor" || condition === "delay";
 }
 
 /** They end a hold whatever it waits for. */

@@ -1,4 +1,4 @@
-import type { Course, Met } from "./conditions.ts";
+import { isLength, type Course, type Met } from "./conditions.ts";
 import type { Wait } from "./drain.ts";
 import type { Suspect } from "./senders/senders.ts";
 
@@ -39,10 +39,6 @@ function isOfSenders(condition: Wait): boolean {
 function nameOf(condition: Wait, sender: Suspect | undefined): string {
   if (condition === "silence") return sender ? suspectText(sender) : "silence";
   return condition === "requests" ? "requests on older connections" : condition.replace("-", " ");
-}
-
-function isLength(condition: Wait): boolean {
-  return condition === "floor" || condition === "delay";
 }
 
 const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(1);

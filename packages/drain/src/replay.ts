@@ -75,6 +75,8 @@ export function replay(trace: Trace, count = 0): Replay {
     }
   }
   look(length + 1);
+  // A process that was killed did not say what it still waited for.
+  if (!trace.end) conditions.decided(length, drain.decide(length));
   const course = conditions.course(length);
   return { stop: ended?.stop, recordedStop, reason: ended?.reason, course, length, moments };
 }

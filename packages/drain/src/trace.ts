@@ -1,5 +1,5 @@
 import { learntVersion } from "./belief/learning.ts";
-import type { DrainConfig, DrainOptions } from "./config.ts";
+import { parseConfig, type DrainConfig, type DrainOptions } from "./config.ts";
 import type { StopReason, Wait } from "./drain.ts";
 import { DrainError } from "./errors.ts";
 import type { Observation } from "./observation.ts";
@@ -104,11 +104,18 @@ export function parseTrace(text: string, name: string): Trace {
     if (!check) unknown++;
     else {
       checkRow(row, check, name);
-      if (type === "end") return { header, lines, unknown, end: row.value as unknown as EndLine };
+      if (type === "end")
+        return whole({ header, lines, unknown, end: row.value as unknown as EndLine }, name);
       lines.push(row.value as unknown as TraceLine);
     }
   }
-  return { header, lines, unknown, end: undefined };
+  return whole({ header, lines, unknown, end: undefined }, name);
+}
+
+function whole(trace: Trace, name: string): Trace {
+  if (!trace.lines.some(({ type }) => type === "termination"))
+    throw bad(name, "it ends before the termination, and says nothing of the hold");
+  return trace;
 }
 
 interface Row {
@@ -144,7 +151,17 @@ function headerIn({ number, value }: Row, name: string): TraceHeader {
   if (!absentOr(isKey)(key)) throw bad(place, "the header's key must be a whole number below 2^32");
   const { epoch } = Object(clock) as { epoch?: unknown };
   if (!isTime(epoch)) throw bad(place, "the header's clock must have a number, epoch");
+  checkSettings(config, place);
   return value as unknown as TraceHeader;
+}
+
+function checkSettings(config: DrainOptions, place: string): void {
+  try {
+    parseConfig(config);
+  } catch (error) {
+    if (!(error instanceof DrainError)) throw error;
+    throw new DrainError(error.code, place, error.message);
+  }
 }
 
 type Check = (value: unknown) => boolean;

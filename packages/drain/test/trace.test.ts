@@ -106,6 +106,30 @@ test("what was still waited for at the cap is said", () => {
   );
 });
 
+test("a floor was over when it was, however late the process noticed", () => {
+  const late = traceOf(slowest).replaceAll(
+    /^\{"type":"decision","at":1000,/gm,
+    '{"type":"decision","at":1600,',
+  );
+  assert.match(courseText(replay(parseTrace(late, "trace")).course), /^floor 1\.0, /);
+});
+
+test("a recording without its end says what was waited for when it was cut", () => {
+  const lines = traceOf(slowest).split("\n");
+  const cut = lines.filter((line) => !/"(?:decision|end)"/.test(line)).join("\n");
+  assert.match(courseText(replay(parseTrace(cut, "trace")).course), /^still waiting for 198\.18\.0\.14 /);
+});
+
+test("a single sender that came once is named", () => {
+  const observations: DecisionVector["observations"] = [
+    { type: "watching", at: -30_000 },
+    { type: "arrival", at: -5_000, sender: "198.18.0.14", kind: "connection" },
+    { type: "termination", at: 0 },
+  ];
+  const { course } = replay(parseTrace(traceOf({ ...slowest, observations }), "trace"));
+  assert.equal(course.sender?.sender, "198.18.0.14");
+});
+
 test("a trace that was cut, or stands among the lines of a log, is read as far as it goes", () => {
   const whole = traceOf(slowest);
   const lines = whole.split("\n");

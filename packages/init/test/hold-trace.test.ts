@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { parseTrace, replay } from "@lameduck/drain";
 import { initProgram, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
@@ -54,6 +55,20 @@ describe("a recording", { skip, concurrency: 3 }, () => {
       server.stderr,
       /held for [\d.]+m?s, quiet: floor 1\.0, 198\.18\.1\.[12] \([\d.]+\/s before, silent [\d.]+ s\) until [\d.]+;/,
     );
+  });
+
+  test("a process that stood still says all the same when the floor was over", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--cap", "10s"]);
+    terminate(server);
+    await server.until(() => server.stderr.includes('"event":"hold-began"'));
+    terminate(server, "SIGSTOP");
+    await setTimeout(1_600);
+    terminate(server, "SIGCONT");
+    await server.ended;
+    const { explanation, hold_ms } = reportOf(server.stderr);
+    assert.ok(hold_ms > 1_500, server.stderr);
+    assert.match(explanation, /^floor 1\.0(?:,|$)/, server.stderr);
   });
 
   test("what cannot be written is one line, and the hold is as without it", async () => {

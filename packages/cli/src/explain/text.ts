@@ -17,7 +17,7 @@ export function explanationText(explained: Explained): string {
   const scale = scaleOf(losses, budget);
   return [
     printable(origin(explained)),
-    `held ${seconds(length)} s, ${trace.end?.reason ?? "no end"}: ${printable(courseText(course))}`,
+    printable(`held ${seconds(length)} s, ${trace.end?.reason ?? "no end"}: ${courseText(course)}`),
     ...reservations(explained),
     "",
     "Requests expected to be lost by stopping then:",

@@ -169,20 +169,21 @@ export class SenderTable {
   }
 
   *#prepare(deletedAt: number): Generator<Judged> {
-    let seenOnce = 0;
+    const seenOnce: string[] = [];
     for (const [name, sender] of this.#senders) {
       // Of those seen once, and not since the deletion, nothing else is known: they are all alike.
       const once = sender.rate === undefined && sender.gaps.count === 0;
       if (once && !sender.pool && sender.last <= deletedAt && sender.last >= this.#watchingFrom + 1) {
-        seenOnce++;
+        seenOnce.push(name);
         continue;
       }
       const seen = this.#seen(sender, deletedAt);
       if (seen) yield { name, seen, count: 1 };
     }
-    if (seenOnce > 0) {
+    if (seenOnce.length > 0) {
       const habit = new LearntHabit(1, deletedAt - this.#watchingFrom, 0);
-      yield { name: undefined, seen: new LearntSender(habit, 0, undefined), count: seenOnce };
+      const name = seenOnce.length === 1 ? seenOnce[0] : undefined;
+      yield { name, seen: new LearntSender(habit, 0, undefined), count: seenOnce.length };
     }
     for (const members of this.#crowd?.members(this.#crowdSize(), deletedAt) ?? [])
       yield { name: undefined, ...members };

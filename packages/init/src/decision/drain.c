@@ -304,13 +304,26 @@ static struct decision decide(struct drain *drain, double now)
 	return stop(reason_of(drain, now, floor_at));
 }
 
+/* Since the termination. A length is over when it is, also where that is noticed later. */
+static double met_at(const struct drain *drain, double now)
+{
+	switch (drain->waiting) {
+	case WAIT_FLOOR:
+		return drain->config.floor;
+	case WAIT_DELAY:
+		return drain->config.delay;
+	default:
+		return now - drain->terminated_at;
+	}
+}
+
 struct decision drain_decide(struct drain *drain, double now)
 {
 	struct decision decision = decide(drain, now);
 	enum waiting_for waiting = decision.stop ? WAIT_TERMINATION : decision.waiting_for;
 	bool ended = decision.stop && (decision.reason == STOP_CAP || decision.reason == STOP_FORCED);
 	if (drain->waiting != WAIT_TERMINATION && drain->waiting != waiting && !ended)
-		drain->met_at[drain->waiting] = now - drain->terminated_at;
+		drain->met_at[drain->waiting] = met_at(drain, now);
 	if (waiting != WAIT_TERMINATION)
 		drain->met_at[waiting] = INFINITY;
 	drain->waiting = waiting;
