@@ -280,7 +280,7 @@ static enum stop_reason reason_of(struct drain *drain, double now, double floor_
 	bool fired_by = fmax(drain->last_connection, drain->last_request) <= floor_at;
 	if (drain->config.floor > 0 && fired_by && content_at(drain, floor_at))
 		return STOP_FLOOR;
-	if (weighs(&drain->config) && !is_enough(drain, now))
+	if (now >= release_settled_at(&drain->release) && weighs(&drain->config) && !is_enough(drain, now))
 		return STOP_ACKNOWLEDGED;
 	return kind == POLICY_FIXED ? STOP_DELAY : STOP_QUIET;
 }
