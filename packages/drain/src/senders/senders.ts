@@ -103,7 +103,7 @@ export class SenderTable {
   /** Whose rates are told are few, and always told apart. */
   rate(name: string, perMillisecond: number): void {
     this.#prepared = undefined;
-    const sender = this.#senders.get(name) ?? new Sender(0, -Infinity, 0);
+    const sender = this.#senders.get(name) ?? new Sender(hashOf(name, this.#key), -Infinity, 0);
     sender.rate = perMillisecond;
     this.#senders.set(name, sender);
   }
@@ -226,16 +226,19 @@ export class SenderTable {
     this.#sample.halve();
     const regulars = new Set(this.#outside().slice(0, Math.min(mostRegulars, this.#capacity / 4)));
     for (const [name, sender] of this.#senders) {
-      if (this.#sample.has(sender.hash) || (regulars.has(sender) && sender.gaps.count >= fewestOfRegular))
-        continue;
+      if (this.#isSampled(sender) || (regulars.has(sender) && sender.gaps.count >= fewestOfRegular)) continue;
       this.#crowdNow.join(sender);
       this.#senders.delete(name);
     }
   }
 
+  #isSampled({ hash, rate }: Sender): boolean {
+    return rate !== undefined || this.#sample.has(hash);
+  }
+
   /** Those that are told apart although they are not in the sample: those that come most often first. */
   #outside(): Sender[] {
-    const outside = [...this.#senders.values()].filter(({ hash }) => !this.#sample.has(hash));
+    const outside = [...this.#senders.values()].filter((sender) => !this.#isSampled(sender));
     return outside.sort((a, b) => b.gaps.count - a.gaps.count);
   }
 
