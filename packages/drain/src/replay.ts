@@ -34,7 +34,7 @@ export interface Replay {
 export function replay(trace: Trace, count = 0): Replay {
   const config = parseConfig(trace.header.config);
   const { lines, header } = trace;
-  const length = trace.end?.at ?? Math.max(0, ...lines.map(toldAt));
+  const length = trace.end?.at ?? lines.reduce((latest, line) => Math.max(latest, toldAt(line)), 0);
   let told: Observation[] = [];
   let drain = new Drain(config, header.key);
   const followed = {

@@ -140,6 +140,13 @@ test("a trace that was cut, or stands among the lines of a log, is read as far a
   assert.ok(replay(cut).length > 1_000);
 });
 
+test("a long trace without an end is replayed", () => {
+  const [header = "", ...rest] = traceOf(slowest).split("\n");
+  const arrival = '{"type":"arrival","at":-1,"sender":"a","kind":"connection"}';
+  const lines = [header, ...Array<string>(200_000).fill(arrival), ...rest.slice(0, -2)];
+  assert.ok(replay(parseTrace(lines.join("\n"), "trace")).length > 1_000);
+});
+
 test("what is no trace, of another version, or changed is refused with its place", () => {
   const refused = (text: string, code: string, place: string): void =>
     assert.throws(
