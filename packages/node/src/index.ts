@@ -47,7 +47,7 @@ export type { HookFunction, HookOptions, HookPhase } from "./closing/hooks.ts";
 export type { FailingHealth } from "./hold/health.ts";
 export type { MetricsModule } from "./reports/metrics.ts";
 export type { Logger } from "./reports/log.ts";
-export type { Readiness } from "./hold/readiness.ts";
+export type { Readiness } from "./hold/health.ts";
 export type { ProbeRequest } from "./options/match.ts";
 export { probeAgents, type IsProbe, type ProbeOptions } from "./protocols/probes.ts";
 export type { WatchedServer } from "./servers/servers.ts";

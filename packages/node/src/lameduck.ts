@@ -3,7 +3,6 @@ import { systemClock, type Clock } from "./clock.ts";
 import { Coordinator } from "./coordinator/coordinator.ts";
 import { Closing } from "./closing/closing.ts";
 import { passOnToWorkers } from "./signals/cluster.ts";
-import { closeOnCrash } from "./signals/crashes.ts";
 import { mistake } from "./errors.ts";
 import type { ClosedEvent, Phase } from "./events.ts";
 import { Evidence } from "./hold/evidence.ts";
@@ -11,14 +10,12 @@ import { Hold, type HoldEnd } from "./hold/hold.ts";
 import { Hooks, type HookFunction, type HookOptions, type HookPhase } from "./closing/hooks.ts";
 import { makeLog } from "./reports/log.ts";
 import { addMetrics, type MetricsModule } from "./reports/metrics.ts";
-import { Pulse } from "./signals/pulse.ts";
-import { readinessIn, type Readiness } from "./hold/readiness.ts";
+import { readinessIn, type Readiness } from "./hold/health.ts";
 import { Recording } from "./reports/recording.ts";
 import { heldFor } from "./reports/report.ts";
 import { watchServer, type WatchedServer } from "./servers/servers.ts";
 import { parseSettings, type LameduckOptions, type Settings } from "./options/settings.ts";
-import { rememberSignal, type EarlySignal } from "./signals/signal-list.ts";
-import { signalGate, type SignalMember } from "./signals/signals.ts";
+import { ProcessSignals, type Manner, type Terminated } from "./signals/process-signals.ts";
 import { OtherHandlers } from "./signals/other-handlers.ts";
 import { StopFile } from "./closing/stop-file.ts";
 import { openOf, Termination } from "./termination.ts";
@@ -26,9 +23,6 @@ import { traceTermination } from "./reports/tracing.ts";
 import type { ServerWatch } from "./servers/traffic.ts";
 import { isNews } from "./options/doubts.ts";
 import type { State } from "./observed.ts";
-
-/** Whether code named the servers, or they are found as they listen and given up to code that names them. */
-export type Manner = "named" | "found";
 
 /** One process's way from serving to closed, for one or several servers. */
 export class Lameduck {
@@ -41,22 +35,14 @@ export class Lameduck {
   readonly #closing: Closing;
   readonly #hooks: Hooks;
   readonly #others: OtherHandlers;
-  readonly #pulse: Pulse;
   readonly #stopFile: StopFile | undefined;
   readonly #recording: Recording | undefined;
   readonly #coordinator: Coordinator | undefined;
   readonly #abort = new AbortController();
-  readonly #member: SignalMember;
+  readonly #signals: ProcessSignals;
   readonly #manner: Manner;
-  readonly #early: EarlySignal | undefined;
   #phase: Phase = "serving";
-  #holds: boolean;
   #exits: boolean;
-  /** A signal or a crash ends the process. */
-  #isSignalled = false;
-  readonly #heard = new Set<NodeJS.Signals>();
-  #interrupts = 0;
-  #leaveCrashes: (() => void) | undefined;
   #lesson: readonly number[] | undefined;
   #closed: Promise<ClosedEvent> | undefined;
   #untilClosed: Promise<ClosedEvent> | undefined;
@@ -85,23 +71,12 @@ export class Lameduck {
     );
     this.#hooks = new Hooks(this.#clock, (problem) => this.#announcer.notice("hook", problem));
     this.#others = new OtherHandlers(this.#clock, (message) => this.#announcer.notice("handlers", message));
-    this.#pulse = new Pulse(this.#clock);
     if (settings.stopFile !== undefined)
       this.#stopFile = new StopFile(settings.stopFile, (message) =>
         this.#announcer.notice("killed", message),
       );
-    this.#holds = settings.otherHandlers === "hold";
     this.#exits = settings.exit;
-    this.#member = {
-      // A developer's Ctrl-C is listened for wherever a signal is.
-      signals: settings.signals.length > 0 ? [...new Set([...settings.signals, "SIGINT" as const])] : [],
-      signal: (name) => this.#signalled(name),
-      holds: (name) => this.#holds && !this.#isLeftToOthers(name),
-      processEnds: () => {
-        if (!this.#closed) void this.stop("the process ends");
-      },
-    };
-    if (manner === "found" && process.pid === 1) this.#early = rememberSignal(settings.signals);
+    this.#signals = this.#signalsOf(settings);
     for (const server of servers) this.add(server as WatchedServer);
     traceTermination(this);
     // Who only may find servers later leaves signals alone until then: the process may be none of our business.
@@ -157,8 +132,7 @@ export class Lameduck {
     if (this.#phase === "lame-duck") watch.hold();
     if (this.#manner === "found") {
       this.#engage();
-      const signal = this.#early?.();
-      if (signal) void this.terminate(signal.name, signal.late);
+      this.#signals.catchUp();
     }
     return this;
   }
@@ -181,18 +155,7 @@ export class Lameduck {
     this.#stopFile?.read();
     for (const warning of this.#settings.warnings)
       if (isNews(warning)) this.#announcer.notice("settings", warning);
-    if (this.#settings.crashes === "close")
-      this.#leaveCrashes ??= closeOnCrash((message) => this.#crashed(message));
-    if (this.#settings.signals.length === 0 && !this.#exits) return;
-    signalGate().join(this.#member);
-    if (this.#settings.signals.length > 0) this.#pulse.start();
-  }
-
-  #leaveSignals(): void {
-    this.#leaveCrashes?.();
-    this.#leaveCrashes = undefined;
-    signalGate().leave(this.#member);
-    this.#pulse.stop();
+    this.#signals.engage();
   }
 
   #giveUp(watch: ServerWatch, isClosed: boolean): void {
@@ -200,7 +163,7 @@ export class Lameduck {
     if (isClosed && this.#phase !== "serving") return;
     this.#watches.delete(watch);
     watch.detach();
-    if (this.#watches.size === 0) this.#leaveSignals();
+    if (this.#watches.size === 0) this.#signals.leave();
   }
 
   /** Work that must be done belongs into a hook. A promise that a listener returns is waited for at `closed`, the last event, alone. */
@@ -263,44 +226,24 @@ export class Lameduck {
   /** Takes everything back, as if never called. */
   detach(): void {
     for (const undo of this.#atDetach.splice(0)) undo();
-    this.#leaveSignals();
+    this.#signals.leave();
     for (const watch of this.#watches) watch.detach();
     this.#watches.clear();
   }
 
-  #signalled(name: NodeJS.Signals): void {
-    if (this.#isLeftToOthers(name)) return;
-    this.#isSignalled = true;
-    const heard = this.#heard.has(name) ? `${name} again` : name;
-    this.#heard.add(name);
-    if (!this.#settings.signals.includes(name)) this.#interrupted(name);
-    else if (this.#closed)
-      this.#announcer.notice("signal", `${heard}, during ${this.#phase}: changes nothing`);
-    else void this.terminate(name, this.#pulse.lateness());
-  }
-
-  /** A developer's Ctrl-C is no deletion: nobody is still to learn of it. The second one is impatience. */
-  #interrupted(name: NodeJS.Signals): void {
-    this.#interrupts++;
-    if (this.#interrupts > 1 && this.#exits) process.exit(130);
-    void this.stop(name);
-  }
-
-  /** A process in doubt serves nobody new; what is in flight gets the reserve. */
-  #crashed(message: string): void {
-    // Without a listener of ours Node would have printed it.
-    if (this.#settings.log === false) process.stderr.write(`${message}\n`);
-    this.#announcer.notice("crash", message);
-    this.#isSignalled = true;
-    this.#closed ??= this.#run("crash", 0, true);
-    this.#hold.force();
-    signalGate().endAll();
-  }
-
-  /** An application that knows nothing of us does with Ctrl-C what it likes. */
-  #isLeftToOthers(name: NodeJS.Signals): boolean {
-    const isTermination = this.#settings.signals.includes(name);
-    return this.#manner === "found" && !isTermination && signalGate().others(name).length > 0;
+  #signalsOf(settings: Settings): ProcessSignals {
+    const terminated: Terminated = {
+      phase: () => this.#phase,
+      isTerminating: () => this.#closed !== undefined,
+      exits: () => this.#exits,
+      terminate: (reason, late) => void this.terminate(reason, late),
+      stop: (reason) => void this.stop(reason),
+      crash: () => {
+        this.#closed ??= this.#run("crash", 0, true);
+        this.#hold.force();
+      },
+    };
+    return new ProcessSignals(settings, this.#manner, this.#announcer, this.#clock, terminated);
   }
 
   #run(reason: string, late: number, isCrash = false): Promise<ClosedEvent> {
@@ -325,22 +268,19 @@ export class Lameduck {
       close: ({ reason: why }: HoldEnd) => this.#abort.abort(new Error(`lameduck: closing (${why})`)),
       end: (exitCode: number | null) => this.#end(exitCode),
     };
-    signalGate().join(this.#member);
-    this.#leaveCrashes?.();
+    this.#signals.begin();
     return new Termination(parts, owner).run(reason, late, isCrash);
   }
 
   #held(end: HoldEnd): void {
     this.#phase = "closing";
     this.#lesson = end.lesson;
-    this.#holds = false;
+    this.#signals.letOthers();
   }
 
   #end(exitCode: number | null): void {
     this.detach();
-    if (exitCode === null) {
-      this.#stopFile?.end();
-      signalGate().exitIfOwed();
-    } else signalGate().exitWhenLast(exitCode, this.#isSignalled);
+    if (exitCode === null) this.#stopFile?.end();
+    this.#signals.end(exitCode);
   }
 }

@@ -8,7 +8,7 @@ import { inOrder } from "../src/closing/hooks.ts";
 import { lameduck, LameduckError } from "../src/index.ts";
 import { makeLog } from "../src/reports/log.ts";
 import { parseProbes } from "../src/protocols/probes.ts";
-import { addressOf } from "../src/hold/senders.ts";
+import { addressOf } from "../src/servers/traffic.ts";
 import { parseStreams } from "../src/protocols/streams.ts";
 
 test("the lines of other programs are no events", () => {

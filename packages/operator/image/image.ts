@@ -10,6 +10,9 @@ import { programsFor } from "./programs.ts";
 import { writeArchive, type PlatformImage } from "./oci/archive.ts";
 import type { LayerFile } from "./oci/layer.ts";
 
+export { writeArchive, type PlatformImage } from "./oci/archive.ts";
+export type { Layer, LayerFile } from "./oci/layer.ts";
+
 const root = join(import.meta.dirname, "..", "..", "..");
 const initDirectory = join(root, "packages", "init", "dist");
 const architectures = { x64: "amd64", arm64: "arm64" } as const;

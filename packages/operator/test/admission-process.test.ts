@@ -9,7 +9,7 @@ import { join } from "node:path";
 import test from "node:test";
 import { readCarrier } from "../src/carrier/files.ts";
 import { parseFlags } from "../src/process/flags.ts";
-import { lameduckVersion } from "../src/version.ts";
+import { lameduckVersion } from "../src/names.ts";
 import { bundles, configurations, OperatorApi, until } from "./operator-api.ts";
 
 const main = join(import.meta.dirname, "..", "src", "main.ts");

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { architecturesOf } from "../src/exposure/architectures.ts";
-import { ClusterView } from "../src/exposure/cluster-view.ts";
+import { architecturesOf, ClusterView } from "../src/exposure/cluster-view.ts";
 import { OperatorApi, until } from "./operator-api.ts";
 
 interface Viewed extends AsyncDisposable {

@@ -14,7 +14,7 @@ export {
 } from "@lameduck/load/propagation";
 export type { Forwarder } from "./model/forwarder.ts";
 export { defaultEndpoints, type Scenario } from "./model/scenario.ts";
-export type { Losses, Outcome } from "./model/termination.ts";
+export type { Losses, Outcome } from "./model/outcome.ts";
 export { namedScenarios, type NamedScenarioName } from "./named/scenarios.ts";
 export { drained } from "./policies/drained.ts";
 export { learning } from "./policies/learning.ts";

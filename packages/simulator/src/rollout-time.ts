@@ -1,4 +1,4 @@
-import type { Outcome } from "./model/termination.ts";
+import type { Outcome } from "./model/outcome.ts";
 import type { Run } from "./run.ts";
 
 /** Mean time from the first deletion of a rollout to the end of its last pod, milliseconds. */

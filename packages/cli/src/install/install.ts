@@ -10,7 +10,7 @@ import { interruptible } from "../interrupt.ts";
 import { carrierFor } from "./carrier.ts";
 import { addConnectionOptions, connect, mustBeNamespace, type ConnectionFlags } from "./connection.ts";
 import { mustNotBeHelms } from "./helm.ts";
-import { restoreHeld } from "./held.ts";
+import { restoreHeld } from "./uninstall.ts";
 import { manifestsOf, type Manifest, type Mode } from "./manifest.ts";
 import { label, labelledNamespaces } from "./namespaces.ts";
 import { applied, found, nameOf, pathOf, removed } from "./objects.ts";

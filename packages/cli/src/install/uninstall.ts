@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { carrierSumAnnotation, injectedAnnotation, operatorNames } from "@lameduck/operator";
+import { carrierSumAnnotation, injectedAnnotation, operatorNames, restoreAll } from "@lameduck/operator";
 import type { KubernetesClient, KubernetesObject, Pod } from "@lameduck/kube";
 import { obtainConsent } from "../consent.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -7,7 +7,6 @@ import { interruptible } from "../interrupt.ts";
 import { carrierIn } from "./carrier.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
 import { mustNotBeHelms } from "./helm.ts";
-import { restoreHeld } from "./held.ts";
 import { manifestsOf, type Manifest } from "./manifest.ts";
 import { label, labelledNamespaces } from "./namespaces.ts";
 import { isAdmissionPolicy, policiesThere } from "./policy.ts";
@@ -130,4 +129,13 @@ const isUser = ({ metadata, status }: Pod): boolean =>
 
 function say(line: string): void {
   process.stderr.write(`${line}\n`);
+}
+
+/**
+ * Pods whose deletion was held, and that nobody will delete or restore any more, are as they were before. Only called once the webhook that
+ * holds them is gone.
+ */
+export async function restoreHeld(client: KubernetesClient, signal: AbortSignal): Promise<void> {
+  for (const pod of await restoreAll(client, signal))
+    process.stderr.write(`Pod ${pod}: has its labels back; its deletion was being held\n`);
 }

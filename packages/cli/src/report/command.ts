@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { parseDuration } from "@lameduck/drain";
 import { clusterConnection, KubernetesClient } from "@lameduck/kube";
+import type { DrainReport } from "@lameduck/operator";
 import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { mustBeNamespace } from "../install/connection.ts";
@@ -8,8 +9,8 @@ import { interruptible } from "../interrupt.ts";
 import { mustBeWritable, writeOutput } from "../output.ts";
 import { reportPage } from "./page.ts";
 import { readReports } from "./read.ts";
-import { detailText, overviewText } from "./text.ts";
-import { reportsJson } from "./json.ts";
+import { detailText, overviewText, type Asked } from "./text.ts";
+import { figuresOf } from "./figures.ts";
 
 interface Options {
   readonly namespace?: string;
@@ -65,4 +66,10 @@ async function report(options: Options): Promise<number> {
     if (reports.length === 0) return exitCodes.untested;
     return reports.some(({ killed }) => killed === "yes") ? exitCodes.losses : exitCodes.clean;
   });
+}
+
+/** As the cluster keeps them, without what only the API server needs. */
+function reportsJson(reports: readonly DrainReport[], { namespace, since }: Asked): unknown {
+  const own = reports.map(({ metadata: { name }, ...rest }) => ({ name, ...rest }));
+  return { namespace, since, figures: figuresOf(reports), reports: own };
 }

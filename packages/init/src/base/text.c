@@ -1,6 +1,8 @@
 #include "text.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,4 +63,15 @@ bool parse_decimal(const char *text, size_t length, double *value)
 	number[length] = '\0';
 	*value = strtod(number, &end);
 	return *end == '\0' && end != number && isfinite(*value);
+}
+
+void text_add(struct writer *text, const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	int length = vsnprintf(text->at, text->left, format, arguments);
+	va_end(arguments);
+	size_t taken = length < 0 ? 0 : (size_t)length < text->left ? (size_t)length : text->left - 1;
+	text->at += taken;
+	text->left -= taken;
 }

@@ -1,4 +1,4 @@
-/* Small readers for the kernel's tables and for arguments. */
+/* Small readers for the kernel's tables and for arguments, and a text that is written by appending. */
 #ifndef LAMEDUCK_TEXT_H
 #define LAMEDUCK_TEXT_H
 
@@ -20,5 +20,13 @@ bool is_number(const char *text, uint64_t least, uint64_t most, uint64_t *value)
 
 /* The number that all `length` characters spell, such as 12, 1.5, .25 or 2e-4; no signs, no hexadecimal, no infinity. */
 bool parse_decimal(const char *text, size_t length, double *value);
+
+/* What does not fit is cut. */
+struct writer {
+	char *at;
+	size_t left;
+};
+
+__attribute__((format(printf, 2, 3))) void text_add(struct writer *text, const char *format, ...);
 
 #endif

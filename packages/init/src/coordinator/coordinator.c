@@ -1,6 +1,6 @@
 #include "coordinator.h"
 
-#include "../base/writer.h"
+#include "../base/text.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "cluster.h"
 
-#include "../base/writer.h"
+#include "../base/text.h"
 #include "report.h"
 
 #include <math.h>

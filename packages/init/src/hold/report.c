@@ -1,6 +1,6 @@
 #include "report.h"
 
-#include "../base/writer.h"
+#include "../base/text.h"
 #include "../decision/duration.h"
 
 #include <math.h>

@@ -6,6 +6,7 @@ import { shown } from "@lameduck/drain/common";
 import { badOption } from "../errors.ts";
 import { isPath, nestedOptions, pathsAre } from "../options/nested-options.ts";
 import { pathOf } from "../protocols/probes.ts";
+import type { Phase } from "../events.ts";
 
 /**
  * A health path that is to fail while everything else is still served, for load balancers that learn of a pod's end by their own
@@ -80,3 +81,20 @@ const failures: ReadonlyMap<string | symbol, (health: Health, args: unknown[]) =
     ],
   ],
 );
+
+/** What a health route of the application should answer. */
+export interface Readiness {
+  readonly ready: boolean;
+  /** For the answer: 200, or 503. */
+  readonly status: 200 | 503;
+  readonly phase: Phase;
+}
+
+/**
+ * Ready through the hold, too: endpoints of a deleted pod move by its deletion, and where all of them terminate kube-proxy falls back to
+ * those that are ready. Not where somebody learns of a pod's end by its health alone.
+ */
+export function readinessIn(phase: Phase, learnsByHealth: boolean): Readiness {
+  const ready = phase === "serving" || (phase === "lame-duck" && !learnsByHealth);
+  return { ready, status: ready ? 200 : 503, phase };
+}

@@ -1,7 +1,6 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
-import { senderOf } from "../hold/senders.ts";
-import type { Traffic } from "../servers/traffic.ts";
+import { senderOf, type Traffic } from "../servers/traffic.ts";
 import type { IsProbe } from "./probes.ts";
 
 /** A connection that has sent no request for this long counts as an arrival all the same: half a request is traffic, too. */

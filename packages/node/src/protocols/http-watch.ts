@@ -6,8 +6,7 @@ import { closeAfter, httpAnswers } from "./http-responses.ts";
 import { currentResponse, onRequests, setKeepAlive, trackResponses } from "../internals.ts";
 import { OpenSockets } from "../servers/open-sockets.ts";
 import { ProtocolWatch } from "./protocol-watch.ts";
-import { addressOf } from "../hold/senders.ts";
-import type { ServerWatch, WatchContext } from "../servers/traffic.ts";
+import { addressOf, type ServerWatch, type WatchContext } from "../servers/traffic.ts";
 import { Upgrades } from "./upgrades.ts";
 
 /** What a connection is about, known from the hold on. */

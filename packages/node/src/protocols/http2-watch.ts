@@ -10,8 +10,7 @@ import { canNotify, notify } from "./goaway.ts";
 import { http2Answers } from "./http2-answers.ts";
 import type { ProbeRequest } from "../options/match.ts";
 import { ProtocolWatch } from "./protocol-watch.ts";
-import { senderOf } from "../hold/senders.ts";
-import type { ServerWatch, WatchContext } from "../servers/traffic.ts";
+import { senderOf, type ServerWatch, type WatchContext } from "../servers/traffic.ts";
 
 type AnyHttp2Server = Http2Server | Http2SecureServer;
 

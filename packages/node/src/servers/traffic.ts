@@ -1,7 +1,8 @@
-import type { Server as NetServer } from "node:net";
+import type { Server as NetServer, Socket } from "node:net";
 import type { Health } from "../hold/health.ts";
 import type { IsProbe } from "../protocols/probes.ts";
 import type { IsStream } from "../protocols/streams.ts";
+import { remoteEnd } from "../internals.ts";
 
 /** Where the watched servers report what they see. */
 export interface Traffic {
@@ -54,4 +55,15 @@ export interface ServerWatch {
   cut(): { requests: number; connections: number };
   /** Stops watching and leaves the server as it was found. */
   detach(): void;
+}
+
+/** Whose a new connection is. A socket that is not Node's may have an address and no more. */
+export function senderOf(socket: Socket): string {
+  return addressOf(remoteEnd(socket)?.address ?? socket.remoteAddress);
+}
+
+/** Peers are told apart by address; Unix sockets have none. IPv4 peers of an IPv6 listener are the same senders. */
+export function addressOf(address: string | undefined): string {
+  if (address === undefined) return "unix";
+  return address.startsWith("::ffff:") ? address.slice(7) : address;
 }

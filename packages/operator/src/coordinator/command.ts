@@ -1,20 +1,12 @@
 import { clusterConnection, KubernetesClient } from "@lameduck/kube";
 import { lameduck } from "@lameduck/node";
-import { processLog } from "../process/log.ts";
-import { ownEnvironment, type Subcommand } from "../process/subcommand.ts";
+import { processLog, ownEnvironment, subcommand } from "../process/subcommand.ts";
 import { RecordKeeping } from "../records/keeping.ts";
 import { Coordinator } from "./coordinator.ts";
 import { type CoordinatorFlags, helpText, parseCoordinatorFlags } from "./flags.ts";
 import type { TerminationListener } from "./termination.ts";
 
-export const coordinator: Subcommand = {
-  helpText,
-  async run(args) {
-    const flags = parseCoordinatorFlags(args);
-    if (flags) await serve(flags);
-    else process.stdout.write(helpText);
-  },
-};
+export const coordinator = subcommand(helpText, parseCoordinatorFlags, serve);
 
 async function serve(flags: CoordinatorFlags): Promise<void> {
   const log = processLog(flags);

@@ -6,11 +6,9 @@ import { networkInterfaces } from "node:os";
 import type { ClusterConnection, KubernetesClient } from "@lameduck/kube";
 import type { Logger } from "pino";
 import { metricsHandler } from "../admission/health.ts";
-import { operatorNames } from "../names.ts";
-import { lameduckVersion } from "../version.ts";
+import { operatorNames, lameduckVersion } from "../names.ts";
 import { Cluster } from "./cluster.ts";
 import type { CoordinatorFlags } from "./flags.ts";
-import { gauge, gauges } from "../process/gauges.ts";
 import { CoordinatorMetrics } from "./metrics.ts";
 import { Peers } from "./peers.ts";
 import { ConsumerDesk } from "./protocol/consumer-desk.ts";
@@ -26,7 +24,7 @@ import { Routing } from "./state/routing.ts";
 import { Suspects } from "./suspects.ts";
 import { Terminations } from "./state/terminations.ts";
 import { Withdrawals } from "./state/withdrawals.ts";
-import { consumersByState, consumersStatus, type CoordinatorStatus, terminatingByState } from "./status.ts";
+import { consumersStatus, type CoordinatorStatus } from "./status.ts";
 import type { TerminationListener } from "./termination.ts";
 import { Tokens } from "./tokens.ts";
 
@@ -160,7 +158,14 @@ export class Coordinator {
     this.#metricsServer = createServer(
       metricsHandler(this.metrics, { notReady: () => this.notReady(), status: () => this.status() }),
     );
-    this.#describe();
+    this.metrics.describe({
+      notReady: () => this.notReady(),
+      status: () => this.status(),
+      head: () => this.#withdrawals.head,
+      parked: () => this.#consumerDesk.parked + this.#podDesk.parked,
+      records: () => this.#terminations.records.values(),
+      objects: () => this.#cluster.sizes(),
+    });
   }
 
   /** What is still waited for. */
@@ -277,39 +282,6 @@ export class Coordinator {
       isOwn: (address) => own.has(address),
       onProblem: (error) => onProblem("peers", error),
     });
-  }
-
-  /** What is looked up when somebody asks for metrics. */
-  #describe(): void {
-    const { metrics } = this;
-    gauge(metrics.registry, "lameduck_ready", "1 when everything has been read once.", () =>
-      this.notReady() === undefined ? 1 : 0,
-    );
-    gauge(
-      metrics.registry,
-      "lameduck_withdrawal_head",
-      "The number of the last withdrawal.",
-      () => this.#withdrawals.head,
-    );
-    gauge(
-      metrics.registry,
-      "lameduck_parked_requests",
-      "Requests that wait for news.",
-      () => this.#consumerDesk.parked + this.#podDesk.parked,
-    );
-    gauges(metrics.registry, "lameduck_consumers", "Consumers by what is heard of them.", "state", () =>
-      consumersByState(this.status()),
-    );
-    gauges(
-      metrics.registry,
-      "lameduck_terminating",
-      "Pods that terminate, by what they are told.",
-      "state",
-      () => terminatingByState(this.#terminations.records.values()),
-    );
-    gauges(metrics.registry, "lameduck_known_objects", "Objects of the cluster in memory.", "kind", () =>
-      this.#cluster.sizes(),
-    );
   }
 }
 

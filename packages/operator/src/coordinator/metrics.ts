@@ -1,4 +1,20 @@
 import { Counter, Histogram, Registry } from "@prometheus-io/client";
+import { gauge, gauges } from "../process/gauges.ts";
+import type { TerminationRecord } from "./state/record.ts";
+import { consumersByState, type CoordinatorStatus, terminatingByState } from "./status.ts";
+
+/** What is looked up when somebody asks for metrics. */
+export interface CoordinatorGauges {
+  readonly notReady: () => string | undefined;
+  readonly status: () => CoordinatorStatus;
+  /** The number of the last withdrawal. */
+  readonly head: () => number;
+  /** Requests that wait. */
+  readonly parked: () => number;
+  readonly records: () => Iterable<TerminationRecord>;
+  /** Objects in memory, by kind. */
+  readonly objects: () => Iterable<readonly [string, number]>;
+}
 
 /** Consumers that a metric names. */
 const mostNamed = 100;
@@ -52,6 +68,22 @@ export class CoordinatorMetrics {
       if (this.#named.size < mostNamed) this.#named.add(name);
       this.overruled.inc({ consumer: this.#named.has(name) ? name : "others" });
     }
+  }
+
+  describe({ notReady, status, head, parked, records, objects }: CoordinatorGauges): void {
+    const { registry } = this;
+    gauge(registry, "lameduck_ready", "1 when everything has been read once.", () =>
+      notReady() === undefined ? 1 : 0,
+    );
+    gauge(registry, "lameduck_withdrawal_head", "The number of the last withdrawal.", head);
+    gauge(registry, "lameduck_parked_requests", "Requests that wait for news.", parked);
+    gauges(registry, "lameduck_consumers", "Consumers by what is heard of them.", "state", () =>
+      consumersByState(status()),
+    );
+    gauges(registry, "lameduck_terminating", "Pods that terminate, by what they are told.", "state", () =>
+      terminatingByState(records()),
+    );
+    gauges(registry, "lameduck_known_objects", "Objects of the cluster in memory.", "kind", objects);
   }
 
   #counter<T extends string>(name: string, help: string, labelNames: readonly T[] = []): Counter<T> {

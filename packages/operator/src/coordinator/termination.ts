@@ -73,3 +73,8 @@ export interface TerminationListener {
   /** Once for each: the object of the pod is gone. */
   ended(termination: Termination): void;
 }
+
+/** "deployment/web", as kubectl names it; a pod that nobody owns is its own. */
+export function workloadText({ workload, name }: Pick<Termination, "workload" | "name">): string {
+  return workload === undefined ? `pod/${name}` : `${workload.kind.toLowerCase()}/${workload.name}`;
+}

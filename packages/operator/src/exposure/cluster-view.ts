@@ -1,9 +1,8 @@
 import type { Change, KubernetesClient, KubernetesObject, Source } from "@lameduck/kube";
 import { injectLabelValue } from "../inject/left-alone.ts";
 import { injectLabel } from "../names.ts";
-import type { Architecture } from "../policy/settings.ts";
+import { type Architecture, architectures } from "../policy/settings.ts";
 import { policyName } from "../policy/validate.ts";
-import { architecturesOf } from "./architectures.ts";
 import { SenderIndex, type Exposure, type SelectingService } from "./index-of-senders.ts";
 import {
   gatewayRoutes,
@@ -167,4 +166,16 @@ export class ClusterView {
     else this.#nodes.set(object.metadata.uid, architecture);
     this.#architectures = architecturesOf(this.#nodes.values());
   }
+}
+
+/**
+ * Processors of the nodes, as injection has to know them.
+ * @param labels kubernetes.io/arch of each node.
+ * @returns two where a pod may land on a node that there is no binary for; none where nothing is known.
+ */
+export function architecturesOf(labels: Iterable<string>): readonly Architecture[] | undefined {
+  const found = new Set(labels);
+  if (found.size === 0) return undefined;
+  const known = architectures.filter((one) => found.has(one));
+  return known.length < found.size && known.length > 0 ? architectures : known;
 }

@@ -2,18 +2,10 @@ import { clusterConnection, KubernetesClient } from "@lameduck/kube";
 import { lameduck } from "@lameduck/node";
 import { readCarrier } from "../carrier/files.ts";
 import { helpText, type OperatorFlags, parseFlags } from "./flags.ts";
-import { processLog } from "./log.ts";
+import { processLog, ownEnvironment, subcommand } from "./subcommand.ts";
 import { Operator } from "./operator.ts";
-import { ownEnvironment, type Subcommand } from "./subcommand.ts";
 
-export const webhook: Subcommand = {
-  helpText,
-  async run(args) {
-    const flags = parseFlags(args);
-    if (flags) await serve(flags);
-    else process.stdout.write(helpText);
-  },
-};
+export const webhook = subcommand(helpText, parseFlags, serve);
 
 async function serve(flags: OperatorFlags): Promise<void> {
   const log = processLog(flags);

@@ -1,21 +1,14 @@
 import { once } from "node:events";
-import { processLog } from "../process/log.ts";
-import type { Subcommand } from "../process/subcommand.ts";
-import { parseWatcherFlags, watcherHelp } from "./flags.ts";
+import { processLog, subcommand } from "../process/subcommand.ts";
+import { parseWatcherFlags, watcherHelp, type WatcherFlags } from "./flags.ts";
 import { Watcher } from "./watcher.ts";
 
-export const watcher: Subcommand = {
-  helpText: watcherHelp,
-  async run(args) {
-    const flags = parseWatcherFlags(args);
-    if (flags === undefined) {
-      process.stdout.write(watcherHelp);
-      return;
-    }
-    const ended = Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
-    const watching = new Watcher(flags, processLog(flags));
-    await watching.start();
-    await ended;
-    await watching.stop();
-  },
-};
+export const watcher = subcommand(watcherHelp, parseWatcherFlags, watch);
+
+async function watch(flags: WatcherFlags): Promise<void> {
+  const ended = Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
+  const watching = new Watcher(flags, processLog(flags));
+  await watching.start();
+  await ended;
+  await watching.stop();
+}

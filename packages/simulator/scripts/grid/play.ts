@@ -1,5 +1,5 @@
 import { drainDefaults, type DrainOptions } from "@lameduck/drain";
-import type { Outcome } from "../../src/model/termination.ts";
+import type { Outcome } from "../../src/model/outcome.ts";
 import { simulateWorld } from "../../src/model/world.ts";
 import { drained } from "../../src/policies/drained.ts";
 import { FixedDelays, shortestDelay } from "../../src/policies/fixed-delay.ts";

@@ -2,7 +2,7 @@ import type { DrainOptions } from "@lameduck/drain";
 import { meanOf } from "@lameduck/load/propagation";
 import { defaultAcknowledgements } from "../model/acknowledgements.ts";
 import { sendingOf, type Scenario } from "../model/scenario.ts";
-import type { Outcome } from "../model/termination.ts";
+import type { Outcome } from "../model/outcome.ts";
 import { simulateWorld } from "../model/world.ts";
 import { runInParallel } from "../parallel/run.ts";
 import { drained, hearing, slept } from "../policies/drained.ts";

@@ -2,34 +2,11 @@ import { Random } from "../kernel/random.ts";
 import { Simulation } from "../kernel/simulation.ts";
 import type { Contender, Stopper, TerminationFacts } from "../policies/stopper.ts";
 import { draw } from "@lameduck/load/propagation";
+import type { Losses, Outcome } from "./outcome.ts";
 import { Pools } from "./pooled.ts";
 import { sendingOf, type Scenario } from "./scenario.ts";
 import { Stalls } from "./stalls.ts";
 import type { PooledRequest, Trace } from "./trace.ts";
-
-/** Why requests were lost; the words of Lameduck's causes. */
-export interface Losses {
-  /** C1: a new connection while the listener is closed. */
-  stale: number;
-  /** C2: a new connection after the pod has gone. */
-  gone: number;
-  /** C3: a request on a connection that was being closed. */
-  keepAlive: number;
-  /** C4 and C5: cut while in flight, at the end of the grace period. */
-  inFlight: number;
-}
-
-export interface Outcome {
-  readonly hold: number;
-  readonly reason: string;
-  readonly losses: Losses;
-  readonly lost: number;
-  /** New connections that the senders would make after the stop, on average over their arrivals: less noisy than counting one draw of them. */
-  readonly expectedLost: number;
-  readonly killed: boolean;
-  /** When the process ended. */
-  readonly total: number;
-}
 
 /** @lameduck/node looks up this often while it holds, and notices when it is late by as much. */
 const beat = 20;

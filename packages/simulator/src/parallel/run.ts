@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { simulateWorld, type World } from "../model/world.ts";
 import type { Scenario } from "../model/scenario.ts";
-import type { Outcome } from "../model/termination.ts";
+import type { Outcome } from "../model/outcome.ts";
 import type { Contender } from "../policies/stopper.ts";
 import { playPart, runOf, type Part, type Run, type RunOptions } from "../run.ts";
 import type { Job } from "./messages.ts";

@@ -1,6 +1,6 @@
 import type { DrainOptions } from "@lameduck/drain";
 import { senderRates, type Scenario } from "../model/scenario.ts";
-import type { Losses, Outcome } from "../model/termination.ts";
+import type { Losses, Outcome } from "../model/outcome.ts";
 import type { Trace } from "../model/trace.ts";
 import { simulateWorld } from "../model/world.ts";
 import { runInParallel } from "../parallel/run.ts";

@@ -3,7 +3,7 @@ import { type KubernetesClient, type KubernetesObject, Source } from "@lameduck/
 import { workloadOf } from "../../coordinator/state/objects.ts";
 import { operatorNames } from "../../names.ts";
 import { isMap } from "../../policy/validate.ts";
-import { workloadText } from "../report/workload.ts";
+import { workloadText } from "../../coordinator/termination.ts";
 import { keyOf, learntIn } from "./lessons.ts";
 
 interface LearntObject extends KubernetesObject {

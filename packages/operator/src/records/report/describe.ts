@@ -1,11 +1,10 @@
-import { mostNamed, type Termination } from "../../coordinator/termination.ts";
+import { mostNamed, type Termination, workloadText } from "../../coordinator/termination.ts";
 import { consumersOf, namesOf } from "./consumers.ts";
 import { type ConsumerRecord, type DrainReport, type Moments, type Program } from "./drain-report.ts";
 import type { Followed } from "./followed.ts";
 import { wasKilled } from "./killed.ts";
 import { readSaid, type Said } from "./said.ts";
 import { summaryOf } from "./summary.ts";
-import { workloadText } from "./workload.ts";
 
 /** A record without what the API server adds. */
 export type NewReport = Omit<DrainReport, "metadata"> & {

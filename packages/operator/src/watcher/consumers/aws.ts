@@ -1,8 +1,7 @@
 import type * as sdk from "@aws-sdk/client-elastic-load-balancing-v2";
 import { canonicalAddress, usedOf } from "../rules/addresses.ts";
 import { fieldsOf } from "./ask.ts";
-import { unreadable, type Consumer } from "./consumer.ts";
-import { optionalPackage } from "./optional.ts";
+import { unreadable, type Consumer, optionalPackage } from "./consumer.ts";
 
 type Sdk = typeof sdk;
 type Client = InstanceType<Sdk["ElasticLoadBalancingV2Client"]>;

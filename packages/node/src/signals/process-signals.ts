@@ -1,0 +1,138 @@
+import type { Clock } from "../clock.ts";
+import type { Phase } from "../events.ts";
+import type { Settings } from "../options/settings.ts";
+import type { Announcer } from "../reports/announce.ts";
+import { closeOnCrash } from "./crashes.ts";
+import { Pulse } from "./pulse.ts";
+import { rememberSignal, type EarlySignal } from "./signal-list.ts";
+import { signalGate, type SignalMember } from "./signals.ts";
+
+/** Whether code named the servers, or they are found as they listen and given up to code that names them. */
+export type Manner = "named" | "found";
+
+/** What signals and crashes do to a process. */
+export interface Terminated {
+  phase(): Phase;
+  /** Whether its termination has begun. */
+  isTerminating(): boolean;
+  /** Whether its end ends the process. */
+  exits(): boolean;
+  terminate(reason: string, late: number): void;
+  stop(reason: string): void;
+  /** A process in doubt serves nobody new; what is in flight gets the reserve. */
+  crash(): void;
+}
+
+/** Signals and crashes of the process, on behalf of one termination: what each does, and when the process ends. */
+export class ProcessSignals {
+  readonly #settings: Settings;
+  readonly #manner: Manner;
+  readonly #announcer: Announcer;
+  readonly #terminated: Terminated;
+  readonly #pulse: Pulse;
+  readonly #member: SignalMember;
+  readonly #early: EarlySignal | undefined;
+  readonly #heard = new Set<NodeJS.Signals>();
+  #holds: boolean;
+  /** A signal or a crash ends the process. */
+  #isSignalled = false;
+  #interrupts = 0;
+  #leaveCrashes: (() => void) | undefined;
+
+  constructor(
+    settings: Settings,
+    manner: Manner,
+    announcer: Announcer,
+    clock: Clock,
+    terminated: Terminated,
+  ) {
+    this.#settings = settings;
+    this.#manner = manner;
+    this.#announcer = announcer;
+    this.#terminated = terminated;
+    this.#pulse = new Pulse(clock);
+    this.#holds = settings.otherHandlers === "hold";
+    this.#member = {
+      // A developer's Ctrl-C is listened for wherever a signal is.
+      signals: settings.signals.length > 0 ? [...new Set([...settings.signals, "SIGINT" as const])] : [],
+      signal: (name) => this.#signalled(name),
+      holds: (name) => this.#holds && !this.#isLeftToOthers(name),
+      processEnds: () => {
+        if (!terminated.isTerminating()) terminated.stop("the process ends");
+      },
+    };
+    if (manner === "found" && process.pid === 1) this.#early = rememberSignal(settings.signals);
+  }
+
+  /** There is something to stop: from here on the process is our business. */
+  engage(): void {
+    const { crashes, signals } = this.#settings;
+    if (crashes === "close") this.#leaveCrashes ??= closeOnCrash((message) => this.#crashed(message));
+    if (signals.length === 0 && !this.#terminated.exits()) return;
+    signalGate().join(this.#member);
+    if (signals.length > 0) this.#pulse.start();
+  }
+
+  /** A signal that came while the process had nothing to stop yet. */
+  catchUp(): void {
+    const signal = this.#early?.();
+    if (signal) this.#terminated.terminate(signal.name, signal.late);
+  }
+
+  /** The termination begins: from here on a crash must not end it. */
+  begin(): void {
+    signalGate().join(this.#member);
+    this.#leaveCrashes?.();
+  }
+
+  /** The hold is over: handlers of others need not wait any more. */
+  letOthers(): void {
+    this.#holds = false;
+  }
+
+  leave(): void {
+    this.#leaveCrashes?.();
+    this.#leaveCrashes = undefined;
+    signalGate().leave(this.#member);
+    this.#pulse.stop();
+  }
+
+  /** Everything is closed. @param exitCode null: the process goes on. */
+  end(exitCode: number | null): void {
+    if (exitCode === null) signalGate().exitIfOwed();
+    else signalGate().exitWhenLast(exitCode, this.#isSignalled);
+  }
+
+  #signalled(name: NodeJS.Signals): void {
+    if (this.#isLeftToOthers(name)) return;
+    this.#isSignalled = true;
+    const heard = this.#heard.has(name) ? `${name} again` : name;
+    this.#heard.add(name);
+    if (!this.#settings.signals.includes(name)) this.#interrupted(name);
+    else if (this.#terminated.isTerminating())
+      this.#announcer.notice("signal", `${heard}, during ${this.#terminated.phase()}: changes nothing`);
+    else this.#terminated.terminate(name, this.#pulse.lateness());
+  }
+
+  /** Ctrl-C is no deletion: no sender is still to learn of it. A second one ends the process at once. */
+  #interrupted(name: NodeJS.Signals): void {
+    this.#interrupts++;
+    if (this.#interrupts > 1 && this.#terminated.exits()) process.exit(130);
+    this.#terminated.stop(name);
+  }
+
+  #crashed(message: string): void {
+    // Without a listener of ours Node would have printed it.
+    if (this.#settings.log === false) process.stderr.write(`${message}\n`);
+    this.#announcer.notice("crash", message);
+    this.#isSignalled = true;
+    this.#terminated.crash();
+    signalGate().endAll();
+  }
+
+  /** An application that knows nothing of us does with Ctrl-C what it likes. */
+  #isLeftToOthers(name: NodeJS.Signals): boolean {
+    const isTermination = this.#settings.signals.includes(name);
+    return this.#manner === "found" && !isTermination && signalGate().others(name).length > 0;
+  }
+}
