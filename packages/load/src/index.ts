@@ -15,6 +15,7 @@ export { inClusterRules } from "./in-cluster/rights.ts";
 export { type LoadOptions, type LoadPlan, parseLoad } from "./plan.ts";
 export { Propagator, drawsFrom } from "./propagation/propagate.ts";
 export { type Propagation, parsePropagation, propagationOf } from "./propagation/propagation.ts";
+export { cut } from "./protocols/socket.ts";
 export { type LoadProtocol, loadProtocols, protocolTraits } from "./protocols.ts";
 export { requestsLoad } from "./requests-file/requests-load.ts";
 export type { LoadSeen, LoadSource } from "./routes/load-source.ts";

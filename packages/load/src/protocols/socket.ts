@@ -99,8 +99,12 @@ export function openHttp1(
   return socket;
 }
 
-/** Ends it by a reset. A socket under TLS cannot send one, so it is only destroyed. */
+/**
+ * Ends it by a reset. A socket under TLS cannot send one, so it is only destroyed. So is one that is being shut down: libuv refuses to
+ * reset it, its descriptor would stay open, and the process would never exit.
+ */
 export function cut(socket: Socket): void {
-  if (socket instanceof TLSSocket) socket.destroy();
+  const isShuttingDown = socket.writableEnded && !socket.writableFinished;
+  if (socket instanceof TLSSocket || isShuttingDown) socket.destroy();
   else socket.resetAndDestroy();
 }

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { connect, isIP, type Server, type Socket } from "node:net";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { cut } from "@lameduck/load";
 import { StageError } from "../errors.ts";
 import { passOn, type Forward } from "./forward.ts";
 import { ip } from "./run.ts";
@@ -53,20 +54,14 @@ export async function listenForwards(
       pod.on("close", () => open.delete(pod));
       const stage = connect({ path: socket, allowHalfOpen: true });
       // The other side did not answer. For the program that is a broken connection, not an orderly end.
-      stage.on("end", () => stage.bytesRead === 0 && reset(pod));
-      stage.on("error", () => reset(pod));
+      stage.on("end", () => stage.bytesRead === 0 && cut(pod));
+      stage.on("error", () => cut(pod));
       passOn(pod, stage);
     });
   return () => {
     for (const { server } of listening) server.close();
-    for (const pod of open) reset(pod);
+    for (const pod of open) cut(pod);
   };
-}
-
-/** libuv refuses to reset a connection that is being shut down. Its descriptor would stay open, and the process would never exit. */
-function reset(pod: Socket): void {
-  if (pod.writableEnded && !pod.writableFinished) pod.destroy();
-  else pod.resetAndDestroy();
 }
 
 /** Each address once, whatever it was called. */
