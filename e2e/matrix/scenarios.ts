@@ -141,7 +141,12 @@ export const scenarios: readonly Scenario[] = [
     description: "a pod of higher priority takes the place of those on one node",
     run: async (stage) => {
       const { cluster } = stage;
-      await cluster.kubectl(["apply", "-f", "-"], JSON.stringify(importantPod()));
+      await cluster.kubectl(["apply", "-f", "-"], JSON.stringify(importantClass));
+      // The API server rejects pods of a class until its own watch has seen that class.
+      await until(() => applied(cluster, importantPod()), {
+        what: "a pod of the new priority class accepted",
+        timeoutMs: 15_000,
+      });
       await cluster.kubectl(["wait", "--for=condition=Ready", "pod/important", "--timeout=100s"]);
       await quiet(stage);
       await cluster.kubectl(["delete", "pod/important", "priorityclass/important", "--grace-period=1"]);
@@ -155,9 +160,10 @@ export const scenarios: readonly Scenario[] = [
         evictionHard: { "nodefs.available": "99%" },
       });
       try {
+        // The kubelet evicts one pod at a time, and others of the node may come first.
         await until(async () => (await failedPods(stage)) > 0, {
           what: "a pod evicted by node2",
-          timeoutMs: 60_000,
+          timeoutMs: 240_000,
         });
       } finally {
         await restore();
@@ -242,33 +248,38 @@ async function restarts(cluster: Cluster, app: string): Promise<number> {
   return counts.reduce((sum, count) => sum + Number(count), 0);
 }
 
+async function applied(cluster: Cluster, object: object): Promise<boolean> {
+  try {
+    await cluster.kubectl(["apply", "-f", "-"], JSON.stringify(object));
+    return true;
+  } catch (error) {
+    if (String(error).includes("no PriorityClass")) return false;
+    throw error;
+  }
+}
+
+const importantClass = {
+  apiVersion: "scheduling.k8s.io/v1",
+  kind: "PriorityClass",
+  metadata: { name: "important" },
+  value: 1000,
+};
+
 /** Asks for nearly all of a node, so that the scheduler must end what runs there. */
 const importantPod = (): object => ({
   apiVersion: "v1",
-  kind: "List",
-  items: [
-    {
-      apiVersion: "scheduling.k8s.io/v1",
-      kind: "PriorityClass",
-      metadata: { name: "important" },
-      value: 1000,
-    },
-    {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name: "important" },
-      spec: {
-        priorityClassName: "important",
-        terminationGracePeriodSeconds: 1,
-        containers: [
-          {
-            name: "main",
-            image: recorderImage,
-            args: ["serve"],
-            resources: { requests: { cpu: `${availableParallelism() * 1000 - 50}m` } },
-          },
-        ],
+  kind: "Pod",
+  metadata: { name: "important" },
+  spec: {
+    priorityClassName: importantClass.metadata.name,
+    terminationGracePeriodSeconds: 1,
+    containers: [
+      {
+        name: "main",
+        image: recorderImage,
+        args: ["serve"],
+        resources: { requests: { cpu: `${availableParallelism() * 1000 - 50}m` } },
       },
-    },
-  ],
+    ],
+  },
 });
