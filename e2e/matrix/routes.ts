@@ -10,7 +10,7 @@ export const routes = {
   "haproxy-service": "HAProxy as ingress, the ClusterIP as upstream",
   "nginx-service": "nginx as ingress, the ClusterIP as upstream",
   "local-balancer":
-    "5,000 client addresses and a balancer that keeps them, externalTrafficPolicy: Local, healthCheckNodePort asked every 5 s (2 answers count)",
+    "5,000 client addresses behind a balancer that keeps them; externalTrafficPolicy: Local; health checks of healthCheckNodePort every 5 s, threshold 2",
 } as const;
 
 export type RouteName = keyof typeof routes;

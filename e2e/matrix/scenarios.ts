@@ -69,7 +69,7 @@ export const scenarios: readonly Scenario[] = [
   { name: "rollout", description: "kubectl rollout restart", run: restartAndWait },
   {
     name: "pause-then-rollout",
-    description: "kubectl rollout restart of a service whose load stopped for 45 s, 60 s before",
+    description: "kubectl rollout restart, 15 s after the load had paused for 45 s",
     run: async (stage) => {
       // A service that is in use: of its load's pause a pod knows by the arrivals before it.
       await sleep(15_000);
@@ -212,7 +212,7 @@ export const scenarios: readonly Scenario[] = [
   ),
   during(
     "rollout-watches-expired",
-    "rollout restart; API server restarted and etcd compacted, so that every watch that goes on where it was is refused (410)",
+    "rollout restart; API server restarted and etcd compacted, so that every resumed watch is refused (410)",
     ({ cluster }) => expireWatches(cluster),
   ),
   during(

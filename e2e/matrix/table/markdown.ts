@@ -1,4 +1,4 @@
-import { boundAfterNone, causes, type Quantiles } from "@lameduck/accounting";
+import { boundAfterNone, causes, percent, type Quantiles } from "@lameduck/accounting";
 import { routes } from "../routes.ts";
 import { scenarios } from "../scenarios.ts";
 import type { RecordedRow } from "./recorded.ts";
@@ -119,9 +119,8 @@ function lost({ lostNew, lostPooled, overloaded = 0 }: RecordedRow): string {
 function perTermination({ terminations, lostNew, lostPooled, lostPerTermination }: RecordedRow): string {
   const { mean, low, high } = lostPerTermination;
   if (terminations === 0) return "";
-  const bound = boundAfterNone(terminations);
   if (lostNew + lostPooled === 0)
-    return `0 (fewer than ${(100 * bound).toFixed(bound < 0.1 ? 1 : 0)} % lose any)`;
+    return `0 (fewer than ${percent(boundAfterNone(terminations), " ")} lose any)`;
   return terminations === 1 ? short(mean) : `${short(mean)} (${short(low)} to ${short(high)})`;
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { percent } from "../src/report/figures.ts";
 import { average, boundAfterNone, perTermination, quantile, quantiles } from "../src/statistics.ts";
 
 const losses = fc.array(fc.nat({ max: 500 }), { minLength: 1, maxLength: 60 });
@@ -45,6 +46,13 @@ test("nothing lost in n terminations: what would lose nothing in all n with 5 % 
   }
   assert.equal(boundAfterNone(4).toFixed(2), "0.53");
   assert.deepEqual(perTermination([], 1), { mean: 0, low: 0, high: 0 });
+});
+
+test("a printed bound is rounded up, so that it never claims more than the bound", () => {
+  assert.deepEqual(
+    [1, 4, 6, 30, 100, 300, 460].map((n) => percent(boundAfterNone(n))),
+    ["95%", "53%", "40%", "9.6%", "3.0%", "1.0%", "0.7%"],
+  );
 });
 
 test("95 % intervals of means of 30 contain the true mean about as often as they promise", () => {

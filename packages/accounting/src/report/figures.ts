@@ -50,8 +50,12 @@ export function perTerminationOf(result: RemedyResult): string {
   return `${short(mean)} (${whole(Math.min(...each))}..${whole(Math.max(...each))})`;
 }
 
-export function percent(share: number, space = ""): string {
-  return `${(share * 100).toFixed(share < 0.1 ? 1 : 0)}${space}%`;
+/** An upper bound in percent, rounded up: "fewer than 0.6 %" would claim more than 0.649 % does. */
+export function percent(bound: number, space = ""): string {
+  const digits = bound < 0.1 ? 1 : 0;
+  // The subtrahend keeps 0.95 at 95 %: as a product it is a hair more.
+  const rounded = Math.ceil(bound * 100 * 10 ** digits - 1e-9) / 10 ** digits;
+  return `${rounded.toFixed(digits)}${space}%`;
 }
 
 /** Three figures at most. */
