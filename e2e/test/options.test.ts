@@ -51,7 +51,7 @@ it("every program says in one line which of its options is wrong, before it star
     ["matrix/main.ts", ["--rps", "0"], /--rps: "0" is no number above 0/],
     ["acknowledged/main.ts", ["--ways", "nope"], /--ways: "nope" is not one of library, /],
     ["acknowledged/soak.ts", ["--every", "0"], /--every: "0" is no number above 0/],
-    ["acknowledged/crowd/main.ts", ["--lag", "5"], /--lag: "" is no number above 0/],
+    ["acknowledged/scale/main.ts", ["--lag", "5"], /--lag: "" is no number above 0/],
     ["conformance/main.ts", ["nope"], /SCENARIO: "nope" is not one of /],
     ["cluster/main.ts", ["up", "--nodes", "0"], /nodes: 0 is not between 1 and 9/],
     ["cluster/main.ts", ["up", "--nope"], /Unknown option '--nope'/],

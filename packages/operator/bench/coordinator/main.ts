@@ -16,7 +16,7 @@ import { parseArgs } from "node:util";
 import { CoordinatorApi } from "../../test/coordinator/fixture.ts";
 import { bundled } from "../../image/bundle.ts";
 import { chartEnvironment } from "../chart-environment.ts";
-import { SimulatedConsumer } from "./consumer.ts";
+import { SimulatedConsumer } from "./simulated-consumer.ts";
 
 const { values } = parseArgs({
   options: {
@@ -127,9 +127,11 @@ const metrics = (): Promise<string> =>
 const numberIn = (text: string, name: string): number =>
   Number(new RegExp(`^${name.replaceAll(/[{}]/g, "\\$&")} (\\S+)$`, "m").exec(text)?.[1] ?? 0);
 
+const counts = { connected: 0, answers: 0, failures: 0 };
 const all: SimulatedConsumer[] = [];
 for (let at = 0; at < consumers; at++) {
-  all.push(new SimulatedConsumer(port, `node${at}`, lag));
+  const node = `node${at}`;
+  all.push(new SimulatedConsumer({ host: "127.0.0.1", port, node, token: `token-${node}`, lag, counts }));
   if (at % 100 === 99) await delay(50);
 }
 const begun = Date.now();
@@ -144,7 +146,7 @@ process.stdout.write(
   `idle: ${consumers} consumers, ${pods} pods: ${((idle.cpu - idleFrom.cpu) / 10).toFixed(3)} cores, RSS ${idle.rss.toFixed(0)} MiB\n`,
 );
 
-const answersBefore = all.reduce((sum, { answers }) => sum + answers, 0);
+const answersBefore = counts.answers;
 const start = Date.now();
 const before = usage();
 let next = 0;
@@ -166,7 +168,7 @@ while (Date.now() - start < seconds * 1_000) {
 const busy = usage();
 const took = (Date.now() - start) / 1_000;
 const text = await metrics();
-const answers = all.reduce((sum, one) => sum + one.answers, 0) - answersBefore;
+const answers = counts.answers - answersBefore;
 const released = numberIn(text, "lameduck_release_seconds_count");
 const buckets = [...text.matchAll(/^lameduck_release_seconds_bucket\{le="([^"]+)"\} (\d+)$/gm)].map(
   ([, bound = "", count]) => [bound, Number(count)] as const,

@@ -1,5 +1,5 @@
 /**
- * Runs beside the test cluster's API server, in a machine that owns every address of the crowd: makes nodes and pods, starts one replica of
+ * Runs beside the test cluster's API server, in a machine that owns every pod address: makes nodes and pods, starts one replica of
  * the coordinator and its consumers, and ends pods at a steady rate. Usage: drive.ts PLAN
  */
 import { spawn, type ChildProcess } from "node:child_process";
@@ -8,9 +8,10 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { quantiles } from "@lameduck/accounting";
 import { clusterConnection, KubernetesClient } from "@lameduck/kube";
+import type { ConsumerCounts } from "../../../packages/operator/bench/coordinator/simulated-consumer.ts";
 import { askUntilReleased } from "./asking.ts";
-import type { ConsumersPlan, ConsumersSay } from "./consumers.ts";
-import { Crowd, type CrowdPod } from "./objects.ts";
+import type { ConsumersPlan } from "./consumers.ts";
+import { HollowCluster, type HollowPod } from "./objects.ts";
 import { ProcessUsage, type Usage } from "./usage.ts";
 
 export interface DrivePlan {
@@ -42,7 +43,7 @@ function start(args: readonly string[], output: "pipe" | "inherit"): ChildProces
   return child;
 }
 
-async function answers(url: string): Promise<boolean> {
+async function isUp(url: string): Promise<boolean> {
   return fetch(url).then(
     ({ ok }) => ok,
     () => false,
@@ -52,35 +53,35 @@ async function answers(url: string): Promise<boolean> {
 async function startCoordinator(): Promise<ChildProcess> {
   const flags = ["--kubeconfig", plan.kubeconfig, "--namespace", "lameduck-system", "--log-level", "warn"];
   const child = start(["--max-old-space-size=512", plan.operator, "coordinator", ...flags], "inherit");
-  while (!(await answers("http://127.0.0.1:9090/readyz"))) await sleep(200);
+  while (!(await isUp("http://127.0.0.1:9090/readyz"))) await sleep(200);
   return child;
 }
 
-function startConsumers(): { said: ConsumersSay } {
+function startConsumers(): { counts: ConsumerCounts } {
   const own: ConsumersPlan = { ...address, count: plan.nodes, token: plan.token, lagMs: plan.lagMs };
   const child = start([join(import.meta.dirname, "consumers.ts"), JSON.stringify(own)], "pipe");
-  const state = { said: { reports: 0, failures: 0, connected: 0 } };
+  const state = { counts: { connected: 0, answers: 0, failures: 0 } };
   createInterface({ input: child.stdout! }).on("line", (line) => {
-    state.said = JSON.parse(line) as ConsumersSay;
+    state.counts = JSON.parse(line) as ConsumerCounts;
   });
   return state;
 }
 
-/** A rollout's step: another pod comes, and one goes when it may. */
-async function terminate(crowd: Crowd): Promise<void> {
-  const [pod] = crowd.pods.splice(Math.floor(Math.random() * crowd.pods.length), 1) as [CrowdPod];
-  crowd.pods.push(await crowd.makePod(pod.service));
-  await crowd.delete(pod);
-  await crowd.withdraw(pod);
+/** One step of a rollout: a new pod is made, and an old one ends when it is released. */
+async function terminate(cluster: HollowCluster): Promise<void> {
+  const [pod] = cluster.pods.splice(Math.floor(Math.random() * cluster.pods.length), 1) as [HollowPod];
+  cluster.pods.push(await cluster.makePod(pod.service));
+  await cluster.delete(pod);
+  await cluster.withdraw(pod);
   const withdrawnAt = performance.now();
   const signal = AbortSignal.timeout(50_000);
   try {
-    count(await askUntilReleased({ coordinator, namespace: "crowd", pod, signal }));
+    count(await askUntilReleased({ coordinator, namespace: "hollow", pod, signal }));
     released.push(performance.now() - withdrawnAt);
   } catch (error) {
     count(String(error).slice(0, 80));
   }
-  await crowd.end(pod);
+  await cluster.end(pod);
 }
 
 function line(usage: Usage, extra: string): string {
@@ -88,14 +89,14 @@ function line(usage: Usage, extra: string): string {
 }
 
 async function main(): Promise<void> {
-  const crowd = new Crowd(api, plan.nodes);
+  const cluster = new HollowCluster(api, plan.nodes);
   say(`making ${plan.nodes} nodes and ${plan.pods} pods`);
-  await crowd.make(plan.pods);
+  await cluster.make(plan.pods);
   const process_ = await startCoordinator();
   const usage = new ProcessUsage(process_.pid ?? 0);
   await usage.read();
   const consumers = startConsumers();
-  while (consumers.said.connected < plan.nodes) await sleep(500);
+  while (consumers.counts.connected < plan.nodes) await sleep(500);
   await usage.read();
   await sleep(10_000);
   say(line(await usage.read(), "nothing terminates"));
@@ -105,10 +106,10 @@ async function main(): Promise<void> {
   const each: number[] = [];
   let due = performance.now();
   let tell = due + 10_000;
-  let before = consumers.said.reports;
+  let before = consumers.counts.answers;
   while (performance.now() < end) {
     while (due <= performance.now()) {
-      const one = terminate(crowd).catch((error: unknown) => count(String(error).slice(0, 80)));
+      const one = terminate(cluster).catch((error: unknown) => count(String(error).slice(0, 80)));
       underWay.add(one);
       void one.finally(() => underWay.delete(one));
       due += 60_000 / plan.perMinute;
@@ -118,9 +119,9 @@ async function main(): Promise<void> {
       each.push(now.cores);
       most.cores = Math.max(most.cores, now.cores);
       most.resident = Math.max(most.resident, now.resident);
-      const { reports } = consumers.said;
-      say(line(now, `${(reports - before) / 10} reports/s, ${underWay.size} pods terminate`));
-      before = reports;
+      const { answers } = consumers.counts;
+      say(line(now, `${(answers - before) / 10} answers/s, ${underWay.size} pods terminate`));
+      before = answers;
       tell += 10_000;
     }
     await sleep(10);
@@ -133,7 +134,7 @@ async function main(): Promise<void> {
     releasedAfter: quantiles(released),
     cores: quantiles(each),
     mostResident: most.resident,
-    failures: consumers.said.failures,
+    failures: consumers.counts.failures,
   };
   process.stdout.write(`${JSON.stringify(result, undefined, 1)}\n`);
 }

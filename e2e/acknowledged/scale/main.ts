@@ -1,7 +1,7 @@
 /**
  * What one replica of the coordinator costs in a large cluster, on a real API server:
  *
- *     npm run acknowledged:crowd -w e2e -- --nodes 5000 --pods 10000 --per-minute 1000 --minutes 3
+ *     npm run acknowledged:scale -w e2e -- --nodes 5000 --pods 10000 --per-minute 1000 --minutes 3
  *
  * Nodes and pods are objects that nobody runs; kubelets, EndpointSlice controller and the nodes' consumers are simulated, each
  * consumer on a connection of its own. Each pod that terminates asks from its own address until it is released. Brings a cluster of one node
@@ -48,7 +48,7 @@ async function prepare(cluster: Cluster): Promise<string> {
     cluster,
     ...documents.filter(({ kind }) => kind === "CustomResourceDefinition" || kind === "Namespace"),
     { apiVersion: "v1", kind: "Namespace", metadata: { name: watcher.namespace } },
-    { apiVersion: "v1", kind: "Namespace", metadata: { name: "crowd" } },
+    { apiVersion: "v1", kind: "Namespace", metadata: { name: "hollow" } },
     { apiVersion: "v1", kind: "ServiceAccount", metadata: account },
   );
   await until(
@@ -58,7 +58,7 @@ async function prepare(cluster: Cluster): Promise<string> {
         "serviceaccount",
         "default",
         "-n",
-        "crowd",
+        "hollow",
         "--ignore-not-found",
         "-o",
         "name",
@@ -82,7 +82,7 @@ function wantedOf(): Omit<DrivePlan, "kubeconfig" | "operator" | "token"> {
 
 async function main(): Promise<number> {
   const wanted = wantedOf();
-  const directory = await mkdtemp(join(tmpdir(), "lameduck-crowd-"));
+  const directory = await mkdtemp(join(tmpdir(), "lameduck-scale-"));
   try {
     await using cluster = await Cluster.up({ nodes: 1 });
     const token = await prepare(cluster);

@@ -1,12 +1,12 @@
 import { ApiFailure, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
 
 /** A namespace of pods that nobody runs: the API server stores them, and their kubelets and controllers are in this folder. */
-const namespace = "crowd";
+const namespace = "hollow";
 const path = `/api/v1/namespaces/${namespace}`;
 const slices = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
 const podsPerService = 100;
 
-export interface CrowdPod {
+export interface HollowPod {
   readonly name: string;
   readonly uid: string;
   readonly address: string;
@@ -25,20 +25,20 @@ interface Endpoint {
   };
 }
 
-export const crowdNode = (index: number): string => `crowd-${index + 1}`;
+export const hollowNode = (index: number): string => `hollow-${index + 1}`;
 
 /** 16 million addresses, which the machine where all of it runs calls its own. */
 export const addressRange = "10.0.0.0/8";
 const addressOf = (number: number): string =>
   `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
 
-export class Crowd {
+export class HollowCluster {
   readonly #api: KubernetesClient;
   readonly #nodes: number;
   /** By Service; what its EndpointSlice says. */
   readonly #endpoints = new Map<number, Map<string, Endpoint>>();
   readonly #writing = new Map<number, Promise<void>>();
-  readonly pods: CrowdPod[] = [];
+  readonly pods: HollowPod[] = [];
   #made = 0;
 
   constructor(api: KubernetesClient, nodes: number) {
@@ -59,13 +59,13 @@ export class Crowd {
   }
 
   async #makeNode(index: number): Promise<void> {
-    const name = crowdNode(index);
+    const name = hollowNode(index);
     await this.#api.post("/api/v1/nodes", { metadata: { name } }).catch(unlessThere);
     const now = new Date().toISOString().replace(/\.\d+Z/, "Z");
     const ready = {
       type: "Ready",
       status: "True",
-      reason: "Crowd",
+      reason: "HollowNode",
       lastHeartbeatTime: now,
       lastTransitionTime: now,
     };
@@ -85,11 +85,11 @@ export class Crowd {
   }
 
   /** A running pod, not yet among the endpoints. */
-  async makePod(service: number): Promise<CrowdPod> {
+  async makePod(service: number): Promise<HollowPod> {
     const number = ++this.#made;
     const app = serviceName(service);
     const name = `${app}-${number}`;
-    const nodeName = crowdNode(number % this.#nodes);
+    const nodeName = hollowNode(number % this.#nodes);
     const address = addressOf(number);
     const { metadata } = await this.#api.post<KubernetesObject>(`${path}/pods`, {
       metadata: { name, labels: { app } },
@@ -108,18 +108,18 @@ export class Crowd {
   }
 
   /** The API server marks it; its kubelet is `end`. */
-  async delete({ name }: CrowdPod): Promise<void> {
+  async delete({ name }: HollowPod): Promise<void> {
     await this.#api.delete(`${path}/pods/${name}`, { gracePeriodSeconds: 60 });
   }
 
   /** What the EndpointSlice controller does after a deletion. */
-  withdraw(pod: CrowdPod): Promise<void> {
+  withdraw(pod: HollowPod): Promise<void> {
     this.#put(pod, this.#endpoints.get(pod.service)?.get(pod.uid)?.nodeName ?? "", false);
     return this.publish(pod.service);
   }
 
   /** The container has exited: the object goes, and its endpoint. */
-  async end(pod: CrowdPod): Promise<void> {
+  async end(pod: HollowPod): Promise<void> {
     await this.#api.delete(`${path}/pods/${pod.name}`, { gracePeriodSeconds: 0 });
     this.#endpoints.get(pod.service)?.delete(pod.uid);
     await this.publish(pod.service);
@@ -137,7 +137,7 @@ export class Crowd {
     return written;
   }
 
-  #put(pod: CrowdPod, nodeName: string, ready: boolean): void {
+  #put(pod: HollowPod, nodeName: string, ready: boolean): void {
     this.#endpoints.get(pod.service)?.set(pod.uid, {
       addresses: [pod.address],
       conditions: { ready, serving: true, terminating: !ready },
