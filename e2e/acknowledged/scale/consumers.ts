@@ -24,7 +24,7 @@ const counts: ConsumerCounts = { connected: 0, answers: 0, failures: 0 };
 process.stdin.on("end", () => process.exit(0)).resume();
 for (let index = 0; index < count; index++) {
   const lag = least + Math.random() * (most - least);
-  new SimulatedConsumer({ ...target, node: hollowNode(index), lag: () => lag, counts });
+  new SimulatedConsumer({ ...target, node: hollowNode(index), lag: () => lag, counts }).open();
   // The listener's backlog is not what is measured.
   if (index % 100 === 99) await new Promise((resolve) => setTimeout(resolve, 50));
 }

@@ -131,7 +131,9 @@ const counts = { connected: 0, answers: 0, failures: 0 };
 const all: SimulatedConsumer[] = [];
 for (let at = 0; at < consumers; at++) {
   const node = `node${at}`;
-  all.push(new SimulatedConsumer({ host: "127.0.0.1", port, node, token: `token-${node}`, lag, counts }));
+  const one = new SimulatedConsumer({ host: "127.0.0.1", port, node, token: `token-${node}`, lag, counts });
+  one.open();
+  all.push(one);
   if (at % 100 === 99) await delay(50);
 }
 const begun = Date.now();

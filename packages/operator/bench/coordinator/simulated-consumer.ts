@@ -37,15 +37,9 @@ export class SimulatedConsumer {
 
   constructor(options: SimulatedOptions) {
     this.#options = options;
-    this.#open();
   }
 
-  close(): void {
-    this.#closed = true;
-    this.#socket?.destroy();
-  }
-
-  #open(): void {
+  open(): void {
     const { host, port, counts } = this.#options;
     this.#received = "";
     this.#socket = connect({ host, port })
@@ -57,8 +51,13 @@ export class SimulatedConsumer {
       .on("close", () => {
         if (this.#closed) return;
         counts.failures++;
-        setTimeout(() => this.#open(), 1_000);
+        setTimeout(() => this.open(), 1_000);
       });
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#socket?.destroy();
   }
 
   #report(): void {
