@@ -2,10 +2,7 @@
  * The kube-proxies of a large cluster, which report to one replica of the coordinator. Prints each second how many answers they have had.
  * Usage: consumers.ts PLAN; ends with its input.
  */
-import {
-  SimulatedConsumer,
-  type ConsumerCounts,
-} from "../../../packages/operator/bench/coordinator/simulated-consumer.ts";
+import { SimulatedConsumer, type ConsumerCounts } from "@lameduck/operator/simulated-consumer";
 import { hollowNode } from "./objects.ts";
 
 export interface ConsumersPlan {

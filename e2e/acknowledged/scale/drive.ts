@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { quantiles } from "@lameduck/accounting";
 import { clusterConnection, KubernetesClient } from "@lameduck/kube";
-import type { ConsumerCounts } from "../../../packages/operator/bench/coordinator/simulated-consumer.ts";
+import type { ConsumerCounts } from "@lameduck/operator/simulated-consumer";
 import { askUntilReleased } from "./asking.ts";
 import type { ConsumersPlan } from "./consumers.ts";
 import { HollowCluster, type HollowPod } from "./objects.ts";
