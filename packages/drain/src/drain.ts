@@ -169,13 +169,13 @@ export class Drain {
     return this.#trafficKnown ? this.#weigh(now)?.lesson : undefined;
   }
 
-  #arrival({ sender, kind, asked, at }: Arrival): void {
+  #arrival({ sender, kind, asked, at, earlier, old }: Arrival): void {
     this.#told++;
     const held = this.#terminatedAt !== undefined;
     this.#trafficKnown = true;
     if (kind === "connection") {
       this.#senders?.arrival(sender, at);
-      this.release.connection(sender, at);
+      if (!old) this.release.connection(sender, at, earlier);
       this.#lastConnection = Math.max(this.#lastConnection, at);
       if (held) this.#connections++;
     } else {

@@ -38,6 +38,10 @@ export interface Arrival {
   readonly kind: "connection" | "request";
   /** Of a request: its connection has been asked to close before. */
   readonly asked?: boolean;
+  /** Of a connection: milliseconds by which it may have come earlier. A release is only overruled by one that cannot have come before it. */
+  readonly earlier?: number;
+  /** A request on a connection that was open before, told as a connection of a sender that opens few. It says nothing of a release. */
+  readonly old?: boolean;
 }
 
 /**

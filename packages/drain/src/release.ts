@@ -18,6 +18,8 @@ export interface Overrule {
   readonly sender: string;
 }
 
+const nobody = { at: -Infinity, sender: "", earliest: -Infinity };
+
 /**
  * What the cluster says of the pod's consumers. It counts as evidence once no new connection has come for `settle` since, and never again once one has
  * come later than what was on its way: somebody still sends, whoever said otherwise.
@@ -25,7 +27,10 @@ export interface Overrule {
 export class Release {
   readonly #settle: number;
   #given: Released | undefined;
-  #last: Overrule = { at: -Infinity, sender: "" };
+  /** When the latest connection came at the latest. */
+  #latest = -Infinity;
+  /** The connection of which the earliest possible time is the latest. */
+  #surest = nobody;
   #overruled: Overrule | undefined;
   #isLocal = false;
 
@@ -45,13 +50,16 @@ export class Release {
     this.#given = undefined;
   }
 
-  connection(sender: string, at: number): void {
-    if (at >= this.#last.at) this.#last = { at, sender };
+  /** @param earlier milliseconds by which it may have come before `at`. */
+  connection(sender: string, at: number, earlier = 0): void {
+    this.#latest = Math.max(this.#latest, at);
+    if (at - earlier >= this.#surest.earliest) this.#surest = { at, sender, earliest: at - earlier };
     this.#compare();
   }
 
   #compare(): void {
-    if (this.#given && this.#last.at > this.#given.at + onItsWay) this.#overruled ??= this.#last;
+    const { at, sender, earliest } = this.#surest;
+    if (this.#given && earliest > this.#given.at + onItsWay) this.#overruled ??= { at, sender };
   }
 
   /** Nobody will release the pod: what it sees itself decides. */
@@ -66,7 +74,7 @@ export class Release {
   get standing(): Standing | undefined {
     if (!this.#given || this.#overruled) return undefined;
     const { at, consumers, last } = this.#given;
-    return { at, settledAt: Math.max(at, this.#last.at) + this.#settle, consumers, last };
+    return { at, settledAt: Math.max(at, this.#latest) + this.#settle, consumers, last };
   }
 
   get settledAt(): number {

@@ -183,7 +183,13 @@ const is =
 const fields: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
   watching: {},
   termination: {},
-  arrival: { sender: isText, kind: is("connection", "request"), asked: absentOr(is(true, false)) },
+  arrival: {
+    sender: isText,
+    kind: is("connection", "request"),
+    asked: absentOr(is(true, false)),
+    earlier: absentOr(isAmount),
+    old: absentOr(is(true, false)),
+  },
   asked: { sender: isText, requests: isAmount },
   rate: { sender: isText, perSecond: isAmount },
   "in-flight": { change: isTime },

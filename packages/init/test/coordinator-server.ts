@@ -2,6 +2,8 @@
  * A coordinator as a pod meets it, or what pretends to be one: run as a process. Prints each request as a line of JSON.
  *
  *     node coordinator-server.ts ADDRESS PORT MODE [AFTER-MS]
+ *
+ * In the mode `signal` it releases the pod on SIGUSR2.
  */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer, type Socket } from "node:net";
@@ -33,11 +35,15 @@ function flood(socket: Socket, first: string, then: string): void {
 }
 
 let withdrawnAt: number | undefined;
+let releasedAt = Infinity;
+process.on("SIGUSR2", () => (releasedAt = performance.now()));
 let asked = 0;
 
 function stateNow(): string {
   withdrawnAt ??= performance.now();
-  if (mode === "release") return performance.now() - withdrawnAt >= Number(after) ? "released" : "waiting";
+  if (mode === "release") releasedAt = withdrawnAt + Number(after);
+  if (mode === "release" || mode === "signal")
+    return performance.now() >= releasedAt ? "released" : "waiting";
   return mode === "consistency" ? "waiting" : mode;
 }
 
@@ -50,7 +56,7 @@ function answer(): string {
     `withdrawn-ms: ${Math.round(sinceWithdrawn)}`,
     ...(state === "released"
       ? [
-          `released-ms: ${Math.max(0, Math.round(sinceWithdrawn - Number(after)))}`,
+          `released-ms: ${Math.round(performance.now() - (mode === "released" ? withdrawnAt! : releasedAt))}`,
           "consumers: 5/5",
           "last: kube-proxy/node5",
         ]

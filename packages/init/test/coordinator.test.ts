@@ -8,7 +8,17 @@ import { fileURLToPath } from "node:url";
 import { courseText, parseTrace, replay } from "@lameduck/drain";
 import { initProgram, withoutCompiler } from "./compiled.ts";
 import { Network, senderAddress } from "./network.ts";
-import { go, pod, podBehind, reportOf, resultOf, sender, serverFile, terminate } from "./pod.ts";
+import {
+  go,
+  pod,
+  podBehind,
+  reportOf,
+  resultOf,
+  sender,
+  serverFile,
+  terminate,
+  type HoldReport,
+} from "./pod.ts";
 import { Running, endAll, run, withoutNamespaces } from "./running.ts";
 
 after(endAll);
@@ -124,6 +134,51 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
       ),
       cluster.lines.join("\n"),
     );
+  });
+
+  /** How the hold ends where it is released while this traffic goes on, and how long after the release. */
+  async function releasedAmid(
+    orders: Record<string, unknown>,
+    begun: (traffic: Running) => Promise<void>,
+  ): Promise<{ report: HoldReport; tail: number; stderr: string }> {
+    await using network = await Network.create();
+    const cluster = await coordinator(network, "signal");
+    const server = await pod(network, [...policyFlags, ...strict, ...asks(coordinatorAt)]);
+    const traffic = sender(network, 1, orders);
+    await go(traffic);
+    await server.line("working");
+    terminate(server);
+    await begun(traffic);
+    const releasedAt = performance.now();
+    cluster.kill("SIGUSR2");
+    await server.ended;
+    const { stderr } = server;
+    return { report: reportOf(stderr), tail: performance.now() - releasedAt, stderr };
+  }
+
+  test("a connection that was opened before the release and ends after it overrules nothing", async () => {
+    const { report, tail, stderr } = await releasedAmid({ every: 50, for: 3_000, delay: 600 }, (traffic) =>
+      traffic.line("sent"),
+    );
+    assert.equal(report.reason, "acknowledged", stderr);
+    assert.ok(tail < 2_500, `${tail} ms: ${stderr}`);
+  });
+
+  test("requests on connections from before the release overrule nothing", async () => {
+    const { report, tail, stderr } = await releasedAmid(
+      { every: 300, for: 30_000, delay: 1, pooled: true },
+      () => new Promise((resolve) => setTimeout(resolve, 3_000)),
+    );
+    assert.equal(report.reason, "acknowledged", stderr);
+    assert.ok(tail < 2_500, `${tail} ms: ${stderr}`);
+  });
+
+  test("a sender that goes on after the release overrules it, however seldom it comes", async () => {
+    const { report, stderr } = await releasedAmid(
+      { every: 450, for: 8_000, delay: 1 },
+      () => new Promise((resolve) => setTimeout(resolve, 2_000)),
+    );
+    assert.match(report.explanation, /release overruled by 198\.18\.1\.1 at \d\.\d/, stderr);
   });
 
   for (const mode of ["silent", "reset", "garbage", "endless", "drip", "refused", "version", "incomplete"])

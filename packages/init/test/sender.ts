@@ -3,7 +3,7 @@
  *
  *     node sender.ts {"from":"198.18.1.1","to":"198.18.0.1:80","every":20,"for":2000,"pooled":false,"delay":0}
  *
- * It prints `ready`; a line `go` on stdin starts it; it prints `done {"sent":..,"lost":..}`.
+ * It prints `ready`; a line `go` on stdin starts it; it prints `sent` once all are begun, and `done {"sent":..,"lost":..}`.
  */
 import { Agent, request, type RequestOptions } from "node:http";
 import { once } from "node:events";
@@ -53,6 +53,7 @@ const timer = setInterval(
     }
     if (elapsed >= orders.for) {
       clearInterval(timer);
+      console.log("sent");
       void finish();
     }
   },

@@ -39,7 +39,7 @@ function linesOf(
 function lineOf(seen: Observation): string {
   switch (seen.type) {
     case "arrival":
-      return `see ${seen.kind} ${seen.at} ${seen.sender} -`;
+      return `see ${seen.kind} ${seen.at} ${seen.sender} ${seen.old ? "old" : (seen.earlier ?? "-")}`;
     case "rate":
       return `see rate ${seen.at} ${seen.sender} ${seen.perSecond}`;
     case "in-flight":
@@ -91,6 +91,8 @@ const observation: fc.Arbitrary<Observation> = fc.oneof(
       sender,
       kind: fc.constantFrom("connection" as const, "request" as const),
       asked: fc.constant(true),
+      earlier: fc.constantFrom(0, 0, 90, 800),
+      old: fc.constantFrom(false, false, true),
     }),
   },
   {

@@ -40,7 +40,8 @@ static void arrival(struct drain *drain, struct observation seen)
 	drain->traffic_known = true;
 	if (seen.type == SEEN_CONNECTION) {
 		senders_arrival(&drain->senders, seen.name, at);
-		release_connection(&drain->release, seen.name, at);
+		if (!seen.old)
+			release_connection(&drain->release, seen.name, at, seen.earlier);
 		drain->last_connection = fmax(drain->last_connection, at);
 		if (held)
 			drain->connections++;
@@ -80,12 +81,12 @@ void drain_forget(struct drain *drain, const char *sender)
 	release_forget(&drain->release, sender);
 }
 
-void drain_recall(struct drain *drain, const char *sender, double at)
+void drain_recall(struct drain *drain, const char *sender, double at, double earlier)
 {
 	drain->revision++;
 	drain->told++;
 	senders_arrival(&drain->senders, sender, at);
-	release_connection(&drain->release, sender, at);
+	release_connection(&drain->release, sender, at, earlier);
 }
 
 void drain_observe(struct drain *drain, struct observation seen)

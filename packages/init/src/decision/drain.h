@@ -58,6 +58,8 @@ struct observation {
 	const char *name;  /* sender, or consumer; of a release that of the last one, or NULL */
 	double value;      /* rate per second, change in flight, when we began to see nothing, or 1 where no release is to be waited for */
 	const char *consumers; /* of a release, for people: "5/5", or NULL */
+	double earlier; /* of a connection: ms by which it may have come before `at` */
+	bool old; /* of a connection: it was open before, and a request on it is told as one; it says nothing of a release */
 };
 
 /* Whom a hold waits for, and until when it waited for what: the mirror of Course in packages/drain/src/conditions.ts. */
@@ -102,7 +104,7 @@ void drain_traced(struct drain *drain, double share);
 double drain_traced_share(const struct drain *drain);
 /* A sender that was told of is none, and what it did is told again, so far as it was traffic. */
 void drain_forget(struct drain *drain, const char *sender);
-void drain_recall(struct drain *drain, const char *sender, double at);
+void drain_recall(struct drain *drain, const char *sender, double at, double earlier);
 struct decision drain_decide(struct drain *drain, double now);
 struct explanation drain_explain(const struct drain *drain, double now);
 double drain_expected_loss(const struct drain *drain, double now);

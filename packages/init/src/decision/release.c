@@ -8,16 +8,16 @@ static const double on_its_way = 100;
 
 void release_init(struct release *release, double settle)
 {
-	*release = (struct release){ .settle = settle, .last_connection = -INFINITY };
+	*release = (struct release){ .settle = settle, .latest = -INFINITY, .surest = -INFINITY };
 }
 
 static void compare(struct release *release)
 {
-	if (release->overruled || !release->given || release->last_connection <= release->given_at + on_its_way)
+	if (release->overruled || !release->given || release->surest <= release->given_at + on_its_way)
 		return;
 	release->overruled = true;
-	release->overruled_at = release->last_connection;
-	memcpy(release->overruled_by, release->last_sender, sizeof release->overruled_by);
+	release->overruled_at = release->surest_at;
+	memcpy(release->overruled_by, release->surest_sender, sizeof release->overruled_by);
 }
 
 void release_give(struct release *release, double at)
@@ -35,14 +35,16 @@ void release_withdraw(struct release *release, bool local)
 	release->given = false;
 }
 
-void release_connection(struct release *release, const char *sender, double at)
+void release_connection(struct release *release, const char *sender, double at, double earlier)
 {
-	if (at < release->last_connection)
+	release->latest = fmax(release->latest, at);
+	if (at - earlier < release->surest)
 		return;
-	release->last_connection = at;
+	release->surest = at - earlier;
+	release->surest_at = at;
 	size_t length = strnlen(sender, RELEASE_SENDER - 1);
-	memcpy(release->last_sender, sender, length);
-	release->last_sender[length] = '\0';
+	memcpy(release->surest_sender, sender, length);
+	release->surest_sender[length] = '\0';
 	compare(release);
 }
 
@@ -50,8 +52,8 @@ void release_forget(struct release *release, const char *sender)
 {
 	if (strncmp(release->overruled_by, sender, RELEASE_SENDER - 1) == 0)
 		release->overruled = false;
-	if (strncmp(release->last_sender, sender, RELEASE_SENDER - 1) == 0)
-		release->last_connection = -INFINITY;
+	if (strncmp(release->surest_sender, sender, RELEASE_SENDER - 1) == 0)
+		release->surest = release->latest = -INFINITY;
 }
 
 bool release_stands(const struct release *release)
@@ -61,5 +63,5 @@ bool release_stands(const struct release *release)
 
 double release_settled_at(const struct release *release)
 {
-	return release_stands(release) ? fmax(release->given_at, release->last_connection) + release->settle : INFINITY;
+	return release_stands(release) ? fmax(release->given_at, release->latest) + release->settle : INFINITY;
 }

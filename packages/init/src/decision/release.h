@@ -10,8 +10,10 @@ struct release {
 	double settle;
 	bool given;
 	double given_at;
-	double last_connection;
-	char last_sender[RELEASE_SENDER];
+	double latest; /* when the latest connection came at the latest */
+	double surest; /* the latest of the earliest possible times of the connections, */
+	double surest_at; /* when that one was told to have come, */
+	char surest_sender[RELEASE_SENDER]; /* and whose it was */
 	bool overruled; /* by a connection that came after all had let go, as they said */
 	char overruled_by[RELEASE_SENDER];
 	double overruled_at;
@@ -22,7 +24,8 @@ void release_init(struct release *release, double settle);
 /* Given twice, the first counts. */
 void release_give(struct release *release, double at);
 void release_withdraw(struct release *release, bool local);
-void release_connection(struct release *release, const char *sender, double at);
+/* It came between `at - earlier` and `at`. */
+void release_connection(struct release *release, const char *sender, double at, double earlier);
 /* What it did was no traffic, or is told again. */
 void release_forget(struct release *release, const char *sender);
 bool release_stands(const struct release *release);

@@ -130,11 +130,22 @@ static const char *optional(const char *name, const char *value, char text[LONGE
 	return text;
 }
 
-static void add_arrival(struct trace *trace, const char *kind, const char *sender, double at)
+static void add_connection(struct trace *trace, const char *sender, double at, double earlier, bool old)
+{
+	char text[64], more[48] = "", escaped[LONGEST_NAME];
+	if (earlier > 0)
+		snprintf(more, sizeof more, ",\"earlier\":%.17g", earlier);
+	add(trace, "{\"type\":\"arrival\",%s,\"sender\":\"%s\",\"kind\":\"connection\"%s}\n", times(trace, at, text),
+	    json_escape(sender, escaped, sizeof escaped), old ? ",\"old\":true" : more);
+}
+
+/* It cannot be seen from outside which of them come on connections that were asked to close. */
+static void add_request(struct trace *trace, const char *sender, double at)
 {
 	char text[64], escaped[LONGEST_NAME];
-	add(trace, "{\"type\":\"arrival\",%s,\"sender\":\"%s\",\"kind\":\"%s\"}\n", times(trace, at, text),
-	    json_escape(sender, escaped, sizeof escaped), kind);
+	add(trace,
+	    "{\"type\":\"arrival\",%s,\"sender\":\"%s\",\"kind\":\"request\",\"asked\":true,\"seen\":\"outside\"}\n",
+	    times(trace, at, text), json_escape(sender, escaped, sizeof escaped));
 }
 
 void trace_observed(struct trace *trace, const struct observation *seen)
@@ -150,11 +161,10 @@ void trace_observed(struct trace *trace, const struct observation *seen)
 		add(trace, "{\"type\":\"termination\",%s}\n", times(trace, seen->at, text));
 		return;
 	case SEEN_CONNECTION:
-		add_arrival(trace, "connection", seen->name, seen->at);
+		add_connection(trace, seen->name, seen->at, seen->earlier, seen->old);
 		return;
 	case SEEN_REQUEST:
-		/* It cannot be seen from outside which of them come on connections that were asked to close. */
-		add_arrival(trace, "request\",\"asked\":true,\"seen\":\"outside", seen->name, seen->at);
+		add_request(trace, seen->name, seen->at);
 		return;
 	case SEEN_RATE:
 		add(trace, "{\"type\":\"rate\",%s,\"sender\":\"%s\",\"perSecond\":%.17g}\n", times(trace, seen->at, text),
@@ -203,10 +213,10 @@ void trace_forgotten(struct trace *trace, const char *sender)
 		    json_escape(sender, escaped, sizeof escaped));
 }
 
-void trace_recalled(struct trace *trace, const char *sender, double at)
+void trace_recalled(struct trace *trace, const char *sender, double at, double earlier)
 {
 	if (trace->on)
-		add_arrival(trace, "connection", sender, at);
+		add_connection(trace, sender, at, earlier, false);
 }
 
 void trace_decided(struct trace *trace, const struct decision *decision, double now)

@@ -3,10 +3,11 @@
 #include "pooled.h"
 #include "traffic.h"
 
-void arrivals_keep(struct arrivals *arrivals, const struct address *peer, uint64_t size, double at)
+void arrivals_keep(struct arrivals *arrivals, const struct address *peer, uint64_t size, double at,
+		   double since)
 {
 	arrivals->kept[arrivals->count++ % MOST_KEPT_ARRIVALS] =
-		(struct kept_arrival){ .peer = *peer, .at = at, .size = size };
+		(struct kept_arrival){ .peer = *peer, .at = at, .since = since, .size = size };
 }
 
 static const struct kept_arrival *kept_at(const struct arrivals *arrivals, size_t age)
@@ -29,6 +30,6 @@ void take_back_probes(struct traffic *traffic, const struct address *peer)
 		    probes_explain(&traffic->probes, peer, arrival->size, arrival->at))
 			continue;
 		note_opening(traffic, peer, arrival->at);
-		traffic_recall(traffic, name, arrival->at);
+		traffic_recall(traffic, name, arrival->at, arrival->since);
 	}
 }

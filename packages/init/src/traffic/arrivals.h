@@ -11,6 +11,7 @@ enum { MOST_KEPT_ARRIVALS = 1024 };
 struct kept_arrival {
 	struct address peer;
 	double at; /* ms */
+	double since; /* it came between then and `at` */
 	uint64_t size; /* bytes that it brought, or SIZE_UNKNOWN */
 };
 
@@ -21,7 +22,8 @@ struct arrivals {
 
 struct traffic;
 
-void arrivals_keep(struct arrivals *arrivals, const struct address *peer, uint64_t size, double at);
+void arrivals_keep(struct arrivals *arrivals, const struct address *peer, uint64_t size, double at,
+		   double since);
 
 /* Some of what `peer` opened has turned out to be probes: it is judged anew by the others. */
 void take_back_probes(struct traffic *traffic, const struct address *peer);

@@ -74,7 +74,7 @@ double learn_past(struct traffic *traffic, const struct baseline *baseline)
 			traffic_settle(traffic);
 		}
 		if (settled == INFINITY) {
-			arrivals_keep(&traffic->arrivals, &past->peer, SIZE_UNKNOWN, past->at);
+			arrivals_keep(&traffic->arrivals, &past->peer, SIZE_UNKNOWN, past->at, past->at);
 			note_opening(traffic, &past->peer, past->at);
 		}
 		char name[ADDRESS_TEXT];

@@ -15,6 +15,7 @@ struct connection {
 	uint32_t segments;
 	uint64_t bytes; /* received */
 	uint64_t sent;
+	double came_after; /* ms: the latest time at which it had not come for sure */
 	double undecided_since; /* ms, when it came, while it may yet turn out to be a probe; NAN once that is known */
 	double accepted_at; /* ms; NAN while it waits in the accept queue */
 	double active_since; /* ms; NAN while silent */

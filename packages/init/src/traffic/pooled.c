@@ -176,7 +176,7 @@ static void weigh(struct traffic *traffic, struct pooled_peer *pooled_peer, doub
 	}
 	/* It opens too few connections. So its requests on old ones decide whether it still chooses this pod. */
 	for (unsigned i = 1; i <= count; i++)
-		traffic_observe(traffic, SEEN_CONNECTION, since + (latest - since) * i / count, name, 0);
+		traffic_request_on_old(traffic, name, since + (latest - since) * i / count);
 }
 
 void weigh_pooled_peers(struct traffic *traffic, double now)

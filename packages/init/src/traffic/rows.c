@@ -43,11 +43,11 @@ static void decide(struct traffic *traffic, const struct tcp_row *row, struct co
 	}
 	/* Without events dumps name a few addresses by chance. These would look like senders that hardly ever come. */
 	if (!(traffic->evidence & EVIDENCE_EVENTS))
-		traffic_arrive(traffic, "unknown", since);
+		traffic_arrive(traffic, "unknown", since, connection->came_after);
 	else if (is_probe(traffic, row, since))
 		traffic->probes_seen++;
 	else
-		traffic_arrive_from(traffic, &row->peer, size_of(row), since);
+		traffic_arrive_from(traffic, &row->peer, size_of(row), since, connection->came_after);
 	connection->undecided_since = NAN;
 }
 
@@ -65,6 +65,7 @@ static struct connection *take_new(struct traffic *traffic, const struct tcp_row
 	traffic->unnamed--;
 	traffic->bytes += (double)row->bytes_received;
 	connection->undecided_since = traffic->last_opened;
+	connection->came_after = traffic_complete_until(traffic);
 	return connection;
 }
 
@@ -127,15 +128,15 @@ void take_open(void *context, const struct tcp_row *row)
 		take_foreign(traffic, row, beginning);
 }
 
-/* A connection from its beginning to its end. */
-static void take_whole(struct traffic *traffic, const struct tcp_row *row, double at, double ended_at)
+/* A connection from its beginning, between `since` and `at`, to its end. */
+static void take_whole(struct traffic *traffic, const struct tcp_row *row, double at, double since, double ended_at)
 {
 	/* The end of the peer's data counts as a byte: one that sent nothing asked for nothing. */
 	bool empty = row->has_info && row->bytes_received <= 1;
 	if (is_probe(traffic, row, ended_at) || empty)
 		traffic->probes_seen++;
 	else
-		traffic_arrive_from(traffic, &row->peer, size_of(row), at);
+		traffic_arrive_from(traffic, &row->peer, size_of(row), at, since);
 }
 
 static void take_end(struct traffic *traffic, const struct tcp_row *row, double ended_at)
@@ -144,6 +145,7 @@ static void take_end(struct traffic *traffic, const struct tcp_row *row, double 
 	bool own = listens_own(&traffic->listeners, row->local_port) && !probes_ignore(&traffic->probes, &row->peer);
 	bool decided = known && isnan(known->undecided_since);
 	double at = known ? known->undecided_since : ended_at;
+	double since = known ? known->came_after : traffic_complete_until(traffic);
 	traffic->alive = traffic->alive || (own && row->bytes_sent > (known ? known->sent : 0));
 	if (own && row->has_info)
 		traffic->bytes += (double)(row->bytes_received - (known ? known->bytes : 0));
@@ -153,7 +155,7 @@ static void take_end(struct traffic *traffic, const struct tcp_row *row, double 
 	else if (row->peer_port != 0)
 		traffic->unnamed--;
 	if (own && !decided && row->peer_port != 0)
-		take_whole(traffic, row, at, ended_at);
+		take_whole(traffic, row, at, since, ended_at);
 	else if (!known)
 		traffic->ignored += probes_ignore(&traffic->probes, &row->peer);
 }

@@ -29,11 +29,15 @@ static const double stuck_after = 20000;
 /* A SYN that was dropped is sent again after 1 s (RFC 6298), which timers of the kernel make a little longer. */
 static const double first_retry = 1200;
 
-void traffic_observe(struct traffic *traffic, enum observation_type type, double at, const char *name, double value)
+static void observe(struct traffic *traffic, struct observation seen)
 {
-	struct observation seen = { .type = type, .at = at, .name = name, .value = value };
 	drain_observe(traffic->drain, seen);
 	trace_observed(traffic->trace, &seen);
+}
+
+void traffic_observe(struct traffic *traffic, enum observation_type type, double at, const char *name, double value)
+{
+	observe(traffic, (struct observation){ .type = type, .at = at, .name = name, .value = value });
 }
 
 void traffic_settle(struct traffic *traffic)
@@ -54,25 +58,36 @@ void traffic_forget(struct traffic *traffic, const char *sender)
 	trace_forgotten(traffic->trace, sender);
 }
 
-void traffic_recall(struct traffic *traffic, const char *sender, double at)
+void traffic_recall(struct traffic *traffic, const char *sender, double at, double since)
 {
-	drain_recall(traffic->drain, sender, at);
-	trace_recalled(traffic->trace, sender, at);
+	double earlier = fmax(0, at - since);
+	drain_recall(traffic->drain, sender, at, earlier);
+	trace_recalled(traffic->trace, sender, at, earlier);
 }
 
-void traffic_arrive(struct traffic *traffic, const char *sender, double at)
+double traffic_complete_until(const struct traffic *traffic)
 {
-	traffic_observe(traffic, SEEN_CONNECTION, at, sender, 0);
+	return fmax(traffic->dumped, traffic->named_until);
+}
+
+void traffic_arrive(struct traffic *traffic, const char *sender, double at, double since)
+{
+	observe(traffic, (struct observation){ .type = SEEN_CONNECTION, .at = at, .name = sender, .earlier = fmax(0, at - since) });
 	traffic->connections_seen++;
 	traffic->last_arrival = isnan(traffic->last_arrival) ? at : fmax(traffic->last_arrival, at);
 }
 
-void traffic_arrive_from(struct traffic *traffic, const struct address *peer, uint64_t size, double at)
+void traffic_request_on_old(struct traffic *traffic, const char *sender, double at)
+{
+	observe(traffic, (struct observation){ .type = SEEN_CONNECTION, .at = at, .name = sender, .old = true });
+}
+
+void traffic_arrive_from(struct traffic *traffic, const struct address *peer, uint64_t size, double at, double since)
 {
 	char name[ADDRESS_TEXT];
-	arrivals_keep(&traffic->arrivals, peer, size, at);
+	arrivals_keep(&traffic->arrivals, peer, size, at, since);
 	note_opening(traffic, peer, at);
-	traffic_arrive(traffic, address_format(peer, name), at);
+	traffic_arrive(traffic, address_format(peer, name), at, since);
 }
 
 /* A port that is mistyped must not be the end of all requests: the program's own listeners are watched where none is at those chosen. */
@@ -112,7 +127,7 @@ void traffic_begin(struct traffic *traffic, const struct traffic_settings *setti
 	traffic->drain = drain;
 	traffic->trace = trace;
 	traffic->began = now;
-	traffic->last_opened = traffic->dumped = now;
+	traffic->last_opened = traffic->dumped = traffic->glanced = traffic->named_until = now;
 	traffic->rate_before = traffic->last_arrival = traffic->backlog_since = NAN;
 	traffic->undecided_until = -INFINITY;
 	traffic->probes.ignored = settings->ignored_peers;
@@ -157,7 +172,7 @@ static void unix_arrived(void *context, const char *path)
 	struct traffic *traffic = context;
 	char name[UNIX_PATH + 8];
 	snprintf(name, sizeof name, "unix:%s", path);
-	traffic_arrive(traffic, name, clock_now());
+	traffic_arrive(traffic, name, clock_now(), traffic->glanced);
 }
 
 /* By sampling, as often as it is cheap: a connection that is over within a glance is not seen. */
@@ -186,6 +201,7 @@ void traffic_glance(struct traffic *traffic, double now)
 	read_events(traffic);
 	if (traffic->unix_now.listener_count > 0)
 		look_at_unix_sockets(traffic);
+	traffic->glanced = now;
 	if (!(traffic->evidence & EVIDENCE_COUNTERS) || !read_passive_opens(&opened))
 		return;
 	look_for_the_turned_away(traffic, now);
@@ -194,6 +210,8 @@ void traffic_glance(struct traffic *traffic, double now)
 		traffic->last_opened = now;
 		traffic->opened = opened;
 	}
+	if (traffic->unnamed <= 0)
+		traffic->named_until = now;
 }
 
 static void watch_backlog(struct traffic *traffic, double now)

@@ -49,6 +49,11 @@ enum evidence {
 
 enum { MOST_UNKNOWN = 64 };
 
+struct unknown {
+	double at; /* ms */
+	double since; /* it came between then and `at` */
+};
+
 struct traffic {
 	const struct traffic_settings *settings;
 	const struct port_list *ports; /* chosen ones, unless nothing listens there */
@@ -71,8 +76,10 @@ struct traffic {
 	uint64_t overflowed; /* ListenOverflows as last read */
 	double retries_until; /* ms: clients that were turned away come back before */
 	double undecided_until; /* ms: what connections are that were open for less than a moment is not known before */
+	double glanced; /* when */
+	double named_until; /* ms: all that were counted by then have been named, or told without a name */
 	double unnamed; /* of them, neither named by an event nor by a dump so far */
-	double unknown[MOST_UNKNOWN]; /* times of connections that were reported without an address, a ring */
+	struct unknown unknown[MOST_UNKNOWN]; /* connections that were reported without an address, a ring */
 	size_t unknown_count;
 	bool missed_events;
 	struct before before;
@@ -103,15 +110,20 @@ void traffic_observe(struct traffic *traffic, enum observation_type type, double
 void traffic_settle(struct traffic *traffic);
 void traffic_traced(struct traffic *traffic, double share);
 void traffic_forget(struct traffic *traffic, const char *sender);
-void traffic_recall(struct traffic *traffic, const char *sender, double at);
+void traffic_recall(struct traffic *traffic, const char *sender, double at, double since);
 
 void traffic_begin(struct traffic *traffic, const struct traffic_settings *settings, struct drain *drain, struct trace *trace,
 		   const struct baseline *baseline, double now);
 void traffic_end(struct traffic *traffic);
 
-/* One more connection of a sender known by address; `at` in ms. */
-void traffic_arrive_from(struct traffic *traffic, const struct address *peer, uint64_t size, double at);
-void traffic_arrive(struct traffic *traffic, const char *sender, double at);
+/* One more connection of a sender known by address, that came between `since` and `at`, ms. */
+void traffic_arrive_from(struct traffic *traffic, const struct address *peer, uint64_t size, double at, double since);
+void traffic_arrive(struct traffic *traffic, const char *sender, double at, double since);
+/* A request on an old connection, of a sender that opens so few that its requests decide. */
+void traffic_request_on_old(struct traffic *traffic, const char *sender, double at);
+
+/* ms: a connection that has not been seen so far came later. */
+double traffic_complete_until(const struct traffic *traffic);
 
 /* Cheap (about 30 us): counters and events. */
 void traffic_glance(struct traffic *traffic, double now);

@@ -22,10 +22,12 @@ static void tell_unnamed(struct traffic *traffic)
 	double since = fmin(traffic->dumped, traffic->last_opened);
 	for (double i = 1; i <= count; i++) {
 		double at = since + (traffic->last_opened - since) * i / count;
-		traffic->unknown[traffic->unknown_count++ % MOST_UNKNOWN] = at;
-		traffic_arrive(traffic, nobody, at);
+		struct unknown unknown = { at, traffic->named_until };
+		traffic->unknown[traffic->unknown_count++ % MOST_UNKNOWN] = unknown;
+		traffic_arrive(traffic, nobody, at, unknown.since);
 	}
 	traffic->unnamed = 0;
+	traffic->named_until = traffic->glanced;
 }
 
 /* On a busy machine the name comes later than that: then the latest reports are taken back, as each connection has been counted by its address. */
@@ -38,8 +40,10 @@ static void take_back_named(struct traffic *traffic)
 	traffic->unknown_count -= (size_t)named;
 	traffic_forget(traffic, nobody);
 	size_t kept = traffic->unknown_count < MOST_UNKNOWN ? traffic->unknown_count : MOST_UNKNOWN;
-	for (size_t age = kept; age-- > 0;)
-		traffic_recall(traffic, nobody, traffic->unknown[(traffic->unknown_count - 1 - age) % MOST_UNKNOWN]);
+	for (size_t age = kept; age-- > 0;) {
+		struct unknown *unknown = &traffic->unknown[(traffic->unknown_count - 1 - age) % MOST_UNKNOWN];
+		traffic_recall(traffic, nobody, unknown->at, unknown->since);
+	}
 }
 
 void weigh_unnamed(struct traffic *traffic, double now)

@@ -2,7 +2,8 @@
  * Plays decision vectors, given as lines of text, on virtual time: the mirror of runVector in packages/drain/src/vectors.ts.
  *
  *     option NAME VALUE          a setting, by the name it has in DrainOptions
- *     see TYPE AT NAME VALUE     an observation; NAME and VALUE are "-" where the type has none
+ *     see TYPE AT NAME VALUE     an observation; NAME and VALUE are "-" where the type has none; of a connection VALUE is "old", or by how many ms it
+ *                                may have come earlier
  *     traced SHARE               of the connections before the termination, the share that is told of
  *     key KEY                    by which senders are sampled
  *     end                        answers "STOP REASON", or "error CODE OPTION"
@@ -122,7 +123,9 @@ int main(void)
 			seen[seen_count++] = (struct observation){ .type = type_named(word),
 								   .at = strtod(at, NULL),
 								   .name = strdup(name),
-								   .value = strtod(value, NULL) };
+								   .value = strtod(value, NULL),
+								   .earlier = strtod(value, NULL),
+								   .old = strcmp(value, "old") == 0 };
 		} else if (sscanf(line, "traced %63s", at) == 1) {
 			traced = strtod(at, NULL);
 		} else if (sscanf(line, "key %u", &key) == 1) {
