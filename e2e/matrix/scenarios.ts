@@ -156,14 +156,15 @@ export const scenarios: readonly Scenario[] = [
     name: "kubelet-eviction",
     description: "a node evicts its pods by itself for want of disk (no deletion, 1 s of grace)",
     run: async (stage) => {
-      const restore = await stage.cluster.reconfigureKubelet(2, {
+      const node = await busiestNode(stage);
+      const restore = await stage.cluster.reconfigureKubelet(Number(node.replace("node", "")), {
         evictionHard: { "nodefs.available": "99%" },
       });
       try {
         // The kubelet evicts one pod at a time, and others of the node may come first.
         await until(async () => (await failedPods(stage)) > 0, {
-          what: "a pod evicted by node2",
-          timeoutMs: 240_000,
+          what: `a pod evicted by ${node}`,
+          timeoutMs: 120_000,
         });
       } finally {
         await restore();
@@ -226,7 +227,7 @@ export const scenarios: readonly Scenario[] = [
 ];
 
 async function drain(stage: Stage, ...flags: readonly string[]): Promise<void> {
-  const node = "node2";
+  const node = await busiestNode(stage);
   const always = ["--ignore-daemonsets", "--delete-emptydir-data", "--timeout=120s"];
   await stage.cluster.kubectl(["drain", node, ...always, ...flags]);
   await quiet(stage);
@@ -236,6 +237,16 @@ async function drain(stage: Stage, ...flags: readonly string[]): Promise<void> {
 async function someOf({ cluster, app, replicas }: Stage): Promise<string[]> {
   const names = await podFields(cluster, app, "metadata.name");
   return names.slice(0, Math.ceil(replicas / 4));
+}
+
+/** The node with most of the pods. */
+async function busiestNode({ cluster, app }: Stage): Promise<string> {
+  const pods = new Map<string, number>();
+  for (const node of await podFields(cluster, app, "spec.nodeName"))
+    pods.set(node, (pods.get(node) ?? 0) + 1);
+  const [busiest] = [...pods].toSorted(([, one], [, other]) => other - one);
+  if (busiest === undefined) throw new Error(`no pod of ${app} runs on any node`);
+  return busiest[0];
 }
 
 async function failedPods({ cluster, app }: Stage): Promise<number> {
