@@ -166,6 +166,35 @@ test("an annotation that a newer version may know is told and admitted, a misspe
   assert.match(message, /did you mean floor\?/);
 });
 
+test("of many unknown names the first are told; removing some of them adds none", () => {
+  const wrong = (names: number): object =>
+    policy({
+      ...Object.fromEntries(Array.from({ length: names }, (_, index) => [`x${index}`, 1])),
+      capSeconds: "y",
+    });
+  const { allowed, message = "" } = validate(ofPolicy(wrong(30)));
+  assert.equal(allowed, false);
+  assert.match(
+    message,
+    /spec\.capSeconds: .*spec\.x0: no such field.*spec: holds more than 20 unknown fields/,
+  );
+  assert.doesNotMatch(message, /spec\.x20/);
+  assert.equal(validate(ofPolicy(wrong(25), wrong(30))).allowed, true);
+  assert.equal(validate(ofPolicy(wrong(21), wrong(20))).allowed, false);
+});
+
+test("annotations that are called like what every object has are unknown, too", () => {
+  const { warnings } = validate(ofWorkload(workload({ "lameduck.dev/constructor": "1" })));
+  assert.match(warnings?.[0] ?? "", /constructor: no such annotation/);
+});
+
+test("a pod of more containers than any has is left as it is, and that is told", () => {
+  const containers = Array.from({ length: 101 }, () => ({ name: "web", image: "a" }));
+  const { allowed, patch, warnings } = judged()(request({ object: pod({}, { containers }) }));
+  assert.deepEqual([allowed, patch], [true, []]);
+  assert.match(warnings?.[0] ?? "", /^lameduck: the pod has 101 containers; .*more than 100/);
+});
+
 test("a setting on the workload itself reaches no pod: that is told", () => {
   const { allowed, warnings } = validate(ofWorkload(workload({}, { "lameduck.dev/cap": "20s" })));
   assert.equal(allowed, true);

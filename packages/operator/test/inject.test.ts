@@ -55,6 +55,7 @@ describe("who is left alone, and why", () => {
     ["not-a-pod", undefined],
     ["not-a-pod", { spec: { containers: [] } }],
     ["not-a-pod", { spec: { containers: [web, 7] } }],
+    ["too-many-containers", pod({ containers: Array.from({ length: 101 }, () => web) })],
     ["opted-out", pod({}, { annotations: { "lameduck.dev/inject": "false" } })],
     ["opted-out", pod({}, { labels: { "lameduck.dev/inject": "disabled" } })],
     ["opted-out", pod(), { inject: false }],

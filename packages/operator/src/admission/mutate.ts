@@ -2,7 +2,7 @@ import type { PodsCoordinator } from "../inject/coordinator.ts";
 import { inject } from "../inject/inject.ts";
 import type { ClusterFacts, Reason } from "../inject/injection.ts";
 import { injectLabelValue, isLeftAlone } from "../inject/left-alone.ts";
-import { textsIn } from "../inject/pod.ts";
+import { mapIn } from "../inject/pod.ts";
 import { injectLabel } from "../names.ts";
 import { acknowledgementsFor, type AcknowledgementSources } from "../policy/acknowledgements.ts";
 import { settingsFor } from "../policy/merge.ts";
@@ -12,7 +12,7 @@ import type { AdmissionRequest, Verdict } from "./review.ts";
 
 /** What a review needs to know of the cluster. */
 export interface Cluster {
-  exposure(namespace: string, labels: Readonly<Record<string, string>>): Exposure | undefined;
+  exposure(namespace: string, labels: Readonly<Record<string, unknown>>): Exposure | undefined;
   labelsOf(namespace: string): Readonly<Record<string, string>> | undefined;
   policyOf(namespace: string): unknown;
   readonly architectures: ClusterFacts["architectures"];
@@ -42,9 +42,15 @@ export function mutation(options: MutationOptions): (request: AdmissionRequest) 
     // The API server calls only for labelled namespaces; one may be so new that we have not seen it.
     const labels = cluster.labelsOf(namespace) ?? { [injectLabel]: injectLabelValue };
     const alone = isLeftAlone(object, { name: namespace, labels, ofLameduck: options.namespace });
-    if (alone) return { allowed: true, patch: [], audit: auditOf([alone]) };
-    const metadata = isMap(object) && isMap(object["metadata"]) ? object["metadata"] : {};
-    const exposure = cluster.exposure(namespace, textsIn(metadata["labels"]));
+    if (alone)
+      return {
+        allowed: true,
+        patch: [],
+        warnings: alone.code === "too-many-containers" ? [ours(alone.text)] : [],
+        audit: auditOf([alone]),
+      };
+    const metadata = isMap(object) ? mapIn(object["metadata"]) : {};
+    const exposure = cluster.exposure(namespace, mapIn(metadata["labels"]));
     if (!exposure) options.onBlind?.();
     const policies = {
       namespacePolicy: cluster.policyOf(namespace),

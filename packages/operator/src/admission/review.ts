@@ -1,4 +1,5 @@
 import { printable } from "@lameduck/drain/common";
+import { cut } from "../policy/briefly.ts";
 import type { PatchOperation } from "../inject/injection.ts";
 
 /** What the API server asks about. Objects are as strangers wrote them. */
@@ -40,9 +41,16 @@ const versions = ["admission.k8s.io/v1", "admission.k8s.io/v1beta1"] as const;
 const longestWarning = 256;
 const mostWarnings = 10;
 const longestAudit = 2_000;
+const longestMessage = 4_000;
+/** A Deployment of 100 containers has some 2,000, and a list in a list in a list takes the parser a second for a body of 3 MiB. */
+const mostOpened = 200_000;
+/** What Kubernetes calls things is never longer. */
+const longestName = 253;
 
 /** @returns why it cannot be read, in place of a review. */
 export function readReview(text: string): Review | { readonly problem: string; readonly uid: string } {
+  if (opensMoreThan(mostOpened, text))
+    return { problem: `the body has more than ${mostOpened} lists and objects`, uid: "" };
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -70,11 +78,22 @@ export function readReview(text: string): Review | { readonly problem: string; r
   return { apiVersion: version, request: request_ };
 }
 
+/** Texts may hold brackets, too: then it is too many a little earlier. */
+function opensMoreThan(most: number, text: string): boolean {
+  if (text.length <= most) return false;
+  let opened = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x5b || code === 0x7b) opened++;
+  }
+  return opened > most;
+}
+
 /** The whole answer, whatever was asked. */
 export function answerOf(uid: string, verdict: Verdict, apiVersion: string = versions[0]): string {
   const { allowed, message, retryAfter, patch = [], warnings = [], audit = {} } = verdict;
   const annotations = Object.entries(audit).map(
-    ([key, value]) => [key, printable(value).slice(0, longestAudit)] as const,
+    ([key, value]) => [key, shortened(value, longestAudit)] as const,
   );
   return JSON.stringify({
     apiVersion,
@@ -82,11 +101,15 @@ export function answerOf(uid: string, verdict: Verdict, apiVersion: string = ver
     response: {
       uid,
       allowed,
-      ...(message === undefined ? {} : { status: { ...statusOf(retryAfter), message: printable(message) } }),
+      ...(message === undefined
+        ? {}
+        : { status: { ...statusOf(retryAfter), message: shortened(message, longestMessage) } }),
       ...(patch.length === 0
         ? {}
         : { patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(patch)).toString("base64") }),
-      ...(warnings.length === 0 ? {} : { warnings: warnings.slice(0, mostWarnings).map(shortened) }),
+      ...(warnings.length === 0
+        ? {}
+        : { warnings: warnings.slice(0, mostWarnings).map((one) => shortened(one, longestWarning)) }),
       ...(annotations.length === 0 ? {} : { auditAnnotations: Object.fromEntries(annotations) }),
     },
   });
@@ -103,9 +126,9 @@ export function admittedAll(problem: string): Verdict {
   return { allowed: true, warnings: [`lameduck: admitted as it is: ${problem}`] };
 }
 
-function shortened(text: string): string {
-  const shown = printable(text);
-  return shown.length <= longestWarning ? shown : `${shown.slice(0, longestWarning - 1)}…`;
+/** What is made printable becomes longer: it is cut before, since it may have megabytes, and after. */
+function shortened(text: string, longest: number): string {
+  return cut(printable(cut(text, longest)), longest);
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
@@ -113,5 +136,5 @@ function recordOf(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
+  return typeof value === "string" ? value.slice(0, longestName) : "";
 }

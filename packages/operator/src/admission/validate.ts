@@ -1,6 +1,7 @@
 import { isMap, validateAnnotations, validatePolicy, annotationOf } from "../policy/validate.ts";
 import { settingFields, settingNames } from "../policy/fields.ts";
 import type { Problem } from "../policy/read.ts";
+import { cut } from "../policy/briefly.ts";
 import type { AdmissionRequest, Verdict } from "./review.ts";
 
 const workloads = new Set(["Deployment", "StatefulSet", "DaemonSet"]);
@@ -73,5 +74,5 @@ function annotationsOf(object: unknown): unknown {
 
 function nameOf(object: unknown): string {
   const name = isMap(object) && isMap(object["metadata"]) ? object["metadata"]["name"] : undefined;
-  return typeof name === "string" ? name : "(no name)";
+  return typeof name === "string" ? cut(name) : "(no name)";
 }

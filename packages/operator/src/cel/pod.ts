@@ -7,7 +7,8 @@ import {
   reservedPaths,
 } from "../inject/carrier.ts";
 import { mostAwaited } from "../inject/hook.ts";
-import { injectedAnnotation } from "../inject/pod.ts";
+import { longestOptions } from "../inject/node-options.ts";
+import { injectedAnnotation, mostContainers } from "../inject/pod.ts";
 import {
   imageStopSignals,
   ownLoaders,
@@ -60,6 +61,7 @@ export function podVariables(settings: InjectionSettings): Variable[] {
 
 function leftAlone(): string {
   return [
+    `${containers}.size() > ${mostContainers}`,
     `"kubernetes.io/config.mirror" in variables.annotations`,
     `variables.annotations[?"kubernetes.io/config.source"].orValue("") == "file"`,
     `(!variables.isAskedFor && (${[
@@ -108,7 +110,7 @@ function repository(): string {
 /** What `envFrom` holds is not to be seen, and a reference cannot be added to. */
 function takesNodeOptions(): string {
   const named = `${list("c.?env")}.filter(e, e.name == "NODE_OPTIONS")`;
-  return `${list("c.?envFrom")}.size() == 0 && (${named}.size() == 0 || (${named}.size() == 1 && !has(${named}[0].valueFrom)))`;
+  return `${list("c.?envFrom")}.size() == 0 && (${named}.size() == 0 || (${named}.size() == 1 && !has(${named}[0].valueFrom) && ${named}[0].?value.orValue("").size() <= ${longestOptions}))`;
 }
 
 function does(): string {

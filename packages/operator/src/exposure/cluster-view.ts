@@ -112,7 +112,7 @@ export class ClusterView {
   }
 
   /** Undefined where nobody could look. */
-  exposure(namespace: string, labels: Readonly<Record<string, string>>): Exposure | undefined {
+  exposure(namespace: string, labels: Readonly<Record<string, unknown>>): Exposure | undefined {
     return this.#services.state === "synced" ? this.#senders.of(namespace, labels) : undefined;
   }
 

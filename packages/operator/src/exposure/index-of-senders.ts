@@ -2,7 +2,7 @@ import type { Change } from "@lameduck/kube";
 import { convergenceOf, type Convergence } from "./convergence.ts";
 import type { GrantObject, KeptRoute, ServiceObject } from "./objects.ts";
 
-type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, unknown>>;
 
 export interface SelectingService {
   readonly name: string;

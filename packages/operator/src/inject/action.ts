@@ -1,6 +1,7 @@
 import { isMap } from "../policy/validate.ts";
 import type { Reason } from "./injection.ts";
-import { mapsIn, textOf, type PodView } from "./pod.ts";
+import { longestOptions } from "./node-options.ts";
+import { mapsIn, pathIn, textOf, type PodView } from "./pod.ts";
 import { isNode, isSidecar, ownLameduck } from "./software.ts";
 
 /**
@@ -50,7 +51,7 @@ export function actionsOf(
       if (isMap(sleep) && (sleep["seconds"] === 0 || sleep["seconds"] === undefined))
         return leave("opted-out", "preStop sleeps for 0 seconds");
       const command = isMap(preStop["exec"]) ? preStop["exec"]["command"] : undefined;
-      if (Array.isArray(command) && textOf(command[0]).split("/").at(-1) === "lameduck-init")
+      if (Array.isArray(command) && pathIn(command[0]).split("/").at(-1) === "lameduck-init")
         return leave("own-lameduck", "its preStop hook is lameduck-init", "own");
       return leave("hook-kept", "it has a preStop hook");
     }
@@ -83,5 +84,7 @@ export function preStopOf({
 function canTakeNodeOptions(container: Readonly<Record<string, unknown>>): boolean {
   if (mapsIn(container["envFrom"]).length > 0) return false;
   const known = mapsIn(container["env"]).filter(({ name }) => name === "NODE_OPTIONS");
-  return known.length === 0 || (known.length === 1 && !("valueFrom" in known[0]!));
+  if (known.length === 0) return true;
+  const [one = {}] = known;
+  return known.length === 1 && !("valueFrom" in one) && textOf(one["value"]).length <= longestOptions;
 }

@@ -60,6 +60,7 @@ export const reasonCodes = {
   "no-carrier": "neither lameduck-init nor the kubelet's sleep can be used",
   "killed-at-once": "a grace period of 0 asks for it",
   "not-a-pod": "it has no list of containers",
+  "too-many-containers": "no pod that runs has so many",
   "of-a-job": "a Job's pod ends by itself",
   "ends-by-itself": "activeDeadlineSeconds or restartPolicy say that the pod is no server",
   "static-pod": "the kubelet makes it from a file and admission cannot change it",

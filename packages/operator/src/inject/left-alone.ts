@@ -1,7 +1,7 @@
 import { injectLabel } from "../names.ts";
 import { annotationOf, isMap } from "../policy/validate.ts";
 import type { Reason } from "./injection.ts";
-import { podOf, type PodView } from "./pod.ts";
+import { mostContainers, podOf, type PodView } from "./pod.ts";
 
 export const injectLabelValue = "enabled";
 export const systemNamespaces: readonly string[] = ["kube-system", "kube-public", "kube-node-lease"];
@@ -28,9 +28,14 @@ export function isLeftAlone(pod: unknown, namespace: PodNamespace): Reason | und
 }
 
 /** The same, of the pod alone. */
-export function podLeftAlone({ annotations, labels, owners, spec }: PodView): Reason | undefined {
+export function podLeftAlone({ annotations, labels, owners, spec, containers }: PodView): Reason | undefined {
+  if (containers.length > mostContainers)
+    return {
+      code: "too-many-containers",
+      text: `the pod has ${containers.length} containers; pods with more than ${mostContainers} are left as they are`,
+    };
   if (
-    annotations["kubernetes.io/config.mirror"] !== undefined ||
+    typeof annotations["kubernetes.io/config.mirror"] === "string" ||
     annotations["kubernetes.io/config.source"] === "file"
   )
     return { code: "static-pod", text: "the kubelet makes this pod from a file" };

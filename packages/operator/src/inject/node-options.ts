@@ -8,6 +8,9 @@ import { textOf } from "./pod.ts";
  */
 export const loader = `--import=data:text/javascript,await(import('file://${carrierPath}/${registerFile}').catch(()=>{}))`;
 
+/** Characters of NODE_OPTIONS that are repeated in a patch. */
+export const longestOptions = 4_096;
+
 export interface NodeOptions {
   /** Where in `env` it stands; undefined: nowhere. */
   readonly at: number | undefined;

@@ -3,11 +3,13 @@ import type { Reason } from "./injection.ts";
 
 /** Names the version that has injected a pod. */
 export const injectedAnnotation = "lameduck.dev/injected";
+/** Nodes run 110 pods unless told otherwise, and admission is asked about pods that could never start: what a patch adds to each container adds up. */
+export const mostContainers = 100;
 
 /** A pod as anybody may send it: what is not of its type counts as missing. */
 export interface PodView {
-  readonly annotations: Readonly<Record<string, string>>;
-  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, unknown>>;
+  readonly labels: Readonly<Record<string, unknown>>;
   /** An injection has been here: it has told every container the grace period. */
   readonly isInjected: boolean;
   readonly hasMetadata: boolean;
@@ -28,11 +30,11 @@ export function podOf(pod: unknown): PodView | Reason {
   const containers = mapsIn(spec["containers"]);
   if (containers.length === 0 || containers.length !== (spec["containers"] as unknown[]).length) return none;
   const metadata = isMap(pod["metadata"]) ? pod["metadata"] : {};
-  const annotations = textsIn(metadata["annotations"]);
+  const annotations = mapIn(metadata["annotations"]);
   return {
     annotations,
-    labels: textsIn(metadata["labels"]),
-    isInjected: annotations[injectedAnnotation] !== undefined,
+    labels: mapIn(metadata["labels"]),
+    isInjected: typeof annotations[injectedAnnotation] === "string",
     hasMetadata: isMap(pod["metadata"]),
     hasAnnotations: isMap(metadata["annotations"]),
     owners: mapsIn(metadata["ownerReferences"]).map(({ kind }) => textOf(kind)),
@@ -53,13 +55,20 @@ export function listIn(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }
 
-export function textsIn(value: unknown): Record<string, string> {
-  if (!isMap(value)) return {};
-  return Object.fromEntries(
-    Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
-  );
+/** No copy: it may have as many entries as a body holds. */
+export function mapIn(value: unknown): Readonly<Record<string, unknown>> {
+  return isMap(value) ? value : {};
 }
 
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
+}
+
+/** The longest path that Linux knows; registries take no longer name either. */
+const longestPath = 4_096;
+
+/** A program or an image; empty where it can be none. */
+export function pathIn(value: unknown): string {
+  const text = textOf(value);
+  return text.length > longestPath ? "" : text;
 }

@@ -1,6 +1,6 @@
 import { dockerHubs, programOf, repositoryOf, softwares, type Software } from "@lameduck/audit";
 import { isMap } from "../policy/validate.ts";
-import { listIn, mapsIn, textOf } from "./pod.ts";
+import { listIn, mapsIn, pathIn, textOf } from "./pod.ts";
 
 type Raw = Readonly<Record<string, unknown>>;
 
@@ -15,8 +15,8 @@ interface Known {
 function knownOf(container: Raw): Known {
   const [first] = listIn(container["command"]);
   return {
-    program: first === undefined ? undefined : programOf(first),
-    image: programOf(repositoryOf(textOf(container["image"]))),
+    program: first === undefined ? undefined : programOf(pathIn(first)),
+    image: programOf(repositoryOf(pathIn(container["image"]))),
   };
 }
 
@@ -37,7 +37,7 @@ export function thenOf(container: Raw): string | undefined {
   if (software?.graceful === undefined) return undefined;
   const { lifecycle, image } = container;
   if (isMap(lifecycle) && lifecycle["stopSignal"] !== undefined) return undefined;
-  return imageStopSignals[repositoryOf(textOf(image))] === software.graceful
+  return imageStopSignals[repositoryOf(pathIn(image))] === software.graceful
     ? undefined
     : software.graceful.replace("SIG", "");
 }

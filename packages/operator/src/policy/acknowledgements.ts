@@ -1,7 +1,7 @@
-import { shown } from "@lameduck/drain/common";
-import { unknownName } from "@lameduck/drain";
+import { briefly } from "./briefly.ts";
 import type { SettingField } from "./fields.ts";
 import { isMap, readValue, type Problem } from "./read.ts";
+import { unknownNames } from "./unknown.ts";
 
 /** When a pod counts as released: `spec.acknowledgements` of a DrainPolicy. Times are whole seconds. */
 export interface AcknowledgementSettings {
@@ -95,23 +95,17 @@ export function acknowledgementProblems(value: unknown): Problem[] {
     return [
       {
         field: place,
-        message: `must hold fields, not ${shown(value)}`,
+        message: `must hold fields, not ${briefly(value)}`,
         remedy: `write fields below ${place}`,
       },
     ];
-  const unknown = Object.keys(value)
-    .filter((key) => !acknowledgementNames.includes(key as Name))
-    .map((key) => ({
-      field: `${place}.${key}`,
-      message: unknownName("field", key, acknowledgementNames),
-      remedy: "remove it, or correct its spelling",
-    }));
+  const strangers = Object.keys(value).filter((key) => !acknowledgementNames.includes(key as Name));
   const wrong = acknowledgementNames.flatMap((name) => {
     if (value[name] === undefined || value[name] === null) return [];
     const read = readValue(acknowledgementFields[name], value[name]);
     return "value" in read ? [] : [{ field: `${place}.${name}`, ...read }];
   });
-  return [...unknown, ...wrong];
+  return [...wrong, ...unknownNames("field", `${place}.`, strangers, acknowledgementNames)];
 }
 
 export interface AcknowledgementSources {

@@ -1,4 +1,4 @@
-import { shown } from "@lameduck/drain/common";
+import { briefly } from "./briefly.ts";
 import type { SettingField } from "./fields.ts";
 
 /** Something that a DrainPolicy or an annotation says wrongly. */
@@ -22,7 +22,7 @@ export function readValue(field: SettingField, value: unknown): ReadSetting {
       return typeof value === "boolean"
         ? { value }
         : {
-            message: `must be true or false, not ${shown(value)}`,
+            message: `must be true or false, not ${briefly(value)}`,
             remedy: "write true or false, without quotes",
           };
     case "seconds":
@@ -31,14 +31,14 @@ export function readValue(field: SettingField, value: unknown): ReadSetting {
       return field.choices.includes(value as string)
         ? { value: value as string }
         : {
-            message: `${shown(value)} is none of ${field.choices.join(", ")}`,
+            message: `${briefly(value)} is none of ${field.choices.join(", ")}`,
             remedy: `choose one of ${field.choices.join(", ")}`,
           };
     case "text":
       return typeof value === "string" && value.length <= field.longest && field.pattern.test(value)
         ? { value }
         : {
-            message: `${shown(value)} is not of the form that is needed`,
+            message: `${briefly(value)} is not of the form that is needed`,
             remedy: `write it like ${field.example}`,
           };
   }
@@ -50,7 +50,7 @@ function readSeconds(
 ): ReadSetting {
   const remedy = `write a whole number of seconds from ${least} to ${most}`;
   if (typeof value !== "number" || !Number.isInteger(value))
-    return { message: `must be a whole number of seconds, not ${shown(value)}`, remedy };
+    return { message: `must be a whole number of seconds, not ${briefly(value)}`, remedy };
   return value < least || value > most
     ? { message: `${value} is not within ${least} to ${most}`, remedy }
     : { value };
@@ -62,19 +62,19 @@ export const duration = /^(?:0|[1-9][0-9]{0,4})[sm]$/;
 /** What an annotation says: all of them are texts, and times have a unit. */
 export function readAnnotation(field: SettingField, text: unknown): ReadSetting {
   if (typeof text !== "string")
-    return { message: `must be a text, not ${shown(text)}`, remedy: "put it in quotes" };
+    return { message: `must be a text, not ${briefly(text)}`, remedy: "put it in quotes" };
   switch (field.kind) {
     case "switch":
       return text === "true" || text === "false"
         ? { value: text === "true" }
-        : { message: `must be "true" or "false", not ${shown(text)}`, remedy: 'write "true" or "false"' };
+        : { message: `must be "true" or "false", not ${briefly(text)}`, remedy: 'write "true" or "false"' };
     case "seconds": {
       if (duration.test(text)) {
         const seconds = Number.parseInt(text, 10) * (text.endsWith("m") ? 60 : 1);
         return readSeconds(field, seconds);
       }
       return {
-        message: `${shown(text)} is no duration in whole seconds or minutes`,
+        message: `${briefly(text)} is no duration in whole seconds or minutes`,
         remedy: /^\d+$/.test(text) ? `add the unit: ${text}s` : "write it like 20s or 2m",
       };
     }

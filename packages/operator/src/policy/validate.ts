@@ -1,11 +1,12 @@
 import { factNames } from "@lameduck/audit";
-import { shown } from "@lameduck/drain/common";
-import { nearest, unknownName } from "@lameduck/drain";
+import { nearest } from "@lameduck/drain";
 import { acknowledgementProblems } from "./acknowledgements.ts";
 import { annotationPrefix, settingFields, settingNames, type SettingName } from "./fields.ts";
+import { briefly } from "./briefly.ts";
 import { isMap, readAnnotation, readValue, type Problem } from "./read.ts";
 import { heldMark, holdLabel } from "../names.ts";
 import type { InjectionSettings } from "./settings.ts";
+import { unknownNames } from "./unknown.ts";
 
 export { isMap };
 
@@ -16,19 +17,19 @@ export const policyName = "default";
 /** What is wrong with a DrainPolicy, all of it. */
 export function validatePolicy(object: unknown): Problem[] {
   if (!isMap(object))
-    return [{ field: "", message: `is no object but ${shown(object)}`, remedy: "write a DrainPolicy" }];
+    return [{ field: "", message: `is no object but ${briefly(object)}`, remedy: "write a DrainPolicy" }];
   const problems: Problem[] = [];
   if (object["apiVersion"] !== policyVersion || object["kind"] !== "DrainPolicy")
     problems.push({
       field: "apiVersion",
-      message: `${shown(object["apiVersion"])}, kind ${shown(object["kind"])} is no DrainPolicy that this version knows`,
+      message: `${briefly(object["apiVersion"])}, kind ${briefly(object["kind"])} is no DrainPolicy that this version knows`,
       remedy: `write apiVersion: ${policyVersion} and kind: DrainPolicy`,
     });
   const name = isMap(object["metadata"]) ? object["metadata"]["name"] : undefined;
   if (name !== policyName)
     problems.push({
       field: "metadata.name",
-      message: `${shown(name)} is read by nobody`,
+      message: `${briefly(name)} is read by nobody`,
       remedy: `call it ${policyName}: a namespace has one DrainPolicy`,
     });
   return [...problems, ...specProblems(object["spec"])];
@@ -38,17 +39,11 @@ function specProblems(spec: unknown): Problem[] {
   if (spec === undefined) return [];
   if (!isMap(spec))
     return [
-      { field: "spec", message: `must hold fields, not ${shown(spec)}`, remedy: "write fields below spec" },
+      { field: "spec", message: `must hold fields, not ${briefly(spec)}`, remedy: "write fields below spec" },
     ];
   const known = settingNames.filter((name) => settingFields[name].inPolicy);
   const names: readonly string[] = [...known, "acknowledgements"];
-  const unknown = Object.keys(spec)
-    .filter((key) => !names.includes(key))
-    .map((key) => ({
-      field: `spec.${key}`,
-      message: unknownName("field", key, names),
-      remedy: "remove it, or correct its spelling",
-    }));
+  const strangers = Object.keys(spec).filter((key) => !names.includes(key));
   const values: Partial<Record<SettingName, unknown>> = {};
   const wrong = known.flatMap((name) => {
     if (spec[name] === undefined || spec[name] === null) return [];
@@ -57,10 +52,10 @@ function specProblems(spec: unknown): Problem[] {
     return "value" in read ? [] : [{ field: `spec.${name}`, ...read }];
   });
   return [
-    ...unknown,
     ...wrong,
     ...acknowledgementProblems(spec["acknowledgements"]),
     ...contradictions(values as Partial<InjectionSettings>, (name) => `spec.${name}`),
+    ...unknownNames("field", "spec.", strangers, names),
   ];
 }
 
@@ -71,31 +66,35 @@ export function validateAnnotations(annotations: unknown): Problem[] {
     return [
       {
         field: "metadata.annotations",
-        message: `must hold texts, not ${shown(annotations)}`,
+        message: `must hold texts, not ${briefly(annotations)}`,
         remedy: 'write key: "value"',
       },
     ];
   const values: Partial<Record<SettingName, unknown>> = {};
-  const problems = Object.entries(annotations).flatMap(([key, text]): Problem[] => {
-    if (!key.startsWith(annotationPrefix)) return [];
-    const own = key.slice(annotationPrefix.length);
-    const name = settingNames.find((one) => settingFields[one].annotation === own);
-    if (name === undefined)
-      return isKnownElsewhere(own)
-        ? []
-        : [
-            {
-              field: key,
-              message: unknownName("annotation", own, annotationNames()),
-              remedy: "remove it, or correct its spelling",
-              mayBeNewer: nearest(own, annotationNames()) === undefined,
-            },
-          ];
-    const read = readAnnotation(settingFields[name], text);
+  const wrong = settingNames.flatMap((name): Problem[] => {
+    const key = annotationOf(name);
+    if (settingFields[name].annotation === undefined || !Object.hasOwn(annotations, key)) return [];
+    const read = readAnnotation(settingFields[name], annotations[key]);
     if ("value" in read) values[name] = read.value;
     return "value" in read ? [] : [{ field: key, ...read }];
   });
-  return [...problems, ...contradictions(values as Partial<InjectionSettings>, annotationOf)];
+  return [
+    ...wrong,
+    ...contradictions(values as Partial<InjectionSettings>, annotationOf),
+    ...strangersIn(annotations),
+  ];
+}
+
+function strangersIn(annotations: Readonly<Record<string, unknown>>): Problem[] {
+  const known = annotationNames();
+  const strangers = Object.keys(annotations)
+    .filter((key) => key.startsWith(annotationPrefix))
+    .map((key) => key.slice(annotationPrefix.length))
+    .filter((own) => !known.includes(own) && !isKnownElsewhere(own));
+  return unknownNames("annotation", annotationPrefix, strangers, known).map((problem) => ({
+    ...problem,
+    mayBeNewer: nearest(problem.field.slice(annotationPrefix.length), known) === undefined,
+  }));
 }
 
 export function annotationOf(name: SettingName): string {
@@ -111,7 +110,7 @@ const ofHolds: readonly string[] = [holdLabel, heldMark];
 /** The audit's, what the injection itself writes, and those of held deletions. */
 function isKnownElsewhere(name: string): boolean {
   return (
-    name in factNames ||
+    Object.hasOwn(factNames, name) ||
     name.startsWith("ignore-") ||
     name === "injected" ||
     ofHolds.includes(annotationPrefix + name)

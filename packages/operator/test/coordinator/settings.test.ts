@@ -43,7 +43,7 @@ test("each wrong field is told with its remedy", () => {
   );
   assert.deepEqual(
     problems.map(({ field }) => field),
-    ["modus", "mode", "quorum", "silentAfterSeconds", "external"].map(
+    ["mode", "quorum", "silentAfterSeconds", "external", "modus"].map(
       (name) => `spec.acknowledgements.${name}`,
     ),
   );
