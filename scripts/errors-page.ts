@@ -56,28 +56,35 @@ const body = Object.entries(titles)
   .join("\n\n");
 const text = await formatPage(`# Errors
 
-Every mistake has a stable code, the place where it was made, and a remedy. A message reads
-\`error PLACE: PROBLEM [CODE]; REMEDY\`, in one line. \`lameduck help CODE\` says what a code means.
+Every error has a stable code, a place and a remedy. A message has one line: \`error PLACE: PROBLEM [CODE]; REMEDY\`.
+\`lameduck help CODE\` explains a code.
 
 ## Exit codes
 
 | Code          | Meaning                                                                                             |
 | ------------- | --------------------------------------------------------------------------------------------------- |
 | 0             | clean                                                                                               |
-| 1             | requests were lost; \`--allow-loss\` of \`lab\` and \`rollout\` makes it 0                                |
+| 1             | losses or findings, see below                                                                       |
 | 2             | usage: a mistake on the command line, or in a file that it names                                    |
 | 3             | internal: a defect of Lameduck                                                                      |
 | 4             | cluster or environment: unreachable, forbidden, did not finish, a pod crashed, a program is missing |
-| 5             | untested: nothing was lost, but some of it was not put to the test, which proves nothing            |
-| 129, 130, 143 | interrupted by SIGHUP, Ctrl-C or SIGTERM (128 + the signal's number); what was measured is written  |
+| 5             | untested: nothing was lost, but some terminations had no load, which proves nothing                 |
+| 129, 130, 143 | interrupted by SIGHUP, Ctrl-C or SIGTERM (128 + the signal's number); the results so far are kept   |
 
-An error ends with 2 where nothing else is said below.
+What 1 means, by command:
+
+- \`lab\`, \`rollout\`: requests were lost. \`--allow-loss\` makes it 0.
+- \`audit\`: errors or warnings were found. Its 5 means that only unknowns are left.
+- \`status\`: Lameduck is not installed or not ready, or a restart would bring it to a pod.
+- \`report\`: a pod was killed at the end of its grace period. Its 5 means that there is no report.
+
+An error without an exit code below ends with 2.
 
 ${body}
 
 ## lameduck-init
 
-The program's own messages have codes, too: [init.md](init.md) lists them.
+The messages of \`lameduck-init\` have codes, too: [init.md](init.md) lists them.
 `);
 
 if (!process.argv.includes("--check")) writeFileSync(page, text);

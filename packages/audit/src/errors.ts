@@ -3,13 +3,14 @@ import { LameduckError } from "@lameduck/drain/common";
 /** Every way an audit can be asked for wrongly. Mistakes in manifests are told by packages/manifests. */
 export const auditErrors = {
   LAMEDUCK_AUDIT_UNREADABLE: "name a file or a folder that exists and may be read, or - for stdin",
-  LAMEDUCK_AUDIT_NO_NAMESPACE: "name one that exists: `kubectl get namespaces` lists them",
-  LAMEDUCK_AUDIT_NOT_PERMITTED: "ask for the right to list them: what may not be read is not audited",
-  LAMEDUCK_AUDIT_BAD_ANNOTATION: "correct the annotation: docs/audit.md lists them",
-  LAMEDUCK_AUDIT_BAD_CONFIG: "correct the configuration file: docs/audit.md describes it",
-  LAMEDUCK_AUDIT_BAD_BASELINE: "write the baseline anew: --baseline FILE --write-baseline",
+  LAMEDUCK_AUDIT_NO_NAMESPACE: "name an existing namespace: `kubectl get namespaces` lists them",
+  LAMEDUCK_AUDIT_NOT_PERMITTED:
+    "ask an administrator for the right to list them: the audit leaves out what it may not read",
+  LAMEDUCK_AUDIT_BAD_ANNOTATION: "correct the annotation; docs/audit.md lists all annotations",
+  LAMEDUCK_AUDIT_BAD_CONFIG: "correct the configuration file; docs/audit.md describes it",
+  LAMEDUCK_AUDIT_BAD_BASELINE: "write it again with --baseline FILE --write-baseline",
   LAMEDUCK_AUDIT_BAD_IMAGE:
-    "give a Dockerfile, or what `crane config IMAGE` or `docker inspect IMAGE` print; IMAGE=FILE where it is for one image",
+    "give a Dockerfile, or the output of `crane config IMAGE` or `docker inspect IMAGE`; write IMAGE=FILE if it is for one image",
   LAMEDUCK_AUDIT_UNKNOWN_RULE: "see `lameduck audit --rules` for the names",
 } as const;
 

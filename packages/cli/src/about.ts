@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 
 interface PackageJson {
   readonly version: string;
@@ -11,6 +11,15 @@ function packageJson(): PackageJson {
 
 export function version(): string {
   return packageJson().version;
+}
+
+/** The text of a page. It is in the package, and in a clone in the root of the repository. */
+export function pageText(name: string): string {
+  const packed = new URL(`../docs/${name}`, import.meta.url);
+  return readFileSync(
+    existsSync(packed) ? packed : new URL(`../../../docs/${name}`, import.meta.url),
+    "utf8",
+  );
 }
 
 /** Pages are named as in the repository; who has installed the package finds them at its homepage. */

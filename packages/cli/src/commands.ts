@@ -3,24 +3,96 @@ import type { Command } from "commander";
 /** Remembers the exit code that a command ends with. */
 type Exit = (code: number) => number;
 
+const measuring = "Measure and predict, on this machine:";
+const operating = "In a cluster:";
+const preparing = "In manifests and images:";
+const others = "Help:";
+
+interface Listed {
+  /** Where the command stands in `lameduck --help`, and its line there. */
+  readonly group: string;
+  readonly summary: string;
+  readonly load: (exit: Exit) => Promise<Command>;
+}
+
 /** The commands in the order of the help. Each is loaded only where it is wanted: the lab alone is hundreds of files. */
-const loaders: Readonly<Record<string, (exit: Exit) => Promise<Command>>> = {
-  lab: async (exit) => (await import("./lab/command.ts")).labCommand(exit),
-  rollout: async (exit) => (await import("./rollout/command.ts")).rolloutCommand(exit),
-  simulate: async () => (await import("./simulate/simulate.ts")).simulate(),
-  advise: async () => (await import("./simulate/advise.ts")).advise(),
-  explain: async () => (await import("./explain/command.ts")).explain(),
-  audit: async (exit) => (await import("./audit/command.ts")).auditCommand(exit),
-  install: async (exit) => (await import("./install/install.ts")).installCommand(exit),
-  status: async (exit) => (await import("./install/status.ts")).statusCommand(exit),
-  report: async (exit) => (await import("./report/command.ts")).reportCommand(exit),
-  uninstall: async (exit) => (await import("./install/uninstall.ts")).uninstallCommand(exit),
-  inject: async (exit) => (await import("./inject/command.ts")).injectCommand(exit),
-  "init-binary": async () => (await import("./init-binary/command.ts")).initBinaryCommand(),
-  completion: async () => (await import("./completion/command.ts")).completion(),
+const listed: Readonly<Record<string, Listed>> = {
+  lab: {
+    group: measuring,
+    summary: "roll a server under load, and count lost requests",
+    load: async (exit) => (await import("./lab/command.ts")).labCommand(exit),
+  },
+  rollout: {
+    group: operating,
+    summary: "roll or watch a workload under load, and count lost requests",
+    load: async (exit) => (await import("./rollout/command.ts")).rolloutCommand(exit),
+  },
+  simulate: {
+    group: measuring,
+    summary: "compute losses and holds of every policy, in a model",
+    load: async () => (await import("./simulate/simulate.ts")).simulate(),
+  },
+  advise: {
+    group: measuring,
+    summary: "recommend settings, from a model or a recording",
+    load: async () => (await import("./simulate/advise.ts")).advise(),
+  },
+  explain: {
+    group: measuring,
+    summary: "explain why a pod held so long, from its recording",
+    load: async () => (await import("./explain/command.ts")).explain(),
+  },
+  audit: {
+    group: preparing,
+    summary: "find workloads that will lose requests, and fix them",
+    load: async (exit) => (await import("./audit/command.ts")).auditCommand(exit),
+  },
+  install: {
+    group: operating,
+    summary: "inject Lameduck into new pods of labelled namespaces",
+    load: async (exit) => (await import("./install/install.ts")).installCommand(exit),
+  },
+  status: {
+    group: operating,
+    summary: "show which pods run with Lameduck, and why others do not",
+    load: async (exit) => (await import("./install/status.ts")).statusCommand(exit),
+  },
+  report: {
+    group: operating,
+    summary: "show how the pods of a namespace ended",
+    load: async (exit) => (await import("./report/command.ts")).reportCommand(exit),
+  },
+  uninstall: {
+    group: operating,
+    summary: "remove Lameduck",
+    load: async (exit) => (await import("./install/uninstall.ts")).uninstallCommand(exit),
+  },
+  inject: {
+    group: preparing,
+    summary: "add preStop hooks and longer grace periods",
+    load: async (exit) => (await import("./inject/command.ts")).injectCommand(exit),
+  },
+  "init-binary": {
+    group: preparing,
+    summary: "copy the lameduck-init binary",
+    load: async () => (await import("./init-binary/command.ts")).initBinaryCommand(),
+  },
+  completion: {
+    group: others,
+    summary: "print a completion script for your shell",
+    load: async () => (await import("./completion/command.ts")).completion(),
+  },
   // A name that init-binary had; main hides it.
-  init: async () => (await import("./init-binary/command.ts")).renamedInit(),
-  help: async () => (await import("./help/command.ts")).help(),
+  init: {
+    group: others,
+    summary: "",
+    load: async () => (await import("./init-binary/command.ts")).renamedInit(),
+  },
+  help: {
+    group: others,
+    summary: "explain a command, an error code or a cause of loss",
+    load: async () => (await import("./help/command.ts")).help(),
+  },
 };
 
 /** These look at all the others. */
@@ -29,7 +101,9 @@ const overviews: readonly string[] = ["completion", "help"];
 /** @param name what stands first on the command line. @returns its command; all of them where it is not the name of a single one. */
 export async function commandsFor(name: string | undefined, exit: Exit): Promise<readonly Command[]> {
   if (name === "--version" || name === "-V") return [];
-  const only = name !== undefined && !overviews.includes(name) ? loaders[name] : undefined;
-  if (only) return [await only(exit)];
-  return Promise.all(Object.values(loaders).map((load) => load(exit)));
+  const only = name !== undefined && !overviews.includes(name) ? listed[name] : undefined;
+  const wanted = only ? [only] : Object.values(listed);
+  return Promise.all(
+    wanted.map(async ({ group, summary, load }) => (await load(exit)).summary(summary).helpGroup(group)),
+  );
 }

@@ -4,16 +4,17 @@ import { LameduckError } from "@lameduck/drain/common";
 export const cliErrors = {
   LAMEDUCK_BAD_OPTION: "see the command's --help",
   LAMEDUCK_UNKNOWN_REMEDY: "see `lameduck lab --help` for the names",
-  LAMEDUCK_RENAMED: "use the name that is named",
+  LAMEDUCK_RENAMED: "use the new name",
   LAMEDUCK_UNKNOWN_TOPIC: "see `lameduck --help` for the commands, and `lameduck help codes` for the codes",
-  LAMEDUCK_OLD_NODE: "install the Node that is named, or a newer one",
+  LAMEDUCK_OLD_NODE: "install that version of Node or a newer one",
   LAMEDUCK_TRACE_UNREADABLE: "name a file that exists and may be read",
   LAMEDUCK_OF_HELM: "use `helm upgrade` or `helm uninstall` for this release",
-  LAMEDUCK_NOT_READY: "look at what is named; --timeout waits longer, and nothing is blocked meanwhile",
+  LAMEDUCK_NOT_READY:
+    "see what the message names; --timeout waits longer; until then pods start without the drain",
   LAMEDUCK_NO_REPORTS: "install the coordinator, which writes them: lameduck install --acknowledgements",
   LAMEDUCK_REPORTS_FORBIDDEN:
-    "let somebody who may grant it: list drainreports.lameduck.dev in that namespace",
-  LAMEDUCK_CANNOT_WRITE: "name a file in a folder that exists and may be written to",
+    "ask an administrator for the right to list drainreports.lameduck.dev in that namespace",
+  LAMEDUCK_CANNOT_WRITE: "name a file in a folder that exists and that you may write to",
 } as const;
 
 export type CliErrorCode = keyof typeof cliErrors;

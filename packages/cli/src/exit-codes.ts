@@ -19,7 +19,11 @@ export const exitCodes = {
 } as const;
 
 export const exitCodesText =
-  "0 clean, 1 requests lost, 2 usage, 3 internal, 4 cluster or environment, 5 untested, 129, 130 or 143 interrupted";
+  "0 clean, 1 losses or findings, 2 usage, 3 internal, 4 cluster or environment, 5 untested, 129, 130 or 143 interrupted";
+
+/** Those of `lab` and `rollout`. */
+export const exitCodesOfRuns =
+  "0 no loss, 1 requests lost (0 with --allow-loss), 2 usage, 3 internal, 4 cluster or environment, 5 untested: no load went through a termination, 129, 130 or 143 interrupted";
 
 /** Codes of what is wrong outside the command line and the files it names. All others are the user's to correct there. */
 const environmental: ReadonlySet<string> = new Set([

@@ -1,8 +1,9 @@
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Help } from "commander";
 import { version, withAddresses } from "./about.ts";
 import { commandsFor } from "./commands.ts";
 import { CliError } from "./errors.ts";
 import { exitCodes, exitCodesText } from "./exit-codes.ts";
+import { ending } from "./help/ending.ts";
 import { report } from "./failure.ts";
 import { surviveReaders } from "./output.ts";
 
@@ -14,12 +15,18 @@ export async function main(argv: readonly string[]): Promise<number> {
     .description("Stops Kubernetes pods without losing a request, and proves it.")
     .version(version())
     .exitOverride()
-    .configureHelp({ showGlobalOptions: false })
+    .configureHelp({
+      showGlobalOptions: false,
+      // Before lines are wrapped: an address is longer than a path.
+      optionDescription: (option) => withAddresses(Help.prototype.optionDescription(option)),
+      argumentDescription: (argument) => withAddresses(Help.prototype.argumentDescription(argument)),
+    })
     .configureOutput({
       outputError: () => {},
       writeOut: (text) => void process.stdout.write(withAddresses(text)),
+      writeErr: (text) => void process.stderr.write(withAddresses(text)),
     })
-    .addHelpText("after", `\nExit codes: ${exitCodesText}.`);
+    .addHelpText("after", ending(start, exitCodesText, "docs/concepts.md"));
   const exit = (code: number): number => (exitCode = code);
   for (const command of await commandsFor(argv[2], exit))
     program.addCommand(command.copyInheritedSettings(program), { hidden: command.name() === "init" });
@@ -33,6 +40,15 @@ export async function main(argv: readonly string[]): Promise<number> {
     return error.code === "commander.help" ? exitCodes.usage : report(usageError(error, command));
   }
 }
+
+const start = `
+Examples that change nothing in a cluster:
+  $ lameduck audit deploy/                     will these manifests lose requests?
+  $ lameduck lab -- node server.js             and this server, on this machine?
+  $ lameduck rollout deployment/web --restart --dry-run
+  $ lameduck install --dry-run
+
+\`lameduck help COMMAND\` lists the options of a command, with examples.`;
 
 /** Commander's own mistakes in the form that all others have. */
 function usageError({ message }: CommanderError, command: Command | undefined): CliError {

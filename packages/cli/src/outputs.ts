@@ -26,15 +26,12 @@ const names = ["json", "html", "junit", "markdown"] as const;
 
 export function addOutputOptions(command: Command): Command {
   return command
-    .optionsGroup("The results (- is stdout):")
-    .option("--json <file>", "the results document (docs/results.md)")
-    .option(
-      "--html <file>",
-      "a report with a chart of every termination: what senders did and what the pod did",
-    )
-    .option("--junit <file>", "JUnit XML, for a pipeline that shows tests")
+    .optionsGroup("The results (a file of - is stdout):")
+    .option("--json <file>", "the results as JSON (docs/results.md)")
+    .option("--html <file>", "a report with a chart of every termination: kubelet, pod and senders")
+    .option("--junit <file>", "JUnit XML, for pipelines that show test results")
     .option("--markdown <file>", "a summary for a pipeline's page or a comment, such as $GITHUB_STEP_SUMMARY")
-    .option("--allow-loss", "exit with 0 although requests were lost");
+    .option("--allow-loss", "exit with 0 even if requests were lost");
 }
 
 /** @throws CliError LAMEDUCK_CANNOT_WRITE or LAMEDUCK_BAD_OPTION */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { commandsFor } from "../src/commands.ts";
 import { errorCodes, remediesOf } from "../src/help/catalogue.ts";
 import { explain } from "../src/help/command.ts";
 import { meanings } from "../src/help/meanings.ts";
@@ -20,6 +21,30 @@ test("every code of docs/errors.md is explained, and no other", () => {
       explain(code),
       /^\w+\n\nMeaning:\n  [A-Z-].+\.\nRemedy:\n(  .+\.\n)+Exit code:\n  [24] \(.+\)\n$/i,
     );
+});
+
+test("a cause of loss is explained as its page does", async () => {
+  const { code, out } = await run(["help", "c3"]);
+  assert.equal(code, 0);
+  assert.match(
+    out,
+    /^C3: keep-alive race\n\n.+\n\nWhat helps: [^#]+\n\nMore: https:\S+\/docs\/causes\.md\n$/s,
+  );
+  assert.match((await run(["help", "proxy"])).out, /^proxy: /);
+});
+
+test("the help of every command has an example, exit codes and an address, and fits a terminal", async () => {
+  const names = (await commandsFor(undefined, (code) => code)).map((one) => one.name());
+  for (const name of names.filter((one) => !["init", "help"].includes(one))) {
+    const { out } = await run(["help", name]);
+    assert.match(out, new RegExp(`\\nExamples:\\n {2}.*lameduck ${name}`), name);
+    assert.match(out, /\nExit codes: 0 [^]+ More: https:\S+\n$/, name);
+    assert.deepEqual(
+      out.split("\n").filter((line) => line.length > 110),
+      [],
+      name,
+    );
+  }
 });
 
 test("a code that two say has the remedy of each", () => {

@@ -5,7 +5,7 @@ export const initErrors = {
     "write an address or range as 10.1.2.3, 10.1.0.0/16, fd00::/8, or gateway; a port as 1 to 65535",
   LAMEDUCK_BAD_COORDINATOR:
     "write the coordinator as http://HOST:PORT, and give --pod-name, --pod-namespace and --pod-uid",
-  LAMEDUCK_BAD_CHOICE: "choose one of the values named",
+  LAMEDUCK_BAD_CHOICE: "choose one of the values that are named",
   LAMEDUCK_MISSING_COMMAND: "name the program to run: lameduck-init [options] -- PROGRAM [ARGUMENTS]",
   LAMEDUCK_INIT_NOT_BUILT:
     "install @lameduck/init again, or run `npm run build:init` in a clone of the repository (Debian: musl-tools)",

@@ -2,13 +2,13 @@ import { LameduckError } from "@lameduck/drain/common";
 
 /** Every mistake in the use of this package. Mistakes in the decision's own options have codes of @lameduck/drain. */
 export const nodeErrors = {
-  LAMEDUCK_NOT_A_SERVER: "pass what http.createServer(), app.listen() or fastify.server give you",
+  LAMEDUCK_NOT_A_SERVER: "pass the result of http.createServer() or app.listen(), or fastify.server",
   LAMEDUCK_ATTACHED_TWICE: "call lameduck() once for each server",
   LAMEDUCK_TERMINATING: "attach servers, hooks and leases before the termination begins",
-  LAMEDUCK_BAD_OPTION: "give the option, or the argument, the kind of value named",
-  LAMEDUCK_MATCH_FAILED: "let the function answer true or false for any request; an error counts as false",
+  LAMEDUCK_BAD_OPTION: "give the option or argument a value of the kind that is named",
+  LAMEDUCK_MATCH_FAILED: "let the function return true or false for every request; an error counts as false",
   LAMEDUCK_BAD_HOOK:
-    "give each hook a phase, a name of its own and a function, and let it wait only for hooks of its own phase that exist",
+    "give each hook a phase, a unique name and a function; `after` may name only hooks of the same phase",
 } as const;
 
 export type LameduckErrorCode = keyof typeof nodeErrors;

@@ -2,18 +2,19 @@ import { LameduckError } from "@lameduck/drain/common";
 
 /** Every way in which the operator can be asked for wrongly. */
 export const operatorErrors = {
-  LAMEDUCK_OPERATOR_BAD_POLICY: "correct the field of the DrainPolicy: docs/inject.md lists them",
-  LAMEDUCK_OPERATOR_BAD_ANNOTATION: "correct the annotation: docs/inject.md lists them",
+  LAMEDUCK_OPERATOR_BAD_POLICY: "correct the field; docs/inject.md lists the fields of a DrainPolicy",
+  LAMEDUCK_OPERATOR_BAD_ANNOTATION: "correct the annotation; docs/inject.md lists all annotations",
   LAMEDUCK_OPERATOR_BAD_CERTIFICATE:
     "mount a Secret with tls.crt and tls.key there, or leave --certificate-directory out",
-  LAMEDUCK_OPERATOR_BAD_FLAG: "correct it: `--help` and docs/operator.md list the flags",
-  LAMEDUCK_OPERATOR_NO_CARRIER: "give --carrier-directory a folder with lameduck-init, or leave it out",
+  LAMEDUCK_OPERATOR_BAD_FLAG: "correct the flag; `--help` and docs/operator.md list all flags",
+  LAMEDUCK_OPERATOR_NO_CARRIER:
+    "let --carrier-directory name a folder with lameduck-init, or leave the flag out",
   LAMEDUCK_OPERATOR_FOREIGN_CARRIER:
-    "give that ConfigMap another name: the operator keeps its own under this one, and pods run without the drain until then",
+    "rename that ConfigMap: the operator needs this name for its own; until then pods run without the drain",
   LAMEDUCK_OPERATOR_UNREADABLE_CONSUMER:
-    "docs/consumers.md says what it takes to read it; nothing is reported as applied until then",
+    "docs/consumers.md says what the watcher needs for it; until then nothing is reported as applied",
   LAMEDUCK_OPERATOR_CANNOT_EDIT:
-    "write out what anchors, aliases and merge keys stand for in the pod template",
+    "replace anchors, aliases and merge keys in the pod template by what they stand for",
 } as const;
 
 export type OperatorErrorCode = keyof typeof operatorErrors;

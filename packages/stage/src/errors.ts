@@ -4,18 +4,18 @@ import { LameduckError } from "@lameduck/drain/common";
 export const stageErrors = {
   LAMEDUCK_NO_SUCH_COMMAND: "install the program, or correct its path",
   LAMEDUCK_NO_NAMESPACES:
-    "run as root, or allow unprivileged user namespaces; `lameduck lab --network loopback` needs neither",
+    "run as root, allow unprivileged user namespaces, or use `lameduck lab --network loopback`",
   LAMEDUCK_ALLOW_UNKNOWN_HOST: "give an address, or a name that this machine can look up",
-  LAMEDUCK_NETWORK_FAILED: "run as root; `lameduck lab --network loopback` does without",
-  LAMEDUCK_POD_CRASHED: "run the command by itself and see why it ends",
-  LAMEDUCK_POD_NEVER_READY: "check the port and the readiness probe, or give it more time",
-  LAMEDUCK_OTHER_PORT: "say which port it is with --port, or in the manifest",
+  LAMEDUCK_NETWORK_FAILED: "run as root, or use `lameduck lab --network loopback`",
+  LAMEDUCK_POD_CRASHED: "run the command without the lab, and see why it ends",
+  LAMEDUCK_POD_NEVER_READY: "check --port and the readiness probe",
+  LAMEDUCK_OTHER_PORT: "give the right port with --port, or in the manifest",
   LAMEDUCK_PORT_COLLISION:
     "make the program listen on the address and port in its environment (HOST, PORT), or run where network namespaces are allowed",
-  LAMEDUCK_HOST_OUTSIDE: "leave httpGet.host out, so that the pod itself is asked",
-  LAMEDUCK_MOUNT_MISSING: "leave the volume out, or run where network and mount namespaces are allowed",
-  LAMEDUCK_BAD_STRATEGY: "give whole numbers or shares such as 25%; they must not both be zero",
-  LAMEDUCK_NO_SUCH_POD: "name a pod that runs",
+  LAMEDUCK_HOST_OUTSIDE: "remove httpGet.host: the probe or hook then asks the pod itself",
+  LAMEDUCK_MOUNT_MISSING: "remove the volume, or run where network and mount namespaces are allowed",
+  LAMEDUCK_BAD_STRATEGY: "give whole numbers or shares such as 25%, not both of them zero",
+  LAMEDUCK_NO_SUCH_POD: "name a running pod",
   LAMEDUCK_STAGE_STOPPED: "start a new stage",
 } as const;
 

@@ -4,9 +4,9 @@ import { messageOf, LameduckError } from "@lameduck/drain/common";
 
 /** Every way a results document can be unfit for reading, with what to do about it. The same codes stand in docs/errors.md. */
 export const resultsErrors = {
-  LAMEDUCK_RESULTS_NOT_JSON: "give the file that --json wrote, whole",
-  LAMEDUCK_RESULTS_VERSION: "read it with the release of Lameduck that wrote it, or measure again",
-  LAMEDUCK_RESULTS_INVALID: "correct the field at the place named; docs/results.md explains every field",
+  LAMEDUCK_RESULTS_NOT_JSON: "give the complete file that --json wrote",
+  LAMEDUCK_RESULTS_VERSION: "use the release of Lameduck that wrote it, or measure again",
+  LAMEDUCK_RESULTS_INVALID: "correct the field at this place; docs/results.md explains every field",
 } as const;
 
 export type ResultsErrorCode = keyof typeof resultsErrors;

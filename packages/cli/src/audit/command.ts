@@ -1,8 +1,9 @@
-import { audit, fixesOf, rules, type Audit, type AuditOptions } from "@lameduck/audit";
+import { audit, factNames, fixesOf, rules, type Audit, type AuditOptions } from "@lameduck/audit";
 import { Command, Option } from "commander";
 import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { report } from "../failure.ts";
+import { ending } from "../help/ending.ts";
 import { writeOutput } from "../output.ts";
 import { baselineText, readBaseline } from "./baseline.ts";
 import {
@@ -19,28 +20,31 @@ import { diffOf, writeFixes } from "./fix.ts";
 import { readInput } from "./input.ts";
 import { formatNames, mustShowProofs, outputsFrom, publish } from "./outputs.ts";
 
-const examples = `
+const examples = ending(
+  `
 Examples:
-  lameduck audit deploy/                                 all manifests of a folder
-  helm template shop ./chart | lameduck audit -          what a chart renders to
-  lameduck audit -n shop                                 what runs in a namespace of your cluster
-  lameduck audit web.yaml --assume drain=20s             add what no manifest says
-  lameduck audit web.yaml --fix                          show what would fix it; --fix --write does it
-  lameduck audit web.yaml --prove                        roll it here under load and see what is lost
+  lameduck audit deploy/                           all manifests of a folder
+  helm template shop ./chart | lameduck audit -    the output of a chart
+  lameduck audit -n shop                           a namespace of your cluster
+  lameduck audit web.yaml --assume drain=20s       answer an unknown
+  lameduck audit web.yaml --fix                    show fixes (--fix --write writes them)
+  lameduck audit web.yaml --prove                  roll it on this machine under load
   lameduck audit deploy/ --format text --format sarif=audit.sarif
 
-Exit codes: 0 no findings, 1 errors or warnings, 2 something could not be read, 5 only unknowns are left.
-Each rule, with examples: docs/audit.md`;
+\`lameduck audit --rules\` lists the rules.`,
+  "0 no findings, 1 errors or warnings, 2 usage, or something could not be read, 3 internal, 4 cluster or environment, 5 only unknowns are left",
+  "docs/audit.md",
+);
 
 /** `lameduck audit`: which workloads will lose requests when their pods stop, before they are deployed. */
 export function auditCommand(exit: (code: number) => number): Command {
   return new Command("audit")
     .description(
-      "Find workloads that will lose requests when their pods stop, and why, in numbers. It reads manifests and runs nothing.",
+      "Find workloads that will lose requests when their pods stop, with the arithmetic and fixes. It reads manifests and runs nothing.",
     )
     .argument("[paths...]", "files and folders of manifests; - is stdin")
-    .optionsGroup("A cluster instead of files (nothing is changed):")
-    .option("--cluster", "read the same kinds of objects from a live cluster; the options below imply it")
+    .optionsGroup("A cluster instead of files (it is only read):")
+    .option("--cluster", "read the objects of a live cluster; without files the options below imply it")
     .option("-n, --namespace <name>", "only this namespace (default: the context's)")
     .option("-A, --all-namespaces", "all namespaces")
     .option("--context <name>", "context of the kubeconfig (default: its current one)")
@@ -48,40 +52,50 @@ export function auditCommand(exit: (code: number) => number): Command {
       "--kubeconfig <file>",
       "kubeconfig file (default: KUBECONFIG, ~/.kube/config, or the pod's service account)",
     )
-    .optionsGroup("What manifests do not say:")
+    .optionsGroup("Facts that manifests do not contain:")
     .option(
       "--assume <name=duration>",
-      "drain, delay, convergence, keep-alive, ...; also per workload: lameduck.dev/NAME",
+      `a time that no manifest says: ${Object.keys(factNames).join(", ")}; for one workload by its annotation lameduck.dev/NAME; may be repeated`,
       collect,
     )
     .option(
       "--kubernetes <version>",
       "version of the cluster, such as 1.34: decides which fields fixes may use",
     )
-    .option("--dockerfile <[image=]file>", "the Dockerfile of an image: entry point and stop signal", collect)
     .option(
-      "--image-config <[image=]file>",
-      "the configuration of an image, as `crane config` or `docker inspect` print it",
+      "--dockerfile <[image=]file>",
+      "Dockerfile of an image, for its entry point and stop signal; may be repeated",
       collect,
     )
-    .optionsGroup("What is reported:")
-    .option("--format <format[=file]>", `${formatNames.join(", ")}; several at once`, collect)
+    .option(
+      "--image-config <[image=]file>",
+      "configuration of an image, as `crane config` or `docker inspect` print it; may be repeated",
+      collect,
+    )
+    .optionsGroup("The report:")
+    .option("--format <format[=file]>", `${formatNames.join(", ")} (default: text); may be repeated`, collect)
     .addOption(
-      new Option("--min-severity <severity>", "leave out less severe findings; unknowns stay")
+      new Option("--min-severity <severity>", "leave out less severe findings; unknowns are always shown")
         .choices(["error", "warning", "note"])
         .default("note"),
     )
-    .option("--config <file>", "your team's decisions (default: .lameduck-audit.yaml, where it is)")
-    .option("--baseline <file>", "leave out the findings that this file contains")
-    .option("--write-baseline", "write all findings into --baseline")
+    .option(
+      "--config <file>",
+      "configuration file (default: .lameduck-audit.yaml in the working folder, if it exists)",
+    )
+    .option("--baseline <file>", "leave out findings that are in this file")
+    .option("--write-baseline", "write all findings into the file of --baseline")
     .option("--allow-unknown", "exit with 0 even if unknowns are left")
-    .option("--rule <name>", "only this rule; several at once", collect)
-    .option("--rules", "list the rules and stop")
-    .optionsGroup("Mending:")
+    .option("--rule <name>", "check only this rule; may be repeated", collect)
+    .option("--rules", "list the rules, and do nothing else")
+    .optionsGroup("Fixes:")
     .option("--fix", "show the smallest edits that fix findings, as a diff")
-    .option("--write", "with --fix: write them into the files")
-    .optionsGroup("Proving (runs programs of the manifests, in namespaces of their own):")
-    .option("--prove", "roll workloads in the lab, as they are and fixed, and show the lost requests")
+    .option("--write", "with --fix: write the edits into the files")
+    .optionsGroup("Proof (runs the programs of the manifests, in namespaces of their own):")
+    .option(
+      "--prove",
+      "roll each workload in the lab, once as it is and once with the fixes, and show the lost requests",
+    )
     .addHelpText("after", examples)
     .action(async (paths: string[], options: Omit<Options, keyof typeof notGiven>) => {
       if (options.rules)
@@ -138,7 +152,7 @@ async function fix(shown: Audit, settings: AuditOptions, { write, allowUnknown }
   if (write) writeFixes(plan);
   if (!write || !fromStdin) process.stdout.write(await diffOf(plan));
   const left = plan.audit.findings.length;
-  const verb = write ? "mended" : "can be mended";
+  const verb = write ? "fixed" : "can be fixed";
   process.stderr.write(
     `${plan.applied.length} ${verb}, ${left} left${write || plan.applied.length === 0 ? "" : "; --fix --write writes it"}\n`,
   );
@@ -167,7 +181,7 @@ function mustFit(paths: readonly string[], options: Options): void {
   if (namespace !== undefined && allNamespaces) fail("--all-namespaces", "leave --namespace out");
   if (namespace !== undefined && !/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(namespace))
     fail("--namespace", `"${namespace}" is no name of a namespace`);
-  if (cluster && wantsFix) fail("--fix", "mends files; audit the manifests that the cluster was made from");
+  if (cluster && wantsFix) fail("--fix", "changes files; audit the manifests that the cluster was made from");
   if (prove && cluster) fail("--prove", "rolls manifests; audit those that the cluster was made from");
   if (prove && (wantsFix || writeBaseline)) fail("--prove", "goes without --fix and --write-baseline");
   if (wantsFix && options.format.length > 0)

@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { parseTrace, replay } from "@lameduck/drain";
 import { messageOf } from "@lameduck/drain/common";
 import { CliError } from "../errors.ts";
+import { ending } from "../help/ending.ts";
 import { mustBeWritable, writeOutput } from "../output.ts";
 import { explanationJson } from "./json.ts";
 import { explanationPage } from "./page.ts";
@@ -20,11 +21,12 @@ const moments = 120;
 export function explain(): Command {
   return new Command("explain")
     .description(
-      "Explain one hold that LAMEDUCK_TRACE recorded: which sender it waited for, and the expected loss over time (docs/explain.md).",
+      "Explain why one pod held so long, from a recording of its hold: which sender it waited for, and the expected loss over time.",
     )
-    .argument("<file>", "a recording that LAMEDUCK_TRACE wrote; - is stdin")
-    .option("--json <file>", "the same as data; - is stdout")
-    .option("--html <file>", "the same as a page with charts; - is stdout")
+    .argument("<file>", "a recording that LAMEDUCK_TRACE (or lameduck-init --trace) wrote; - is stdin")
+    .option("--json <file>", "write the explanation as JSON; - is stdout")
+    .option("--html <file>", "write a page with charts; - is stdout")
+    .addHelpText("after", examples)
     .action((file: string, { json, html }: Options) => {
       mustBeWritable("--json", json);
       mustBeWritable("--html", html);
@@ -45,3 +47,15 @@ function textOf(file: string): string {
     throw new CliError("LAMEDUCK_TRACE_UNREADABLE", file, messageOf(error));
   }
 }
+
+const examples = ending(
+  `
+Examples:
+  $ lameduck explain /var/log/lameduck/lameduck-web-7d4b9c-x2k4p-1.jsonl
+  $ lameduck explain hold.jsonl --html hold.html
+
+A pod records its hold if LAMEDUCK_TRACE is set to a file or a folder. Use a
+volume that outlives the pod.`,
+  "0 done, 2 usage, 3 internal",
+  "docs/explain.md",
+);

@@ -2,16 +2,23 @@ import { chmodSync, copyFileSync } from "node:fs";
 import { Command, Option } from "commander";
 import { initBinary } from "@lameduck/init";
 import { CliError } from "../errors.ts";
+import { ending } from "../help/ending.ts";
 import { messageOf } from "@lameduck/drain/common";
 
 /** `lameduck init-binary`: the static binary, for an image or a ConfigMap. */
 export function initBinaryCommand(): Command {
   return new Command("init-binary")
     .description(
-      "Print where the lameduck-init binary is, or copy it: PID 1 and preStop hook for software that is not Node (docs/init.md).",
+      "Copy the lameduck-init binary to a file, or print its path: PID 1 or preStop hook for any software.",
     )
-    .addOption(new Option("--arch <name>", "processor that the binary is for").choices(["x64", "arm64"]))
-    .option("-o, --output <file>", "copy the binary to this file, executable")
+    .addOption(
+      new Option("--arch <name>", "processor of the containers (default: that of this machine)").choices([
+        "x64",
+        "arm64",
+      ]),
+    )
+    .option("-o, --output <file>", "copy the binary to this file, executable (default: print its path)")
+    .addHelpText("after", examples)
     .action(({ arch, output }: { arch?: "x64" | "arm64"; output?: string }) => {
       const path = initBinary(arch);
       if (output === undefined) {
@@ -30,10 +37,22 @@ export function initBinaryCommand(): Command {
 /** The name that the command had before: `init` reads as if it set something up. */
 export function renamedInit(): Command {
   return new Command("init")
-    .description("Is called `lameduck init-binary` now.")
+    .description("Renamed: use `lameduck init-binary`.")
     .argument("[arguments...]")
     .allowUnknownOption()
     .action(() => {
-      throw new CliError("LAMEDUCK_RENAMED", "lameduck init", "is called lameduck init-binary now");
+      throw new CliError("LAMEDUCK_RENAMED", "lameduck init", "is now called lameduck init-binary");
     });
 }
+
+const examples = ending(
+  `
+Examples:
+  $ lameduck init-binary -o lameduck-init
+  $ lameduck init-binary --arch arm64 -o lameduck-init-arm64
+  $ kubectl create configmap lameduck-init --from-file=lameduck-init
+
+\`lameduck-init --help\` describes the binary itself.`,
+  "0 done, 2 usage, 3 internal, 4 this installation has no binary",
+  "docs/init.md",
+);

@@ -5,14 +5,18 @@ import { diffOf, writeFixes } from "../audit/fix.ts";
 import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { report } from "../failure.ts";
+import { ending } from "../help/ending.ts";
 import { factsFrom, policyFrom, type Options } from "./options.ts";
 import { jsonOf, textOf } from "./report.ts";
 
-const examples = `
-What happens to a pod template: each container that serves gets the preStop hook \`lameduck-init wait\`, which holds its
-stop signal while traffic still comes; the binary comes from an optional ConfigMap, so that a pod starts without it; the
-grace period is raised by the hold. Containers with a hook of their own, Jobs, and pods that nothing leads to are left
-alone. The reasons go to stderr. Doing it twice changes nothing.
+const examples = ending(
+  `
+Each container of a pod template gets the preStop hook \`lameduck-init wait\`. The
+hook holds the stop signal while traffic still comes. Its binary comes from an
+optional ConfigMap: without it a pod still starts. The grace period is raised by
+the hold. Containers with a hook of their own, Jobs, and pods that get no
+requests are left alone. The reasons go to stderr. Injecting twice changes
+nothing more.
 
 Examples:
   lameduck inject -f deploy.yaml                         the manifests with the drain in them, on stdout
@@ -22,42 +26,44 @@ Examples:
   lameduck inject -f deploy.yaml --policy drain.yaml     with the settings of a DrainPolicy
   lameduck inject deploy/ --json                         what was done to each workload and why
 
-Settings stand in a DrainPolicy, or as annotations of the pod template:
-  lameduck.dev/inject: "false"      leave it alone              lameduck.dev/cap: 40s            longest hold
-  lameduck.dev/carrier: none        the kubelet's own sleep     lameduck.dev/convergence: 20s    slowest sender
-
-Exit codes: 0 done, 2 something could not be read, is wrong, or cannot be edited: nothing is written then.
-All settings, and what holds for admission in a cluster: docs/inject.md`;
+Settings are fields of a DrainPolicy, or annotations of the pod template:
+  lameduck.dev/inject: "false"      leave this workload alone
+  lameduck.dev/cap: 40s             longest hold
+  lameduck.dev/convergence: 20s     time until the slowest sender has converged
+  lameduck.dev/carrier: none        use the kubelet's own sleep`,
+  "0 done, 2 an option or a file is wrong or cannot be edited; then nothing is written, 3 internal",
+  "docs/inject.md",
+);
 
 /** `lameduck inject`: what admission would do to pods, in the manifests that they come from. */
 export function injectCommand(exit: (code: number) => number): Command {
   return new Command("inject")
     .description(
-      "Put the drain into manifests: hooks, grace periods and their reasons. What a labelled namespace gets at admission, for GitOps.",
+      "Add the drain to manifests: preStop hooks and longer grace periods. For GitOps; the webhook does the same to pods in a cluster.",
     )
     .argument("[paths...]", "files and folders of manifests; - is stdin")
-    .option("-f, --filename <file>", "the same as a path; may be repeated", collect, [])
-    .option("--policy <file>", "a DrainPolicy file, used as the cluster's own")
+    .option("-f, --filename <file>", "the same as a path; may be repeated", collect)
+    .option("--policy <file>", "file with a DrainPolicy, used as that of the cluster")
     .option(
       "--kubernetes <version>",
-      "version of the cluster, such as 1.36; decides which fields pods may use",
+      "version of the cluster, such as 1.36: decides which fields may be used",
     )
     .addOption(
-      new Option("--architecture <names...>", "processor of the nodes; give both if they differ").choices([
-        "amd64",
-        "arm64",
-      ]),
+      new Option(
+        "--architecture <names...>",
+        "processor of the nodes; name both if there are both (default: amd64)",
+      ).choices(["amd64", "arm64"]),
     )
-    .optionsGroup("Instead of the manifests:")
-    .option("--diff", "print what would change")
-    .option("--write", "change the files")
-    .option("--json", "print what was done to each workload, and why")
+    .optionsGroup("What is written (default: the manifests, on stdout):")
+    .option("--diff", "print the changes as a diff")
+    .option("--write", "write the changes into the files")
+    .option("--json", "print what was done to each workload and why, as JSON")
     .addHelpText("after", examples)
     .action(async (paths: string[], options: Options) => void exit(await run(paths, options)));
 }
 
 async function run(given: readonly string[], options: Options): Promise<number> {
-  const paths = [...given, ...options.filename];
+  const paths = [...given, ...(options.filename ?? [])];
   mustFit(paths, options);
   const policy = policyFrom(options.policy);
   const { files, failures } = await readInput(paths);
@@ -99,6 +105,6 @@ function mustFit(paths: readonly string[], { diff, write, json }: Options): void
   if (json && diff) fail("--json", "prints JSON alone; leave --diff out");
 }
 
-function collect(value: string, before: readonly string[]): string[] {
+function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value];
 }

@@ -6,7 +6,7 @@ import { version } from "../about.ts";
 import { minorFrom } from "../audit/options.ts";
 
 export interface Options {
-  readonly filename: readonly string[];
+  readonly filename?: readonly string[];
   readonly policy?: string;
   readonly kubernetes?: string;
   readonly architecture?: readonly Architecture[];

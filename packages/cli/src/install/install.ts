@@ -6,6 +6,7 @@ import { KubernetesError, requireVersion, type KubernetesClient } from "@lameduc
 import { obtainConsent } from "../consent.ts";
 import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
+import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
 import { carrierFor } from "./carrier.ts";
 import { addConnectionOptions, connect, mustBeNamespace, type ConnectionFlags } from "./connection.ts";
@@ -22,7 +23,7 @@ interface Options extends ConnectionFlags {
   readonly policyOnly?: boolean;
   readonly heldDeletions?: boolean;
   readonly acknowledgements?: boolean;
-  readonly enable: readonly string[];
+  readonly enable?: readonly string[];
   readonly dryRun?: boolean;
   readonly yes?: boolean;
   readonly timeout: string;
@@ -34,31 +35,34 @@ const oldestMinor: Readonly<Record<Mode, number>> = { webhook: 30, policy: 36 };
 /** `lameduck install`: what the Helm chart installs, without Helm. */
 export function installCommand(exit: (code: number) => void): Command {
   const command = new Command("install").description(
-    "Install the webhook, or the policy, that injects Lameduck into the pods of labelled namespaces (docs/install.md).",
+    "Install the webhook that injects Lameduck into new pods of labelled namespaces, or a policy that does the same.",
   );
   return addConnectionOptions(command)
     .option(
       "--policy-only",
-      "a MutatingAdmissionPolicy instead of a webhook: no process runs (Kubernetes 1.36)",
+      "install a MutatingAdmissionPolicy instead of the webhook; no process runs (Kubernetes 1.36)",
     )
     .option(
       "--held-deletions",
-      "also the webhook that holds deletions of pods that are older than this installation, in namespaces that ask for it (docs/held-deletions.md)",
+      "also install the webhook that delays deletions of pods older than this installation, in namespaces that ask for it (docs/held-deletions.md)",
     )
     .option(
       "--acknowledgements",
-      "also the coordinator and the watcher of each node, so that pods stop when all senders have let go (docs/acknowledgements.md)",
+      "also install the coordinator, and a watcher on each node, so that pods stop when no sender chooses them any more (docs/acknowledgements.md)",
     )
     .option(
       "--enable <namespace>",
-      "label this namespace, so that its new pods are injected; may be repeated",
+      "label this namespace, so that its new pods are injected; may be repeated (default: none)",
       collect,
-      [],
     )
-    .option("--image <reference>", "the operator's image in your registry, instead of this release's own")
-    .option("--timeout <time>", "how long to wait until the operator is ready", "120s")
-    .option("--dry-run", "print the objects (YAML) on stdout and the changes on stderr; change nothing")
+    .option(
+      "--image <reference>",
+      "image of the operator, such as a copy in your registry (default: that of this release)",
+    )
+    .option("--timeout <time>", "wait this long until the operator is ready", "120s")
+    .option("--dry-run", "print the objects (YAML) on stdout and the changes on stderr, and change nothing")
     .option("-y, --yes", "do not ask")
+    .addHelpText("after", examples)
     .action(async (options: Options) => exit(await install(options)));
 }
 
@@ -66,7 +70,7 @@ async function install(options: Options): Promise<number> {
   const { namespace, dryRun = false } = options;
   const milliseconds = parseDuration(options.timeout, "--timeout");
   const mode: Mode = options.policyOnly ? "policy" : "webhook";
-  const enabled = options.enable.map((name) => mustBeNamespace("--enable", name));
+  const enabled = (options.enable ?? []).map((name) => mustBeNamespace("--enable", name));
   const { acknowledgements = false, heldDeletions = false, image } = options;
   for (const [option, isWanted] of [
     ["--acknowledgements", acknowledgements],
@@ -162,6 +166,20 @@ function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-function collect(value: string, before: readonly string[]): string[] {
+function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value];
 }
+
+const examples = ending(
+  `
+Examples:
+  $ lameduck install --dry-run > lameduck.yaml
+  $ lameduck install --enable shop
+  $ kubectl rollout restart deployment -n shop      pods that already run are not changed
+  $ lameduck status
+
+It asks before it changes anything (--yes for scripts). Running it again with
+other options changes the installation. \`lameduck uninstall\` removes it.`,
+  "0 done, 2 usage, 3 internal, 4 cluster or environment, 130 interrupted",
+  "docs/install.md",
+);

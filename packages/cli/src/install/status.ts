@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { exitCodes } from "../exit-codes.ts";
+import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
 import { readStatus, type Status } from "./status/read.ts";
@@ -13,18 +14,12 @@ interface Options extends ConnectionFlags {
 /** `lameduck status`: what is on where, and which pods run without it and why. */
 export function statusCommand(exit: (code: number) => void): Command {
   const command = new Command("status").description(
-    "Show where Lameduck is enabled, and which pods run with it or without it and why. Changes nothing.",
+    "Show where Lameduck is enabled, which pods run with it, and why others run without it. Changes nothing.",
   );
   return addConnectionOptions(command)
     .option("--json", "print the status as JSON")
-    .option(
-      "--flags",
-      "audit what runs in labelled namespaces, too, and show the workloads that will lose requests",
-    )
-    .addHelpText(
-      "after",
-      "\nExits with 1 where a pod of a labelled namespace should run with Lameduck and does not, or where it is not installed.",
-    )
+    .option("--flags", "also audit labelled namespaces, and show the workloads that will lose requests")
+    .addHelpText("after", examples)
     .action(async (options: Options) => exit(await status(options)));
 }
 
@@ -51,3 +46,12 @@ function isAsItShould({ operator, policy, webhook, namespaces }: Status): boolea
   const isOn = policy || (operator !== undefined && operator.ready > 0 && webhook === "called");
   return isOn && namespaces.every(({ pods }) => pods.every(({ isOlder }) => !isOlder));
 }
+
+const examples = ending(
+  `
+Examples:
+  $ lameduck status
+  $ lameduck status --json | jq '.namespaces[].name'`,
+  "0 as it should be, 1 not installed or not ready, or a restart would bring Lameduck to a pod, 2 usage, 3 internal, 4 cluster or environment",
+  "docs/install.md",
+);

@@ -3,6 +3,7 @@ import { carrierSumAnnotation, injectedAnnotation, operatorNames, restoreAll } f
 import type { KubernetesClient, KubernetesObject, Pod } from "@lameduck/kube";
 import { obtainConsent } from "../consent.ts";
 import { exitCodes } from "../exit-codes.ts";
+import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
 import { carrierIn } from "./carrier.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
@@ -27,12 +28,13 @@ interface Carrier {
 /** `lameduck uninstall`: nothing is left, but for what running pods still use. */
 export function uninstallCommand(exit: (code: number) => void): Command {
   const command = new Command("uninstall").description(
-    "Remove Lameduck from a cluster. Injected pods keep what they have until they are replaced (docs/install.md).",
+    "Remove Lameduck from a cluster. Pods that were injected keep their hook until they are replaced.",
   );
   return addConnectionOptions(command)
-    .option("--keep-labels", "leave the labels of the namespaces, for a later installation")
-    .option("--dry-run", "print what would be removed, and remove nothing")
+    .option("--keep-labels", "keep the labels of namespaces, for a later installation")
+    .option("--dry-run", "print what would be removed, and change nothing")
     .option("-y, --yes", "do not ask")
+    .addHelpText("after", examples)
     .action(async (options: Options) => exit(await uninstall(options)));
 }
 
@@ -139,3 +141,15 @@ export async function restoreHeld(client: KubernetesClient, signal: AbortSignal)
   for (const pod of await restoreAll(client, signal))
     process.stderr.write(`Pod ${pod}: has its labels back; its deletion was being held\n`);
 }
+
+const examples = ending(
+  `
+Examples:
+  $ lameduck uninstall --dry-run
+  $ lameduck uninstall
+
+ConfigMaps that running pods mount are kept. Restart the workloads that are
+named, and run it again.`,
+  "0 done, 2 usage, 3 internal, 4 cluster or environment, 130 interrupted",
+  "docs/install.md#remove-it",
+);

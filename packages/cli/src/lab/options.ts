@@ -3,7 +3,8 @@ import { InvalidArgumentError, Option, type Command } from "commander";
 import { loadProtocols, senderKinds, type LoadProtocol } from "@lameduck/load";
 import { remedies, usualRemedies, type Allowed } from "@lameduck/stage";
 import { presets } from "@lameduck/load/propagation";
-import { exitCodesText } from "../exit-codes.ts";
+import { exitCodesOfRuns } from "../exit-codes.ts";
+import { ending } from "../help/ending.ts";
 import { addOutputOptions, type OutputOptions } from "../outputs.ts";
 import { number, whole } from "../numbers.ts";
 
@@ -39,62 +40,74 @@ export interface LabOptions extends OutputOptions {
 export function addLabOptions(command: Command): Command {
   command
     .option("-f, --file <manifest>", "manifest to roll: a Deployment, StatefulSet or Pod, with its Service")
-    .option("--compare", `the usual remedies side by side: ${usualRemedies.join(", ")}`)
-    .option("--remedies <names>", `remedies to run: ${remedies.map(({ name }) => name).join(", ")}, sleep-N`)
-    .option("--policy <name>", "one remedy only: the same as --remedies NAME")
-    .option("--replicas <n>", "pods (default: the manifest's, else 4)", whole(1, 100))
+    .option("--compare", `run the usual remedies side by side: ${usualRemedies.join(", ")}`)
+    .option(
+      "--remedies <names>",
+      `remedies to run, with commas between: ${remedies.map(({ name }) => name).join(", ")}, sleep-N`,
+    )
+    .option("--policy <name>", "run one policy of Lameduck only; the same as --remedies NAME")
+    .option("--replicas <n>", "number of pods (default: the manifest's, else 4)", whole(1, 100))
     .option("--rollouts <n>", "how many times every pod is replaced", whole(1, 1_000), 1)
-    .option("--rps <n>", "requests per second, open loop", number(0.1, 50_000), 400)
-    .option("--pooled <share>", "share of requests on kept-alive connections", number(0, 1), 0.5)
-    .option("--path <path>", 'where requests go (default "/")')
-    .option("--slow <share>", "share of requests to --slow-path (default: 0.05)", number(0, 1))
-    .option("--slow-path <path>", "a path that takes long to answer (the bundled sample has one)")
-    .option("--large <share>", "share of requests to --large-path (default: 0.01)", number(0, 1))
-    .option("--large-path <path>", "a path that streams a long answer (the bundled sample has one)")
+    .option("--rps <n>", "requests per second over all pods, open loop", number(0.1, 50_000), 400)
+    .option("--pooled <share>", "share of requests on kept-alive connections, 0 to 1", number(0, 1), 0.5)
+    .option("--path <path>", 'path of the requests (default: "/")')
+    .option("--slow <share>", "share of requests to --slow-path, 0 to 1 (default: 0.05)", number(0, 1))
+    .option(
+      "--slow-path <path>",
+      "a path whose answer takes long (default: none; the bundled sample has one)",
+    )
+    .option("--large <share>", "share of requests to --large-path, 0 to 1 (default: 0.01)", number(0, 1))
+    .option(
+      "--large-path <path>",
+      "a path that streams a long answer (default: none; the bundled sample has one)",
+    )
     .addOption(
-      new Option("--protocol <name>", "what the server speaks (docs/protocols.md)")
+      new Option("--protocol <name>", "protocol that the server speaks (docs/protocols.md)")
         .choices(loadProtocols)
         .default("http"),
     )
     .option(
       "--senders <list>",
-      `KIND:NUMBER,... of ${senderKinds.join(", ")} (default: l4:2,l7:1,client:1; without l7 where it is not http)`,
+      `senders and how many of each, as KIND:NUMBER,KIND:NUMBER; kinds: ${senderKinds.join(", ")} (default: l4:2,l7:1,client:1; without l7 if the protocol is not http)`,
     )
     .option(
       "--propagation <preset>",
-      `how late senders learn: ${Object.keys(presets).join(", ")}, "3s", "1s..10s"`,
+      `how late senders learn of a deletion: a preset (${Object.keys(presets).join(", ")}), a delay such as "3s", or a range such as "1s..10s"`,
       "busy-iptables",
     )
     .option(
       "--port <n>",
-      "the port that the command listens on, given to it as PORT (default 8080)",
+      "port that the server listens on; it gets it as PORT, too (default: 8080)",
       whole(1, 65_535),
     )
-    .option("--ready-path <path>", "path of the readiness probe (default: the port accepts connections)")
+    .option(
+      "--ready-path <path>",
+      "path of the readiness probe (default: none; ready when the port accepts connections)",
+    )
     .option(
       "--grace <duration>",
       "terminationGracePeriodSeconds, such as 30s (default: the manifest's, else 30s)",
     )
     .option(
       "--env <NAME=VALUE>",
-      "set a variable in every container, over everything else; may be repeated",
+      "set a variable in every container; it wins over the manifest; may be repeated",
       variables,
     )
-    .option("--warm-up <duration>", "load that is not counted, before the first rollout", "3s")
+    .option("--warm-up <duration>", "load before the first rollout that is not counted", "3s")
     .option("--seed <n>", "the same seed gives the same load and the same delays", whole(0, 2 ** 32 - 1), 1)
     .addOption(
-      new Option("--network <kind>", "network of the pods: namespaces of their own, or one shared loopback")
+      new Option("--network <kind>", "network of the pods: a namespace for each, or one shared loopback")
         .choices(["auto", "namespaces", "loopback"])
         .default("auto"),
     )
     .option(
       "--allow <HOST:PORT>",
-      "let pods reach this address outside of their namespaces, such as localhost:5432; may be repeated",
+      "let pods reach this address outside their namespaces, such as localhost:5432; may be repeated",
       endpoints,
     )
     .option(
       "--writable <path>",
-      "keep what pods write below this path, instead of discarding it; may be repeated",
+      "keep what pods write below this path (default: their writes are discarded); may be repeated",
       paths,
     );
   return addOutputOptions(command).addHelpText("after", examples);
@@ -127,7 +140,8 @@ function paths(text: string, former: readonly string[] = []): readonly string[] 
   }
 }
 
-const examples = `
+const examples = ending(
+  `
 Examples:
   $ lameduck lab -- node server.js
   $ lameduck lab --compare --html report.html -- node server.js
@@ -135,6 +149,9 @@ Examples:
   $ lameduck lab -f deployment.yaml --senders haproxy:1,l4:3 --propagation 1s..10s
   $ lameduck lab --remedies sleep-5,adaptive --rollouts 25 --rps 1000
 
-The server runs as it is, in pods on this machine. Lameduck is added from outside: the library by --import for
-Node programs, lameduck-init for everything else. Requests never leave this machine.
-Exit codes: ${exitCodesText}.`;
+The server runs unchanged, in pods on this machine. Lameduck is added from
+outside: the library (by --import) to Node programs, lameduck-init to all others.
+Requests never leave this machine. It needs Linux for network namespaces.`,
+  exitCodesOfRuns,
+  "docs/lab.md",
+);

@@ -4,6 +4,7 @@ import { clusterConnection, KubernetesClient } from "@lameduck/kube";
 import type { DrainReport } from "@lameduck/operator";
 import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
+import { ending } from "../help/ending.ts";
 import { mustBeNamespace } from "../install/connection.ts";
 import { interruptible } from "../interrupt.ts";
 import { mustBeWritable, writeOutput } from "../output.ts";
@@ -26,19 +27,19 @@ interface Options {
 export function reportCommand(exit: (code: number) => void): Command {
   return new Command("report")
     .description(
-      "Show how the pods of a namespace ended: hold, release, stop reason, and what a stop at SIGTERM would have put at risk (docs/drain-reports.md).",
+      "Show how the pods of a namespace ended: hold, release, stop reason, and what a stop at SIGTERM would have put at risk.",
     )
     .option("-n, --namespace <name>", "namespace of the pods (default: that of the kubeconfig's context)")
-    .option("--pod <name>", "only pods whose name begins with this; of a single one everything is shown")
-    .option("--since <time>", "terminations of the last 30m, 1h, ...", "1h")
+    .option("--pod <name>", "only pods whose name begins with this; if it is one, everything is shown of it")
+    .option("--since <time>", "only terminations of this time: 30m, 1h, 24h", "1h")
     .option("--context <name>", "context of the kubeconfig (default: its current one)")
-    .option("--kubeconfig <file>", "kubeconfig file (default: KUBECONFIG, ~/.kube/config)")
-    .option("--json <file>", "the reports and their figures as data; - is stdout")
-    .option("--html <file>", "a page with a picture of each termination; - is stdout")
-    .addHelpText(
-      "after",
-      "\nThe coordinator writes the reports: lameduck install --acknowledgements. Exits with 1 where a pod was killed, and with 5 where there is no report.",
+    .option(
+      "--kubeconfig <file>",
+      "kubeconfig file (default: KUBECONFIG, ~/.kube/config, or the pod's service account)",
     )
+    .option("--json <file>", "write the reports and their figures as JSON; - is stdout")
+    .option("--html <file>", "write a page with a chart of each termination; - is stdout")
+    .addHelpText("after", examples)
     .action(async (options: Options) => exit(await report(options)));
 }
 
@@ -73,3 +74,14 @@ function reportsJson(reports: readonly DrainReport[], { namespace, since }: Aske
   const own = reports.map(({ metadata: { name }, ...rest }) => ({ name, ...rest }));
   return { namespace, since, figures: figuresOf(reports), reports: own };
 }
+
+const examples = ending(
+  `
+Examples:
+  $ lameduck report -n shop
+  $ lameduck report -n shop --pod web-7d9c --since 24h --html report.html
+
+The coordinator writes the reports: lameduck install --acknowledgements.`,
+  "0 no pod was killed, 1 a pod was killed at the end of its grace period, 2 usage, 3 internal, 4 cluster or environment, 5 no report",
+  "docs/drain-reports.md",
+);

@@ -1,6 +1,7 @@
 import { Option, type Command } from "commander";
 import { defaultImage, loadProtocols, type LoadProtocol } from "@lameduck/load";
-import { exitCodesText } from "../exit-codes.ts";
+import { exitCodesOfRuns } from "../exit-codes.ts";
+import { ending } from "../help/ending.ts";
 import { addOutputOptions, type OutputOptions } from "../outputs.ts";
 import { number, whole } from "../numbers.ts";
 
@@ -54,35 +55,32 @@ export function addRolloutOptions(command: Command): Command {
     .option("--as <name>", "act as this user, as kubectl does")
     .option("--as-group <name>", "act as a member of this group; may be repeated", collect)
     .optionsGroup("What happens to the pods (one of):")
-    .option("--restart", "restart it, as kubectl rollout restart does")
-    .option("--scale <n>", "scale it, as kubectl scale does; it is not scaled back", whole(0, 10_000))
-    .option("--delete", "delete pods one after another, each when the one before has been replaced")
-    .option("--evict", "evict pods one after another; PodDisruptionBudgets may delay it")
-    .option(
-      "--drain <node>",
-      "cordon this node, evict the target's pods from it (no others), and uncordon it",
-    )
-    .option("--watch", "change nothing: follow a rollout that somebody else starts")
-    .option("--pods <n|all>", "how many pods --delete and --evict take (default: 1)", podCount)
+    .option("--restart", "restart the target, as kubectl rollout restart does")
+    .option("--scale <n>", "scale the target, as kubectl scale does; it is not scaled back", whole(0, 10_000))
+    .option("--delete", "delete pods one after another: the next when the one before has been replaced")
+    .option("--evict", "evict pods one after another; a PodDisruptionBudget may delay this")
+    .option("--drain <node>", "cordon this node, evict only the target's pods from it, uncordon it")
+    .option("--watch", "change nothing, and follow a rollout that somebody else starts")
+    .option("--pods <n|all>", "number of pods for --delete and --evict (default: 1)", podCount)
     .optionsGroup("The load (open loop):")
-    .option("--url <[name=]url>", "where requests go; may be repeated", collect)
+    .option("--url <[name=]url>", "where requests go; may be repeated for several routes", collect)
     .addOption(
-      new Option("--protocol <name>", "protocol of the URLs (default: what the URL says)").choices(
+      new Option("--protocol <name>", "protocol of the URLs (default: by the URL's scheme)").choices(
         loadProtocols,
       ),
     )
     .option(
       "-H, --header <'name: value'>",
-      "header of every request, or @FILE with one a line; may be repeated",
+      "header of every request, or @FILE with one header per line; may be repeated",
       collect,
     )
     .option("--method <name>", "method of every request (default: GET)")
-    .option("--body-file <file>", "body of every request, for a --method that has one")
+    .option("--body-file <file>", "file with the body of every request, for a --method that has a body")
     .option(
       "--ca-file <file>",
-      "certificate authorities (PEM) for https:// and wss:// URLs, instead of the well-known ones",
+      "trusted certificate authorities (PEM) for https:// and wss:// URLs, instead of those of Node",
     )
-    .option("--insecure", "do not verify certificates")
+    .option("--insecure", "do not verify the certificates of URLs")
     .option("--rps <n>", "requests per second, over all URLs together", number(0.1, 20_000), 50)
     .addOption(
       new Option(
@@ -94,34 +92,38 @@ export function addRolloutOptions(command: Command): Command {
     )
     .option(
       "--duration <time>",
-      "longest load, whatever the rollout does (default: as long as --timeout allows)",
+      "end the load after this time at the latest (default: as long as --timeout allows)",
     )
-    .option("--requests-max <n>", "most requests (default: from --duration and --rps)", whole(1, 20_000_000))
-    .option("--request-timeout <time>", "a request without an answer for that long is lost", "10s")
-    .option("--in-cluster", "the load runs in the cluster, as a Job in the target's namespace")
-    .option("--parallel <n>", "send --in-cluster load from this many pods (default: 1)", whole(1, 100))
-    .option("--image <name>", `image of these pods, with Node 22.2 or newer (default: ${defaultImage})`)
+    .option(
+      "--requests-max <n>",
+      "end the load after this many requests (default: from --duration and --rps)",
+      whole(1, 20_000_000),
+    )
+    .option("--request-timeout <time>", "a request without an answer after this time is lost", "10s")
+    .option("--in-cluster", "send the load from a Job in the target's namespace, not from this machine")
+    .option("--parallel <n>", "number of pods of that Job (default: 1)", whole(1, 100))
+    .option(
+      "--image <name>",
+      `image of these pods; it must have Node 22.2 or newer (default: ${defaultImage})`,
+    )
     .option(
       "--requests <file>",
-      "use the requests of a load tool that runs beside it, instead of sending any: a file of k6 (JSON, CSV), vegeta or another tool; may be repeated",
+      "send nothing, and read the requests of a load tool that you run meanwhile: a file of k6 (JSON, CSV), vegeta or another tool; may be repeated",
       collect,
     )
     .option(
       "--requests-zone <zone>",
-      "time zone of times without one in --requests: Z, +02:00, Europe/Berlin",
+      "time zone of times in --requests that have none: Z, +02:00, Europe/Berlin",
     )
-    .option("--warm-up <time>", "load that is not counted, before anything happens", "5s")
+    .option("--warm-up <time>", "load before the rollout that is not counted", "5s")
     .option(
       "--settle <time>",
-      "load after the last pod has gone: a lagging sender may still lose requests",
+      "load after the last pod has gone, since a lagging sender may still lose requests",
       "10s",
     )
     .optionsGroup("The run:")
-    .option("--timeout <time>", "give up a rollout that takes longer; results so far are kept", "10m")
-    .option(
-      "--dry-run",
-      "check everything, print what would be done and which rights it needs; change nothing",
-    )
+    .option("--timeout <time>", "give up a rollout that takes longer; the results so far are kept", "10m")
+    .option("--dry-run", "check everything, print the plan and the rights that it needs; change nothing")
     .option("-y, --yes", "do not ask")
     .option("--seed <n>", "the same seed gives the same load", whole(0, 2 ** 32 - 1), 1);
   return addOutputOptions(command).addHelpText("after", examples);
@@ -135,7 +137,8 @@ function podCount(text: string): number | "all" {
   return text === "all" ? "all" : whole(1, 10_000)(text);
 }
 
-const examples = `
+const examples = ending(
+  `
 Examples:
   $ lameduck rollout deployment/web -n shop --restart --url http://shop.example/
   $ lameduck rollout deployment/web --watch --url ingress=http://shop.example/ --url service=http://10.96.3.4/
@@ -143,5 +146,8 @@ Examples:
   $ lameduck rollout deployment/api --restart --url https://api.example/cart -H @headers.txt --in-cluster
   $ lameduck rollout deployment/web --restart --dry-run
 
-Prints what it will do and send, and asks first (--yes for scripts). docs/rollout.md has the rest.
-Exit codes: ${exitCodesText}.`;
+It prints what it will do and send, and asks before it does (--yes for scripts).
+Times have a unit: 500ms, 10s, 5m.`,
+  exitCodesOfRuns,
+  "docs/rollout.md",
+);

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { adviseCommand, type ScenarioFlags } from "@lameduck/simulator";
 import { mustBeWritable, writeOutput } from "../output.ts";
+import { ending } from "../help/ending.ts";
 import { addScenarioFlags } from "./flags.ts";
 
 interface Options extends ScenarioFlags {
@@ -16,15 +17,19 @@ interface Options extends ScenarioFlags {
 export function advise(): Command {
   const command = new Command("advise")
     .description(
-      "Recommend policy, floor, cap, grace period and surge, with the arithmetic and the loss to expect.",
+      "Recommend policy, floor, cap, grace period and surge, from a model, with the arithmetic and the expected loss.",
     )
     .argument("[scenario]", "a scenario file, as for simulate");
   return addScenarioFlags(command)
     .option("-f, --file <manifest>", "take replicas, strategy and grace period from a manifest")
-    .option("--recording <file>", "take convergence and rate from the output of lab --json or rollout --json")
-    .option("--container <name>", "container to which the patch adds settings")
-    .option("--json <file>", "the advice as data; - is stdout")
-    .option("--patch <file>", "a strategic merge patch for kubectl patch; - is stdout")
+    .option("--recording <file>", "take convergence and rate from a file of lab --json or rollout --json")
+    .option(
+      "--container <name>",
+      "container that gets the settings of --patch (default: the one that serves)",
+    )
+    .option("--json <file>", "write the advice as JSON; - is stdout")
+    .option("--patch <file>", "write a strategic merge patch, for kubectl patch; - is stdout")
+    .addHelpText("after", examples)
     .action(async (scenario: string | undefined, { file, ...options }: Options) => {
       mustBeWritable("--json", options.json);
       mustBeWritable("--patch", options.patch);
@@ -34,3 +39,14 @@ export function advise(): Command {
       writeOutput("--patch", options.patch, () => output.patch);
     });
 }
+
+const examples = ending(
+  `
+Examples:
+  $ lameduck advise -f deployment.yaml --senders alb:2 --rate 500
+  $ lameduck advise --recording lab.json
+  $ lameduck advise -f deployment.yaml --recording lab.json --patch patch.yaml
+  $ kubectl patch deployment web --patch-file patch.yaml`,
+  "0 done, 2 usage, 3 internal",
+  "docs/simulate.md#advice",
+);

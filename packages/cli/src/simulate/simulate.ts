@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { namedScenarios, simulateCommand, type ScenarioFlags } from "@lameduck/simulator";
 import { mustBeWritable, writeOutput } from "../output.ts";
 import { Progress } from "../progress.ts";
+import { ending } from "../help/ending.ts";
 import { addScenarioFlags } from "./flags.ts";
 
 interface Options extends ScenarioFlags {
@@ -14,15 +15,16 @@ interface Options extends ScenarioFlags {
 export function simulate(): Command {
   const command = new Command("simulate")
     .description(
-      "Simulate terminations on virtual time: what every policy loses and how long it holds. Needs no cluster.",
+      "Simulate terminations in a model: what every policy loses, and how long it holds. Needs no cluster and sends nothing.",
     )
     .argument(
       "[scenario]",
-      `a scenario file (docs/simulate.md), or ${Object.keys(namedScenarios).join(", ")}`,
+      `a scenario file in YAML or JSON, or a published experiment: ${Object.keys(namedScenarios).join(", ")} (default: the options below)`,
     );
   return addScenarioFlags(command)
-    .option("--json <file>", "the result as data; - is stdout")
-    .option("--html <file>", "a page with charts")
+    .option("--json <file>", "write the result as JSON; - is stdout")
+    .option("--html <file>", "write a page with charts")
+    .addHelpText("after", examples)
     .action(async (scenario: string | undefined, options: Options) => {
       mustBeWritable("--json", options.json);
       mustBeWritable("--html", options.html);
@@ -36,3 +38,15 @@ export function simulate(): Command {
       writeOutput("--html", options.html, () => output.html);
     });
 }
+
+const examples = ending(
+  `
+Examples:
+  $ lameduck simulate --senders ingress-nginx:3,idle-kube-proxy:40 --replicas 40 --rate 2000
+  $ lameduck simulate shop.yaml --html shop.html
+  $ lameduck simulate gke-neg
+
+Options win over the scenario file.`,
+  "0 done, 2 usage, 3 internal",
+  "docs/simulate.md",
+);
