@@ -47,7 +47,7 @@ static void fuzz_said(const char *text)
 static void fuzz_dns(const uint8_t *data, size_t size)
 {
 	uint8_t question[DNS_MESSAGE];
-	struct address address;
+	struct addresses found;
 	size_t asked = dns_question(question, 0x4142, "coordinator.lameduck-system.svc.cluster.local", DNS_A);
 	check(asked > 0);
 	uint8_t *answer = malloc(asked + size);
@@ -58,13 +58,14 @@ static void fuzz_dns(const uint8_t *data, size_t size)
 	answer[2] |= 0x80;
 	if (size > 3)
 		answer[7] = data[0];
-	dns_answer(question, asked, answer, asked + size, &address);
+	if (dns_answer(question, asked, answer, asked + size, &found) == DNS_FOUND)
+		check(found.count > 0 && found.count <= MOST_ADDRESSES);
 	free(answer);
 	/* And none that is in order at all; a copy of just this size, so that the sanitizer sees the first byte beyond. */
 	uint8_t *any = malloc(size ? size : 1);
 	if (any) {
 		memcpy(any, data, size);
-		dns_answer(question, asked, any, size, &address);
+		dns_answer(question, asked, any, size, &found);
 	}
 	free(any);
 }

@@ -3,7 +3,7 @@
  *
  *     node coordinator-server.ts ADDRESS PORT MODE [AFTER-MS]
  *
- * In the mode `signal` it releases the pod on SIGUSR2.
+ * In the modes `signal` and `hiccup` it releases the pod on SIGUSR2. In `hiccup` it resets the second and the third question.
  */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer, type Socket } from "node:net";
@@ -42,7 +42,7 @@ let asked = 0;
 function stateNow(): string {
   withdrawnAt ??= performance.now();
   if (mode === "release") releasedAt = withdrawnAt + Number(after);
-  if (mode === "release" || mode === "signal")
+  if (["release", "signal", "hiccup"].includes(mode))
     return performance.now() >= releasedAt ? "released" : "waiting";
   return mode === "consistency" ? "waiting" : mode;
 }
@@ -97,6 +97,7 @@ function handle(request: IncomingMessage, response: ServerResponse): void {
   else if (mode === "version") response.end("lameduck 2\nstate: released\n");
   // Has answered once, and is silent from then on.
   else if (mode === "consistency" && asked > 1) request.resume();
+  else if (mode === "hiccup" && (asked === 2 || asked === 3)) request.socket.resetAndDestroy();
   else ask(url, response);
 }
 

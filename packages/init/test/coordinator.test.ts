@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { courseText, parseTrace, replay } from "@lameduck/drain";
 import { initProgram, withoutCompiler } from "./compiled.ts";
@@ -33,15 +34,8 @@ const coordinatorAt = senderAddress(3);
 const we = ["--pod-name", "web-7d", "--pod-namespace", "shop", "--pod-uid", "0f3c-11"];
 const asks = (host: string): string[] => ["--coordinator", `http://${host}:8070`, ...we];
 
-async function coordinator(network: Network, mode: string, after = 0): Promise<Running> {
-  const [command, ...rest] = network.asSender(
-    process.execPath,
-    file,
-    coordinatorAt,
-    "8070",
-    mode,
-    String(after),
-  );
+async function coordinator(network: Network, mode: string, after = 0, at = coordinatorAt): Promise<Running> {
+  const [command, ...rest] = network.asSender(process.execPath, file, at, "8070", mode, String(after));
   const running = new Running(command, rest);
   await running.line("listening");
   return running;
@@ -98,7 +92,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     const asked = lines.flatMap(({ asked: count, path }) => (count === undefined ? [] : [path]));
     assert.deepEqual(asked.slice(0, 2), [
       "/v1/pods/shop/web-7d?uid=0f3c-11&wait=0",
-      "/v1/pods/shop/web-7d?uid=0f3c-11&wait=20&seen=waiting",
+      "/v1/pods/shop/web-7d?uid=0f3c-11&wait=5&seen=waiting",
     ]);
     assert.ok(asked.length <= 3, JSON.stringify(lines));
     const [first = "", last = "", ...more] = lines.flatMap(({ told }) => (told === undefined ? [] : [told]));
@@ -167,17 +161,14 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
   test("requests on connections from before the release overrule nothing", async () => {
     const { report, tail, stderr } = await releasedAmid(
       { every: 300, for: 30_000, delay: 1, pooled: true },
-      () => new Promise((resolve) => setTimeout(resolve, 3_000)),
+      () => pause(3_000),
     );
     assert.equal(report.reason, "acknowledged", stderr);
     assert.ok(tail < 2_500, `${tail} ms: ${stderr}`);
   });
 
   test("a sender that goes on after the release overrules it, however seldom it comes", async () => {
-    const { report, stderr } = await releasedAmid(
-      { every: 450, for: 8_000, delay: 1 },
-      () => new Promise((resolve) => setTimeout(resolve, 2_000)),
-    );
+    const { report, stderr } = await releasedAmid({ every: 450, for: 8_000, delay: 1 }, () => pause(2_000));
     assert.match(report.explanation, /release overruled by 198\.18\.1\.1 at \d\.\d/, stderr);
   });
 
@@ -262,12 +253,16 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     return podBehind(bound, network, [...policyFlags, ...named, ...flags]);
   }
 
-  async function nameServer(network: Network, mode: string): Promise<Running> {
+  async function nameServer(
+    network: Network,
+    mode: string,
+    answers: readonly string[] = [coordinatorAt],
+  ): Promise<Running> {
     const [command, ...rest] = network.asSender(
       process.execPath,
       dnsFile,
       senderAddress(2),
-      coordinatorAt,
+      answers.join(","),
       mode,
     );
     const running = new Running(command, rest);
@@ -297,6 +292,37 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     const server = await podWithNames(network, [network.pod, senderAddress(2)]);
     await held(network, server);
     assert.notDeepEqual(linesOf(cluster), [], server.stderr);
+  });
+
+  /** Nothing is sent, so that the pod's own evidence would end the hold as soon as the coordinator counts as silent. */
+  async function releasedLate(server: Running, releases: Running): Promise<void> {
+    await pause(1_500);
+    assert.doesNotMatch(server.stderr, /hold-ended/);
+    releases.kill("SIGUSR2");
+    await server.ended;
+    assert.equal(reportOf(server.stderr).reason, "acknowledged", server.stderr);
+  }
+
+  test("one of two coordinators is killed in the hold: the other one is asked", async () => {
+    await using network = await Network.create(4);
+    const at = [coordinatorAt, senderAddress(4)];
+    await nameServer(network, "answers", at);
+    const [first, second] = await Promise.all(at.map((each) => coordinator(network, "signal", 0, each)));
+    assert.ok(first && second);
+    const server = await podWithNames(network, [senderAddress(2)], "--policy", "acknowledged");
+    terminate(server);
+    await first.until(() => first.lines.some((line) => line.includes("seen=waiting")));
+    first.kill("SIGKILL");
+    await releasedLate(server, second);
+  });
+
+  test("a coordinator of one address that fails twice in a moment is asked a third time", async () => {
+    await using network = await Network.create();
+    const cluster = await coordinator(network, "hiccup");
+    const server = await pod(network, [...policy, ...asks(coordinatorAt)]);
+    terminate(server);
+    await cluster.until(() => linesOf(cluster).length > 3);
+    await releasedLate(server, cluster);
   });
 
   for (const mode of ["silent", "garbage", "fails"])

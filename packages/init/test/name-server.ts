@@ -1,11 +1,11 @@
 /**
  * A name server that knows one name, or does what none should: run as a process. Prints each question.
  *
- *     node name-server.ts ADDRESS ANSWER MODE
+ *     node name-server.ts ADDRESS ANSWER[,ANSWER] MODE
  */
 import { createSocket } from "node:dgram";
 
-const [address = "", answer = "", mode = ""] = process.argv.slice(2);
+const [address = "", answers = "", mode = ""] = process.argv.slice(2);
 const known = "coordinator.lameduck-system.svc.cluster.local";
 const socket = createSocket("udp4");
 
@@ -30,16 +30,17 @@ function read(question: Buffer): { name: string; type: number; length: number } 
 function replies(question: Buffer, found: boolean): Buffer[] {
   const header = Buffer.from(question);
   header.writeUInt16BE(found ? 0x8180 : 0x8183, 2);
-  header.writeUInt16BE(found ? 2 : 0, 6);
-  // An alias, and the address of what it stands for.
+  const addresses = answers.split(",").map((each) => each.split(".").map(Number));
+  header.writeUInt16BE(found ? 1 + addresses.length : 0, 6);
+  // An alias, and the addresses of what it stands for.
   const alias = Buffer.from([0xc0, 12, 0, 5, 0, 1, 0, 0, 0, 5, 0, 2, 0xc0, 12]);
-  const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 5, 0, 4, ...answer.split(".").map(Number)]);
-  const whole = Buffer.concat([header, ...(found ? [alias, record] : [])]);
+  const records = addresses.map((each) => Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 5, 0, 4, ...each]));
+  const whole = Buffer.concat([header, ...(found ? [alias, ...records] : [])]);
   switch (mode) {
     case "garbage": {
       const foreign = Buffer.from(whole);
       foreign.writeUInt16BE(whole.readUInt16BE(0) ^ 1, 0);
-      const cut = Buffer.concat([header, record.subarray(0, 9)]);
+      const cut = Buffer.concat([header, Buffer.concat(records).subarray(0, 9)]);
       cut.writeUInt16BE(0x8180, 2);
       cut.writeUInt16BE(9, 6);
       return [Buffer.alloc(0), Buffer.alloc(700, 0xc0), foreign, cut];

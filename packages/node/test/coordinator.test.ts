@@ -3,15 +3,20 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { once } from "node:events";
+import { createServer, type LookupFunction } from "node:net";
 import { after, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import fc from "fast-check";
 import { learn, learnText, learntText, parseTrace, replay, type Trace } from "@lameduck/drain";
 import { printable } from "@lameduck/drain/common";
 import { parseAnswer } from "../src/coordinator/answer.ts";
+import { Requests } from "../src/coordinator/request.ts";
 import { parseSettings } from "../src/options/settings.ts";
 import { ask } from "./ask.ts";
 import { inPod, startServer, type Child } from "./child.ts";
 import { answerOf, Coordination, ofPod } from "./coordination.ts";
+import { Balancer } from "./network.ts";
 
 const volume = mkdtempSync(join(tmpdir(), "lameduck-coordinator-"));
 after(() => rmSync(volume, { recursive: true }));
@@ -188,6 +193,79 @@ test("acknowledged, and the coordinator fails: with availability evidence decide
   assert.equal(available.event("closing")?.reason, "quiet");
   assert.equal(consistent.event("closing")?.reason, "cap");
   assert.match(notices(consistent).join("\n"), /; the hold waits, to its cap$/);
+});
+
+/** Acknowledged, and nothing is sent: its own evidence would end the hold as soon as the coordinator counts as silent. */
+async function releasedLate(
+  environment: Record<string, string>,
+  failing: (child: Child) => Promise<Coordination>,
+) {
+  const child = await startServer(
+    {},
+    { ...environment, ...short, LAMEDUCK_FLOOR: "50ms", LAMEDUCK_GRACE_PERIOD: "60s" },
+  );
+  child.kill();
+  const answering = await failing(child);
+  await pause(1_500);
+  assert.equal(child.event("closing"), undefined);
+  answering.say(released);
+  await child.exited;
+  assert.equal(child.event("closing")?.reason, "acknowledged");
+  assert.deepEqual(notices(child), []);
+}
+
+test("a coordinator that fails twice in a moment is asked a third time", async () => {
+  await using coordination = await Coordination.start(waiting);
+  await releasedLate(coordination.environment, async (child) => {
+    await child.until(() => coordination.asked.length > 1);
+    let failures = 0;
+    coordination.say((response) => {
+      if (++failures <= 2) response.socket?.resetAndDestroy();
+      else {
+        response.end(waiting);
+        coordination.say(waiting);
+      }
+    });
+    await child.until(() => failures > 2);
+    return coordination;
+  });
+});
+
+test("one of two coordinators is killed in the hold, and its Service leads to it for a moment longer", async () => {
+  const first = await Coordination.start(waiting);
+  await using second = await Coordination.start(waiting);
+  const service = await new Balancer(first.port).listen();
+  await releasedLate(
+    { ...ofPod, LAMEDUCK_COORDINATOR: `http://127.0.0.1:${service.port}` },
+    async (child) => {
+      await child.until(() => first.asked.length > 1);
+      await first[Symbol.asyncDispose]();
+      await pause(100);
+      service.target = second.port;
+      return second;
+    },
+  );
+  assert.notDeepEqual(second.asked, []);
+  await service.close();
+});
+
+test("after a failure the next address of the name is asked", async () => {
+  await using coordination = await Coordination.start(waiting);
+  const { port } = coordination;
+  const place = { host: "coordinator", port, path: "/v1/pods/shop/web-1?uid=5b0c", tokenFile: undefined };
+  const resolve = (_host: string, _options: object, callback: (...result: unknown[]) => void): void => {
+    const addresses = ["127.0.0.2", "127.0.0.1"].map((address) => ({ address, family: 4 }));
+    callback(null, addresses);
+  };
+  const resets = createServer((socket) => void socket.on("data", () => socket.resetAndDestroy())).listen(
+    port,
+    "127.0.0.2",
+  );
+  resets.unref();
+  await once(resets, "listening");
+  const requests = new Requests(place, new AbortController().signal, resolve as unknown as LookupFunction);
+  await assert.rejects(requests.send("&wait=0", undefined, 1_000));
+  assert.equal(await requests.send("&wait=0", undefined, 1_000), waiting);
 });
 
 test("a coordinator that dies after the release takes nothing back", async () => {

@@ -1,17 +1,26 @@
 #include "coordinator.h"
 
+#include "../base/random.h"
 #include "../base/text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Seconds that the coordinator may wait with its answer, and ms that we wait longer. */
-enum { WAIT_SECONDS = 20 };
+/* Seconds that the coordinator may wait with its answer, and ms that we wait longer. One that has stopped is found out soon after. */
+enum { WAIT_SECONDS = 5 };
 static const double grace = 2000;
 static const double telling_patience = 2000;
-static const double first_pause = 500;
+/* ms until the next try, about; twice as long after each failure. */
+static const double first_pause = 200;
 static const double longest_pause = 4000;
+static const double first_tell_pause = 50;
+/*
+ * One of several coordinators may die, and its Service leads to it for a moment longer. So it takes three failures, or one and a second without an answer,
+ * to count as silence.
+ */
+enum { MOST_FAILURES = 3 };
+static const double longest_failing = 1000;
 /* ms, after which a lookup that goes on counts as silence. */
 static const double longest_lookup = 1000;
 /* An answer that says nothing new comes no more often. */
@@ -24,35 +33,52 @@ void coordinator_begin(struct coordinator *coordinator, const struct where *wher
 	coordinator->on = where->url != NULL;
 	coordinator->found = coordinator->looking = coordinator->silent = false;
 	coordinator->said = (struct said){ .state = SAID_NOTHING, .withdrawn = NAN, .released = NAN };
-	coordinator->ask_at = coordinator->retry_at = now;
+	coordinator->turn = coordinator->failures = 0;
+	coordinator->ask_at = coordinator->find_at = coordinator->tell_at = now;
 	coordinator->tell_until = INFINITY;
-	coordinator->pause = first_pause;
+	coordinator->tell_pause = first_tell_pause;
 	coordinator->message[0] = '\0';
 	coordinator->lookup.fd = -1;
 	exchange_init(&coordinator->asking);
 	exchange_init(&coordinator->telling);
 }
 
-/* Nothing more is tried for some time. */
-static void failed(struct coordinator *coordinator, const char *what, double now)
+static void note_failure(struct coordinator *coordinator, const char *what)
 {
 	log_line(coordinator->logger, LOG_DETAIL, "coordinator %s: %s", coordinator->where->url, what);
-	coordinator->retry_at = now + coordinator->pause;
-	coordinator->pause = fmin(longest_pause, 2 * coordinator->pause);
-	/* It may have moved. */
-	coordinator->found = false;
+	coordinator->turn++;
+}
+
+/* Half as long to half as long again: those who lost the same coordinator do not all come at once. */
+static double about(double pause)
+{
+	return pause * (0.5 + random_number() / (double)UINT32_MAX);
 }
 
 static void unanswered(struct coordinator *coordinator, const char *what, double now)
 {
+	note_failure(coordinator, what);
+	if (coordinator->failures++ == 0)
+		coordinator->failing_since = now;
+	coordinator->ask_at = now + about(fmin(longest_pause, ldexp(first_pause, (int)coordinator->failures - 1)));
+	if (coordinator->failures < MOST_FAILURES)
+		return;
 	coordinator->silent = true;
-	failed(coordinator, what, now);
+	/* It may have moved. */
+	coordinator->found = false;
+	coordinator->find_at = coordinator->ask_at;
+}
+
+static void answered(struct coordinator *coordinator)
+{
+	coordinator->failures = 0;
+	coordinator->silent = false;
 }
 
 /* Looks it up, as often as it takes. */
 static void find(struct coordinator *coordinator, double now)
 {
-	if (coordinator->found || now < coordinator->retry_at)
+	if (coordinator->found || now < coordinator->find_at)
 		return;
 	if (!coordinator->looking) {
 		lookup_begin(&coordinator->lookup, coordinator->where->host);
@@ -68,7 +94,9 @@ static void find(struct coordinator *coordinator, double now)
 		coordinator->found = true;
 		break;
 	case LOOKED_IN_VAIN:
+		coordinator->silent = true;
 		unanswered(coordinator, "no address", now);
+		coordinator->find_at = coordinator->ask_at;
 		break;
 	}
 }
@@ -83,25 +111,34 @@ static struct writer request_line(const struct coordinator *coordinator, struct 
 	return text;
 }
 
-static void begin(struct coordinator *coordinator, struct exchange *exchange, const struct writer *request, double patience,
+static bool begin(struct coordinator *coordinator, struct exchange *exchange, const struct writer *request, double patience,
 		  double now)
 {
+	const struct addresses *found = &coordinator->lookup.found;
 	size_t length = (size_t)(request->at - exchange->request);
-	if (!exchange_begin(exchange, &coordinator->lookup.address, coordinator->where->port, length, patience, now))
-		failed(coordinator, "no connection", now);
+	return exchange_begin(exchange, &found->all[coordinator->turn % found->count], coordinator->where->port, length, patience,
+			      now);
 }
 
 static void ask(struct coordinator *coordinator, double now)
 {
 	char query[64] = "&wait=0";
-	/* After silence it is asked for the state as it is. */
-	bool at_once = coordinator->said.state == SAID_NOTHING || coordinator->silent;
+	/* After a failure it is asked for the state as it is: another one may answer, or another run of it. */
+	bool at_once = coordinator->said.state == SAID_NOTHING || coordinator->failures > 0 || coordinator->silent;
 	if (!at_once)
 		snprintf(query, sizeof query, "&wait=%d&seen=%s", WAIT_SECONDS, said_state_names[coordinator->said.state]);
 	struct writer request = request_line(coordinator, &coordinator->asking, "GET", query);
 	text_add(&request, "\r\n");
 	coordinator->ask_at = now + least_pause;
-	begin(coordinator, &coordinator->asking, &request, (at_once ? 0 : WAIT_SECONDS * 1000) + grace, now);
+	if (!begin(coordinator, &coordinator->asking, &request, (at_once ? 0 : WAIT_SECONDS * 1000) + grace, now))
+		unanswered(coordinator, "no connection", now);
+}
+
+static void not_told(struct coordinator *coordinator, double now)
+{
+	note_failure(coordinator, "not told");
+	coordinator->tell_at = now + coordinator->tell_pause;
+	coordinator->tell_pause = fmin(longest_pause, 2 * coordinator->tell_pause);
 }
 
 static void tell(struct coordinator *coordinator, double now)
@@ -109,7 +146,8 @@ static void tell(struct coordinator *coordinator, double now)
 	struct writer request = request_line(coordinator, &coordinator->telling, "POST", "");
 	text_add(&request, "Content-Type: text/plain\r\nContent-Length: %zu\r\n\r\n%s", strlen(coordinator->message),
 		 coordinator->message);
-	begin(coordinator, &coordinator->telling, &request, telling_patience, now);
+	if (!begin(coordinator, &coordinator->telling, &request, telling_patience, now))
+		not_told(coordinator, now);
 }
 
 static void hear(struct coordinator *coordinator, double now)
@@ -122,8 +160,7 @@ static void hear(struct coordinator *coordinator, double now)
 			break;
 		}
 		coordinator->said = said;
-		coordinator->silent = false;
-		coordinator->pause = first_pause;
+		answered(coordinator);
 		break;
 	case EXCHANGE_FAILED:
 		unanswered(coordinator, "no answer", now);
@@ -135,6 +172,8 @@ static void hear(struct coordinator *coordinator, double now)
 	case EXCHANGE_GOING:
 		break;
 	}
+	if (coordinator->failures > 0 && now - coordinator->failing_since > longest_failing)
+		coordinator->silent = true;
 }
 
 static void say(struct coordinator *coordinator, double now)
@@ -142,12 +181,13 @@ static void say(struct coordinator *coordinator, double now)
 	switch (exchange_step(&coordinator->telling, &coordinator->answer, now)) {
 	case EXCHANGE_ANSWERED:
 		coordinator->message[0] = '\0';
+		coordinator->tell_pause = first_tell_pause;
 		break;
 	case EXCHANGE_FAILED:
-		failed(coordinator, "not told", now);
+		not_told(coordinator, now);
 		break;
 	case EXCHANGE_IDLE:
-		if (coordinator->found && coordinator->message[0])
+		if (coordinator->found && coordinator->message[0] && now >= coordinator->tell_at)
 			tell(coordinator, now);
 		break;
 	case EXCHANGE_GOING:

@@ -17,17 +17,21 @@ struct coordinator {
 	const struct where *where;
 	const struct logger *logger;
 	bool on;
-	bool found; /* the address is known */
+	bool found; /* the addresses are known */
 	bool looking;
 	bool silent; /* no answer, though one is due */
 	double looked_since;
+	unsigned turn; /* which of the addresses comes next: another one after each failure */
+	unsigned failures; /* of questions, since the latest answer */
+	double failing_since;
 	struct lookup lookup;
 	struct exchange asking, telling;
 	struct http_answer answer;
 	struct said said; /* latest answer; SAID_NOTHING where there is none */
 	double ask_at;
-	double retry_at; /* nothing is opened before, after something has failed */
-	double pause;	 /* until then */
+	double find_at;
+	double tell_at;
+	double tell_pause; /* until then, after the next failure */
 	double tell_until;
 	char message[MOST_MESSAGE]; /* not told yet; empty where there is none */
 };

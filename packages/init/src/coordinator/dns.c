@@ -65,9 +65,10 @@ static size_t skip_name(const uint8_t *data, size_t size, size_t at)
 }
 
 /* The names of the records are not compared: an alias has come with the addresses of what it stands for. */
-static enum dns_result first_address(const uint8_t *data, size_t size, size_t at, enum dns_type type, struct address *address)
+static enum dns_result take_addresses(const uint8_t *data, size_t size, size_t at, enum dns_type type, struct addresses *found)
 {
 	size_t wanted = type == DNS_A ? 4 : 16;
+	found->count = 0;
 	for (uint16_t left = read_16(data + 6); left > 0; left--) {
 		at = skip_name(data, size, at);
 		if (at > size || size - at < RECORD)
@@ -77,16 +78,15 @@ static enum dns_result first_address(const uint8_t *data, size_t size, size_t at
 		at += RECORD;
 		if (length > size - at)
 			return DNS_REFUSED;
-		if (read_16(record) == type && read_16(record + 2) == INTERNET && length == wanted) {
-			*address = address_from(type == DNS_A ? AF_INET : AF_INET6, data + at);
-			return DNS_FOUND;
-		}
+		if (read_16(record) == type && read_16(record + 2) == INTERNET && length == wanted &&
+		    found->count < MOST_ADDRESSES)
+			found->all[found->count++] = address_from(type == DNS_A ? AF_INET : AF_INET6, data + at);
 		at += length;
 	}
-	return DNS_NO_ADDRESS;
+	return found->count > 0 ? DNS_FOUND : DNS_NO_ADDRESS;
 }
 
-enum dns_result dns_answer(const uint8_t *question, size_t asked, const uint8_t *data, size_t size, struct address *address)
+enum dns_result dns_answer(const uint8_t *question, size_t asked, const uint8_t *data, size_t size, struct addresses *found)
 {
 	if (size < asked || memcmp(data, question, 2) != 0 || !(data[2] & IS_ANSWER) || read_16(data + 4) != 1 ||
 	    memcmp(data + HEADER, question + HEADER, asked - HEADER) != 0)
@@ -95,5 +95,5 @@ enum dns_result dns_answer(const uint8_t *question, size_t asked, const uint8_t 
 		return DNS_NO_NAME;
 	if (data[3] & CODE)
 		return DNS_REFUSED;
-	return first_address(data, size, asked, (enum dns_type)read_16(question + asked - 4), address);
+	return take_addresses(data, size, asked, (enum dns_type)read_16(question + asked - 4), found);
 }

@@ -4,7 +4,7 @@
 
 #include "../kernel/address.h"
 
-enum { DNS_MESSAGE = 512, DNS_NAME = 254 };
+enum { DNS_MESSAGE = 512, DNS_NAME = 254, MOST_ADDRESSES = 8 };
 enum dns_type { DNS_A = 1, DNS_AAAA = 28 };
 
 enum dns_result {
@@ -18,7 +18,12 @@ enum dns_result {
 /* The length of the question in `message`, or 0 where this can be no name. */
 size_t dns_question(uint8_t message[DNS_MESSAGE], uint16_t id, const char *name, enum dns_type type);
 
-/* Compares `data` with the question as it was sent, and takes the first address out of it. */
-enum dns_result dns_answer(const uint8_t *question, size_t asked, const uint8_t *data, size_t size, struct address *address);
+struct addresses {
+	struct address all[MOST_ADDRESSES];
+	size_t count;
+};
+
+/* Compares `data` with the question as it was sent, and takes its addresses out of it, the first ones where there are many. */
+enum dns_result dns_answer(const uint8_t *question, size_t asked, const uint8_t *data, size_t size, struct addresses *found);
 
 #endif

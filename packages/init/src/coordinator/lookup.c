@@ -26,7 +26,9 @@ void lookup_begin(struct lookup *lookup, const char *host)
 	lookup->again_at = -INFINITY;
 	lookup->name = lookup->tries = lookup->server = 0;
 	lookup->type = DNS_A;
-	lookup->found = address_parse(host, &lookup->address) || hosts_find("/etc/hosts", host, &lookup->address);
+	struct address *address = lookup->found.all;
+	lookup->known = address_parse(host, address) || hosts_find("/etc/hosts", host, address);
+	lookup->found.count = lookup->known;
 	resolver_read(&lookup->resolver, "/etc/resolv.conf");
 }
 
@@ -79,7 +81,7 @@ static enum dns_result receive(struct lookup *lookup)
 	uint8_t data[DNS_MESSAGE];
 	ssize_t got = lookup->fd >= 0 ? recv(lookup->fd, data, sizeof data, MSG_DONTWAIT) : -1;
 	if (got >= 0)
-		return dns_answer(lookup->question, lookup->asked, data, (size_t)got, &lookup->address);
+		return dns_answer(lookup->question, lookup->asked, data, (size_t)got, &lookup->found);
 	/* Nobody is there: a port that is closed says so. The next try comes when it is due. */
 	if (lookup->fd >= 0 && errno != EAGAIN && errno != EINTR)
 		close_socket(lookup);
@@ -88,7 +90,7 @@ static enum dns_result receive(struct lookup *lookup)
 
 enum looked_up lookup_step(struct lookup *lookup, double now)
 {
-	if (lookup->found)
+	if (lookup->known)
 		return LOOKED_FOUND;
 	switch (receive(lookup)) {
 	case DNS_FOUND:

@@ -1,4 +1,4 @@
-/* The address of a host, without ever waiting for it: driven by its caller's loop. One question at a time is under way. */
+/* The addresses of a host, without ever waiting for them: driven by its caller's loop. One question at a time is under way. */
 #ifndef LAMEDUCK_LOOKUP_H
 #define LAMEDUCK_LOOKUP_H
 
@@ -8,8 +8,8 @@ enum looked_up { LOOKING, LOOKED_FOUND, LOOKED_IN_VAIN };
 
 struct lookup {
 	const char *host;
-	bool found;
-	struct address address; /* where found */
+	bool known; /* without a question */
+	struct addresses found;
 	int fd;			/* -1 where no answer is awaited */
 	double again_at;	/* the question is asked again then */
 	struct resolver resolver;

@@ -14,6 +14,12 @@ const allowance = 2_000;
 /** Milliseconds between two questions: at least, and after failures. */
 const shortestPause = 100;
 const longestPause = 2_000;
+/**
+ * One of several coordinators may die, and its Service leads to it for a moment longer. So it takes three failures, or one and a second without an answer, to
+ * count as silence.
+ */
+const mostFailures = 3;
+const longestFailing = 1_000;
 /** How often what the pod says of itself is said, where nobody takes it. */
 const attempts = 3;
 /** Addresses of senders that are told. */
@@ -103,26 +109,38 @@ export class Coordinator {
   async #ask(): Promise<void> {
     if (!this.#requests) return this.#silent();
     let failures = 0;
+    let answered = new AbortController();
     while (!this.#ended.signal.aborted) {
       const from = this.#clock.now();
-      // The first question, and the first after a silence, is answered at once.
-      const seen = this.#isSilent ? undefined : this.#answer?.state;
+      // The first question, and each one after a failure, is answered at once.
+      const seen = failures > 0 ? undefined : this.#answer?.state;
       const wait = seen === undefined ? 0 : patience;
       const query = `&wait=${wait}${seen === undefined ? "" : `&seen=${seen}`}`;
       try {
         const answer = parseAnswer(await this.#requests.send(query, undefined, wait * 1_000 + allowance));
         if (!answer) throw new Error("no answer of version 1");
         failures = 0;
+        answered.abort();
         this.#heard(answer);
       } catch (error) {
         if (this.#ended.signal.aborted) return;
         failures++;
-        this.#silent(messageOf(error));
+        if (failures >= mostFailures) this.#silent(messageOf(error));
+        else if (failures === 1) {
+          answered = new AbortController();
+          void this.#silentUnless(answered.signal, messageOf(error));
+        }
       }
       const pause = Math.min(longestPause, shortestPause * 2 ** failures) * (0.5 + Math.random());
       const left = failures > 0 ? pause : shortestPause - (this.#clock.now() - from);
       await sleep(left, this.#ended.signal);
     }
+  }
+
+  async #silentUnless(answered: AbortSignal, problem: string): Promise<void> {
+    const over = AbortSignal.any([answered, this.#ended.signal]);
+    await sleep(longestFailing, over);
+    if (!over.aborted) this.#silent(problem);
   }
 
   #heard(answer: Answer): void {

@@ -13,11 +13,15 @@ const longestAnswer = 16_384;
 export class Requests {
   readonly #place: CoordinatorPlace;
   readonly #ended: AbortSignal;
+  readonly #resolve: LookupFunction;
   #resolving = false;
+  /** How many have failed: each time another address of the name is the first to be tried. */
+  #failures = 0;
 
-  constructor(place: CoordinatorPlace, ended: AbortSignal) {
+  constructor(place: CoordinatorPlace, ended: AbortSignal, resolve: LookupFunction = lookup) {
     this.#place = place;
     this.#ended = ended;
+    this.#resolve = resolve;
   }
 
   /**
@@ -27,6 +31,15 @@ export class Requests {
    * @throws {Error} unless it was answered with 200.
    */
   async send(query: string, body: string | undefined, within: number): Promise<string> {
+    try {
+      return await this.#send(query, body, within);
+    } catch (error) {
+      this.#failures++;
+      throw error;
+    }
+  }
+
+  async #send(query: string, body: string | undefined, within: number): Promise<string> {
     const { host, port, path, tokenFile } = this.#place;
     const token = tokenFile === undefined ? undefined : (await readFile(tokenFile, "utf8")).trim();
     return new Promise((resolve, reject) => {
@@ -73,11 +86,16 @@ export class Requests {
       return;
     }
     this.#resolving = true;
-    lookup(host, options, (...result) => {
+    this.#resolve(host, options, (error, found, family) => {
       this.#resolving = false;
-      Reflect.apply(callback, undefined, result);
+      callback(error, Array.isArray(found) ? turned(found, this.#failures) : found, family);
     });
   };
+}
+
+function turned<T>(all: readonly T[], by: number): T[] {
+  const first = by % all.length;
+  return [...all.slice(first), ...all.slice(0, first)];
 }
 
 async function readAll(response: IncomingMessage): Promise<string> {
