@@ -1,12 +1,35 @@
+import { constants } from "node:os";
 import { badOption, Cluster, type ClusterOptions } from "./cluster/index.ts";
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+class Interrupted extends Error {
+  readonly signal: "SIGINT" | "SIGTERM" | "SIGHUP";
+
+  constructor(signal: Interrupted["signal"]) {
+    super(`ended by ${signal}`);
+    this.signal = signal;
+  }
+}
+
+/** Aborts at the first signal, so that a program removes what it has started. The second signal of a kind ends it at once. */
+export function interruption(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.once(signal, () => stop.abort(new Interrupted(signal)));
+  return stop.signal;
+}
 
 /** Runs a program. The number that it returns is the exit code. A user's mistake prints no stack trace and exits with 2, any other error with 3. */
 export async function runMain(main: () => Promise<number | void>): Promise<void> {
   try {
     process.exitCode = (await main()) ?? process.exitCode;
   } catch (error) {
+    if (error instanceof Interrupted) {
+      say(error.message);
+      // Whatever was under way may still wait for a cluster that is gone.
+      process.exit(128 + constants.signals[error.signal]);
+    }
     const failure = error as Error & { code?: unknown; remedy?: string };
     const { remedy, message, stack } = failure;
     // The code of a failed child process is its exit code, a number.
@@ -29,8 +52,11 @@ export async function onCluster<T>(
     const cluster = await Cluster.attach();
     return use(cluster).finally(() => cluster.api.close());
   }
-  await using cluster = await Cluster.up(options);
-  return await use(cluster);
+  const signal = interruption();
+  await using cluster = await Cluster.up({ ...options, signal });
+  const interrupted = Promise.withResolvers<never>();
+  signal.addEventListener("abort", () => interrupted.reject(signal.reason as Error), { once: true });
+  return await Promise.race([use(cluster), interrupted.promise]);
 }
 
 /** Splits a list at its commas. @throws {ClusterError} if a name is not known. */

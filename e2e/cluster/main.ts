@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { parseArgs } from "node:util";
 import { Cluster, leftovers, stateDirectory, tearDown, type ProxyMode } from "./index.ts";
-import { runMain } from "../program.ts";
+import { interruption, runMain } from "../program.ts";
 
 const usage = `usage: npm run cluster -- COMMAND
 
@@ -28,15 +28,12 @@ async function up(args: readonly string[]): Promise<number> {
       "proxy-mode": { type: "string", default: "iptables" },
     },
   });
-  const interrupted = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const)
-    process.once(signal, () => interrupted.abort(new Error(`ended by ${signal}`)));
   const cluster = await Cluster.up({
     nodes: Number(values.nodes),
     proxyLag: values["proxy-lag"].split(","),
     proxyMode: values["proxy-mode"] as ProxyMode,
     detached: true,
-    signal: interrupted.signal,
+    signal: interruption(),
     say,
   });
   say(`memory: ${megabytes(sum(await cluster.memory()))} in ${cluster.componentNames.length} components`);

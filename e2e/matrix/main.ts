@@ -12,7 +12,7 @@ import { clusterConnection } from "@lameduck/kube";
 import { defaultImage } from "@lameduck/load";
 import { runOnExisting } from "./existing/run.ts";
 import { keep, tableOf, tableText } from "./kept.ts";
-import { listed, named, onCluster, positive, runMain } from "../program.ts";
+import { interruption, listed, named, onCluster, positive, runMain } from "../program.ts";
 import { clusterRemedy, ownRemedies, type ClusterRemedy } from "./remedies.ts";
 import { routes, type RouteName } from "./routes.ts";
 import { runScenario } from "./run.ts";
@@ -170,9 +170,6 @@ async function runElsewhere(): Promise<void> {
     kubeconfig: values.kubeconfig ?? process.env["E2E_KUBECONFIG"],
     context: values.context,
   });
-  const stop = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const)
-    process.once(signal, () => stop.abort(new Error(`ended by ${signal}`)));
   say(`context ${connection.context}, ${connection.server.origin}`);
   const all = await runOnExisting({
     connection,
@@ -182,7 +179,7 @@ async function runElsewhere(): Promise<void> {
     ...amountsOf(),
     clients: positive("--clients", values.clients),
     say,
-    signal: stop.signal,
+    signal: interruption(),
   });
   for (const { scenario, results } of all)
     process.stdout.write(tableText(`${scenario}, through the ClusterIP, from pods`, results));

@@ -18,8 +18,8 @@ import { writeFiles } from "@lameduck/operator/image";
 import { operatorNames } from "@lameduck/operator";
 import { parseAllDocuments } from "yaml";
 import { apiPort, fabricAddress } from "../../cluster/network/addresses.ts";
-import { Cluster, until, type Manifest } from "../../cluster/index.ts";
-import { positive, runMain } from "../../program.ts";
+import { until, type Cluster, type Manifest } from "../../cluster/index.ts";
+import { onCluster, positive, runMain } from "../../program.ts";
 import { apply } from "../../test/support.ts";
 import { commandLine } from "../../../scripts/command-line.ts";
 import type { DrivePlan } from "./drive.ts";
@@ -80,11 +80,9 @@ function wantedOf(): Omit<DrivePlan, "kubeconfig" | "operator" | "token"> {
   };
 }
 
-async function main(): Promise<number> {
-  const wanted = wantedOf();
+async function drive(cluster: Cluster, wanted: ReturnType<typeof wantedOf>): Promise<number> {
   const directory = await mkdtemp(join(tmpdir(), "lameduck-scale-"));
   try {
-    await using cluster = await Cluster.up({ nodes: 1 });
     const token = await prepare(cluster);
     // They would end what no kubelet reports of.
     for (const controller of ["controller-manager", "scheduler"]) await cluster.kill(controller);
@@ -112,4 +110,7 @@ async function main(): Promise<number> {
   }
 }
 
-await runMain(main);
+await runMain(() => {
+  const wanted = wantedOf();
+  return onCluster(false, { nodes: 1 }, (cluster) => drive(cluster, wanted));
+});

@@ -22,6 +22,7 @@ export async function prepareStore(
   const key = createHash("sha256")
     .update(prints.join("\n"))
     .update(programs.runtime)
+    .update(pinned)
     .digest("hex")
     .slice(0, 16);
   const store = join(cache, "images", `store-${key}`);
@@ -101,9 +102,13 @@ export async function waitForContainerd(sandbox: Sandbox, programs: Programs, lo
   );
 }
 
+/** A kubelet that is short of disk deletes unused images; here is no registry to pull them from again. */
+const pinned = "io.cri-containerd.pinned=pinned";
+
 /** Adds an image to a running node. */
 export async function importImage(sandbox: Sandbox, programs: Programs, archive: string): Promise<void> {
-  await inside(sandbox, [join(programs.runtime, "ctr"), "-n", "k8s.io", "images", "import", archive]);
+  const ctr = [join(programs.runtime, "ctr"), "-n", "k8s.io"];
+  await inside(sandbox, [...ctr, "images", "import", "--label", pinned, archive]);
 }
 
 /** Gives a node (its private root directory) the store: files by hard link where the file system allows, databases copied. */
