@@ -16,9 +16,8 @@ export function courseText({ met, unmet, sender, release, overruled }: Course): 
 }
 
 /** "198.18.0.14 (4.1/s before, silent 2.9 s)". */
-export function suspectText({ sender, count, perSecond, silence }: Suspect): string {
-  const who = sender ?? `${count} other sender${count === 1 ? "" : "s"}`;
-  return `${who} (${rate(perSecond)}/s before, silent ${seconds(silence)} s)`;
+export function suspectText({ sender, perSecond, silence }: Suspect): string {
+  return `${sender ?? "other senders"} (${rate(perSecond)}/s before, silent ${seconds(silence)} s)`;
 }
 
 /** "released by 5 of 5 consumers at 5.1 (kube-proxy/node5 last)". */

@@ -45,8 +45,6 @@ export interface Explanation {
  */
 export class Drain {
   readonly config: DrainConfig;
-  /** By which senders are sampled where they are too many. Where clients may be hostile it must be one that they do not know. */
-  readonly key: number;
   /** What the cluster said. */
   readonly release: Release;
   /** What is believed of the environment beforehand; a policy that does not weigh it is told the usual. */
@@ -67,10 +65,8 @@ export class Drain {
   #weighAt = -Infinity;
   #enough: number | undefined;
 
-  /** @param key a whole number below 2^32. */
-  constructor(config: DrainConfig, key = 0) {
+  constructor(config: DrainConfig) {
     this.config = config;
-    this.key = key;
     const { policy } = config;
     const adaptive = weighs(policy) ? policy : undefined;
     this.release = new Release(config.settle);
@@ -85,7 +81,7 @@ export class Drain {
     // What is said of senders is no sight of them: it begins nothing.
     if (observation.type === "released") return this.release.given(observation);
     if (observation.type === "unreleased") return this.release.withdrawn(observation);
-    this.#senders ??= new SenderTable(this.config.maxSenders, this.config.prestop, at, this.key);
+    this.#senders ??= new SenderTable(this.config.maxSenders, this.config.prestop, at);
     switch (observation.type) {
       case "watching":
         this.#senders.watchingFrom(at);

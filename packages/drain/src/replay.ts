@@ -33,10 +33,10 @@ export interface Replay {
  */
 export function replay(trace: Trace, count = 0): Replay {
   const config = parseConfig(trace.header.config);
-  const { lines, header } = trace;
+  const { lines } = trace;
   const length = trace.end?.at ?? lines.reduce((latest, line) => Math.max(latest, toldAt(line)), 0);
   let told: Observation[] = [];
-  let drain = new Drain(config, header.key);
+  let drain = new Drain(config);
   const followed = {
     suspects: (now: number) => drain.suspects(now),
     get release() {
@@ -60,7 +60,7 @@ export function replay(trace: Trace, count = 0): Replay {
     recordedStop = recorded === undefined ? undefined : (recordedStop ?? at);
   };
   const tellAnew = (kept: readonly Observation[]): void => {
-    drain = new Drain(config, header.key);
+    drain = new Drain(config);
     for (const observation of kept) drain.observe(observation);
     told = [...kept];
   };

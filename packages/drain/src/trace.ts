@@ -22,8 +22,6 @@ export interface TraceHeader {
     readonly unit: "ms";
   };
   readonly config: DrainOptions;
-  /** Of the decision; absent for 0. */
-  readonly key?: number;
 }
 
 /** What lameduck-init learns of the past: nothing that a program sees of itself. */
@@ -139,7 +137,7 @@ function objectIn(line: string): Record<string, unknown> | undefined {
 
 function headerIn({ number, value }: Row, name: string): TraceHeader {
   const place = `${name}:${number}`;
-  const { version, by, clock, config, key } = value as Partial<Record<keyof TraceHeader, unknown>>;
+  const { version, by, clock, config } = value as Partial<Record<keyof TraceHeader, unknown>>;
   if (version !== 1)
     throw new DrainError(
       "LAMEDUCK_TRACE_VERSION",
@@ -148,7 +146,6 @@ function headerIn({ number, value }: Row, name: string): TraceHeader {
     );
   if (typeof by !== "string" || typeof config !== "object" || config === null || Array.isArray(config))
     throw bad(place, "the header must say who wrote it (by) and with which settings (config)");
-  if (!absentOr(isKey)(key)) throw bad(place, "the header's key must be a whole number below 2^32");
   const { epoch } = Object(clock) as { epoch?: unknown };
   if (!isTime(epoch)) throw bad(place, "the header's clock must have a number, epoch");
   checkSettings(config, place);
@@ -167,7 +164,6 @@ function checkSettings(config: DrainOptions, place: string): void {
 type Check = (value: unknown) => boolean;
 
 const isTime: Check = (value) => typeof value === "number" && Math.abs(value) < 1e15;
-const isKey: Check = (value) => Number.isInteger(value) && (value as number) >>> 0 === value;
 const isText: Check = (value) => typeof value === "string";
 const isAmount: Check = (value) => typeof value === "number" && value >= 0 && value < 1e12;
 const absentOr =

@@ -11,8 +11,6 @@ export interface DecisionVector {
   /** What a wrong implementation would get wrong here. */
   readonly why: string;
   readonly config: DrainOptions;
-  /** By which senders are sampled; default: 0. */
-  readonly key?: number;
   readonly observations: readonly (Observation | Repeated)[];
   readonly expect: VectorOutcome;
   /** Which implementations can be told of such observations; default: both. */
@@ -48,7 +46,7 @@ function* repeat({ every, to, senders, ...observation }: Repeated): Generator<Ob
 
 /** Plays the observations on virtual time, asking for a decision after each one and whenever a wait is over. */
 export function runVector(vector: DecisionVector): VectorOutcome {
-  const drain = new Drain(parseConfig(vector.config), vector.key);
+  const drain = new Drain(parseConfig(vector.config));
   const observations = expandVector(vector);
   let next = 0;
   let now = observations[0]?.at ?? 0;

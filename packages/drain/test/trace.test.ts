@@ -18,7 +18,7 @@ const vectors = readdirSync(folder)
 /** The trace that a process would write that saw this: asked after each observation and whenever a wait is over. */
 function traceOf(vector: DecisionVector): string {
   const config = parseConfig(vector.config);
-  const drain = new Drain(config, vector.key);
+  const drain = new Drain(config);
   const observations = expandVector(vector);
   let upcoming = observations.shift();
   const header = {
@@ -29,7 +29,6 @@ function traceOf(vector: DecisionVector): string {
     on: "SIGTERM",
     clock: { epoch: 0, unit: "ms" },
     config: optionsOf(config),
-    key: vector.key,
   };
   const lines: unknown[] = [header];
   for (let now = upcoming?.at ?? 0; ;) {
@@ -156,7 +155,6 @@ test("what is no trace, of another version, or changed is refused with its place
   const [header = "", ...rest] = traceOf(slowest).split("\n");
   refused("", "LAMEDUCK_TRACE_INVALID", "file");
   refused(header.replace('"version":1', '"version":2'), "LAMEDUCK_TRACE_VERSION", "file:1");
-  refused(header.replace("{", '{"key":-1,'), "LAMEDUCK_TRACE_INVALID", "file:1");
   refused([header, '{"type":"arrival","at":"1"}', ...rest].join("\n"), "LAMEDUCK_TRACE_INVALID", "file:2");
   assert.equal(parseTrace([header, '{"type":"later","at":1}', ...rest].join("\n"), "file").unknown, 1);
 });

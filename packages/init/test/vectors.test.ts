@@ -25,15 +25,11 @@ function textOf(name: string, value: unknown): string {
   return typeof value === "number" && !plainNumbers.has(name) ? `${value}ms` : String(value);
 }
 
-function linesOf(
-  vector: Pick<DecisionVector, "config" | "key">,
-  observations: readonly Observation[],
-): string {
+function linesOf(vector: Pick<DecisionVector, "config">, observations: readonly Observation[]): string {
   const options = Object.entries(vector.config).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value]).map((each) => `option ${name} ${textOf(name, each)}`),
   );
-  const key = vector.key === undefined ? [] : [`key ${vector.key}`];
-  return [...key, ...options, ...observations.map(lineOf), "end", ""].join("\n");
+  return [...options, ...observations.map(lineOf), "end", ""].join("\n");
 }
 
 function lineOf(seen: Observation): string {

@@ -58,9 +58,8 @@ export interface ReleasedBy {
 
 /** A sender, or a crowd, that a hold waits for. */
 export interface WaitedFor {
-  /** Null where so many are not told apart. */
+  /** Null for all senders that are not told apart. */
   readonly sender: string | null;
-  readonly count: number;
   /** Its rate before, arrivals per second. */
   readonly perSecond: number;
   /** Milliseconds without an arrival, when it was waited for no longer. */

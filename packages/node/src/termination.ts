@@ -67,7 +67,7 @@ export class Termination {
     const report = new Report(settings, from, by);
     stopFile?.begin(reason, by.kill - from);
     const cap = Math.min(settings.drain.cap, Math.max(1, by.cap - from));
-    recording?.begin(reason, { ...settings.drain, cap }, evidence.drain.key);
+    recording?.begin(reason, { ...settings.drain, cap });
     const onExit = this.#reportExit(report);
     const noLongerSurvive = surviveCrashes((message) => announcer.notice("crash", message));
     try {

@@ -1,11 +1,4 @@
-import {
-  formatDuration,
-  parseConfig,
-  type Moment,
-  type Replay,
-  type Suspect,
-  type Trace,
-} from "@lameduck/drain";
+import { formatDuration, parseConfig, type Moment, type Replay, type Trace } from "@lameduck/drain";
 
 /** A hold as it was recorded, and what the decision makes of it now. */
 export interface Explained {
@@ -48,25 +41,20 @@ export function coursesOf({ trace, replayed: { moments } }: Explained, most: num
 }
 
 function courseOf(sender: string | undefined, trace: Trace, moments: readonly Moment[]): Course {
-  const seen = moments.map(({ suspects }) => suspects.filter((one) => one.sender === sender));
-  const last = seen.findLast((one) => one.length > 0) ?? [];
-  const most = Math.max(0, ...seen.map((one) => one.reduce((sum, { count }) => sum + count, 0)));
+  const seen = moments.map(({ suspects }) => suspects.find((one) => one.sender === sender));
+  const last = seen.findLast((one) => one !== undefined);
   return {
     sender,
-    name: sender ?? `${most} other sender${most === 1 ? "" : "s"}`,
-    perSecond: sum(last, ({ perSecond }) => perSecond),
-    losses: seen.map((one) => sum(one, ({ loss }) => loss)),
+    name: sender ?? "other senders",
+    perSecond: last?.perSecond ?? 0,
+    losses: seen.map((one) => one?.loss ?? 0),
     arrivals: trace.lines.flatMap((line) =>
       line.type === "arrival" && line.sender === sender && line.at >= 0
         ? [{ at: line.at, isConnection: line.kind === "connection" }]
         : [],
     ),
-    silence: Math.min(...last.map(({ silence }) => silence)),
+    silence: last?.silence ?? 0,
   };
-}
-
-function sum(suspects: readonly Suspect[], of: (suspect: Suspect) => number): number {
-  return suspects.reduce((total, one) => total + of(one), 0);
 }
 
 /** Below it the adaptive policy stops; undefined for the others. */

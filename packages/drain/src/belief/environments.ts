@@ -80,21 +80,20 @@ export class Environments {
     return this.#means[means.length]!;
   }
 
-  /** `count` senders of which the same was seen. */
-  see(sender: Seen, count = 1): void {
+  see(sender: Seen): void {
     const last = Math.min(sender.last, this.#now);
     const silence = this.#now - last;
-    const rateNow = sender.rateAfter(silence) * count;
+    const rateNow = sender.rateAfter(silence);
     const whole = sender.surprise(silence);
     for (let delay = 0; delay < delayCount; delay++) {
       const begin = this.#begins[delay]!;
       if (begin < this.#now) {
         const before = last < begin ? sender.surprise(begin - last) : 0;
-        this.#logsByDelay[delay]! -= count * before;
-        this.#weigh(delay, sender.rate, Math.max(0, last - begin), whole - before, count, rateNow);
+        this.#logsByDelay[delay]! -= before;
+        this.#weigh(delay, sender.rate, Math.max(0, last - begin), whole - before, rateNow);
       } else {
         // Nobody can have let go yet: silence speaks against the hypothesis, and everything is still to come.
-        this.#logsByDelay[delay]! -= count * whole;
+        this.#logsByDelay[delay]! -= whole;
         this.#ratesByDelay[delay]! += rateNow;
       }
     }
@@ -144,18 +143,11 @@ export class Environments {
    * For each mean m (u = 1/m) it survived y with e^(-u y), and then either still sends, S e^(-u x), or let go before its next
    * arrival, u/(r+u) (1 - S e^(-u x)), with r the rate at which S falls.
    */
-  #weigh(
-    delay: number,
-    usualRate: number,
-    still: number,
-    surprise: number,
-    count: number,
-    rateNow: number,
-  ): void {
+  #weigh(delay: number, usualRate: number, still: number, surprise: number, rateNow: number): void {
     const silence = this.#now - this.#begins[delay]! - still;
     const chance = Math.exp(-surprise);
     const rate = silence > 0 ? Math.min(usualRate, surprise / silence) : usualRate;
-    this.#stillByDelay[delay]! += count * still;
+    this.#stillByDelay[delay]! += still;
     const silent =
       still === 0 ? this.#silentThroughout[delay]! : powers(this.#silent, Math.exp(-silence / this.#slowest));
     const sending = still === 0 ? this.#always : powers(this.#sending, Math.exp(-still / this.#slowest));
@@ -169,21 +161,17 @@ export class Environments {
     const losses = this.#losses;
     let index = delay * perDelay;
     for (let mean = 0; mean < means.length; mean++) {
-      this.#multiply(index, quiet[mean]!, count);
+      this.#multiply(index, quiet[mean]!);
       losses[index++]! += (alive[mean]! / quiet[mean]!) * rateNow;
       // Chances are taken relative to a laggard's of having sent so long: none of them can vanish in rounding.
       const usual = (1 - laggards) * sending[mean + 1]! * sending[mean + 1]! * sending[mean + 1]!;
       const all = usual * quiet[mean]! + laggards * quiet[mean + 1]!;
-      this.#multiply(index, all, count);
+      this.#multiply(index, all);
       losses[index++]! += ((usual * alive[mean]! + laggards * alive[mean + 1]!) / all) * rateNow;
     }
   }
 
-  #multiply(index: number, likelihood: number, count: number): void {
-    if (count !== 1) {
-      this.#logs[index]! += count * Math.log(likelihood);
-      return;
-    }
+  #multiply(index: number, likelihood: number): void {
     const product = this.#products[index]! * likelihood;
     if (product > 1e-200) this.#products[index] = product;
     else {

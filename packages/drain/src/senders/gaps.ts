@@ -35,12 +35,6 @@ export class Gaps {
     return false;
   }
 
-  /** Arrivals of which no more is known than in how much time they came. */
-  take(count: number, exposure: number): void {
-    this.count += count;
-    this.exposure += exposure;
-  }
-
   get longest(): number {
     return Math.max(this.#longest, this.#longestBefore);
   }

@@ -1,21 +1,18 @@
 import type { Seen } from "../belief/environments.ts";
 import { highestRate, recentSurprise, type LearntHabit } from "../belief/evidence.ts";
 
-/** A sender that comes by chance, at a rate that was told or that is its part of a crowd's. */
+/** A sender that comes by chance at a rate that was told. */
 export class SteadySender implements Seen {
   readonly rate: number;
   readonly last: number;
-  /** -ln of the chance of silence, per unit of it. */
-  readonly #slope: number;
 
-  constructor(rate: number, last: number, slope = rate) {
+  constructor(rate: number, last: number) {
     this.rate = Math.min(rate, highestRate);
     this.last = last;
-    this.#slope = Math.min(slope, this.rate);
   }
 
   surprise(silence: number): number {
-    return this.#slope * silence;
+    return this.rate * silence;
   }
 
   rateAfter(): number {

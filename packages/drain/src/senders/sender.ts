@@ -11,8 +11,6 @@ interface Load {
 
 /** What is kept of one sender. Times in milliseconds. */
 export class Sender {
-  /** By which it is in the sample. */
-  readonly hash: number;
   readonly gaps = new Gaps();
   last: number;
   /** Mean of the latest gaps, the latest counting most. */
@@ -21,11 +19,14 @@ export class Sender {
   rate: number | undefined;
   /** Its connections of before the hold; undefined until one is used. */
   pool: Pool | undefined;
+  /** Else it is one of the others. */
+  isToldApart = false;
+  /** How many of its arrivals keep its place. */
+  credit = 1;
   /** How long the load had paused by `last`. */
   #paused: number;
 
-  constructor(hash: number, at: number, paused: number) {
-    this.hash = hash;
+  constructor(at: number, paused: number) {
     this.last = at;
     this.#paused = paused;
   }
@@ -33,6 +34,7 @@ export class Sender {
   /** `load`: the gaps of all arrivals, and for how long they have paused so far. */
   meet(at: number, load: Load, held: boolean): void {
     this.pool?.connection(at);
+    this.credit++;
     if (this.last > -Infinity) {
       const gap = Math.max(0, at - this.last - this.#sharedPause(load));
       if (!this.gaps.add(gap, held))
@@ -56,6 +58,16 @@ export class Sender {
    */
   hasLeft(idle: number): boolean {
     return this.gaps.count > 0 && this.gaps.habit().surprise(idle) > leftSurprise;
+  }
+}
+
+/** All senders that are not told apart, as one. */
+export class Others extends Sender {
+  /** So many arrivals are now another's. @returns whether none are left. */
+  without(arrivals: number): boolean {
+    this.credit -= arrivals;
+    this.gaps.count = Math.max(0, this.gaps.count - arrivals);
+    return this.credit <= 0;
   }
 }
 

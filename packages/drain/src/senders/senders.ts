@@ -1,17 +1,14 @@
 import { Environments, type Seen, type Verdict } from "../belief/environments.ts";
 import { LearntHabit } from "../belief/evidence.ts";
 import { unlearntPrior, type Latest } from "../belief/hypotheses.ts";
-import { Crowd } from "./crowd.ts";
 import { fewest, Gaps, horizon } from "./gaps.ts";
 import { Pool } from "./pool.ts";
-import { hashOf, Sample } from "./sample.ts";
-import { Sender } from "./sender.ts";
+import { Others, Sender } from "./sender.ts";
 import { LearntSender, PooledSender, SteadySender } from "./seen.ts";
 
-/** Who is still to be expected: a sender by name, or so many that are not told apart. */
+/** Who is still to be expected: a sender by name, or all that are not told apart. */
 export interface Suspect {
   readonly sender: string | undefined;
-  readonly count: number;
   /** Requests expected of it within one `convergence` after a stop now. */
   readonly loss: number;
   /** Its mean rate before, per second. */
@@ -20,22 +17,22 @@ export interface Suspect {
   readonly silence: number;
 }
 
-/** Senders of which the same was seen. */
 interface Judged {
   readonly name: string | undefined;
   readonly seen: Seen;
-  readonly count: number;
 }
 
-/** New connections by sender: a sample of senders that are told apart, and the crowd of the others. Memory and a verdict are bounded; one arrival costs O(1). */
+/**
+ * New connections by sender. Those that come often are told apart. All others count as one sender, whose arrivals are theirs: it neither matters how
+ * many they are, nor whether one of them ever comes again.
+ */
 export class SenderTable {
   readonly #capacity: number;
   readonly #prestop: number;
-  readonly #key: number;
   readonly #senders = new Map<string, Sender>();
-  readonly #sample = new Sample();
-  #sampledAnew = -Infinity;
-  #crowd: Crowd | undefined;
+  #others: Others | undefined;
+  /** When there were last more senders than have a place. */
+  #crowdedAt = -Infinity;
   /** Of all arrivals together, and for how long there were none though many were due. */
   readonly #load = { gaps: new Gaps(), last: -Infinity, paused: 0 };
   #watchingFrom: number;
@@ -44,8 +41,7 @@ export class SenderTable {
   /** What the senders come to, until the next observation. */
   #prepared: readonly Judged[] | undefined;
 
-  constructor(capacity: number, prestop: number, watchingFrom: number, key: number) {
-    this.#key = key;
+  constructor(capacity: number, prestop: number, watchingFrom: number) {
     this.#capacity = capacity;
     this.#prestop = prestop;
     this.#watchingFrom = watchingFrom;
@@ -72,26 +68,25 @@ export class SenderTable {
     const sender = this.#senders.get(name);
     if (sender) {
       sender.meet(at, this.#load, held);
-      return;
+      if (sender.isToldApart) return;
+      const { count } = sender.gaps;
+      if (count >= (this.#isCrowded(at) ? fewestInCrowd : 1)) return this.#tellApart(sender, count);
+    } else {
+      // Whom the hold waits for is not given up for those that come only now.
+      if (this.#isFull && !held) this.#makeRoom(at);
+      if (!this.#isFull) this.#senders.set(name, new Sender(at, this.#load.paused));
     }
-    const hash = hashOf(name, this.#key);
-    // Whom the hold waits for is not given up for those that come only now: of these the crowd's own sample says how many they are.
-    const before = this.#heldFrom === Infinity;
-    if (before)
-      while (this.#isFull && this.#sample.has(hash) && this.#sample.share > leastShare) this.#makeRoom(at);
-    if (this.#sample.has(hash) && !this.#isFull)
-      this.#senders.set(name, new Sender(hash, at, this.#load.paused));
-    else {
-      this.#crowdNow.arrival(hash, at, held ? this.#since(at) : undefined);
-      if (before) this.#useRoom(at);
-    }
+    if (this.#others) this.#others.meet(at, this.#load, held);
+    else this.#others = new Others(at, this.#load.paused);
   }
 
   /** A request, since the hold began, on a connection of before that has not been asked to close. */
   request(name: string, at: number): void {
     this.#prepared = undefined;
     const sender = this.#senders.get(name);
-    if (sender) (sender.pool ??= new Pool()).request(at);
+    if (!sender) return;
+    (sender.pool ??= new Pool()).request(at);
+    this.#tellApart(sender, sender.gaps.count + 1);
   }
 
   /** A connection that made so many of those requests is asked to close. */
@@ -103,37 +98,34 @@ export class SenderTable {
   /** Whose rates are told are few, and always told apart. */
   rate(name: string, perMillisecond: number): void {
     this.#prepared = undefined;
-    const sender = this.#senders.get(name) ?? new Sender(hashOf(name, this.#key), -Infinity, 0);
+    const known = this.#senders.get(name);
+    const sender = known ?? new Sender(-Infinity, 0);
     sender.rate = perMillisecond;
+    this.#tellApart(sender, known ? sender.gaps.count + 1 : 0);
     this.#senders.set(name, sender);
   }
 
   /** What is to be expected if the pod stopped at `now`, given what was believed of environments before. */
   weigh(now: number, convergence: number, prior: readonly number[]): Verdict {
     const environments = new Environments(convergence, prior, this.#since(now), this.#latest);
-    for (const { seen, count } of this.#judged()) environments.see(seen, count);
+    for (const { seen } of this.#judged()) environments.see(seen);
     return environments.verdict();
   }
 
   /** Whose arrivals are still to be expected, if hypotheses have these weights: those of whom most is, first. */
   suspects(now: number, convergence: number, weights: readonly number[]): Suspect[] {
     const since = this.#since(now);
-    const suspects = new Map<string | undefined, Suspect>();
-    for (const { name, seen, count } of this.#judged()) {
+    const suspects = this.#judged().map(({ name, seen }) => {
       const environments = new Environments(convergence, unlearntPrior(), since, this.#latest);
-      environments.see(seen, count);
-      const before = suspects.get(name);
-      suspects.set(name, {
+      environments.see(seen);
+      return {
         sender: name,
-        count: count + (before?.count ?? 0),
-        loss: environments.lossUnder(weights) + (before?.loss ?? 0),
-        perSecond: seen.rate * count * 1_000 + (before?.perSecond ?? 0),
-        silence: Math.min(since - Math.min(seen.last, since), before?.silence ?? Infinity),
-      });
-    }
-    return [...suspects.values()]
-      .map((suspect) => ({ ...suspect, count: Math.ceil(suspect.count) }))
-      .sort((a, b) => b.loss - a.loss);
+        loss: environments.lossUnder(weights),
+        perSecond: seen.rate * 1_000,
+        silence: since - Math.min(seen.last, since),
+      };
+    });
+    return suspects.sort((a, b) => b.loss - a.loss);
   }
 
   /** A silence that nobody watched is none. */
@@ -148,12 +140,8 @@ export class SenderTable {
   /** A lone sender may always have been about to go on, and of a load that was hardly seen before nobody knows its lulls. */
   get #latest(): Latest {
     const { last, gaps } = this.#load;
-    const unknown = (this.#senders.size === 1 && !this.#crowd) || this.#gapsBefore < fewestGapsBefore;
+    const unknown = this.#judged().length === 1 || this.#gapsBefore < fewestGapsBefore;
     return { at: unknown ? 0 : this.#since(last), rate: gaps.habit().rate };
-  }
-
-  get #crowdNow(): Crowd {
-    return (this.#crowd ??= new Crowd(this.#watchingFrom));
   }
 
   #noteLoad(at: number, held: boolean): void {
@@ -169,24 +157,17 @@ export class SenderTable {
   }
 
   *#prepare(deletedAt: number): Generator<Judged> {
-    const seenOnce: string[] = [];
     for (const [name, sender] of this.#senders) {
-      // Of those seen once, and not since the deletion, nothing else is known: they are all alike.
-      const once = sender.rate === undefined && sender.gaps.count === 0;
-      if (once && !sender.pool && sender.last <= deletedAt && sender.last >= this.#watchingFrom + 1) {
-        seenOnce.push(name);
-        continue;
-      }
-      const seen = this.#seen(sender, deletedAt);
-      if (seen) yield { name, seen, count: 1 };
+      const seen = sender.isToldApart ? this.#seen(sender, deletedAt) : undefined;
+      if (seen) yield { name, seen };
     }
-    if (seenOnce.length > 0) {
-      const habit = new LearntHabit(1, deletedAt - this.#watchingFrom, 0);
-      const name = seenOnce.length === 1 ? seenOnce[0] : undefined;
-      yield { name, seen: new LearntSender(habit, 0, undefined), count: seenOnce.length };
-    }
-    for (const members of this.#crowd?.members(this.#crowdSize(), deletedAt) ?? [])
-      yield { name: undefined, ...members };
+    const others = this.#others && this.#seen(this.#others, deletedAt);
+    if (others) yield { name: this.#onlyOther, seen: others };
+  }
+
+  get #onlyOther(): string | undefined {
+    if (this.#others?.credit !== 1) return undefined;
+    return [...this.#senders].find(([, { isToldApart }]) => !isToldApart)?.[0];
   }
 
   #seen(sender: Sender, deletedAt: number): Seen | undefined {
@@ -215,62 +196,40 @@ export class SenderTable {
     return this.#senders.size >= this.#capacity;
   }
 
+  /** Until now so many of its arrivals counted as the others'. */
+  #tellApart(sender: Sender, arrivals: number): void {
+    if (sender.isToldApart) return;
+    sender.isToldApart = true;
+    if (this.#others?.without(arrivals)) this.#others = undefined;
+  }
+
+  #isCrowded(at: number): boolean {
+    return at - this.#crowdedAt <= horizon;
+  }
+
   /**
-   * Senders that have long fallen silent go first; where most are here, half of them go to the crowd. But those that come most often stay: a crowd that
-   * comes once must not hide them.
+   * Those that have long fallen silent go. If all come, it is a crowd. Each has as much credit as it made arrivals, and a newcomer that finds no place takes
+   * one from each (Misra and Gries 1982). So whoever makes more than one of `capacity` arrivals has a place, however many come once.
    */
   #makeRoom(at: number): void {
-    this.#sampledAnew = at;
-    this.#dropSilent(at);
-    if (this.#senders.size <= 0.75 * this.#capacity) return;
-    this.#sample.halve();
-    const regulars = new Set(this.#outside().slice(0, Math.min(mostRegulars, this.#capacity / 4)));
-    for (const [name, sender] of this.#senders) {
-      if (this.#isSampled(sender) || (regulars.has(sender) && sender.gaps.count >= fewestOfRegular)) continue;
-      this.#crowdNow.join(sender);
-      this.#senders.delete(name);
-    }
+    this.#drop(({ last }) => at - last > horizon);
+    if (!this.#isFull) return;
+    const isNew = !this.#isCrowded(at);
+    this.#crowdedAt = at;
+    this.#drop((sender) => {
+      if (isNew && sender.gaps.count < fewestInCrowd) sender.isToldApart = false;
+      return --sender.credit <= 0;
+    });
   }
 
-  #isSampled({ hash, rate }: Sender): boolean {
-    return rate !== undefined || this.#sample.has(hash);
-  }
-
-  /** Those that are told apart although they are not in the sample: those that come most often first. */
-  #outside(): Sender[] {
-    const outside = [...this.#senders.values()].filter((sender) => !this.#isSampled(sender));
-    return outside.sort((a, b) => b.gaps.count - a.gaps.count);
-  }
-
-  #crowdSize(): number {
-    const outside = this.#outside().length;
-    return (this.#senders.size - outside) * (1 / this.#sample.share - 1) - outside;
-  }
-
-  /** A crowd that has gone leaves room for a larger share of those that come; its own part of the sample goes with it. */
-  #useRoom(at: number): void {
-    if (at - this.#sampledAnew < horizon) return;
-    this.#sampledAnew = at;
-    this.#dropSilent(at);
-    const sampled = this.#senders.size - this.#outside().length;
-    for (let expected = sampled; expected <= this.#capacity / 4; expected *= 2) {
-      if (this.#sample.share === 1) return;
-      this.#sample.double();
-    }
-  }
-
-  #dropSilent(at: number): void {
-    for (const [name, { last, rate }] of this.#senders)
-      if (rate === undefined && at - last > horizon) this.#senders.delete(name);
+  #drop(isToGo: (sender: Sender) => boolean): void {
+    for (const [name, sender] of this.#senders)
+      if (sender.rate === undefined && isToGo(sender)) this.#senders.delete(name);
   }
 }
 
-/** A table that is full of senders whose hashes are low by chance, or by a key that is known, is no sample of ever so many. */
-const leastShare = 2 ** -16;
-
-/** So many senders are told apart for coming often, where they are not in the sample; each has made so many gaps at least. */
-const mostRegulars = 32;
-const fewestOfRegular = 8;
+/** In a crowd, whoever came twice did so by chance, and seems to come more often than it does. */
+const fewestInCrowd = 24;
 
 /** Of all senders together, to know their lulls by. */
 const fewestGapsBefore = 50;

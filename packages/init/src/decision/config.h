@@ -50,7 +50,6 @@ struct drain_config {
 	double request_quiet;
 	double settle;
 	size_t max_senders;
-	uint32_t key; /* by which senders are sampled where they are too many; clients must not know it */
 };
 
 extern const char *const policy_names[];

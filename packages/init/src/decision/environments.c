@@ -55,12 +55,8 @@ static double counted(const struct environments *environments, double time)
 	return fmin(environments->convergence, time);
 }
 
-static void multiply(struct environments *environments, int index, double likelihood, double count)
+static void multiply(struct environments *environments, int index, double likelihood)
 {
-	if (count != 1) {
-		environments->logs[index] += count * log(likelihood);
-		return;
-	}
 	double product = environments->products[index] * likelihood;
 	if (product > 1e-200) {
 		environments->products[index] = product;
@@ -85,7 +81,6 @@ static void powers(double into[ENVIRONMENT_MEANS + 1], double slowest)
 struct seen {
 	double rate, rate_now;
 	double last;
-	double count;
 };
 
 /* Nobody can have let go yet: silence speaks against the hypothesis, and everything is still to come. */
@@ -93,7 +88,7 @@ static void not_yet(struct environments *environments, const struct seen *seen, 
 {
 	for (int i = 0; i < PER_DELAY; i++) {
 		double m = means[i / ENVIRONMENT_KINDS] * environments->convergence;
-		environments->logs[first + i] -= seen->count * surprise;
+		environments->logs[first + i] -= surprise;
 		environments->losses[first + i] += seen->rate_now * counted(environments, m + begin - environments->now);
 	}
 }
@@ -115,29 +110,28 @@ static void weigh(struct environments *environments, const struct seen *seen, do
 		double slow = step * m;
 		double alive = chance * silent[mean];
 		double quiet = alive + (1 - alive) / (1 + rate * m);
-		environments->logs[index] -= seen->count * (before + still / m);
-		multiply(environments, index, quiet, seen->count);
+		environments->logs[index] -= before + still / m;
+		multiply(environments, index, quiet);
 		double counts = counted(environments, m);
 		environments->losses[index] += alive / quiet * counts * seen->rate_now;
 		double usual = (1 - laggards) * sending[mean + 1] * sending[mean + 1] * sending[mean + 1];
 		double slow_alive = chance * silent[mean + 1];
 		double all = usual * quiet + laggards * (slow_alive + (1 - slow_alive) / (1 + rate * slow));
-		environments->logs[index + 1] -= seen->count * (before + still / slow);
-		multiply(environments, index + 1, all, seen->count);
+		environments->logs[index + 1] -= before + still / slow;
+		multiply(environments, index + 1, all);
 		double to_come = usual * alive * counts + laggards * slow_alive * counted(environments, slow);
 		environments->losses[index + 1] += to_come / all * seen->rate_now;
 	}
 }
 
-void environments_see(struct environments *environments, const struct habit *habit, double last, double count)
+void environments_see(struct environments *environments, const struct habit *habit, double last)
 {
 	double until = fmin(last, environments->now);
 	double silence = environments->now - until;
 	struct seen seen = {
 		.rate = habit->rate,
-		.rate_now = habit_rate_after(habit, silence) * count,
+		.rate_now = habit_rate_after(habit, silence),
 		.last = until,
-		.count = count,
 	};
 	double whole = habit_surprise(habit, silence);
 	for (int delay = 0; delay <= ENVIRONMENT_DELAYS; delay++) {

@@ -21,8 +21,8 @@ struct environments {
 
 /* `latest`: of any arrival, 0 if there was none; `rate`: of all of them before. */
 void environments_init(struct environments *environments, double convergence, double now, double latest, double rate);
-/* `count` senders that came last at `last`. */
-void environments_see(struct environments *environments, const struct habit *habit, double last, double count);
+/* A sender that came last at `last`. */
+void environments_see(struct environments *environments, const struct habit *habit, double last);
 /* What the weights of `believed`, after all that it has seen, make of the losses of what is seen here. */
 double environments_loss_under(const struct environments *environments, const struct environments *believed);
 

@@ -12,10 +12,10 @@ static const double burstiness = 0.4;
 /* How many gaps a mean of recent gaps is worth. */
 static const double recent_gaps = 10;
 
-struct habit steady_habit(double rate, double slope)
+struct habit steady_habit(double rate)
 {
 	double bounded = fmin(rate, highest_rate);
-	return (struct habit){ .rate = bounded, .slope = fmin(slope, bounded) };
+	return (struct habit){ .rate = bounded, .slope = bounded };
 }
 
 struct habit learnt_habit(double gaps, double exposure, double longest_gap)

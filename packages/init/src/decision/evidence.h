@@ -18,7 +18,7 @@ struct habit {
 };
 
 /* Of a sender that comes by chance. */
-struct habit steady_habit(double rate, double slope);
+struct habit steady_habit(double rate);
 struct habit learnt_habit(double gaps, double exposure, double longest_gap);
 /* -ln of the chance that it is silent for so long while it still sends. */
 double habit_surprise(const struct habit *habit, double silence);

@@ -35,12 +35,6 @@ bool gaps_add(struct gaps *gaps, double gap, bool held, double share, double few
 	return false;
 }
 
-void gaps_take(struct gaps *gaps, double count, double exposure)
-{
-	gaps->count += count;
-	gaps->exposure += exposure;
-}
-
 double gaps_longest(const struct gaps *gaps)
 {
 	return fmax(gaps->longest, gaps->longest_before);

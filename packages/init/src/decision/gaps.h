@@ -19,8 +19,6 @@ struct gaps {
 
 /* `share` of the arrivals left a trace. Returns whether it was a pause: a gap as unlikely as that the sender had left. */
 bool gaps_add(struct gaps *gaps, double gap, bool held, double share, double fewest);
-/* Arrivals of which no more is known than in how much time they came. */
-void gaps_take(struct gaps *gaps, double count, double exposure);
 double gaps_longest(const struct gaps *gaps);
 /* Where so much of the exposure counts, and nothing has come for `idle` since. */
 struct habit gaps_habit(const struct gaps *gaps, double exposure, double idle);

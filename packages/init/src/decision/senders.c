@@ -11,15 +11,13 @@ static const double recency = 1.0 / 8;
 static const double fewest_recent_gaps = 4;
 /* Of all senders together, to know their lulls by. */
 static const double fewest_gaps_before = 50;
-/* A table that is full of senders whose hashes are low by chance, or by a key that is known, is no sample of ever so many. */
-static const double least_share = 1.0 / 65536;
 /* So many in a hold tell a rate. */
 static const double enough_gaps = 8;
 
-void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from, uint32_t key)
+void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from)
 {
-	*table = (struct sender_table){ .capacity = capacity, .prestop = prestop, .key = key, .watching_from = watching_from,
-					.share = 1, .sampled_anew = -INFINITY, .load_last = -INFINITY,
+	*table = (struct sender_table){ .capacity = capacity, .prestop = prestop, .watching_from = watching_from,
+					.crowded_at = -INFINITY, .load_last = -INFINITY,
 					.held_from = INFINITY, .traced = 1 };
 }
 
@@ -64,13 +62,9 @@ static void meet(const struct sender_table *table, struct sender *sender, double
 		sender->held_gaps += held;
 		sender->held_exposure += held ? gap : 0;
 	}
+	sender->credit++;
 	sender->last = fmax(sender->last, at);
 	sender->paused = table->paused;
-}
-
-static double late(const struct sender_table *table, double at)
-{
-	return at >= table->held_from ? since(table, at) : NAN;
 }
 
 static void note_load(struct sender_table *table, double at)
@@ -92,41 +86,64 @@ void senders_held_from(struct sender_table *table, double at)
 	table->gaps_before = table->load.count;
 }
 
+static void meet_others(struct sender_table *table, double at)
+{
+	if (table->others.credit > 0)
+		meet(table, &table->others, at);
+	else
+		table->others = (struct sender){ .last = at, .paused = table->paused, .rate = NAN, .credit = 1 };
+}
+
+/* So many arrivals of the others are another's, or were no traffic. */
+static void leave_others(struct sender_table *table, double arrivals)
+{
+	table->others.credit -= arrivals;
+	table->others.gaps.count = fmax(0, table->others.gaps.count - arrivals);
+}
+
+/* Until now so many of its arrivals counted as the others'. */
+static void tell_apart(struct sender_table *table, struct sender *sender, double arrivals)
+{
+	if (!sender->told_apart)
+		leave_others(table, arrivals);
+	sender->told_apart = true;
+}
+
 void senders_arrival(struct sender_table *table, const char *name, double at)
 {
-	uint32_t hash = hash_of(name, table->key);
 	note_load(table, at);
-	struct sender *sender = table_find(table, name, hash);
+	struct sender *sender = table_find(table, name);
 	if (sender) {
 		meet(table, sender, at);
-		return;
+		if (sender->gaps.count >= (table_is_crowded(table, at) ? fewest_in_crowd : 1))
+			tell_apart(table, sender, sender->gaps.count);
+		if (sender->told_apart)
+			return;
+	} else {
+		/* Whom the hold waits for is not given up for those that come only now. */
+		if (table_is_full(table) && isinf(table->held_from))
+			table_make_room(table, at);
+		if (!table_is_full(table))
+			table_add(table, name, at, NAN);
 	}
-	/* Whom the hold waits for is not given up for those that come only now: of these the crowd's own sample says how many they are. */
-	bool before = isinf(table->held_from);
-	while (before && sample_has(table->share, hash) && is_full(table) && table->share > least_share)
-		make_room(table, at);
-	if (sample_has(table->share, hash) && !is_full(table) && table_add(table, name, hash, at, NAN))
-		return;
-	crowd_arrival(crowd_of(table), hash, at, late(table, at));
-	if (before)
-		use_room(table, at);
+	meet_others(table, at);
 }
 
 void senders_forget(struct sender_table *table, const char *name)
 {
-	struct sender *sender = table_find(table, name, hash_of(name, table->key));
+	struct sender *sender = table_find(table, name);
 	if (!sender)
 		return;
-	free(sender->name);
-	*sender = table->senders[--table->count];
-	table_reindex(table);
+	if (!sender->told_apart)
+		leave_others(table, sender->gaps.count + 1);
+	table_remove(table, sender);
 }
 
 void senders_settle(struct sender_table *table)
 {
 	for (size_t i = 0; i < table->count; i++)
 		table->senders[i].gaps = (struct gaps){ 0 };
-	table->crowd.gaps = table->load = (struct gaps){ 0 };
+	table->others.gaps = table->load = (struct gaps){ 0 };
 }
 
 void senders_traced(struct sender_table *table, double share)
@@ -134,16 +151,19 @@ void senders_traced(struct sender_table *table, double share)
 	table->traced = share;
 	for (size_t i = 0; i < table->count; i++)
 		table->senders[i].gaps.longest *= share;
+	table->others.gaps.longest *= share;
 }
 
 void senders_rate(struct sender_table *table, const char *name, double per_millisecond)
 {
-	uint32_t hash = hash_of(name, table->key);
-	struct sender *sender = table_find(table, name, hash);
-	if (sender)
-		sender->rate = per_millisecond;
-	else
-		table_add(table, name, hash, -INFINITY, per_millisecond);
+	struct sender *sender = table_find(table, name);
+	bool known = sender != NULL;
+	if (!known && table_add(table, name, -INFINITY, per_millisecond))
+		sender = &table->senders[table->count - 1];
+	if (!sender)
+		return;
+	sender->rate = per_millisecond;
+	tell_apart(table, sender, known ? sender->gaps.count + 1 : 0);
 }
 
 /*
@@ -165,7 +185,7 @@ static double exposure_of(const struct sender_table *table, const struct sender 
 static bool judge(const struct sender_table *table, const struct sender *sender, struct habit *habit)
 {
 	if (!isnan(sender->rate)) {
-		*habit = steady_habit(sender->rate, sender->rate);
+		*habit = steady_habit(sender->rate);
 		return true;
 	}
 	double idle_before = fmax(0, deleted_at(table) - sender->last);
@@ -184,27 +204,35 @@ static bool judge(const struct sender_table *table, const struct sender *sender,
 	return true;
 }
 
+/* The senders one by one, and then the others as one; NULL after them. */
+static const struct sender *next_judged(const struct sender_table *table, size_t *position, struct habit *habit)
+{
+	while (*position <= table->count) {
+		size_t i = (*position)++;
+		const struct sender *sender = i < table->count ? &table->senders[i] : &table->others;
+		if ((i < table->count ? sender->told_apart : sender->credit > 0) && judge(table, sender, habit))
+			return sender;
+	}
+	return NULL;
+}
+
 static void begin(struct environments *environments, const struct sender_table *table, double now, double convergence)
 {
 	double rate = gaps_habit(&table->load, table->load.exposure, 0).rate;
+	struct habit habit;
+	size_t position = 0;
 	/* A lone sender may always have been about to go on, and of a load that was hardly seen before nobody knows its lulls. */
-	bool unknown = (table->count == 1 && !table->crowd.used) || table->gaps_before < fewest_gaps_before;
+	bool lone = next_judged(table, &position, &habit) && !next_judged(table, &position, &habit);
+	bool unknown = lone || table->gaps_before < fewest_gaps_before;
 	environments_init(environments, convergence, since(table, now), unknown ? 0 : since(table, table->load_last), rate);
-}
-
-static double see_crowd(struct environments *environments, const struct sender_table *table)
-{
-	return crowd_see(&table->crowd, environments, crowd_size(table), deleted_at(table));
 }
 
 static void see_all(struct environments *environments, const struct sender_table *table)
 {
 	struct habit habit;
-	for (size_t i = 0; i < table->count; i++)
-		if (judge(table, &table->senders[i], &habit))
-			environments_see(environments, &habit, since(table, table->senders[i].last), 1);
-	if (table->crowd.used)
-		see_crowd(environments, table);
+	size_t position = 0;
+	for (const struct sender *sender; (sender = next_judged(table, &position, &habit));)
+		environments_see(environments, &habit, since(table, sender->last));
 }
 
 double senders_expected_loss(const struct sender_table *table, double now, double convergence)
@@ -215,34 +243,32 @@ double senders_expected_loss(const struct sender_table *table, double now, doubl
 	return environments_loss_under(&environments, &environments);
 }
 
+/* The only one of the others, where it came once; else NULL. */
+static const char *only_other(const struct sender_table *table)
+{
+	for (size_t i = 0; i < table->count && table->others.credit == 1; i++)
+		if (!table->senders[i].told_apart)
+			return table->senders[i].name;
+	return NULL;
+}
+
 struct suspect senders_suspect(const struct sender_table *table, double now, double convergence)
 {
 	struct environments all, one;
 	begin(&all, table, now, convergence);
 	see_all(&all, table);
 	struct suspect most = { 0 };
-	for (size_t i = 0; i <= table->count; i++) {
-		bool crowd = i == table->count;
-		struct suspect suspect = { .senders = 1 };
-		struct habit habit;
-		double last = table->crowd.last;
+	struct habit habit;
+	size_t position = 0;
+	for (const struct sender *sender; (sender = next_judged(table, &position, &habit));) {
 		begin(&one, table, now, convergence);
-		if (crowd && !table->crowd.used)
-			break;
-		if (crowd) {
-			suspect.senders = fmax(1, crowd_size(table));
-			suspect.rate = see_crowd(&one, table);
-		} else if (judge(table, &table->senders[i], &habit)) {
-			last = table->senders[i].last;
-			suspect.sender = table->senders[i].name;
-			suspect.rate = habit.rate;
-			environments_see(&one, &habit, since(table, last), 1);
-		} else
+		environments_see(&one, &habit, since(table, sender->last));
+		double loss = environments_loss_under(&one, &all);
+		if (most.any && loss <= most.expected_loss)
 			continue;
-		suspect.silence = since(table, last) > 0 ? now - last : NAN;
-		suspect.expected_loss = environments_loss_under(&one, &all);
-		if (most.senders == 0 || suspect.expected_loss > most.expected_loss)
-			most = suspect;
+		double silence = since(table, sender->last) > 0 ? now - sender->last : NAN;
+		const char *name = sender == &table->others ? only_other(table) : sender->name;
+		most = (struct suspect){ name, true, habit.rate, silence, loss };
 	}
 	return most;
 }

@@ -9,14 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "crowd.h"
+#include "environments.h"
+#include "gaps.h"
 
 /* The sender that the hold waits for, or all that are not told apart. */
 struct suspect {
 	const char *sender;   /* NULL where they are not told apart; valid until the next observation */
-	double senders;	      /* how many, 1 for one that has a name; 0 where nobody is waited for */
-	double rate;	      /* new connections per ms of all of them, before the hold and in it */
-	double silence;	      /* ms since the last of any of them; NAN where that was before the deletion */
+	bool any;	      /* false where nobody is waited for */
+	double rate;	      /* new connections per ms, before the hold and in it */
+	double silence;	      /* ms since the last of them; NAN where that was before the deletion */
 	double expected_loss; /* their part of it */
 };
 
@@ -30,20 +31,20 @@ struct sender {
 	double recent_gap; /* mean of the latest gaps, the latest counting most */
 	double paused;	   /* how long the load had paused by `last` */
 	double rate;	   /* per ms, where told; NAN where it is to be learnt */
+	bool told_apart;   /* else it is one of the others */
+	double credit;	   /* how many of its arrivals keep its place */
 };
 
 struct sender_table {
 	size_t capacity;
 	double prestop;
-	uint32_t key;
 	size_t count;
 	size_t allocated;
 	struct sender *senders;
 	uint32_t *index; /* open addressing: position in `senders` + 1, or 0 */
 	size_t index_size;
-	double share; /* of all senders, those that are told apart */
-	double sampled_anew;
-	struct crowd crowd;
+	struct sender others; /* all that are not told apart, as one; of no credit where there are none */
+	double crowded_at;    /* when there were last more senders than have a place */
 	struct gaps load; /* of all arrivals together */
 	double load_last;
 	double gaps_before; /* of the load, before the hold */
@@ -53,7 +54,7 @@ struct sender_table {
 	double traced;	  /* share of the connections before the hold that are told of */
 };
 
-void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from, uint32_t key);
+void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from);
 void senders_free(struct sender_table *table);
 void senders_watching_from(struct sender_table *table, double at);
 void senders_held_from(struct sender_table *table, double at);

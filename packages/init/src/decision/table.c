@@ -1,13 +1,26 @@
 #include "table.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct sender *table_find(const struct sender_table *table, const char *name, uint32_t hash)
+/* In a crowd, whoever came twice did so by chance, and seems to come more often than it does. */
+const double fewest_in_crowd = 24;
+
+/* FNV-1a. */
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 2166136261u;
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 16777619u;
+	return hash;
+}
+
+struct sender *table_find(const struct sender_table *table, const char *name)
 {
 	if (table->index_size == 0)
 		return NULL;
-	for (size_t slot = hash;; slot++) {
+	for (size_t slot = hash_of(name);; slot++) {
 		uint32_t position = table->index[slot & (table->index_size - 1)];
 		if (position == 0)
 			return NULL;
@@ -24,7 +37,7 @@ static void enter(struct sender_table *table, size_t position)
 	table->index[slot & (table->index_size - 1)] = (uint32_t)(position + 1);
 }
 
-void table_reindex(struct sender_table *table)
+static void reindex(struct sender_table *table)
 {
 	memset(table->index, 0, table->index_size * sizeof *table->index);
 	for (size_t i = 0; i < table->count; i++)
@@ -44,19 +57,70 @@ static bool grow(struct sender_table *table)
 	table->index = index;
 	table->allocated = allocated;
 	table->index_size = allocated * 2;
-	table_reindex(table);
+	reindex(table);
 	return true;
 }
 
-bool table_add(struct sender_table *table, const char *name, uint32_t hash, double at, double rate)
+bool table_add(struct sender_table *table, const char *name, double at, double rate)
 {
 	if (table->count == table->allocated && !grow(table))
 		return false;
 	char *copy = strdup(name);
 	if (!copy)
 		return false;
-	table->senders[table->count] =
-	    (struct sender){ .name = copy, .hash = hash, .last = at, .paused = table->paused, .rate = rate };
+	table->senders[table->count] = (struct sender){
+		.name = copy, .hash = hash_of(name), .last = at, .paused = table->paused, .rate = rate, .credit = 1
+	};
 	enter(table, table->count++);
 	return true;
+}
+
+void table_remove(struct sender_table *table, struct sender *sender)
+{
+	free(sender->name);
+	*sender = table->senders[--table->count];
+	reindex(table);
+}
+
+bool table_is_full(const struct sender_table *table)
+{
+	return table->count >= table->capacity;
+}
+
+bool table_is_crowded(const struct sender_table *table, double at)
+{
+	return at - table->crowded_at <= gaps_horizon;
+}
+
+static void drop(struct sender_table *table, double silent_since, double least_credit)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < table->count; i++) {
+		struct sender *sender = &table->senders[i];
+		if (!isnan(sender->rate) || (sender->last >= silent_since && sender->credit >= least_credit))
+			table->senders[kept++] = *sender;
+		else
+			free(sender->name);
+	}
+	table->count = kept;
+	reindex(table);
+}
+
+/* A newcomer that finds no place takes one credit from each (Misra and Gries 1982): whoever makes more than one of `capacity` arrivals has a place. */
+void table_make_room(struct sender_table *table, double at)
+{
+	drop(table, at - gaps_horizon, -INFINITY);
+	if (!table_is_full(table))
+		return;
+	bool is_new = !table_is_crowded(table, at);
+	table->crowded_at = at;
+	for (size_t i = 0; i < table->count; i++) {
+		struct sender *sender = &table->senders[i];
+		if (!isnan(sender->rate))
+			continue;
+		sender->credit--;
+		if (is_new && sender->gaps.count < fewest_in_crowd)
+			sender->told_apart = false;
+	}
+	drop(table, -INFINITY, 1);
 }

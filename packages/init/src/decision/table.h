@@ -1,22 +1,20 @@
-/* Senders by name; which of them have a place in the table, and how many have none. */
+/* Senders by name, as many as have a place. */
 #ifndef LAMEDUCK_TABLE_H
 #define LAMEDUCK_TABLE_H
 
 #include "senders.h"
 
-/* NULL where there is none of this name, whose hash it is. */
-struct sender *table_find(const struct sender_table *table, const char *name, uint32_t hash);
-/* False when memory is short: the caller then counts the arrival with the crowd. */
-bool table_add(struct sender_table *table, const char *name, uint32_t hash, double at, double rate);
-/* To be called when senders have moved or gone. */
-void table_reindex(struct sender_table *table);
+/* In a crowd only those that made so many gaps are told apart. */
+extern const double fewest_in_crowd;
 
-bool is_full(const struct sender_table *table);
-/* Before the hold only. */
-void make_room(struct sender_table *table, double at);
-void use_room(struct sender_table *table, double at);
-/* Where senders without a place are counted. */
-struct crowd *crowd_of(struct sender_table *table);
-double crowd_size(const struct sender_table *table);
+/* NULL where there is none of this name. */
+struct sender *table_find(const struct sender_table *table, const char *name);
+/* False when memory is short: the caller then counts the arrival with the others. */
+bool table_add(struct sender_table *table, const char *name, double at, double rate);
+void table_remove(struct sender_table *table, struct sender *sender);
+bool table_is_full(const struct sender_table *table);
+/* For a newcomer, before the hold: those that have long fallen silent go; and in a crowd those that come seldom. */
+void table_make_room(struct sender_table *table, double at);
+bool table_is_crowded(const struct sender_table *table, double at);
 
 #endif

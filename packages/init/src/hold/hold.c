@@ -1,7 +1,6 @@
 #include "hold.h"
 
 #include "../base/clock.h"
-#include "../base/random.h"
 #include "../kernel/namespace.h"
 #include "cluster.h"
 #include "report.h"
@@ -77,7 +76,6 @@ void hold_begin(struct hold *hold, const struct hold_settings *settings, const s
 	hold->forced = false;
 	hold->order_missed = false;
 	drain_init(&hold->drain, &settings->decision);
-	hold->drain.config.key = random_number();
 	trace_begin(&hold->recording, why ? settings->recording : NULL, why, logger, &hold->drain.config, terminated_at);
 	traffic_begin(&hold->traffic, &settings->traffic, &hold->drain, &hold->recording, baseline, now);
 	if (traffic_port_is_silent(&hold->traffic))

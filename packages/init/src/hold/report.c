@@ -52,7 +52,7 @@ static void add_suspect(struct writer *text, const struct drain *drain, const st
 	if (suspect->sender)
 		text_add(text, "%s", suspect->sender);
 	else
-		text_add(text, "%.0f other sender%s", suspect->senders, suspect->senders == 1 ? "" : "s");
+		text_add(text, "other senders");
 	text_add(text, rate >= 99.5 ? " (%.0f/s before, " : " (%.2g/s before, ", rate);
 	text_add(text, "silent %.1f s)", fmax(0, silence) / 1000);
 }
@@ -79,7 +79,7 @@ static bool ended_by_release(const struct hold *hold, const double met_at[WAIT_K
 
 static void add_wait(struct writer *text, const struct hold *hold, const struct explanation *explanation, int kind, double now)
 {
-	bool named = kind == WAIT_SILENCE && explanation->suspect.senders > 0;
+	bool named = kind == WAIT_SILENCE && explanation->suspect.any;
 	if (named)
 		add_suspect(text, &hold->drain, explanation, now);
 	else

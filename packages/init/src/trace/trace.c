@@ -104,10 +104,10 @@ void trace_begin(struct trace *trace, const char *place, const char *why, const 
 	add(trace,
 	    "{\"lameduck\":\"trace\",\"version\":1,\"by\":\"lameduck-init\",\"pid\":%d,\"on\":\"%s\",\"config\":{\"policy\":\"%s\","
 	    "\"floor\":%.17g,\"cap\":%.17g,\"grace\":%.17g,\"prestop\":%.17g,\"reserve\":0,%s\"requestQuiet\":%.17g,"
-	    "\"settle\":%.17g,\"maxSenders\":%zu},\"key\":%u,\"clock\":{\"epoch\":%.0f,\"unit\":\"ms\"}}\n",
+	    "\"settle\":%.17g,\"maxSenders\":%zu},\"clock\":{\"epoch\":%.0f,\"unit\":\"ms\"}}\n",
 	    (int)getpid(), why, policy_names[config->policy], config->floor + config->prestop, config->cap,
 	    config->cap + config->prestop, config->prestop, policy_fields(config, fields), config->request_quiet,
-	    config->settle, config->max_senders, config->key, since_epoch(terminated_at));
+	    config->settle, config->max_senders, since_epoch(terminated_at));
 }
 
 /* When it happened, and when the decision learnt of it, if that was later. */

@@ -5,7 +5,6 @@
  *     see TYPE AT NAME VALUE     an observation; NAME and VALUE are "-" where the type has none; of a connection VALUE is "old", or by how many ms it
  *                                may have come earlier
  *     traced SHARE               of the connections before the termination, the share that is told of
- *     key KEY                    by which senders are sampled
  *     end                        answers "STOP REASON", or "error CODE OPTION"
  */
 #include "../../src/decision/drain.h"
@@ -21,7 +20,6 @@ enum { MOST_OBSERVATIONS = 4000000 };
 static struct observation *seen;
 static size_t seen_count;
 static double traced = 1;
-static unsigned key;
 
 static const char **option_named(struct drain_options *options, const char *name)
 {
@@ -84,7 +82,6 @@ static void play(const struct drain_options *options)
 	}
 	struct drain drain;
 	drain_init(&drain, &config);
-	drain.config.key = key;
 	size_t next = 0;
 	double now = seen_count > 0 ? seen[0].at : 0;
 	for (;;) {
@@ -128,12 +125,9 @@ int main(void)
 								   .old = strcmp(value, "old") == 0 };
 		} else if (sscanf(line, "traced %63s", at) == 1) {
 			traced = strtod(at, NULL);
-		} else if (sscanf(line, "key %u", &key) == 1) {
-			continue;
 		} else if (strcmp(line, "end\n") == 0) {
 			play(&options);
 			traced = 1;
-			key = 0;
 			fflush(stdout);
 			options = (struct drain_options){ 0 };
 			seen_count = 0;

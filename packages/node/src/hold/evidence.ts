@@ -1,4 +1,3 @@
-import { randomInt } from "node:crypto";
 import { Drain, type DrainConfig, type Observation } from "@lameduck/drain";
 import type { Clock } from "../clock.ts";
 import type { Recording } from "../reports/recording.ts";
@@ -16,7 +15,7 @@ export class Evidence implements Traffic {
   #busy = 0;
 
   constructor(config: DrainConfig, clock: Clock, onIdle: () => void, recording?: Recording) {
-    this.drain = new Drain(config, randomInt(2 ** 32));
+    this.drain = new Drain(config);
     this.#clock = clock;
     this.#onIdle = onIdle;
     this.#recording = recording;

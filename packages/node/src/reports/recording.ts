@@ -66,7 +66,7 @@ export class Recording {
   }
 
   /** The file begins when the termination is observed next. */
-  begin(on: string, config: DrainConfig, key: number): void {
+  begin(on: string, config: DrainConfig): void {
     this.#header ??= {
       lameduck: "trace",
       version: 1,
@@ -74,7 +74,6 @@ export class Recording {
       pid: process.pid,
       on,
       config: optionsOf(config),
-      key,
     };
   }
 

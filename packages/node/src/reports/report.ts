@@ -97,7 +97,6 @@ function explained(course: Course): HoldExplained {
     waitedFor: suspect
       ? {
           sender: suspect.sender ?? null,
-          count: suspect.count,
           perSecond: Number(suspect.perSecond.toPrecision(3)),
           silence: Math.round(suspect.silence),
         }

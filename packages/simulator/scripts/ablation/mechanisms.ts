@@ -75,7 +75,7 @@ export const mechanisms: readonly Mechanism[] = [
     changed: "usual",
   },
   {
-    name: "a sample of 128, not of 1,024",
+    name: "a table of 128, not of 1,024",
     file: "config.ts",
     whole: "maxSenders: 128,",
     changed: "maxSenders: 1024,",
