@@ -33,11 +33,12 @@ export function compile(
   output: string,
 ): void {
   mkdirSync(dirname(output), { recursive: true });
-  const { version } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as {
+  const { version, homepage } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as {
     version: string;
+    homepage: string;
   };
-  const stamp = `-DLAMEDUCK_VERSION="${version}"`;
-  const arguments_ = [...warnings, stamp, ...flags, ...sources, "-o", output, "-lm"];
+  const stamps = [`-DLAMEDUCK_VERSION="${version}"`, `-DLAMEDUCK_HOMEPAGE="${homepage}"`];
+  const arguments_ = [...warnings, ...stamps, ...flags, ...sources, "-o", output, "-lm"];
   const { status, stderr, error } = spawnSync(command, arguments_, { encoding: "utf8" });
   if (status !== 0) throw new Error(`${command} failed: ${error?.message ?? stderr}`);
 }

@@ -9,26 +9,29 @@ const exitCodes = { usage: 2, internal: 3, environment: 4 } as const;
 /** Each is loaded only where it is asked for: a watcher on each node must not carry what the webhook needs. */
 const subcommands: Readonly<Record<string, { readonly does: string; load(): Promise<Subcommand> }>> = {
   webhook: {
-    does: "answers the API server when pods are made, and injects the drain",
+    does: "injects the drain into new pods of labelled namespaces, when the API server asks",
     load: async () => (await import("./process/webhook.ts")).webhook,
   },
   coordinator: {
-    does: "tells terminating pods when all senders have let go of them",
+    does: "collects reports of consumers, and tells terminating pods when no sender chooses them",
     load: async () => (await import("./coordinator/command.ts")).coordinator,
   },
   watcher: {
-    does: "tells the coordinator how far the proxy of its node has let go of terminating pods",
+    does: "reports to the coordinator which changes a proxy has applied; one on each node",
     load: async () => (await import("./watcher/command.ts")).watcher,
   },
 };
 
 const overview = `lameduck-operator COMMAND [flags]
 
+The processes of Lameduck in a cluster. \`lameduck install\` and the Helm chart run them.
+
 ${Object.entries(subcommands)
   .map(([name, { does }]) => `  ${name.padEnd(14)}${does}`)
   .join("\n")}
 
-lameduck-operator COMMAND --help lists the flags of each; docs/operator.md describes them.
+lameduck-operator COMMAND --help lists the flags of a command. Exit codes: 0 stopped, 2 wrong flag, 3 internal,
+4 cluster or environment. The log is JSON lines on stderr. More: docs/operator.md
 `;
 
 async function main([name = "", ...args]: readonly string[]): Promise<void> {
@@ -37,7 +40,8 @@ async function main([name = "", ...args]: readonly string[]): Promise<void> {
     return;
   }
   const found = Object.hasOwn(subcommands, name) ? subcommands[name] : undefined;
-  if (!found) throw badFlag("command", `"${name}" is none; there are ${Object.keys(subcommands).join(", ")}`);
+  if (!found)
+    throw badFlag("command", `"${name}" is unknown; the commands are ${Object.keys(subcommands).join(", ")}`);
   await (await found.load()).run(args);
 }
 

@@ -22,17 +22,17 @@ describe("the flags of the watcher", () => {
   it("say what is wrong, and where", () => {
     for (const [args, told] of [
       [["--consumer", "kube-proxy"], /--coordinator: is missing/],
-      [["--coordinator", "https://x:1"], /--coordinator: "https:\/\/x:1" is not as http/],
+      [["--coordinator", "https://x:1"], /--coordinator: "https:\/\/x:1" is no URL such as http/],
       [["--coordinator", "http://x:1"], /--token-file: is missing/],
       [needed, /--consumer: is missing/],
       [[...needed, "--consumer", "bind"], /"bind" is none of kube-proxy, haproxy/],
-      [[...needed, "--consumer", "kube-proxy=userspace"], /is not as kube-proxy\[=/],
+      [[...needed, "--consumer", "kube-proxy=userspace"], /is not of the form kube-proxy\[=/],
       [
         [...needed, "--consumer", "kube-proxy", "--serves", "ingressclass/x"],
         /--serves: "ingressclass\/x" is not/,
       ],
-      [[...needed, "--consumer", "haproxy=here"], /is not as haproxy=SOCKET/],
-      [[...needed, "--consumer", "http=http://a", "--consumer", "http=http://b"], /http is there twice/],
+      [[...needed, "--consumer", "haproxy=here"], /is not of the form haproxy=SOCKET/],
+      [[...needed, "--consumer", "http=http://a", "--consumer", "http=http://b"], /http is given twice/],
     ] as const)
       assert.throws(() => parseWatcherFlags(args, {}), told);
   });

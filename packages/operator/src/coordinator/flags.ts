@@ -23,24 +23,28 @@ const defaultConsumer = `${watcher.namespace}/${watcher.workload}`;
 
 export const helpText = `lameduck-operator coordinator [flags]
 
-Collects what senders report, and tells terminating pods when all of them have let go. Without it
-pods decide by what they see themselves: docs/acknowledgements.md.
+Collects the reports of consumers, and tells terminating pods when no sender chooses them any more.
+Without it pods decide by their own evidence. More: docs/acknowledgements.md
+
+  lameduck-operator coordinator --consumer-account lameduck-node/lameduck-watcher=kube-proxy
+
+Defaults are in brackets. A TIME has a unit: 30s, 24h. It runs until SIGTERM.
 
   --port PORT                    HTTP for pods and consumers (${coordinator.ports.protocol})
-  --metrics-port PORT            HTTP: /metrics, /readyz, /livez and /status (${coordinator.ports.metrics})
-  --address ADDRESS              to listen on (all)
-  --namespace NAME               whose DrainPolicy holds for the cluster (that of the service account)
-  --consumer-account NS/NAME     ServiceAccount that may report; may be repeated (${defaultConsumer});
-                                 NS/NAME=KIND,KIND may report as these kinds only, and for nothing but its node
+  --metrics-port PORT            HTTP with /metrics, /readyz, /livez and /status (${coordinator.ports.metrics})
+  --address ADDRESS              address to listen on (all)
+  --namespace NAME               namespace of the cluster's DrainPolicy (that of the service account)
+  --consumer-account NS/NAME     ServiceAccount that may report; may be repeated (${defaultConsumer}).
+                                 NS/NAME=KIND,KIND limits it to these kinds, and to its own node
   --hold-account NS/NAME         ServiceAccount that may ask about held deletions; may be repeated
                                  (${ownNamespace}/${workload})
-  --peers NAME                   host name of all replicas: what a pod says is passed on to them
-  --token-file FILE              token that is shown to the other replicas
-  --report-age TIME              DrainReports are kept for so long (24h)
-  --reports-per-namespace COUNT  at most so many of a namespace (${defaultRetention.perNamespace})
-  --reports COUNT                at most so many in all (${defaultRetention.inAll})
+  --peers NAME                   host name of all replicas; they pass reports of pods on to each other
+  --token-file FILE              token for the other replicas; needed with --peers
+  --report-age TIME              remove DrainReports after this time (24h)
+  --reports-per-namespace COUNT  keep at most so many DrainReports in a namespace (${defaultRetention.perNamespace})
+  --reports COUNT                keep at most so many DrainReports in all (${defaultRetention.inAll})
 ${serverHelp}
-  --kubeconfig FILE              for a coordinator outside the cluster
+  --kubeconfig FILE              kubeconfig, outside a cluster (the service account)
 `;
 
 const options = {
@@ -63,7 +67,7 @@ export function parseCoordinatorFlags(
   if (values.help) return undefined;
   const consumers = (values["consumer-account"] ?? [defaultConsumer]).map((said) => said.split("=", 2));
   if (values.peers !== undefined && values["token-file"] === undefined)
-    throw badFlag("--token-file", "is missing: the other replicas take nothing without a token");
+    throw badFlag("--token-file", "is missing: the other replicas accept nothing without a token");
   return {
     ...serverFlags(values, { port: coordinator.ports.protocol, metrics: coordinator.ports.metrics }, env),
     consumerAccounts: accounts(

@@ -19,24 +19,30 @@ export interface OperatorFlags extends ServerFlags {
 
 export const helpText = `lameduck-operator webhook [flags]
 
-Answers the API server when pods are made in namespaces labelled lameduck.dev/inject=enabled, and
-injects the drain. Nothing is blocked while it is down: docs/operator.md.
+Injects the drain into new pods of namespaces with the label lameduck.dev/inject=enabled, when the
+API server asks. While it is down pods start without the drain. More: docs/operator.md
+
+  lameduck-operator webhook --carrier-directory /carrier
+
+Defaults are in brackets. A TIME has a unit: 30s, 90d. It runs until SIGTERM.
 
   --port PORT                    HTTPS for the API server, /readyz and /livez (${operatorNames.ports.webhook})
-  --metrics-port PORT            HTTP: /metrics, /readyz and /livez (${operatorNames.ports.metrics})
-  --address ADDRESS              to listen on (all)
-  --namespace NAME               of Service, Secret and Lease (that of the service account)
-  --service NAME                 that the certificate names (${operatorNames.service})
-  --secret NAME                  of the certificates (${operatorNames.certificateSecret})
-  --serve-as NAME                another name or address in the certificate; may be repeated
-  --certificate-directory DIR    tls.crt and tls.key of somebody else, cert-manager for example
-  --carrier-directory DIR        its files go into the ConfigMap lameduck-init of each namespace
-  --certificate-lifetime TIME    90d; it is made anew after two thirds
-  --authority-lifetime TIME      730d
-  --coordinator URL              pods ask it whether all senders have let go of them
-                                 (docs/acknowledgements.md), and so do held deletions
+  --metrics-port PORT            HTTP with /metrics, /readyz and /livez (${operatorNames.ports.metrics})
+  --address ADDRESS              address to listen on (all)
+  --namespace NAME               namespace of Service, Secret and Lease (that of the service account)
+  --service NAME                 name of the Service, for the certificate (${operatorNames.service})
+  --secret NAME                  name of the Secret with the certificates (${operatorNames.certificateSecret})
+  --serve-as NAME                another name or address for the certificate; may be repeated
+  --certificate-directory DIR    use tls.crt and tls.key of this folder, as cert-manager writes them
+                                 (none: it makes its own certificates)
+  --carrier-directory DIR        copy the files of this folder into the ConfigMap lameduck-init of each
+                                 labelled namespace (none: it copies nothing)
+  --certificate-lifetime TIME    lifetime of the certificate; renewed after two thirds (90d)
+  --authority-lifetime TIME      lifetime of the authority; renewed after two thirds (730d)
+  --coordinator URL              coordinator that pods and held deletions ask: docs/acknowledgements.md
+                                 (none: pods decide by their own evidence)
 ${serverHelp}
-  --kubeconfig FILE              for an operator outside the cluster
+  --kubeconfig FILE              kubeconfig, outside a cluster (the service account)
 
 ${holdingHelp}`;
 
@@ -63,7 +69,7 @@ export function parseFlags(
   const certificateLifetime = time("--certificate-lifetime", values["certificate-lifetime"] ?? "90d");
   const authorityLifetime = time("--authority-lifetime", values["authority-lifetime"] ?? "730d");
   if (certificateLifetime > authorityLifetime)
-    throw badFlag("--certificate-lifetime", "a certificate does not outlive its authority");
+    throw badFlag("--certificate-lifetime", "is longer than --authority-lifetime");
   return {
     ...serverFlags(values, { port: operatorNames.ports.webhook, metrics: operatorNames.ports.metrics }, env),
     service: values.service ?? operatorNames.service,

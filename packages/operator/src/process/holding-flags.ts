@@ -12,15 +12,15 @@ export interface HoldingFlags {
   readonly coordinatorToken: string | undefined;
 }
 
-export const holdingHelp = `Pods that are older than the installation, and deleted (docs/held-deletions.md):
+export const holdingHelp = `Held deletions, for pods that are older than the installation (docs/held-deletions.md):
 
-  --held-deletions               hold their deletion until senders have let go of them
-  --hold-limit TIME              longest hold of a deletion, 25s at most (25s)
-  --hold-at-once N               deletions that one replica holds at a time (${holdDefaults.mostAtOnce})
-  --hold-replacement TIME        longest wait of an eviction for another pod (60s)
-  --hold-eviction-limit TIME     longest wait of an eviction for senders (60s)
-  --hold-exempt NAME             user, group or ServiceAccount that never waits; may be repeated
-  --coordinator-token FILE       with which it is asked
+  --held-deletions               delay their deletion until no sender chooses them any more
+  --hold-limit TIME              longest delay of a deletion, 25s at most (25s)
+  --hold-at-once N               deletions that one replica delays at a time (${holdDefaults.mostAtOnce})
+  --hold-replacement TIME        longest wait of an eviction for the new pod (60s)
+  --hold-eviction-limit TIME     longest wait of an eviction for the senders (60s)
+  --hold-exempt NAME             user, group or ServiceAccount whose deletions never wait; may be repeated
+  --coordinator-token FILE       token for the coordinator
 `;
 
 export const holdingOptions = {

@@ -27,7 +27,7 @@ export const serverOptions = {
 };
 
 /** The last lines of a server's help. */
-export const serverHelp = `  --grace-period TIME            terminationGracePeriodSeconds of its own pod (30s)
+export const serverHelp = `  --grace-period TIME            terminationGracePeriodSeconds of this process's own pod (30s)
   --log-level LEVEL              ${logLevels.join(", ")} (info)`;
 
 /** @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG */

@@ -31,20 +31,25 @@ const exampleUrl = `http://${names.consumersService}.${namespace}.svc:${names.po
 
 export const watcherHelp = `lameduck-operator watcher --coordinator URL --token-file FILE --consumer KIND[=WHERE] ... [flags]
 
-Tells the coordinator how far this node's kube-proxy, or the proxy beside which it runs, has let go of
-terminating pods. It looks only while pods terminate: docs/consumers.md.
+Reports to the coordinator which changes this node's kube-proxy, or the proxy beside it, has applied.
+It reads the proxy only while pods terminate. More: docs/consumers.md
 
-  --coordinator URL     http://NAME:PORT; every address of NAME is a replica that is told; may be repeated
-  --token-file FILE     token of the ServiceAccount, audience ${names.audience}; read again as it is renewed
-  --consumer KIND       may be repeated:
+  lameduck-operator watcher --coordinator ${exampleUrl} \\
+    --token-file /token/token --consumer kube-proxy
+
+Defaults are in brackets. It runs until SIGTERM.
+
+  --coordinator URL     http://NAME:PORT; it reports to every address of NAME; may be repeated
+  --token-file FILE     token of the ServiceAccount, audience ${names.audience}; read again when it is renewed
+  --consumer KIND       the proxy to read; may be repeated:
 ${Object.values(consumerKinds)
   .map(({ usage, help }) => `      ${usage.padEnd(42)} ${help}`)
   .join("\n")}
-  --name NAME           of this process among the consumers of its kind (that of the node for its kube-proxy
-                        or Cilium, else the host's name, which is that of the pod)
-  --node NAME           the node that it speaks for (NODE_NAME)
-  --serves WHAT         ingress-class/NAME, gateway-class/NAME or load-balancer/NAME; may be repeated. Else
-                        the classes whose name contains the kind
+  --name NAME           name of this consumer, unique among those of its kind (the node's name for kube-proxy
+                        and Cilium, else the host name, which is the pod's)
+  --node NAME           node that it reports for (the variable NODE_NAME)
+  --serves WHAT         what the proxy serves: ingress-class/NAME, gateway-class/NAME or load-balancer/NAME;
+                        may be repeated (the classes whose name contains the kind)
   --log-level LEVEL     ${logLevels.join(", ")} (info)
 `;
 
@@ -78,7 +83,7 @@ export function parseWatcherFlags(
   const kinds = consumers.map(({ kind }) => kind);
   const twice = kinds.find((kind, index) => kinds.indexOf(kind) !== index);
   if (twice !== undefined)
-    throw badFlag("--consumer", `${twice} is there twice: run one process for each, with names of their own`);
+    throw badFlag("--consumer", `${twice} is given twice: run one process for each, with a unique --name`);
   const node = values.node ?? (env["NODE_NAME"] || undefined);
   const serves = values.serves ?? [];
   const wrong = serves.find((one) => !served.test(one));
@@ -99,6 +104,6 @@ export function parseWatcherFlags(
 function coordinator(said: string): URL {
   const url = URL.parse(said);
   if (url?.protocol !== "http:" || url.pathname !== "/")
-    throw badFlag("--coordinator", `"${said}" is not as ${exampleUrl}`);
+    throw badFlag("--coordinator", `"${said}" is no URL such as ${exampleUrl}`);
   return url;
 }

@@ -50,12 +50,12 @@ const atUrl =
 export const consumerKinds: Readonly<Record<string, Kind>> = {
   "kube-proxy": {
     usage: "kube-proxy[=iptables|nftables|ipvs]",
-    help: "the node's rules; the mode is found out unless given; kube-proxy=metrics[,URL]: syncs, no proof",
+    help: "the node's rules (in the mode that is found); kube-proxy=metrics[,URL]: its syncs",
     make: kubeProxy,
   },
   haproxy: {
     usage: "haproxy=SOCKET",
-    help: "runtime API: the path of its unix socket, or HOST:PORT",
+    help: "runtime API, by the path of its Unix socket or HOST:PORT",
     make: (where) => {
       const endpoint = endpointOf(where);
       return endpoint && haproxy(endpoint);
@@ -71,10 +71,10 @@ export const consumerKinds: Readonly<Record<string, Kind>> = {
   },
   envoy: {
     usage: "envoy=URL",
-    help: "administration interface, as http://127.0.0.1:9901",
+    help: "administration interface, such as http://127.0.0.1:9901",
     make: atUrl(envoy),
   },
-  traefik: { usage: "traefik=URL", help: "API, as http://127.0.0.1:8080", make: atUrl(traefik) },
+  traefik: { usage: "traefik=URL", help: "API, such as http://127.0.0.1:8080", make: atUrl(traefik) },
   cilium: {
     usage: "cilium[=SOCKET]",
     help: "the agent's API (/run/cilium/cilium.sock)",
@@ -82,18 +82,22 @@ export const consumerKinds: Readonly<Record<string, Kind>> = {
   },
   aws: {
     usage: "aws=TARGET-GROUP-ARN",
-    help: "with addresses as targets; needs @aws-sdk/client-elastic-load-balancing-v2",
+    help: "addresses as targets; needs @aws-sdk/client-elastic-load-balancing-v2",
     make: (where) => (where.startsWith("arn:") ? awsTargetGroup(where) : undefined),
   },
   gcp: {
     usage: "gcp=PROJECT/ZONE/NEG",
-    help: "a network endpoint group; needs @google-cloud/compute",
+    help: "network endpoint group; needs @google-cloud/compute",
     make: (where) => {
       const [project = "", zone = "", group = "", ...rest] = where.split("/");
       return group === "" || rest.length > 0 ? undefined : gcpEndpointGroup({ project, zone, group });
     },
   },
-  http: { usage: "http=URL", help: "an endpoint of yours: docs/consumers.md", make: atUrl(httpEndpoint) },
+  http: {
+    usage: "http=URL",
+    help: "your own endpoint, as docs/consumers.md describes",
+    make: atUrl(httpEndpoint),
+  },
 };
 
 /** @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG */
@@ -102,7 +106,7 @@ export function consumerOf(said: string): Consumer {
   const kind = Object.hasOwn(consumerKinds, name) ? consumerKinds[name] : undefined;
   if (kind === undefined) throw badConsumer(`"${name}" is none of ${Object.keys(consumerKinds).join(", ")}`);
   const made = kind.make(where);
-  if (made === undefined) throw badConsumer(`"${said}" is not as ${kind.usage}`);
+  if (made === undefined) throw badConsumer(`"${said}" is not of the form ${kind.usage}`);
   return made;
 }
 
