@@ -40,7 +40,7 @@ export function chose(evidence: Evidence): string {
   const deletion = life && deletionBefore(life, at);
   const letGo = letGoAt(evidence);
   if (letGo !== undefined && letGo >= (deletion?.at ?? 0))
-    return `${record.sender} chose ${pod} although it had let go of it ${spell(at - letGo)} before`;
+    return `${record.sender} chose ${pod} although it had stopped choosing it ${spell(at - letGo)} before`;
   if (!deletion) return `${record.sender} chose ${pod}, which was not being deleted`;
   return `${record.sender} still chose ${pod} ${spell(at - deletion.at)} after its deletion`;
 }

@@ -115,7 +115,7 @@ test("C3: a new connection is led to a pod that has just reset one, though its s
   assert.equal(lost.cause, "C3");
   assert.match(
     lost.sentence,
-    /^refused: node-1 had let go of web-1 [\d.]+ s before, but web-1 had reset one of its connections 2\.0 s before: .* same local port/,
+    /^refused: node-1 had stopped choosing web-1 [\d.]+ s before, but web-1 had reset one of its connections 2\.0 s before: .* same local port/,
   );
   assert.equal(both(refused(30_000)).cause, "C2");
   assert.equal(causeOf(second, parts), "C1");

@@ -62,7 +62,7 @@ describe("audit", () => {
     const name = file("fix.yaml", text);
     const { out, err } = await audit(name, "--fix", "--assume", "drain=20s");
     assert.match(out, /^\+ {6}terminationGracePeriodSeconds: \d+$/m);
-    assert.match(err, /1 can be mended/);
+    assert.match(err, /1 can be fixed/);
     assert.equal(readFileSync(join(folder, name), "utf8"), text, "--fix alone writes nothing");
     file("fix.patch", out);
     const applied = await runProgram("git", ["apply", "--check", "-p0", "fix.patch"], { cwd: folder });

@@ -86,7 +86,7 @@ describe("audit --prove", { concurrency: 2 }, () => {
     assert.equal(proof.before.terminations, 2);
     assert.ok(proof.before.lost > 0);
     assert.equal(proof.after.lost, 0);
-    assert.equal(verdict(proof, "no-lame-duck"), "borne out");
+    assert.equal(verdict(proof, "no-lame-duck"), "confirmed");
     assert.match(proof.notes.join("\n"), /a stand-in for what registry\.example\/web:1 runs, on port 8080/);
   });
 
@@ -108,7 +108,7 @@ describe("audit --prove", { concurrency: 2 }, () => {
     assert.equal(code, 1);
     assert.match(out, /^proof: Deployment shell$/m);
     assert.match(out, /behind a shell that keeps SIGTERM to itself/);
-    assert.match(out, /borne out +shell-swallows-term: .*2 of 2 pods killed by SIGKILL/);
+    assert.match(out, /confirmed +shell-swallows-term: .*2 of 2 pods killed by SIGKILL/);
   });
 
   test("a grace period that is too short for the longest request", async () => {
@@ -125,7 +125,7 @@ describe("audit --prove", { concurrency: 2 }, () => {
     );
     const [proof] = proofs;
     assert.ok(proof?.before && proof.after);
-    assert.equal(verdict(proof, "grace-too-short"), "borne out", JSON.stringify(proof));
+    assert.equal(verdict(proof, "grace-too-short"), "confirmed", JSON.stringify(proof));
     assert.equal(proof.after.killed, 0);
   });
 
@@ -145,9 +145,9 @@ describe("audit --prove", { concurrency: 2 }, () => {
     const [here, broken] = proofs;
     assert.ok(here && broken);
     assert.match(here.notes[0] ?? "", /here\.js, as this machine has it/);
-    assert.equal(verdict(here, "no-lame-duck"), "borne out");
+    assert.equal(verdict(here, "no-lame-duck"), "confirmed");
     assert.match(broken.notes.join("\n"), /did not start here[^]*a stand-in for/);
-    assert.equal(verdict(broken, "no-lame-duck"), "borne out");
+    assert.equal(verdict(broken, "no-lame-duck"), "confirmed");
   });
 
   test("what cannot be rolled is not tried, which is no pass", async () => {
@@ -212,7 +212,7 @@ test("the picture has both chains to one scale, and none where nothing was measu
   const all = (max: number, count = 3) => ({ count, p50: max, p90: max, max });
   const lines = pictureOf([
     ["as it is", { hold: all(0), oracle: all(8_000) }],
-    ["mended", { hold: all(10_000), oracle: all(5_000) }],
+    ["fixed", { hold: all(10_000), oracle: all(5_000) }],
   ]);
   const bars = lines.map((line) => /\|([=-]*) /.exec(line)?.[1]?.length);
   assert.deepEqual(bars, [undefined, 0, 32, 40, 20]);

@@ -267,6 +267,6 @@ if (network) {
         await requests(1);
       },
     });
-    onlyCause(result, "proxy", 10, /sender-1 severed \d+ connections to web-1 as it let go of it$/);
+    onlyCause(result, "proxy", 10, /sender-1 severed \d+ connections to web-1 when it stopped choosing it$/);
   });
 }

@@ -20,7 +20,7 @@ export const rememberedRoute: Rule = {
     const reset = evidence.run.lastReset(life, record.sender, at);
     if (reset === undefined || at - reset > tolerance.remembered) return undefined;
     return (
-      `${seen(record)}: ${record.sender} had let go of ${life.pod} ${spell(at - letGo)} before, but ${life.pod} had reset one of its connections ` +
+      `${seen(record)}: ${record.sender} had stopped choosing ${life.pod} ${spell(at - letGo)} before, but ${life.pod} had reset one of its connections ` +
       `${spell(at - reset)} before: for 10 s the kernel leads the next one from the same local port there, too`
     );
   },

@@ -14,7 +14,7 @@ export const senderItself: Rule = {
     if (record.endedBySender) {
       const severed = sender?.severed.findLast((cut) => cut.pod === record.pod && near(at, cut.at));
       return severed
-        ? `${seen(record)}: ${record.sender} severed ${count(severed.connections, "connection")} to ${severed.pod} as it let go of it`
+        ? `${seen(record)}: ${record.sender} severed ${count(severed.connections, "connection")} to ${severed.pod} when it stopped choosing it`
         : `${seen(record)}: ${record.sender} itself ended the connection`;
     }
     // A request that it cut as it left is at times read late on a busy machine: when it set out counts as well.

@@ -27,8 +27,8 @@ function lostAtTheStartOnly(remedies: readonly RemedyResult[]): string {
   const names = remedies.filter(losesAtTheStartOnly).map((one) => one.remedy);
   return names.length === 0
     ? ""
-    : ` What ${names.join(" and ")} lost went to new pods that counted as ready before they listened (C7): no way of stopping mends ` +
-        "that, a readinessProbe does.";
+    : ` What ${names.join(" and ")} lost went to new pods that counted as ready before they listened (C7): no way of stopping prevents ` +
+        "that, but a readinessProbe does.";
 }
 
 function losesAtTheStartOnly(result: RemedyResult): boolean {

@@ -7,10 +7,10 @@ import { whyOf } from "./why.ts";
 /** What the columns mean, and what has to be known beside the figures. */
 export function explanations(remedies: readonly RemedyResult[], more: readonly string[] = []): string[] {
   return [
-    "pods: terminated. lost: on new + on pooled connections. lost per pod: mean and 95 % interval per termination, of fewer than " +
-      `${few} mean and (least..most); after 0, the share of terminations that may yet lose something (95 %). ` +
-      "hold: p50/p90/max until the pod stopped accepting. oracle: p50/max until the last sender " +
-      "had let go of it.",
+    "pods: terminated pods. lost: on new + on pooled connections. lost per pod: mean and 95 % interval; of fewer than " +
+      `${few} pods mean and (least..most); after 0, the greatest share of pods that may lose anything (95 %). ` +
+      "slow: answered more than 1 s late. hold: p50/p90/max until the pod stopped accepting. " +
+      "oracle: p50/max until the last sender stopped choosing the pod. `lameduck help C2` explains a cause.",
     ...reservations(remedies),
     ...more,
   ];
@@ -32,7 +32,7 @@ export function causesOf(result: RemedyResult): {
   const all = whyOf(result);
   return {
     shown: all.slice(0, most).map(({ cause, words, lost, example, sender }) => {
-      const by = sender.lost < lost ? `, ${whole(sender.lost)} of them by ${sender.name}` : "";
+      const by = sender.lost < lost ? `, ${whole(sender.lost)} of them from ${sender.name}` : "";
       return {
         lost,
         words: `${cause.startsWith("C") ? `${cause} ` : ""}${words}${by}`,

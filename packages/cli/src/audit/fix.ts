@@ -15,7 +15,7 @@ export async function diffOf({ files }: Pick<FixPlan, "files">): Promise<string>
     .join("");
 }
 
-/** Writes the mended files; what came from stdin goes to stdout. @throws {CliError} LAMEDUCK_CANNOT_WRITE */
+/** Writes the fixed files; what came from stdin goes to stdout. @throws {CliError} LAMEDUCK_CANNOT_WRITE */
 export function writeFixes({ files }: Pick<FixPlan, "files">): void {
   for (const { after } of files)
     try {

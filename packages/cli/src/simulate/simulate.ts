@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { namedScenarios, simulateCommand, type ScenarioFlags } from "@lameduck/simulator";
+import { withAddresses } from "../about.ts";
 import { mustBeWritable, writeOutput } from "../output.ts";
 import { Progress } from "../progress.ts";
 import { ending } from "../help/ending.ts";
@@ -33,7 +34,7 @@ export function simulate(): Command {
         progress.update("simulating", `${done} of ${of} terminations`);
       const output = await simulateCommand({ ...options, scenario, onProgress });
       progress.done();
-      if (options.json !== "-") process.stdout.write(output.text);
+      if (options.json !== "-") process.stdout.write(withAddresses(output.text));
       writeOutput("--json", options.json, () => `${JSON.stringify(output.json)}\n`);
       writeOutput("--html", options.html, () => output.html);
     });

@@ -28,7 +28,7 @@ svg{width:100%;height:auto;font-size:11px;fill:#444}.grid{stroke:#e6e6e6}.legend
 </style></head><body>
 <h1>${escape(scenario.name)}</h1>
 <p>${escape(scenario.summary)}</p>
-<p>${simulation.terminations} terminations, ${scenario.replicas} replicas, ${sendersOf(scenario)} senders, ${scenario.traffic.perPod} new connections/s per pod, grace ${seconds(scenario.pod.grace)}, seed ${simulation.seed}. The last sender converged after ${seconds(simulation.oracle.mean)} on average, ${seconds(simulation.oracle.max)} at most.</p>
+<p>${simulation.terminations} terminations, ${scenario.replicas} replicas, ${sendersOf(scenario)} senders, ${number(scenario.traffic.perPod)} new connections/s per pod, grace ${seconds(scenario.pod.grace)}, seed ${simulation.seed}. The last sender converged after ${seconds(simulation.oracle.mean)} on average, ${seconds(simulation.oracle.max)} at most.</p>
 ${policyTable(simulation.policies)}
 <div class="plots">${frontier(simulation)}${holds(simulation)}${survival(simulation)}${timeline(simulation)}</div>
 </body></html>

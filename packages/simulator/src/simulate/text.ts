@@ -5,6 +5,7 @@ import type { PolicyResult, Simulation } from "./simulate.ts";
 /** The table of a simulation, for a terminal. */
 export function renderSimulation(simulation: Simulation): string {
   const { scenario, oracle } = simulation;
+  const senders = sendersOf(scenario);
   const head = [
     "policy",
     "lost/termination",
@@ -22,13 +23,15 @@ export function renderSimulation(simulation: Simulation): string {
   ];
   const rows = simulation.policies.map((result) => row(result, simulation));
   return [
-    `${scenario.name}: ${simulation.terminations} terminations, ${scenario.replicas} replicas, ${sendersOf(scenario)} senders, ${scenario.traffic.perPod} new connections/s per pod, grace ${formatDuration(scenario.pod.grace)}, seed ${simulation.seed}`,
+    `${scenario.name}: ${simulation.terminations} terminations, ${scenario.replicas} replicas, ${senders === 1 ? "1 sender" : `${senders} senders`}, ${number(scenario.traffic.perPod)} new connections/s per pod, grace ${formatDuration(scenario.pod.grace)}, seed ${simulation.seed}`,
     `last sender converged (oracle): mean ${seconds(oracle.mean)}, p90 ${seconds(oracle.p90)}, max ${seconds(oracle.max)}; ${simulation.conflicts} EndpointSlice conflicts`,
     "",
     ...table([head, ...rows]),
     "",
     "lost: requests per termination, mean. C1 listener closed, C2 pod gone, C3 keep-alive race, C4 cut in flight.",
-    "same loss by sleep: the fixed delay that would lose no more, found in hindsight; - where no delay within the grace period does.",
+    "95 %: interval of that mean. any: share of terminations that lost anything. rollout: time that it takes.",
+    "same loss by sleep: the fixed delay that would lose no more, found in hindsight; -: no delay within the grace period.",
+    "docs/simulate.md explains the policies.",
     "",
   ].join("\n");
 }

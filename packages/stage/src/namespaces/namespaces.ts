@@ -135,7 +135,7 @@ function saidOfFiles(ownRoot: OwnRoot | string, writable: readonly string[]): st
     return `pods write to this machine's own files: no copy-on-write root can be had here (${ownRoot})`;
   const real = [...writable, ...ownRoot.real];
   const except = real.length === 0 ? "" : `, except in ${real.join(", ")}`;
-  return `pods see this machine's files; what they write is thrown away with them${except}`;
+  return `pods see this machine's files; their writes are discarded${except}`;
 }
 
 const hosts = "/etc/hosts";

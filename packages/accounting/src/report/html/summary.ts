@@ -11,7 +11,7 @@ const heads = [
   ["lost", "On new + on pooled connections"],
   [
     "lost per pod",
-    `Mean and 95 % interval per termination, of fewer than ${few} mean and (least..most); after 0, the share of terminations that may yet lose something`,
+    `Mean and 95 % interval per termination; of fewer than ${few} mean and (least..most); after 0, the greatest share of terminations that may lose anything`,
   ],
   ["W_eff, s", "Lost requests divided by the request rate through the terminated pods"],
   ["slow", "Answered more than 1 s late"],

@@ -3,7 +3,7 @@ import type { RemedyResult } from "@lameduck/accounting";
 const width = 40;
 
 /**
- * Both chains of a termination, as it is and as mended. One bar is how long pods went on serving, the other how long senders
+ * Both chains of a termination, as it is and with the fixes. One bar is how long pods went on serving, the other how long senders
  * went on choosing them. Where the second bar is the longer one, requests were lost.
  */
 export function pictureOf(

@@ -46,11 +46,11 @@ export async function* prove(audit: Audit, options: AuditOptions, hooks: ProveHo
     const better = whyNotFixed === undefined ? fixed : undefined;
     try {
       const first = await rolled(workload, options, standInsOnly, `${where}, as it is`, hooks);
-      const second = better && (await rolled(better, options, first.standInsOnly, `${where}, mended`, hooks));
+      const second = better && (await rolled(better, options, first.standInsOnly, `${where}, fixed`, hooks));
       const all = { before: first.result, after: second?.result, isStandIn: first.isStandIn };
       yield {
         workload,
-        notes: [...first.notes, ...(whyNotFixed === undefined ? [] : [`mended, not rolled: ${whyNotFixed}`])],
+        notes: [...first.notes, ...(whyNotFixed === undefined ? [] : [`fixed: not rolled, ${whyNotFixed}`])],
         before: first.result,
         ...(second ? { after: second.result } : {}),
         verdicts: findings.map((finding) => verdictOf(finding, all)),

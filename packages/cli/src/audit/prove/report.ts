@@ -4,11 +4,11 @@ import { printable } from "@lameduck/drain/common";
 import { pictureOf } from "./picture.ts";
 import type { Proof } from "./prove.ts";
 
-/** Side by side: what was lost as it is, and what when mended. */
+/** Side by side: what was lost as it is, and what with the fixes. */
 export function proofText({ workload, skipped, notes, before, after, verdicts }: Proof): string {
   const head = `proof: ${spell(workload.object)}`;
   if (before === undefined) return `${head}: not rolled: ${skipped ?? ""}\n`;
-  const results = [["as it is", before] as const, ...(after ? [["mended", after] as const] : [])];
+  const results = [["as it is", before] as const, ...(after ? [["fixed", after] as const] : [])];
   const rows = [
     ["", "lost of sent", "killed", "longest hold", "why"],
     ...results.map(([name, result]) => rowOf(name, result)),
@@ -24,7 +24,7 @@ export function proofText({ workload, skipped, notes, before, after, verdicts }:
     head,
     ...notes.map((note) => `  ${note}`),
     ...table,
-    ...(after ? [] : ["  mended: not rolled; where no fix is known, see what each finding says"]),
+    ...(after ? [] : ["  fixed: not rolled, because no fix is known; see what each finding says"]),
     ...pictureOf(results).map((line) => `  ${line}`),
     ...list,
     "",
@@ -33,7 +33,7 @@ export function proofText({ workload, skipped, notes, before, after, verdicts }:
     .join("\n");
 }
 
-const order = ["borne out", "not borne out", "not tried"];
+const order = ["confirmed", "not confirmed", "not tried"];
 
 function rowOf(name: string, result: RemedyResult): string[] {
   const { lost, sent, killed, terminations, hold, lostByCause } = result;

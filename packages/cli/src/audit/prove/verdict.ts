@@ -4,7 +4,7 @@ import type { Cause, RemedyResult } from "@lameduck/accounting";
 /** `not tried` is no pass: the rollout could not have shown it. */
 export interface Verdict {
   readonly finding: Finding;
-  readonly verdict: "borne out" | "not borne out" | "not tried";
+  readonly verdict: "confirmed" | "not confirmed" | "not tried";
   readonly because: string;
 }
 
@@ -53,10 +53,10 @@ export function verdictOf(finding: Finding, { before, after, isStandIn }: Rolled
     return notTried(finding, before.skipped ?? "no termination was tested");
   const seen = seenOf(symptom, before);
   if (seen === "")
-    return { finding, verdict: "not borne out", because: `nothing of it in ${tested} terminations` };
+    return { finding, verdict: "not confirmed", because: `nothing of it in ${tested} terminations` };
   const left = after && seenOf(symptom, after);
-  const mended = left === undefined ? "" : left === "" ? "; none when mended" : `; when mended ${left}`;
-  return { finding, verdict: "borne out", because: `${seen}${mended}` };
+  const mended = left === undefined ? "" : left === "" ? "; none when fixed" : `; when fixed ${left}`;
+  return { finding, verdict: "confirmed", because: `${seen}${mended}` };
 }
 
 function notTried(finding: Finding, because: string): Verdict {
