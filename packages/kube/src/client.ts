@@ -5,10 +5,12 @@ import {
   type RequestOptions,
 } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { setImmediate } from "node:timers/promises";
 import { orAborted } from "@lameduck/drain/common";
 import { KubernetesError } from "./errors.ts";
 import { ApiFailure, failureOf, parsed, textOf } from "./answer.ts";
 import type { ClusterConnection } from "./connection/connection.ts";
+import { ListReader, SenselessList } from "./list-reader.ts";
 import { isObject, type KubernetesObject } from "./objects.ts";
 import { Sessions, type Session } from "./sessions.ts";
 
@@ -18,6 +20,14 @@ export interface ClientOptions {
   /** Milliseconds for a whole answer, or for the head of one that is a stream: a server that takes longer counts as unreachable. Default: 30,000. */
   readonly timeout?: number;
 }
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly metadata: { readonly resourceVersion?: string; readonly continue?: string };
+}
+
+/** Bytes of a page that are read without a break. */
+const atOnce = 4_096;
 
 type Read<T> = (response: IncomingMessage) => Promise<T>;
 
@@ -82,6 +92,36 @@ export class KubernetesClient {
     throw new KubernetesError("LAMEDUCK_API_REFUSED", `GET ${path}`, "the answer is no list of objects");
   }
 
+  /**
+   * A page of a collection whose objects may be large: each is read as it comes, and only what is kept of it stays.
+   * @param begin called for each attempt; what it returns says what is kept of an object.
+   */
+  page<T>(
+    path: string,
+    begin: () => (object: unknown) => T | undefined,
+    signal?: AbortSignal,
+  ): Promise<Page<T>> {
+    const sending: Sending = { method: "GET", path, signal };
+    return this.#exchange(sending, async (response) => {
+      const place = placeOf(sending);
+      const keep = begin();
+      const reader = new ListReader((text) => keep(parsed(text, place)));
+      try {
+        for await (const chunk of response as AsyncIterable<Buffer>)
+          for (let at = 0; at < chunk.length; at += atOnce) {
+            reader.take(chunk.subarray(at, at + atOnce));
+            // What waits meanwhile must not wait for the whole page.
+            await setImmediate();
+          }
+      } catch (error) {
+        if (!(error instanceof SenselessList)) throw error;
+        throw new KubernetesError("LAMEDUCK_API_REFUSED", place, `the answer is ${error.message}`);
+      }
+      const { metadata } = this.#successful(reader.rest, place) as Partial<Page<T>>;
+      return { items: reader.items, metadata: metadata ?? {} };
+    });
+  }
+
   post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
     return this.#json<T>({ method: "POST", path, body, signal });
   }
@@ -126,13 +166,16 @@ export class KubernetesClient {
   #json<T>(sending: Sending): Promise<T> {
     return this.#exchange(sending, async (response) => {
       const place = placeOf(sending);
-      const text = await textOf(response, place);
-      const answer = parsed(text, place);
-      // Only a deletion is answered by a Status, and then by a good one.
-      if (answer["kind"] === "Status" && answer["status"] === "Failure")
-        throw failureOf(place, Number(answer["code"]) || 500, text);
-      return answer as T;
+      return this.#successful(await textOf(response, place), place) as T;
     });
+  }
+
+  /** Only a deletion is answered by a Status, and then by a good one. */
+  #successful(text: string, place: string): Record<string, unknown> {
+    const answer = parsed(text, place);
+    if (answer["kind"] === "Status" && answer["status"] === "Failure")
+      throw failureOf(place, Number(answer["code"]) || 500, text);
+    return answer;
   }
 
   /** With the credentials at hand, and once more with new ones where those are refused: they may have been withdrawn before their time. */

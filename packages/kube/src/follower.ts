@@ -2,7 +2,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ApiFailure } from "./answer.ts";
 import type { KubernetesClient } from "./client.ts";
 import { KubernetesError } from "./errors.ts";
+import { LineReader } from "./line-reader.ts";
 import { isObject, type KubernetesObject } from "./objects.ts";
+import { Rooms, type RoomsOptions } from "./rooms.ts";
 
 /** One change of an object, in the order in which the API server made them. */
 export interface Change<T> {
@@ -32,11 +34,6 @@ interface WatchLine<T> {
   readonly object: T & { readonly code?: number; readonly message?: string };
 }
 
-interface Page<T> {
-  readonly items: readonly T[] | null;
-  readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
-}
-
 /** A watch is renewed after this time, seconds, so that a connection that died in silence is noticed soon after. */
 const renewal = 30;
 const pageSize = 500;
@@ -50,7 +47,7 @@ const longestList = 120_000;
 const firstLists = 5;
 /** After so many watches in a row that broke off without an event, objects are listed again and again instead. */
 const mostSilent = 5;
-/** Characters of a watch's line. */
+/** Bytes of a watch's line. */
 const longestLine = 50_000_000;
 
 export interface FollowerOptions<T> {
@@ -59,8 +56,13 @@ export interface FollowerOptions<T> {
   /** labelSelector and the like. */
   readonly query?: Readonly<Record<string, string>>;
   readonly onChange: (change: Change<T>) => void;
-  /** What is kept of an object: the rest would fill the memory. It must keep `metadata.uid` and `metadata.resourceVersion`. */
-  readonly keep?: (object: T) => T;
+  /**
+   * What is kept of an object: the rest would fill the memory. It must keep `metadata.uid` and `metadata.resourceVersion`. An object of which
+   * nothing is kept counts as one that is not there.
+   */
+  readonly keep?: (object: T) => T | undefined;
+  /** How much is kept of the objects of one namespace; all of them unless given. */
+  readonly rooms?: RoomsOptions<T>;
   /** It cannot go on: credentials no longer accepted, permission withdrawn, or the resource does not exist. */
   readonly onFailure: (error: Error) => void;
   /** Seconds; default 30. */
@@ -78,6 +80,7 @@ export class Follower<T extends KubernetesObject> {
   readonly #options: FollowerOptions<T>;
   readonly #stop = new AbortController();
   readonly #known = new Map<string, T>();
+  #rooms: Rooms<T>;
   #counts = { interrupted: 0, expired: 0, lists: 0, bookmarks: 0 };
   #version = "";
   #lastHeard = Date.now();
@@ -88,6 +91,7 @@ export class Follower<T extends KubernetesObject> {
   constructor(client: KubernetesClient, options: FollowerOptions<T>) {
     this.#client = client;
     this.#options = options;
+    this.#rooms = new Rooms(options.rooms);
   }
 
   get counts(): FollowCounts {
@@ -159,21 +163,30 @@ export class Follower<T extends KubernetesObject> {
   async #list(): Promise<void> {
     const since = this.#lastHeard;
     const items: T[] = [];
+    let rooms = new Rooms(this.#options.rooms);
     let version = "";
     let more: string | undefined;
     const until = Date.now() + longestList;
     do {
-      const page = await this.#client.get<Page<T>>(
+      let tried = rooms;
+      const page = await this.#client.page<T>(
         this.#path({ limit: String(pageSize), ...(more === undefined ? {} : { continue: more }) }),
+        () => {
+          tried = rooms.copy();
+          return (object) => this.#listed(object, tried);
+        },
         this.#stop.signal,
       );
-      if (!isPage(page)) throw this.#senseless("a list without objects or without its resourceVersion");
+      const { resourceVersion } = page.metadata;
+      if (typeof resourceVersion !== "string") throw this.#senseless("a list without its resourceVersion");
       if (Date.now() > until) throw this.#senseless("a list that does not end");
-      items.push(...(page.items ?? []).map((item) => this.#kept(item)));
-      version = page.metadata.resourceVersion;
+      rooms = tried;
+      for (const item of page.items) items.push(item);
+      version = resourceVersion;
       more = page.metadata.continue || undefined;
     } while (more !== undefined);
     this.#counts.lists++;
+    this.#rooms = rooms;
     this.#adopt(items, since);
     this.#version = version;
     this.#lastHeard = Date.now();
@@ -218,13 +231,11 @@ export class Follower<T extends KubernetesObject> {
         }),
         signal,
       );
-      let rest = "";
-      response.setEncoding("utf8");
-      for await (const chunk of response as AsyncIterable<string>) {
+      const reader = new LineReader(longestLine);
+      for await (const chunk of response as AsyncIterable<Buffer>) {
         const at = Date.now();
-        const lines = (rest + chunk).split("\n");
-        rest = lines.pop() ?? "";
-        if (rest.length > longestLine) throw this.#senseless("a line that does not end");
+        const lines = reader.take(chunk);
+        if (lines === undefined) throw this.#senseless("a line that does not end");
         for (const line of lines) if (line !== "") this.#take(JSON.parse(line) as WatchLine<T>, at);
       }
       this.#lastHeard = Date.now();
@@ -235,30 +246,37 @@ export class Follower<T extends KubernetesObject> {
     }
   }
 
-  #kept(object: T): T {
-    return this.#options.keep?.(object) ?? object;
+  #listed(object: unknown, rooms: Rooms<T>): T | undefined {
+    if (!isObject(object)) throw this.#senseless("a list of objects without names");
+    const kept = this.#kept(object as T);
+    return kept !== undefined && rooms.take(kept) ? kept : undefined;
+  }
+
+  #kept(object: T): T | undefined {
+    const { keep } = this.#options;
+    return keep ? keep(object) : object;
   }
 
   #take({ type, object: told }: WatchLine<T>, at: number): void {
     if (type === "ERROR") throw new ApiFailure(this.#options.path, told.code ?? 500, "", told.message ?? "");
     if (!isObject(told) && type !== "BOOKMARK") throw this.#senseless("an object without a name");
-    const object = type === "BOOKMARK" ? told : this.#kept(told);
     this.#lastHeard = at;
     this.#silent = 0;
-    this.#version = object.metadata.resourceVersion ?? this.#version;
+    this.#version = told.metadata.resourceVersion ?? this.#version;
     if (type === "BOOKMARK") {
       this.#counts.bookmarks++;
       return;
     }
-    if (type === "DELETED") this.#known.delete(object.metadata.uid);
-    else this.#known.set(object.metadata.uid, object);
-    this.#options.onChange({
-      type: type === "DELETED" ? "gone" : "there",
-      object,
-      at,
-      live: true,
-      since: at,
-    });
+    const kept = this.#kept(told);
+    const { uid } = (kept ?? told).metadata;
+    const known = this.#known.get(uid);
+    if (known) this.#rooms.free(known);
+    const isThere = type !== "DELETED" && kept !== undefined && this.#rooms.take(kept);
+    const object = kept ?? known;
+    if (object === undefined) return;
+    if (isThere) this.#known.set(uid, object);
+    else this.#known.delete(uid);
+    this.#options.onChange({ type: isThere ? "there" : "gone", object, at, live: true, since: at });
   }
 
   #senseless(what: string): KubernetesError {
@@ -268,11 +286,6 @@ export class Follower<T extends KubernetesObject> {
   #path(parameters: Readonly<Record<string, string>>): string {
     return `${this.#options.path}?${new URLSearchParams({ ...this.#options.query, ...parameters }).toString()}`;
   }
-}
-
-function isPage(page: Page<unknown>): boolean {
-  const { items, metadata } = page as Partial<Page<unknown>>;
-  return typeof metadata?.resourceVersion === "string" && (items ?? []).every(isObject);
 }
 
 function isExpired(error: unknown): boolean {

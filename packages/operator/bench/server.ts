@@ -25,7 +25,8 @@ async function ours(): Promise<number> {
       type: "there",
       object: {
         metadata: { name: `s${index}`, uid: `u${index}`, namespace: "shop" },
-        spec: { selector: { app: index === 0 ? "web" : `other-${index}`, tier: "front" } },
+        wanted: Object.entries({ app: index === 0 ? "web" : `other-${index}`, tier: "front" }),
+        convergence: { value: 10, origin: "kube-proxy" },
       },
       at: 0,
       live: true,

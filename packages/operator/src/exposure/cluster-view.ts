@@ -4,17 +4,14 @@ import { injectLabel } from "../names.ts";
 import { type Architecture, architectures } from "../policy/settings.ts";
 import { policyName } from "../policy/validate.ts";
 import { SenderIndex, type Exposure, type SelectingService } from "./index-of-senders.ts";
+import { Keeping, type LeadingRoute, type LeadingService, type OnLeftOut } from "./keeping.ts";
 import {
   gatewayRoutes,
-  inVersion,
-  keepGrant,
-  keepMetadata,
+  keepLabel,
   keepPolicy,
-  keepRoute,
-  keepService,
   type GrantObject,
-  type KeptRoute,
   type PolicyObject,
+  type RouteObject,
   type ServiceObject,
 } from "./objects.ts";
 import { sourcesOf, type SourcesOptions } from "./sources.ts";
@@ -22,7 +19,11 @@ import { sourcesOf, type SourcesOptions } from "./sources.ts";
 export interface ClusterViewOptions extends SourcesOptions {
   /** The namespaces with our label, or DrainPolicies, have changed. */
   readonly onChange?: () => void;
+  /** Of an object, or of a part of it, nothing is known. */
+  readonly onLeftOut?: OnLeftOut;
 }
+
+const architectureLabel = "kubernetes.io/arch";
 
 /** What the operator knows of the cluster, by list and watch: little of each object, and nothing of pods. */
 export class ClusterView {
@@ -30,7 +31,7 @@ export class ClusterView {
   readonly #namespaces = new Map<string, Readonly<Record<string, string>>>();
   readonly #policies = new Map<string, PolicyObject>();
   readonly #nodes = new Map<string, string>();
-  readonly #services: Source<ServiceObject>;
+  readonly #services: Source<LeadingService>;
   readonly #essential: readonly Source<KubernetesObject>[];
   readonly #sources: readonly Source<KubernetesObject>[];
   #architectures: readonly Architecture[] | undefined;
@@ -38,13 +39,18 @@ export class ClusterView {
   constructor(client: KubernetesClient, options: ClusterViewOptions) {
     const { onChange } = options;
     const source = sourcesOf(client, options);
-    this.#services = source("services", "/api/v1/services", keepService, (change) =>
-      this.#senders.service(change),
+    const keeping = new Keeping(options.onLeftOut ?? (() => undefined));
+    this.#services = source(
+      "services",
+      "/api/v1/services",
+      (object: ServiceObject) => keeping.service(object),
+      (change) => this.#senders.service(change),
+      keeping.rooms("services"),
     );
     const namespaces = source<KubernetesObject>(
       "namespaces",
       "/api/v1/namespaces",
-      ({ metadata }) => ({ metadata: keepMetadata(metadata) }),
+      keepLabel(injectLabel),
       (change) => {
         this.#namespace(change);
         onChange?.();
@@ -59,31 +65,21 @@ export class ClusterView {
         onChange?.();
       },
     );
-    const nodes = source<KubernetesObject>(
-      "nodes",
-      "/api/v1/nodes",
-      ({ metadata }) => ({ metadata: keepMetadata(metadata) }),
-      (change) => this.#node(change),
+    const nodes = source<KubernetesObject>("nodes", "/api/v1/nodes", keepLabel(architectureLabel), (change) =>
+      this.#node(change),
     );
-    const ingresses = source<KeptRoute>(
-      "ingresses",
-      "/apis/networking.k8s.io/v1/ingresses",
-      (object) => keepRoute("Ingress")(object),
-      (change) => this.#senders.route(change),
-    );
-    const gateways = gatewayRoutes.map(({ kind, name, path, version }) =>
-      source<KeptRoute>(
-        name,
-        path,
-        (object) => inVersion(version, keepRoute(kind)(object)),
-        (change) => this.#senders.route(change),
-      ),
-    );
-    const grants = source<GrantObject>(
+    const routes = (kind: string, name: string, path: string, version?: string): Source<LeadingRoute> => {
+      const keep: (object: RouteObject) => LeadingRoute = keeping.route(name, kind);
+      return source(name, path, keep, (change) => this.#senders.route(change, version), keeping.rooms(name));
+    };
+    const ingresses = routes("Ingress", "ingresses", "/apis/networking.k8s.io/v1/ingresses");
+    const gateways = gatewayRoutes.map(({ kind, name, path, version }) => routes(kind, name, path, version));
+    const grants = source(
       "referencegrants",
       "/apis/gateway.networking.k8s.io/v1beta1/referencegrants",
-      keepGrant,
+      (object: GrantObject) => keeping.grant(object),
       (change) => this.#senders.grant(change),
+      keeping.rooms("referencegrants"),
     );
     this.#essential = [this.#services, namespaces, policies, nodes];
     this.#sources = [
@@ -104,6 +100,11 @@ export class ClusterView {
   notReady(): string | undefined {
     const waiting = this.#essential.filter(({ state }) => state === "waiting").map(({ name }) => name);
     return waiting.length === 0 ? undefined : `not read yet: ${waiting.join(", ")}`;
+  }
+
+  /** Every kind has been read, or is not to be had. */
+  get isRead(): boolean {
+    return this.#sources.every(({ state }) => state !== "waiting");
   }
 
   /** Objects that are known, by kind. */
@@ -161,7 +162,7 @@ export class ClusterView {
   }
 
   #node({ type, object }: Change<KubernetesObject>): void {
-    const architecture = object.metadata.labels?.["kubernetes.io/arch"];
+    const architecture = object.metadata.labels?.[architectureLabel];
     if (type === "gone" || architecture === undefined) this.#nodes.delete(object.metadata.uid);
     else this.#nodes.set(object.metadata.uid, architecture);
     this.#architectures = architecturesOf(this.#nodes.values());

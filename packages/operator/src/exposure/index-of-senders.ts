@@ -1,6 +1,7 @@
 import type { Change } from "@lameduck/kube";
-import { convergenceOf, type Convergence } from "./convergence.ts";
-import type { GrantObject, KeptRoute, ServiceObject } from "./objects.ts";
+import type { Convergence } from "./convergence.ts";
+import type { LeadingRoute, LeadingService } from "./keeping.ts";
+import type { GrantObject } from "./objects.ts";
 
 type Labels = Readonly<Record<string, unknown>>;
 
@@ -9,42 +10,38 @@ export interface SelectingService {
   readonly wanted: readonly (readonly [string, string])[];
 }
 
-interface Selecting extends SelectingService {
-  readonly object: ServiceObject;
-}
-
 /** What leads to a pod. */
 export interface Exposure {
-  /** "Service web", "Ingress shop". */
+  /** "Service web", "Ingress shop": the first ones. */
   readonly exposedBy: readonly string[];
-  /** The convergence of the slowest of them. */
+  /** The convergence of the slowest of all. */
   readonly convergence: Convergence | undefined;
 }
+
+/** Nobody reads more. */
+const mostNamed = 20;
 
 /**
  * Services and what leads to them, by namespace: a question about a pod costs as much as its namespace has Services. Only a
  * Service leads to pods; Ingresses and routes lead to Services.
  */
 export class SenderIndex {
-  readonly #services = new Map<string, Map<string, Selecting>>();
+  readonly #services = new Map<string, Map<string, LeadingService>>();
   /** By "NAMESPACE/SERVICE". */
-  readonly #routes = new Map<string, Map<string, KeptRoute>>();
+  readonly #routes = new Map<string, Map<string, LeadingRoute>>();
   /** By namespace. */
   readonly #grants = new Map<string, Map<string, GrantObject>>();
   readonly #served = new Map<string, readonly string[]>();
-  readonly #convergences = new WeakMap<object, Convergence | undefined>();
 
-  service({ type, object }: Change<ServiceObject>): void {
-    const { uid, namespace = "", name } = object.metadata;
-    const wanted = Object.entries(object.spec?.selector ?? {});
-    // Without a selector somebody else keeps its endpoints; ExternalName has none.
-    if (type === "gone" || wanted.length === 0 || object.spec?.type === "ExternalName")
-      removeFrom(this.#services, namespace, uid);
-    else addTo(this.#services, namespace, uid, { name, wanted, object });
+  service({ type, object }: Change<LeadingService>): void {
+    const { uid, namespace = "" } = object.metadata;
+    if (type === "gone") removeFrom(this.#services, namespace, uid);
+    else addTo(this.#services, namespace, uid, object);
   }
 
-  route({ type, object }: Change<KeptRoute>): void {
-    const { uid } = object.metadata;
+  /** @param version a route that is served in two is known by both: when one of them is served no more, the other still counts. */
+  route({ type, object }: Change<LeadingRoute>, version = ""): void {
+    const uid = `${object.metadata.uid}/${version}`;
     for (const service of this.#served.get(uid) ?? []) removeFrom(this.#routes, service, uid);
     this.#served.delete(uid);
     if (type === "gone") return;
@@ -60,49 +57,55 @@ export class SenderIndex {
 
   /** The Services that select such a pod, and by what. */
   selecting(namespace: string, labels: Labels): readonly SelectingService[] {
-    return this.#selecting(namespace, labels);
+    return this.#selecting(namespace, labels).map(({ metadata: { name }, wanted }) => ({ name, wanted }));
   }
 
   of(namespace: string, labels: Labels): Exposure {
-    const exposedBy: string[] = [];
+    const exposedBy = new Set<string>();
     let slowest: Convergence | undefined;
-    const slower = (object: ServiceObject | KeptRoute): void => {
-      const convergence = this.#convergence(object);
+    const add = (kind: string, { metadata, convergence }: LeadingService | LeadingRoute): void => {
+      if (exposedBy.size < mostNamed) exposedBy.add(`${kind} ${metadata.name}`);
       if (convergence && convergence.value > (slowest?.value ?? -1)) slowest = convergence;
     };
-    for (const { name, object } of this.#selecting(namespace, labels)) {
-      exposedBy.push(`Service ${name}`);
-      slower(object);
-      for (const route of this.#routes.get(`${namespace}/${name}`)?.values() ?? []) {
-        if (!this.#mayLead(route, namespace, name)) continue;
-        exposedBy.push(`${route.kind} ${route.metadata.name}`);
-        slower(route);
-      }
+    const isLetIn = this.#isLetInTo(namespace);
+    for (const service of this.#selecting(namespace, labels)) {
+      add("Service", service);
+      const { name } = service.metadata;
+      for (const route of this.#routes.get(`${namespace}/${name}`)?.values() ?? [])
+        if (isLetIn(route, name)) add(route.kind, route);
     }
-    return { exposedBy: [...new Set(exposedBy)], convergence: slowest };
+    return { exposedBy: [...exposedBy], convergence: slowest };
   }
 
-  /** A Gateway ignores a backend in another namespace unless a ReferenceGrant there names the route's kind and namespace. */
-  #mayLead({ kind, metadata }: KeptRoute, namespace: string, service: string): boolean {
-    if (metadata.namespace === namespace) return true;
-    const grants = [...(this.#grants.get(namespace)?.values() ?? [])];
-    return grants.some(
-      ({ spec: { from = [], to = [] } = {} }) =>
-        from.some((one) => one.kind === kind && one.namespace === metadata.namespace) &&
-        to.some((one) => one.kind === "Service" && (one.name ?? service) === service),
-    );
+  /**
+   * A Gateway ignores a backend in another namespace unless a ReferenceGrant there names the route's kind and namespace. Anybody may make
+   * thousands of routes that lead nowhere: grants are looked through once for each namespace that they come from.
+   */
+  #isLetInTo(namespace: string): (route: LeadingRoute, service: string) => boolean {
+    const answers = new Map<string, boolean>();
+    return ({ kind, metadata }, service) => {
+      if (metadata.namespace === namespace) return true;
+      const question = `${kind}/${metadata.namespace}/${service}`;
+      const known = answers.get(question);
+      if (known !== undefined) return known;
+      const answer = this.#isGranted(namespace, kind, metadata.namespace, service);
+      answers.set(question, answer);
+      return answer;
+    };
   }
 
-  #selecting(namespace: string, labels: Labels): Selecting[] {
-    return [...(this.#services.get(namespace)?.values() ?? [])].filter(({ wanted }) =>
-      wanted.every(([key, value]) => labels[key] === value),
-    );
+  #isGranted(to: string, kind: string, from: string | undefined, service: string): boolean {
+    for (const { spec = {} } of this.#grants.get(to)?.values() ?? []) {
+      const isFrom = spec.from?.some((one) => one.kind === kind && one.namespace === from);
+      if (isFrom && spec.to?.some((one) => one.kind === "Service" && (one.name ?? service) === service))
+        return true;
+    }
+    return false;
   }
 
-  /** Each object is asked once: most never are. */
-  #convergence(object: ServiceObject | KeptRoute): Convergence | undefined {
-    if (!this.#convergences.has(object)) this.#convergences.set(object, convergenceOf(object));
-    return this.#convergences.get(object);
+  #selecting(namespace: string, labels: Labels): LeadingService[] {
+    const services = [...(this.#services.get(namespace)?.values() ?? [])];
+    return services.filter(({ wanted }) => wanted.every(([key, value]) => labels[key] === value));
   }
 }
 

@@ -78,27 +78,6 @@ export interface PolicyObject extends KubernetesObject {
   readonly status?: unknown;
 }
 
-/** Those that say what leads to the Service, as the audit reads them. */
-const telling =
-  /^(?:service\.beta\.kubernetes\.io\/|cloud\.google\.com\/neg$|alb\.ingress\.kubernetes\.io\/|kubernetes\.io\/ingress\.class$)/;
-
-/** No annotation at all. */
-const nothing = /(?!)/;
-
-export function keepService({ metadata, spec }: ServiceObject): ServiceObject {
-  const { selector, type, clusterIP, externalTrafficPolicy } = spec ?? {};
-  return {
-    metadata: keepMetadata(metadata, telling),
-    spec: {
-      ...(selector === undefined ? {} : { selector }),
-      ...(type === undefined ? {} : { type }),
-      // The address itself tells nothing.
-      ...(clusterIP === "None" ? { clusterIP } : {}),
-      ...(externalTrafficPolicy === undefined ? {} : { externalTrafficPolicy }),
-    },
-  };
-}
-
 export function keepRoute(kind: string): (route: RouteObject) => KeptRoute {
   return ({ metadata, spec = {} }) => {
     const { rules = [], defaultBackend, ingressClassName } = spec;
@@ -115,7 +94,7 @@ export function keepRoute(kind: string): (route: RouteObject) => KeptRoute {
       return name === undefined || !isService ? [] : [`${backend.namespace ?? metadata.namespace}/${name}`];
     });
     return {
-      metadata: keepMetadata(metadata, telling),
+      metadata,
       kind,
       ingressClassName,
       services: [...new Set(services)],
@@ -128,17 +107,32 @@ export function keepPolicy({ metadata, spec, status }: PolicyObject): PolicyObje
     apiVersion: "lameduck.dev/v1alpha1",
     kind: "DrainPolicy",
     metadata: {
-      ...keepMetadata(metadata),
+      ...keepMetadata(metadata, nothing),
       ...(metadata.generation === undefined ? {} : { generation: metadata.generation }),
     },
+    // The API server keeps no more of it than the schema has.
     spec,
-    status,
+    status: { conditions: acceptedIn(status) },
   };
 }
 
-export function keepGrant({ metadata, spec = {} }: GrantObject): GrantObject {
-  return { metadata: keepMetadata(metadata, nothing), spec };
+/** Whoever may write the status may add conditions without end. */
+function acceptedIn(status: unknown): readonly unknown[] {
+  const { conditions } = (status ?? {}) as { readonly conditions?: unknown };
+  const all: readonly unknown[] = Array.isArray(conditions) ? conditions : [];
+  return all.filter((one) => (one as { readonly type?: unknown } | null)?.type === "Accepted").slice(0, 1);
 }
+
+/** Of namespaces and nodes one label counts. */
+export function keepLabel(label: string): (object: KubernetesObject) => KubernetesObject {
+  return ({ metadata }) => {
+    const { labels: { [label]: value } = {}, ...rest } = keepMetadata(metadata);
+    return { metadata: { ...rest, ...(value === undefined ? {} : { labels: { [label]: value } }) } };
+  };
+}
+
+/** No annotation, and no label either. */
+const nothing = /(?!)/;
 
 /** Without `managedFields`, which are the greater part of most objects. */
 export function keepMetadata(metadata: ObjectMeta, annotations?: RegExp): ObjectMeta {

@@ -1,4 +1,10 @@
-import { type Change, type KubernetesClient, type KubernetesObject, Source } from "@lameduck/kube";
+import {
+  type Change,
+  type KubernetesClient,
+  type KubernetesObject,
+  type RoomsOptions,
+  Source,
+} from "@lameduck/kube";
 
 export interface SourcesOptions {
   readonly onProblem: (part: string, error: unknown) => void;
@@ -13,16 +19,18 @@ export function sourcesOf(
 ): <Kept extends KubernetesObject>(
   name: string,
   path: string,
-  keep: (object: never) => Kept,
+  keep: (object: never) => Kept | undefined,
   take: (change: Change<Kept>) => void,
+  rooms?: RoomsOptions<Kept>,
 ) => Source<Kept> {
-  return (name, path, keep, take) =>
+  return (name, path, keep, take, rooms) =>
     new Source(client, {
       name,
       path,
       keep: (object) => keep(object as never),
       onChange: take,
       onProblem,
+      ...(rooms === undefined ? {} : { rooms }),
       ...(again === undefined ? {} : { again }),
     });
 }

@@ -39,6 +39,12 @@ export class OperatorMetrics {
     labelNames: ["part"] as const,
     registers: [this.registry],
   });
+  readonly leftOut = new Counter({
+    name: "lameduck_objects_left_out_total",
+    help: "Objects of the cluster that were too large to be kept, in whole or in part, by kind.",
+    labelNames: ["part"] as const,
+    registers: [this.registry],
+  });
   readonly carried = new Counter({
     name: "lameduck_carrier_writes_total",
     help: "ConfigMaps with lameduck-init that were written or removed.",

@@ -18,6 +18,7 @@ import { LearntView } from "../records/learning/learnt-view.ts";
 import { lameduckVersion, operatorNames } from "../names.ts";
 import { Duties } from "./duties.ts";
 import type { OperatorFlags } from "./flags.ts";
+import { toldLeftOut } from "./left-out.ts";
 import { holdingOf, type Holding } from "./holding.ts";
 import { gauge } from "./gauges.ts";
 import { OperatorMetrics } from "./metrics.ts";
@@ -59,7 +60,11 @@ export class Operator {
       this.metrics.problems.inc({ part });
       log.warn({ part, err: error }, "it is tried again");
     };
-    this.#view = new ClusterView(client, { onProblem, onChange: () => this.#duties.look() });
+    this.#view = new ClusterView(client, {
+      onProblem,
+      onChange: () => this.#duties.look(),
+      onLeftOut: toldLeftOut(this.metrics, log),
+    });
     // Without a coordinator nobody writes down what pods have learnt.
     if (flags.coordinator !== undefined) this.#learnt = new LearntView(client, onProblem);
     this.#duties = new Duties({

@@ -4,10 +4,21 @@ import { workloadOf } from "../../coordinator/state/objects.ts";
 import { operatorNames } from "../../names.ts";
 import { isMap } from "../../policy/validate.ts";
 import { workloadText } from "../../coordinator/termination.ts";
-import { keyOf, learntIn } from "./lessons.ts";
+import { keyOf, learntIn, longestKey, mostWorkloads } from "./lessons.ts";
 
 interface LearntObject extends KubernetesObject {
   readonly data?: Readonly<Record<string, string>>;
+}
+
+/** Characters of what one workload has learnt: some 600 where the coordinator wrote it. */
+const longestEntry = 2_000;
+
+/** No more than the coordinator writes: others may write the ConfigMap, too. */
+function ownIn(data: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const own = Object.entries(data).filter(
+    ([key, { length }]) => key.length <= longestKey && length <= longestEntry,
+  );
+  return Object.fromEntries(own.slice(0, mostWorkloads));
 }
 
 /** What terminations have taught, by namespace and workload, for the pods that are made: the ConfigMaps `lameduck-learnt`. */
@@ -22,7 +33,7 @@ export class LearntView {
       query: { fieldSelector: `metadata.name=${operatorNames.learntConfigMap}` },
       keep: ({ metadata: { name, namespace = "", uid, resourceVersion = "" }, data = {} }) => ({
         metadata: { name, namespace, uid, resourceVersion },
-        data,
+        data: ownIn(data),
       }),
       onChange: ({ type, object }) => {
         const { namespace = "" } = object.metadata;

@@ -7,12 +7,12 @@ interface LearntObject extends KubernetesObject {
 }
 
 /** Workloads of one namespace that are remembered: at 600 bytes each a ConfigMap holds 1 MiB. */
-const mostWorkloads = 200;
+export const mostWorkloads = 200;
 /** Lessons that wait for the API server, of one namespace. */
 const mostWaiting = 200;
 const mostNamespaces = 2_000;
 /** The API server takes no longer one, and refuses the whole ConfigMap. */
-const longestKey = 253;
+export const longestKey = 253;
 /** Milliseconds between two writes of one namespace's ConfigMap. */
 const between = 30_000;
 const name = operatorNames.learntConfigMap;

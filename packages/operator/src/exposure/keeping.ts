@@ -1,0 +1,110 @@
+import type { KubernetesObject, ObjectMeta, RoomsOptions } from "@lameduck/kube";
+import { type Convergence, Convergences } from "./convergence.ts";
+import {
+  type GrantObject,
+  keepMetadata,
+  keepRoute,
+  type RouteObject,
+  type ServiceObject,
+} from "./objects.ts";
+
+/** What a Service tells of the pods that it leads to. */
+export interface LeadingService extends KubernetesObject {
+  readonly wanted: readonly (readonly [key: string, value: string])[];
+  readonly convergence: Convergence | undefined;
+}
+
+/** An Ingress or a route of a Gateway. */
+export interface LeadingRoute extends KubernetesObject {
+  readonly kind: string;
+  /** As "NAMESPACE/NAME". */
+  readonly services: readonly string[];
+  readonly convergence: Convergence | undefined;
+}
+
+/** Pods carry some ten labels. */
+export const mostWanted = 64;
+/** Distinct Services of one route. */
+export const mostBackends = 1_000;
+/** The Gateway API allows 16. */
+const mostGranted = 64;
+/** The API server takes no longer name of a Service or a namespace. */
+const longestName = 63;
+/** What is kept of one kind's objects in one namespace: characters, and for each object what its parts take. */
+const largestRoom = 2 * 1024 * 1024;
+const perObject = 150;
+
+/** Something of an object is not looked at. `why` says what counts in its place. */
+export type OnLeftOut = (part: string, metadata: ObjectMeta, why: string) => void;
+
+/** Keeps little of each object, whatever it holds: whoever may write into one namespace must not fill the memory of all. */
+export class Keeping {
+  readonly #onLeftOut: OnLeftOut;
+  readonly #convergences = new Convergences();
+
+  constructor(onLeftOut: OnLeftOut) {
+    this.#onLeftOut = onLeftOut;
+  }
+
+  /** None without a selector: somebody else keeps its endpoints. ExternalName has none. */
+  service(service: ServiceObject): LeadingService | undefined {
+    const { metadata, spec } = service;
+    const wanted = Object.entries(spec?.selector ?? {});
+    if (wanted.length === 0 || spec?.type === "ExternalName") return undefined;
+    if (wanted.length > mostWanted) {
+      this.#onLeftOut(
+        "services",
+        metadata,
+        `selects by ${wanted.length} labels; by more than ${mostWanted} it counts as leading nowhere`,
+      );
+      return undefined;
+    }
+    return { metadata: identityOf(metadata), wanted, convergence: this.#convergences.ofService(service) };
+  }
+
+  route(part: string, kind: string): (route: RouteObject) => LeadingRoute {
+    return (route) => {
+      const { metadata } = route;
+      const { services, ingressClassName } = keepRoute(kind)(route);
+      const known = services.filter((one) => one.length <= 2 * longestName + 1);
+      if (known.length > mostBackends)
+        this.#onLeftOut(part, metadata, `leads to ${known.length} Services; the first ${mostBackends} count`);
+      return {
+        metadata: identityOf(metadata),
+        kind,
+        services: known.slice(0, mostBackends),
+        convergence: this.#convergences.ofRoute(kind, ingressClassName, metadata.annotations),
+      };
+    };
+  }
+
+  grant({ metadata, spec: { from = [], to = [] } = {} }: GrantObject): GrantObject {
+    return {
+      metadata: identityOf(metadata),
+      spec: {
+        from: from.slice(0, mostGranted).map(({ kind = "", namespace = "" }) => ({ kind, namespace })),
+        to: to
+          .slice(0, mostGranted)
+          .map(({ kind = "", name }) => ({ kind, ...(name === undefined ? {} : { name }) })),
+      },
+    };
+  }
+
+  rooms<T extends KubernetesObject>(part: string): RoomsOptions<T> {
+    return {
+      of: ({ metadata }) => metadata.namespace,
+      sizeOf: (object) => JSON.stringify(object).length + perObject,
+      most: largestRoom,
+      onFull: ({ metadata }) =>
+        this.#onLeftOut(
+          part,
+          metadata,
+          "its namespace has more of them than are kept; it counts as not being there",
+        ),
+    };
+  }
+}
+
+function identityOf(metadata: ObjectMeta): ObjectMeta {
+  return keepMetadata(metadata, /(?!)/);
+}
