@@ -162,7 +162,7 @@ export const scenarios: readonly Scenario[] = [
       });
       try {
         // The kubelet evicts one pod at a time, and others of the node may come first.
-        await until(async () => (await failedPods(stage)) > 0, {
+        await until(async () => (await endedPods(stage)) > 0, {
           what: `a pod evicted by ${node}`,
           timeoutMs: 120_000,
         });
@@ -249,9 +249,10 @@ async function busiestNode({ cluster, app }: Stage): Promise<string> {
   return busiest[0];
 }
 
-async function failedPods({ cluster, app }: Stage): Promise<number> {
+/** A pod that is evicted without a deletion remains, also if its process ended with 0. */
+async function endedPods({ cluster, app }: Stage): Promise<number> {
   const phases = await podFields(cluster, app, "status.phase");
-  return phases.filter((phase) => phase === "Failed").length;
+  return phases.filter((phase) => phase === "Failed" || phase === "Succeeded").length;
 }
 
 async function restarts(cluster: Cluster, app: string): Promise<number> {
