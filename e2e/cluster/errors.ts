@@ -1,4 +1,4 @@
-import { LameduckError } from "@lameduck/drain/common";
+import { errorClass } from "@lameduck/drain/common";
 
 /** Every way bringing up or using the test cluster can fail, with what to do about it. */
 const clusterErrors = {
@@ -23,11 +23,7 @@ const clusterErrors = {
 export type ClusterErrorCode = keyof typeof clusterErrors;
 
 /** `code` is stable, `place` says which option, program or component, `remedy` what to do. */
-export class ClusterError extends LameduckError<ClusterErrorCode> {
-  constructor(code: ClusterErrorCode, place: string, problem: string) {
-    super(clusterErrors, code, place, problem);
-  }
-}
+export class ClusterError extends errorClass(clusterErrors) {}
 
 /** Of a name or number that somebody gave and that cannot be. */
 export function badOption(option: string, problem: string): ClusterError {

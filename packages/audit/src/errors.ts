@@ -1,4 +1,4 @@
-import { LameduckError } from "@lameduck/drain/common";
+import { errorClass } from "@lameduck/drain/common";
 
 /** Every way an audit can be asked for wrongly. Mistakes in manifests are told by packages/manifests. */
 export const auditErrors = {
@@ -17,8 +17,4 @@ export const auditErrors = {
 export type AuditErrorCode = keyof typeof auditErrors;
 
 /** `code` is stable, `place` is the file or the option, `remedy` says what to do. */
-export class AuditError extends LameduckError<AuditErrorCode> {
-  constructor(code: AuditErrorCode, place: string, problem: string) {
-    super(auditErrors, code, place, problem);
-  }
-}
+export class AuditError extends errorClass(auditErrors) {}

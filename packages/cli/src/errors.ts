@@ -1,4 +1,4 @@
-import { LameduckError } from "@lameduck/drain/common";
+import { errorClass } from "@lameduck/drain/common";
 
 /** Every mistake on the command line that is not another package's to find. The same codes stand in docs/errors.md. */
 export const cliErrors = {
@@ -20,8 +20,4 @@ export const cliErrors = {
 export type CliErrorCode = keyof typeof cliErrors;
 
 /** `code` is stable, `place` is the option, `remedy` says what to do. */
-export class CliError extends LameduckError<CliErrorCode> {
-  constructor(code: CliErrorCode, place: string, problem: string) {
-    super(cliErrors, code, place, problem);
-  }
-}
+export class CliError extends errorClass(cliErrors) {}

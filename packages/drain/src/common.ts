@@ -10,14 +10,35 @@ export class LameduckError<Code extends string = string> extends Error {
     code: Code,
     place: string,
     problem: string,
-    options?: ErrorOptions,
+    { remedy = remedies[code], ...options }: LameduckErrorOptions = {},
   ) {
     super(printable(`${place}: ${problem}`), options);
     this.name = new.target.name;
     this.code = code;
     this.place = place;
-    this.remedy = remedies[code];
+    this.remedy = remedy;
   }
+}
+
+export interface LameduckErrorOptions extends ErrorOptions {
+  /** Replaces the catalogue's, where a better one is known. */
+  readonly remedy?: string | undefined;
+}
+
+type ErrorClass<Code extends string> = new (
+  code: Code,
+  place: string,
+  problem: string,
+  options?: LameduckErrorOptions,
+) => LameduckError<Code>;
+
+/** What a package's error class extends, to throw the codes of the package's catalogue. */
+export function errorClass<Code extends string>(remedies: Readonly<Record<Code, string>>): ErrorClass<Code> {
+  return class extends LameduckError<Code> {
+    constructor(code: Code, place: string, problem: string, options?: LameduckErrorOptions) {
+      super(remedies, code, place, problem, options);
+    }
+  };
 }
 
 /** What went wrong, whatever was thrown. */

@@ -1,4 +1,4 @@
-import { LameduckError } from "./common.ts";
+import { errorClass } from "./common.ts";
 
 /** Every way a drain configuration can be wrong. The same codes stand in docs/errors.md. */
 export const drainErrors = {
@@ -19,8 +19,4 @@ export const drainErrors = {
 export type DrainErrorCode = keyof typeof drainErrors;
 
 /** A mistake in the configuration: `code` is stable, `option` is the place, `remedy` says what to do. */
-export class DrainError extends LameduckError<DrainErrorCode> {
-  constructor(code: DrainErrorCode, place: string, problem: string) {
-    super(drainErrors, code, place, problem);
-  }
-}
+export class DrainError extends errorClass(drainErrors) {}

@@ -1,4 +1,4 @@
-import { LameduckError } from "@lameduck/drain/common";
+import { errorClass } from "@lameduck/drain/common";
 
 /** Every way `lameduck rollout` can be asked for wrongly, refused, or fail to reach a cluster. The same codes stand in docs/errors.md. */
 export const kubernetesErrors = {
@@ -26,8 +26,4 @@ export const kubernetesErrors = {
 export type KubernetesErrorCode = keyof typeof kubernetesErrors;
 
 /** `code` is stable, `place` is the option, object or request, `remedy` says what to do. */
-export class KubernetesError extends LameduckError<KubernetesErrorCode> {
-  constructor(code: KubernetesErrorCode, place: string, problem: string, options?: ErrorOptions) {
-    super(kubernetesErrors, code, place, problem, options);
-  }
-}
+export class KubernetesError extends errorClass(kubernetesErrors) {}

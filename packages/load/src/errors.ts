@@ -1,4 +1,4 @@
-import { LameduckError } from "@lameduck/drain/common";
+import { errorClass } from "@lameduck/drain/common";
 
 /** Every way a load or its senders can be asked for wrongly, or fail to start. The same codes stand in docs/errors.md. */
 export const loadErrors = {
@@ -18,8 +18,4 @@ export const loadErrors = {
 export type LoadErrorCode = keyof typeof loadErrors;
 
 /** `code` is stable, `option` is the place, `remedy` says what to do. */
-export class LoadError extends LameduckError<LoadErrorCode> {
-  constructor(code: LoadErrorCode, place: string, problem: string) {
-    super(loadErrors, code, place, problem);
-  }
-}
+export class LoadError extends errorClass(loadErrors) {}

@@ -1,4 +1,4 @@
-import { LameduckError } from "@lameduck/drain/common";
+import { errorClass } from "@lameduck/drain/common";
 
 /** Every way a manifest or a command line can be unfit, with what to do about it. */
 export const manifestErrors = {
@@ -21,14 +21,4 @@ export const manifestErrors = {
 export type ManifestErrorCode = keyof typeof manifestErrors;
 
 /** A mistake in a manifest: `code` is stable, `place` is file:line:column or an option, `remedy` says what to do. */
-export class ManifestError extends LameduckError<ManifestErrorCode> {
-  /** @param remedy where a better one is known than the catalogue's. */
-  constructor(
-    code: ManifestErrorCode,
-    place: string,
-    problem: string,
-    remedy: string = manifestErrors[code],
-  ) {
-    super({ ...manifestErrors, [code]: remedy }, code, place, problem);
-  }
-}
+export class ManifestError extends errorClass(manifestErrors) {}

@@ -95,7 +95,7 @@ export class Field {
   }
 
   fail(code: ManifestErrorCode, problem: string, remedy?: string): never {
-    throw new ManifestError(code, this.place, `${this.path || "document"}: ${problem}`, remedy);
+    throw new ManifestError(code, this.place, `${this.path || "document"}: ${problem}`, { remedy });
   }
 
   /** Something that is asked for and will not be done. */

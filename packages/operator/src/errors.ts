@@ -1,4 +1,4 @@
-import { LameduckError } from "@lameduck/drain/common";
+import { errorClass } from "@lameduck/drain/common";
 
 /** Every way in which the operator can be asked for wrongly. */
 export const operatorErrors = {
@@ -20,14 +20,4 @@ export const operatorErrors = {
 export type OperatorErrorCode = keyof typeof operatorErrors;
 
 /** `code` is stable, `place` is the file, field or annotation, `remedy` says what to do. */
-export class OperatorError extends LameduckError<OperatorErrorCode> {
-  /** @param options with a remedy where a better one is known than the catalogue's. */
-  constructor(
-    code: OperatorErrorCode,
-    place: string,
-    problem: string,
-    { remedy = operatorErrors[code], ...options }: ErrorOptions & { readonly remedy?: string } = {},
-  ) {
-    super({ ...operatorErrors, [code]: remedy }, code, place, problem, options);
-  }
-}
+export class OperatorError extends errorClass(operatorErrors) {}

@@ -1,4 +1,4 @@
-import { LameduckError } from "@lameduck/drain/common";
+import { errorClass } from "@lameduck/drain/common";
 
 /** Every way a scenario can be wrong. The same codes stand in docs/errors.md. */
 export const simulatorErrors = {
@@ -12,8 +12,4 @@ export const simulatorErrors = {
 export type SimulatorErrorCode = keyof typeof simulatorErrors;
 
 /** A mistake in a scenario: `code` is stable, `place` is file:line:column or an option, `remedy` says what to do. */
-export class SimulatorError extends LameduckError<SimulatorErrorCode> {
-  constructor(code: SimulatorErrorCode, place: string, problem: string) {
-    super(simulatorErrors, code, place, problem);
-  }
-}
+export class SimulatorError extends errorClass(simulatorErrors) {}

@@ -1,4 +1,4 @@
-import { LameduckError } from "@lameduck/drain/common";
+import { errorClass } from "@lameduck/drain/common";
 
 /** Every way the local stage can fail by a mistake or a limit outside Lameduck, with what to do about it. */
 export const stageErrors = {
@@ -22,12 +22,7 @@ export const stageErrors = {
 export type StageErrorCode = keyof typeof stageErrors;
 
 /** `code` is stable, `place` is the pod, container or option, `remedy` says what to do. */
-export class StageError extends LameduckError<StageErrorCode> {
-  /** @param remedy where a better one is known than the catalogue's. */
-  constructor(code: StageErrorCode, place: string, problem: string, remedy: string = stageErrors[code]) {
-    super({ ...stageErrors, [code]: remedy }, code, place, problem);
-  }
-}
+export class StageError extends errorClass(stageErrors) {}
 
 /** The program listens, but not where senders go. */
 export class OtherPortError extends StageError {

@@ -236,12 +236,9 @@ export class Stage {
     const said = `${words?.how ?? "?"}: ${lastWords(lines)}`;
     if (this.#options.network.kind === "shared loopback" && saysAddressInUse(lines))
       return new StageError("LAMEDUCK_PORT_COLLISION", place, `another pod has its port: ${said}`);
-    return new StageError(
-      "LAMEDUCK_POD_CRASHED",
-      place,
-      `it ends again and again, ${said}`,
-      this.#ifUnreachable(lines),
-    );
+    return new StageError("LAMEDUCK_POD_CRASHED", place, `it ends again and again, ${said}`, {
+      remedy: this.#ifUnreachable(lines),
+    });
   }
 
   /** What to do about a program that could not connect somewhere, if that is what it says. */
@@ -261,7 +258,7 @@ export class Stage {
       "LAMEDUCK_POD_NEVER_READY",
       names,
       `not ready after ${seconds} s${this.#whyNotReady(late)}`,
-      this.#ifUnreachable(late.flatMap((pod) => pod.output)),
+      { remedy: this.#ifUnreachable(late.flatMap((pod) => pod.output)) },
     );
   }
 

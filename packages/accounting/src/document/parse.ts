@@ -1,6 +1,6 @@
 import type { Results } from "../model/results.ts";
 import { resultsSchema, resultsVersion } from "./schema.ts";
-import { messageOf, LameduckError } from "@lameduck/drain/common";
+import { messageOf, errorClass } from "@lameduck/drain/common";
 
 /** Every way a results document can be unfit for reading, with what to do about it. The same codes stand in docs/errors.md. */
 export const resultsErrors = {
@@ -12,11 +12,7 @@ export const resultsErrors = {
 export type ResultsErrorCode = keyof typeof resultsErrors;
 
 /** `code` is stable, `place` is the file and the field, `remedy` says what to do. */
-export class ResultsError extends LameduckError<ResultsErrorCode> {
-  constructor(code: ResultsErrorCode, place: string, problem: string) {
-    super(resultsErrors, code, place, problem);
-  }
-}
+export class ResultsError extends errorClass(resultsErrors) {}
 
 /**
  * Reads a results document back.

@@ -1,4 +1,4 @@
-import { LameduckError } from "@lameduck/drain/common";
+import { errorClass } from "@lameduck/drain/common";
 
 /** Every way the load in the cluster can fail. The same codes stand in docs/errors.md. */
 export const inClusterErrors = {
@@ -14,8 +14,4 @@ export const inClusterErrors = {
 export type InClusterErrorCode = keyof typeof inClusterErrors;
 
 /** `code` is stable, `place` is the option or the object, `remedy` says what to do. */
-export class InClusterError extends LameduckError<InClusterErrorCode> {
-  constructor(code: InClusterErrorCode, place: string, problem: string) {
-    super(inClusterErrors, code, place, problem);
-  }
-}
+export class InClusterError extends errorClass(inClusterErrors) {}

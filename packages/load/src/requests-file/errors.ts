@@ -1,4 +1,4 @@
-import { LameduckError } from "@lameduck/drain/common";
+import { errorClass } from "@lameduck/drain/common";
 
 /** Every way a file of another tool's requests can be unfit for the account. The same codes stand in docs/errors.md. */
 export const requestsErrors = {
@@ -21,11 +21,7 @@ export const requestsErrors = {
 export type RequestsErrorCode = keyof typeof requestsErrors;
 
 /** `code` is stable, `place` is the file and the line, `remedy` says what to do. */
-export class RequestsError extends LameduckError<RequestsErrorCode> {
-  constructor(code: RequestsErrorCode, place: string, problem: string, options?: ErrorOptions) {
-    super(requestsErrors, code, place, problem, options);
-  }
-}
+export class RequestsError extends errorClass(requestsErrors) {}
 
 /** What is wrong with a line. The caller adds the name of the file. */
 export class BadLine extends Error {

@@ -20,14 +20,13 @@ export function manifestFromCommand(argv: readonly string[], options: CommandOpt
   const name = options.name ?? "web";
   const port = options.port ?? 8080;
   if (argv.length === 0 || argv[0] === "")
-    throw new ManifestError(
-      "LAMEDUCK_MANIFEST_NO_COMMAND",
-      "command line",
-      "there is no command to run",
-      "write it after --, such as: lameduck lab -- node server.js",
-    );
+    throw new ManifestError("LAMEDUCK_MANIFEST_NO_COMMAND", "command line", "there is no command to run", {
+      remedy: "write it after --, such as: lameduck lab -- node server.js",
+    });
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
-    throw new ManifestError("LAMEDUCK_MANIFEST_INVALID", "port", `${port} is not a port`, "give 1 to 65535");
+    throw new ManifestError("LAMEDUCK_MANIFEST_INVALID", "port", `${port} is not a port`, {
+      remedy: "give 1 to 65535",
+    });
   return {
     kind: "Deployment",
     template: {
