@@ -12,12 +12,12 @@ export interface LiarPlan {
 const plan = JSON.parse(process.argv[2] ?? "") as LiarPlan;
 process.stdin.on("end", () => process.exit(0)).resume();
 
-interface Told {
+interface CoordinatorAnswer {
   readonly epoch: string;
   readonly head: number;
 }
 
-async function report(origin: string, told: Told | undefined): Promise<Told> {
+async function report(origin: string, told: CoordinatorAnswer | undefined): Promise<CoordinatorAnswer> {
   const body = {
     version: 1,
     kind: "kube-proxy",
@@ -34,7 +34,7 @@ async function report(origin: string, told: Told | undefined): Promise<Told> {
     body: JSON.stringify(body),
   });
   if (!response.ok) throw new Error(`${origin} answered ${response.status}: ${await response.text()}`);
-  return (await response.json()) as Told;
+  return (await response.json()) as CoordinatorAnswer;
 }
 
 const first = await Promise.all(plan.coordinators.map((origin) => report(origin, undefined)));

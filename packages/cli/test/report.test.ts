@@ -93,7 +93,7 @@ function mute(name: string): DrainReport {
     killed: "unknown",
     consumers: [],
     containers: [],
-    unknown: ["hold: nothing in the pod told it"],
+    unknown: ["hold: no report from the pod"],
   });
 }
 
@@ -124,7 +124,7 @@ test("of one pod every moment, consumer and exit, and what is not known", async 
   assert.match(one.out, /kube-proxy\/<b>node2 +rules +5\.1s/);
   assert.match(one.out, /container app: exit code 0 after 6\.0s/);
   const other = await lameduck("--pod", "api-1");
-  assert.match(other.out, /not known: hold: nothing in the pod told it/);
+  assert.match(other.out, /not known: hold: no report from the pod/);
 });
 
 test("a page is one file without a script, with both chains of each termination that told", async () => {

@@ -23,7 +23,7 @@ const increase = (metric: string, by: string): Shown["queries"] => [
 const panels: readonly Shown[] = [
   {
     title: "Hold",
-    about: "How long pods held, as they told it.",
+    about: "How long pods held, as they reported it.",
     unit: "s",
     queries: histogram("lameduck_drain_hold_seconds"),
   },
@@ -70,7 +70,7 @@ const panels: readonly Shown[] = [
   },
   {
     title: "Overruled",
-    about: "A connection came after every consumer had said that it let go.",
+    about: "A connection came after every consumer had reported that it let go.",
     kind: "stat",
     queries: [["sum(increase(lameduck_drains_overruled_total[$__range]))", "overruled"]],
   },

@@ -5,7 +5,7 @@ import { serversInUse } from "../src/watcher/consumers/haproxy.ts";
 import { usedIn } from "../src/watcher/consumers/http.ts";
 import { readSyncs } from "../src/watcher/kube-proxy/sync-metrics.ts";
 import { serversOf } from "../src/watcher/consumers/traefik.ts";
-import { readTold } from "../src/watcher/report.ts";
+import { readAnswer } from "../src/watcher/report.ts";
 import { usedInIpvs } from "../src/watcher/rules/ip-vs.ts";
 import { usedInNat } from "../src/watcher/rules/iptables-save.ts";
 import { usedInTable } from "../src/watcher/rules/nft-list.ts";
@@ -83,7 +83,7 @@ export const targets: readonly Target[] = [
   {
     name: "the coordinator",
     answer: JSON.stringify({ version: 1, epoch: "a", head: 2, withdrawn: [[used[0], 1]] }),
-    read: readTold,
+    read: readAnswer,
     isAboutAddresses: false,
   },
 ];

@@ -1,5 +1,5 @@
 import { readLines } from "../src/coordinator/protocol/lines.ts";
-import { saidKeys } from "../src/coordinator/protocol/pod-desk.ts";
+import { reportedKeys } from "../src/coordinator/protocol/pod-requests.ts";
 import { readPosted } from "../src/coordinator/protocol/report.ts";
 
 /** Numbers from 0 to below 1. */
@@ -76,10 +76,10 @@ function trySaid(random: Random, pick: <T>(from: readonly T[]) => T): string | u
   parts.push("__proto__", "constructor", "10.0.0.1", "x".repeat(2_100), "phase: closed", "é");
   let text = "";
   for (let length = Math.floor(random() * 60); length > 0; length--) text += pick(parts);
-  const fields = readLines(text, saidKeys);
+  const fields = readLines(text, reportedKeys);
   if (Object.getPrototypeOf(fields) !== Object.prototype) return "another prototype";
   for (const [key, value] of Object.entries(fields)) {
-    if (!saidKeys.has(key)) return `a key that nobody asked for: ${key}`;
+    if (!reportedKeys.has(key)) return `a key that nobody asked for: ${key}`;
     if (value.length > 2_048) return "a value that is too long";
     for (const character of value)
       if (character < " " || character === "\u007f") return "a control character";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Registry } from "@prometheus-io/client";
 import { dashboard, dashboardTemplate } from "../chart/dashboard.ts";
-import { RecordMetrics } from "../src/records/telling/metrics.ts";
+import { RecordMetrics } from "../src/records/metrics.ts";
 import { describeTermination } from "../src/records/report/describe.ts";
 import { deletedAt, released } from "./terminations.ts";
 

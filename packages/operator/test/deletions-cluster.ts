@@ -99,7 +99,7 @@ export async function replicaOf(api: PodApi, settings: HolderSettings = {}) {
   const { coordinator, ...limits } = settings;
   const holder = new Holder({
     leads: () => true,
-    desk: {
+    dependencies: {
       client,
       pods: new HeldPods(client, view, "lameduck-system"),
       endpoints,

@@ -73,8 +73,11 @@ describe("a record of a termination", () => {
       ["kube-proxy/node2", consumer({ basis: "syncs" })],
       ["kube-proxy/node3", consumer({ isSilent: true })],
     ]);
-    const said = { ...released().said, overruled: "10.244.2.9\u001b[31m", reason: "cap" };
-    const report = describeTermination(termination({ consumers, said, withdrawnAt: deletedAt + 50 }), whole);
+    const reported = { ...released().reported, overruled: "10.244.2.9\u001b[31m", reason: "cap" };
+    const report = describeTermination(
+      termination({ consumers, reported, withdrawnAt: deletedAt + 50 }),
+      whole,
+    );
     assert.deepEqual(
       report.consumers.map(({ name, state }) => `${name} ${state}`),
       ["kube-proxy/node2 behind", "kube-proxy/node3 silent", "kube-proxy/node1 applied"],
@@ -149,8 +152,8 @@ it("no sequence of events yields a release or a hold that was not told", () => {
           change({ releasedAt: releasedAt === undefined ? undefined : deletedAt + releasedAt });
         } else if ("phase" in one) {
           told.phases.add(one.phase);
-          change({ said: { ...seen.said, phase: one.phase } });
-        } else if ("held" in one) change({ said: { ...seen.said, "held-ms": one.held } });
+          change({ reported: { ...seen.reported, phase: one.phase } });
+        } else if ("held" in one) change({ reported: { ...seen.reported, "held-ms": one.held } });
         else
           change({
             consumers: new Map(seen.consumers).set(
@@ -163,7 +166,7 @@ it("no sequence of events yields a release or a hold that was not told", () => {
       assert.equal(moments.released !== undefined, seen.releasedAt !== undefined);
       assert.equal(/\d/.test(summary.released), seen.releasedAt !== undefined);
       if (seen.releasedAt === undefined) assert.doesNotMatch(summary.text, /released by/);
-      assert.equal(hold.ms !== undefined, seen.said["held-ms"] === "5600");
+      assert.equal(hold.ms !== undefined, seen.reported["held-ms"] === "5600");
       const isBounded = told.phases.has("lame-duck") && told.phases.has("closing");
       if (hold.ms === undefined && !isBounded) assert.equal(summary.hold, "unknown");
       assert.match(summary.hold, /^(?:unknown|\d+\.\ds)$/);

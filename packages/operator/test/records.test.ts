@@ -120,7 +120,9 @@ describe("Events on workloads", () => {
       ["haproxy/edge", consumer({ kind: "haproxy", isMissing: true })],
     ]);
     const said = { phase: "closing", reason: "cap", "held-ms": "30000" };
-    records.ended(termination({ consumers, exits, said, overruledBy: "10.244.3.4", withdrawnAt: deletedAt }));
+    records.ended(
+      termination({ consumers, exits, reported: said, overruledBy: "10.244.3.4", withdrawnAt: deletedAt }),
+    );
     await until(() => eventsIn(api).length === 5, "five Events");
     assert.deepEqual(
       eventsIn(api)
@@ -159,8 +161,8 @@ describe("metrics", () => {
     await using all = await recording();
     const { records, registry } = all;
     all.now = deletedAt + 20;
-    const { said } = released();
-    records.began(released({ said: { ...said, phase: "lame-duck" } }));
+    const { reported } = released();
+    records.began(released({ reported: { ...reported, phase: "lame-duck" } }));
     all.now = deletedAt + 5_620;
     records.changed(released());
     records.ended(released());
@@ -190,10 +192,10 @@ describe("metrics", () => {
 
   it("do not grow with what pods say", async () => {
     await using all = await recording();
-    const { said } = released();
+    const { reported } = released();
     for (let index = 0; index < 20; index++)
       all.records.ended(
-        released({ ...numbered(index), said: { ...said, reason: `made-up-${"x".repeat(index)}` } }),
+        released({ ...numbered(index), reported: { ...reported, reason: `made-up-${"x".repeat(index)}` } }),
       );
     await counted(all, 'lameduck_drain_reports_total{outcome="written"} 20');
     const text = await all.registry.metrics();
@@ -218,7 +220,7 @@ describe("what terminations teach", () => {
     await using all = await recording();
     const { api, records, problems } = all;
     const pod = (index: number, lesson = said): void =>
-      records.ended(released({ ...numbered(index), said: { ...released().said, lesson } }));
+      records.ended(released({ ...numbered(index), reported: { ...released().reported, lesson } }));
     pod(1);
     const entry = (): string | undefined =>
       (api.get("configmaps", "lameduck-learnt")?.["data"] as Record<string, string> | undefined)?.[
@@ -237,7 +239,7 @@ describe("what terminations teach", () => {
     await using all = await recording();
     const { api, records } = all;
     api.put("configmaps", "lameduck-learnt", { data: { theirs: "yes" } });
-    records.ended(released({ said: { ...released().said, lesson: said } }));
+    records.ended(released({ reported: { ...released().reported, lesson: said } }));
     await until(() => api.asked.some(({ resource }) => resource === "configmaps"), "a look at it");
     await all.records.stop();
     assert.deepEqual(api.get("configmaps", "lameduck-learnt")?.["data"], { theirs: "yes" });

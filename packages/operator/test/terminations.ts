@@ -17,7 +17,7 @@ export function termination(fields: Partial<Termination> = {}): Termination {
     withdrawnAt: undefined,
     releasedAt: undefined,
     consumers: new Map(),
-    said: {},
+    reported: {},
     overruledBy: undefined,
     tooEarly: [],
     exits: [],
@@ -47,7 +47,7 @@ export function released(fields: Partial<Termination> = {}): Termination {
     withdrawnAt: deletedAt + 100,
     releasedAt: deletedAt + 5_100,
     consumers: new Map(consumers),
-    said: {
+    reported: {
       phase: "closing",
       program: "library",
       policy: "adaptive",

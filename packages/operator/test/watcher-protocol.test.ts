@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Consumer } from "../src/watcher/consumers/consumer.ts";
-import { Looker } from "../src/watcher/looker.ts";
+import { Poller } from "../src/watcher/poller.ts";
 import { Replicas } from "../src/watcher/replicas.ts";
 import { CoordinatorStandIn } from "./watcher-coordinator.ts";
 
@@ -57,20 +57,20 @@ async function watching(
   const coordinators = await Promise.all(Array.from({ length: count }, () => CoordinatorStandIn.start()));
   const consumer = new Played();
   const failures: string[] = [];
-  const looker = new Looker(consumer, () => undefined);
+  const poller = new Poller(consumer, () => undefined);
   const replicas = new Replicas({
     coordinators: coordinators.map(({ url }) => url),
     tokenFile,
     name: "kube-proxy/node1",
     node: "node1",
-    looker,
+    poller,
     onFailure: (place) => failures.push(place),
   });
   try {
     await run({ coordinators, consumer, failures });
   } finally {
     await replicas.stop();
-    await looker.stop();
+    await poller.stop();
     await Promise.all(coordinators.map((one) => one.stop()));
   }
 }

@@ -9,12 +9,12 @@ describe("a watermark", () => {
       ["10.244.1.5", 1],
       ["fd00::1:5", 1],
     ] as const;
-    watermark.told(1, both);
+    watermark.update(1, both);
     assert.deepEqual(watermark.pending, both);
     watermark.letGo(1, "fd00::1:5");
     assert.equal(watermark.progress().applied, 0);
     // The answer to a report from before lists both once more.
-    watermark.told(1, both);
+    watermark.update(1, both);
     assert.deepEqual(watermark.pending, [["10.244.1.5", 1]]);
     watermark.letGo(1, "10.244.1.5");
     assert.equal(watermark.progress().applied, 1);
@@ -22,7 +22,7 @@ describe("a watermark", () => {
 
   it("keeps what is behind one that stays in use", () => {
     const watermark = new Watermark();
-    watermark.told(3, [
+    watermark.update(3, [
       ["10.0.0.1", 1],
       ["10.0.0.2", 2],
     ]);

@@ -20,7 +20,7 @@ import type { Variable } from "./settings.ts";
 const containers = "object.spec.containers";
 const env = "c.?env.orValue([])";
 
-/** What each container gets: as `hookOf`, `toldTo` and `nodeOptionsFor` say it. */
+/** What each container gets: as `hookOf`, `variablesFor` and `nodeOptionsFor` say it. */
 export function containerVariables({ coordinator }: ClusterFacts): Variable[] {
   const ownSleep = "c.?lifecycle.?preStop.?sleep.?seconds.orValue(0)";
   return [

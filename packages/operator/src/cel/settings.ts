@@ -1,6 +1,6 @@
 import { assumedArchitecture } from "../inject/carrier.ts";
 import type { ClusterFacts } from "../inject/injection.ts";
-import { leastCap, longestTold, unknownConvergence, usualGrace, usualReserve } from "../inject/times.ts";
+import { leastCap, longestSeconds, unknownConvergence, usualGrace, usualReserve } from "../inject/times.ts";
 import { settingFields, type SettingName } from "../policy/fields.ts";
 import { duration } from "../policy/read.ts";
 import { carriers, type InjectionSettings } from "../policy/settings.ts";
@@ -92,7 +92,7 @@ export function timeVariables(): Variable[] {
         lesser(String(usualReserve), "((variables.grace + 2) / 3)"),
       ),
     },
-    { name: "graceTold", expression: lesser("variables.grace", String(longestTold)) },
+    { name: "graceTold", expression: lesser("variables.grace", String(longestSeconds)) },
     { name: "hold", expression: lesser("variables.wanted", "(variables.grace - variables.reserve)") },
   ];
 }

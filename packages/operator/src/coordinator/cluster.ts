@@ -17,7 +17,7 @@ export interface ClusterOptions extends SourcesOptions {
   readonly onChange: () => void;
 }
 
-/** What the coordinator reads of the cluster, by list and watch, and hands on as it comes. */
+/** Reads the cluster by list and watch, and passes each change on. */
 export class Cluster {
   readonly #essential: readonly Source<KubernetesObject>[];
   readonly #sources: readonly Source<KubernetesObject>[];
@@ -83,7 +83,7 @@ export class Cluster {
     await Promise.all(this.#sources.map((source) => source.stop()));
   }
 
-  /** What has not been read once, or may not be read: without all of it nobody is released. */
+  /** The lists that have not been read once, or may not be read. No pod is released without all of them. */
   notReady(): string | undefined {
     const waiting = this.#essential.filter(({ state }) => state === "waiting" || state === "refused");
     return waiting.length === 0 ? undefined : `not read yet: ${waiting.map(({ name }) => name).join(", ")}`;
@@ -96,7 +96,7 @@ export class Cluster {
     );
   }
 
-  /** Whether everything is read that the cluster has: what it has not cannot name anybody. */
+  /** Whether every list that the cluster has is read. A kind that it does not have names no consumer. */
   get seesAll(): boolean {
     return this.#sources.every(({ state }) => state === "synced" || state === "absent");
   }

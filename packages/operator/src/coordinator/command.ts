@@ -34,7 +34,7 @@ async function serve(flags: CoordinatorFlags): Promise<void> {
     log,
     environment: ownEnvironment(),
   })
-    // Requests that wait are in flight: answered at once, they do not keep it from stopping.
+    // Long polls are in flight. They are answered at once, so that they do not delay the stop.
     .hook("lame-duck", "requests that wait", () => replica.leave())
     .hook("closed", "coordinator", async () => {
       await keeping.stop();

@@ -11,17 +11,17 @@ import { Cluster } from "./cluster.ts";
 import type { CoordinatorFlags } from "./flags.ts";
 import { CoordinatorMetrics } from "./metrics.ts";
 import { Peers } from "./peers.ts";
-import { ConsumerDesk } from "./protocol/consumer-desk.ts";
+import { ConsumerRequests } from "./protocol/consumer-requests.ts";
 import { Identifier } from "./protocol/identify.ts";
-import { PodDesk } from "./protocol/pod-desk.ts";
+import { PodRequests } from "./protocol/pod-requests.ts";
 import { protocolServer } from "./protocol/server.ts";
-import { Rounds } from "./rounds.ts";
+import { DecisionLoop } from "./decision-loop.ts";
 import { PolicySettings } from "./settings.ts";
 import { Consumers } from "./state/consumers.ts";
 import { Nodes } from "./state/nodes.ts";
 import type { TerminationRecord } from "./state/record.ts";
 import { Routing } from "./state/routing.ts";
-import { Suspects } from "./suspects.ts";
+import { EarlyReporters } from "./early-reporters.ts";
 import { Terminations } from "./state/terminations.ts";
 import { Withdrawals } from "./state/withdrawals.ts";
 import { consumersStatus, type CoordinatorStatus } from "./status.ts";
@@ -36,16 +36,16 @@ export interface CoordinatorOptions {
   readonly listeners?: readonly TerminationListener[];
   /** Milliseconds since 1970. */
   readonly now?: () => number;
-  /** Milliseconds until what failed is asked for again. */
+  /** Milliseconds until a failed request is repeated. */
   readonly again?: number;
   /** Milliseconds for which it is not ready because the proxies of nodes have not reported yet; default 15,000. */
-  readonly patience?: number;
+  readonly firstReportsTimeout?: number;
 }
 
-/** One replica: what it knows of the cluster and of consumers, and who may ask. */
+/** One replica of the coordinator: its knowledge of the cluster and of consumers, and its servers. */
 export class Coordinator {
   readonly metrics = new CoordinatorMetrics();
-  /** Of this run: numbers mean something only together with it. */
+  /** Identifies this run. Numbers of withdrawals belong to one run. */
   readonly epoch = randomBytes(6).toString("hex");
   readonly #options: CoordinatorOptions;
   readonly #now: () => number;
@@ -55,15 +55,15 @@ export class Coordinator {
   readonly #settings: PolicySettings;
   readonly #terminations: Terminations;
   readonly #cluster: Cluster;
-  readonly #consumerDesk: ConsumerDesk;
-  readonly #podDesk: PodDesk;
-  readonly #rounds: Rounds;
+  readonly #consumerRequests: ConsumerRequests;
+  readonly #podRequests: PodRequests;
+  readonly #decisions: DecisionLoop;
   readonly #peers: Peers | undefined;
   readonly #metricsServer: Server;
   /** For the library that stops it. */
   readonly server: Server;
   #starting: Promise<void> = Promise.resolve();
-  #isPatient = true;
+  #awaitsFirstReports = true;
 
   constructor(options: CoordinatorOptions) {
     this.#options = options;
@@ -85,15 +85,15 @@ export class Coordinator {
       settings: this.#settings,
       seesAll: () => this.#cluster.seesAll,
       events: {
-        began: (record) => this.#tell("began", record),
-        changed: (record) => this.#tell("changed", record),
-        told: (record) => this.#told(record),
+        began: (record) => this.#notify("began", record),
+        changed: (record) => this.#notify("changed", record),
+        stateChanged: (record) => this.#stateChanged(record),
         ended: (record) => this.#ended(record),
       },
     });
     const terminations = this.#terminations;
     const tokens = new Tokens(client, { now, onReview: (outcome) => this.metrics.reviews.inc({ outcome }) });
-    this.#consumerDesk = new ConsumerDesk({
+    this.#consumerRequests = new ConsumerRequests({
       epoch: this.epoch,
       accounts: flags.consumerAccounts,
       kinds: flags.consumerKinds,
@@ -102,34 +102,34 @@ export class Coordinator {
       pods: terminations.pods,
       now,
       onReport: (outcome) => this.metrics.reports.inc({ outcome }),
-      onAdvance: () => this.#rounds.soon(),
+      onAdvance: () => this.#decisions.soon(),
     });
-    this.#podDesk = new PodDesk({
+    this.#podRequests = new PodRequests({
       terminations,
       settings: this.#settings,
       now,
-      onSaid: (record, text) => this.#peers?.tell(record, text),
+      onPodReport: (record, text) => this.#peers?.send(record, text),
       onOverruled: (record, address) => {
         this.metrics.overruledBy(record.tooEarly);
         const { namespace, name, tooEarly } = record;
         log.warn({ namespace, name, address, tooEarly }, "a connection after the release");
       },
-      suspects: new Suspects({
+      earlyReporters: new EarlyReporters({
         pods: terminations.pods,
         nodes,
         consumers,
-        reportedBy: (uid) => this.#consumerDesk.reportedBy(uid),
+        reportedBy: (uid) => this.#consumerRequests.reportedBy(uid),
       }),
     });
-    this.#rounds = new Rounds({
+    this.#decisions = new DecisionLoop({
       decide: () => this.#decide(),
       sweep: () => {
-        this.#podDesk.sweep();
-        this.#consumerDesk.sweep();
+        this.#podRequests.sweep();
+        this.#consumerRequests.sweep();
       },
       forget: () => {
         this.#consumers.forget(now());
-        this.#consumerDesk.forget();
+        this.#consumerRequests.forget();
       },
       onFault: (error) => onProblem("rounds", error),
     });
@@ -139,13 +139,13 @@ export class Coordinator {
       settings: this.#settings,
       terminations,
       now,
-      onChange: () => this.#rounds.soon(),
+      onChange: () => this.#decisions.soon(),
       onProblem,
       ...(again === undefined ? {} : { again }),
     });
     this.server = protocolServer({
-      consumerDesk: this.#consumerDesk,
-      podDesk: this.#podDesk,
+      consumerRequests: this.#consumerRequests,
+      podRequests: this.#podRequests,
       identifier: new Identifier(tokens, now),
       terminations,
       consumerAccounts: flags.consumerAccounts,
@@ -162,7 +162,7 @@ export class Coordinator {
       notReady: () => this.notReady(),
       status: () => this.status(),
       head: () => this.#withdrawals.head,
-      parked: () => this.#consumerDesk.parked + this.#podDesk.parked,
+      parked: () => this.#consumerRequests.parked + this.#podRequests.parked,
       records: () => this.#terminations.records.values(),
       objects: () => this.#cluster.sizes(),
     });
@@ -174,10 +174,11 @@ export class Coordinator {
     if (unread !== undefined) return unread;
     const { syncedAt } = this.#terminations;
     if (syncedAt === undefined) return "not begun yet";
-    // A successor that is asked before it has heard of anybody could release nobody.
-    if (this.#isPatient) this.#isPatient = this.#now() < syncedAt + (this.#options.patience ?? 15_000);
-    const missing = this.#isPatient ? this.status().missing.length : 0;
-    if (missing === 0) this.#isPatient = false;
+    // A replica that has just started has no reports yet: it would answer pods that consumers are missing.
+    if (this.#awaitsFirstReports)
+      this.#awaitsFirstReports = this.#now() < syncedAt + (this.#options.firstReportsTimeout ?? 15_000);
+    const missing = this.#awaitsFirstReports ? this.status().missing.length : 0;
+    if (missing === 0) this.#awaitsFirstReports = false;
     return missing === 0 ? undefined : `the proxies of ${missing} nodes have not reported yet`;
   }
 
@@ -187,7 +188,7 @@ export class Coordinator {
     this.#metricsServer.listen(flags.metricsPort, flags.address);
     this.server.listen(flags.port, flags.address);
     await Promise.all([once(this.#metricsServer, "listening"), once(this.server, "listening")]);
-    this.#rounds.start();
+    this.#decisions.start();
     this.#starting = this.#cluster.start();
     const port = portOf(this.server);
     const metricsPort = portOf(this.#metricsServer);
@@ -195,15 +196,15 @@ export class Coordinator {
     return { port, metricsPort };
   }
 
-  /** It is about to go: whoever waits is answered now, and asks another replica. */
+  /** Answers every long poll before the process ends; the clients ask another replica. */
   leave(): void {
-    this.#podDesk.close();
-    this.#consumerDesk.close();
+    this.#podRequests.close();
+    this.#consumerRequests.close();
   }
 
   async stop(): Promise<void> {
     this.leave();
-    this.#rounds.stop();
+    this.#decisions.stop();
     await Promise.all([this.#cluster.stop(), this.#starting]);
     this.#peers?.close();
     for (const server of [this.server, this.#metricsServer]) {
@@ -237,29 +238,29 @@ export class Coordinator {
     };
   }
 
-  /** @returns whether there is something to be decided by the time that passes. */
+  /** @returns whether a timeout may decide something. */
   #decide(): boolean {
     this.#terminations.decide(this.#now());
     return this.#terminations.pending > 0;
   }
 
-  #told(record: TerminationRecord): void {
+  #stateChanged(record: TerminationRecord): void {
     if (record.state === "released") {
       this.metrics.releases.inc({ mode: this.#settings.of(record.namespace).mode });
       const { releasedAt = 0, withdrawnAt = 0 } = record;
       this.metrics.releaseSeconds.observe((releasedAt - withdrawnAt) / 1_000);
     }
-    this.#podDesk.told(record);
+    this.#podRequests.stateChanged(record);
   }
 
   #ended(record: TerminationRecord): void {
     this.metrics.ended.inc({ state: record.state });
-    this.#podDesk.told(record);
-    this.#tell("ended", record);
+    this.#podRequests.stateChanged(record);
+    this.#notify("ended", record);
   }
 
-  /** A listener that fails must not stop those who wait for a release. */
-  #tell(what: keyof TerminationListener, record: TerminationRecord): void {
+  /** Calls the listeners. One that fails must not delay a release. */
+  #notify(what: keyof TerminationListener, record: TerminationRecord): void {
     for (const listener of this.#options.listeners ?? [])
       try {
         listener[what](record);

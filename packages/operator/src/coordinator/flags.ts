@@ -65,7 +65,7 @@ export function parseCoordinatorFlags(
 ): CoordinatorFlags | undefined {
   const values = flagsIn(args, options);
   if (values.help) return undefined;
-  const consumers = (values["consumer-account"] ?? [defaultConsumer]).map((said) => said.split("=", 2));
+  const consumers = (values["consumer-account"] ?? [defaultConsumer]).map((value) => value.split("=", 2));
   if (values.peers !== undefined && values["token-file"] === undefined)
     throw badFlag("--token-file", "is missing: the other replicas accept nothing without a token");
   return {
@@ -94,8 +94,8 @@ export function parseCoordinatorFlags(
   };
 }
 
-function accounts(flag: string, said: readonly string[]): readonly string[] {
-  const wrong = said.find((one) => !/^[a-z0-9-]+\/[a-z0-9.-]+$/.test(one));
+function accounts(flag: string, values: readonly string[]): readonly string[] {
+  const wrong = values.find((one) => !/^[a-z0-9-]+\/[a-z0-9.-]+$/.test(one));
   if (wrong !== undefined) throw badFlag(flag, `"${wrong}" is not of the form NAMESPACE/NAME`);
-  return said;
+  return values;
 }

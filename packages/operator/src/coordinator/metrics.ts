@@ -3,7 +3,7 @@ import { gauge, gauges } from "../process/gauges.ts";
 import type { TerminationRecord } from "./state/record.ts";
 import { consumersByState, type CoordinatorStatus, terminatingByState } from "./status.ts";
 
-/** What is looked up when somebody asks for metrics. */
+/** Values that are read when metrics are scraped. */
 export interface CoordinatorGauges {
   readonly notReady: () => string | undefined;
   readonly status: () => CoordinatorStatus;
@@ -19,7 +19,7 @@ export interface CoordinatorGauges {
 /** Consumers that a metric names. */
 const mostNamed = 100;
 
-/** What a coordinator is watched by; docs/acknowledgements.md lists them. */
+/** The coordinator's metrics; docs/acknowledgements.md lists them. */
 export class CoordinatorMetrics {
   readonly registry = new Registry();
   readonly #named = new Set(["unknown"]);
@@ -62,7 +62,7 @@ export class CoordinatorMetrics {
     registers: [this.registry],
   });
 
-  /** Whoever runs a hundred liars knows enough of them: more are one label value. */
+  /** Consumers beyond the first hundred share one label value. */
   overruledBy(consumers: readonly string[]): void {
     for (const name of consumers.length === 0 ? ["unknown"] : consumers) {
       if (this.#named.size < mostNamed) this.#named.add(name);

@@ -5,7 +5,7 @@ import { operatorNames } from "../names.ts";
 import type { TerminationRecord } from "./state/record.ts";
 
 export interface PeersOptions {
-  /** Leads to all replicas. */
+  /** ChainCache to all replicas. */
   readonly host: string;
   readonly port: number;
   readonly tokenFile: string;
@@ -19,7 +19,7 @@ export interface PeersOptions {
 const longest = 2_000;
 const mostUnderWay = 200;
 
-/** The other replicas: they are told what a pod said to this one. Best effort: a record may lack it, and no pod waits for it. */
+/** Sends a pod's report on to the other replicas. Best effort: a record may lack it, and no pod waits for it. */
 export class Peers {
   readonly #options: PeersOptions;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 8 });
@@ -29,7 +29,7 @@ export class Peers {
     this.#options = options;
   }
 
-  tell({ uid, namespace, name }: TerminationRecord, text: string): void {
+  send({ uid, namespace, name }: TerminationRecord, text: string): void {
     if (this.#underWay >= mostUnderWay) return;
     this.#underWay++;
     const path = `${operatorNames.coordinator.paths.pods}/${namespace}/${name}?uid=${encodeURIComponent(uid)}`;

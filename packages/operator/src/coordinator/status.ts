@@ -2,7 +2,7 @@ import type { AcknowledgementSettings } from "../policy/acknowledgements.ts";
 import type { Consumers } from "./state/consumers.ts";
 import type { Nodes } from "./state/nodes.ts";
 import type { TerminationRecord } from "./state/record.ts";
-import { silence, silentAfter } from "./state/seats.ts";
+import { silence, silentAfter } from "./state/consumer-groups.ts";
 import type { Withdrawals } from "./state/withdrawals.ts";
 
 export interface ConsumerStatus {
@@ -24,13 +24,13 @@ export interface CoordinatorStatus {
   readonly terminating: number;
   readonly released: number;
   readonly consumers: readonly ConsumerStatus[];
-  /** Ready nodes that nobody reports for. */
+  /** Ready nodes without a report. */
   readonly missing: readonly string[];
-  /** Lists of the cluster that are refused, or not answered yet: without them nobody is released. */
+  /** Lists of the cluster that are refused, or not answered yet. No pod is released without them. */
   readonly unread?: readonly { readonly name: string; readonly state: "waiting" | "refused" }[];
 }
 
-/** Of each list, so that a cluster of thousands is answered in a few hundred kilobytes. */
+/** Entries of each list, so that the answer for thousands of nodes stays below some hundred kilobytes. */
 const most = 5_000;
 
 export function consumersStatus(
@@ -46,7 +46,7 @@ export function consumersStatus(
     isSilent: silence(one, withdrawals, now) > silentAfter,
     problem: one.problem,
   }));
-  const missing = nodes.seats
+  const missing = nodes.all
     .filter(
       ({ name, isGone, notReadySince }) =>
         !isGone && now - notReadySince < notReadyAfterSeconds * 1_000 && consumers.ofNode(name).length === 0,

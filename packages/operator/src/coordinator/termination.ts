@@ -8,7 +8,7 @@ export interface TerminationConsumer {
   readonly basis: Basis | undefined;
   /** When its report came that the withdrawal is applied. */
   readonly appliedAt: number | undefined;
-  /** Nobody ever reported for it. */
+  /** No report ever came for it. */
   readonly isMissing: boolean;
   /** Its heartbeats have stopped. */
   readonly isSilent: boolean;
@@ -52,11 +52,11 @@ export interface Termination {
    * with fewer consumers.
    */
   readonly consumers: ReadonlyMap<string, TerminationConsumer>;
-  /** What the pod said last, by the keys of the protocol: "phase", "held-ms". */
-  readonly said: Readonly<Record<string, string>>;
+  /** What the pod reported last, by the keys of the protocol: "phase", "held-ms". */
+  readonly reported: Readonly<Record<string, string>>;
   /** The address from which a new connection came after the release. */
   readonly overruledBy: string | undefined;
-  /** Consumers that had reported to have let go, and to which that address belongs: "kube-proxy/node5". */
+  /** Consumers of that address that had reported the withdrawal as applied: "kube-proxy/node5". */
   readonly tooEarly: readonly string[];
   readonly exits: readonly ContainerExit[];
   /** When the pod's object was gone. */
@@ -74,7 +74,7 @@ export interface TerminationListener {
   ended(termination: Termination): void;
 }
 
-/** "deployment/web", as kubectl names it; a pod that nobody owns is its own. */
+/** "deployment/web", as kubectl names it; "pod/NAME" for a pod without a controller. */
 export function workloadText({ workload, name }: Pick<Termination, "workload" | "name">): string {
   return workload === undefined ? `pod/${name}` : `${workload.kind.toLowerCase()}/${workload.name}`;
 }

@@ -3,15 +3,15 @@ import type { KubernetesClient } from "@lameduck/kube";
 import { operatorNames } from "../names.ts";
 import { RefusedAddresses } from "./protocol/limits.ts";
 
-/** Who shows a token, as the API server says. */
+/** The identity behind a token, as the API server reviewed it. */
 export interface Identity {
   /** "NAMESPACE/NAME" of the ServiceAccount. */
   readonly account: string;
   /** Of the pod that the token is bound to. */
   readonly podUid: string | undefined;
-  /** Of that pod; API servers before 1.30 do not say. */
+  /** Node of that pod; API servers before 1.30 leave it out. */
   readonly node: string | undefined;
-  /** When it is asked for again, milliseconds since 1970. */
+  /** When the token is reviewed again, milliseconds since 1970. */
   readonly until: number;
 }
 
@@ -28,17 +28,17 @@ interface Review {
 
 /** Longer than any token that the API server issues for a pod. */
 const longestToken = 8_192;
-/** A refused token is not asked for again so soon, milliseconds. */
+/** Milliseconds for which a refused token is not reviewed again. */
 const refusedFor = 10_000;
-/** A token that says nothing of its end is asked for again after so long. */
+/** Milliseconds after which a token without an expiry is reviewed again. */
 const believedFor = 300_000;
-/** However long a token is valid: its ServiceAccount may be gone. */
+/** Milliseconds after which any token is reviewed again: its ServiceAccount may be gone. */
 const longestBelief = 3_600_000;
 const most = 30_000;
-/** Reviews at a time: when this process begins, all nodes show their token at once. */
+/** Concurrent reviews. When this process starts, all nodes send their tokens at once. */
 const atOnce = 32;
 
-/** Asks the API server once for each token, by TokenReview. */
+/** Reviews each token once with the API server (TokenReview). */
 export class Tokens {
   readonly #client: KubernetesClient;
   readonly #now: () => number;
@@ -65,7 +65,7 @@ export class Tokens {
     this.#onReview = onReview;
   }
 
-  /** @param peer who shows it. @returns none where it is refused. @throws where the API server does not answer. */
+  /** @param peer the client's address. @returns undefined where it is refused. @throws where the API server does not answer. */
   async identityOf(token: string, peer: string): Promise<Identity | undefined> {
     if (token.length > longestToken || !/^[\w.~+/=-]+$/.test(token)) return undefined;
     // The tokens themselves are not kept.
@@ -105,7 +105,7 @@ export class Tokens {
   #identityIn({ status = {} }: Review, token: string): Identity | undefined {
     const { authenticated, audiences = [], user } = status;
     const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user?.username ?? "");
-    // An API server that does not know of audiences names none, and its word is worth nothing here.
+    // An API server without support for audiences names none, and its review proves nothing here.
     if (authenticated !== true || !audiences.includes(operatorNames.coordinator.audience) || !account)
       return undefined;
     const bound = (key: string): string | undefined =>

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { retry, type Pod } from "@lameduck/kube";
 import type { Asked } from "./call/asked.ts";
 import { recount } from "./budget.ts";
-import type { Desk } from "./desk.ts";
+import type { Dependencies } from "./dependencies.ts";
 import { podLetThrough, type LetThrough } from "./let-through.ts";
 import { markOf, type Mark } from "./mark.ts";
 import { losing, type Study } from "./pods.ts";
@@ -29,14 +29,14 @@ const markedMs = 60_000;
 
 /** Holds deletions while their API calls wait. */
 export class Deletions {
-  readonly #desk: Desk;
+  readonly #dependencies: Dependencies;
   /** By uid; those that are over stay until it is certain that the pod is deleted. */
   readonly #holds = new Map<string, Hold>();
   readonly #caring = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
 
-  constructor(desk: Desk) {
-    this.#desk = desk;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Deletions that wait at present. */
@@ -52,7 +52,7 @@ export class Deletions {
     const { uid } = pod.metadata;
     let hold = this.#holds.get(uid);
     if (!hold) {
-      if (this.size >= this.#desk.settings.mostAtOnce) return { because: "too-many" };
+      if (this.size >= this.#dependencies.settings.mostAtOnce) return { because: "too-many" };
       hold = this.#begin(pod, asked);
     }
     // The second call of one deletion, or another's: both wait for the same.
@@ -76,7 +76,7 @@ export class Deletions {
   #begin(pod: Pod, asked: Asked): Hold {
     const abort = new AbortController();
     const end = this.#run(pod, asked, abort.signal).catch((error: unknown): HoldEnd => {
-      this.#desk.onProblem("deletions", error);
+      this.#dependencies.onProblem("deletions", error);
       return { because: "fault" };
     });
     const hold: Hold = { end, abort, isOver: false, callers: 0 };
@@ -87,30 +87,34 @@ export class Deletions {
   }
 
   async #run(pod: Pod, asked: Asked, abort: AbortSignal): Promise<HoldEnd> {
-    const desk = this.#desk;
+    const dependencies = this.#dependencies;
     const mark = markOf(pod);
-    const now = desk.now();
+    const now = dependencies.now();
     const began = mark?.by === "delete" ? mark.began : now;
-    const late = AbortSignal.timeout(Math.max(0, began + desk.settings.limit - now));
+    const late = AbortSignal.timeout(Math.max(0, began + dependencies.settings.limit - now));
     const end = AbortSignal.any([abort, late]);
-    if (!desk.endpoints.isKnown) return { because: "blind" };
-    const study = await desk.pods.study(pod, mark);
+    if (!dependencies.endpoints.isKnown) return { because: "blind" };
+    const study = await dependencies.pods.study(pod, mark);
     if (!study) return { because: "blind" };
-    const steps = { by: "delete", began, until: now + desk.settings.limit + markedMs } as const;
+    const steps = { by: "delete", began, until: now + dependencies.settings.limit + markedMs } as const;
     let at = mark?.stepBegan ?? now;
     if (mark?.step !== "withdrawn") {
       if ("because" in study.plan) return { because: study.plan.because };
       const ready = await this.#withAnother(pod, mark, asked, study, steps, end);
       if (!ready) return { because: "last-endpoint" };
-      at = desk.now();
-      await desk.pods.withdraw(ready, study.plan.remove, { ...steps, stepBegan: at }, markOf(ready));
+      at = dependencies.now();
+      await dependencies.pods.withdraw(ready, study.plan.remove, { ...steps, stepBegan: at }, markOf(ready));
       for (const budget of losing(study.budgets, ready.metadata.labels ?? {}, study.plan.remove))
-        await recount(desk.client, budget, pod.metadata.name, at);
+        await recount(dependencies.client, budget, pod.metadata.name, at);
     }
     const { namespace = "", name, uid } = pod.metadata;
     const { services, convergence } = study;
     return {
-      ending: await untilReleased({ pod: { namespace, name, uid }, services, at, convergence }, desk, end),
+      ending: await untilReleased(
+        { pod: { namespace, name, uid }, services, at, convergence },
+        dependencies,
+        end,
+      ),
     };
   }
 
@@ -123,7 +127,7 @@ export class Deletions {
     steps: Pick<Mark, "by" | "began" | "until">,
     end: AbortSignal,
   ): Promise<Pod | undefined> {
-    const { endpoints, pods, settings, now } = this.#desk;
+    const { endpoints, pods, settings, now } = this.#dependencies;
     const { uid } = pod.metadata;
     const isLast = (): boolean => endpoints.isLast(services, uid, new Set(this.#holds.keys()));
     if (!isLast()) return pod;
@@ -152,7 +156,7 @@ export class Deletions {
     await delay(aftercare, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     if (this.#holds.get(uid) === hold) this.#holds.delete(uid);
     if (this.#holds.has(uid)) return;
-    const { pods, onRestored, onProblem } = this.#desk;
+    const { pods, onRestored, onProblem } = this.#dependencies;
     try {
       await retry(
         async () => {

@@ -1,7 +1,7 @@
 import type { Pod } from "@lameduck/kube";
 import type { Asked } from "./call/asked.ts";
 import { reserve } from "./budget.ts";
-import type { Desk } from "./desk.ts";
+import type { Dependencies } from "./dependencies.ts";
 import { isReplaced } from "./facts.ts";
 import { podLetThrough, type LetThrough } from "./let-through.ts";
 import { markOf, type Mark } from "./mark.ts";
@@ -18,21 +18,21 @@ export type EvictionEnd =
 const soon = 2;
 const notSoSoon = 5;
 /** A caller that has not come back by then has given up. Milliseconds. */
-const patience = 60_000;
+const retryTimeout = 60_000;
 
 /**
  * Puts evictions off, as a disruption budget does: first another pod is made, then this one is withdrawn and let go of by everybody, then
  * it is evicted. No call waits; what has been done stands in the pod, so that any replica goes on with it.
  */
 export class Evictions {
-  readonly #desk: Desk;
+  readonly #dependencies: Dependencies;
 
-  constructor(desk: Desk) {
-    this.#desk = desk;
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
   }
 
   async judge({ namespace, name, graceSeconds }: Asked, gone: AbortSignal): Promise<EvictionEnd> {
-    const { pods, endpoints, settings, now, onProblem } = this.#desk;
+    const { pods, endpoints, settings, now, onProblem } = this.#dependencies;
     try {
       const pod = await pods.get(namespace, name);
       const because = pod ? podLetThrough(pod) : "gone";
@@ -49,7 +49,7 @@ export class Evictions {
       const steps = {
         by: "evict",
         began: mark?.began ?? now(),
-        until: now() + settings.replacement + settings.evictionLimit + patience,
+        until: now() + settings.replacement + settings.evictionLimit + retryTimeout,
       } as const;
       return mark
         ? await this.#whenReplaced(pod, mark, study, steps)
@@ -67,7 +67,7 @@ export class Evictions {
     steps: Pick<Mark, "by" | "began" | "until">,
   ): Promise<EvictionEnd> {
     const { replaceableBy: replicaSet, services } = study;
-    const { pods, endpoints, now } = this.#desk;
+    const { pods, endpoints, now } = this.#dependencies;
     if (replicaSet !== undefined) {
       await pods.replace(pod, { ...steps, stepBegan: now(), replicaSet });
       return { later: notSoSoon, why: "another pod is being started first" };
@@ -82,7 +82,7 @@ export class Evictions {
     study: Study,
     steps: Pick<Mark, "by" | "began" | "until">,
   ): Promise<EvictionEnd> {
-    const { client, endpoints, settings, now } = this.#desk;
+    const { client, endpoints, settings, now } = this.#dependencies;
     const { namespace = "", uid } = pod.metadata;
     const isOver = now() >= mark.stepBegan + settings.replacement;
     if (!isOver && mark.replicaSet !== undefined && !(await isReplaced(client, namespace, mark.replicaSet)))
@@ -100,7 +100,7 @@ export class Evictions {
     remove: readonly string[],
     steps: Pick<Mark, "by" | "began" | "until">,
   ): Promise<EvictionEnd> {
-    const { client, pods, now } = this.#desk;
+    const { client, pods, now } = this.#dependencies;
     for (const budget of losing(study.budgets, pod.metadata.labels ?? {}, remove)) {
       const why = await reserve(client, budget, pod.metadata.name, now());
       if (why !== undefined) return { later: notSoSoon, why };
@@ -115,11 +115,11 @@ export class Evictions {
     { services, convergence }: Study,
     gone: AbortSignal,
   ): Promise<EvictionEnd> {
-    const { settings, now } = this.#desk;
+    const { settings, now } = this.#dependencies;
     const { namespace = "", name, uid } = pod.metadata;
     const withdrawn = { pod: { namespace, name, uid }, services, at: mark.stepBegan, convergence };
-    if (await isReleased(withdrawn, this.#desk, gone))
-      return { ending: this.#desk.consumers ? "released" : "waited" };
+    if (await isReleased(withdrawn, this.#dependencies, gone))
+      return { ending: this.#dependencies.consumers ? "released" : "waited" };
     if (now() >= mark.stepBegan + settings.evictionLimit) return { ending: "limit" };
     return { later: soon, why: "senders are letting go of the pod" };
   }

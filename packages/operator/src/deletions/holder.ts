@@ -2,7 +2,7 @@ import type { PatientJudge } from "../admission/handler.ts";
 import type { Verdict } from "../admission/review.ts";
 import { askedOf, type Asked } from "./call/asked.ts";
 import { Deletions, type HoldEnd } from "./deletions.ts";
-import type { Desk } from "./desk.ts";
+import type { Dependencies } from "./dependencies.ts";
 import { Evictions, type EvictionEnd } from "./evictions.ts";
 import { letThrough, requestLetThrough } from "./let-through.ts";
 import { Restorer } from "./restorer.ts";
@@ -17,7 +17,7 @@ export interface Judged {
 }
 
 export interface HolderOptions {
-  readonly desk: Desk;
+  readonly dependencies: Dependencies;
   /** Whether this replica looks after what others have left. */
   readonly leads: () => boolean;
   readonly onJudged: (judged: Judged) => void;
@@ -31,11 +31,11 @@ export class Holder {
   readonly #restorer: Restorer;
 
   constructor(options: HolderOptions) {
-    const { desk, leads } = options;
+    const { dependencies, leads } = options;
     this.#options = options;
-    this.#deletions = new Deletions(desk);
-    this.#evictions = new Evictions(desk);
-    this.#restorer = new Restorer(desk, leads);
+    this.#deletions = new Deletions(dependencies);
+    this.#evictions = new Evictions(dependencies);
+    this.#restorer = new Restorer(dependencies, leads);
   }
 
   get size(): number {
@@ -43,13 +43,13 @@ export class Holder {
   }
 
   start(): void {
-    this.#options.desk.endpoints.start();
+    this.#options.dependencies.endpoints.start();
     this.#restorer.start();
   }
 
   async stop(): Promise<void> {
     await this.#deletions.stop();
-    await Promise.all([this.#restorer.stop(), this.#options.desk.endpoints.stop()]);
+    await Promise.all([this.#restorer.stop(), this.#options.dependencies.endpoints.stop()]);
   }
 
   readonly judge: PatientJudge = async (request, gone) => {
@@ -64,7 +64,7 @@ export class Holder {
   };
 
   async #end(asked: Asked, gone: AbortSignal): Promise<HoldEnd | EvictionEnd> {
-    const because = requestLetThrough(asked, this.#options.desk.settings);
+    const because = requestLetThrough(asked, this.#options.dependencies.settings);
     if (because) return { because };
     return asked.action === "delete" ? this.#deletions.hold(asked, gone) : this.#evictions.judge(asked, gone);
   }

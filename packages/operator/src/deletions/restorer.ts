@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubernetesClient, Pod } from "@lameduck/kube";
-import type { Desk } from "./desk.ts";
+import type { Dependencies } from "./dependencies.ts";
 import { markOf, restoringPatch } from "./mark.ts";
 import { heldMark } from "../names.ts";
 
@@ -19,13 +19,13 @@ function isLeftBehind(pod: Pod, now: number): boolean {
 
 /** Puts back what a replica that has died, or a caller that has given up, has left. */
 export class Restorer {
-  readonly #desk: Desk;
+  readonly #dependencies: Dependencies;
   readonly #leads: () => boolean;
   readonly #stopping = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(desk: Desk, leads: () => boolean) {
-    this.#desk = desk;
+  constructor(dependencies: Dependencies, leads: () => boolean) {
+    this.#dependencies = dependencies;
     this.#leads = leads;
   }
 
@@ -43,14 +43,14 @@ export class Restorer {
     while (!signal.aborted) {
       if (this.#leads())
         await this.#look().catch((error: unknown) => {
-          if (!signal.aborted) this.#desk.onProblem("restorer", error);
+          if (!signal.aborted) this.#dependencies.onProblem("restorer", error);
         });
       await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
     }
   }
 
   async #look(): Promise<void> {
-    const { client, pods, now, onRestored } = this.#desk;
+    const { client, pods, now, onRestored } = this.#dependencies;
     for (const pod of await heldPods(client, this.#stopping.signal))
       if (isLeftBehind(pod, now()) && (await pods.restore(pod))) onRestored();
   }

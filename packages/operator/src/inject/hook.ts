@@ -2,7 +2,7 @@ import type { InjectionSettings } from "../policy/settings.ts";
 import type { Action } from "./action.ts";
 import { carrierPath, initFile, orderPath, orderVolume } from "./carrier.ts";
 import { thenOf } from "./software.ts";
-import { longestTold, type Times } from "./times.ts";
+import { longestSeconds, type Times } from "./times.ts";
 
 export const orderMount = { name: orderVolume, mountPath: orderPath } as const;
 /** In memory: the cluster autoscaler takes any other emptyDir for data that must not be lost. */
@@ -46,7 +46,7 @@ function waitCommand(
     `${carrierPath}/${initFile}`,
     "wait",
     "--grace",
-    `${Math.min(grace, longestTold)}s`,
+    `${Math.min(grace, longestSeconds)}s`,
     "--prestop",
     "0s",
     "--cap",

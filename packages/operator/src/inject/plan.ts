@@ -8,7 +8,7 @@ import { podLeftAlone } from "./left-alone.ts";
 import { nodeOptionsFor } from "./node-options.ts";
 import { injectedAnnotation, podOf, type PodView } from "./pod.ts";
 import type { EnvVariable } from "./coordinator.ts";
-import { toldTo } from "./told.ts";
+import { variablesFor } from "./variables.ts";
 import { graceOf, timesOf, usualGrace, type Times } from "./times.ts";
 
 /** What is added to one container. */
@@ -100,7 +100,7 @@ function planned(
     const hook = hookOf(action, { holds: byHook, isOrdered, kind: carried.kind, times, settings });
     const options = action.does === "instrument" ? nodeOptionsFor(action.container) : undefined;
     const hookSeconds = hook === undefined ? undefined : times.hold;
-    const env = toldTo(action, hookSeconds, times, settings, facts);
+    const env = variablesFor(action, hookSeconds, times, settings, facts);
     const needsCarrier = carried.mount !== undefined && (hook?.isInit === true || options !== undefined);
     return {
       index: action.index,

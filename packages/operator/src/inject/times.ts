@@ -8,7 +8,7 @@ export const unknownConvergence = 15;
 export const leastCap = 25;
 export const usualGrace = 30;
 /** Neither lameduck-init nor @lameduck/node reads a longer time, and both end at once where they are told one. */
-export const longestTold = longestDuration / 1_000;
+export const longestSeconds = longestDuration / 1_000;
 /** As lameduck-init and @lameduck/node keep it where nobody asks for a reserve: 5 s, or a third. */
 export const usualReserve = 5;
 

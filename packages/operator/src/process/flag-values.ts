@@ -26,35 +26,35 @@ export function flagsIn<T extends ParseArgsOptionsConfig>(
 }
 
 /** @throws {OperatorError} */
-export function port(flag: string, said: string | undefined, otherwise: number): number {
-  const value = said === undefined ? otherwise : /^\d{1,5}$/.test(said) ? Number(said) : NaN;
-  if (!(value <= 65_535)) throw badFlag(flag, `"${said}" is no port`);
+export function port(flag: string, text: string | undefined, otherwise: number): number {
+  const value = text === undefined ? otherwise : /^\d{1,5}$/.test(text) ? Number(text) : NaN;
+  if (!(value <= 65_535)) throw badFlag(flag, `"${text}" is no port`);
   return value;
 }
 
 /** From 1 to 100,000. @throws {OperatorError} */
-export function count(flag: string, said: string | undefined, otherwise: number): number {
-  const value = said === undefined ? otherwise : /^\d{1,6}$/.test(said) ? Number(said) : NaN;
-  if (!(value >= 1 && value <= 100_000)) throw badFlag(flag, `"${said}" is no count from 1 to 100000`);
+export function count(flag: string, text: string | undefined, otherwise: number): number {
+  const value = text === undefined ? otherwise : /^\d{1,6}$/.test(text) ? Number(text) : NaN;
+  if (!(value >= 1 && value <= 100_000)) throw badFlag(flag, `"${text}" is no count from 1 to 100000`);
   return value;
 }
 
 /** Milliseconds. Also days: the drain's durations end at hours. @throws {OperatorError} */
-export function time(flag: string, said: string): number {
-  const days = /^(\d{1,5})d$/.exec(said)?.[1];
+export function time(flag: string, value: string): number {
+  const days = /^(\d{1,5})d$/.exec(value)?.[1];
   try {
-    const milliseconds = days === undefined ? parseDuration(said, flag) : Number(days) * 86_400_000;
+    const milliseconds = days === undefined ? parseDuration(value, flag) : Number(days) * 86_400_000;
     if (milliseconds >= 1_000) return milliseconds;
   } catch {
-    // Told below.
+    // Thrown below.
   }
-  throw badFlag(flag, `"${said}" is no time of a second or more, such as 12h or 90d`);
+  throw badFlag(flag, `"${value}" is no time of a second or more, such as 12h or 90d`);
 }
 
 /** @throws {OperatorError} */
-export function logLevel(said = "info"): LogLevel {
-  const level = logLevels.find((one) => one === said);
-  if (level === undefined) throw badFlag("--log-level", `"${said}" is none of ${logLevels.join(", ")}`);
+export function logLevel(value = "info"): LogLevel {
+  const level = logLevels.find((one) => one === value);
+  if (level === undefined) throw badFlag("--log-level", `"${value}" is none of ${logLevels.join(", ")}`);
   return level;
 }
 

@@ -84,7 +84,7 @@ export function parseFlags(
   };
 }
 
-function coordinatorUrl(said: string | undefined): string | undefined {
-  if (said === undefined || /^http:\/\/[^/\s]+$/.test(said)) return said;
-  throw badFlag("--coordinator", `"${said}" is no URL such as http://lameduck-coordinator:8070`);
+function coordinatorUrl(value: string | undefined): string | undefined {
+  if (value === undefined || /^http:\/\/[^/\s]+$/.test(value)) return value;
+  throw badFlag("--coordinator", `"${value}" is no URL such as http://lameduck-coordinator:8070`);
 }

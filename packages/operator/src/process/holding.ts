@@ -36,7 +36,7 @@ export function holdingOf(options: HoldingOptions): Holding {
   const { coordinator, coordinatorToken, exempt, ...limits } = flags;
   const holder = new Holder({
     leads,
-    desk: {
+    dependencies: {
       client,
       pods: new HeldPods(client, cluster, namespace),
       endpoints: new EndpointView(client, onProblem),

@@ -12,7 +12,7 @@ const unknown = 2_000;
 /** The API server's version, asked for anew now and then: clusters are upgraded. Ends with the signal. */
 export async function followVersion(
   client: KubernetesClient,
-  tell: (version: ServerVersion) => void,
+  onVersion: (version: ServerVersion) => void,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
@@ -25,7 +25,7 @@ export async function followVersion(
       () => undefined,
     );
     const isKnown = version !== undefined && !Number.isNaN(version.major + version.minor);
-    if (isKnown) tell(version);
+    if (isKnown) onVersion(version);
     await delay(isKnown ? known : unknown, undefined, { signal }).catch(() => undefined);
   }
 }

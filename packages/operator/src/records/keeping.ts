@@ -15,7 +15,7 @@ export interface KeepingOptions {
   readonly onProblem: (part: string, error: unknown) => void;
 }
 
-/** Records in the coordinator's process: one replica writes, which holds the Lease. */
+/** Records in the coordinator's process. Only the replica that holds the Lease writes. */
 export class RecordKeeping {
   readonly #lease: Lease;
   readonly #records: Records;
@@ -51,7 +51,7 @@ export class RecordKeeping {
     this.#records.start();
   }
 
-  /** Gives the Lease back last: what has ended is still written by this replica. */
+  /** Writes what has ended, and then releases the Lease. */
   async stop(): Promise<void> {
     await this.#records.stop();
     this.#stopping.abort();

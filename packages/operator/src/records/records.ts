@@ -3,9 +3,9 @@ import type { KubernetesClient } from "@lameduck/kube";
 import type { Registry } from "@prometheus-io/client";
 import type { Termination, TerminationListener } from "../coordinator/termination.ts";
 import { Lessons } from "./learning/lessons.ts";
-import { RecordMetrics } from "./telling/metrics.ts";
-import { tidingsOf } from "./telling/tidings.ts";
-import { WorkloadEvents } from "./telling/workload-events.ts";
+import { RecordMetrics } from "./metrics.ts";
+import { eventOf } from "./events/event-of.ts";
+import { WorkloadEvents } from "./events/workload-events.ts";
 import type { Ended } from "./writing/queue.ts";
 import { Recorder } from "./writing/recorder.ts";
 import type { RetentionLimits } from "./writing/retention.ts";
@@ -25,10 +25,10 @@ export interface RecordsOptions {
   readonly every?: number;
 }
 
-/** Milliseconds for what is still to be written when the process ends. */
+/** Milliseconds for the last writes when the process ends. */
 const lastWrites = 2_000;
 
-/** All that is kept of terminations that have ended: reports, Events, metrics, and what they teach. */
+/** Turns ended terminations into reports, Events, metrics and lessons. */
 export class Records implements TerminationListener {
   readonly #options: RecordsOptions;
   readonly #recorder: Recorder;
@@ -49,7 +49,7 @@ export class Records implements TerminationListener {
       now,
       ...(retention === undefined ? {} : { retention }),
       ...(every === undefined ? {} : { every }),
-      onRecord: (ended) => this.#tell(ended),
+      onRecord: (ended) => this.#publish(ended),
       onOutcome: (outcome) => this.#metrics.outcome(outcome),
       onRemove: () => this.#metrics.removed(),
       onProblem: (error) => onProblem("reports", error),
@@ -76,7 +76,7 @@ export class Records implements TerminationListener {
     ];
   }
 
-  /** While this replica still holds the Lease, so that what has ended is written. */
+  /** Writes what has ended. Called while this replica still holds the Lease. */
   async stop(): Promise<void> {
     await this.#recorder.stop();
     const { isLeader, onProblem } = this.#options;
@@ -88,10 +88,10 @@ export class Records implements TerminationListener {
     await Promise.all(this.#running);
   }
 
-  #tell({ report, workload, lesson }: Ended): void {
+  #publish({ report, workload, lesson }: Ended): void {
     this.#metrics.recorded(report);
     const { namespace } = report.metadata;
-    for (const one of tidingsOf(report)) {
+    for (const one of eventOf(report)) {
       this.#metrics.event(one.reason);
       this.#events.add(namespace, workload, report.pod, one);
     }

@@ -3,13 +3,13 @@ import { Agent, request } from "node:http";
 import { operatorNames } from "../names.ts";
 import { bodyOf } from "./bounded-body.ts";
 import { unreadable } from "./consumers/consumer.ts";
-import { readTold, type Report, type Told } from "./report.ts";
+import { readAnswer, type Report, type CoordinatorAnswer } from "./report.ts";
 
-/** Milliseconds that a coordinator may take on top of what it was allowed to wait. */
-const patience = 3_000;
+/** Milliseconds that an answer may take beyond the long poll's wait. */
+const answerAllowance = 3_000;
 /** 100,000 withdrawals. */
 const mostBytes = 8 * 2 ** 20;
-/** Milliseconds for which a token that was read is used: the kubelet writes a new one long before the old one ends. */
+/** Milliseconds until the token's file is read again. The kubelet renews it long before the old token expires. */
 const tokenAge = 60_000;
 
 /** One replica of the coordinator at one address. */
@@ -29,16 +29,16 @@ export class CoordinatorClient {
     this.#tokenFile = tokenFile;
   }
 
-  /** @throws where it does not answer, refuses, or answers what is no answer. */
-  async post(report: Report, signal: AbortSignal): Promise<Told> {
+  /** @throws where it does not answer, refuses, or answers something else than the protocol's. */
+  async post(report: Report, signal: AbortSignal): Promise<CoordinatorAnswer> {
     const body = JSON.stringify(report);
     const headers = {
       authorization: `Bearer ${await this.#readToken()}`,
       "content-type": "application/json",
       "content-length": Buffer.byteLength(body),
     };
-    const { status, text } = await this.#exchange(body, headers, report.wait + patience, signal);
-    if (status === 200) return readTold(text);
+    const { status, text } = await this.#exchange(body, headers, report.wait + answerAllowance, signal);
+    if (status === 200) return readAnswer(text);
     if (status === 401) this.#token.readAt = -Infinity;
     throw unreadable(this.#place, `answered ${status}: ${text.slice(0, 200)}`);
   }

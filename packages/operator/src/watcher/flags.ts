@@ -18,10 +18,10 @@ export interface WatcherFlags {
   readonly coordinators: readonly URL[];
   readonly tokenFile: string;
   readonly consumers: readonly Consumer[];
-  /** Of this process among those of its kind. */
+  /** Name of this consumer, unique among those of its kind. */
   readonly name: string;
   readonly node: string | undefined;
-  /** For whom it sends, where its kind does not say so: "ingress-class/nginx". */
+  /** What it serves, where its kind does not tell: "ingress-class/nginx". */
   readonly serves: readonly string[];
   readonly logLevel: LogLevel;
 }
@@ -64,7 +64,7 @@ const options = {
   help,
 } as const;
 
-/** What the coordinator looks for: another word would be taken, and nobody would be waited for. */
+/** The values that the coordinator looks for. It would take any other text, and wait for no consumer. */
 const served = /^(?:node|(?:ingress-class|gateway-class|load-balancer)\/[\w.:-]{1,253})$/;
 
 /** @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG @returns none where help is asked for. */
@@ -74,11 +74,11 @@ export function parseWatcherFlags(
 ): WatcherFlags | undefined {
   const values = flagsIn(args, options);
   if (values.help) return undefined;
-  const coordinators = (values.coordinator ?? []).map((said) => coordinator(said));
+  const coordinators = (values.coordinator ?? []).map((value) => coordinator(value));
   if (coordinators.length === 0) throw badFlag("--coordinator", "is missing");
   const tokenFile = values["token-file"];
   if (tokenFile === undefined) throw badFlag("--token-file", "is missing");
-  const consumers = (values.consumer ?? []).map((said) => consumerOf(said));
+  const consumers = (values.consumer ?? []).map((value) => consumerOf(value));
   if (consumers.length === 0) throw badFlag("--consumer", "is missing");
   const kinds = consumers.map(({ kind }) => kind);
   const twice = kinds.find((kind, index) => kinds.indexOf(kind) !== index);
@@ -93,7 +93,7 @@ export function parseWatcherFlags(
     coordinators,
     tokenFile,
     consumers,
-    // Two proxies of one node must not report by one name: only one of them would be waited for.
+    // Two proxies of one node need two names: under one name the coordinator would wait for one of them only.
     name: values.name ?? (isForNode ? node : undefined) ?? hostname(),
     node,
     serves,
@@ -101,9 +101,9 @@ export function parseWatcherFlags(
   };
 }
 
-function coordinator(said: string): URL {
-  const url = URL.parse(said);
+function coordinator(value: string): URL {
+  const url = URL.parse(value);
   if (url?.protocol !== "http:" || url.pathname !== "/")
-    throw badFlag("--coordinator", `"${said}" is no URL such as ${exampleUrl}`);
+    throw badFlag("--coordinator", `"${value}" is no URL such as ${exampleUrl}`);
   return url;
 }

@@ -19,7 +19,7 @@ import { traefik } from "./consumers/traefik.ts";
 interface Kind {
   readonly usage: string;
   readonly help: string;
-  /** @param where what stands behind the "=", empty without it. @returns none where it makes no sense. */
+  /** @param where the text after "=", empty without it. @returns undefined where it is not valid. */
   make(where: string): Consumer | undefined;
 }
 
@@ -46,7 +46,7 @@ const atUrl =
     return url === null || !/^https?:$/.test(url.protocol) ? undefined : make(url);
   };
 
-/** What `--consumer` knows. */
+/** The kinds of `--consumer`. */
 export const consumerKinds: Readonly<Record<string, Kind>> = {
   "kube-proxy": {
     usage: "kube-proxy[=iptables|nftables|ipvs]",
@@ -101,12 +101,12 @@ export const consumerKinds: Readonly<Record<string, Kind>> = {
 };
 
 /** @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG */
-export function consumerOf(said: string): Consumer {
-  const [, name = "", where = ""] = /^([^=]*)(?:=(.*))?$/s.exec(said) ?? [];
+export function consumerOf(value: string): Consumer {
+  const [, name = "", where = ""] = /^([^=]*)(?:=(.*))?$/s.exec(value) ?? [];
   const kind = Object.hasOwn(consumerKinds, name) ? consumerKinds[name] : undefined;
   if (kind === undefined) throw badConsumer(`"${name}" is none of ${Object.keys(consumerKinds).join(", ")}`);
   const made = kind.make(where);
-  if (made === undefined) throw badConsumer(`"${said}" is not of the form ${kind.usage}`);
+  if (made === undefined) throw badConsumer(`"${value}" is not of the form ${kind.usage}`);
   return made;
 }
 

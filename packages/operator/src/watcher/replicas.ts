@@ -2,12 +2,12 @@ import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { CoordinatorClient } from "./coordinator-client.ts";
-import type { Looker } from "./looker.ts";
+import type { Poller } from "./poller.ts";
 import { Session } from "./session.ts";
 
-/** Milliseconds between two looks at the name. */
+/** Milliseconds between two lookups of the name. */
 const every = 10_000;
-/** And after a failure, at least. */
+/** Least milliseconds until the next lookup after a failure. */
 const soonest = 1_000;
 
 export interface ReplicasOptions {
@@ -16,7 +16,7 @@ export interface ReplicasOptions {
   readonly name: string;
   readonly node: string | undefined;
   readonly serves?: readonly string[];
-  readonly looker: Looker;
+  readonly poller: Poller;
   readonly onFailure: (place: string, error: unknown) => void;
   /** All addresses of a name; those of the system unless given. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
@@ -66,7 +66,7 @@ export class Replicas {
           found.set(`${at.host} ${at.port}`, at);
         }
       } catch (error) {
-        // A name that does not resolve now may have done so before: who answers is asked on.
+        // The lookup failed. Replicas that still answer are kept.
         isWhole = false;
         this.#options.onFailure(hostname, error);
       }
@@ -80,10 +80,10 @@ export class Replicas {
   }
 
   #begin(at: { host: string; port: number }): Session {
-    const { looker, node, serves = [], name, tokenFile } = this.#options;
+    const { poller, node, serves = [], name, tokenFile } = this.#options;
     return new Session({
       client: new CoordinatorClient(at, { name, tokenFile }),
-      looker,
+      poller,
       node,
       serves,
       onFailure: (error) => {

@@ -9,26 +9,26 @@ export interface Report {
   readonly kind: string;
   readonly node?: string;
   readonly basis: Basis;
-  /** None before the coordinator's first answer. */
+  /** Null before the coordinator's first answer. */
   readonly epoch: string | null;
   readonly applied: number;
   readonly also?: readonly NumberRange[];
   readonly known: number;
-  /** Milliseconds that the coordinator may keep the request. */
+  /** Milliseconds for which the coordinator may hold the request. */
   readonly wait: number;
   readonly serves?: readonly string[];
   readonly problem?: string;
 }
 
 /** What the coordinator answers. */
-export interface Told {
+export interface CoordinatorAnswer {
   readonly epoch: string;
   readonly head: number;
   readonly withdrawn: readonly Withdrawal[];
 }
 
 /** @throws {OperatorError} where the answer is none of version 1. */
-export function readTold(text: string): Told {
+export function readAnswer(text: string): CoordinatorAnswer {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -1,26 +1,26 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { CoordinatorClient } from "./coordinator-client.ts";
-import type { Asker, Looker } from "./looker.ts";
-import type { Report, Told } from "./report.ts";
+import type { Subscriber, Poller } from "./poller.ts";
+import type { Report, CoordinatorAnswer } from "./report.ts";
 import { Watermark } from "./watermark.ts";
 
-/** Milliseconds that a request waits for news while all is applied, and the heartbeat while something is not. */
+/** Milliseconds of a long poll while everything is applied, and between heartbeats while something is not. */
 const idleWait = 30_000;
 const heartbeat = 1_000;
-/** Milliseconds after a failure, at first and at most. */
+/** Milliseconds of the first and of the longest pause after a failure. */
 const firstPause = 250;
 const longestPause = 5_000;
 
 export interface SessionOptions {
   readonly client: CoordinatorClient;
-  readonly looker: Looker;
+  readonly poller: Poller;
   readonly node: string | undefined;
   readonly serves?: readonly string[];
   readonly onFailure: (error: unknown) => void;
 }
 
-/** What one consumer tells one replica of the coordinator, and hears from it. */
-export class Session implements Asker {
+/** Reports one consumer's progress to one replica of the coordinator, and learns of withdrawals from it. */
+export class Session implements Subscriber {
   #watermark = new Watermark();
   #epoch: string | null = null;
   #failures = 0;
@@ -32,7 +32,7 @@ export class Session implements Asker {
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    options.looker.join(this);
+    options.poller.join(this);
     this.#running = this.#run();
   }
 
@@ -40,19 +40,19 @@ export class Session implements Asker {
     return this.#watermark;
   }
 
-  /** Requests that failed since the last that did not. */
+  /** Failed requests since the last good one. */
   get failures(): number {
     return this.#failures;
   }
 
   async stop(): Promise<void> {
-    this.#options.looker.leave(this);
+    this.#options.poller.leave(this);
     this.#stopping.abort();
     await this.#running;
     this.#options.client.close();
   }
 
-  /** Tells it at once: the request that is parked carries what was true before. */
+  /** Reports at once: the long poll that is under way carries the former watermark. */
   advanced(): void {
     if (this.#posting) this.#postAgain = true;
     else void this.#postNow();
@@ -63,10 +63,10 @@ export class Session implements Asker {
     try {
       do {
         this.#postAgain = false;
-        this.#heard(await this.#post(0));
+        this.#receive(await this.#post(0));
       } while (this.#postAgain);
     } catch {
-      // The request that is parked fails too, or its successor tells it.
+      // The long poll fails, too, or its successor reports.
     } finally {
       this.#posting = false;
     }
@@ -77,9 +77,9 @@ export class Session implements Asker {
     while (!signal.aborted)
       try {
         const wait = this.#watermark.isBehind ? heartbeat : idleWait;
-        const told = await this.#post(this.#epoch === null ? 0 : wait);
+        const answer = await this.#post(this.#epoch === null ? 0 : wait);
         this.#failures = 0;
-        this.#heard(told);
+        this.#receive(answer);
       } catch (error) {
         if (signal.aborted) return;
         this.#failures++;
@@ -89,10 +89,10 @@ export class Session implements Asker {
       }
   }
 
-  #post(wait: number): Promise<Told> {
-    const { client, looker, node, serves = [] } = this.#options;
+  #post(wait: number): Promise<CoordinatorAnswer> {
+    const { client, poller, node, serves = [] } = this.#options;
     const { applied, also } = this.#watermark.progress();
-    const { kind, basis } = looker.consumer;
+    const { kind, basis } = poller.consumer;
     const report: Report = {
       version: 1,
       kind,
@@ -104,19 +104,19 @@ export class Session implements Asker {
       known: this.#watermark.head,
       wait,
       ...(serves.length === 0 ? {} : { serves }),
-      ...(looker.problem === undefined ? {} : { problem: looker.problem }),
+      ...(poller.problem === undefined ? {} : { problem: poller.problem }),
     };
     return client.post(report, this.#stopping.signal);
   }
 
-  #heard({ epoch, head, withdrawn }: Told): void {
+  #receive({ epoch, head, withdrawn }: CoordinatorAnswer): void {
     if (epoch !== this.#epoch) {
-      // Another run of the coordinator: its numbers have nothing to do with those before, and it listed what it did for our old one.
+      // The coordinator was restarted. Its numbers begin anew, and this answer was made for the former epoch.
       this.#epoch = epoch;
       this.#watermark = new Watermark();
       return;
     }
-    this.#watermark.told(head, withdrawn);
-    if (this.#watermark.isBehind) this.#options.looker.wake();
+    this.#watermark.update(head, withdrawn);
+    if (this.#watermark.isBehind) this.#options.poller.wake();
   }
 }

@@ -1,34 +1,34 @@
-/** A withdrawal that the coordinator told of: an address that must be let go of, and its number. */
+/** A withdrawal as the coordinator lists it: the address that the consumer must let go of, and its number. */
 export type Withdrawal = readonly [address: string, number: number];
 
 /** From one number to another, both included. */
 export type NumberRange = readonly [from: number, to: number];
 
-/** What a consumer says of how far it has come. */
+/** How far a consumer has come. */
 export interface Progress {
   readonly applied: number;
-  /** Applied too, although something below them is not; ascending. */
+  /** Applied ranges above `applied`, with gaps below them; ascending. */
   readonly also: readonly NumberRange[];
 }
 
-/** A report stays small however many withdrawals are stuck. */
+/** Ranges in one report, so that it stays small however many withdrawals are stuck. */
 const mostRanges = 100;
 
 /**
- * How far one consumer has come in the numbers of one coordinator. A number is applied when its address is let go of; what the coordinator does not list
- * needs nothing.
+ * How far one consumer has come in the numbers of one coordinator. A number is applied when its address is let go of. A number that the coordinator
+ * does not list needs nothing.
  */
 export class Watermark {
-  /** A pod of two address families has two addresses under one number: it is let go of when both are. */
+  /** A dual-stack pod has two addresses under one number: it is let go of when both are. */
   readonly #pending = new Map<number, Set<string>>();
   #head = 0;
 
-  /** The greatest number that was heard of. */
+  /** The greatest number that the coordinator has sent. */
   get head(): number {
     return this.#head;
   }
 
-  /** Whether something has not been let go of. */
+  /** Whether a withdrawal is not applied. */
   get isBehind(): boolean {
     return this.#pending.size > 0;
   }
@@ -39,12 +39,12 @@ export class Watermark {
     );
   }
 
-  /** All up to `head` that is withdrawn, as the coordinator listed it. Answers may overtake each other: an older one says nothing of what is newer. */
-  told(head: number, withdrawn: readonly Withdrawal[]): void {
+  /** Takes the coordinator's list of withdrawals up to `head`. Answers may arrive out of order: an older one is complete up to its own head only. */
+  update(head: number, withdrawn: readonly Withdrawal[]): void {
     const before = this.progress();
     const known = new Map(this.#pending);
     for (const number of known.keys()) if (number <= head) this.#pending.delete(number);
-    // What was let go of stays so: the answer may have been written before our report came.
+    // An applied number stays applied: the answer may be older than our report.
     for (const [address, number] of withdrawn) {
       if (number > head || isApplied(number, before)) continue;
       if (known.get(number)?.has(address) === false) continue;

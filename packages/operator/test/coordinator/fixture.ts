@@ -114,7 +114,7 @@ export interface Answered {
   readonly text: string;
 }
 
-export interface Told {
+export interface CoordinatorAnswer {
   readonly version: number;
   readonly epoch: string;
   readonly head: number;
@@ -139,7 +139,7 @@ export interface Coordinating extends AsyncDisposable {
     },
   ): Promise<Answered>;
   /** As the kube-proxy of a node. */
-  report(this: void, node: string, fields?: object, token?: string): Promise<Told>;
+  report(this: void, node: string, fields?: object, token?: string): Promise<CoordinatorAnswer>;
   /** As the watcher of each node does: it applies everything that it is told, at once. */
   follow(this: void, node: string): Promise<void>;
 }
@@ -167,7 +167,7 @@ export async function coordinating(
     log: pino({ level: "silent" }),
     listeners,
     again: 50,
-    patience: 0,
+    firstReportsTimeout: 0,
   });
   const ports = await coordinator.start();
   await until(() => coordinator.notReady() === undefined, "everything read");
@@ -198,7 +198,7 @@ export async function coordinating(
     const path = `/v1/consumers/${encodeURIComponent(`kube-proxy/${node}`)}`;
     const { status, text } = await ask({ method: "POST", path, token, body });
     if (status !== 200) throw new Error(`${status}: ${text}`);
-    return JSON.parse(text) as Told;
+    return JSON.parse(text) as CoordinatorAnswer;
   };
   return {
     api,

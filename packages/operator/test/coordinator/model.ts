@@ -33,7 +33,7 @@ export class Model {
     events: {
       began: ({ uid }) => this.happened.push(["began", uid]),
       changed: ({ uid }) => this.happened.push(["changed", uid]),
-      told: ({ uid, state }) => this.told.push([uid, state]),
+      stateChanged: ({ uid, state }) => this.told.push([uid, state]),
       ended: ({ uid }) => this.happened.push(["ended", uid]),
     },
   });

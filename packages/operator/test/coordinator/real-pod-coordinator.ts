@@ -3,7 +3,7 @@
  *
  *     node real-pod-coordinator.ts ADDRESS-OF-THE-POD
  *
- * It prints "uid UID". Each line that it reads is a pod's deletion, or the name of a node that applies it from then on. It prints what the pod has said.
+ * It prints "uid UID". Each line that it reads is a pod's deletion, or the name of a node that applies it from then on. It prints what the pod has reported.
  */
 import { createInterface } from "node:readline";
 import type { TerminationListener } from "../../src/coordinator/termination.ts";
@@ -13,8 +13,8 @@ const [address = ""] = process.argv.slice(2);
 const nodes = ["node1", "node2", "node3"];
 let uid = "";
 let before = "";
-const say: NonNullable<TerminationListener["changed"]> = ({ said, overruledBy }) => {
-  const line = `said ${JSON.stringify({ ...said, overruledBy })}`;
+const say: NonNullable<TerminationListener["changed"]> = ({ reported, overruledBy }) => {
+  const line = `reported ${JSON.stringify({ ...reported, overruledBy })}`;
   if (line !== before) console.log(line);
   before = line;
 };

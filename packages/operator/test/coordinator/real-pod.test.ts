@@ -21,10 +21,10 @@ async function clusterOf(network: Network): Promise<{ cluster: Running; flags: s
   return { cluster, flags: [...flags, "--coordinator", `http://${senderAddress(3)}:8070`, ...we] };
 }
 
-const saidBy = (cluster: Running): Record<string, string>[] =>
+const reportsOf = (cluster: Running): Record<string, string>[] =>
   cluster.lines
-    .filter((line) => line.startsWith("said "))
-    .map((line) => JSON.parse(line.slice(5)) as Record<string, string>);
+    .filter((line) => line.startsWith("reported "))
+    .map((line) => JSON.parse(line.slice("reported ".length)) as Record<string, string>);
 
 describe("lameduck-init and the coordinator", { skip: withoutCompiler || withoutNamespaces }, () => {
   before(() => void initProgram());
@@ -36,7 +36,7 @@ describe("lameduck-init and the coordinator", { skip: withoutCompiler || without
     const traffic = sender(network, 1, { every: 100, for: 3_000 });
     await go(traffic);
     await server.line("served");
-    assert.deepEqual(saidBy(cluster), []);
+    assert.deepEqual(reportsOf(cluster), []);
     cluster.process.stdin?.write("delete\n");
     terminate(server);
     cluster.process.stdin?.write("node1\nnode3\n");
@@ -46,8 +46,8 @@ describe("lameduck-init and the coordinator", { skip: withoutCompiler || without
     const report = reportOf(server.stderr);
     assert.equal(report.reason, "acknowledged", server.stderr);
     assert.match(report.explanation, /released by 3 of 3 consumers at \d+\.\d \(kube-proxy\/node2 last\)/);
-    await cluster.until(() => saidBy(cluster).some(({ phase }) => phase === "closing"), "the end is told");
-    const said = saidBy(cluster).at(-1);
+    await cluster.until(() => reportsOf(cluster).some(({ phase }) => phase === "closing"), "the end is told");
+    const said = reportsOf(cluster).at(-1);
     assert.equal(said?.["program"], "init");
     assert.equal(said["reason"], "acknowledged");
     assert.equal(said["senders"], senderAddress(1));
@@ -69,7 +69,7 @@ describe("lameduck-init and the coordinator", { skip: withoutCompiler || without
     assert.equal(report.reason, "quiet", server.stderr);
     assert.match(report.explanation, /release overruled by 198\.18\.1\.1/);
     await cluster.until(
-      () => saidBy(cluster).some(({ overruledBy }) => overruledBy === senderAddress(1)),
+      () => reportsOf(cluster).some(({ overruledBy }) => overruledBy === senderAddress(1)),
       "the record names who overruled",
     );
   });

@@ -213,11 +213,11 @@ describe("who matters", () => {
 
   it("with consumers: seen only the nodes that it has seen, and all where one is from outside", () => {
     const model = withdrawn({ consumers: "seen" });
-    model.terminations.said(model.record("a"), { senders: "ip-node1" }, model.now);
+    model.terminations.report(model.record("a"), { senders: "ip-node1" }, model.now);
     model.report("node1", 1);
     assert.equal(model.state("a"), "released");
     const outside = withdrawn({ consumers: "seen" });
-    outside.terminations.said(outside.record("a"), { senders: "ip-node1 203.0.113.7" }, outside.now);
+    outside.terminations.report(outside.record("a"), { senders: "ip-node1 203.0.113.7" }, outside.now);
     outside.report("node1", 1);
     assert.equal(outside.state("a"), "waiting");
   });

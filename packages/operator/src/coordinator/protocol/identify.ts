@@ -7,7 +7,7 @@ interface Shown {
   readonly identity: Identity;
 }
 
-/** Who asks: by the token of the request. A connection that shows the same one again is not looked up again. */
+/** Finds the identity behind a request's token. It is looked up once for each connection and token. */
 export class Identifier {
   readonly #tokens: Tokens;
   readonly #now: () => number;
@@ -18,7 +18,7 @@ export class Identifier {
     this.#now = now;
   }
 
-  /** Without a promise where nobody needs to be asked: this is called thousands of times a second. */
+  /** The identity, if it is cached. No promise, because this is called thousands of times a second. */
   known({ headers, socket }: IncomingMessage): Identity | undefined {
     const shown = this.#shown.get(socket);
     return shown && shown.authorization === headers.authorization && shown.identity.until > this.#now()
@@ -26,7 +26,7 @@ export class Identifier {
       : undefined;
   }
 
-  /** @returns none where it is nobody. @throws where the API server does not answer. */
+  /** @returns undefined for a token that is not valid. @throws where the API server does not answer. */
   async of(request: IncomingMessage): Promise<Identity | undefined> {
     const known = this.known(request);
     if (known) return known;

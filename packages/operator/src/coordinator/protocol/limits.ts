@@ -1,12 +1,12 @@
 import type { Server, Socket } from "node:net";
 
-/** Its own containers, and whoever an administrator forwards here. */
+/** Loopback: the pod's own containers, and `kubectl port-forward`. */
 const isOwn = (address: string): boolean => /^(?:::ffff:)?127\.0\.0\.1$|^::1$/.test(address);
 
-/** Of one address: a pod needs two, and behind that of a node there may be all of its pods. */
+/** Connections of one address. A pod needs two; all pods of a node may share the node's address. */
 const mostOfOne = 1_000;
 
-/** No address takes so many connections that others find none. */
+/** Limits the connections of one address, so that others find room. */
 export function limitConnections(server: Server, most = mostOfOne): void {
   const counts = new Map<string, number>();
   server.on("connection", (socket: Socket) => {
@@ -28,11 +28,11 @@ export function limitConnections(server: Server, most = mostOfOne): void {
 
 /** Milliseconds. */
 const window = 10_000;
-/** Tokens of one address that the API server may refuse in that time: a watcher shows one, and a new one when that ends. */
+/** Refused tokens of one address in that time. A watcher needs one token, and a new one when that expires. */
 const mostRefused = 30;
 const mostAddresses = 10_000;
 
-/** Addresses that show tokens which nobody issued: the API server is not asked about any number of them. */
+/** Addresses that sent too many invalid tokens. The API server is not asked about further ones for a while. */
 export class RefusedAddresses {
   readonly #now: () => number;
   readonly #refused = new Map<string, { count: number; readonly until: number }>();

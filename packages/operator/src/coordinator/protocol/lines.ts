@@ -11,7 +11,7 @@ export function writeLines(fields: Readonly<Record<string, string | number | und
 const mostLines = 32;
 const longestValue = 2_048;
 
-/** Only keys that are asked for; what else stands there is left out, and so is what is too long or holds control characters. */
+/** Reads the keys that are asked for. Other keys, long values and values with control characters are dropped. */
 export function readLines(text: string, keys: ReadonlySet<string>): Readonly<Record<string, string>> {
   const fields: Record<string, string> = {};
   for (const line of text.split("\n", mostLines)) {

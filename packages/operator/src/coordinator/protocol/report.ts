@@ -6,9 +6,9 @@ import type { Ranges, Report } from "../state/consumer.ts";
 /** The body of `POST /v1/consumers/{name}`. */
 export interface Posted {
   readonly report: Report;
-  /** None before it was told one. */
+  /** Null before the coordinator's first answer. */
   readonly epoch: string | null;
-  /** The head that it was told last. */
+  /** The head of the coordinator's last answer. */
   readonly known: number;
   /** Milliseconds that the answer may take. */
   readonly wait: number;

@@ -4,15 +4,15 @@ import { operatorNames } from "../../names.ts";
 import type { KeptPod } from "../state/objects.ts";
 import type { Terminations } from "../state/terminations.ts";
 import type { Identity } from "../tokens.ts";
-import type { ConsumerDesk } from "./consumer-desk.ts";
+import type { ConsumerRequests } from "./consumer-requests.ts";
 import { type Identifier, peerOf } from "./identify.ts";
 import { limitConnections } from "./limits.ts";
 import { headLine } from "./lines.ts";
-import { type Ask, type PodDesk, sendText } from "./pod-desk.ts";
+import { type Ask, type PodRequests, sendText } from "./pod-requests.ts";
 
 export interface ProtocolOptions {
-  readonly consumerDesk: ConsumerDesk;
-  readonly podDesk: PodDesk;
+  readonly consumerRequests: ConsumerRequests;
+  readonly podRequests: PodRequests;
   readonly identifier: Identifier;
   readonly terminations: Terminations;
   readonly consumerAccounts: readonly string[];
@@ -78,14 +78,14 @@ async function handle(
   const query = new URLSearchParams(at === -1 ? "" : url.slice(at + 1));
   const asked = podIn(path, query);
   if (asked === undefined) sendText(response, 404, `there are ${consumers}, ${pods} and ${holds}\n`, true);
-  else if (asked.desk === "holds" && method === "GET") await askHold(options, asked, request, response);
-  else if (asked.desk === "pods" && (method === "GET" || method === "POST"))
+  else if (asked.resource === "holds" && method === "GET") await askHold(options, asked, request, response);
+  else if (asked.resource === "pods" && (method === "GET" || method === "POST"))
     await askPod(options, asked, request, response);
   else sendText(response, 405, "only GET and POST are answered\n", true);
 }
 
 async function takeReport(
-  { consumerDesk, consumerAccounts, identifier }: ProtocolOptions,
+  { consumerRequests, consumerAccounts, identifier }: ProtocolOptions,
   segment: string,
   request: IncomingMessage,
   response: ServerResponse,
@@ -99,7 +99,7 @@ async function takeReport(
     return;
   }
   if (!identity || name === undefined) {
-    consumerDesk.unauthorized(response);
+    consumerRequests.unauthorized(response);
     return;
   }
   // Who may not report is not read.
@@ -109,19 +109,19 @@ async function takeReport(
   }
   const text = await readBody(request, longestReport);
   if (text === undefined) sendText(response, 413, `more than ${longestReport} bytes\n`, true);
-  else consumerDesk.report(name, text, identity, response);
+  else consumerRequests.report(name, text, identity, response);
 }
 
 interface AskedPod {
-  readonly desk: "pods" | "holds";
+  readonly resource: "pods" | "holds";
   readonly namespace: string;
   readonly name: string;
   readonly ask: Ask;
 }
 
 function podIn(path: string, query: URLSearchParams): AskedPod | undefined {
-  const desk = path.startsWith(`${pods}/`) ? "pods" : path.startsWith(`${holds}/`) ? "holds" : undefined;
-  if (desk === undefined) return undefined;
+  const resource = path.startsWith(`${pods}/`) ? "pods" : path.startsWith(`${holds}/`) ? "holds" : undefined;
+  if (resource === undefined) return undefined;
   const [, namespace, name] = /^\/v1\/\w+\/([a-z0-9-]{1,63})\/([a-z0-9.-]{1,253})$/.exec(path) ?? [];
   if (namespace === undefined || name === undefined) return undefined;
   const wait = Number(query.get("wait") ?? "0");
@@ -130,7 +130,7 @@ function podIn(path: string, query: URLSearchParams): AskedPod | undefined {
     wait: Number.isFinite(wait) ? Math.min(Math.max(wait, 0), longestPodWait) * 1_000 : 0,
     seen: query.get("seen") ?? undefined,
   };
-  return { desk, namespace, name, ask };
+  return { resource, namespace, name, ask };
 }
 
 /** A pod may ask for itself: by its address, or by a token that is bound to it. */
@@ -140,7 +140,7 @@ async function askPod(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { terminations, podDesk, identifier, ownAccount, onRefused } = options;
+  const { terminations, podRequests, identifier, ownAccount, onRefused } = options;
   const refuse = (status: number): void => {
     onRefused("pods", status);
     sendText(response, status, `${headLine}\n`, status !== 404);
@@ -162,20 +162,20 @@ async function askPod(
     }
   }
   if (request.method === "GET") {
-    podDesk.ask(ask, response);
+    podRequests.ask(ask, response);
     return;
   }
   const text = await readBody(request, longestSaid);
   const record = terminations.ask(ask.uid, Date.now());
   if (text === undefined) refuse(413);
   else {
-    if (record) podDesk.said(record, text, isPassedOn);
+    if (record) podRequests.report(record, text, isPassedOn);
     sendText(response, 200, `${headLine}\n`);
   }
 }
 
 async function askHold(
-  { terminations, podDesk, identifier, holdAccounts, onRefused }: ProtocolOptions,
+  { terminations, podRequests, identifier, holdAccounts, onRefused }: ProtocolOptions,
   { namespace, name, ask }: AskedPod,
   request: IncomingMessage,
   response: ServerResponse,
@@ -189,7 +189,7 @@ async function askHold(
   if (!identity) refuse(401);
   else if (!holdAccounts.includes(identity.account)) refuse(403);
   else if (pod?.metadata.name !== name || pod.metadata.namespace !== namespace) refuse(404);
-  else podDesk.ask(ask, response);
+  else podRequests.ask(ask, response);
 }
 
 /** Where all containers have ended the address may be another pod's by now. */

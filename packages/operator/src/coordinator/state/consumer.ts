@@ -11,9 +11,9 @@ export interface Report {
   readonly basis: Basis;
   /** Everything that was withdrawn up to it is applied here. */
   readonly applied: number;
-  /** Applied, too, although something before it is not. */
+  /** Applied numbers above `applied`, with gaps below them. */
   readonly also: Ranges;
-  /** What it leads to: "ingress-class/NAME" and the like; by its kind where it does not say. */
+  /** What it serves, such as "ingress-class/NAME"; by its kind where it is empty. */
   readonly serves: readonly string[];
   readonly problem: string | undefined;
 }
@@ -21,7 +21,7 @@ export interface Report {
 /** Advances of a watermark whose times are remembered. */
 const remembered = 240;
 
-/** Whoever sends to pods, by what it reports. */
+/** A sender to pods, as its reports describe it. */
 export class Consumer {
   readonly key: string;
   readonly kind: string;
@@ -34,7 +34,7 @@ export class Consumer {
   heardAt: number;
   #applied = 0;
   #also: Ranges = [];
-  /** Watermark and time by turns: two numbers for each advance. */
+  /** Watermarks and times in turn: two numbers for each advance. */
   #advances: number[] = [];
 
   constructor({ kind, name, node, basis, serves }: Report, now: number) {
@@ -57,8 +57,8 @@ export class Consumer {
   }
 
   /**
-   * The watermark never falls: two requests of one consumer may overtake each other.
-   * @returns whether it has come further.
+   * The watermark never falls, because two requests of one consumer may arrive out of order.
+   * @returns whether it has advanced.
    */
   report({ node, basis, serves, problem, applied, also }: Report, now: number): boolean {
     this.heardAt = now;
@@ -77,7 +77,7 @@ export class Consumer {
     return isFurther;
   }
 
-  /** Its process is another one: what the one before has seen counts no longer. */
+  /** Its process has restarted: earlier reports no longer count. */
   beginAnew(): void {
     this.#applied = 0;
     this.#also = [];
@@ -91,7 +91,7 @@ export class Consumer {
     );
   }
 
-  /** When the report came; the last time that is known where it came before those that are remembered. */
+  /** When the report of that number came. For older numbers: the oldest time that is kept. */
   appliedAt(number: number): number | undefined {
     if (!this.hasApplied(number)) return undefined;
     const all = this.#advances;

@@ -1,14 +1,14 @@
 import { Consumer, type Report } from "./consumer.ts";
 
-/** Kinds that stand for the way from a node's network to pods: every node has one. */
+/** Kinds that carry a node's traffic to pods: every node has one of them. */
 const nodeKinds: ReadonlySet<string> = new Set(["kube-proxy", "cilium"]);
 
-/** What a consumer says when it stands for its node, whatever its kind. */
+/** What a consumer reports to serve if it carries its node's traffic, whatever its kind. */
 export const servesNode = "node";
 
-/** Consumers that are heard no more are forgotten, milliseconds: a name that is gone must not keep the memory. */
+/** Milliseconds after its last report until a consumer is dropped from memory. */
 const forgottenAfter = 3_600_000;
-/** More names than that are no cluster: a mistake, or an attack. */
+/** More consumers than any cluster has: a mistake, or an attack. */
 export const mostConsumers = 20_000;
 
 /** All consumers that have reported in this run. */
@@ -19,7 +19,7 @@ export class Consumers {
 
   #version = 0;
 
-  /** Changes with who they are and what they serve, not with what they report. */
+  /** Changes when a consumer comes, goes, or serves something else; its watermark does not change it. */
   get version(): number {
     return this.#version;
   }
@@ -51,17 +51,17 @@ export class Consumers {
     return consumer;
   }
 
-  /** Those that stand for a node's own way to pods. */
+  /** The consumers that carry the node's own traffic. */
   ofNode(node: string): readonly Consumer[] {
     return this.#byNode.get(node) ?? none;
   }
 
-  /** All that speak of this node: its own proxy, and proxies that share its address. */
+  /** All consumers of the node: its own proxy, and proxies that share its address. */
   on(node: string): readonly Consumer[] {
     return [...this.#all.values()].filter((one) => one.node === node);
   }
 
-  /** Those that lead to something: "ingress-class/nginx", "load-balancer/aws", "consumer/http/cdn". */
+  /** The consumers that serve a need: "ingress-class/nginx", "load-balancer/aws", "consumer/http/cdn". */
   serving(need: string): readonly Consumer[] {
     let found = this.#serving.get(need);
     if (!found) {
@@ -71,7 +71,7 @@ export class Consumers {
     return found;
   }
 
-  /** Those that have not been heard for long. */
+  /** Drops consumers without a recent report. */
   forget(now: number): void {
     for (const one of this.#all.values()) if (now - one.heardAt > forgottenAfter) this.remove(one);
   }
@@ -101,7 +101,7 @@ export function standsForNode({ kind, serves }: Pick<Consumer, "kind" | "serves"
   return nodeKinds.has(kind) || serves.includes(servesNode);
 }
 
-/** What is said counts; else the name of a class tells the kind: class "nginx-internal" is served by nginx. */
+/** What a consumer reports to serve counts. Else a class is served by the kind that its name begins with: "nginx-internal" by nginx. */
 function leadsTo(consumer: Consumer, need: string): boolean {
   const [what = "", ...rest] = need.split("/");
   const name = rest.join("/");

@@ -69,8 +69,8 @@ export function keepGateway({
 }
 
 export function keepIngressClass({ metadata }: KubernetesObject): KeptIngressClass {
-  const said = metadata.annotations?.["ingressclass.kubernetes.io/is-default-class"];
-  return { metadata: keepMetadata(metadata, nothing), isDefault: said === "true" };
+  const value = metadata.annotations?.["ingressclass.kubernetes.io/is-default-class"];
+  return { metadata: keepMetadata(metadata, nothing), isDefault: value === "true" };
 }
 
 const nothing = /^$/;

@@ -5,30 +5,30 @@ import type { KeptSlice } from "./objects.ts";
 interface Listing {
   /** Slices that publish it as ready. */
   ready: number;
-  /** Those of them that do so although it terminates: `publishNotReadyAddresses`. */
+  /** Slices among them that list it as ready although it terminates (`publishNotReadyAddresses`). */
   pinned: number;
   slices: number;
   /** Services that list it or have listed it, as "NAMESPACE/NAME". */
   readonly services: Set<string>;
 }
 
-/** Which pods are published where. Services that no longer list a pod are remembered: their consumers may still send to it. */
+/** Which slices list which pods. Services that no longer list a pod are kept: their consumers may still send to it. */
 export class Listings {
   readonly #slices = new Map<string, KeptSlice>();
   readonly #pods = new Map<string, Listing>();
   readonly #isThere: (uid: string) => boolean;
 
-  /** @param isThere whether a pod exists: what is listed nowhere is forgotten with it. */
+  /** @param isThere whether a pod exists. The Services of one that does not are dropped. */
   constructor(isThere: (uid: string) => boolean) {
     this.#isThere = isThere;
   }
 
-  /** @returns the pods of which it says something else than before. */
+  /** @returns the pods for which the slice changes something. */
   slice({ type, object }: Change<KeptSlice>): ReadonlySet<string> {
     const { uid } = object.metadata;
     const before = this.#slices.get(uid);
     const touched = new Set<string>();
-    // First what is new: a pod that moves from one slice to another is never listed nowhere.
+    // New entries first, so that a pod that moves between slices is listed all the time.
     if (type === "there") {
       this.#slices.set(uid, object);
       this.#count(object, 1, touched);
@@ -42,7 +42,7 @@ export class Listings {
     return (this.#pods.get(uid)?.ready ?? 0) > 0;
   }
 
-  /** It is published until it is gone, whatever becomes of it. */
+  /** Whether it is listed as ready until it is gone. */
   isPinned(uid: string): boolean {
     return (this.#pods.get(uid)?.pinned ?? 0) > 0;
   }

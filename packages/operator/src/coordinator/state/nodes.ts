@@ -1,8 +1,8 @@
 import type { Change } from "@lameduck/kube";
 import type { KeptNode } from "./objects.ts";
 
-/** One node, as far as it sends to pods. */
-export interface NodeSeat {
+/** A node, as one that sends to pods. */
+export interface SendingNode {
   readonly name: string;
   isReady: boolean;
   /** Since when it is not Ready; Infinity while it is. */
@@ -10,26 +10,26 @@ export interface NodeSeat {
   isGone: boolean;
 }
 
-/** All nodes, in the order in which they came: those who walk along them can go on where they stood. */
+/** All nodes in the order of their creation, so that a search along them can go on at its last index. */
 export class Nodes {
-  #seats: NodeSeat[] = [];
-  readonly #byUid = new Map<string, NodeSeat>();
+  #all: SendingNode[] = [];
+  readonly #byUid = new Map<string, SendingNode>();
   readonly #byAddress = new Map<string, string>();
   readonly #addresses = new Map<string, readonly string[]>();
   #gone = 0;
   #version = 0;
   #readiness = 0;
 
-  get seats(): readonly NodeSeat[] {
-    return this.#seats;
+  get all(): readonly SendingNode[] {
+    return this.#all;
   }
 
-  /** Changes when positions among the seats do. */
+  /** Changes when indices do. */
   get version(): number {
     return this.#version;
   }
 
-  /** Changes when a node comes, goes, or is Ready or not: not with its heartbeats. */
+  /** Changes when a node comes, goes, or changes its readiness; heartbeats do not change it. */
   get readiness(): number {
     return this.#readiness;
   }
@@ -47,15 +47,15 @@ export class Nodes {
     }
     this.#addresses.set(uid, object.addresses);
     for (const address of object.addresses) this.#byAddress.set(address, name);
-    const seat = known ?? { name, isReady: true, notReadySince: Infinity, isGone: false };
-    if (!known || seat.isReady !== object.isReady) this.#readiness++;
-    if (object.isReady) seat.notReadySince = Infinity;
-    // One that was never Ready has never sent anything.
-    else if (seat.isReady) seat.notReadySince = known ? now : -Infinity;
-    seat.isReady = object.isReady;
+    const node = known ?? { name, isReady: true, notReadySince: Infinity, isGone: false };
+    if (!known || node.isReady !== object.isReady) this.#readiness++;
+    if (object.isReady) node.notReadySince = Infinity;
+    // A node that was never Ready has never sent anything.
+    else if (node.isReady) node.notReadySince = known ? now : -Infinity;
+    node.isReady = object.isReady;
     if (known) return;
-    this.#byUid.set(uid, seat);
-    this.#seats.push(seat);
+    this.#byUid.set(uid, node);
+    this.#all.push(node);
   }
 
   /** The node that has this address itself. */
@@ -63,11 +63,11 @@ export class Nodes {
     return this.#byAddress.get(address);
   }
 
-  #leave(seat: NodeSeat): void {
-    seat.isGone = true;
+  #leave(node: SendingNode): void {
+    node.isGone = true;
     this.#gone++;
-    if (this.#gone < 32 || this.#gone < this.#seats.length / 4) return;
-    this.#seats = this.#seats.filter(({ isGone }) => !isGone);
+    if (this.#gone < 32 || this.#gone < this.#all.length / 4) return;
+    this.#all = this.#all.filter(({ isGone }) => !isGone);
     this.#gone = 0;
     this.#version++;
   }

@@ -7,20 +7,20 @@ import {
 } from "@lameduck/kube";
 import type { ContainerExit, WorkloadName } from "../termination.ts";
 
-/** What is kept of a pod: a cluster has tens of thousands. */
+/** The part of a pod that is kept, because a cluster has tens of thousands. */
 export interface KeptPod extends KubernetesObject {
   readonly node: string | undefined;
   readonly addresses: readonly string[];
-  /** Of pods in the node's own network: they share it with others. */
+  /** The node's address, for pods in the node's network, which share it. */
   readonly hostAddress: string | undefined;
-  /** A port of its node leads to it past every Service, for as long as it is there. */
+  /** A host port leads to it without a Service, as long as the pod exists. */
   readonly hasHostPort: boolean;
   readonly workload: WorkloadName | undefined;
-  /** Milliseconds since 1970; undefined while nobody deletes it. */
+  /** Milliseconds since 1970; undefined while it is not being deleted. */
   readonly deletedAt: number | undefined;
   readonly graceSeconds: number;
   readonly exits: readonly ContainerExit[];
-  /** All containers have ended: its addresses may belong to another pod soon. */
+  /** All containers have ended, so that another pod may soon have its addresses. */
   readonly isFinished: boolean;
 }
 
@@ -98,11 +98,11 @@ function exitsOf({ status }: PodObject): readonly ContainerExit[] {
   return exits && exits.length > 0 ? exits : none;
 }
 
-/** Whoever makes a pod may write any text there: the API server checks neither. They become part of paths and of names. */
+/** The API server checks neither kind nor name of an owner, and both become part of paths and names. */
 const ownerKind = /^[A-Za-z][A-Za-z0-9]{0,62}$/;
 const ownerName = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
 
-/** The name of a Deployment's ReplicaSet is that of the Deployment and the hash that stands in a label, too. */
+/** The Deployment's name is its ReplicaSet's without the hash that the pod has as a label. */
 export function workloadOf(pod: KubernetesObject): WorkloadName | undefined {
   const owner = controllerOf(pod);
   if (!owner || !ownerKind.test(owner.kind) || !ownerName.test(owner.name)) return undefined;
@@ -130,7 +130,7 @@ export function keepSlice({ metadata, endpoints }: SliceObject): KeptSlice {
         ? [
             {
               uid: targetRef.uid,
-              // Nothing said counts as ready: so do consumers read it.
+              // Without the condition an endpoint is ready: consumers read it so.
               isReady: conditions?.ready !== false,
               isTerminating: conditions?.terminating === true,
             },

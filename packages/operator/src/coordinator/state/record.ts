@@ -1,10 +1,10 @@
 import type { KeptPod } from "./objects.ts";
 import type { ContainerExit, Termination, TerminationConsumer, WorkloadName } from "../termination.ts";
 
-/** What a pod that terminates is told. */
+/** The state that a terminating pod is answered. */
 export type ReleaseState = "waiting" | "released" | "incomplete" | "unknown";
 
-/** One termination: what others read of it, and where the search for who is behind stands. */
+/** One termination: its public part, and how far the search for consumers that are behind has come. */
 export class TerminationRecord implements Termination {
   readonly uid: string;
   readonly namespace: string;
@@ -21,20 +21,20 @@ export class TerminationRecord implements Termination {
   goneAt: number | undefined;
   overruledBy: string | undefined;
   tooEarly: readonly string[] = [];
-  said: Readonly<Record<string, string>> = {};
-  /** It is not being deleted: somebody asks whether it could be. */
+  reported: Readonly<Record<string, string>> = {};
+  /** The pod is not being deleted: somebody asks whether it could be. */
   isHeldOnly: boolean;
   isHostNetwork: boolean;
   readonly hasHostPort: boolean;
   isFinished = false;
   state: ReleaseState = "waiting";
-  /** It has seen a connection from outside the cluster, which may come through any node. */
+  /** It has seen a connection from outside the cluster. Such a connection may come through any node. */
   seesOutside = false;
   /** Nodes from which it has seen connections; undefined while it has told of none, or sees outside. */
   seenNodes: ReadonlySet<string> | undefined;
-  /** How far the walk along the nodes has come: those before have let go. */
+  /** Index of the first node that may not have let go. */
   cursor = 0;
-  /** Of the nodes' order, to which the cursor belongs. */
+  /** Version of the nodes' order that the cursor belongs to. */
   cursorVersion = -1;
   readonly #consumersOf: (record: TerminationRecord) => ReadonlyMap<string, TerminationConsumer>;
 

@@ -1,13 +1,13 @@
 import type { AcknowledgementSettings } from "../../policy/acknowledgements.ts";
 import type { Listings } from "./listings.ts";
-import type { Nodes, NodeSeat } from "./nodes.ts";
+import type { Nodes, SendingNode } from "./nodes.ts";
 import type { ReleaseState, TerminationRecord } from "./record.ts";
 import type { Leading, Routing } from "./routing.ts";
-import type { Judge, Question, Seat, Verdict } from "./seats.ts";
+import type { Judge, Question, ConsumerGroup, Verdict } from "./consumer-groups.ts";
 
-/** Everybody who matters to one pod, and how far they are. */
+/** How many groups of consumers matter to one pod, and how far they are. */
 export interface Count {
-  /** Who counts: those who are absent or left out do not. */
+  /** Groups that count; absent and silent ones do not. */
   readonly relevant: number;
   readonly applied: number;
   readonly missing: number;
@@ -20,10 +20,10 @@ const outdated = -1;
 interface Cached {
   readonly version: number;
   readonly leading: Leading;
-  readonly seats: readonly Seat[];
+  readonly groups: readonly ConsumerGroup[];
 }
 
-/** Decides who matters to a pod, and whether all of them have let go. */
+/** Decides which consumers matter to a pod, and whether all of them have let go. */
 export class Releases {
   readonly #listings: Listings;
   readonly #routing: Routing;
@@ -31,7 +31,7 @@ export class Releases {
   readonly #judge: Judge;
   readonly #leading = new WeakMap<TerminationRecord, Cached>();
   readonly #missing = new Map<number, boolean>();
-  /** For which nodes and consumers nobody was missing, by the time after which nodes do not count. */
+  /** The state of nodes and consumers for which none was missing, by `notReadyAfterSeconds`. */
   readonly #complete = new Map<number, string>();
 
   constructor({
@@ -51,23 +51,23 @@ export class Releases {
     this.#judge = judge;
   }
 
-  /** A round of decisions begins: what holds for all of them is looked at once. */
+  /** Begins a round of decisions, which share what holds for all of them. */
   begin(): void {
     this.#missing.clear();
   }
 
-  /** @returns what the pod is to be told. Released it is only by somebody: nobody's silence counts as consent. */
+  /** @returns the state that the pod is answered. A pod without a consumer that counts is never released. */
   decide(record: TerminationRecord, settings: AcknowledgementSettings, now: number): ReleaseState {
     if (record.isHostNetwork || this.#listings.isPinned(record.uid)) return "incomplete";
-    // Whoever sends to a port of its node is known to nobody here, unless somebody is declared.
+    // Clients of a host port are unknown here, unless a consumer is declared.
     if (record.hasHostPort && settings.external === undefined) return "incomplete";
     const { number, withdrawnAt } = record;
     if (number === undefined || withdrawnAt === undefined) return "waiting";
     const question = { number, withdrawnAt, settings, now };
     const leading = this.leading(record);
-    // What is cheap comes first: most rounds end here, or at the node that was behind the last time.
+    // Cheap checks come first: most rounds end here, or at the node that was behind in the last round.
     if (settings.quorum === "all") {
-      const verdicts = this.seats(record, settings).map((seat) => this.#judge.seat(seat, question));
+      const verdicts = this.groups(record, settings).map((group) => this.#judge.group(group, question));
       if (verdicts.includes("missing")) return "incomplete";
       if (leading.throughNodes && this.#isMissing(record, question)) return "incomplete";
       if (verdicts.includes("behind")) return "waiting";
@@ -78,22 +78,25 @@ export class Releases {
     return applied >= relevant * share(settings.quorum) ? "released" : "waiting";
   }
 
-  /** Who matters besides the nodes, and the time that names are remembered. */
-  seats(record: TerminationRecord, { external, dnsTtlSeconds }: AcknowledgementSettings): readonly Seat[] {
-    const { seats } = this.#cached(record);
+  /** The groups besides the nodes, and the time for which clients cache DNS answers. */
+  groups(
+    record: TerminationRecord,
+    { external, dnsTtlSeconds }: AcknowledgementSettings,
+  ): readonly ConsumerGroup[] {
+    const { groups } = this.#cached(record);
     const { byName } = this.leading(record);
-    if (external === undefined && !byName) return seats;
+    if (external === undefined && !byName) return groups;
     const declared = (external ?? "").split(/, ?/).filter((key) => key !== "");
     return [
-      ...seats,
-      ...declared.map((key) => this.#judge.needSeat(`consumer/${key}`)),
+      ...groups,
+      ...declared.map((key) => this.#judge.groupOfNeed(`consumer/${key}`)),
       ...(byName
         ? [{ name: "dns/cluster", consumers: [], node: undefined, passes: dnsTtlSeconds * 1_000 }]
         : []),
     ];
   }
 
-  /** Something else lists it now. */
+  /** Looks the pod's routes up anew: other slices list it now. */
   refresh(record: TerminationRecord): void {
     const known = this.#leading.get(record);
     if (known) this.#leading.set(record, { ...known, version: outdated });
@@ -103,24 +106,24 @@ export class Releases {
     return this.#cached(record).leading;
   }
 
-  /** Whether some of who matters are known only by their reports. */
+  /** Whether some of the consumers are known only by their own reports. */
   hasUnlisted(record: TerminationRecord): boolean {
     return this.leading(record).needs.length > 0;
   }
 
   /** The nodes that matter. */
-  nodesOf(record: TerminationRecord, { consumers }: AcknowledgementSettings): readonly NodeSeat[] {
+  nodesOf(record: TerminationRecord, { consumers }: AcknowledgementSettings): readonly SendingNode[] {
     if (!this.leading(record).throughNodes) return [];
     const { seenNodes } = record;
-    if (consumers === "all" || seenNodes === undefined) return this.#nodes.seats;
-    return this.#nodes.seats.filter(({ name }) => seenNodes.has(name));
+    if (consumers === "all" || seenNodes === undefined) return this.#nodes.all;
+    return this.#nodes.all.filter(({ name }) => seenNodes.has(name));
   }
 
   count(record: TerminationRecord, settings: AcknowledgementSettings, now: number): Count {
     const { number = Infinity, withdrawnAt = Infinity } = record;
     const question = { number, withdrawnAt, settings, now };
     const counts: Record<Verdict, number> = { applied: 0, behind: 0, missing: 0, silent: 0, absent: 0 };
-    for (const seat of this.seats(record, settings)) counts[this.#judge.seat(seat, question)]++;
+    for (const group of this.groups(record, settings)) counts[this.#judge.group(group, question)]++;
     for (const node of this.nodesOf(record, settings)) counts[this.#judge.node(node, question)]++;
     const { applied, behind, missing, silent } = counts;
     return { relevant: applied + behind + missing, applied, missing, silent };
@@ -131,16 +134,16 @@ export class Releases {
     const { version } = this.#routing;
     if (known?.version === version) return known;
     const services = [...this.#listings.servicesOf(record.uid)];
-    // A pod that is gone is listed nowhere. Who mattered to it still does: it is asked for its record.
+    // No slice lists a pod that is gone. Its record still names the consumers that mattered to it.
     if (known && services.length === 0) return known;
     const leading = this.#routing.of(services);
-    const seats = leading.needs.map((need) => this.#judge.needSeat(need));
-    const cached = { version, leading, seats };
+    const groups = leading.needs.map((need) => this.#judge.groupOfNeed(need));
+    const cached = { version, leading, groups };
     this.#leading.set(record, cached);
     return cached;
   }
 
-  /** Some node has nobody who reports for it. */
+  /** Whether some node has no consumer that reports for it. */
   #isMissing(record: TerminationRecord, question: Question): boolean {
     const { settings } = question;
     if (settings.consumers === "seen")
@@ -148,11 +151,11 @@ export class Releases {
     const key = settings.notReadyAfterSeconds;
     let known = this.#missing.get(key);
     if (known === undefined) {
-      // With time nobody becomes missing, unless nodes or consumers change: a walk along thousands each time is spared.
+      // No consumer becomes missing unless nodes or consumers change. This saves a walk along thousands of nodes in each round.
       const there = `${this.#nodes.readiness}/${this.#judge.membership}`;
       known =
         this.#complete.get(key) !== there &&
-        this.#nodes.seats.some((node) => this.#judge.node(node, question) === "missing");
+        this.#nodes.all.some((node) => this.#judge.node(node, question) === "missing");
       if (known) this.#complete.delete(key);
       else this.#complete.set(key, there);
       this.#missing.set(key, known);
@@ -160,25 +163,25 @@ export class Releases {
     return known;
   }
 
-  /** Goes on where it stood: what has been applied stays so, and nodes are not many who let go at once. */
+  /** Starts at the node where the last round stopped: nodes before it have applied the withdrawal, and stay so. */
   #areNodesThrough(record: TerminationRecord, question: Question): boolean {
     if (question.settings.consumers === "seen")
       return this.nodesOf(record, question.settings).every(
         (node) => this.#judge.node(node, question) !== "behind",
       );
-    const { seats, version } = this.#nodes;
+    const { all, version } = this.#nodes;
     if (record.cursorVersion !== version) {
       record.cursor = 0;
       record.cursorVersion = version;
     }
     for (let passes = 0; passes < 2; passes++) {
-      for (let at = record.cursor; at < seats.length; at++) {
-        const seat = seats[at];
-        if (seat === undefined || this.#judge.node(seat, question) !== "behind") continue;
+      for (let at = record.cursor; at < all.length; at++) {
+        const node = all[at];
+        if (node === undefined || this.#judge.node(node, question) !== "behind") continue;
         record.cursor = at;
         return false;
       }
-      // Once more from the first: somebody who was left out may be back.
+      // Once more from the first node: one that did not count may be back.
       if (record.cursor === 0) break;
       record.cursor = 0;
     }

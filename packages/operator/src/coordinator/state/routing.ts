@@ -1,9 +1,9 @@
 import type { Change } from "@lameduck/kube";
 import type { KeptGateway, KeptIngressClass, KeptRoute, KeptService } from "./leading.ts";
 
-/** What must have let go of a pod, besides the nodes: "ingress-class/nginx", "gateway-class/envoy", "load-balancer/aws". */
+/** What leads to a pod. Besides the nodes these must let go of it: "ingress-class/nginx", "gateway-class/envoy", "load-balancer/aws". */
 export interface Leading {
-  /** Through the proxy of each node: some Service with an address of its own leads to it. */
+  /** A Service with a cluster IP leads to it, through the proxy of each node. */
   readonly throughNodes: boolean;
   /** Clients find its address by DNS. */
   readonly byName: boolean;
@@ -20,7 +20,7 @@ export class Routing {
   readonly #classes = new Map<string, KeptIngressClass>();
   #version = 0;
 
-  /** Changes with every answer. */
+  /** Changes when an answer may. */
   get version(): number {
     return this.#version;
   }
@@ -68,7 +68,7 @@ export class Routing {
     let [throughNodes, byName] = [false, false];
     for (const name of services) {
       const service = this.#services.get(name);
-      // One that is gone, too, leads to its pods until each proxy has taken notice.
+      // A Service that is gone still leads to its pods, until each proxy has applied that.
       if (service?.isHeadless === true) byName = true;
       else throughNodes = true;
       for (const need of service?.balancers ?? []) needs.add(need);

@@ -2,11 +2,11 @@ import type { TerminationConsumer } from "../termination.ts";
 
 type Make = () => readonly [string, TerminationConsumer];
 
-/** The consumers that let go last, or have not, out of thousands: the others are never made. */
+/** Keeps the consumers that let go last, or have not, out of thousands. Entries for the others are never made. */
 export class Slowest {
   readonly #most: number;
   #kept: { readonly at: number; readonly make: Make }[] = [];
-  /** Who let go before this is none of them. */
+  /** A consumer that let go before this is not among them. */
   #from = -Infinity;
   #behind = 0;
 
@@ -14,7 +14,7 @@ export class Slowest {
     this.#most = most;
   }
 
-  /** So many have not let go that nobody who follows can be slower. */
+  /** As many as are kept have not let go: no later one can be slower. */
   get isSettled(): boolean {
     return this.#behind >= this.#most;
   }
@@ -27,14 +27,14 @@ export class Slowest {
     if (this.#kept.length >= 2 * this.#most) this.#trim();
   }
 
-  /** The slowest first; of equals those that came first. */
+  /** The slowest first; equal ones in the order in which they were offered. */
   get named(): ReadonlyMap<string, TerminationConsumer> {
     this.#trim();
     return new Map(this.#kept.map(({ make }) => make()));
   }
 
   #trim(): void {
-    // Two Infinities have no difference.
+    // Infinity - Infinity is no number.
     this.#kept.sort((a, b) => (a.at === b.at ? 0 : b.at - a.at));
     this.#kept = this.#kept.slice(0, this.#most);
     if (this.#kept.length === this.#most) this.#from = this.#kept.at(-1)?.at ?? -Infinity;

@@ -2,37 +2,37 @@ import type { Change } from "@lameduck/kube";
 import type { PolicySettings } from "../settings.ts";
 import type { Consumers } from "./consumers.ts";
 import { Listings } from "./listings.ts";
-import { Naming } from "./naming.ts";
+import { ConsumerProgress } from "./consumer-progress.ts";
 import type { Nodes } from "./nodes.ts";
 import type { KeptPod, KeptSlice } from "./objects.ts";
 import { Pods } from "./pods.ts";
 import { TerminationRecord } from "./record.ts";
 import { Releases } from "./releases.ts";
 import type { Routing } from "./routing.ts";
-import { Judge } from "./seats.ts";
+import { Judge } from "./consumer-groups.ts";
 import type { Withdrawals } from "./withdrawals.ts";
 
-/** What happens to terminations; each is told after the fact. */
+/** Called after each change of a termination. */
 export interface TerminationEvents {
   began(record: TerminationRecord): void;
-  /** It was withdrawn, or released; its containers ended; or the pod said something. */
+  /** It was withdrawn or released, a container ended, or the pod sent a report. */
   changed(record: TerminationRecord): void;
-  /** What its pod is to be told is another word now. */
-  told(record: TerminationRecord): void;
+  /** The state that its pod is answered has changed. */
+  stateChanged(record: TerminationRecord): void;
   ended(record: TerminationRecord): void;
 }
 
-/** Milliseconds after the cluster was read in which a consumer that has not been heard yet counts as late, not as missing. */
+/** Milliseconds after the first read of the cluster, during which a consumer without a report counts as late, not as missing. */
 const firstReports = 10_000;
 /**
- * How many proxies serve a class nobody lists: they are those that report. Milliseconds until all have heard of this replica: they look it up
- * every 10 s, and its address is known 5 s later.
+ * No list says how many proxies serve a class: they are those that report. Milliseconds until all of them report to this replica: they resolve
+ * its name every 10 s, and the name has its address 5 s after the start.
  */
 const firstMembers = 20_000;
-/** Who asked for a pod that nobody deletes, and asks no more, is forgotten after so many milliseconds. */
+/** Milliseconds after the last question about a pod that is not being deleted, until its record is dropped. */
 const heldFor = 60_000;
 
-/** Milliseconds between two decisions while something is pending: eight times what is meant. */
+/** A longer pause between two decisions, in milliseconds, means that this process stood still: eight times the usual one. */
 const longestPause = 2_000;
 
 export interface TerminationsOptions {
@@ -42,16 +42,16 @@ export interface TerminationsOptions {
   readonly routing: Routing;
   readonly settings: PolicySettings;
   readonly events: TerminationEvents;
-  /** Whether all that tells who matters is being read: a list that may not be read could name somebody. */
+  /** Whether every list is read that may name a consumer. */
   readonly seesAll: () => boolean;
 }
 
-/** All pods, those of them that terminate, and what each of these is told. Pure: it is fed changes and times. */
+/** All pods, the terminating ones among them, and the release state of each. Pure: it is fed changes and times. */
 export class Terminations {
   readonly pods = new Pods();
   readonly listings = new Listings((uid) => this.pods.get(uid) !== undefined);
   readonly releases: Releases;
-  readonly naming: Naming;
+  readonly progress: ConsumerProgress;
   readonly #options: TerminationsOptions;
   readonly #records = new Map<string, TerminationRecord>();
   /** Those that are not released yet. */
@@ -66,8 +66,8 @@ export class Terminations {
     const judge = new Judge(consumers, withdrawals);
     this.#judge = judge;
     this.releases = new Releases({ listings: this.listings, routing, nodes, judge });
-    this.naming = new Naming(this.releases, judge);
-    this.#consumersOf = (record) => this.naming.consumers(record, settings.of(record.namespace), this.#now);
+    this.progress = new ConsumerProgress(this.releases, judge);
+    this.#consumersOf = (record) => this.progress.consumers(record, settings.of(record.namespace), this.#now);
   }
 
   readonly #consumersOf: ConstructorParameters<typeof TerminationRecord>[1];
@@ -89,7 +89,7 @@ export class Terminations {
     return this.#syncedAt;
   }
 
-  /** Everything has been read once: nothing is numbered before, since what is missing in a half-read list is not withdrawn. */
+  /** Every list has been read once. Withdrawals are numbered from here on: a pod may be missing in a list that is read by half. */
   synced(now: number): void {
     if (this.#syncedAt !== undefined) return;
     this.#syncedAt = now;
@@ -124,7 +124,7 @@ export class Terminations {
     }
   }
 
-  /** A pod that somebody would like to delete: from now on it is looked after like one that is being deleted. */
+  /** Follows a pod as if it were being deleted: somebody asks whether it could be. */
   ask(uid: string, now: number): TerminationRecord | undefined {
     this.#tick(now);
     const pod = this.pods.get(uid);
@@ -136,17 +136,17 @@ export class Terminations {
     return record;
   }
 
-  /** What the pod tells of itself: later words replace earlier ones. */
-  said(record: TerminationRecord, fields: Readonly<Record<string, string>>, now: number): void {
+  /** Takes a report of the pod. Later values replace earlier ones. */
+  report(record: TerminationRecord, fields: Readonly<Record<string, string>>, now: number): void {
     this.#tick(now);
-    record.said = { ...record.said, ...fields };
+    record.reported = { ...record.reported, ...fields };
     const { senders, overruled } = fields;
     if (overruled !== undefined) record.overruledBy ??= overruled;
     if (senders !== undefined) this.#seen(record, senders);
     this.#options.events.changed(record);
   }
 
-  /** One round: whoever has let go in the meantime, or has been silent for too long. */
+  /** Decides about every pending termination: consumers may have reported meanwhile, or been silent for too long. */
   decide(now: number): void {
     this.#tick(now);
     this.releases.begin();
@@ -158,7 +158,7 @@ export class Terminations {
       }
   }
 
-  /** After a pause of this process, or a step of its clock, nobody has been silent: what was sent meanwhile is not read yet. */
+  /** After a pause of this process, or a step of its clock, no consumer counts as silent: reports sent meanwhile are not read yet. */
   #tick(now: number): void {
     if (now - this.#now > longestPause) this.#judge.listenFrom(now);
     this.#now = now;
@@ -175,7 +175,7 @@ export class Terminations {
     this.#records.set(record.uid, record);
     this.#pending.add(record);
     record.isFinished = pod.isFinished;
-    // Who leads to it is known now, and no longer when it is gone.
+    // What leads to the pod must be looked up now: it is unknown once the pod is gone.
     this.releases.leading(record);
     this.#number(record, now, false);
     return record;
@@ -189,20 +189,20 @@ export class Terminations {
       this.#askedAt.delete(record);
       events.began(record);
     }
-    // One that was asked for before it had an address.
+    // The record may be older than the pod's address.
     if (record.number === undefined) record.addresses = pod.addresses;
     const hasNewExits = pod.exits.length !== record.exits.length;
     record.exits = pod.exits;
     if (pod.isFinished && !record.isFinished) {
       record.isFinished = true;
-      // Its address may be another pod's soon, and there is nothing left that could be reached.
+      // Another pod may soon have its address, and nothing listens there any more.
       if (record.number !== undefined) withdrawals.drop(record.number);
     }
     if (hasNewExits) this.#changed(record);
     this.#number(record, now);
   }
 
-  /** Numbers it when it has left the ready endpoints, and takes that back when it has not. */
+  /** Numbers the withdrawal of a pod that has left the ready endpoints, and drops the number if it comes back. */
   #number(record: TerminationRecord, now: number, isNews = true): void {
     const { withdrawals } = this.#options;
     const isReady = this.listings.isReady(record.uid);
@@ -213,10 +213,10 @@ export class Terminations {
       record.withdrawnAt = undefined;
       record.releasedAt = undefined;
       this.#pending.add(record);
-      this.#tell(record, "waiting");
+      this.#setState(record, "waiting");
     } else {
       record.withdrawnAt = now;
-      // An address of the node itself is never unused: other pods have it, too.
+      // The node's own address never falls out of use: other pods have it, too.
       if (!record.isHostNetwork && !record.isFinished) record.number = withdrawals.add(record.addresses, now);
     }
     if (isNews) this.#changed(record);
@@ -236,14 +236,14 @@ export class Terminations {
       record.releasedAt = now;
       this.#pending.delete(record);
     }
-    this.#tell(record, state);
+    this.#setState(record, state);
     if (state === "released") this.#changed(record);
   }
 
-  #tell(record: TerminationRecord, state: TerminationRecord["state"]): void {
+  #setState(record: TerminationRecord, state: TerminationRecord["state"]): void {
     if (record.state === state) return;
     record.state = state;
-    this.#options.events.told(record);
+    this.#options.events.stateChanged(record);
   }
 
   #changed(record: TerminationRecord): void {
@@ -263,7 +263,7 @@ export class Terminations {
     if (record.number !== undefined) this.#options.withdrawals.drop(record.number);
   }
 
-  /** One address that nobody in the cluster has is somebody outside, who may come through any node. */
+  /** Notes the nodes of these senders. An address from outside the cluster may come through any node. */
   #seen(record: TerminationRecord, senders: string): void {
     const found = new Set<string>();
     for (const address of senders.split(/\s+/)) {

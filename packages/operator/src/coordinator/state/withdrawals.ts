@@ -4,7 +4,7 @@ export interface Withdrawn {
   readonly addresses: readonly string[];
 }
 
-/** Numbers whose times are remembered: a consumer that is further behind has been silent for long. */
+/** Numbers whose times are kept. A consumer that is further behind has been silent for long. */
 const remembered = 50_000;
 
 /** The withdrawals of one run, numbered in the order in which they were seen. */
@@ -21,7 +21,7 @@ export class Withdrawals {
     return this.#head;
   }
 
-  /** Changes with what `after` says. */
+  /** Changes when the result of `after` may. */
   get version(): number {
     return this.#version;
   }
@@ -42,17 +42,17 @@ export class Withdrawals {
     return number;
   }
 
-  /** The pod is gone, or is not withdrawn any more: nobody needs to look for it. */
+  /** The pod is gone, or ready again: consumers need not look for it. */
   drop(number: number): void {
     if (this.#there.delete(number)) this.#version++;
   }
 
-  /** When it was withdrawn; long ago where that is not known any more. */
+  /** When it was withdrawn, milliseconds since 1970; -Infinity where that is no longer kept. */
   timeOf(number: number): number {
     return number < this.#firstTime ? -Infinity : (this.#times[number - this.#firstTime] ?? Infinity);
   }
 
-  /** Those that a consumer with this watermark may have to look for. */
+  /** The withdrawals that a consumer with this watermark may not have applied. */
   *after(applied: number): Generator<Withdrawn> {
     for (const one of this.#there.values()) if (one.number > applied) yield one;
   }

@@ -63,13 +63,13 @@ export class KnownCaller {
 
   #look(): void {
     for (const one of this.#source.objects)
-      this.#tell(one).catch((error: unknown) => {
+      this.#setPath(one).catch((error: unknown) => {
         // It has changed since, and is looked at again.
         if (!hasStatus(error, 404, 409, 422)) this.#onProblem("deletions", error);
       });
   }
 
-  async #tell({ metadata, webhooks = [] }: Configuration): Promise<void> {
+  async #setPath({ metadata, webhooks = [] }: Configuration): Promise<void> {
     const path = this.#path;
     if (path === undefined) return;
     const wrong = webhooks.flatMap(({ clientConfig = {} }, index) => {
@@ -78,8 +78,8 @@ export class KnownCaller {
       if (service)
         return service.path === path ? [] : [{ op: "add", path: `${at}/service/path`, value: path }];
       if (url === undefined) return [];
-      const told = new URL(path, url).href;
-      return told === url ? [] : [{ op: "add", path: `${at}/url`, value: told }];
+      const called = new URL(path, url).href;
+      return called === url ? [] : [{ op: "add", path: `${at}/url`, value: called }];
     });
     if (wrong.length === 0) return;
     const same = { op: "test", path: "/metadata/resourceVersion", value: metadata.resourceVersion };

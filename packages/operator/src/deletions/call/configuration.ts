@@ -6,7 +6,7 @@ import { alwaysExempt } from "../settings.ts";
 const listed = (values: readonly string[]): string => values.map((one) => `'${one}'`).join(", ");
 const metadata = "oldObject.metadata";
 
-/** Told apart in the API server, so that it does not call for what would be let through at once. */
+/** Distinguished in the API server, so that it does not call for what would be let through at once. */
 const conditions = [
   {
     name: "not-exempt",

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { operatorNames } from "../../names.ts";
 
 /** What the coordinator knows of a withdrawn pod. `silent`: it cannot be asked. */
-export type Heard = "waiting" | "released" | "incomplete" | "unknown" | "silent";
+export type KnownRelease = "waiting" | "released" | "incomplete" | "unknown" | "silent";
 
 export interface PodName {
   readonly namespace: string;
@@ -13,10 +13,10 @@ export interface PodName {
 /** Who has let go of a pod, asked of the coordinator. */
 export interface Consumers {
   /** Answers at once where the state is not `seen`, else within `waitSeconds`. Never throws. */
-  ask(pod: PodName, waitSeconds: number, seen: Heard, signal: AbortSignal): Promise<Heard>;
+  ask(pod: PodName, waitSeconds: number, seen: KnownRelease, signal: AbortSignal): Promise<KnownRelease>;
 }
 
-const states: readonly Heard[] = ["waiting", "released", "incomplete", "unknown"];
+const states: readonly KnownRelease[] = ["waiting", "released", "incomplete", "unknown"];
 /** The first line of an answer that we understand. */
 const opening = "lameduck 1";
 /** Milliseconds for an answer beyond the time that it was asked to wait. */
@@ -46,12 +46,12 @@ export function coordinatorAt(url: string, tokenFile: string | undefined): Consu
 }
 
 /** Whatever is not understood is silence. */
-export function stateIn(text: string): Heard {
+export function stateIn(text: string): KnownRelease {
   const [first, ...lines] = text.slice(0, 10_000).split(/\r?\n/);
   if (first !== opening) return "silent";
-  const said = lines
+  const state = lines
     .find((line) => line.startsWith("state:"))
     ?.slice("state:".length)
     .trim();
-  return states.find((one) => one === said) ?? "silent";
+  return states.find((one) => one === state) ?? "silent";
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Consumers, Heard, PodName } from "./consumers.ts";
+import type { Consumers, KnownRelease, PodName } from "./consumers.ts";
 import type { EndpointView } from "./endpoints.ts";
 
 /** `released`: every consumer says so. `waited`: for as long as they may take. `limit`: neither in the time that there was. */
@@ -35,21 +35,21 @@ export async function untilReleased(
     if (end.aborted) return "limit";
     await endpoints.changed(end);
   }
-  const heard = consumers ? await untilHeard(pod, consumers, end) : "silent";
-  if (heard === "released") return "released";
-  if (heard !== "waiting") await pause(at + convergence - now(), end);
+  const known = consumers ? await untilKnown(pod, consumers, end) : "silent";
+  if (known === "released") return "released";
+  if (known !== "waiting") await pause(at + convergence - now(), end);
   return end.aborted ? "limit" : "waited";
 }
 
 /** What the coordinator says in the end. */
-async function untilHeard(pod: PodName, consumers: Consumers, end: AbortSignal): Promise<Heard> {
-  let heard: Heard = "unknown";
+async function untilKnown(pod: PodName, consumers: Consumers, end: AbortSignal): Promise<KnownRelease> {
+  let known: KnownRelease = "unknown";
   do {
-    heard = await consumers.ask(pod, longestQuestion, heard, end);
+    known = await consumers.ask(pod, longestQuestion, known, end);
     // Whoever answers at once with what is known must not be asked in a loop without a pause.
-    if (heard === "waiting") await pause(100, end);
-  } while (heard === "waiting" && !end.aborted);
-  return heard;
+    if (known === "waiting") await pause(100, end);
+  } while (known === "waiting" && !end.aborted);
+  return known;
 }
 
 /** The same question for one who cannot wait. */
@@ -60,8 +60,8 @@ export async function isReleased(
 ): Promise<boolean> {
   const { pod, services, at, convergence } = withdrawn;
   if (endpoints.leadsTo(services, pod.uid)) return false;
-  const heard = consumers ? await consumers.ask(pod, 0, "unknown", signal) : "silent";
-  return heard === "released" || (heard !== "waiting" && now() >= at + convergence);
+  const known = consumers ? await consumers.ask(pod, 0, "unknown", signal) : "silent";
+  return known === "released" || (known !== "waiting" && now() >= at + convergence);
 }
 
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -59,7 +59,7 @@ export class LearntView {
     const workload = workloadOf(pod as unknown as KubernetesObject);
     if (!workload) return undefined;
     const learnt = learntIn(entries[keyOf(workloadText({ workload, name: "" }))]);
-    // Written anew: whoever may edit the ConfigMap may have put anything beside the numbers.
+    // Rendered from the parsed numbers: anyone with access to the ConfigMap may have added other text.
     return learnt && learntText(learnt);
   }
 }

@@ -6,12 +6,12 @@ interface LearntObject extends KubernetesObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** Workloads of one namespace that are remembered: at 600 bytes each a ConfigMap holds 1 MiB. */
+/** Workloads kept for one namespace. Each takes 600 bytes, and a ConfigMap holds 1 MiB. */
 export const mostWorkloads = 200;
-/** Lessons that wait for the API server, of one namespace. */
+/** Lessons of one namespace that wait to be written. */
 const mostWaiting = 200;
 const mostNamespaces = 2_000;
-/** The API server takes no longer one, and refuses the whole ConfigMap. */
+/** Characters of a ConfigMap's key. The API server refuses the whole ConfigMap for a longer one. */
 export const longestKey = 253;
 /** Milliseconds between two writes of one namespace's ConfigMap. */
 const between = 30_000;
@@ -24,8 +24,8 @@ interface Waiting {
 }
 
 /**
- * What terminations have taught, kept in one ConfigMap a namespace. A ConfigMap, as it needs no schema and the webhook can watch just this name; one
- * a namespace, so that no pod's words reach another namespace.
+ * Keeps what terminations have taught, in one ConfigMap for each namespace. A ConfigMap needs no schema, and the webhook can watch this one name.
+ * One for each namespace, so that no pod's report reaches another namespace.
  */
 export class Lessons {
   readonly #client: KubernetesClient;
@@ -49,8 +49,8 @@ export class Lessons {
   }
 
   /**
-   * Writes what is due; everything where this replica is about to end.
-   * @throws where the API server does not take it now.
+   * Writes the namespaces that are due, or all of them if this replica is about to end.
+   * @throws where the API server fails.
    */
   async pass(signal: AbortSignal, isLast = false): Promise<void> {
     for (const [namespace, waiting] of this.#waiting) {
@@ -65,7 +65,7 @@ export class Lessons {
     const path = `/api/v1/namespaces/${namespace}/configmaps`;
     const added = [...lessons];
     const before = await this.#read(`${path}/${name}`, signal);
-    // Somebody else's of that name stays as it is.
+    // A ConfigMap of that name that is not ours is left alone.
     const isOurs = before === undefined || before.metadata.labels?.[managedBy] === "lameduck";
     if (isOurs) {
       const data = within(this.#learnt(before?.data ?? {}, added));
@@ -73,9 +73,9 @@ export class Lessons {
         if (before) await this.#client.put(`${path}/${name}`, { ...before, data }, signal);
         else await this.#client.post(path, { ...created(namespace), data }, signal);
       } catch (error) {
-        // Another replica was faster: they are added to what it wrote, at the next time.
+        // Another replica has written meanwhile. The next pass adds these lessons to its version.
         if (hasStatus(error, 409)) return;
-        // What is refused once is refused for ever, and others of the namespace wait behind it.
+        // These refusals are final. Retrying would keep other lessons of the namespace waiting.
         if (!hasStatus(error, 400, 403, 404, 413, 422)) throw error;
       }
     }

@@ -1,7 +1,7 @@
 import type { Termination, TerminationConsumer } from "../../coordinator/termination.ts";
 import type { ConsumerRecord, DrainReport } from "./drain-report.ts";
 
-/** The latest first: they are what a hold waits for. Of a large cluster the coordinator names these only. */
+/** The consumers that let go last come first. Of a large cluster the coordinator names only these. */
 export function consumersOf(consumers: Termination["consumers"], origin: number): ConsumerRecord[] {
   return [...consumers]
     .map(([name, consumer]) => recordOf(name, consumer, origin))
@@ -25,7 +25,7 @@ export function namesOf(consumers: readonly ConsumerRecord[]): string {
   return others.length === 0 ? first.name : `${first.name} and ${others.length} more`;
 }
 
-/** Who had said too early that it let go; empty where nobody is known to have. */
-export function accused({ tooEarly = [] }: Pick<DrainReport, "tooEarly">): string {
+/** The consumers that reported too early, as the end of a sentence; empty without any. */
+export function earlyReportersText({ tooEarly = [] }: Pick<DrainReport, "tooEarly">): string {
   return tooEarly.length === 0 ? "" : `: ${tooEarly.join(", ")} reported too early`;
 }

@@ -118,7 +118,7 @@ export const drainReportCrd = {
       listKind: "DrainReportList",
       plural: "drainreports",
       singular: "drainreport",
-      // Not "lameduck": `kubectl get lameduck` would print thousands of records beside the policies.
+      // Not in the category "lameduck": `kubectl get lameduck` would list thousands of records beside the policies.
       shortNames: ["dr"],
     },
     versions: [

@@ -3,7 +3,7 @@ import { consumersOf, namesOf } from "./consumers.ts";
 import { type ConsumerRecord, type DrainReport, type Moments, type Program } from "./drain-report.ts";
 import type { Followed } from "./followed.ts";
 import { wasKilled } from "./killed.ts";
-import { readSaid, type Said } from "./said.ts";
+import { readMessages, type PodMessages } from "./pod-messages.ts";
 import { summaryOf } from "./summary.ts";
 
 /** A record without what the API server adds. */
@@ -15,12 +15,12 @@ export type NewReport = Omit<DrainReport, "metadata"> & {
   };
 };
 
-/** All that is known of a termination that has ended. What was not told or seen is named, never filled in. */
+/** The record of a termination that has ended. Unknown facts are listed as unknown, never guessed. */
 export function describeTermination(termination: Termination, followed: Followed): NewReport {
-  const said = readSaid(termination.said);
+  const messages = readMessages(termination.reported);
   const { origin } = followed;
   const consumers = consumersOf(followed.consumers ?? termination.consumers, origin);
-  const program = programOf(said, termination, followed);
+  const program = programOf(messages, termination, followed);
   const moments = momentsOf(termination, followed);
   const killed = wasKilled(termination);
   const body = {
@@ -36,20 +36,20 @@ export function describeTermination(termination: Termination, followed: Followed
     graceSeconds: termination.graceSeconds,
     moments,
     hold: defined({
-      ms: said.heldMs,
-      floorMs: said.floorMs,
-      reason: said.reason,
-      policy: said.policy,
-      lastArrivalMs: said.lastArrivalMs,
-      words: said.words,
+      ms: messages.heldMs,
+      floorMs: messages.floorMs,
+      reason: messages.reason,
+      policy: messages.policy,
+      lastArrivalMs: messages.lastArrivalMs,
+      words: messages.words,
     }),
-    atRisk: defined({ connections: said.connections, requests: said.requests }),
+    atRisk: defined({ connections: messages.connections, requests: messages.requests }),
     killed,
     ...defined({ overruledBy: termination.overruledBy ?? overruledIn(termination) }),
     ...(termination.tooEarly.length === 0 ? {} : { tooEarly: termination.tooEarly.slice(0, 20) }),
     consumers,
     containers: containersOf(termination, origin),
-    unknown: unknownOf(termination, followed, said, consumers),
+    unknown: unknownOf(termination, followed, messages, consumers),
   };
   return {
     apiVersion: "lameduck.dev/v1alpha1",
@@ -64,7 +64,7 @@ export function describeTermination(termination: Termination, followed: Followed
   };
 }
 
-/** The same whoever writes it, so that two replicas make one record; a StatefulSet's names come back, their uid does not. */
+/** The record's name: the same in every replica, so that two of them make one record. With the UID, because a StatefulSet reuses names. */
 function nameOf({ name, uid }: Termination): string {
   const suffix = uid
     .toLowerCase()
@@ -73,9 +73,9 @@ function nameOf({ name, uid }: Termination): string {
   return `${name.slice(0, 244)}-${suffix}`;
 }
 
-function programOf({ program }: Said, { said }: Termination, { isWhole }: Followed): Program {
+function programOf({ program }: PodMessages, { reported }: Termination, { isWhole }: Followed): Program {
   if (program !== undefined) return program;
-  const isMute = Object.keys(said).length === 0;
+  const isMute = Object.keys(reported).length === 0;
   return isMute && isWhole ? "none" : "unknown";
 }
 
@@ -105,15 +105,15 @@ function containersOf({ exits }: Termination, origin: number): DrainReport["cont
   }));
 }
 
-/** A pod may have said it to a replica that this one has not heard of otherwise. */
-function overruledIn({ said }: Termination): string | undefined {
-  return said["overruled"]?.replaceAll(/[^\w.:,%/ -]/g, "").slice(0, 100) || undefined;
+/** The address in the pod's own report: another replica may have taken that report. */
+function overruledIn({ reported }: Termination): string | undefined {
+  return reported["overruled"]?.replaceAll(/[^\w.:,%/ -]/g, "").slice(0, 100) || undefined;
 }
 
 function unknownOf(
   { withdrawnAt, exits }: Termination,
   { isWhole, closingAt }: Followed,
-  { heldMs, connections, requests }: Said,
+  { heldMs, connections, requests }: PodMessages,
   consumers: readonly ConsumerRecord[],
 ): string[] {
   const missing = consumers.filter(({ state }) => state === "missing");
@@ -122,9 +122,9 @@ function unknownOf(
     ...(withdrawnAt === undefined ? ["withdrawn: no change of its endpoints was seen"] : []),
     ...(consumers.length >= mostNamed ? [`consumers: only the slowest ${mostNamed} are listed`] : []),
     ...(missing.length > 0 ? [`released: nothing reports for ${namesOf(missing)}`] : []),
-    ...(heldMs === undefined && closingAt === undefined ? ["hold: nothing in the pod told it"] : []),
+    ...(heldMs === undefined && closingAt === undefined ? ["hold: no report from the pod"] : []),
     ...(connections === undefined && requests === undefined
-      ? ["atRisk: nothing in the pod told what arrived during the hold"]
+      ? ["atRisk: no report from the pod says what arrived during the hold"]
       : []),
     ...(exits.length === 0 ? ["containers: the pod was gone before its exit was seen"] : []),
   ];

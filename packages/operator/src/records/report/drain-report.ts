@@ -1,15 +1,15 @@
 import type { KubernetesObject } from "@lameduck/kube";
 
-/** Where a pod's own stop was decided. `none`: nothing of Lameduck ever spoke from the pod, though it could have been heard. */
+/** Where a pod's own stop was decided. `none`: no Lameduck in the pod ever reported, although the coordinator watched from the beginning. */
 export type Program = "library" | "init" | "wait" | "none" | "unknown";
 
 /** How far one consumer had come when the termination ended. */
 export interface ConsumerRecord {
   readonly name: string;
   readonly kind: string;
-  /** `rules`, `state`, `syncs` or `time`: what its word rests on. */
+  /** `rules`, `state`, `syncs` or `time`: what its report rests on. */
   readonly basis?: string;
-  /** `missing`: it never reported at all. `silent`: it fell silent. `behind`: it reported, and never this withdrawal. */
+  /** `missing`: it never reported at all. `silent`: its heartbeats stopped. `behind`: it reported, but never this withdrawal as applied. */
   readonly state: "applied" | "behind" | "silent" | "missing";
   /** Milliseconds after the deletion; only with state applied. */
   readonly appliedMs?: number;
@@ -20,15 +20,15 @@ interface ContainerRecord {
   readonly exitCode: number;
   readonly signal?: number;
   readonly reason?: string;
-  /** Milliseconds after the deletion. The kubelet tells whole seconds. */
+  /** Milliseconds after the deletion. The kubelet reports whole seconds. */
   readonly exitedMs?: number;
 }
 
-/** Moments in milliseconds after the deletion; what is not known is left out and stands in `unknown`. */
+/** Moments in milliseconds after the deletion. A moment that is not known is left out and listed in `unknown`. */
 export interface Moments {
   readonly withdrawn?: number;
   readonly released?: number;
-  /** When the pod said that it began to hold, and that it stopped accepting: by the coordinator's clock. */
+  /** When the pod reported that it began to hold, by the coordinator's clock. */
   readonly lameDuck?: number;
   readonly closing?: number;
   readonly closed?: number;
@@ -36,7 +36,7 @@ export interface Moments {
   readonly gone?: number;
 }
 
-/** What the columns of `kubectl get drainreports` show. Always texts: what is not known says so. */
+/** The columns of `kubectl get drainreports`: texts, "unknown" where nothing is known. */
 export interface ReportSummary {
   readonly hold: string;
   readonly released: string;
@@ -47,7 +47,7 @@ export interface ReportSummary {
   readonly text: string;
 }
 
-/** One termination, as it is kept in the cluster. It records what has been; nobody reconciles it, so it has neither spec nor status. */
+/** The record of one termination in the cluster. It has neither spec nor status, because nothing reconciles it. */
 export interface DrainReport extends KubernetesObject {
   readonly apiVersion: "lameduck.dev/v1alpha1";
   readonly kind: "DrainReport";
@@ -64,7 +64,7 @@ export interface DrainReport extends KubernetesObject {
   readonly deletedAt: string;
   readonly graceSeconds: number;
   readonly moments: Moments;
-  /** What the pod told of its own hold, since SIGTERM or since its hook began. */
+  /** The pod's own report of its hold, since SIGTERM or since its hook began. */
   readonly hold: {
     readonly ms?: number;
     readonly floorMs?: number;
@@ -75,15 +75,15 @@ export interface DrainReport extends KubernetesObject {
     /** Its closing line. */
     readonly words?: string;
   };
-  /** What arrived during the hold: a stop at SIGTERM would have put it at risk. */
+  /** Arrivals during the hold. A stop at SIGTERM would have put them at risk. */
   readonly atRisk: { readonly connections?: number; readonly requests?: number };
   readonly killed: "yes" | "no" | "unknown";
   readonly overruledBy?: string;
-  /** Consumers that had said that they let go, and that have this address. */
+  /** Consumers of that address that had reported the withdrawal as applied. */
   readonly tooEarly?: readonly string[];
   readonly consumers: readonly ConsumerRecord[];
   readonly containers: readonly ContainerRecord[];
-  /** What is not known, and why. */
+  /** Facts that are not known, and why. */
   readonly unknown: readonly string[];
 }
 

@@ -1,31 +1,31 @@
 import type { Termination } from "../../coordinator/termination.ts";
 
-/** When a pod was first heard to say each phase, and whether it was seen from its beginning. Milliseconds since the epoch. */
+/** When a pod first reported each phase, and whether its termination was seen from the beginning. Milliseconds since 1970. */
 export interface Followed {
-  /** Its deletion was seen as it happened: what was not seen after it has not been. */
+  /** Its deletion was seen as it happened, so that nothing after it was missed. */
   readonly isWhole: boolean;
-  /** When it was deleted, as exactly as can be told. */
+  /** When it was deleted, as exactly as is known. */
   readonly origin: number;
   lameDuckAt?: number;
   closingAt?: number;
   closedAt?: number;
-  /** As they were when it mattered: once a pod has left the endpoints for good, nobody is known to send to it. */
+  /** The consumers at the last stage that mattered: once a pod is gone from all slices, its senders are no longer known. */
   consumers?: Termination["consumers"];
-  /** What they were looked at for last. */
+  /** The stage at which they were read last. */
   stage?: string;
 }
 
-/** As many as a cluster can have under way; beyond them the oldest are forgotten, and recorded as seen in part. */
+/** Terminations under way. Beyond this number the oldest are dropped, and recorded as seen in part. */
 const most = 20_000;
 
-/** Until a deletion is seen, where the coordinator runs. */
+/** Milliseconds within which a running coordinator sees a deletion. */
 const justBegun = 5_000;
-/** Kubernetes tells deletions in whole seconds, cut off. */
+/** Kubernetes writes deletions in whole seconds, rounded down. */
 const resolution = 1_000;
 
 const moments = { "lame-duck": "lameDuckAt", closing: "closingAt", closed: "closedAt" } as const;
 
-/** Keeps of each termination under way what its last state no longer tells. */
+/** Keeps facts of each termination that its last state no longer shows. */
 export class FollowedTerminations {
   readonly #known = new Map<string, Followed>();
   readonly #now: () => number;
@@ -35,11 +35,11 @@ export class FollowedTerminations {
   }
 
   see(termination: Termination): Followed {
-    const { uid, said } = termination;
+    const { uid, reported } = termination;
     const known = this.#known.get(uid);
     const followed = known ?? this.#begin(termination);
     if (!known) this.#remember(uid, followed);
-    const moment = moments[said["phase"] as keyof typeof moments] as
+    const moment = moments[reported["phase"] as keyof typeof moments] as
       (typeof moments)[keyof typeof moments] | undefined;
     if (moment !== undefined) followed[moment] ??= this.#now();
     lookAtConsumers(followed, termination);
@@ -50,7 +50,7 @@ export class FollowedTerminations {
     this.#known.delete(uid);
   }
 
-  /** A watch tells of a deletion within milliseconds: that is more exact than its second, and is not believed beyond it. */
+  /** The watch sees a deletion within milliseconds, which is more exact than the timestamp's second. It is clamped to that second. */
   #begin({ deletedAt }: Termination): Followed {
     const now = this.#now();
     const isWhole = now - deletedAt < justBegun;
@@ -65,7 +65,7 @@ export class FollowedTerminations {
   }
 }
 
-/** At its withdrawal, when it is released, and else when it stops and ends: each look costs a walk along all nodes. */
+/** Reads the consumers once for each stage, because each read walks along all nodes. */
 function lookAtConsumers(followed: Followed, termination: Termination): void {
   const stage = stageOf(termination);
   if (followed.stage === stage) return;
@@ -75,9 +75,9 @@ function lookAtConsumers(followed: Followed, termination: Termination): void {
   followed.stage = stage;
 }
 
-function stageOf({ releasedAt, said, exits, number }: Termination): string {
+function stageOf({ releasedAt, reported, exits, number }: Termination): string {
   if (releasedAt !== undefined) return "released";
   if (exits.length > 0) return "ended";
-  if (said["phase"] === "closing" || said["phase"] === "closed") return "closing";
+  if (reported["phase"] === "closing" || reported["phase"] === "closed") return "closing";
   return number === undefined ? "begun" : "withdrawn";
 }

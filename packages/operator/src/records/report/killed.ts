@@ -1,12 +1,12 @@
 import type { ContainerExit, Termination } from "../../coordinator/termination.ts";
 
 const sigkill = 9;
-/** As a shell and the kubelet tell it. */
+/** Exit code after SIGKILL, as the kubelet reports it. */
 const exitOfSigkill = 128 + sigkill;
-/** The kubelet tells whole seconds of the node's clock, the deletion those of the API server. */
+/** Milliseconds. The exit has whole seconds of the node's clock, the deletion whole seconds of the API server's. */
 const tolerance = 2_000;
 
-/** Whether the kubelet ended it by SIGKILL at the end of the grace period. Where no exit was seen nobody knows. */
+/** Whether the kubelet sent SIGKILL at the end of the grace period. Unknown where no exit was seen. */
 export function wasKilled({ exits, deletedAt, graceSeconds }: Termination): "yes" | "no" | "unknown" {
   if (exits.length === 0) return "unknown";
   const killed = exits.filter(wasSigkilled);
@@ -17,7 +17,7 @@ export function wasKilled({ exits, deletedAt, graceSeconds }: Termination): "yes
   return killed.some(({ finishedAt }) => finishedAt === undefined) ? "unknown" : "no";
 }
 
-/** By the kubelet's signal, or by the kernel for want of memory, which is no matter of the grace period. */
+/** Whether SIGKILL ended it, other than the kernel's for lack of memory, which has nothing to do with the grace period. */
 function wasSigkilled({ exitCode, signal, reason }: ContainerExit): boolean {
   return (exitCode === exitOfSigkill || signal === sigkill) && reason !== "OOMKilled";
 }

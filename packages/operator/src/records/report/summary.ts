@@ -1,10 +1,10 @@
 import { mostNamed } from "../../coordinator/termination.ts";
-import { accused, namesOf } from "./consumers.ts";
+import { earlyReportersText, namesOf } from "./consumers.ts";
 import type { ConsumerRecord, DrainReport, ReportSummary } from "./drain-report.ts";
 
 type Body = Omit<DrainReport, "apiVersion" | "kind" | "metadata" | "summary">;
 
-/** For columns and sentences: "unknown" wherever nobody told. */
+/** Texts for columns and sentences; "unknown" where no report tells. */
 export function summaryOf(body: Body, consumers: readonly ConsumerRecord[]): ReportSummary {
   const { hold, moments, killed, workload, pod } = body;
   const told = hold.ms ?? between(moments.lameDuck, moments.closing);
@@ -20,7 +20,7 @@ export function summaryOf(body: Body, consumers: readonly ConsumerRecord[]): Rep
       tellingOf(body, consumers),
       ...(body.overruledBy === undefined
         ? []
-        : [`overruled by a connection from ${body.overruledBy}${accused(body)}`]),
+        : [`overruled by a connection from ${body.overruledBy}${earlyReportersText(body)}`]),
       ...endOf(body),
     ].join("; "),
   };

@@ -6,17 +6,17 @@ export interface Ended {
   readonly uid: string;
   readonly report: NewReport;
   readonly workload: WorkloadName | undefined;
-  /** The pod's own lesson for those that come after it. */
+  /** What the pod learnt, for the workload's later pods. */
   readonly lesson: string | undefined;
   readonly at: number;
 }
 
-/** As many as a minute of 10,000 terminations; beyond them the oldest are lost, and counted. */
+/** One minute at 10,000 terminations a minute. Beyond this the oldest are dropped, and counted. */
 const most = 10_000;
-/** A replica that does not write remembers so long: another may have been killed before it wrote. Milliseconds. */
+/** Milliseconds for which a replica that does not write keeps terminations: the writer may be killed before it writes. */
 const memory = 90_000;
 
-/** Terminations that have ended and that nobody has recorded yet, as far as this replica knows. */
+/** Terminations that have ended and are not recorded yet, as far as this replica knows. */
 export class EndedTerminations {
   readonly #now: () => number;
   readonly #onDrop: () => void;
@@ -40,7 +40,7 @@ export class EndedTerminations {
     this.#waiting.set(one.uid, { ...one, at: this.#now() });
   }
 
-  /** Those that wait longest. */
+  /** The oldest entries. */
   first(count: number): Ended[] {
     const first: Ended[] = [];
     for (const one of this.#waiting.values()) if (first.push(one) >= count) break;
@@ -51,7 +51,7 @@ export class EndedTerminations {
     this.#waiting.delete(uid);
   }
 
-  /** For a replica that does not write: what the other has had the time to record. */
+  /** In a replica that does not write: drops entries that the writer has had the time to record. */
   forgetOld(): void {
     const before = this.#now() - memory;
     for (const [uid, { at }] of this.#waiting) if (at < before) this.#waiting.delete(uid);

@@ -4,12 +4,12 @@ import type { Termination, TerminationListener } from "../../coordinator/termina
 import { describeTermination, type NewReport } from "../report/describe.ts";
 import { reportsOf } from "../report/drain-report.ts";
 import { FollowedTerminations, type Followed } from "../report/followed.ts";
-import { Pace } from "./pace.ts";
+import { TokenBucket } from "./token-bucket.ts";
 import { EndedTerminations, type Ended } from "./queue.ts";
 import { defaultRetention, type RetentionLimits } from "./retention.ts";
-import { Shelf } from "./shelf.ts";
+import { StoredReports } from "./stored-reports.ts";
 
-/** `known`: another replica had written it. `unserved`: nothing can send to the pod, so that its end is of no interest. */
+/** `known`: another replica has written it. `unserved`: nothing sends to the pod, so that it needs no record. */
 export type RecordOutcome = "written" | "known" | "refused" | "dropped" | "unserved";
 
 export interface RecorderOptions {
@@ -27,10 +27,10 @@ export interface RecorderOptions {
   readonly every?: number;
 }
 
-/** Writes and removals a second, each: 1,000 terminations a minute are 17. */
+/** Writes a second, and removals a second: 1,000 terminations a minute are 17. */
 const perSecond = 20;
 const burst = 100;
-/** Writes that are under way at once: the API server may be slow. */
+/** Concurrent writes, in case the API server is slow. */
 const atOnce = 8;
 /** Milliseconds between two lists of what is there, and between two looks at what is too much. */
 const relist = 600_000;
@@ -42,10 +42,10 @@ export class Recorder implements TerminationListener {
   readonly #options: RecorderOptions;
   readonly #followed: FollowedTerminations;
   readonly #ended: EndedTerminations;
-  readonly #shelf: Shelf;
+  readonly #stored: StoredReports;
   readonly #now: () => number;
-  readonly #writes: Pace;
-  readonly #removals: Pace;
+  readonly #writes: TokenBucket;
+  readonly #removals: TokenBucket;
   readonly #stopping = new AbortController();
   #wake: () => void = () => undefined;
   #running: Promise<void> = Promise.resolve();
@@ -59,14 +59,14 @@ export class Recorder implements TerminationListener {
     this.#now = now;
     this.#followed = new FollowedTerminations(now);
     this.#ended = new EndedTerminations(now, () => options.onOutcome?.("dropped"));
-    this.#shelf = new Shelf(client, retention, now);
-    this.#writes = new Pace(perSecond, burst);
-    this.#removals = new Pace(perSecond, burst);
+    this.#stored = new StoredReports(client, retention, now);
+    this.#writes = new TokenBucket(perSecond, burst);
+    this.#removals = new TokenBucket(perSecond, burst);
   }
 
   /** Reports in the cluster, as far as this replica knows; and terminations that have ended and are not recorded yet. */
   get counts(): { readonly kept: number; readonly waiting: number } {
-    return { kept: this.#shelf.size, waiting: this.#ended.size };
+    return { kept: this.#stored.size, waiting: this.#ended.size };
   }
 
   began(termination: Termination): void {
@@ -85,8 +85,8 @@ export class Recorder implements TerminationListener {
       return;
     }
     const report = describeTermination(termination, followed);
-    const { uid, workload, said } = termination;
-    this.#ended.add({ uid, report, workload, lesson: said["lesson"] });
+    const { uid, workload, reported } = termination;
+    this.#ended.add({ uid, report, workload, lesson: reported["lesson"] });
     this.#wake();
   }
 
@@ -94,7 +94,7 @@ export class Recorder implements TerminationListener {
     this.#running = this.#run();
   }
 
-  /** What has ended by now is written first, as far as the API server takes it within a second. */
+  /** Writes the terminations that have ended, as far as the API server takes them within a second. */
   async stop(): Promise<void> {
     const end = performance.now() + 1_000;
     while (this.#options.isLeader() && this.#ended.size > 0 && performance.now() < end) await delay(20);
@@ -109,7 +109,7 @@ export class Recorder implements TerminationListener {
     while (!signal.aborted) {
       const woken = new Promise<void>((resolve) => (this.#wake = resolve));
       const leads = isLeader();
-      if (leads && !this.#led) this.#shelf.forget();
+      if (leads && !this.#led) this.#stored.forget();
       this.#led = leads;
       try {
         if (leads) await this.#pass();
@@ -117,7 +117,7 @@ export class Recorder implements TerminationListener {
       } catch (error) {
         if (signal.aborted) return;
         onProblem(error);
-        // The API server is away, or refuses: what waits is bounded.
+        // The API server is away, or refuses. The queue is bounded.
         await delay(every, undefined, { signal }).catch(() => undefined);
       }
       const isIdle = !leads || this.#ended.size === 0;
@@ -132,16 +132,16 @@ export class Recorder implements TerminationListener {
       if (allowed.length === 0) await delay(1_000 / perSecond, undefined, { signal });
       await settled(allowed.map((one) => this.#record(one)));
     }
-    await this.#shelf.read(relist, signal);
+    await this.#stored.read(relist, signal);
     await this.#tidy();
   }
 
   async #tidy(): Promise<void> {
     if (this.#now() - this.#tidiedAt < betweenTidying) return;
     this.#tidiedAt = this.#now();
-    for (const one of this.#shelf.superfluous()) {
+    for (const one of this.#stored.superfluous()) {
       if (this.#removals.take() > 0) return;
-      await this.#shelf.remove(one, this.#stopping.signal);
+      await this.#stored.remove(one, this.#stopping.signal);
       this.#options.onRemove?.();
     }
   }
@@ -150,33 +150,33 @@ export class Recorder implements TerminationListener {
     const { onRecord, onOutcome } = this.#options;
     const outcome = await this.#write(ended.report, this.#now() - ended.at);
     this.#ended.done(ended);
-    // Who wrote it has told of it as well.
+    // The replica that wrote it has also published it.
     if (outcome !== "known") onRecord?.(ended);
     onOutcome?.(outcome);
   }
 
-  /** @throws where it may go better later. */
+  /** @throws where a retry may help. */
   async #write(report: NewReport, waited: number): Promise<RecordOutcome> {
     const { namespace, name } = report.metadata;
     try {
       await this.#client.post(reportsOf(namespace), report, this.#stopping.signal);
     } catch (error) {
       if (hasStatus(error, 409)) return "known";
-      // Without an answer, or of a server that has not read its roles yet, nothing is known.
+      // No answer, or a refusal by a server that has not read its roles yet: a retry may help.
       const isStarting = hasStatus(error, 401, 403) && waited < startupRefusals;
       if (isTransient(error) || isStarting || this.#stopping.signal.aborted) throw error;
-      // Its namespace is being deleted, or the kind is not installed: it will not be taken later either.
+      // A final refusal: the namespace is being deleted, or the kind is not installed.
       this.#options.onProblem(error);
       return "refused";
     }
-    this.#shelf.add({ namespace, name, createdAt: this.#now() });
+    this.#stored.add({ namespace, name, createdAt: this.#now() });
     return "written";
   }
 }
 
-/** Nothing sends to it, and nothing in it asked or told anything. */
-function isUnserved({ said }: Termination, { consumers }: Followed): boolean {
-  return consumers === undefined && Object.keys(said).length === 0;
+/** Whether nothing sends to the pod, and nothing in it asked or reported. */
+function isUnserved({ reported }: Termination, { consumers }: Followed): boolean {
+  return consumers === undefined && Object.keys(reported).length === 0;
 }
 
 /** Waits for all. @throws the first failure. */

@@ -16,7 +16,7 @@ export interface Kept {
   readonly createdAt: number;
 }
 
-/** Which reports there are too many of: what is too old, then the oldest of each namespace, then the oldest of all. */
+/** The reports to remove: those that are too old, then the oldest of each namespace, then the oldest of all. */
 export function superfluous(kept: Iterable<Kept>, limits: RetentionLimits, now: number): Kept[] {
   const { age, perNamespace, inAll } = limits;
   const newest = [...kept].sort((a, b) => b.createdAt - a.createdAt);

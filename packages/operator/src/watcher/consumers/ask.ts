@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { bodyOf } from "../bounded-body.ts";
 import { unreadable } from "./consumer.ts";
 
-/** Milliseconds. A proxy that takes longer is asked again. */
+/** Milliseconds for an answer. A proxy that takes longer is polled again. */
 const longest = 3_000;
 /** An answer about 50,000 servers. */
 const mostBytes = 64 * 2 ** 20;
@@ -12,7 +12,7 @@ const mostBytes = 64 * 2 ** 20;
 /** Where a proxy listens: a host and port, or the path of a unix socket. */
 export type Endpoint = { readonly host: string; readonly port: number } | { readonly path: string };
 
-/** "/run/haproxy.sock" or "127.0.0.1:9999"; none for what is neither. */
+/** Reads "/run/haproxy.sock" or "127.0.0.1:9999"; undefined for anything else. */
 export function endpointOf(text: string): Endpoint | undefined {
   if (text.startsWith("/")) return { path: text };
   const [, host = "", port = ""] = /^(?:tcp:\/\/)?(.+):(\d{1,5})$/.exec(text) ?? [];
@@ -20,7 +20,7 @@ export function endpointOf(text: string): Endpoint | undefined {
   return { host: host.replace(/^\[|\]$/g, ""), port: Number(port) };
 }
 
-/** Sends a text to a socket and reads until the other side ends it. @throws {OperatorError} */
+/** Sends a text to a socket and reads until the other side closes it. @throws {OperatorError} */
 export function askSocket(endpoint: Endpoint, text: string, signal: AbortSignal): Promise<string> {
   const place = "path" in endpoint ? endpoint.path : `${endpoint.host}:${endpoint.port}`;
   return new Promise((resolve, reject) => {
@@ -42,7 +42,7 @@ export function askSocket(endpoint: Endpoint, text: string, signal: AbortSignal)
         limit.removeEventListener("abort", stopped);
         reject(unreadable(place, "closed in the middle of an answer"));
       });
-    // HAProxy answers the one command and ends the connection; ending ours first would end an answer that is long.
+    // HAProxy answers the command and closes. Closing our side first would cut a long answer.
     socket.write(text);
   });
 }
@@ -51,7 +51,7 @@ export interface Question {
   readonly method?: "GET" | "POST";
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A unix socket that the URL is asked through. */
+  /** A Unix socket to connect to in place of the URL's host. */
   readonly socketPath?: string;
 }
 
@@ -60,7 +60,7 @@ export interface Answer {
   readonly headers: NodeJS.Dict<string | string[]>;
 }
 
-/** The body of an answer with status 200. @throws {OperatorError} */
+/** Returns the body of an answer with status 200. @throws {OperatorError} for any other answer. */
 export function askHttp(url: URL, signal: AbortSignal, question: Question = {}): Promise<Answer> {
   const { method = "GET", body, headers = {}, socketPath } = question;
   const place = `${method} ${url.href}`;
@@ -92,14 +92,14 @@ export function readJson(text: string, place: string): unknown {
   }
 }
 
-/** The fields of an object. @throws {OperatorError} where it is none. */
+/** The fields of an object. @throws {OperatorError} for any other value. */
 export function fieldsOf(value: unknown, place: string): Readonly<Record<string, unknown>> {
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     return value as Readonly<Record<string, unknown>>;
   throw unreadable(place, "something is no object that should be one");
 }
 
-/** The entries of a list; none where it is left out. @throws {OperatorError} where it is something else. */
+/** The entries of a list; empty where the list is missing. @throws {OperatorError} for any other value. */
 export function listOf(value: unknown, place: string): readonly unknown[] {
   if (value === undefined) return [];
   if (Array.isArray(value)) return value as readonly unknown[];

@@ -6,7 +6,7 @@ import { unreadable, type Consumer, optionalPackage } from "./consumer.ts";
 type Sdk = typeof sdk;
 type Client = InstanceType<Sdk["ElasticLoadBalancingV2Client"]>;
 
-/** Milliseconds between two questions: the API is limited for each account. */
+/** Milliseconds between two polls: the API has a rate limit for each account. */
 const rarely = 2_000;
 
 /** A target group of AWS with addresses as targets. @param endpoint of a stand-in; that of AWS unless given. */
@@ -49,7 +49,7 @@ export function targetsInUse(descriptions: unknown, place: string): ReadonlySet<
     const { Id } = fieldsOf(Target, place);
     const address = typeof Id === "string" ? canonicalAddress(Id) : undefined;
     if (address === undefined) throw unreadable(place, `the target ${String(Id)} is no address`);
-    // Unhealthy ones are chosen where all are.
+    // Where all targets are unhealthy AWS sends to all of them.
     if (fieldsOf(TargetHealth, place)["State"] !== "draining") used.add(address);
   }
   return used;

@@ -1,30 +1,30 @@
 import { OperatorError } from "../../errors.ts";
 
-/** How a report knows: from rules or the proxy's own state (proof), from counted syncs (evidence), or because a time has passed. */
+/** What a report rests on: rules or the proxy's own state (proof), counted syncs (evidence), or a time that has passed. */
 export type Basis = "rules" | "state" | "syncs" | "time";
 
-/** Whoever sends to pods, as far as it lets itself be asked. */
+/** A sender to pods whose state can be read. */
 export interface Consumer {
   readonly kind: string;
   readonly basis: Basis;
-  /** Milliseconds between two looks, at least; 250 unless given. */
+  /** Least milliseconds between two polls; default 250. */
   readonly every?: number;
   /**
-   * Of these addresses, those that new connections may still be sent to.
-   * @throws where it cannot know: silence, and what cannot be understood, is never taken for "unused".
+   * Returns those of the addresses that the consumer may still send new connections to.
+   * @throws where that is not known. No answer, or one that cannot be read, never means "unused".
    */
   stillUsed(addresses: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
-  /** Those of which it is certain that they are, told quickly: where `stillUsed` takes long. */
+  /** A quick check where `stillUsed` takes long: returns addresses that are certainly still used. */
   surelyUsed?(addresses: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
 }
 
-/** A consumer that cannot be asked, or whose answer cannot be understood: nothing is reported as applied. */
+/** The error of a consumer that cannot be read. Nothing is reported as applied then. */
 export function unreadable(place: string, problem: string, options?: ErrorOptions): OperatorError {
   return new OperatorError("LAMEDUCK_OPERATOR_UNREADABLE_CONSUMER", place, problem, options);
 }
 
 /**
- * A package that is installed only by those who need it. Its name is no literal where it is imported, so that it is not bundled.
+ * Imports a package that only some users install. Its name is not a literal in the import, so that it is not bundled.
  * @throws {OperatorError}
  */
 export async function optionalPackage<T>(name: string): Promise<T> {

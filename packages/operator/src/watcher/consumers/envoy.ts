@@ -2,12 +2,12 @@ import { canonicalAddress, usedOf } from "../rules/addresses.ts";
 import { askHttp, fieldsOf, listOf, readJson } from "./ask.ts";
 import { unreadable, type Consumer } from "./consumer.ts";
 
-/** Envoy's own default: where fewer hosts of a cluster are healthy it sends to all of them, also to those that drain. */
+/** Envoy's default panic threshold. With fewer healthy hosts it sends to all hosts of the cluster, draining ones included. */
 const panicThreshold = 0.5;
 
 /**
- * Envoy by its administration interface. A host is let go of when it is not listed any more, or when EDS says that it drains and the cluster
- * is far from panic mode. One that is unhealthy may be chosen in panic mode, and one whose removal waits for its health check is chosen still.
+ * Envoy, by its administration interface. A host is let go of when it is no longer listed, or when EDS says that it drains and the cluster is far
+ * from panic mode. In panic mode Envoy may choose an unhealthy host. It still chooses a host whose removal waits for a health check.
  */
 export function envoy(admin: URL): Consumer {
   const url = new URL("/clusters?format=json", admin);
@@ -41,17 +41,21 @@ interface Host {
   readonly drains: boolean;
 }
 
-/** None for what is no pod: pipes and internal listeners. */
+/** Empty for entries that are no pods: pipes and internal listeners. */
 function hostOf(entry: unknown, place: string): Host[] {
   const host = fieldsOf(entry, place);
-  const { eds_health_status: said = "HEALTHY", ...failures } = fieldsOf(host["health_status"] ?? {}, place);
+  const { eds_health_status: edsStatus = "HEALTHY", ...failures } = fieldsOf(
+    host["health_status"] ?? {},
+    place,
+  );
   const endpoint = fieldsOf(host["address"], place)["socket_address"];
   if (endpoint === undefined) return [];
   const text = fieldsOf(endpoint, place)["address"];
   const address = typeof text === "string" ? canonicalAddress(text) : undefined;
   if (address === undefined) throw unreadable(place, "a host has no address");
-  // Everything else that it lists there is a reason not to be healthy.
+  // Every other field there is a reason to be unhealthy.
   const hasFailed = Object.values(failures).some((value) => value !== false);
-  const isHealthy = !hasFailed && (said === "HEALTHY" || said === "UNKNOWN" || said === "DEGRADED");
-  return [{ address, isHealthy, drains: said === "DRAINING" }];
+  const isHealthy =
+    !hasFailed && (edsStatus === "HEALTHY" || edsStatus === "UNKNOWN" || edsStatus === "DEGRADED");
+  return [{ address, isHealthy, drains: edsStatus === "DRAINING" }];
 }

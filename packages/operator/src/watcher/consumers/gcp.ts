@@ -7,7 +7,7 @@ type Sdk = typeof sdk;
 type Client = InstanceType<Sdk["NetworkEndpointGroupsClient"]>;
 export type GcpOptions = NonNullable<ConstructorParameters<Sdk["NetworkEndpointGroupsClient"]>[0]>;
 
-/** Milliseconds between two questions: the API is limited for each project. */
+/** Milliseconds between two polls: the API has a rate limit for each project. */
 const rarely = 2_000;
 /** Milliseconds. */
 const longest = 5_000;
@@ -38,7 +38,7 @@ export function gcpEndpointGroup(
       };
       const used = new Set<string>();
       try {
-        // All pages: one that is left out would make its addresses look unused.
+        // All pages are read: addresses on a missing page would look unused.
         for await (const entry of own.listNetworkEndpointsAsync(request, { timeout: longest }))
           used.add(endpointOf(entry, group));
       } catch (error) {
@@ -51,8 +51,8 @@ export function gcpEndpointGroup(
 
 function endpointOf(entry: unknown, place: string): string {
   const { ipAddress, ipv6Address } = fieldsOf(fieldsOf(entry, place)["networkEndpoint"], place);
-  const said = typeof ipAddress === "string" && ipAddress !== "" ? ipAddress : ipv6Address;
-  const address = typeof said === "string" ? canonicalAddress(said) : undefined;
+  const text = typeof ipAddress === "string" && ipAddress !== "" ? ipAddress : ipv6Address;
+  const address = typeof text === "string" ? canonicalAddress(text) : undefined;
   if (address === undefined) throw unreadable(place, "an endpoint has no address");
   return address;
 }

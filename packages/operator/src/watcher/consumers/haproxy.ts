@@ -5,14 +5,14 @@ import { unreadable, type Consumer } from "./consumer.ts";
 const place = "show servers state";
 
 /**
- * srv_admin_state: maintenance that is forced, inherited, or for want of an address. 0x04 only remembers that the configuration began with it, and
- * stays when the server is ready.
+ * srv_admin_state: maintenance that is forced, inherited, or due to a missing address. 0x04 only says that the configuration file began with
+ * maintenance; it stays set when the server is ready.
  */
 const maintenance = 0x01 | 0x02 | 0x20;
 /** srv_op_state. */
 const stopped = "0";
 
-/** HAProxy by its runtime API. A server that drains still gets the connections of clients that are bound to it, so that it counts as used. */
+/** HAProxy, by its runtime API. A draining server counts as used: it still gets connections of clients that are bound to it. */
 export function haproxy(endpoint: Endpoint): Consumer {
   return {
     kind: "haproxy",
@@ -43,9 +43,9 @@ export function serversInUse(text: string): ReadonlySet<string> {
     if (cells.length < columns.length || !/^\d+$/.test(bits))
       throw unreadable(place, `a row is cut off: ${row.slice(0, 200)}`);
     if ((Number(bits) & maintenance) !== 0 && cells[operation] === stopped) continue;
-    // A server that is reached by a unix socket or has no address yet is no pod.
-    const said = canonicalAddress(cells[address] ?? "");
-    if (said !== undefined) used.add(said);
+    // A server on a Unix socket, or without an address yet, is no pod.
+    const found = canonicalAddress(cells[address] ?? "");
+    if (found !== undefined) used.add(found);
   }
   return used;
 }

@@ -4,7 +4,7 @@ import { askHttp, fieldsOf, readJson } from "./ask.ts";
 import { unreadable, type Consumer } from "./consumer.ts";
 
 /**
- * Anybody else's proxy, by an endpoint of theirs: it is posted {"version":1,"addresses":[...]} and answers {"version":1,"used":[...]}, those of
+ * Any other proxy, by an HTTP endpoint of its own. The request is {"version":1,"addresses":[...]}. The answer is {"version":1,"used":[...]}: those of
  * the addresses that it may still open connections to. docs/consumers.md has the contract.
  */
 export function httpEndpoint(url: URL): Consumer {

@@ -13,7 +13,7 @@ export async function workerStarts(pidFile: string): Promise<readonly number[]> 
   const starts: number[] = [];
   for (const name of await childrenOf(master)) {
     const own = await processOf(name);
-    // One that is shutting down takes no connection any more; the cache manager is none.
+    // A worker that is shutting down accepts no connection. The cache manager is no worker.
     if (own === undefined || own.parent !== master || own.title !== "nginx: worker process") continue;
     starts.push(booted + (own.startedAt / ticksPerSecond) * 1_000);
   }
@@ -22,7 +22,7 @@ export async function workerStarts(pidFile: string): Promise<readonly number[]> 
   return starts;
 }
 
-/** All processes, where the kernel lists no children. */
+/** The children that the kernel lists, or all processes where it lists none. */
 async function childrenOf(pid: number): Promise<readonly string[]> {
   const listed = await readFile(`/proc/${pid}/task/${pid}/children`, "latin1").catch(() => undefined);
   if (listed !== undefined) return listed.split(" ").filter((one) => one !== "");

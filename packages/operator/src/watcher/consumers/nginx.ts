@@ -9,8 +9,8 @@ import { workerStarts } from "./nginx-processes.ts";
 /** nginx reads at most so many. */
 const mostFiles = 10_000;
 /**
- * Milliseconds. A reload that began before the last change may have read what was there before and started its workers after; the one that
- * belongs to the change has then replaced them.
+ * Milliseconds after the last change. A reload that began before the change may start workers with the old configuration after it; the reload that
+ * belongs to the change replaces them within this time.
  */
 const settle = 500;
 
@@ -21,11 +21,11 @@ interface Configuration {
 }
 
 /**
- * nginx by its configuration and its workers: an address is let go of when no file names it, and every worker that accepts connections has
- * started since it disappeared from them.
+ * nginx, by its configuration and its workers. An address is let go of when no file names it, and every worker that accepts connections started
+ * after it disappeared from the files.
  */
 export function nginx(file: string, pidFile: string): Consumer {
-  /** Since when an address is in no file. */
+  /** Since when each address is in no file. */
   let absent = new Map<string, number>();
   return {
     kind: "nginx",
@@ -69,7 +69,7 @@ async function read(file: string): Promise<Configuration> {
       if (!/[*?[]/.test(whole)) seen.add(whole);
       else {
         for await (const one of glob(whole)) seen.add(one);
-        // A file that is taken out of a folder changes the folder.
+        // Removing a file changes its folder's time.
         changedAt = Math.max(changedAt, await changeOf(dirname(whole)));
       }
     }
@@ -77,7 +77,7 @@ async function read(file: string): Promise<Configuration> {
   return { text: texts.join("\n"), changedAt };
 }
 
-/** Also by a rename, and where a link leads elsewhere, as the files of a mounted ConfigMap do. */
+/** When the path changed, renames and swapped links included: a mounted ConfigMap changes by a link. */
 async function changeOf(path: string): Promise<number> {
   const [own, target, folder] = await Promise.all([lstat(path), stat(path), stat(dirname(path))]).catch(
     (error: unknown) => {

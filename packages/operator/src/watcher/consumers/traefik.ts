@@ -5,7 +5,7 @@ import { unreadable, type Consumer } from "./consumer.ts";
 /** All three lists in one answer, so that no page of them is missed. */
 const lists = ["services", "tcpServices", "udpServices"] as const;
 
-/** Traefik by its API. A server counts as used while a service lists it, whether its health check likes it or not. */
+/** Traefik, by its API. A server counts as used while a service lists it, whatever its health check says. */
 export function traefik(api: URL): Consumer {
   const url = new URL("/api/rawdata", api);
   return {
@@ -33,9 +33,9 @@ function serversIn(balancer: unknown, place: string): string[] {
   if (balancer === undefined) return [];
   return listOf(fieldsOf(balancer, place)["servers"], place).flatMap((entry) => {
     const { url, address } = fieldsOf(entry, place);
-    const said = typeof url === "string" ? URL.parse(url)?.host : address;
-    if (typeof said !== "string") throw unreadable(place, "a server has no address");
+    const host = typeof url === "string" ? URL.parse(url)?.host : address;
+    if (typeof host !== "string") throw unreadable(place, "a server has no address");
     // A host by name leads to a Service, not to a pod.
-    return addressOf(said) ?? [];
+    return addressOf(host) ?? [];
   });
 }

@@ -8,7 +8,7 @@ import {
 } from "../rules/iptables-save.ts";
 import { run } from "../rules/run-program.ts";
 import { unreadable } from "../consumers/consumer.ts";
-import { Leads } from "./leads.ts";
+import { ChainCache } from "./chain-cache.ts";
 import { emptyRules, type KubeProxyRules } from "./kube-proxy.ts";
 
 /** The two kinds of tables that the kernel keeps for iptables; kube-proxy writes into one of them. */
@@ -19,7 +19,7 @@ const tables = { ip: "/proc/net/ip_tables_names", ip6: "/proc/net/ip6_tables_nam
 
 /** kube-proxy in iptables mode, by its rules in one kind of tables. */
 export function iptablesRules(backend: IptablesBackend): KubeProxyRules {
-  const leads = new Leads("nat");
+  const leads = new ChainCache("nat");
   return {
     mode: `iptables (${backend})`,
     used: async (family, addresses, signal) => {
@@ -32,12 +32,12 @@ export function iptablesRules(backend: IptablesBackend): KubeProxyRules {
       leads.remember(family, uses);
       return { used: new Set(uses.keys()), isForIpvs: isForIpvs(text) };
     },
-    // Legacy tables are read as a whole only, and fast.
+    // Legacy tables can only be read as a whole, and that is fast.
     ...(backend === "nft" ? { surelyUsed: leads.surelyUsed.bind(leads) } : {}),
   };
 }
 
-/** Asking the program would load the kernel's module: the kernel says what it has. */
+/** Asks the kernel which tables exist: running the program would load its module. */
 async function hasLegacyTable(names: string): Promise<boolean> {
   try {
     return (await readFile(names, "latin1")).split("\n").includes("nat");

@@ -13,7 +13,7 @@ export const ipvsRules: KubeProxyRules = {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
       throw unreadable(file, "cannot be read", { cause: error });
     });
-    // The module may be loaded though nobody uses it.
+    // The kernel module may be loaded although no virtual server exists.
     if (text === "" || !hasVirtualServers(text)) return undefined;
     return { used: usedInIpvs(text, addresses) };
   },

@@ -8,26 +8,26 @@ export interface FoundRules {
   readonly used: ReadonlySet<string>;
   /** These rules are those of IPVS mode, and say nothing of endpoints. */
   readonly isForIpvs?: boolean;
-  /** kube-proxy has its chains here, and no Service. */
+  /** kube-proxy has its chains here, but no Service. */
   readonly isEmpty?: boolean;
 }
 
-/** The mode whose virtual servers no other place shows. */
+/** The mode whose endpoints are virtual servers, in no table of rules. */
 export const ipvsMode = "ipvs";
 
-/** Of one family of addresses, where all Services are of the other. */
+/** The rules of an address family without Services. */
 export const emptyRules: FoundRules = { used: new Set(), isEmpty: true };
 
 /** One place where kube-proxy may have its rules. */
 export interface KubeProxyRules {
   readonly mode: string;
-  /** @returns none where kube-proxy has no rules in this place. @throws where that cannot be known. */
+  /** @returns undefined where kube-proxy has no rules in this place. @throws where that is not known. */
   used(
     family: AddressFamily,
     addresses: readonly string[],
     signal: AbortSignal,
   ): Promise<FoundRules | undefined>;
-  /** Those of which that is certain without a look at all rules. */
+  /** The addresses that are certainly used, without reading all rules. */
   surelyUsed?(
     family: AddressFamily,
     addresses: readonly string[],
@@ -36,8 +36,8 @@ export interface KubeProxyRules {
 }
 
 /**
- * The node's kube-proxy, by the rules themselves. An address is used where any of the places says so: what an earlier mode left behind can
- * delay a release, and never bring it forward.
+ * The node's kube-proxy, by its rules. An address is used if any place says so. Rules that an earlier mode left behind can therefore delay a
+ * release, but never bring it forward.
  */
 export class KubeProxy implements Consumer {
   readonly kind = "kube-proxy";
@@ -65,14 +65,14 @@ export class KubeProxy implements Consumer {
   ): Promise<ReadonlySet<string>> {
     const found = await this.#look(family, addresses, signal);
     const looked = `${this.#places.map(({ mode }) => mode).join(", ")}; family ${family}`;
-    // Chains that an earlier mode left behind do not stand for virtual servers that cannot be seen.
+    // Chains left behind by an earlier mode do not replace virtual servers that cannot be read.
     if (found.needsIpvs && !found.hasIpvs)
       throw unreadable(
         "kube-proxy",
         `it is in IPVS mode, and its virtual servers cannot be seen (looked at ${looked})`,
       );
     if (found.hasRules) return found.used;
-    // In clusters of two families all Services may be of one: that its rules are seen tells that the others would be.
+    // In a dual-stack cluster all Services may have one family. Its rules are readable, so that the other family's would be.
     const other = family === "ip" ? "ip6" : "ip";
     if ((await this.#look(other, [], signal)).hasRules) return found.used;
     throw unreadable("kube-proxy", `it has no rules here, or no Service in them (looked at ${looked})`);

@@ -1,13 +1,13 @@
 import { hasServicesInTable, requireWholeTable, usesInTable } from "../rules/nft-list.ts";
 import { run } from "../rules/run-program.ts";
 import { emptyRules, type KubeProxyRules } from "./kube-proxy.ts";
-import { Leads } from "./leads.ts";
+import { ChainCache } from "./chain-cache.ts";
 
 const table = "kube-proxy";
 
 /** kube-proxy in nftables mode: its rules are in tables of its own. */
 export function nftablesRules(): KubeProxyRules {
-  const leads = new Leads(table);
+  const leads = new ChainCache(table);
   return {
     mode: "nftables",
     used: async (family, addresses, signal) => {

@@ -2,12 +2,12 @@ import { isIPv6 } from "node:net";
 import { askHttp } from "../consumers/ask.ts";
 import { unreadable, type Consumer } from "../consumers/consumer.ts";
 
-/** What kube-proxy says of its syncs of one family of addresses. Times in seconds since 1970, by the node's clock. */
+/** kube-proxy's metrics of its syncs for one address family. Times in seconds since 1970, by the node's clock. */
 export interface Syncs {
   readonly finished: number;
   readonly lastFinished: number;
   readonly lastQueued: number;
-  /** Changes that it has seen and not taken into a sync. */
+  /** Changes that kube-proxy has seen, and no sync has taken up. */
   readonly pending: number;
 }
 
@@ -44,22 +44,22 @@ export function readSyncs(text: string, family: "IPv4" | "IPv6", place: string):
 }
 
 interface Asked {
-  /** Syncs that had finished when it was asked for first. */
+  /** Finished syncs at the first question about the address. */
   readonly finished: number;
   /** Seconds. */
   readonly at: number;
 }
 
-/** A sync that is under way when we hear of a change may have begun before it; the one after it has not. */
+/** Syncs that must finish after we learn of a change: the first may have begun before the change, the second has not. */
 const syncsAfter = 2;
-/** Seconds in which kube-proxy's watch is trusted to be no later than the coordinator's. */
+/** Seconds by which kube-proxy's watch may be later than the coordinator's. */
 const watchDelay = 2;
-/** Seconds before we hear of a change in which kube-proxy may have applied it. */
+/** Seconds by which kube-proxy may have applied a change before we learn of it. */
 const ahead = 10;
 
 /**
- * Whether kube-proxy may still not have applied a change: it has when two syncs have finished since we heard of it, or when it had already
- * done a sync about then, has nothing to do, and has had the time to hear of the change.
+ * Whether kube-proxy may still not have applied a change. It has applied it when two syncs have finished since we learnt of it. It has also when it
+ * synced at about that time, has no pending change, and has had the time to see this one.
  */
 export function mayBePending({ finished, at }: Asked, syncs: Syncs, now: number): boolean {
   if (syncs.finished >= finished + syncsAfter) return false;
@@ -67,7 +67,7 @@ export function mayBePending({ finished, at }: Asked, syncs: Syncs, now: number)
   return !(isIdle && now - at >= watchDelay && syncs.lastFinished >= at - ahead);
 }
 
-/** kube-proxy by its metrics: evidence and no proof, as nothing says which changes its own watch has brought it. */
+/** kube-proxy, by its metrics. They are evidence, not proof: they do not say which changes its watch has delivered. */
 export function syncMetrics(metrics: URL): Consumer {
   const url = new URL("/metrics", metrics);
   let asked = new Map<string, Asked>();
@@ -82,7 +82,7 @@ export function syncMetrics(metrics: URL): Consumer {
       for (const address of addresses.length === 0 ? ["0.0.0.0"] : addresses) {
         const syncs = readSyncs(text, isIPv6(address) ? "IPv6" : "IPv4", url.href);
         const before = asked.get(address);
-        // A count that falls is that of another process.
+        // A count that falls belongs to a restarted process.
         const from =
           before === undefined || syncs.finished < before.finished
             ? { finished: syncs.finished, at: now }

@@ -22,7 +22,7 @@ export function usedInIpvs(text: string, asked: readonly string[]): Set<string> 
   if (!text.startsWith("IP Virtual Server version") || !text.endsWith("\n"))
     throw unreadable(place, "it is cut off");
   const used = new Set<string>();
-  // After its version and two lines of headings.
+  // The first three lines are the version and the headings.
   for (const line of text.split("\n").slice(3)) {
     if (line === "" || service.test(line)) continue;
     const [, four, six, , weight] = server.exec(line) ?? [];

@@ -1,8 +1,8 @@
 import { unreadable } from "../consumers/consumer.ts";
-import { addressOf, mentions, usesOf, type Lead } from "./addresses.ts";
+import { addressOf, mentions, usesOf, type ChainUse } from "./addresses.ts";
 import { reachableFrom } from "./reachable.ts";
 
-/** Where kube-proxy's own rules begin: what is not reached from here is left over. */
+/** The chains where kube-proxy's rules begin. A chain that cannot be reached from them is left over. */
 const entrances = ["KUBE-SERVICES", "KUBE-NODEPORTS", "KUBE-EXTERNAL-SERVICES"] as const;
 
 /** As in: -A KUBE-SEP-X -p tcp -m comment --comment "a \"b\" c" -m tcp -j DNAT --to-destination 10.0.0.1:80 */
@@ -15,12 +15,12 @@ export function isKubeProxyNat(text: string): boolean {
   return /^:KUBE-SERVICES /m.test(text);
 }
 
-/** In IPVS mode kube-proxy matches sets here, and the endpoints are elsewhere. */
+/** Whether kube-proxy matches ip sets here, as in IPVS mode, where the endpoints are virtual servers. */
 export function isForIpvs(text: string): boolean {
   return /^-A KUBE-SERVICES .*--match-set KUBE-/m.test(text);
 }
 
-/** Whether it leads to some Service: that of the API server is there in the first family of addresses. */
+/** Whether it leads to a Service. The API server's Service is always there in the cluster's first address family. */
 export function hasServicesInNat(text: string): boolean {
   return isForIpvs(text) || /^:KUBE-SVC-/m.test(text);
 }
@@ -34,16 +34,16 @@ export function usedInNat(text: string, asked: readonly string[]): Set<string> {
 }
 
 /** The same, with a chain that leads to each. @throws {OperatorError} */
-export function usesInNat(text: string, asked: readonly string[]): Map<string, Lead> {
+export function usesInNat(text: string, asked: readonly string[]): Map<string, ChainUse> {
   requireWholeNat(text);
   if (!hasServicesInNat(text))
     throw unreadable(place, "it holds no Service, not even that of the API server");
   return mentions(text, asked) ? usesOf(asked, destinationsOf(text)) : new Map();
 }
 
-/** The program ends the table with COMMIT: without it something is missing. @throws {OperatorError} */
+/** Checks that the output is complete: it ends the table with COMMIT. @throws {OperatorError} */
 export function requireWholeNat(text: string): void {
-  // Another version of the program wrote them, or another program: "# Table `nat' is incompatible, use 'nft' tool."
+  // Rules that another program wrote: "# Table `nat' is incompatible, use 'nft' tool."
   if (/^# Table .* is incompatible/im.test(text.slice(0, 2_000)))
     throw unreadable(place, "rules that this version of iptables does not understand");
   const lines = text.split("\n", 20).filter((line) => line !== "" && !line.startsWith("#"));
@@ -52,13 +52,13 @@ export function requireWholeNat(text: string): void {
   if (lines.length > 0 && !(hasTable && isWhole)) throw unreadable(place, "the list of rules is cut off");
 }
 
-function destinationsOf(text: string): ReadonlyMap<string, Lead> {
+function destinationsOf(text: string): ReadonlyMap<string, ChainUse> {
   const jumps = new Map<string, string[]>();
   const destinations = new Map<string, string[]>();
-  // Line by line without a list of them: with thousands of Services that would be most of the memory.
+  // Line by line: with thousands of Services an array of lines would be most of the memory.
   for (let from = 0, to = 0; to >= 0; from = to + 1) {
     to = text.indexOf("\n", from);
-    // Chains of others are not followed: a port mapping of the CNI leads to its pod until that ends.
+    // Other programs' chains are not followed: a port mapping of the CNI leads to its pod until the pod ends.
     if (!text.startsWith("-A KUBE-", from)) continue;
     const line = text.slice(from, to < 0 ? undefined : to);
     const chain = line.slice(3, line.indexOf(" ", 3));
@@ -66,16 +66,16 @@ function destinationsOf(text: string): ReadonlyMap<string, Lead> {
     if (target?.startsWith("KUBE-") === true) add(jumps, chain, target);
     else if (target === "DNAT") add(destinations, chain, destination(rest, line));
   }
-  const uses = new Map<string, Lead>();
+  const uses = new Map<string, ChainUse>();
   for (const chain of reachableFrom(entrances, jumps))
     for (const next of [chain, ...(jumps.get(chain) ?? [])])
-      // The first chain is that of the Service, which changes before that of the endpoint goes.
+      // The first chain found is the Service's. It changes before the endpoint's chain is removed.
       for (const address of destinations.get(next) ?? [])
         if (!uses.has(address)) uses.set(address, { chain, says: ` ${next}\n` });
   return uses;
 }
 
-/** What follows -j or -g, which stand last; a comment before them may hold the same letters. */
+/** The target after -j or -g. These come last, because a comment before them may contain the same letters. */
 function targetOf(line: string): string[] {
   const jump = line.lastIndexOf(" -j ");
   const at = jump < 0 ? line.lastIndexOf(" -g ") : jump;

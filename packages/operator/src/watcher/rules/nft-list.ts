@@ -1,5 +1,5 @@
 import { unreadable } from "../consumers/consumer.ts";
-import { addressOf, mentions, usesOf, type Lead } from "./addresses.ts";
+import { addressOf, mentions, usesOf, type ChainUse } from "./addresses.ts";
 import { reachableFrom } from "./reachable.ts";
 
 const place = "nft list table";
@@ -22,7 +22,7 @@ export function usedInTable(text: string, asked: readonly string[]): Set<string>
 }
 
 /** The same, with a chain that leads to each. @throws {OperatorError} */
-export function usesInTable(text: string, asked: readonly string[]): Map<string, Lead> {
+export function usesInTable(text: string, asked: readonly string[]): Map<string, ChainUse> {
   requireWholeTable(text);
   const lines = text.trimEnd().split("\n");
   if (!hasServicesInTable(text))
@@ -30,7 +30,7 @@ export function usesInTable(text: string, asked: readonly string[]): Map<string,
   return mentions(text, asked) ? usesOf(asked, destinationsOf(lines)) : new Map();
 }
 
-/** Whether it leads to some Service: that of the API server is there in the first family of addresses. */
+/** Whether it leads to a Service. The API server's Service is always there in the cluster's first address family. */
 export function hasServicesInTable(text: string): boolean {
   return /^\tchain service-/m.test(text);
 }
@@ -41,22 +41,22 @@ export function requireWholeTable(text: string): void {
     throw unreadable(place, "the table is cut off");
 }
 
-function destinationsOf(lines: readonly string[]): ReadonlyMap<string, Lead> {
+function destinationsOf(lines: readonly string[]): ReadonlyMap<string, ChainUse> {
   const parts = partsOf(lines);
   const entrances = Array.from(parts).flatMap(([name, { isEntrance }]) => (isEntrance ? [name] : []));
   if (entrances.length === 0) throw unreadable(place, "no chain of it is called by the kernel");
   const jumps = new Map(Array.from(parts, ([name, { next }]) => [name, next]));
-  const uses = new Map<string, Lead>();
+  const uses = new Map<string, ChainUse>();
   for (const name of reachableFrom(entrances, jumps)) {
     const part = parts.get(name);
-    // What leads nowhere that is shown could lead anywhere.
+    // A target that is not in the output could lead anywhere.
     if (part === undefined)
       throw unreadable(place, `it leads to ${name.slice(0, 200)}, which it does not show`);
     const lead = (address: string, says: string): void => {
       if (!uses.has(address)) uses.set(address, { chain: name, says });
     };
     for (const address of part.destinations) lead(address, ` ${address} . `);
-    // By session affinity: the Service leads to a chain of the endpoint, and is what changes first.
+    // With session affinity the Service's chain leads to the endpoint's, and changes first.
     for (const next of part.next)
       if (next.startsWith("endpoint-"))
         for (const address of parts.get(next)?.destinations ?? []) lead(address, ` goto ${next}`);
@@ -89,8 +89,8 @@ function read(line: string, part: Part, isVerdicts: boolean): void {
   if (/^\t\ttype \S+ hook /.test(line)) part.isEntrance = true;
   for (const [, chain = ""] of line.matchAll(/\b(?:goto|jump) ([^\s,}]+)/g)) part.next.push(chain);
   for (const [, map = ""] of line.matchAll(/\bv?map (@[^\s,}]+)/g)) part.next.push(map);
-  // The elements of a map that holds no verdicts are data for a rule that uses it.
-  // "ct status dnat" asks for what has happened, and does nothing.
+  // The elements of a map without verdicts are data for a rule that uses the map.
+  // "ct status dnat" is a match, not an action.
   const dnat = isVerdicts ? line.search(/(?<!\bct status) dnat /) : 0;
   if (dnat < 0) return;
   // As in "dnat to 10.0.0.1:80" and "dnat ip to numgen random mod 2 map { 0 : 10.0.0.1 . 80, 1 : 10.0.0.2 . 80 }".

@@ -4,7 +4,7 @@ export function reachableFrom(
   jumps: ReadonlyMap<string, readonly string[]>,
 ): ReadonlySet<string> {
   const seen = new Set(entrances);
-  // A set that grows while it is walked is walked to its end.
+  // Iterating a Set visits entries that are added meanwhile.
   for (const chain of seen) for (const next of jumps.get(chain) ?? []) seen.add(next);
   return seen;
 }

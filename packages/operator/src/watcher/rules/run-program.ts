@@ -1,12 +1,12 @@
 import { execFile } from "node:child_process";
 import { unreadable } from "../consumers/consumer.ts";
 
-/** What 50,000 Services would take. */
+/** Bytes of output with 50,000 Services. */
 const mostBytes = 256 * 2 ** 20;
-/** Milliseconds. Rules that take so long to read cannot be looked at while pods wait. */
+/** Milliseconds. Rules that take longer to read cannot be polled while pods wait. */
 const longest = 30_000;
 
-/** What a program writes, if it ends well. @throws {OperatorError} */
+/** Runs a program and returns its output. @throws {OperatorError} where it fails. */
 export function run(program: string, args: readonly string[], signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(
@@ -16,8 +16,12 @@ export function run(program: string, args: readonly string[], signal: AbortSigna
       (error, stdout, stderr) => {
         if (error === null) return resolve(stdout);
         const isLate = error.killed === true && !signal.aborted;
-        const said = stderr.trim().split("\n").at(-1) ?? "";
-        const why = isLate ? `no answer within ${longest / 1_000} s` : said === "" ? error.message : said;
+        const lastLine = stderr.trim().split("\n").at(-1) ?? "";
+        const why = isLate
+          ? `no answer within ${longest / 1_000} s`
+          : lastLine === ""
+            ? error.message
+            : lastLine;
         reject(unreadable([program, ...args].join(" "), why.slice(0, 300), { cause: error }));
       },
     );

@@ -1,22 +1,22 @@
 import type { AcknowledgementSettings } from "../../policy/acknowledgements.ts";
 import type { Consumer } from "./consumer.ts";
 import type { Consumers } from "./consumers.ts";
-import type { NodeSeat } from "./nodes.ts";
+import type { SendingNode } from "./nodes.ts";
 import type { Withdrawals } from "./withdrawals.ts";
 
 /** Milliseconds without a heartbeat, where one is due each second. */
 export const silentAfter = 3_000;
 
 /**
- * - `applied`: it has let go.
- * - `behind`: it has not reported so.
- * - `missing`: nobody ever reported for it.
- * - `silent`: it has been silent for so long that it is left out.
- * - `absent`: its node is gone or not Ready: it does not count.
+ * - `applied`: all of its consumers report the withdrawal as applied.
+ * - `behind`: one of them does not yet.
+ * - `missing`: no report ever came for it.
+ * - `silent`: it has been silent for so long that it no longer counts.
+ * - `absent`: its node is gone or not Ready, so that it does not count.
  */
 export type Verdict = "applied" | "behind" | "missing" | "silent" | "absent";
 
-/** Of what a verdict is asked. */
+/** The withdrawal that a group is judged by. */
 export interface Question {
   readonly number: number;
   readonly withdrawnAt: number;
@@ -24,17 +24,17 @@ export interface Question {
   readonly now: number;
 }
 
-/** One place at the table: all consumers in it must have let go. */
-export interface Seat {
+/** Consumers of one node or one class. All of them must have let go of the pod. */
+export interface ConsumerGroup {
   /** "kube-proxy/node5" */
   readonly name: string;
   readonly consumers: readonly Consumer[];
-  readonly node: NodeSeat | undefined;
-  /** What counts instead of consumers: a time that passes, milliseconds. */
+  readonly node: SendingNode | undefined;
+  /** For a group without consumers: the time that has to pass, milliseconds. */
   readonly passes?: number;
 }
 
-/** How long a consumer owes a heartbeat, milliseconds: it owes none while there is nothing to say. */
+/** How long a heartbeat of the consumer has been due, milliseconds. None is due while it has applied everything. */
 export function silence(consumer: Consumer, withdrawals: Withdrawals, now: number): number {
   const { applied, heardAt } = consumer;
   if (applied >= withdrawals.head) return 0;
@@ -51,40 +51,40 @@ export class Judge {
     this.#withdrawals = withdrawals;
   }
 
-  node(node: NodeSeat, question: Question): Verdict {
+  node(node: SendingNode, question: Question): Verdict {
     if (this.isAbsent(node, question)) return "absent";
-    return this.#consumersSay(this.ofNode(node), question);
+    return this.#judge(this.ofNode(node), question);
   }
 
-  /** Its node is gone, or has not been Ready for so long that it does not count. */
-  isAbsent(node: NodeSeat, { settings, now }: Pick<Question, "settings" | "now">): boolean {
+  /** The node is gone, or has been not Ready for so long that it does not count. */
+  isAbsent(node: SendingNode, { settings, now }: Pick<Question, "settings" | "now">): boolean {
     return node.isGone || now - node.notReadySince >= settings.notReadyAfterSeconds * 1_000;
   }
 
-  ofNode({ name }: NodeSeat): readonly Consumer[] {
+  ofNode({ name }: SendingNode): readonly Consumer[] {
     return this.#consumers.ofNode(name);
   }
 
-  /** Changes when some node may have found, or lost, everybody who reports for it. */
+  /** Changes when a node may have its first consumer, or have lost its last one. */
   get membership(): number {
     return this.#consumers.version;
   }
 
-  seat({ node, consumers, passes }: Seat, question: Question): Verdict {
+  group({ node, consumers, passes }: ConsumerGroup, question: Question): Verdict {
     if (passes !== undefined) return question.now >= question.withdrawnAt + passes ? "applied" : "behind";
-    return node ? this.node(node, question) : this.#consumersSay(consumers, question);
+    return node ? this.node(node, question) : this.#judge(consumers, question);
   }
 
-  nodeSeat(node: NodeSeat): Seat {
+  groupOfNode(node: SendingNode): ConsumerGroup {
     const consumers = this.ofNode(node);
     return { name: consumers[0]?.key ?? `kube-proxy/${node.name}`, consumers, node };
   }
 
-  needSeat(need: string): Seat {
+  groupOfNeed(need: string): ConsumerGroup {
     const all = this.#consumers;
     return {
       name: need,
-      // Whoever comes later joins.
+      // Consumers that register later belong to it, too.
       get consumers() {
         return all.serving(need);
       },
@@ -96,12 +96,12 @@ export class Judge {
     return Math.min(silence(consumer, this.#withdrawals, now), Math.max(0, now - this.#listeningFrom));
   }
 
-  /** Nobody counts as silent for longer. */
+  /** No consumer counts as silent for longer than since `now`. */
   listenFrom(now: number): void {
     this.#listeningFrom = now;
   }
 
-  #consumersSay(consumers: readonly Consumer[], { number, settings, now }: Question): Verdict {
+  #judge(consumers: readonly Consumer[], { number, settings, now }: Question): Verdict {
     if (consumers.length === 0) return "missing";
     let verdict: Verdict = "applied";
     for (const consumer of consumers) {

@@ -4,7 +4,7 @@ import type { WorkloadName } from "../../coordinator/termination.ts";
 const apps = new Set(["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"]);
 const most = 1_000;
 
-/** `kubectl describe` shows an Event only where it names the uid. Asked for once for each workload, at its first Event. */
+/** UIDs of workloads, read at the first Event of each: `kubectl describe` shows only Events that name the UID. */
 export class WorkloadUids {
   readonly #client: KubernetesClient;
   readonly #known = new Map<string, string | undefined>();
@@ -13,7 +13,7 @@ export class WorkloadUids {
     this.#client = client;
   }
 
-  /** Undefined where it is of a kind that we do not know, has gone, or may not be read. */
+  /** Undefined where the kind is unknown here, or the workload is gone or may not be read. */
   async of(
     namespace: string,
     { kind, name }: WorkloadName,

@@ -1,21 +1,21 @@
-import type { Lead } from "../rules/addresses.ts";
+import type { ChainUse } from "../rules/addresses.ts";
 import { run } from "../rules/run-program.ts";
 import type { AddressFamily } from "./kube-proxy.ts";
 
 /**
- * What the last look at all rules found of each address: one chain that leads to it. The kernel shows a single chain in milliseconds, however many
- * there are. While that chain still says the same, the address is used; when it does not, only a look at everything tells.
+ * Remembers for each address one chain that leads to it, as found by the last read of all rules. The kernel shows a single chain in milliseconds,
+ * however many there are. While that chain is unchanged the address is in use; once it changes, all rules have to be read.
  */
-export class Leads {
+export class ChainCache {
   readonly #table: string;
-  readonly #of: Record<AddressFamily, ReadonlyMap<string, Lead>> = { ip: new Map(), ip6: new Map() };
+  readonly #of: Record<AddressFamily, ReadonlyMap<string, ChainUse>> = { ip: new Map(), ip6: new Map() };
 
   /** @param table that the chains are in. */
   constructor(table: string) {
     this.#table = table;
   }
 
-  remember(family: AddressFamily, leads: ReadonlyMap<string, Lead>): void {
+  remember(family: AddressFamily, leads: ReadonlyMap<string, ChainUse>): void {
     this.#of[family] = leads;
   }
 

@@ -2,8 +2,8 @@ import { hasStatus, type KubernetesClient } from "@lameduck/kube";
 import { reportsOf, reportsPath } from "../report/drain-report.ts";
 import { superfluous, type Kept, type RetentionLimits } from "./retention.ts";
 
-/** The reports of the cluster by name alone, and the removal of those that there are too many of. */
-export class Shelf {
+/** The names of the reports in the cluster. Removes those beyond the limits. */
+export class StoredReports {
   readonly #client: KubernetesClient;
   readonly #limits: RetentionLimits;
   readonly #now: () => number;
@@ -24,7 +24,7 @@ export class Shelf {
     this.#kept.set(keyOf(one), one);
   }
 
-  /** Looks what is there where that was long ago: people delete reports, and another replica may have written some. */
+  /** Lists the reports if the last list is old: people delete reports, and another replica may have written some. */
   async read(every: number, signal: AbortSignal): Promise<void> {
     if (this.#now() - this.#readAt < every) return;
     const there = await this.#client.listMetadata(`${reportsPath}/drainreports`, signal);
@@ -37,7 +37,7 @@ export class Shelf {
     this.#readAt = this.#now();
   }
 
-  /** Another wrote meanwhile. */
+  /** Forces a new list, because another replica has written meanwhile. */
   forget(): void {
     this.#readAt = -Infinity;
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { describeTermination } from "../../src/records/report/describe.ts";
-import { tidingsOf } from "../../src/records/telling/tidings.ts";
+import { eventOf } from "../../src/records/events/event-of.ts";
 import { until } from "../operator-api.ts";
 import { coordinating } from "./fixture.ts";
 
@@ -35,7 +35,7 @@ async function accusedOf(address: string): Promise<{ record: string; event: stri
   const report = describeTermination(record, { isWhole: true, origin: record.deletedAt });
   return {
     record: (report.tooEarly ?? []).join(),
-    event: tidingsOf(report).find(({ reason }) => reason === "DrainOverruled")?.message ?? "",
+    event: eventOf(report).find(({ reason }) => reason === "DrainOverruled")?.message ?? "",
     metric: await coordinator.metrics.registry.metrics(),
   };
 }
@@ -59,7 +59,7 @@ describe("a consumer that reported too early is named", () => {
   it("and nobody, where the address belongs to nobody in the cluster", async () => {
     const { record, event, metric } = await accusedOf("203.0.113.9");
     assert.equal(record, "");
-    assert.match(event, /had said that it let go$/);
+    assert.match(event, /had reported that it let go$/);
     assert.match(metric, /^lameduck_releases_overruled_total\{consumer="unknown"\} 1$/m);
   });
 });

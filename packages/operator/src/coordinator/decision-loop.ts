@@ -1,37 +1,37 @@
-export interface RoundsOptions {
+export interface DecisionLoopOptions {
   /** @returns whether time alone may decide something. */
   readonly decide: () => boolean;
-  /** Answers whoever has waited long enough. */
+  /** Answers the requests that have waited long enough. */
   readonly sweep: () => void;
   readonly forget: () => void;
   readonly onFault: (error: unknown) => void;
 }
 
-/** Milliseconds between something that happened and the decision on it: many reports come at once. */
-const soonest = 20;
-/** Between two decisions while only time passes. */
-const patient = 250;
-const sweeping = 100;
-const forgetting = 60_000;
+/** Milliseconds from an event to the decision on it, so that many reports share one decision. */
+const batchingMs = 20;
+/** Milliseconds between two decisions while nothing happens and a timeout may be due. */
+const pendingMs = 250;
+const sweepMs = 100;
+const forgetMs = 60_000;
 
-/** When the coordinator looks again: at once where something happened, by and by where something is pending. */
-export class Rounds {
-  readonly #options: RoundsOptions;
+/** Decides soon after each event, and at intervals while a termination is pending. */
+export class DecisionLoop {
+  readonly #options: DecisionLoopOptions;
   readonly #timers: NodeJS.Timeout[] = [];
   #soon: NodeJS.Timeout | undefined;
   #isPending = false;
   #isStopped = false;
 
-  constructor(options: RoundsOptions) {
+  constructor(options: DecisionLoopOptions) {
     this.#options = options;
   }
 
   start(): void {
     const { sweep, forget } = this.#options;
     this.#timers.push(
-      setInterval(() => this.#safely(sweep), sweeping),
-      setInterval(() => this.#isPending && this.#decide(), patient),
-      setInterval(() => this.#safely(forget), forgetting),
+      setInterval(() => this.#safely(sweep), sweepMs),
+      setInterval(() => this.#isPending && this.#decide(), pendingMs),
+      setInterval(() => this.#safely(forget), forgetMs),
     );
   }
 
@@ -42,7 +42,7 @@ export class Rounds {
       this.#soon = undefined;
       this.#decide();
       this.#safely(this.#options.sweep);
-    }, soonest);
+    }, batchingMs);
   }
 
   stop(): void {
@@ -55,7 +55,7 @@ export class Rounds {
     this.#safely(() => (this.#isPending = this.#options.decide()));
   }
 
-  /** One mistake of ours must not end all decisions. */
+  /** An exception in one decision must not end the loop. */
   #safely(run: () => unknown): void {
     try {
       run();

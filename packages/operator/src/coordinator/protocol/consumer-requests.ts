@@ -4,12 +4,12 @@ import { servesNode, standsForNode, type Consumers } from "../state/consumers.ts
 import type { Pods } from "../state/pods.ts";
 import type { Withdrawals } from "../state/withdrawals.ts";
 import type { Identity } from "../tokens.ts";
-import { ParkingLot, type Parked } from "./parked.ts";
+import { LongPolls, type LongPoll } from "./long-polls.ts";
 import { readPosted, type Posted } from "./report.ts";
 
 export type ReportOutcome = "taken" | "unreadable" | "unauthorized" | "forbidden" | "too-many";
 
-export interface ConsumerDeskOptions {
+export interface ConsumerRequestsOptions {
   readonly epoch: string;
   readonly accounts: readonly string[];
   /** Accounts that report as these kinds alone, each for its node. */
@@ -19,38 +19,38 @@ export interface ConsumerDeskOptions {
   readonly pods: Pods;
   readonly now: () => number;
   readonly onReport: (outcome: ReportOutcome) => void;
-  /** Somebody has come further. */
+  /** A consumer's watermark has advanced. */
   readonly onAdvance: () => void;
 }
 
-interface ParkedReport extends Parked {
+interface ParkedReport extends LongPoll {
   readonly key: string;
   readonly posted: Posted;
 }
 
-/** A consumer is told no oftener, milliseconds; where there are very many, five of them a millisecond. */
+/** Least milliseconds between two answers to one consumer. With very many consumers it is longer, for five answers a millisecond in all. */
 const quietFor = 500;
 const perMillisecond = 5;
-/** Milliseconds that a process which is about to end keeps a request: who asks again at once must not do so without a pause. */
+/** Milliseconds for which a process that is about to end keeps a request, so that clients do not ask in a tight loop. */
 export const longestAtEnd = 1_000;
-/** Milliseconds: even one with nothing to say reports oftener. */
+/** Milliseconds without a report after which a consumer whose pod is gone is dropped. Idle consumers report more often than that. */
 const unheardFor = 60_000;
-/** Milliseconds for which answers are written before others have their turn. */
+/** Milliseconds for which answers are written before the event loop gets its turn. */
 const turn = 10;
 
-/** Takes the reports of consumers, and tells them what was withdrawn. */
-export class ConsumerDesk {
-  readonly #options: ConsumerDeskOptions;
-  readonly #parked = new ParkingLot<ParkedReport>();
+/** Takes the reports of consumers, and answers them with new withdrawals. */
+export class ConsumerRequests {
+  readonly #options: ConsumerRequestsOptions;
+  readonly #parked = new LongPolls<ParkedReport>();
   readonly #answeredAt = new Map<string, number>();
-  /** Of a consumer's name: the pod that reports for it. */
+  /** By consumer: the pod that reports for it. */
   readonly #owners = new Map<string, string>();
   #bodies = new Map<number, string>();
   #bodiesOf = -1;
   #isSweeping = false;
   #isClosing = false;
 
-  constructor(options: ConsumerDeskOptions) {
+  constructor(options: ConsumerRequestsOptions) {
     this.#options = options;
   }
 
@@ -89,7 +89,7 @@ export class ConsumerDesk {
     return [...this.#owners].flatMap(([key, owner]) => (owner === podUid ? [key] : []));
   }
 
-  /** Looks at all that wait: called every so often, and when something was withdrawn. */
+  /** Answers the requests that are due. Called at intervals, and after each withdrawal. */
   sweep(): void {
     if (this.#isSweeping) return;
     this.#isSweeping = true;
@@ -109,7 +109,7 @@ export class ConsumerDesk {
     go();
   }
 
-  /** Proxies whose pods are gone, as after each rollout: nobody is to wait for them. A node's proxy counts as long as its node. */
+  /** Drops proxies whose pods are gone, as after each rollout of an ingress. A node's proxy counts as long as its node. */
   forget(): void {
     const { consumers, pods, now } = this.#options;
     for (const [key, owner] of this.#owners) {
@@ -123,7 +123,7 @@ export class ConsumerDesk {
     }
   }
 
-  /** This process goes: whoever waits is answered, and asks elsewhere. */
+  /** Answers every request, because this process ends. The clients ask another replica. */
   close(): void {
     this.#isClosing = true;
     const now = this.#options.now();
@@ -140,7 +140,7 @@ export class ConsumerDesk {
       this.#refuse(response, 400, `applied: the last number is ${head}`);
       return;
     }
-    // Numbers of another run say nothing.
+    // Numbers of another run mean nothing here.
     const report = isCurrent ? posted.report : { ...posted.report, applied: 0, also: [] };
     const key = `${report.kind}/${report.name}`;
     const known = consumers.get(key);
@@ -160,18 +160,18 @@ export class ConsumerDesk {
     const one = { key, posted: mine, response, until: at + wait };
     if (!isCurrent || posted.wait === 0 || this.#isDue(one, at)) this.#answer(one, at);
     else {
-      // One that is asked again waits no longer for the answer to what it asked before.
+      // A consumer needs one waiting request: an earlier one is answered now.
       for (const other of this.#parked.of(key)) this.#release(other, at);
       this.#parked.add(key, one);
     }
   }
 
-  /** There is something new, and it was not told something new just now: a stream of withdrawals is told in pieces. */
+  /** Whether there is a new withdrawal and the consumer's last answer is old enough, so that one answer carries several withdrawals. */
   #isDue({ key, posted }: Pick<ParkedReport, "key" | "posted">, now: number): boolean {
     if (this.#options.withdrawals.head <= posted.known) return false;
     const quiet = Math.max(quietFor, this.#options.consumers.size / perMillisecond);
     const since = now - (this.#answeredAt.get(key) ?? -Infinity);
-    // A clock that was set back must not make anybody wait for it.
+    // A clock that was set back must not delay the answer.
     return since >= quiet || since < 0;
   }
 
@@ -187,7 +187,7 @@ export class ConsumerDesk {
     send(response, 200, body, this.#isClosing);
   }
 
-  /** Most consumers have come equally far. */
+  /** The answer's body, shared by consumers with the same watermark, as most have. */
   #bodyAfter(applied: number): string {
     const { version } = this.#options.withdrawals;
     if (this.#bodiesOf !== version) {
@@ -224,7 +224,7 @@ export class ConsumerDesk {
     const key = `${report.kind}/${report.name}`;
     const known: Consumer | undefined = consumers.get(key);
     const owner = this.#owners.get(key);
-    // A node's proxy may be reported for by the successor before the predecessor is gone.
+    // A watcher's successor may report for the node before its predecessor is gone.
     const isTakenOver = known !== undefined && owner !== undefined && owner !== podUid;
     if (isTakenOver && !standsForNode(report) && pods.get(owner)?.isFinished === false)
       return "another pod reports by this name";

@@ -1,14 +1,14 @@
 import type { ServerResponse } from "node:http";
 import type { PolicySettings } from "../settings.ts";
 import type { TerminationRecord } from "../state/record.ts";
-import type { Suspects } from "../suspects.ts";
+import type { EarlyReporters } from "../early-reporters.ts";
 import type { Terminations } from "../state/terminations.ts";
-import { longestAtEnd } from "./consumer-desk.ts";
+import { longestAtEnd } from "./consumer-requests.ts";
 import { readLines, writeLines } from "./lines.ts";
-import { ParkingLot, type Parked } from "./parked.ts";
+import { LongPolls, type LongPoll } from "./long-polls.ts";
 
-/** What a pod may say of itself. */
-export const saidKeys: ReadonlySet<string> = new Set([
+/** What a pod may report of its termination. */
+export const reportedKeys: ReadonlySet<string> = new Set([
   "phase",
   "program",
   "policy",
@@ -24,14 +24,14 @@ export const saidKeys: ReadonlySet<string> = new Set([
   "lesson",
 ]);
 
-export interface PodDeskOptions {
+export interface PodRequestsOptions {
   readonly terminations: Terminations;
   readonly settings: PolicySettings;
   readonly now: () => number;
-  /** What a pod said, for the other replicas. */
-  readonly onSaid: (record: TerminationRecord, text: string) => void;
+  /** Passes a pod's report on to the other replicas. */
+  readonly onPodReport: (record: TerminationRecord, text: string) => void;
   readonly onOverruled: (record: TerminationRecord, address: string) => void;
-  readonly suspects: Suspects;
+  readonly earlyReporters: EarlyReporters;
 }
 
 export interface Ask {
@@ -42,22 +42,22 @@ export interface Ask {
   readonly seen: string | undefined;
 }
 
-interface ParkedPod extends Parked {
+interface ParkedPod extends LongPoll {
   readonly record: TerminationRecord;
 }
 
-/** Named in an answer; the others are counted. */
+/** Consumers that an answer names; it counts the others. */
 const mostBehind = 5;
-/** Requests of one pod that wait: it needs one. */
+/** Long polls of one pod; it needs one. */
 const mostWaiting = 4;
 
-/** Tells terminating pods how far their consumers are, and takes what they say of themselves. */
-export class PodDesk {
-  readonly #options: PodDeskOptions;
-  readonly #parked = new ParkingLot<ParkedPod>();
+/** Answers terminating pods how far their consumers are, and takes the pods' reports. */
+export class PodRequests {
+  readonly #options: PodRequestsOptions;
+  readonly #parked = new LongPolls<ParkedPod>();
   #isClosing = false;
 
-  constructor(options: PodDeskOptions) {
+  constructor(options: PodRequestsOptions) {
     this.#options = options;
   }
 
@@ -65,11 +65,11 @@ export class PodDesk {
     return this.#parked.size;
   }
 
-  /** The pod exists, and who asks is entitled to. */
+  /** The caller has checked that the pod exists and that the client may ask for it. */
   ask({ uid, wait, seen }: Ask, response: ServerResponse): void {
     const { terminations, now } = this.#options;
     const at = now();
-    // One that asks is terminating, even where that has not been read yet.
+    // A pod that asks is terminating, even if the watch has not reported its deletion yet.
     const record = terminations.ask(uid, at);
     if (!record) {
       sendText(response, 200, writeLines({ state: "unknown" }), this.#isClosing);
@@ -86,20 +86,20 @@ export class PodDesk {
       });
   }
 
-  said(record: TerminationRecord, text: string, isPassedOn: boolean): void {
-    const { terminations, now, onSaid, onOverruled, suspects } = this.#options;
-    const fields = readLines(text, saidKeys);
+  report(record: TerminationRecord, text: string, isPassedOn: boolean): void {
+    const { terminations, now, onPodReport, onOverruled, earlyReporters } = this.#options;
+    const fields = readLines(text, reportedKeys);
     const { overruled } = fields;
     const isNew = overruled !== undefined && record.overruledBy === undefined;
-    if (isNew) record.tooEarly = suspects.of(record, overruled);
-    terminations.said(record, fields, now());
+    if (isNew) record.tooEarly = earlyReporters.of(record, overruled);
+    terminations.report(record, fields, now());
     if (isPassedOn) return;
-    onSaid(record, text);
+    onPodReport(record, text);
     if (isNew) onOverruled(record, overruled);
   }
 
-  /** Its pod is to be told something else. */
-  told(record: TerminationRecord): void {
+  /** Answers the pod's long polls, because its state has changed. */
+  stateChanged(record: TerminationRecord): void {
     for (const one of this.#parked.of(record.uid)) this.#release(one);
   }
 
@@ -120,12 +120,12 @@ export class PodDesk {
 
   #text(record: TerminationRecord): string {
     const { terminations, settings, now } = this.#options;
-    const { releases, naming } = terminations;
+    const { releases, progress } = terminations;
     const at = now();
     const rules = settings.of(record.namespace);
     const { state, withdrawnAt, releasedAt } = record;
     const { relevant, applied } = releases.count(record, rules, at);
-    const behind = state === "released" ? [] : naming.behind(record, rules, at);
+    const behind = state === "released" ? [] : progress.behind(record, rules, at);
     const named = behind.slice(0, mostBehind).map(({ name, how }) => `${name} (${how})`);
     const more = behind.length > mostBehind ? [`and ${behind.length - mostBehind} more`] : [];
     const since = (then: number | undefined): number | undefined =>
@@ -136,8 +136,8 @@ export class PodDesk {
       "released-ms": state === "released" ? since(releasedAt) : undefined,
       consumers: `${applied}/${relevant}`,
       behind: named.length === 0 ? undefined : [...named, ...more].join(", "),
-      last: state === "released" ? naming.last(record, rules) : undefined,
-      basis: naming.basis(record, rules),
+      last: state === "released" ? progress.last(record, rules) : undefined,
+      basis: progress.basis(record, rules),
       mode: rules.mode,
     });
   }

@@ -1,7 +1,7 @@
 import type { Program } from "./drain-report.ts";
 
-/** What a pod's messages hold, as far as it can be believed: every text is a stranger's. */
-export interface Said {
+/** A pod's reports, checked: a pod may send any text. */
+export interface PodMessages {
   readonly program: Program | undefined;
   readonly policy: string | undefined;
   readonly reason: string | undefined;
@@ -15,22 +15,22 @@ export interface Said {
 }
 
 const programs: ReadonlySet<string> = new Set(["library", "init", "wait"] satisfies Program[]);
-/** Stop reasons of packages/drain; another is a newer release's and is kept as it is, if it is a word. */
+/** A stop reason. Those of newer releases are kept, too, if they are a single word. */
 const word = /^[a-z][a-z-]{0,30}$/;
 
-export function readSaid(said: Readonly<Record<string, string>>): Said {
-  const program = said["program"];
+export function readMessages(reported: Readonly<Record<string, string>>): PodMessages {
+  const program = reported["program"];
   return {
     program: program !== undefined && programs.has(program) ? (program as Program) : undefined,
-    policy: wordOf(said["policy"]),
-    reason: wordOf(said["reason"]),
-    heldMs: countOf(said["held-ms"]),
-    floorMs: countOf(said["floor-ms"]),
-    lastArrivalMs: countOf(said["last-arrival-ms"]),
-    connections: countOf(said["connections"]),
-    requests: countOf(said["requests"]),
-    words: textOf(said["oldest-wait"]),
-    lesson: said["lesson"],
+    policy: wordOf(reported["policy"]),
+    reason: wordOf(reported["reason"]),
+    heldMs: countOf(reported["held-ms"]),
+    floorMs: countOf(reported["floor-ms"]),
+    lastArrivalMs: countOf(reported["last-arrival-ms"]),
+    connections: countOf(reported["connections"]),
+    requests: countOf(reported["requests"]),
+    words: textOf(reported["oldest-wait"]),
+    lesson: reported["lesson"],
   };
 }
 

@@ -1,7 +1,7 @@
-import { accused, namesOf } from "../report/consumers.ts";
+import { earlyReportersText, namesOf } from "../report/consumers.ts";
 import type { NewReport } from "../report/describe.ts";
 
-/** Reasons of Events, which alerts may name; each with its type. */
+/** Reasons of Events, by type. Alerts may use them. */
 export const eventReasons = {
   DrainReleased: "Normal",
   DrainCapped: "Warning",
@@ -13,8 +13,8 @@ export const eventReasons = {
 
 export type EventReason = keyof typeof eventReasons;
 
-/** What an operator of the workload should hear of a termination: what went wrong, else that it was released. */
-export function tidingsOf(report: NewReport): { readonly reason: EventReason; readonly message: string }[] {
+/** The Event for a termination: what went wrong, or else that the pod was released. */
+export function eventOf(report: NewReport): { readonly reason: EventReason; readonly message: string }[] {
   const { pod, killed, overruledBy, hold, moments, consumers, graceSeconds, summary } = report;
   const missing = consumers.filter(({ state }) => state === "missing");
   const behind = consumers.filter(({ state }) => state === "behind" || state === "silent");
@@ -25,7 +25,7 @@ export function tidingsOf(report: NewReport): { readonly reason: EventReason; re
   if (overruledBy !== undefined)
     add(
       "DrainOverruled",
-      `got a new connection from ${overruledBy} after every consumer had said that it let go${accused(report)}`,
+      `got a new connection from ${overruledBy} after every consumer had reported that it let go${earlyReportersText(report)}`,
     );
   if (hold.reason === "cap")
     add(

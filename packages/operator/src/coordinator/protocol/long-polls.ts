@@ -1,14 +1,14 @@
 import type { ServerResponse } from "node:http";
 
-/** A request that waits for news. */
-export interface Parked {
+/** A request that is answered when there is news, or at a time. */
+export interface LongPoll {
   readonly response: ServerResponse;
-  /** Milliseconds since 1970: by then it is answered in any case. */
+  /** When it is answered at the latest, milliseconds since 1970. */
   readonly until: number;
 }
 
-/** Requests that wait, by whom they are of. One timer looks at all of them. */
-export class ParkingLot<T extends Parked> {
+/** Waiting requests by client. One timer serves all of them. */
+export class LongPolls<T extends LongPoll> {
   readonly #all = new Map<string, Set<T>>();
   #size = 0;
 
@@ -24,7 +24,7 @@ export class ParkingLot<T extends Parked> {
     for (const parked of this.#all.values()) yield* parked;
   }
 
-  /** Forgets it by itself when its connection ends. */
+  /** Adds a request; it is removed when its connection ends. */
   add(key: string, one: T): void {
     const others = this.#all.get(key);
     if (others) others.add(one);
@@ -33,7 +33,7 @@ export class ParkingLot<T extends Parked> {
     one.response.once("close", () => this.take(key, one));
   }
 
-  /** @returns whether it was still there: it is answered once. */
+  /** Removes a request. @returns false where it had been answered already. */
   take(key: string, one: T): boolean {
     const parked = this.#all.get(key);
     if (!parked?.delete(one)) return false;

@@ -1,11 +1,11 @@
 import { Counter, Histogram, type Registry } from "@prometheus-io/client";
-import { gauge } from "../../process/gauges.ts";
-import type { NewReport } from "../report/describe.ts";
-import type { RecordOutcome } from "../writing/recorder.ts";
+import { gauge } from "../process/gauges.ts";
+import type { NewReport } from "./report/describe.ts";
+import type { RecordOutcome } from "./writing/recorder.ts";
 
 const seconds = [0.5, 1, 2, 3, 4, 5, 7.5, 10, 15, 20, 30, 60, 120];
 
-/** Metrics of terminations. The replica that records a termination counts it, once. docs/drain-reports.md lists them. */
+/** Metrics of terminations. Only the replica that records a termination counts it. docs/drain-reports.md lists them. */
 export class RecordMetrics {
   readonly #hold: Histogram<"program">;
   readonly #afterRelease: Histogram;
@@ -24,7 +24,7 @@ export class RecordMetrics {
     const registers = [registry];
     this.#hold = new Histogram({
       name: "lameduck_drain_hold_seconds",
-      help: "How long pods held, as they told it.",
+      help: "How long pods held, as they reported it.",
       labelNames: ["program"] as const,
       buckets: seconds,
       registers,
@@ -50,7 +50,7 @@ export class RecordMetrics {
     });
     this.#drains = new Counter({
       name: "lameduck_drains_total",
-      help: "Terminations by stop reason and by the program that decided; unknown where nothing told.",
+      help: "Terminations by stop reason and by the program that decided; unknown where nothing reported it.",
       labelNames: ["reason", "program"] as const,
       registers,
     });
@@ -62,7 +62,7 @@ export class RecordMetrics {
     });
     this.#overruled = new Counter({
       name: "lameduck_drains_overruled_total",
-      help: "Terminations in which a new connection came after every consumer had said that it let go.",
+      help: "Terminations in which a new connection came after every consumer had reported that it let go.",
       registers,
     });
     this.#atRisk = new Counter({
@@ -90,7 +90,7 @@ export class RecordMetrics {
     });
     this.#events = new Counter({
       name: "lameduck_drain_events_total",
-      help: "What was to be told by Events, by reason; Events are written at most once a minute for each.",
+      help: "Events to be written, by reason; Events are written at most once a minute for each.",
       labelNames: ["reason"] as const,
       registers,
     });
@@ -143,7 +143,7 @@ export class RecordMetrics {
 
 const reasons = new Set(["delay", "floor", "quiet", "idle", "acknowledged", "cap", "forced"]);
 
-/** A pod may say any word: what is none of ours is one label value. */
+/** A label value for a pod's stop reason. A pod may report any text, so that unknown reasons share one value. */
 function reasonOf(reason: string | undefined): string {
   if (reason === undefined) return "unknown";
   return reasons.has(reason) ? reason : "other";

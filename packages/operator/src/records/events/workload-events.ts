@@ -1,16 +1,16 @@
 import { hasStatus, type KubernetesClient } from "@lameduck/kube";
 import type { WorkloadName } from "../../coordinator/termination.ts";
 import { operatorNames } from "../../names.ts";
-import { Pace } from "../writing/pace.ts";
-import { eventReasons, type EventReason } from "./tidings.ts";
+import { TokenBucket } from "../writing/token-bucket.ts";
+import { eventReasons, type EventReason } from "./event-of.ts";
 import { apiVersionOf, WorkloadUids } from "./workload-uids.ts";
 
-/** What is told again and again of one workload: one Event, whose count grows. */
+/** Repeated Events of one workload, written as one Event whose count grows. */
 interface Series {
   readonly namespace: string;
   readonly workload: WorkloadName;
   readonly reason: EventReason;
-  /** The UID of a pod that nobody owns. */
+  /** UID of a pod without a controller. */
   readonly uid: string | undefined;
   readonly since: number;
   message: string;
@@ -35,19 +35,19 @@ export class WorkloadEvents {
   readonly #client: KubernetesClient;
   readonly #uids: WorkloadUids;
   readonly #series = new Map<string, Series>();
-  readonly #pace: Pace;
+  readonly #pace: TokenBucket;
   readonly #now: () => number;
   readonly #instance: string;
 
   constructor(client: KubernetesClient, instance: string, now: () => number) {
     this.#client = client;
     this.#uids = new WorkloadUids(client);
-    this.#pace = new Pace(perSecond, burst);
+    this.#pace = new TokenBucket(perSecond, burst);
     this.#now = now;
     this.#instance = instance;
   }
 
-  /** @param pod of the termination, which stands for a workload where nobody owns it. */
+  /** @param pod the terminated pod: the Event's object where the pod has no controller. */
   add(
     namespace: string,
     owner: WorkloadName | undefined,
@@ -79,7 +79,7 @@ export class WorkloadEvents {
     this.#series.set(key, series);
   }
 
-  /** Writes what is due. @throws where the API server does not take it now; it is written by a later pass. */
+  /** Writes the Events that are due. @throws where the API server fails; a later pass writes them. */
   async pass(signal: AbortSignal): Promise<void> {
     const now = this.#now();
     for (const [key, series] of this.#series) {
@@ -146,7 +146,7 @@ export class WorkloadEvents {
       await this.#client.post(eventsOf(namespace), body, signal);
       series.event = name;
     } catch (error) {
-      // A namespace that is being deleted takes nothing new. What is refused once is refused for ever, and others wait behind it.
+      // These refusals are final, as in a namespace that is being deleted. Retrying would keep others waiting.
       if (!hasStatus(error, 400, 403, 404, 409, 422)) throw error;
     }
   }

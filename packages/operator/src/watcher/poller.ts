@@ -3,28 +3,28 @@ import { messageOf } from "@lameduck/drain/common";
 import type { Consumer } from "./consumers/consumer.ts";
 import type { Watermark } from "./watermark.ts";
 
-/** Who wants to know what a consumer has let go of. */
-export interface Asker {
+/** A session that waits until the consumer has let go of addresses. */
+export interface Subscriber {
   readonly watermark: Watermark;
   /** Its watermark has advanced. */
   advanced(): void;
 }
 
-/** Milliseconds between two looks, at least. */
+/** Least milliseconds between two polls. */
 const leastPause = 250;
-/** Looks shall not take more than a third of a core, however many rules there are. */
-const pausePerLook = 2;
-/** Milliseconds from which a look is so slow that it is asked first whether anything has changed, and for how long that is believed. */
+/** Pause after a poll, as a multiple of its duration: polls take a third of a core at most, however many rules there are. */
+const pausePerPoll = 2;
+/** Milliseconds from which a poll counts as slow. A slow one is preceded by a quick check, whose answer holds for `believed` milliseconds. */
 const slow = 200;
 const believed = 30_000;
 
-/** Looks at one consumer, for all coordinators at once, while somebody waits for it, and not otherwise. */
-export class Looker {
+/** Polls one consumer for all sessions at once, and only while a session waits. */
+export class Poller {
   readonly consumer: Consumer;
-  readonly #askers = new Set<Asker>();
+  readonly #subscribers = new Set<Subscriber>();
   readonly #onProblem: (problem: string | undefined) => void;
   #problem: string | undefined;
-  /** When the last look that told everything ended, and how long it took. */
+  /** When the last complete poll ended, and how long it took. */
   #whole = { at: -Infinity, took: 0 };
   #running: Promise<void> | undefined;
   readonly #stopping = new AbortController();
@@ -34,25 +34,25 @@ export class Looker {
     this.#onProblem = onProblem;
   }
 
-  /** Why nothing can be reported, if so. */
+  /** Why the consumer cannot be read; undefined if it can. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** One look that nobody waits for, so that what is wrong is known before it matters. */
+  /** Polls once at the start, so that a problem is known before a pod waits. */
   async try(): Promise<void> {
-    await this.#look(() => this.consumer.stillUsed([], this.#stopping.signal));
+    await this.#poll(() => this.consumer.stillUsed([], this.#stopping.signal));
   }
 
-  join(asker: Asker): void {
-    this.#askers.add(asker);
+  join(subscriber: Subscriber): void {
+    this.#subscribers.add(subscriber);
   }
 
-  leave(asker: Asker): void {
-    this.#askers.delete(asker);
+  leave(subscriber: Subscriber): void {
+    this.#subscribers.delete(subscriber);
   }
 
-  /** Somebody has heard of a withdrawal. */
+  /** Starts polling, because a withdrawal came. */
   wake(): void {
     this.#running ??= this.#run().finally(() => (this.#running = undefined));
   }
@@ -66,16 +66,16 @@ export class Looker {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       if (await this.#isDue()) await this.#pass();
-      if (![...this.#askers].some(({ watermark }) => watermark.isBehind)) return;
+      if (![...this.#subscribers].some(({ watermark }) => watermark.isBehind)) return;
       await delay(this.consumer.every ?? leastPause, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  /** Whether everything should be looked at: not while that would take too much of the machine, nor while nothing has changed. */
+  /** Whether a complete poll is due: not while it would take too much processor time, nor while nothing has changed. */
   async #isDue(): Promise<boolean> {
     const { at, took } = this.#whole;
     const since = performance.now() - at;
-    if (since < took * pausePerLook) return false;
+    if (since < took * pausePerPoll) return false;
     if (took < slow || since > believed || this.consumer.surelyUsed === undefined) return true;
     const addresses = this.#addresses();
     const sure = await this.consumer.surelyUsed(addresses, this.#stopping.signal).catch(() => undefined);
@@ -83,40 +83,40 @@ export class Looker {
   }
 
   #addresses(): string[] {
-    const all = [...this.#askers].flatMap(({ watermark }) => watermark.pending);
+    const all = [...this.#subscribers].flatMap(({ watermark }) => watermark.pending);
     return [...new Set(all.map(([address]) => address))];
   }
 
   async #pass(): Promise<void> {
-    // What is heard of during a look is for the next one.
-    const waiting = Array.from(this.#askers, (asker) => {
-      const { watermark } = asker;
-      return { asker, watermark, pending: watermark.pending };
+    // Withdrawals that come during a poll belong to the next one.
+    const waiting = Array.from(this.#subscribers, (subscriber) => {
+      const { watermark } = subscriber;
+      return { subscriber, watermark, pending: watermark.pending };
     });
     const addresses = this.#addresses();
     const began = performance.now();
-    const used = await this.#look(() => this.consumer.stillUsed(addresses, this.#stopping.signal));
+    const used = await this.#poll(() => this.consumer.stillUsed(addresses, this.#stopping.signal));
     this.#whole = { at: performance.now(), took: performance.now() - began };
     if (used === undefined) return;
-    for (const { asker, watermark, pending } of waiting) {
+    for (const { subscriber, watermark, pending } of waiting) {
       const gone = pending.filter(([address]) => !used.has(address));
       for (const [address, number] of gone) watermark.letGo(number, address);
-      if (gone.length > 0) asker.advanced();
+      if (gone.length > 0) subscriber.advanced();
     }
   }
 
-  async #look<T>(look: () => Promise<T>): Promise<T | undefined> {
+  async #poll<T>(poll: () => Promise<T>): Promise<T | undefined> {
     try {
-      const seen = await look();
-      this.#say(undefined);
+      const seen = await poll();
+      this.#setProblem(undefined);
       return seen;
     } catch (error) {
-      if (!this.#stopping.signal.aborted) this.#say(messageOf(error));
+      if (!this.#stopping.signal.aborted) this.#setProblem(messageOf(error));
       return undefined;
     }
   }
 
-  #say(problem: string | undefined): void {
+  #setProblem(problem: string | undefined): void {
     if (problem === this.#problem) return;
     this.#problem = problem;
     this.#onProblem(problem);

@@ -4,7 +4,7 @@ import type { Nodes } from "./state/nodes.ts";
 import type { Pods } from "./state/pods.ts";
 import type { TerminationRecord } from "./state/record.ts";
 
-export interface SuspectsOptions {
+export interface EarlyReportersOptions {
   readonly pods: Pods;
   readonly nodes: Nodes;
   readonly consumers: Consumers;
@@ -13,27 +13,27 @@ export interface SuspectsOptions {
 }
 
 /**
- * Who had reported that it let go of a pod, and yet sent it a connection, by the address from which that came: the proxy that has this address,
- * else what sends for the node that has it, or whose pod has it. Nobody, where the sender is outside the cluster.
+ * Finds the consumers that had reported a withdrawal as applied, and yet sent the pod a connection. The connection's source address tells: it is
+ * that of a proxy, of a node, or of a pod on a node. A sender outside the cluster gives no consumer.
  */
-export class Suspects {
-  readonly #options: SuspectsOptions;
+export class EarlyReporters {
+  readonly #options: EarlyReportersOptions;
 
-  constructor(options: SuspectsOptions) {
+  constructor(options: EarlyReportersOptions) {
     this.#options = options;
   }
 
-  of({ number }: TerminationRecord, said: string): readonly string[] {
+  of({ number }: TerminationRecord, source: string): readonly string[] {
     if (number === undefined) return [];
-    const [address = ""] = said.replace(/^::ffff:(?=\d+\.)/, "").split(/[\s,]/, 1);
+    const [address = ""] = source.replace(/^::ffff:(?=\d+\.)/, "").split(/[\s,]/, 1);
     const { pods, nodes, consumers, reportedBy } = this.#options;
-    const hasSaidSo = (one: Consumer | undefined): one is Consumer => one?.hasApplied(number) === true;
+    const hasReported = (one: Consumer | undefined): one is Consumer => one?.hasApplied(number) === true;
     const pod = pods.at(address);
     const own = pod ? reportedBy(pod.metadata.uid).map((key) => consumers.get(key)) : [];
-    if (own.length > 0) return own.filter(hasSaidSo).map(({ key }) => key);
+    if (own.length > 0) return own.filter(hasReported).map(({ key }) => key);
     const node = nodes.at(address) ?? pod?.node;
     if (node === undefined) return [];
     const onNode = nodes.at(address) === undefined ? consumers.ofNode(node) : consumers.on(node);
-    return onNode.filter(hasSaidSo).map(({ key }) => key);
+    return onNode.filter(hasReported).map(({ key }) => key);
   }
 }

@@ -4,10 +4,10 @@ import { preStopOf, type Action } from "./action.ts";
 import { coordinatorVariable, coordinatorVariables, type EnvVariable } from "./coordinator.ts";
 import type { ClusterFacts } from "./injection.ts";
 import { mapsIn } from "./pod.ts";
-import { longestTold, type Times } from "./times.ts";
+import { longestSeconds, type Times } from "./times.ts";
 
 /** Variables for the library and the init, which cannot know the pod's times; what is set already stays. */
-export function toldTo(
+export function variablesFor(
   { does, container }: Action,
   hookSeconds: number | undefined,
   { grace, hold }: Times,
@@ -17,9 +17,10 @@ export function toldTo(
   const known = mapsIn(container["env"]).map(({ name }) => name);
   const own = secondsOf(container);
   // A hook that takes all of the grace period leaves no time that could be told.
-  const preStop = hookSeconds ?? (own !== undefined && own >= Math.min(grace, longestTold) ? undefined : own);
+  const preStop =
+    hookSeconds ?? (own !== undefined && own >= Math.min(grace, longestSeconds) ? undefined : own);
   const wanted = [
-    { name: "LAMEDUCK_GRACE_PERIOD", value: `${Math.min(grace, longestTold)}s` },
+    { name: "LAMEDUCK_GRACE_PERIOD", value: `${Math.min(grace, longestSeconds)}s` },
     ...(preStop === undefined ? [] : [{ name: "LAMEDUCK_PRESTOP", value: `${preStop}s` }]),
     ...(does === "instrument" ? [{ name: "LAMEDUCK_CAP", value: `${hold}s` }] : []),
     ...(does === "instrument" && floorSeconds !== undefined

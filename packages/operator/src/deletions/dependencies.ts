@@ -5,7 +5,7 @@ import type { HeldPods } from "./pods.ts";
 import type { HoldSettings } from "./settings.ts";
 
 /** What deletions and evictions work with. */
-export interface Desk {
+export interface Dependencies {
   readonly client: KubernetesClient;
   readonly pods: HeldPods;
   readonly endpoints: EndpointView;

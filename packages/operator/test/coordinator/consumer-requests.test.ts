@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import test from "node:test";
-import { ConsumerDesk } from "../../src/coordinator/protocol/consumer-desk.ts";
+import { ConsumerRequests } from "../../src/coordinator/protocol/consumer-requests.ts";
 import { Model } from "./model.ts";
 
 test("a proxy whose pod is gone is forgotten, and nobody waits for it in vain", () => {
   const model = new Model({ mode: "consistency" });
-  const desk = new ConsumerDesk({
+  const requests = new ConsumerRequests({
     epoch: "e",
     accounts: ["edge/watcher"],
     consumers: model.consumers,
@@ -20,17 +20,17 @@ test("a proxy whose pod is gone is forgotten, and nobody waits for it in vain", 
   const say = (name: string, podUid: string, more: object = {}): void => {
     const known = { version: 1, kind: "haproxy", basis: "state", epoch: "e", applied: 0, known: 0, wait: 0 };
     const identity = { account: "edge/watcher", podUid, node: undefined, until: Infinity };
-    desk.report(name, JSON.stringify({ ...known, ...more }), identity, response);
+    requests.report(name, JSON.stringify({ ...known, ...more }), identity, response);
   };
   model.synced();
   model.pod("new");
   say("haproxy/old", "old");
   say("haproxy/new", "new");
   say("kube-proxy/node1", "watcher-of-node1", { kind: "kube-proxy", node: "node1" });
-  desk.forget();
+  requests.forget();
   assert.equal(model.consumers.size, 3, "its pod may be one that has not been read yet");
   model.now += 61_000;
-  desk.forget();
+  requests.forget();
   assert.deepEqual(
     [...model.consumers.all].map(({ key }) => key),
     ["haproxy/new", "kube-proxy/node1"],

@@ -3,18 +3,18 @@ import { mostNamed, type Basis, type TerminationConsumer } from "../termination.
 import type { TerminationRecord } from "./record.ts";
 import type { Consumer } from "./consumer.ts";
 import type { Releases } from "./releases.ts";
-import { silentAfter, type Judge, type Question, type Seat } from "./seats.ts";
+import { silentAfter, type Judge, type Question, type ConsumerGroup } from "./consumer-groups.ts";
 import { Slowest } from "./slowest.ts";
 
 export interface Named {
   /** "kube-proxy/node5" */
   readonly name: string;
-  /** Its basis, or why nothing is heard of it. */
+  /** Its basis, or why there is no report of it. */
   readonly how: Basis | "missing" | "silent";
 }
 
-/** Who is behind, and by when the others let go: for the pod's closing line and for records. */
-export class Naming {
+/** Which consumers are behind, and when the others let go: for the pod's closing line and for records. */
+export class ConsumerProgress {
   readonly #releases: Releases;
   readonly #judge: Judge;
 
@@ -23,16 +23,16 @@ export class Naming {
     this.#judge = judge;
   }
 
-  /** Everybody who is waited for. */
+  /** The consumers that have not let go. */
   behind(record: TerminationRecord, settings: AcknowledgementSettings, now: number): readonly Named[] {
     const question = questionOf(record, settings, now);
     const named: Named[] = [];
-    for (const seat of this.#seats(record, settings)) {
-      const verdict = this.#judge.seat(seat, question);
-      if (verdict === "missing") named.push({ name: seat.name, how: "missing" });
+    for (const group of this.#groups(record, settings)) {
+      const verdict = this.#judge.group(group, question);
+      if (verdict === "missing") named.push({ name: group.name, how: "missing" });
       if (verdict !== "behind") continue;
-      if (seat.passes !== undefined) named.push({ name: seat.name, how: "time" });
-      for (const consumer of seat.consumers)
+      if (group.passes !== undefined) named.push({ name: group.name, how: "time" });
+      for (const consumer of group.consumers)
         if (!consumer.hasApplied(question.number))
           named.push({
             name: consumer.key,
@@ -42,33 +42,33 @@ export class Naming {
     return named;
   }
 
-  /** What the release rests on: `rules` where all have read them or the proxy's own state. */
+  /** What the release rests on: `rules` where every consumer has read the rules, or its proxy's own state. */
   basis(record: TerminationRecord, settings: AcknowledgementSettings): "rules" | "syncs" | "mixed" {
     let [proofs, others] = [0, 0];
-    for (const seat of this.#seats(record, settings)) {
-      if (seat.passes !== undefined) others++;
-      for (const { basis } of seat.consumers)
+    for (const group of this.#groups(record, settings)) {
+      if (group.passes !== undefined) others++;
+      for (const { basis } of group.consumers)
         if (basis === "rules" || basis === "state") proofs++;
         else others++;
     }
     return others === 0 ? "rules" : proofs === 0 ? "syncs" : "mixed";
   }
 
-  /** Who let go last. */
+  /** The consumer that let go last. */
   last(record: TerminationRecord, settings: AcknowledgementSettings): string | undefined {
     const { number = Infinity, withdrawnAt = Infinity } = record;
     let last: { readonly name: string; readonly at: number } | undefined;
     const take = (name: string, at = -Infinity): void => {
       if (last === undefined || at > last.at) last = { name, at };
     };
-    for (const seat of this.#seats(record, settings)) {
-      if (seat.passes !== undefined) take(seat.name, withdrawnAt + seat.passes);
-      for (const consumer of seat.consumers) take(consumer.key, consumer.appliedAt(number));
+    for (const group of this.#groups(record, settings)) {
+      if (group.passes !== undefined) take(group.name, withdrawnAt + group.passes);
+      for (const consumer of group.consumers) take(consumer.key, consumer.appliedAt(number));
     }
     return last?.name;
   }
 
-  /** The slowest first. */
+  /** The slowest consumers first. */
   consumers(
     record: TerminationRecord,
     settings: AcknowledgementSettings,
@@ -76,26 +76,26 @@ export class Naming {
   ): ReadonlyMap<string, TerminationConsumer> {
     const question = questionOf(record, settings, now);
     const slowest = new Slowest(mostNamed);
-    for (const seat of this.#releases.seats(record, settings)) {
+    for (const group of this.#releases.groups(record, settings)) {
       if (slowest.isSettled) break;
-      if (seat.passes !== undefined) {
-        const at = question.withdrawnAt + seat.passes;
+      if (group.passes !== undefined) {
+        const at = question.withdrawnAt + group.passes;
         const appliedAt = now >= at ? at : undefined;
         slowest.offer(appliedAt, () => [
-          seat.name,
+          group.name,
           { kind: "dns", basis: "time", appliedAt, isMissing: false, isSilent: false },
         ]);
-      } else this.#offer(seat.consumers, () => seat.name, question, slowest);
+      } else this.#offer(group.consumers, () => group.name, question, slowest);
     }
     for (const node of this.#releases.nodesOf(record, settings)) {
       if (slowest.isSettled) break;
       if (this.#judge.isAbsent(node, question)) continue;
-      this.#offer(this.#judge.ofNode(node), () => this.#judge.nodeSeat(node).name, question, slowest);
+      this.#offer(this.#judge.ofNode(node), () => this.#judge.groupOfNode(node).name, question, slowest);
     }
     return slowest.named;
   }
 
-  /** Made only of those who are named: this is asked for some fifty times a second, and there are thousands. */
+  /** Makes entries only for consumers that will be named: there are thousands, and this runs some fifty times a second. */
   #offer(
     consumers: readonly Consumer[],
     nameOf: () => string,
@@ -118,11 +118,11 @@ export class Naming {
     }
   }
 
-  #seats(record: TerminationRecord, settings: AcknowledgementSettings): readonly Seat[] {
+  #groups(record: TerminationRecord, settings: AcknowledgementSettings): readonly ConsumerGroup[] {
     const nodes = this.#releases.nodesOf(record, settings);
     return [
-      ...this.#releases.seats(record, settings),
-      ...nodes.filter(({ isGone }) => !isGone).map((node) => this.#judge.nodeSeat(node)),
+      ...this.#releases.groups(record, settings),
+      ...nodes.filter(({ isGone }) => !isGone).map((node) => this.#judge.groupOfNode(node)),
     ];
   }
 }

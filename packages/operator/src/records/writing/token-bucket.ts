@@ -1,5 +1,5 @@
-/** Lets so many through a second, and a burst before that. */
-export class Pace {
+/** Limits a rate: so many a second, after a first burst. */
+export class TokenBucket {
   readonly #perSecond: number;
   readonly #burst: number;
   readonly #now: () => number;
@@ -14,7 +14,7 @@ export class Pace {
     this.#at = now();
   }
 
-  /** Takes one. @returns milliseconds until there is one to take; 0 where it was taken. */
+  /** Takes a token. @returns 0, or the milliseconds until there is one. */
   take(): number {
     const now = this.#now();
     this.#left = Math.min(this.#burst, this.#left + ((now - this.#at) / 1_000) * this.#perSecond);
