@@ -14,6 +14,8 @@ export class Coordination implements AsyncDisposable {
   readonly asked: string[] = [];
   readonly said: Record<string, string>[] = [];
   authorization: string | undefined;
+  /** So many times what the pod says is not taken. */
+  refused = 0;
 
   private constructor(reply: Reply) {
     this.#reply = reply;
@@ -48,6 +50,11 @@ export class Coordination implements AsyncDisposable {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.authorization = request.headers.authorization;
+    if (request.method === "POST" && this.refused > 0) {
+      this.refused--;
+      response.writeHead(503).end();
+      return;
+    }
     if (request.method === "POST") {
       let text = "";
       for await (const part of request) text += String(part);

@@ -165,6 +165,51 @@ test("a coordinator that releases at once is overruled by a connection, told so,
 
 const short = { LAMEDUCK_POLICY: "acknowledged", LAMEDUCK_GRACE_PERIOD: "9s", LAMEDUCK_RESERVE: "3s" };
 
+test("acknowledged, and a connection overrules the release: evidence decides, though it is said again and again", async () => {
+  await using coordination = await Coordination.start((response) => response.end(released));
+  const child = await startServer(
+    {},
+    { ...coordination.environment, ...short, LAMEDUCK_GRACE_PERIOD: "20s" },
+  );
+  child.kill();
+  await child.until(() => coordination.asked.length > 3);
+  await ask(child.port);
+  await child.exited;
+  assert.equal(child.event("closing")?.reason, "quiet");
+});
+
+test("what the pod says of its end is complete, also where nobody took what it said before", async () => {
+  await using coordination = await Coordination.start(released);
+  coordination.refused = 3;
+  const child = await terminated({ ...coordination.environment, LAMEDUCK_FLOOR: "3s" });
+  await child.exited;
+  assert.deepEqual(
+    coordination.said.map((each) => [each["phase"], each["program"], each["policy"]]),
+    [
+      ["closing", "library", "adaptive"],
+      ["closed", "library", "adaptive"],
+    ],
+  );
+});
+
+test("a question and what the pod says are sent at the same time, also where its name takes a while", async () => {
+  await using coordination = await Coordination.start(waiting);
+  const { port } = coordination;
+  let lookups = 0;
+  const resolve = (_host: string, _options: object, callback: (...result: unknown[]) => void): void => {
+    lookups++;
+    setTimeout(() => callback(null, [{ address: "127.0.0.1", family: 4 }]), 200);
+  };
+  const place = { host: "coordinator", port, path: "/v1/pods/shop/web-1?uid=5b0c", tokenFile: undefined };
+  const requests = new Requests(place, new AbortController().signal, resolve as unknown as LookupFunction);
+  const answers = await Promise.all([
+    requests.send("&wait=0", undefined, 1_000),
+    requests.send("", "phase: closing\n", 1_000),
+  ]);
+  assert.deepEqual(answers, [waiting, "lameduck 1\n"]);
+  assert.equal(lookups, 1);
+});
+
 test("acknowledged waits for the release, however silent it is", async () => {
   await using coordination = await Coordination.start(waiting);
   const child = await startServer(

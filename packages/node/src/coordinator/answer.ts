@@ -32,8 +32,7 @@ export function parseAnswer(text: string): Answer | undefined {
       return colon > 0 ? [[line.slice(0, colon), line.slice(colon + 2).trim()]] : [];
     }),
   );
-  const state = states.find((each) => each === fields.get("state"));
-  if (!state) return undefined;
+  const state = states.find((each) => each === fields.get("state")) ?? "unknown";
   const consumers = fields.get("consumers");
   const shownOf = (name: string): string | undefined => {
     const value = fields.get(name);

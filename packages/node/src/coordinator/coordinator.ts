@@ -54,6 +54,7 @@ export class Coordinator {
   #isBegun = false;
   #isSilent = false;
   #telling: Promise<void> = Promise.resolve();
+  #said: Said = {};
 
   constructor(
     { place, mode }: CoordinatorSettings,
@@ -82,10 +83,11 @@ export class Coordinator {
     this.tell({ ...said, senders: this.#senders() });
   }
 
-  /** What the pod says of itself, in the order said. Nobody waits for it, but `end`. */
+  /** What the pod says of itself, in the order said, each time with all that it has said before: that may have reached nobody. */
   tell(said: Said): void {
     if (!this.#isBegun) return;
-    const lines = Object.entries(said).filter(([, value]) => value !== "");
+    this.#said = { ...this.#said, ...said };
+    const lines = Object.entries(this.#said).filter(([, value]) => value !== "");
     const body = lines.map(([key, value]) => `${key}: ${value.replaceAll(/\s+/g, " ")}\n`).join("");
     this.#telling = this.#telling.then(() => this.#post(body));
   }
@@ -149,7 +151,8 @@ export class Coordinator {
     this.#isSilent = false;
     this.#mode = mode ?? this.#mode;
     const now = this.#clock.now();
-    if (state === "released") {
+    if (this.#evidence.drain.release.overruled) this.#unreleased(true);
+    else if (state === "released") {
       const told = { ...(consumers !== undefined && { consumers }), ...(last !== undefined && { last }) };
       this.#evidence.heard({ type: "released", at: now - releasedFor, ...told });
     } else this.#unreleased(state !== "waiting");

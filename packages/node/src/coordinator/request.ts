@@ -4,6 +4,8 @@ import { request, type IncomingMessage } from "node:http";
 import type { LookupFunction } from "node:net";
 import type { CoordinatorPlace } from "./place.ts";
 
+type Resolved = Parameters<LookupFunction>[2];
+
 /** Milliseconds to connect, name resolution included. */
 const longestConnect = 1_000;
 /** Bytes of an answer; one has some 300. */
@@ -14,7 +16,7 @@ export class Requests {
   readonly #place: CoordinatorPlace;
   readonly #ended: AbortSignal;
   readonly #resolve: LookupFunction;
-  #resolving = false;
+  #resolved: Promise<Parameters<Resolved>> | undefined;
   /** How many have failed: each time another address of the name is the first to be tried. */
   #failures = 0;
 
@@ -79,17 +81,17 @@ export class Requests {
     });
   }
 
-  /** One at a time: a resolver that hangs has a thread of the process's pool, which must have others left for the application. */
+  /** One for all requests that wait: a resolver that hangs has a thread of the process's pool, which must have others left for the application. */
   readonly #lookup: LookupFunction = (host, options, callback) => {
-    if (this.#resolving) {
-      callback(new Error(`${host} is still being resolved`), "", 4);
-      return;
-    }
-    this.#resolving = true;
-    this.#resolve(host, options, (error, found, family) => {
-      this.#resolving = false;
-      callback(error, Array.isArray(found) ? turned(found, this.#failures) : found, family);
+    this.#resolved ??= new Promise((resolve) => {
+      this.#resolve(host, options, (...result) => {
+        this.#resolved = undefined;
+        resolve(result);
+      });
     });
+    void this.#resolved.then(([error, found, family]) =>
+      callback(error, Array.isArray(found) ? turned(found, this.#failures) : found, family),
+    );
   };
 }
 
