@@ -21,6 +21,8 @@ interface LibrarySays {
 /** One line of the init: what it has held for ends there, and closing begins. */
 interface InitSays {
   readonly event: "hold-ended";
+  /** Seconds since 1970. A preStop hook's line reaches the log by way of PID 1, which takes a while. */
+  readonly time: number;
   readonly reason: StopReason;
 }
 
@@ -83,7 +85,7 @@ export class PhaseObserver implements AsyncDisposable {
     } else if (/"lameduck":"phase"|"event":"hold-ended"/.test(line)) {
       const said = jsonIn(line);
       if (said === undefined) return;
-      if ("event" in said) this.#note(pod, "closing", logged, said);
+      if ("event" in said) this.#note(pod, "closing", said.time * 1_000, said);
       else if (said.phase !== "serving") this.#note(pod, said.phase, said.at, said);
     }
   }

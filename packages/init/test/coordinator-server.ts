@@ -4,6 +4,7 @@
  *     node coordinator-server.ts ADDRESS PORT MODE [AFTER-MS]
  *
  * In the modes `signal` and `hiccup` it releases the pod on SIGUSR2. In `hiccup` it resets the second and the third question.
+ * In `busy` it releases it as in `release`, and takes only what it is told for the fourth time.
  */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer, type Socket } from "node:net";
@@ -38,11 +39,12 @@ let withdrawnAt: number | undefined;
 let releasedAt = Infinity;
 process.on("SIGUSR2", () => (releasedAt = performance.now()));
 let asked = 0;
+let refused = 0;
 
 function stateNow(): string {
   withdrawnAt ??= performance.now();
-  if (mode === "release") releasedAt = withdrawnAt + Number(after);
-  if (["release", "signal", "hiccup"].includes(mode))
+  if (mode === "release" || mode === "busy") releasedAt = withdrawnAt + Number(after);
+  if (["release", "signal", "hiccup", "busy"].includes(mode))
     return performance.now() >= releasedAt ? "released" : "waiting";
   return mode === "consistency" ? "waiting" : mode;
 }
@@ -85,6 +87,7 @@ function ask(url: URL, response: ServerResponse): void {
 async function tell(request: IncomingMessage, response: ServerResponse): Promise<void> {
   let body = "";
   for await (const chunk of request) body += String(chunk);
+  if (mode === "busy" && ++refused <= 3) return void response.writeHead(503).end();
   console.log(JSON.stringify({ told: body, path: request.url }));
   response.end("lameduck 1\n");
 }

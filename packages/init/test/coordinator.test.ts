@@ -180,6 +180,7 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
       await held(network, server);
       const report = reportOf(server.stderr);
       assert.equal(report.reason, "quiet", server.stderr);
+      assert.equal(report.cluster, mode === "incomplete" ? mode : "silent");
       const asked = linesOf(cluster).filter((line) => line.asked !== undefined).length;
       assert.ok(asked >= 1 && asked < 2 * (report.hold_ms / 250), `asked ${asked} times`);
     });
@@ -214,6 +215,16 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
   });
 
   const policy = ["--policy", "acknowledged", ...policyFlags, "--cap", "9s"];
+
+  test("a coordinator that is busy is told again", async () => {
+    await using network = await Network.create();
+    const cluster = await coordinator(network, "busy", 1_500);
+    const server = await pod(network, [...policy, ...asks(coordinatorAt)]);
+    terminate(server);
+    await server.ended;
+    const told = linesOf(cluster).flatMap(({ told: text }) => text?.split("\n", 1) ?? []);
+    assert.deepEqual(told, ["phase: lame-duck", "phase: closing"], server.stderr);
+  });
 
   test("the policy acknowledged stops when the cluster says that all have let go", async () => {
     await using network = await Network.create();

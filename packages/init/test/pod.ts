@@ -24,6 +24,7 @@ export interface HoldReport {
   readonly evidence: readonly string[];
   readonly waited_for?: string;
   readonly explanation: string;
+  readonly cluster?: string;
 }
 
 export function reportOf(stderr: string): HoldReport {

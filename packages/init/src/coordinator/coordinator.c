@@ -32,11 +32,10 @@ void coordinator_begin(struct coordinator *coordinator, const struct where *wher
 	coordinator->logger = logger;
 	coordinator->on = where->url != NULL;
 	coordinator->found = coordinator->looking = coordinator->silent = false;
-	coordinator->said = (struct said){ .state = SAID_NOTHING, .withdrawn = NAN, .released = NAN };
+	coordinator->said = (struct said){ .state = SAID_NOTHING, .released = NAN };
 	coordinator->turn = coordinator->failures = 0;
-	coordinator->ask_at = coordinator->find_at = coordinator->tell_at = now;
+	coordinator->ask_at = coordinator->find_at = now;
 	coordinator->tell_until = INFINITY;
-	coordinator->tell_pause = first_tell_pause;
 	coordinator->message[0] = '\0';
 	coordinator->lookup.fd = -1;
 	exchange_init(&coordinator->asking);
@@ -180,8 +179,11 @@ static void say(struct coordinator *coordinator, double now)
 {
 	switch (exchange_step(&coordinator->telling, &coordinator->answer, now)) {
 	case EXCHANGE_ANSWERED:
+		if (coordinator->answer.status != 200) {
+			not_told(coordinator, now);
+			break;
+		}
 		coordinator->message[0] = '\0';
-		coordinator->tell_pause = first_tell_pause;
 		break;
 	case EXCHANGE_FAILED:
 		not_told(coordinator, now);
@@ -223,6 +225,8 @@ void coordinator_tell(struct coordinator *coordinator, const char *message)
 		return;
 	exchange_end(&coordinator->telling);
 	snprintf(coordinator->message, sizeof coordinator->message, "%s", message);
+	coordinator->tell_at = -INFINITY;
+	coordinator->tell_pause = first_tell_pause;
 }
 
 void coordinator_stop_asking(struct coordinator *coordinator, double tell_until)

@@ -52,8 +52,6 @@ static void read_value(struct said *said, const char *key, const char *value)
 {
 	if (strcmp(key, "state") == 0)
 		said->state = state_named(value);
-	else if (strcmp(key, "withdrawn-ms") == 0)
-		said->withdrawn = milliseconds(value);
 	else if (strcmp(key, "released-ms") == 0)
 		said->released = milliseconds(value);
 	else if (strcmp(key, "consumers") == 0)
@@ -82,7 +80,7 @@ static void read_line(struct said *said, const char *line, size_t length)
 
 bool said_parse(const char *text, struct said *said)
 {
-	*said = (struct said){ .state = SAID_UNKNOWN, .withdrawn = NAN, .released = NAN };
+	*said = (struct said){ .state = SAID_UNKNOWN, .released = NAN };
 	size_t first = strcspn(text, "\n");
 	size_t version = sizeof protocol - 1;
 	/* 1.2 is spoken like 1, and 10 is not. */

@@ -12,7 +12,6 @@ extern const char *const said_state_names[];
 
 struct said {
 	enum said_state state;
-	double withdrawn; /* ms since then; NAN while it is not withdrawn */
 	double released;  /* ms since then; NAN where it is not */
 	unsigned reported, relevant; /* consumers; 0 of 0 where it does not say */
 	char behind[SAID_NAMES];

@@ -169,6 +169,11 @@ static void add_course_fields(struct writer *text, const struct hold *hold, cons
 		text_add(text, "}");
 }
 
+static const char *state_of_cluster(const struct hold *hold)
+{
+	return hold->coordinator.silent ? "silent" : said_state_names[hold->coordinator.said.state];
+}
+
 static void add_cluster_fields(struct writer *text, const struct hold *hold)
 {
 	const struct said *said = &hold->coordinator.said;
@@ -176,8 +181,7 @@ static void add_cluster_fields(struct writer *text, const struct hold *hold)
 	char escaped[2 * SAID_NAMES];
 	if (!hold->coordinator.on)
 		return;
-	text_add(text, ",\"cluster\":\"%s\",\"consumers\":\"%u/%u\"", said_state_names[said->state], said->reported,
-		 said->relevant);
+	text_add(text, ",\"cluster\":\"%s\",\"consumers\":\"%u/%u\"", state_of_cluster(hold), said->reported, said->relevant);
 	if (*said->behind)
 		text_add(text, ",\"behind\":\"%s\"", json_escape(said->behind, escaped, sizeof escaped));
 	if (release->given)
@@ -192,7 +196,7 @@ static void add_cluster(struct writer *text, const struct hold *hold)
 	const struct said *said = &hold->coordinator.said;
 	if (!hold->coordinator.on)
 		return;
-	text_add(text, "; the cluster: %s", hold->coordinator.silent ? "silent" : said_state_names[said->state]);
+	text_add(text, "; the cluster: %s", state_of_cluster(hold));
 	if (said->relevant > 0)
 		text_add(text, ", %u/%u consumers", said->reported, said->relevant);
 	if (*said->behind)
