@@ -4,8 +4,6 @@ import { request, type IncomingMessage } from "node:http";
 import type { LookupFunction } from "node:net";
 import type { CoordinatorPlace } from "./place.ts";
 
-type Resolved = Parameters<LookupFunction>[2];
-
 /** Milliseconds to connect, name resolution included. */
 const longestConnect = 1_000;
 /** Bytes of an answer; one has some 300. */
@@ -16,7 +14,8 @@ export class Requests {
   readonly #place: CoordinatorPlace;
   readonly #ended: AbortSignal;
   readonly #resolve: LookupFunction;
-  #resolved: Promise<Parameters<Resolved>> | undefined;
+  /** For the addresses. */
+  readonly #waiting: Parameters<LookupFunction>[2][] = [];
   /** How many have failed: each time another address of the name is the first to be tried. */
   #failures = 0;
 
@@ -83,15 +82,12 @@ export class Requests {
 
   /** One for all requests that wait: a resolver that hangs has a thread of the process's pool, which must have others left for the application. */
   readonly #lookup: LookupFunction = (host, options, callback) => {
-    this.#resolved ??= new Promise((resolve) => {
-      this.#resolve(host, options, (...result) => {
-        this.#resolved = undefined;
-        resolve(result);
-      });
+    this.#waiting.push(callback);
+    if (this.#waiting.length > 1) return;
+    this.#resolve(host, options, (error, found, family) => {
+      const addresses = Array.isArray(found) ? turned(found, this.#failures) : found;
+      for (const each of this.#waiting.splice(0)) each(error, addresses, family);
     });
-    void this.#resolved.then(([error, found, family]) =>
-      callback(error, Array.isArray(found) ? turned(found, this.#failures) : found, family),
-    );
   };
 }
 
