@@ -37,7 +37,7 @@ export interface DrainOptions {
   requestQuiet?: Duration;
   /** How long no new connection may come after the cluster has released the pod. Default 500 ms. */
   settle?: Duration;
-  /** How many senders are told apart: a uniform sample of them where there are more. Default 128. */
+  /** How many senders are told apart at most: where there are more, those that come often. Default 128. */
   maxSenders?: number;
 }
 

@@ -69,10 +69,20 @@ export class LearntHabit {
   }
 }
 
-/** How many gaps a mean of recent gaps is worth. Fewer would be more cautious and slower: see docs/decision.md. */
-const recentGaps = 10;
+/** The latest gaps of a sender that has slowed down. */
+export interface Recent {
+  readonly meanGap: number;
+  /** How many gaps the mean is worth. */
+  readonly worth: number;
+}
 
-/** -ln of the chance of a silence, judged by the mean of recent gaps alone. */
-export function recentSurprise(meanGap: number, silence: number): number {
-  return recentGaps * Math.log1p(silence / (recentGaps * meanGap));
+/**
+ * Fewer would be more cautious and slower (docs/decision.md). Senders that count as one let go one after the other, so that their gaps go on growing: what
+ * the latest were says less.
+ */
+export const recentGaps = { ofOne: 10, ofOthers: 5 } as const;
+
+/** -ln of the chance of a silence, judged by recent gaps alone. */
+export function recentSurprise({ meanGap, worth }: Recent, silence: number): number {
+  return worth * Math.log1p(silence / (worth * meanGap));
 }

@@ -1,5 +1,5 @@
 import type { Seen } from "../belief/environments.ts";
-import { highestRate, recentSurprise, type LearntHabit } from "../belief/evidence.ts";
+import { highestRate, recentSurprise, type LearntHabit, type Recent } from "../belief/evidence.ts";
 
 /** A sender that comes by chance at a rate that was told. */
 export class SteadySender implements Seen {
@@ -25,19 +25,19 @@ export class LearntSender implements Seen {
   readonly rate: number;
   readonly last: number;
   readonly #habit: LearntHabit;
-  readonly #recentGap: number;
+  readonly #recent: Recent | undefined;
 
-  /** `recentGap`: undefined where it has not slowed down. */
-  constructor(habit: LearntHabit, last: number, recentGap: number | undefined) {
+  /** `recent`: undefined where it has not slowed down. */
+  constructor(habit: LearntHabit, last: number, recent: Recent | undefined) {
     this.rate = habit.rate;
     this.last = last;
     this.#habit = habit;
-    this.#recentGap = recentGap ?? 0;
+    this.#recent = recent;
   }
 
   surprise(silence: number): number {
     const habitual = this.#habit.surprise(silence);
-    return this.#recentGap > 0 ? Math.min(habitual, recentSurprise(this.#recentGap, silence)) : habitual;
+    return this.#recent ? Math.min(habitual, recentSurprise(this.#recent, silence)) : habitual;
   }
 
   rateAfter(silence: number): number {

@@ -1,5 +1,5 @@
 import { Environments, type Seen, type Verdict } from "../belief/environments.ts";
-import { LearntHabit } from "../belief/evidence.ts";
+import { LearntHabit, recentGaps } from "../belief/evidence.ts";
 import { unlearntPrior, type Latest } from "../belief/hypotheses.ts";
 import { fewest, Gaps, horizon } from "./gaps.ts";
 import { Pool } from "./pool.ts";
@@ -185,7 +185,8 @@ export class SenderTable {
     const habit = pool?.returning ?? usual;
     // An address that several senders share goes on at a lower rate when some of them have let go.
     const slowed = gaps.count >= fewestRecentGaps && last > 0 && recentGap * habit.rate > 1;
-    const connections = new LearntSender(habit, last, slowed ? recentGap : undefined);
+    const worth = sender === this.#others ? recentGaps.ofOthers : recentGaps.ofOne;
+    const connections = new LearntSender(habit, last, slowed ? { meanGap: recentGap, worth } : undefined);
     const requests = pool?.habit;
     return pool && requests
       ? new PooledSender(connections, requests, pool.last - deletedAt - last)

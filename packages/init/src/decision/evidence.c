@@ -9,8 +9,6 @@ static const double highest_rate = 10000;
 static const double least_exposure = 1000;
 /* How much more slowly than their longest gap tells the tail of bursty gaps falls. */
 static const double burstiness = 0.4;
-/* How many gaps a mean of recent gaps is worth. */
-static const double recent_gaps = 10;
 
 struct habit steady_habit(double rate)
 {
@@ -41,7 +39,7 @@ double habit_surprise(const struct habit *habit, double silence)
 				       habit->pause_share * exp(least - pause));
 	}
 	if (habit->recent_gap > 0)
-		surprise = fmin(surprise, recent_gaps * log1p(silence / (recent_gaps * habit->recent_gap)));
+		surprise = fmin(surprise, habit->recent_worth * log1p(silence / (habit->recent_worth * habit->recent_gap)));
 	return surprise;
 }
 

@@ -14,7 +14,8 @@ struct habit {
 	double gaps, time;	 /* where it is learnt: from so many gaps in such a time */
 	double pause_share;	 /* of its gaps, which were pauses */
 	double longest_pause;
-	double recent_gap; /* mean of its latest gaps, where it has slowed down since the deletion; else 0 */
+	double recent_gap;   /* mean of its latest gaps, where it has slowed down since the deletion; else 0 */
+	double recent_worth; /* as many gaps */
 };
 
 /* Of a sender that comes by chance. */

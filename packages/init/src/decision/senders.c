@@ -9,6 +9,9 @@
 /* Weight of the latest gap in the mean of recent ones; fewer than four are chance. */
 static const double recency = 1.0 / 8;
 static const double fewest_recent_gaps = 4;
+/* How many gaps the mean of the latest is worth: those of senders that count as one go on growing, since one after the other lets go. */
+static const double recent_gaps_of_one = 10;
+static const double recent_gaps_of_others = 5;
 /* Of all senders together, to know their lulls by. */
 static const double fewest_gaps_before = 50;
 /* So many in a hold tell a rate. */
@@ -201,6 +204,7 @@ static bool judge(const struct sender_table *table, const struct sender *sender,
 	bool came_late = since(table, sender->last) > 0;
 	if (sender->gaps.count >= fewest_recent_gaps && came_late && sender->recent_gap * habit->rate > 1)
 		habit->recent_gap = sender->recent_gap;
+	habit->recent_worth = sender == &table->others ? recent_gaps_of_others : recent_gaps_of_one;
 	return true;
 }
 

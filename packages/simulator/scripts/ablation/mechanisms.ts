@@ -59,8 +59,8 @@ export const mechanisms: readonly Mechanism[] = [
   {
     name: "slowed",
     file: "senders/senders.ts",
-    whole: "slowed ? recentGap : undefined",
-    changed: "slowed ? undefined : undefined",
+    whole: "slowed ? { meanGap: recentGap, worth } : undefined",
+    changed: "slowed && worth < 0 ? { meanGap: recentGap, worth } : undefined",
   },
   {
     name: "pools asked",
