@@ -14,9 +14,9 @@ const names = [
 export const deregistrationTooShort: Rule = {
   id: "deregistration-too-short",
   title: "The load balancer cuts requests in flight before the server would",
-  meaning: `After a target is deregistered, an AWS load balancer waits for its deregistration delay and then closes what is left of its connections.
-A delay that is shorter than the longest request cuts requests that the server would have finished. The default is 300 s; people shorten it to
-make rollouts faster, though the controller waits for nothing of it.`,
+  meaning: `After a target is deregistered, an AWS load balancer waits for its deregistration delay. Then it closes the target's remaining
+connections. If the delay is shorter than the longest request, it cuts requests that the server would have finished. The default is 300 s. It is
+often shortened to make rollouts faster, but the controller does not wait for it.`,
   remedy: "Make deregistration_delay.timeout_seconds at least as long as the longest request",
   references: [
     "https://docs.aws.amazon.com/elasticloadbalancing/latest/application/edit-target-group-attributes.html#deregistration-delay",

@@ -8,11 +8,11 @@ import type { Rule } from "../rule.ts";
 export const disruptionBudget: Rule = {
   id: "disruption-budget",
   title: "The disruption budget blocks every drain, or protects nothing",
-  meaning: `A PodDisruptionBudget decides how many pods an eviction may take at once. One that allows none makes \`kubectl drain\` and the
-autoscaler wait for ever, until somebody deletes pods by hand, past the budget. One that allows all, or no budget, lets a drain stop every pod
-of a Service at the same moment. Where two budgets select the same pod, the eviction API refuses to evict it at all. Percentages are rounded
-up. Pods that run without ever getting ready block a drain as well, unless \`unhealthyPodEvictionPolicy\` is \`AlwaysAllow\`: nobody sends
-them anything, so that nothing is lost with them.`,
+  meaning: `A PodDisruptionBudget decides how many pods may be evicted at once. If it allows none, \`kubectl drain\` and the autoscaler wait
+for ever, until somebody deletes pods by hand, which bypasses the budget. If it allows all, or if there is no budget, a drain may stop every pod of
+a Service at the same moment. If two budgets select the same pod, the eviction API refuses to evict the pod at all. Percentages are rounded
+up. Pods that run but never get ready block a drain, too, unless \`unhealthyPodEvictionPolicy\` is \`AlwaysAllow\`. Such pods get no requests, so
+evicting them loses nothing.`,
   remedy:
     "Allow one pod at a time: maxUnavailable: 1 and unhealthyPodEvictionPolicy: AlwaysAllow, with at least two replicas",
   references: [

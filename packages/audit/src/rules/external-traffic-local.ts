@@ -6,10 +6,10 @@ import type { Rule } from "../rule.ts";
 export const externalTrafficLocal: Rule = {
   id: "external-traffic-local",
   title: "With externalTrafficPolicy: Local the load balancer learns of pods by checking nodes",
-  meaning: `With \`Local\` a node answers the load balancer's health check only while it has a ready pod. When its last one is deleted, the check
-fails at once, but the load balancer goes on sending for interval x failures, and the terminating pod is the only one there to answer. The
-other way round: a new pod on another node gets nothing until that node's checks have passed. A rollout that is faster leaves the load
-balancer with nodes that have no pod.`,
+  meaning: `With \`Local\` a node answers the load balancer's health check only while it has a ready pod. When its last pod is deleted, the
+check fails at once. The load balancer goes on sending for interval x failures, and only the terminating pod can answer. The opposite happens
+to a new pod on another node: it gets nothing until that node's checks have passed. A faster rollout leaves the load balancer with nodes that
+have no pod.`,
   remedy: "Set minReadySeconds to the time of the load balancer's checks, and hold for as long",
   references: [
     "https://kubernetes.io/docs/tutorials/services/source-ip/#source-ip-for-services-with-type-loadbalancer",

@@ -12,9 +12,8 @@ import type { Rule } from "../rule.ts";
 export const graceTooShort: Rule = {
   id: "grace-too-short",
   title: "Hook, drain and reserve do not fit into the grace period",
-  meaning: `A pod has \`terminationGracePeriodSeconds\` for everything: the preStop hook, a delay of the app itself, the time in which the
-app finishes its requests, and a moment to exit. What does not fit is cut by SIGKILL: the requests that are longest, and whatever the app
-would have written at its end.`,
+  meaning: `A pod has \`terminationGracePeriodSeconds\` for everything: the preStop hook, a delay of the app itself, the time in which the app
+finishes its requests, and a moment to exit. SIGKILL cuts whatever does not fit: the longest requests, and whatever the app does last.`,
   remedy: "Raise terminationGracePeriodSeconds, or shorten the hook or the longest request",
   references: ["https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination"],
   *check(workload, context) {

@@ -12,9 +12,9 @@ const bare =
 export const hookNeedsBinary: Rule = {
   id: "hook-needs-binary",
   title: "The preStop hook runs a program that the image may not have",
-  meaning: `An \`exec\` hook runs inside the container, with what the image holds. Distroless and scratch images have no \`sleep\` and no
-shell. A hook that cannot start is no error for the kubelet: it writes the event FailedPreStopHook and sends SIGTERM at once, so that the
-pod stops exactly as it would without a hook. Since Kubernetes 1.30 the kubelet sleeps itself: \`preStop: { sleep: { seconds: 15 } }\`.`,
+  meaning: `An \`exec\` hook runs a program of the container's image. Distroless and scratch images have no \`sleep\` and no shell. The kubelet
+does not treat a hook that cannot start as an error. It writes the event FailedPreStopHook and sends SIGTERM at once, so the pod stops as it would
+without a hook. Since Kubernetes 1.30 the kubelet itself can sleep: \`preStop: { sleep: { seconds: 15 } }\`.`,
   remedy: "Use the kubelet's own sleep, or an image that has the program",
   references: [
     "https://github.com/kubernetes/enhancements/tree/master/keps/sig-node/3960-pod-lifecycle-sleep-action",

@@ -8,9 +8,9 @@ import type { Rule } from "../rule.ts";
 export const keepAliveTooShort: Rule = {
   id: "keep-alive-too-short",
   title: "The server closes idle connections before the proxy in front of it does",
-  meaning: `A proxy keeps connections to the pod open and sends the next request on one of them. Where the server gives up an idle connection
-first, its FIN and the proxy's next request pass each other: the proxy finds the connection reset and answers 502. It happens all the time,
-and most at a shutdown. The server's idle time-out has to be longer than that of whatever is in front of it. Node's default is 5 s, an AWS ALB
+  meaning: `A proxy keeps connections to the pod open, and sends the next request on one of them. If the server closes an idle connection first,
+its FIN and the proxy's next request can cross. The proxy then finds the connection reset, and answers 502. This can happen at any time, and most
+often at a shutdown. The server's idle time-out must be longer than that of the proxy in front of it. Node's default is 5 s, while an AWS ALB
 keeps connections for 60 s.`,
   remedy: "Make the server's keep-alive time-out longer than the proxy's idle time-out, by some seconds",
   references: [

@@ -10,11 +10,11 @@ import type { Rule } from "../rule.ts";
 
 export const lameDuckTooShort: Rule = {
   id: "lame-duck-too-short",
-  title: "The pod stops serving before its senders have let go of it",
-  meaning: `After a deletion every sender (kube-proxy on each node, ingress proxies, load balancers) goes on choosing the pod until it has heard
-and applied the change. Until the slowest of them has, requests come to the pod. When its hold is shorter, they are refused. How long a sender
-takes depends on the cluster; the arithmetic says which sender was taken to be the slowest, and where its number comes from. Measure yours:
-\`lameduck rollout --watch\`, then tell it by \`lameduck.dev/convergence\` or \`--assume convergence=...\`.`,
+  title: "The pod stops serving before its senders stop choosing it",
+  meaning: `After a deletion each sender (kube-proxy on each node, ingress proxies, load balancers) goes on choosing the pod until it has
+received and applied the change. Until the slowest sender has done so, requests come to the pod. If the pod's hold is shorter, they are refused. How
+long a sender takes depends on the cluster. The arithmetic names the sender that is assumed to be the slowest, and the origin of its number. Measure
+yours by \`lameduck rollout --watch\`, and give the result by \`lameduck.dev/convergence\` or \`--assume convergence=...\`.`,
   remedy: "Hold for as long as the slowest sender takes, and raise the grace period by as much",
   references: [
     "https://kubernetes.io/docs/tutorials/services/pods-and-endpoint-termination-flow/",
@@ -37,7 +37,7 @@ takes depends on the cluster; the arithmetic says which sender was taken to be t
         if (cap >= needed.value) continue;
         yield {
           severity: "warning",
-          message: `Lameduck may hold for ${seconds(cap)} s at most, but ${who} to let go of a deleted pod`,
+          message: `Lameduck may hold for ${seconds(cap)} s at most, but ${who} to stop choosing a deleted pod`,
           at: workload.pod.at("terminationGracePeriodSeconds"),
           container: container.name,
           arithmetic: compare(
@@ -56,7 +56,7 @@ takes depends on the cluster; the arithmetic says which sender was taken to be t
       if (hold.kind === "unknown") {
         yield {
           severity: "unknown",
-          message: `whether the pod goes on serving for ${seconds(needed.value)} s after its deletion: how long its hook or its delay takes is not written in the manifest`,
+          message: `whether the pod goes on serving for ${seconds(needed.value)} s after its deletion: the manifest does not say how long its hook or its delay takes`,
           at,
           container: container.name,
           arithmetic: compare(hold.parts, "?", needed),
@@ -68,7 +68,7 @@ takes depends on the cluster; the arithmetic says which sender was taken to be t
       const longer = hook?.number && hook.least.value + more;
       yield {
         severity: isAssumed(needed) ? "warning" : sender ? "warning" : "error",
-        message: `the pod stops serving ${seconds(hold.least)} s after its deletion, but ${who} to let go of it`,
+        message: `the pod stops serving ${seconds(hold.least)} s after its deletion, but ${who} to stop choosing it`,
         at,
         container: container.name,
         arithmetic: compare(

@@ -11,12 +11,13 @@ import type { Rule } from "../rule.ts";
 
 export const lameduckMisconfigured: Rule = {
   id: "lameduck-misconfigured",
-  title: "Lameduck is told another grace period than the pod has",
-  meaning: `Nothing inside a container knows the pod's grace period. Lameduck takes 30 s, Kubernetes' default, unless it is told: by
-\`LAMEDUCK_GRACE_PERIOD\` or \`--grace\`. Told too much it holds until SIGKILL cuts it; told too little it stops earlier than it might have to. The
-time of a preStop hook is lost to the library and to the init as PID 1, which start at SIGTERM: \`LAMEDUCK_PRESTOP\` or \`--prestop\`. Below a shell
-that swallows SIGTERM nothing of it ever begins.`,
-  remedy: "Tell LAMEDUCK_GRACE_PERIOD (and LAMEDUCK_PRESTOP, where there is a hook) as the pod says them",
+  title: "Lameduck is configured for another grace period than the pod has",
+  meaning: `A container cannot find out the pod's grace period. Lameduck assumes 30 s, the default of Kubernetes, unless
+\`LAMEDUCK_GRACE_PERIOD\` or \`--grace\` gives another value. If the value is too long, SIGKILL cuts the hold. If it is too short, the hold may end
+too early. The library, and the init as PID 1, start at SIGTERM, so they cannot know how much time a preStop hook has used:
+\`LAMEDUCK_PRESTOP\` or \`--prestop\` gives that. Below a shell that does not pass SIGTERM on, the hold never begins.`,
+  remedy:
+    "Set LAMEDUCK_GRACE_PERIOD to the pod's grace period, and LAMEDUCK_PRESTOP to the time of its hook if there is one",
   references: [],
   *check(workload, context) {
     for (const container of workload.containers) {
@@ -49,7 +50,7 @@ function* grace(
     if (told?.isWhole && !/\$\(/.test(told.field.text() ?? ""))
       yield {
         severity: "warning",
-        message: `"${told.field.text()}" is no duration that Lameduck takes, so that the grace period of ${seconds(own.value)} s is not told`,
+        message: `"${told.field.text()}" is no duration, so Lameduck does not get the grace period of ${seconds(own.value)} s`,
         at: told.field,
         container: container.name,
         remedy: `write ${seconds(own.value)}s, with its unit`,
@@ -58,7 +59,7 @@ function* grace(
     if (told || own.value === 30) return;
     yield {
       severity: own.value < 30 ? "error" : "warning",
-      message: `nobody tells Lameduck that the grace period is ${seconds(own.value)} s: it takes 30 s`,
+      message: `Lameduck assumes a grace period of 30 s, but it is ${seconds(own.value)} s`,
       at: pod.at("terminationGracePeriodSeconds"),
       container: container.name,
       remedy:
@@ -71,7 +72,7 @@ function* grace(
   if (told.amount.value === own.value) return;
   yield {
     severity: told.amount.value > own.value ? "error" : "warning",
-    message: `Lameduck is told ${seconds(told.amount.value)} s, the pod has ${seconds(own.value)} s`,
+    message: `Lameduck is configured for ${seconds(told.amount.value)} s, but the pod has ${seconds(own.value)} s`,
     at: told.field,
     container: container.name,
     arithmetic: compare([told.amount], "is not", own),
@@ -98,7 +99,7 @@ function* preStop(container: Container, stop: OwnStop): Iterable<Report> {
   if (told && (told.amount === undefined || told.amount.value >= hook.least.value)) return;
   yield {
     severity: "warning",
-    message: `the preStop hook uses ${seconds(hook.least.value)} s of the grace period, of which Lameduck is told ${told?.amount ? `${seconds(told.amount.value)} s` : "nothing"}`,
+    message: `the preStop hook uses ${seconds(hook.least.value)} s of the grace period; Lameduck is configured for ${told?.amount ? `${seconds(told.amount.value)} s` : "none"}`,
     at: hook.field,
     container: container.name,
     arithmetic: compare(

@@ -8,10 +8,10 @@ import type { Rule } from "../rule.ts";
 export const livenessBeforeReadiness: Rule = {
   id: "liveness-before-readiness",
   title: "A failing liveness probe restarts the container while requests still come to it",
-  meaning: `A restart by a liveness probe deletes no pod, so no endpoint goes away by it. Only a failing readiness probe takes the pod out of
-its Services. Where liveness gives up as soon as readiness or sooner, the kubelet runs the preStop hook and sends SIGTERM while every sender
-goes on choosing the pod, and no hold helps. The hook's time counts against the probe's own grace period where it has one.`,
-  remedy: "Let liveness fail later than readiness by at least the time that senders take to let go of a pod",
+  meaning: `A restart by a liveness probe deletes no pod, so it withdraws no endpoint. Only a failing readiness probe takes the pod out of its
+Services. If liveness fails as soon as readiness or sooner, the kubelet runs the preStop hook and sends SIGTERM while every sender still chooses
+the pod. No hold helps then. If the probe has a grace period of its own, the hook's time counts against that.`,
+  remedy: "Let liveness fail later than readiness, by at least the time that senders take to converge",
   references: ["https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/"],
   *check(workload, { facts }) {
     if (exposureOf(workload) === "none") return;

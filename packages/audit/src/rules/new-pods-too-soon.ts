@@ -10,10 +10,10 @@ import type { Rule } from "../rule.ts";
 
 export const newPodsTooSoon: Rule = {
   id: "new-pods-too-soon",
-  title: "A rollout goes on before new pods carry their share",
-  meaning: `A Deployment stops an old pod as soon as a new one is ready. Ready is not yet serving at full speed: a JVM compiles for a while, and
-a load balancer that checks pods or nodes itself sends nothing before its own checks have passed. With \`minReadySeconds\` a new pod counts only
-after it has been ready for so long.`,
+  title: "A rollout goes on before new pods serve at full speed",
+  meaning: `A Deployment stops an old pod as soon as a new one is ready. A ready pod may not serve at full speed yet: a JVM compiles for a while,
+and a load balancer that checks pods or nodes itself sends nothing before its own checks have passed. With \`minReadySeconds\` a new pod counts as
+available only after it has been ready for that time.`,
   remedy: "Set minReadySeconds to the time that a new pod needs after it is ready",
   references: [
     "https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#min-ready-seconds",
@@ -50,7 +50,7 @@ after it has been ready for so long.`,
           at: slow.field.at("name"),
           container: slow.name,
           remedy:
-            "set minReadySeconds to the seconds that it needs, and say them: lameduck.dev/start-up: 20s",
+            "set minReadySeconds to the seconds that it needs, and declare them: lameduck.dev/start-up: 20s",
         };
     }
   },

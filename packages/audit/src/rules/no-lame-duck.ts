@@ -9,13 +9,12 @@ import type { Rule } from "../rule.ts";
 
 export const noLameDuck: Rule = {
   id: "no-lame-duck",
-  title: "Nothing keeps the pod serving while its senders let go of it",
-  meaning: `At a deletion two chains begin and nothing joins them: the kubelet stops the container, and every sender hears that the pod is gone. A
-server that stops at SIGTERM refuses what late senders still send it, however gracefully it finishes the rest. Something has to keep it
-serving meanwhile: a preStop hook, a delay in the app, or Lameduck, which waits for as long as the evidence asks for and no longer.
+  title: "Nothing keeps the pod serving until its senders stop choosing it",
+  meaning: `A deletion starts two chains, and nothing synchronises them. The kubelet stops the container. Every sender learns that the pod
+terminates, each at its own time. A server that stops at SIGTERM refuses the requests of late senders, however gracefully it finishes the others.
+Something must keep it serving: a preStop hook, a delay in the app, or Lameduck, which waits for as long as the evidence requires.
 
-The audit sees hooks, arguments and variables. Where the app itself delays its shutdown in its code, say so:
-\`lameduck.dev/delay: 15s\`.`,
+The audit sees hooks, arguments and variables. If the app's code delays the shutdown, declare the delay: \`lameduck.dev/delay: 15s\`.`,
   remedy:
     "Add a preStop hook that sleeps, with a grace period that is longer by as much; or use lameduck-init or @lameduck/node",
   references: [

@@ -4,9 +4,8 @@ import type { Rule } from "../rule.ts";
 export const noReadinessProbe: Rule = {
   id: "no-readiness-probe",
   title: "Without a readiness probe new pods get requests before they listen",
-  meaning: `Without a readiness probe a pod is ready as soon as its containers run. Senders choose it before the server listens, and a rollout
-stops the old pods on the word of new ones that do not serve yet. Nothing takes a pod out of its Services either while it is alive but
-cannot serve.`,
+  meaning: `Without a readiness probe a pod counts as ready as soon as its containers run. Senders choose it before the server listens. A rollout
+stops old pods although new ones do not serve yet. A pod that is alive but cannot serve stays in its Services.`,
   remedy: "Add a readiness probe that asks the server itself",
   references: [
     "https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/#readiness-probe",

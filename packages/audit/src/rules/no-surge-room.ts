@@ -8,10 +8,11 @@ import type { Rule } from "../rule.ts";
 export const noSurgeRoom: Rule = {
   id: "no-surge-room",
   title: "A rollout takes pods away before others are ready",
-  meaning: `\`maxUnavailable\` is rounded down and \`maxSurge\` is rounded up. With few replicas that decides everything: with
-\`maxUnavailable: 1\` and one replica nobody serves during a rollout; 25 % of three replicas is 0 and harmless. \`Recreate\` stops all pods
-before it starts the first new one. A Rollout of Argo counts as a Deployment does, by \`canary\`; a StatefulSet has no
-surge, and its \`maxUnavailable\` counts only where the gate MaxUnavailableStatefulSet is on (Kubernetes 1.36 drops it). While fewer pods serve than before, the rest carry their load; while none serves, all requests are lost.`,
+  meaning: `\`maxUnavailable\` is rounded down and \`maxSurge\` is rounded up. With few replicas this is decisive: with \`maxUnavailable: 1\` and
+one replica no pod serves during a rollout, while 25 % of three replicas is 0 and harmless. \`Recreate\` stops all pods before it starts the first new
+one. An Argo Rollout with \`canary\` counts as a Deployment does. A StatefulSet has no surge, and its \`maxUnavailable\` counts only if the gate
+MaxUnavailableStatefulSet is on (Kubernetes 1.36 drops it). While fewer pods serve than before, the others carry their load. While none serves, all
+requests are lost.`,
   remedy: "Set maxUnavailable to 0 and maxSurge to 1 or more",
   references: ["https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#max-unavailable"],
   *check(workload) {

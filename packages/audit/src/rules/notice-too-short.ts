@@ -34,11 +34,10 @@ const autoscaler = assumed(
 export const noticeTooShort: Rule = {
   id: "notice-too-short",
   title: "The node is gone before the grace period is over",
-  meaning: `A spot node is taken away some time after its notice, whatever its pods still do. At a shutdown of the node the kubelet gives pods
-\`shutdownGracePeriod\`, where it is set, and no more. A longer grace period of the pod is cut. The cluster
-autoscaler waits for 600 s at most, unless told otherwise. A shutdown of the node deletes no pod: its
-endpoints stay ready, and senders go on choosing it.`,
-  remedy: "Fit hold and drain into the notice, or run the workload on other nodes",
+  meaning: `A spot node is removed a fixed time after its notice, whatever its pods still do. At a node shutdown the kubelet gives pods
+\`shutdownGracePeriod\`, if it is set, and no more. A longer grace period of the pod is cut. The cluster autoscaler waits for 600 s at most by default.
+A node shutdown deletes no pod: its endpoints stay ready, and senders go on choosing it.`,
+  remedy: "Make hold and drain fit into the notice, or run the workload on other nodes",
   references: [
     "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html",
     "https://kubernetes.io/docs/concepts/cluster-administration/node-shutdown/",

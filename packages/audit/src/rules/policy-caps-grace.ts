@@ -7,10 +7,10 @@ import type { Rule } from "../rule.ts";
 export const policyCapsGrace: Rule = {
   id: "policy-caps-grace",
   title: "A policy of the cluster shortens the grace period",
-  meaning: `Policies of Kyverno and Gatekeeper can set \`terminationGracePeriodSeconds\` when a pod is created; a well-known one of the Kyverno
-library caps it at 50 s, so that drains end. The manifest then says one grace period and the pod has another: what was meant to fit is cut by
-SIGKILL, and a preStop sleep that is longer makes the API server refuse the pod.`,
-  remedy: "Except the workload from the policy, or fit hold and drain into what it leaves",
+  meaning: `Policies of Kyverno and Gatekeeper can set \`terminationGracePeriodSeconds\` when a pod is created. A well-known one of the Kyverno
+library caps it at 50 s, so that drains end. The pod then has another grace period than its manifest says. SIGKILL cuts what no longer fits, and the
+API server refuses the pod if its preStop sleep is longer than the cap.`,
+  remedy: "Exclude the workload from the policy, or make hold and drain fit into the time that it leaves",
   references: [
     "https://kyverno.io/policies/other/mutate-termination-grace-period-seconds/mutate-termination-grace-period-seconds/",
   ],

@@ -8,9 +8,9 @@ import type { Rule } from "../rule.ts";
 export const prestopExceedsGrace: Rule = {
   id: "prestop-exceeds-grace",
   title: "The preStop hook takes the whole grace period or more",
-  meaning: `The time of a preStop hook counts against \`terminationGracePeriodSeconds\`. When the grace period ends while the hook still runs, the
-kubelet sends SIGTERM, and SIGKILL 2 seconds later. What the hook should have done after its sleep never happens, and requests in flight
-are cut. The API server refuses a \`sleep\` hook above the grace period; it lets an equal one pass, and it never looks into \`exec\`.`,
+  meaning: `The time of a preStop hook counts against \`terminationGracePeriodSeconds\`. If the grace period ends while the hook still runs, the
+kubelet sends SIGTERM, and SIGKILL 2 seconds later. The rest of the hook never runs, and requests in flight are cut. The API server refuses a
+\`sleep\` hook that is longer than the grace period. It accepts one of equal length, and does not check \`exec\` hooks.`,
   remedy: "Make the grace period at least the hook + the longest request + a reserve of 2 s",
   references: [
     "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination",

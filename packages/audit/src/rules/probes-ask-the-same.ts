@@ -6,11 +6,11 @@ import type { Rule } from "../rule.ts";
 
 export const probesAskTheSame: Rule = {
   id: "probes-ask-the-same",
-  title: "Readiness and liveness ask the same question in the same time",
-  meaning: `Where both probes ask the same and give up at the same time, an overloaded pod is restarted at the moment at which it should only
-rest from new requests. Its load then falls on the others. The same question is fine where liveness is much more patient: this rule looks
-at the thresholds, not at the path alone.`,
-  remedy: "Give liveness a question of its own, or a failureThreshold several times that of readiness",
+  title: "Readiness and liveness ask the same and fail at the same time",
+  meaning: `If both probes ask the same and fail at the same time, an overloaded pod is restarted when it only needs a pause from new requests. Its
+load then falls on the others. The same question is no problem if liveness fails much later than readiness: this rule compares thresholds, not only
+paths.`,
+  remedy: "Let liveness ask something else, or give it a failureThreshold several times that of readiness",
   references: ["https://github.com/zegl/kube-score/blob/master/README_PROBES.md"],
   *check(workload) {
     if (exposureOf(workload) === "none") return;

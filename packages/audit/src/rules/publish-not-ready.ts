@@ -3,10 +3,10 @@ import type { Rule } from "../rule.ts";
 export const publishNotReady: Rule = {
   id: "publish-not-ready",
   title: "The Service sends to pods that are not ready, and to those that stop",
-  meaning: `With \`publishNotReadyAddresses\` an endpoint is ready for as long as its pod exists: before the server listens, while it fails its
-readiness, and through the whole termination. kube-proxy never takes a terminating pod out before it is gone. The field is made for headless
-Services by which the members of a StatefulSet find each other; for clients there should be a second Service without it.`,
-  remedy: "Remove it, or make a second Service for clients",
+  meaning: `With \`publishNotReadyAddresses\` an endpoint counts as ready for as long as its pod exists: before the server listens, while its
+readiness fails, and through the whole termination. kube-proxy does not remove a terminating pod before it is gone. The field is meant for headless
+Services by which the members of a StatefulSet find each other. Clients need a second Service without it.`,
+  remedy: "Remove the field, or make a second Service for clients",
   references: ["https://kubernetes.io/docs/reference/kubernetes-api/service-resources/service-v1/"],
   *check({ services }) {
     const others = services.filter(({ field }) => !field.at("spec").at("publishNotReadyAddresses").isTrue());

@@ -9,12 +9,11 @@ import type { Context, Rule } from "../rule.ts";
 export const shellSwallowsTerm: Rule = {
   id: "shell-swallows-term",
   title: "A shell or a package manager is PID 1, and SIGTERM may never come to the server",
-  meaning: `The kubelet signals PID 1 of the container. A shell that waits for its child does not pass SIGTERM on, and as PID 1 it does not
-die of it either: the server learns of nothing until SIGKILL at the end of the grace period. Requests in flight are cut, every deploy takes
-the whole grace period, and whatever the server does for a graceful stop never runs. \`npm\` and \`yarn\` start the script through a shell of
-their own.
+  meaning: `The kubelet signals PID 1 of the container. A shell that waits for its child does not pass SIGTERM on. As PID 1 it does not end at
+SIGTERM either. So the server gets nothing until SIGKILL at the end of the grace period. Requests in flight are cut, every deploy takes the whole grace
+period, and the server's graceful stop never runs. \`npm\` and \`yarn\` start the script through a shell of their own.
 
-Which shells give way to their last command was measured: bash 5.2 does, dash 0.5.12 (the \`sh\` of Debian and Ubuntu) does not.`,
+Some shells replace themselves by their last command. This was measured: bash 5.2 does, dash 0.5.12 (the \`sh\` of Debian and Ubuntu) does not.`,
   remedy:
     "Make the server PID 1: `command: [node, server.js]`, or `exec` before the shell's last command, or an init that signals the group",
   references: ["https://docs.docker.com/reference/dockerfile/#exec-form-entrypoint-example"],

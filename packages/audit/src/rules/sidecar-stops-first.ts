@@ -16,10 +16,9 @@ const observing =
 export const sidecarStopsFirst: Rule = {
   id: "sidecar-stops-first",
   title: "A container that the app needs stops before the app",
-  meaning: `The kubelet stops all ordinary containers of a pod at the same time, each after its own preStop hook. A hook of the app holds back only
-the app's own SIGTERM. A proxy beside it ends at once, and the app that should go on serving for some seconds has no database, no identity or no
-way out any more. A native sidecar (an init container with \`restartPolicy: Always\`, since Kubernetes 1.29) is stopped after all ordinary
-containers.`,
+  meaning: `The kubelet stops all ordinary containers of a pod at the same time, each after its own preStop hook. A hook of the app delays only the
+app's own SIGTERM. A proxy beside it ends at once. The app goes on serving for some seconds, but without its database, its identity or its way out. A
+native sidecar (an init container with \`restartPolicy: Always\`, since Kubernetes 1.29) is stopped after all ordinary containers.`,
   remedy:
     "Make it a native sidecar: move it to initContainers with restartPolicy: Always; or give it the app's hook",
   references: ["https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/"],

@@ -8,12 +8,12 @@ import type { Rule } from "../rule.ts";
 
 export const termNotGraceful: Rule = {
   id: "term-not-graceful",
-  title: "The program takes SIGTERM for a hard stop",
-  meaning: `SIGTERM is no graceful stop for every program: nginx closes all connections at once, HAProxy ends at once, PostgreSQL waits for its
-last client for as long as the grace period lasts. Each has a signal or a command of its own that stops it gracefully. Official images of
-some set it as STOPSIGNAL, which the runtime then sends instead of SIGTERM; an image of your own, or a command of your own, may not.
+  title: "SIGTERM stops the program hard",
+  meaning: `SIGTERM is not a graceful stop for every program. nginx closes all connections at once. HAProxy ends at once. PostgreSQL waits for its
+last client, for as long as the grace period lasts. Each has another signal, or a command, that stops it gracefully. Some official images set that
+signal as STOPSIGNAL, and the runtime then sends it instead of SIGTERM. Your own image or command may not have it.
 
-The audit knows the STOPSIGNAL of the official images. For another image it asks: \`--image-config FILE\` or \`--dockerfile FILE\`.`,
+The audit knows the STOPSIGNAL of the official images. For other images give \`--image-config FILE\` or \`--dockerfile FILE\`.`,
   remedy:
     "Send the program's own signal: STOPSIGNAL in the image, a preStop hook, or `lameduck-init --signal TERM=USR1`",
   references: [
