@@ -2,26 +2,67 @@ import type { IncomingMessage } from "node:http";
 
 /** The API server takes 3 MiB from its users; a review of an update holds an object twice. */
 export const largestBody = 8 * 1024 * 1024;
+/** Of all bodies that are being sent. The API server sends one in milliseconds; anybody else in the cluster may send many, slowly. */
+const largestSum = 4 * largestBody;
 
-/** @returns none where it is larger than `limit` or breaks off. */
-export function readBody(request: IncomingMessage, limit: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    if (Number(request.headers["content-length"] ?? 0) > limit) {
-      resolve(undefined);
-      return;
-    }
-    const chunks: Buffer[] = [];
-    let size = 0;
-    request.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > limit) {
-        chunks.length = 0;
-        request.pause();
+/** Bodies as they come. Where they are too many together, the one that began first is given up: it is nobody's who is in a hurry. */
+export class Bodies {
+  readonly #sizes = new Map<IncomingMessage, number>();
+  readonly #onDrop: () => void;
+  #sum = 0;
+
+  constructor(onDrop: () => void = () => undefined) {
+    this.#onDrop = onDrop;
+  }
+
+  /** @returns none where it is larger than `limit`, breaks off or is given up. */
+  read(request: IncomingMessage, limit: number): Promise<string | undefined> {
+    return new Promise((resolve) => {
+      if (Number(request.headers["content-length"] ?? 0) > limit) {
         resolve(undefined);
-      } else chunks.push(chunk);
+        return;
+      }
+      const chunks: Buffer[] = [];
+      let size = 0;
+      const end = (text?: string): void => {
+        chunks.length = 0;
+        this.#remove(request);
+        resolve(text);
+      };
+      request.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > limit) {
+          request.pause();
+          end();
+        } else {
+          chunks.push(chunk);
+          this.#add(request, size);
+        }
+      });
+      request.on("end", () => end(Buffer.concat(chunks, size).toString("utf8")));
+      request.on("error", () => end());
+      request.on("close", () => end());
     });
-    request.on("end", () => resolve(Buffer.concat(chunks, size).toString("utf8")));
-    request.on("error", () => resolve(undefined));
-    request.on("close", () => resolve(undefined));
-  });
+  }
+
+  #add(request: IncomingMessage, size: number): void {
+    this.#sum += size - (this.#sizes.get(request) ?? 0);
+    this.#sizes.set(request, size);
+    if (this.#sum <= largestSum) return;
+    const [first] = this.#sizes.keys();
+    if (!first) return;
+    this.#remove(first);
+    first.destroy();
+    this.#onDrop();
+  }
+
+  #remove(request: IncomingMessage): void {
+    this.#sum -= this.#sizes.get(request) ?? 0;
+    this.#sizes.delete(request);
+  }
+}
+
+/** One body by itself. */
+export function readBody(request: IncomingMessage, limit: number): Promise<string | undefined> {
+  return new Bodies().read(request, limit);
 }

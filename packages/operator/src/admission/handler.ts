@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { messageOf } from "@lameduck/drain/common";
 import { operatorNames } from "../names.ts";
-import { largestBody, readBody } from "./body.ts";
+import { Bodies, largestBody } from "./body.ts";
 import { health, type Health } from "./health.ts";
 import type { Outcome } from "../process/metrics.ts";
 import {
@@ -23,6 +23,8 @@ export interface HandlerOptions extends Health {
   /** Deletions and evictions, where they are held, from a caller whose path is right; of others they are let through. */
   readonly hold?: { readonly judge: PatientJudge; readonly isFrom: (path: string) => boolean } | undefined;
   readonly onReview?: (path: string, outcome: Outcome, seconds: number) => void;
+  /** A body was given up, since too much was being sent at a time. */
+  readonly onDrop?: () => void;
   /** A judge threw: that is our mistake. */
   readonly onFault?: (error: unknown, request: AdmissionRequest) => void;
 }
@@ -40,14 +42,15 @@ export function admissionHandler(options: HandlerOptions): RequestListener {
     [paths.mutate, options.mutate],
     [paths.validate, options.validate],
   ]);
+  const bodies = new Bodies(options.onDrop);
   return (request, response) => {
     // The API server adds ?timeout=2s.
     const [path = ""] = (request.url ?? "").split("?", 1);
     const judge = judges.get(path);
-    if (judge) void review(path, judge, request, response, options);
+    if (judge) void review(path, judge, request, response, bodies, options);
     // What follows is a secret, and no name of a metric.
     else if (path === paths.hold || path.startsWith(`${paths.hold}/`))
-      void review(paths.hold, holdJudge(options, path), request, response, options);
+      void review(paths.hold, holdJudge(options, path), request, response, bodies, options);
     else health(path, request, response, options);
   };
 }
@@ -61,10 +64,11 @@ async function review(
   judge: Judge | PatientJudge,
   request: IncomingMessage,
   response: ServerResponse,
+  bodies: Bodies,
   options: HandlerOptions,
 ): Promise<void> {
   const refused = misused(request);
-  const text = refused ? undefined : await readBody(request, largestBody);
+  const text = refused ? undefined : await bodies.read(request, largestBody);
   const began = performance.now();
   const answer =
     refused ??

@@ -2,27 +2,40 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { RequestListener } from "node:http";
+import { Crowd } from "./crowd.ts";
 import type { Issued } from "../certificates/issue.ts";
 
 /** The API server gives a review 2 s; a connection that sends a request for longer is no API server. */
 const longestRequest = 10_000;
+const longestHandshake = 5_000;
+/** How often that is looked at. Milliseconds, all of them. */
+const lookAgain = 1_000;
 /** Go's HTTP client closes connections that were idle for 90 s: it must be the first, or a review meets a closed one. */
 const keepAlive = 95_000;
 
 export interface AdmissionServerOptions {
   readonly handler: RequestListener;
   readonly onTlsFailure?: () => void;
+  /** A connection was given up, since there were too many. */
+  readonly onDrop?: () => void;
 }
 
 /** HTTPS for the API server. It can listen before there is a certificate; handshakes fail until then. */
 export class AdmissionServer {
   readonly server: Server;
 
-  constructor({ handler, onTlsFailure }: AdmissionServerOptions) {
+  constructor({ handler, onTlsFailure, onDrop }: AdmissionServerOptions) {
     this.server = createServer(
-      { keepAliveTimeout: keepAlive, requestTimeout: longestRequest, headersTimeout: longestRequest },
+      {
+        keepAliveTimeout: keepAlive,
+        requestTimeout: longestRequest,
+        headersTimeout: longestRequest,
+        handshakeTimeout: longestHandshake,
+        connectionsCheckingInterval: lookAgain,
+      },
       handler,
     );
+    void new Crowd(this.server, onDrop);
     this.server.on("tlsClientError", (_error, socket) => {
       onTlsFailure?.();
       socket.destroy();

@@ -28,6 +28,11 @@ export class OperatorMetrics {
     help: "TLS handshakes that failed: a caller does not trust the certificate, or is no TLS client.",
     registers: [this.registry],
   });
+  readonly dropped = new Counter({
+    name: "lameduck_connections_dropped_total",
+    help: "Connections that were given up because there were too many, or because too much was being sent at a time.",
+    registers: [this.registry],
+  });
   readonly repairs = new Counter({
     name: "lameduck_ca_bundle_repairs_total",
     help: "Webhook configurations that were told of the authority, or told again.",

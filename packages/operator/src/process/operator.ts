@@ -35,6 +35,9 @@ export interface OperatorOptions {
 /** Milliseconds until what failed at the start is tried again. */
 const again = 1_000;
 
+/** Connections that read the metrics: Prometheus keeps one. */
+const mostReaders = 50;
+
 /** All that the process does, in the order in which it starts; it stops in the other. */
 export class Operator {
   readonly metrics = new OperatorMetrics();
@@ -100,13 +103,16 @@ export class Operator {
         validate,
         ...(this.#holding ? { hold: judgedFrom(this.#holding) } : {}),
         notReady,
+        onDrop: () => this.metrics.dropped.inc(),
         onReview: (path, outcome, seconds) => this.metrics.reviewed(path, outcome, seconds),
         onFault: (error, { uid, namespace, kind }) =>
           log.error({ err: error, uid, namespace, kind }, "a review failed inside; it was admitted"),
       }),
+      onDrop: () => this.metrics.dropped.inc(),
       onTlsFailure: () => this.metrics.handshakes.inc(),
     });
     this.#metricsServer = createServer(metricsHandler(this.metrics, { notReady }));
+    this.#metricsServer.maxConnections = mostReaders;
     this.#certificates = this.#certificatesOf(onProblem);
     this.#describe();
   }
