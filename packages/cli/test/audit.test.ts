@@ -316,7 +316,7 @@ describe("audit", () => {
     ["--namespace without --cluster", ["a", "-n", "x"], /goes with --cluster/],
     ["a wrong namespace", ["--cluster", "-n", "../x"], /no name of a namespace/],
     ["--fix in a format", ["a", "--fix", "--format", "json"], /prints a diff/],
-    ["--fix of a cluster", ["--cluster", "--fix"], /mends files/],
+    ["--fix of a cluster", ["--cluster", "--fix"], /changes files/],
     ["a rule", ["a", "--rule", "nope"], /UNKNOWN_RULE/],
     ["a baseline that is none", ["web.yaml", "--baseline", "web.yaml"], /BAD_BASELINE/],
     ["an image file that is not there", ["web.yaml", "--image-config", "web=nowhere"], /BAD_IMAGE/],
