@@ -1,7 +1,10 @@
 /**
- * `npm run test:cluster`: the tests that need a real Kubernetes. Builds what they need first, so that no test's time limit has to cover a build;
- * bounds the whole; leaves nothing behind. Where the machine cannot run a cluster it says so in one line and ends with 0. Arguments
- * narrow the tests to files whose name contains one of them: `npm run test:cluster -- rollout`.
+ * Runs the tests that need a real Kubernetes, and builds first what they need:
+ *
+ *     npm run test:cluster                 all of them, some 35 minutes at most
+ *     npm run test:cluster -- rollout      those whose file name contains "rollout"
+ *
+ * It leaves nothing behind. If this machine cannot run a cluster, it says so in one line and exits with 0.
  */
 import { spawn } from "node:child_process";
 import { readdir } from "node:fs/promises";
@@ -17,7 +20,9 @@ import {
   tearDown,
   whyNot,
 } from "./cluster/index.ts";
+import { commandLine } from "../scripts/command-line.ts";
 
+const { positionals: wanted } = commandLine(import.meta.url, { allowPositionals: true });
 const root = join(import.meta.dirname, "..");
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 /** Several times what it takes (docs: e2e/README.md); a hanging run must not hold a CI runner for hours. */
@@ -77,9 +82,9 @@ async function main(): Promise<number> {
     return 0;
   }
   await refuseIfInUse(stateDirectory());
-  const files = await testFiles(process.argv.slice(2));
+  const files = await testFiles(wanted);
   if (files.length === 0) {
-    say(`test:cluster: no test file whose name contains ${process.argv.slice(2).join(" or ")}`);
+    say(`test:cluster: no test file whose name contains ${wanted.join(" or ")}`);
     return 2;
   }
   await requireHost(say);

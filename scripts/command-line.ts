@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 
 /**
- * The command line of a developer's script: `--help` prints the script's own first comment and its options, and a mistake is one line, not a
+ * The command line of a developer's script: `--help` prints the script's own first comment and its options with their comments, and a mistake is one line, not a
  * stack trace. `script` is its `import.meta.url`.
  */
 export function commandLine<T extends ParseArgsConfig>(
@@ -10,9 +10,10 @@ export function commandLine<T extends ParseArgsConfig>(
   config: T,
 ): ReturnType<typeof parseArgs<T>> {
   if (process.argv.slice(2).some((argument) => argument === "--help" || argument === "-h")) {
-    const options = optionsOf(config);
-    process.stdout.write(`${firstComment(script)}\n`);
-    if (options.length > 0) process.stdout.write(`\nOptions: ${options.join(" ")}\n`);
+    const source = readFileSync(new URL(script), "utf8");
+    const options = optionsOf(config, source);
+    process.stdout.write(`${firstComment(source)}\n`);
+    if (options.length > 0) process.stdout.write(`\nOptions (default):\n${options.join("\n")}\n`);
     process.exit(0);
   }
   try {
@@ -23,14 +24,18 @@ export function commandLine<T extends ParseArgsConfig>(
   }
 }
 
-function firstComment(script: string): string {
-  const [, comment = ""] = /\/\*\*\n([^]*?)\n *\*\//.exec(readFileSync(new URL(script), "utf8")) ?? [];
+function firstComment(source: string): string {
+  const [, comment = ""] = /\/\*\*\n([^]*?)\n *\*\//.exec(source) ?? [];
   return comment.replace(/^ *\* ?/gm, "");
 }
 
-function optionsOf({ options = {} }: ParseArgsConfig): string[] {
+/** A line for each option, with the comment that stands before it in the script. */
+function optionsOf({ options = {} }: ParseArgsConfig, source: string): string[] {
   return Object.entries(options).map(([name, option]) => {
-    const value = option.default === undefined ? "..." : String(option.default);
-    return option.type === "boolean" ? `[--${name}]` : `[--${name} ${value}]`;
+    const value =
+      option.type === "boolean" ? "" : option.default === undefined ? " ..." : ` (${String(option.default)})`;
+    const before = new RegExp(`((?:\\n *// .*)+)\\n *"?${name}"?: \\{`).exec(source)?.[1] ?? "";
+    const about = before.replaceAll(/\n *\/\/ /g, " ").trim();
+    return `  --${name}${value}`.padEnd(about === "" ? 0 : 34) + (about === "" ? "" : ` ${about}`);
   });
 }

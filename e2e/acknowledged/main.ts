@@ -1,15 +1,15 @@
 /**
- * Rollouts under load with acknowledgements, beside the same pods that decide alone:
+ * Measures rollouts under load with acknowledgements, and with --alone the same pods without:
  *
  *     npm run acknowledged -w e2e -- --ways library,init,wait,nginx,haproxy --rates 300,2 --times 8
  *
- * brings a cluster up, installs operator, coordinator and watchers, and takes it down again; --attach uses the one of
+ * It brings a cluster up, installs operator, coordinator and watchers, and takes it down again; --attach uses the one of
  * `npm run cluster:up`. Prints a table with hold minus oracle for each termination; --keep FILE writes all of it as JSON.
  *
  *   --ways LIST        library, init, wait, nginx, haproxy (all)
  *   --rates LIST       requests a second, to all pods together (300,2)
  *   --routes LIST      as of `npm run matrix` (cluster-ip)
- *   --situations LIST  rollout, and with something wrong: watcher-stopped, watcher-killed, watcher-partitioned, coordinator-killed,
+ *   --situations LIST  rollout, and rollouts with a fault: watcher-stopped, watcher-killed, watcher-partitioned, coordinator-killed,
  *                      coordinator-rolled, coordinator-down, apiserver-stopped, consumer-lies (rollout)
  *   --policy NAME      of pods that are not injected: adaptive, or acknowledged, which stops only when released (adaptive)
  *   --alone            measure the same without acknowledgements, too

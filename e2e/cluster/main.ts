@@ -6,13 +6,13 @@ import { interruption, runMain } from "../program.ts";
 const usage = `usage: npm run cluster -- COMMAND
 
   up [--nodes 5] [--proxy-lag 1s,1s,2s,5s,10s] [--proxy-mode iptables|nftables]
-                         brings up a Kubernetes of several nodes in namespaces of this machine
-  down                   ends it and everything it left
-  status [--json]        components, their state and memory
-  kubectl -- ARGS        kubectl against it
-  exec MACHINE -- CMD    runs a command in the namespaces of node1 ... or of the fabric between them
+                         bring up a Kubernetes of several nodes in namespaces of this machine
+  down                   end it, and remove everything that it left
+  status [--json]        show the components, their state and memory
+  kubectl -- ARGS        run kubectl on it
+  exec MACHINE -- CMD    run a command in the namespaces of a machine: node1, node2 ... or fabric
   pause | resume | kill | restart NAME
-                         SIGSTOP, SIGCONT, SIGKILL, or a new start of one component
+                         stop, continue, kill or restart one component
 `;
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);

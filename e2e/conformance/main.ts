@@ -1,7 +1,7 @@
 /**
- * Records on a real cluster what the kubelet and the controllers do, for tests to hold the lab against:
+ * Records what the kubelet and the controllers do on a real cluster. Tests compare the lab with the recordings:
  *
- *     npm run conformance:record -- [SCENARIO ...]     all scenarios unless some are named
+ *     npm run conformance:record -- [SCENARIO ...]     all scenarios if none is named
  */
 import { Cluster } from "../cluster/index.ts";
 import { listed, runMain } from "../program.ts";

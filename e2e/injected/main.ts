@@ -1,9 +1,9 @@
 /**
- * Terminations of software that nobody has changed, under load, in a namespace that is labelled and in one that is not:
+ * Measures terminations of unchanged software under load, in a labelled namespace and in one without the label:
  *
  *     npm run injected -- --software nginx,haproxy --ways none,webhook,policy --routes cluster-ip,haproxy,nginx --times 5
  *
- * brings a cluster up and takes it down again; --attach uses the one of `npm run cluster:up`. --keep writes the results as JSON.
+ * It brings a cluster up and takes it down again; --attach uses the one of `npm run cluster:up`. --keep FILE writes the results as JSON.
  */
 import { writeFile } from "node:fs/promises";
 import type { RemedyResult } from "@lameduck/accounting";

@@ -1,10 +1,11 @@
 /**
- * Rollouts and faults on a real cluster under load, by route, scenario and remedy:
+ * Measures rollouts and faults on a real cluster under load, for each route, scenario and remedy:
  *
  *     npm run matrix -- --routes cluster-ip,haproxy --scenarios rollout --remedies adaptive,init --times 15
  *
- * brings a cluster up and takes it down again; --attach uses the one of `npm run cluster:up`, --existing one of yours. Each row is kept in
- * matrix/results; `npm run matrix:table` makes the tables of docs/cluster.md from them.
+ * It brings a cluster up and takes it down again. Each row is written to matrix/results, and `npm run matrix:table` makes the tables of
+ * docs/cluster.md from them. docs/cluster.md lists the names of routes, scenarios and remedies.
+ * Exit codes: 0 done, 2 wrong option, 3 anything else.
  */
 import { writeFile } from "node:fs/promises";
 import { badOption, requireInit, requireProgram, type Cluster, type ProxyMode } from "../cluster/index.ts";
@@ -23,32 +24,47 @@ const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const { values } = commandLine(import.meta.url, {
   options: {
+    // ways of the requests to the pods, with commas between
     routes: { type: "string", default: "cluster-ip" },
+    // what happens to the pods
     scenarios: { type: "string", default: "rollout" },
+    // what the pods do at SIGTERM
     remedies: { type: "string", default: "close,sleep-5,sleep-15,quiet,adaptive,init" },
+    // repetitions of each row
     times: { type: "string", default: "2" },
-    // Of load per row; then no further repetition begins.
+    // minutes of load per row; no further repetition begins after that time
     minutes: { type: "string", default: "60" },
+    // number of pods
     replicas: { type: "string", default: "20" },
+    // requests per second, over all pods
     rps: { type: "string", default: "600" },
-    // How many pods a rollout starts and ends at a time: numbers or percentages, Kubernetes' own default unless given.
+    // maxSurge of the Deployment, a number or a share
     surge: { type: "string", default: "25%" },
+    // maxUnavailable of the Deployment, a number or a share
     unavailable: { type: "string", default: "25%" },
-    // limits.cpu of the pods, as in 100m; none unless given.
+    // limits.cpu of the pods, such as 100m; none without it
     "cpu-limit": { type: "string" },
+    // nodes of the cluster that is brought up
     nodes: { type: "string", default: "5" },
+    // minSyncPeriod of the kube-proxy of each node
     "proxy-lag": { type: "string", default: "1s,1s,2s,5s,10s" },
+    // mode of kube-proxy: iptables or nftables
     "proxy-mode": { type: "string", default: "iptables" },
+    // also write every request and event to this file
     "keep-recording": { type: "string" },
-    // On the cluster that `npm run cluster:up` started, so that a long matrix can be run in parts.
+    // use the cluster of `npm run cluster:up`, and leave it there
     attach: { type: "boolean", default: false },
-    // Add to the row that is already there instead of replacing it.
+    // add to the row that is there, instead of replacing it
     append: { type: "boolean", default: false },
-    // On a cluster of yours instead, which a kubeconfig reaches (E2E_KUBECONFIG means the same).
+    // use your own cluster (the variable E2E_KUBECONFIG does the same)
     existing: { type: "boolean", default: false },
+    // with --existing: its kubeconfig
     kubeconfig: { type: "string" },
+    // with --existing: its context; nothing is deployed without one
     context: { type: "string" },
+    // with --existing: an image with Node
     image: { type: "string", default: defaultImage },
+    // with --existing: pods that send the load
     clients: { type: "string", default: "3" },
   },
 });
