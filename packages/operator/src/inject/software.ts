@@ -103,7 +103,7 @@ export function ownLameduck(container: Raw): string | undefined {
   if (words.some((word) => ownLoaders.some((loader) => word.includes(loader))))
     return "its command loads @lameduck/node";
   for (const { name, value } of mapsIn(container["env"])) {
-    if (ownVariables.test(textOf(name))) return `it is told ${textOf(name)}`;
+    if (ownVariables.test(textOf(name))) return `its variable ${textOf(name)} is set`;
     if (name === "NODE_OPTIONS" && ownLoaders.some((loader) => textOf(value).includes(loader)))
       return "NODE_OPTIONS loads @lameduck/node";
   }
