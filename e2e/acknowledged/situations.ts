@@ -3,7 +3,7 @@ import { operatorNames } from "@lameduck/operator";
 import type { Cluster } from "../cluster/index.ts";
 import { during, scenarios, type Scenario, type Stage } from "../matrix/scenarios.ts";
 import { coordinatorPods, coordinatorReady, watcherOn, watchersReady } from "./installation.ts";
-import { lying } from "./lying.ts";
+import { reportFalsely } from "./false-reports.ts";
 
 const { namespace, coordinator } = operatorNames;
 /** Neither the fastest nor the slowest. */
@@ -70,7 +70,7 @@ const faults: readonly Scenario[] = [
     await cluster.resume("apiserver");
   }),
   around("consumer-lies", "the slowest node reports everything as applied at once", ({ cluster }) =>
-    lying(cluster, cluster.nodeNames.at(-1) ?? ""),
+    reportFalsely(cluster, cluster.nodeNames.at(-1) ?? ""),
   ),
 ];
 

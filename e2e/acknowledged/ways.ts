@@ -29,7 +29,7 @@ export const ways: readonly Way[] = [
 ];
 
 /** What tells a pod of the coordinator; injected ones get it from the webhook. */
-export const told = (coordinator: string, policy: string): ClusterRemedy["pod"] => ({
+export const coordinatorEnvironment = (coordinator: string, policy: string): ClusterRemedy["pod"] => ({
   environment: { LAMEDUCK_COORDINATOR: coordinator, LAMEDUCK_POLICY: policy },
   fields: {
     LAMEDUCK_POD_NAME: "metadata.name",
@@ -40,7 +40,8 @@ export const told = (coordinator: string, policy: string): ClusterRemedy["pod"] 
 
 /** The pods of a way, with or without acknowledgements. */
 export function remedyOf(way: Way, coordinator: string | undefined, policy = "adaptive"): ClusterRemedy {
-  const extra = coordinator === undefined || way.isInjected ? {} : told(coordinator, policy);
+  const extra =
+    coordinator === undefined || way.isInjected ? {} : coordinatorEnvironment(coordinator, policy);
   return {
     name: `${way.name}, ${coordinator === undefined ? "alone" : "acknowledged"}`,
     description: way.description,

@@ -22,7 +22,7 @@ export interface BalancerPlan {
   readonly origin: string;
 }
 
-export interface BalancerSays {
+export interface BalancerState {
   readonly at: number;
   /** Names of nodes. */
   readonly sendsTo: readonly string[];

@@ -6,7 +6,7 @@ import type { Cluster } from "../cluster/index.ts";
 import { balancerAddress, clientRange, nodeAddress } from "../cluster/network/addresses.ts";
 import type { PodObserver } from "../matrix/observe/pods.ts";
 import type { ProxyObserver, Sender } from "../matrix/observe/proxies.ts";
-import type { BalancerPlan, BalancerSays } from "./balancer.ts";
+import type { BalancerPlan, BalancerState } from "./balancer.ts";
 
 const name = "balancer";
 /** Between what clouds have by default: 5 s to 10 s, two or three times. */
@@ -53,7 +53,7 @@ export class LocalBalancer implements Sender, AsyncDisposable {
     stack.defer(() => void child.kill("SIGKILL"));
     const balancer = new LocalBalancer(options, stack.move());
     createInterface({ input: child.stdout! }).on("line", (line) => {
-      const { at, sendsTo } = JSON.parse(line) as BalancerSays;
+      const { at, sendsTo } = JSON.parse(line) as BalancerState;
       balancer.#nodes = new Set(sendsTo);
       balancer.#compare(at);
     });

@@ -13,8 +13,8 @@ export async function processOf(
   { name, namespace = "default", node }: PodPlace,
 ): Promise<string | undefined> {
   const field = "jsonpath={.status.containerStatuses[0].containerID}";
-  const said = await cluster.kubectl(["get", "pod", name, "-n", namespace, "-o", field]);
-  const id = said.replace("containerd://", "");
+  const status = await cluster.kubectl(["get", "pod", name, "-n", namespace, "-o", field]);
+  const id = status.replace("containerd://", "");
   const tasks = await cluster.inside(node, [cluster.program("ctr"), "-n", "k8s.io", "tasks", "ls"]);
   return tasks
     .split("\n")

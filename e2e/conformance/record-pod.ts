@@ -10,7 +10,7 @@ const pods = "/api/v1/namespaces/default/pods";
 const events = "/api/v1/namespaces/default/events";
 const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
 /** Reasons that say something about the end of a container; the others (Pulled, Created ...) only fill the page. */
-const tellingReasons = new Set(["Killing", "FailedPreStopHook", "Unhealthy", "FailedKillPod"]);
+const relevantReasons = new Set(["Killing", "FailedPreStopHook", "Unhealthy", "FailedKillPod"]);
 
 /** Runs one scenario on a node and returns all that was seen, times still wall-clock. */
 export class PodRecorder {
@@ -124,7 +124,7 @@ export class PodRecorder {
   }
 
   #onEvent({ object: { reason = "", message = "" }, at }: Change<Event>): void {
-    if (tellingReasons.has(reason)) this.#note({ at, by: "event", reason, message });
+    if (relevantReasons.has(reason)) this.#note({ at, by: "event", reason, message });
   }
 
   /** The slice follows the pod by some milliseconds; a late controller may need seconds. */

@@ -94,9 +94,9 @@ function command(socket: string, text: string): Promise<void> {
       .on("error", reject)
       .on("end", () => {
         // "set server ... addr" says what it has changed.
-        const said = answer.trim();
-        if (said === "" || /changed|no need to change|port/.test(said)) resolve();
-        else reject(new Error(`HAProxy refused "${text}": ${said}`));
+        const output = answer.trim();
+        if (output === "" || /changed|no need to change|port/.test(output)) resolve();
+        else reject(new Error(`HAProxy refused "${text}": ${output}`));
       })
       .end(`${text}\n`);
   });

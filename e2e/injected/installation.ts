@@ -14,14 +14,14 @@ export const chart = join(root, "packages", "operator", "chart", "lameduck");
 const program = join(root, "packages", "cli", "bin", "lameduck.js");
 const execute = promisify(execFile);
 
-export interface Said {
+export interface CommandResult {
   readonly code: number;
   readonly out: string;
   readonly err: string;
 }
 
 /** The command as a person would run it against this cluster. It may end with any code. */
-export async function lameduck(cluster: Cluster, ...args: readonly string[]): Promise<Said> {
+export async function lameduck(cluster: Cluster, ...args: readonly string[]): Promise<CommandResult> {
   const command = [program, ...args, "--kubeconfig", cluster.kubeconfig];
   try {
     const { stdout, stderr } = await execute(process.execPath, command);
@@ -33,10 +33,11 @@ export async function lameduck(cluster: Cluster, ...args: readonly string[]): Pr
 }
 
 /** The same, and it must end well. */
-export async function lameduckDoes(cluster: Cluster, ...args: readonly string[]): Promise<Said> {
-  const said = await lameduck(cluster, ...args);
-  if (said.code !== 0) throw new Error(`lameduck ${args.join(" ")} ended with ${said.code}: ${said.err}`);
-  return said;
+export async function lameduckDoes(cluster: Cluster, ...args: readonly string[]): Promise<CommandResult> {
+  const result = await lameduck(cluster, ...args);
+  if (result.code !== 0)
+    throw new Error(`lameduck ${args.join(" ")} ended with ${result.code}: ${result.err}`);
+  return result;
 }
 
 export async function helm(cluster: Cluster, ...args: readonly string[]): Promise<string> {

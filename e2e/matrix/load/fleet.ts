@@ -34,7 +34,8 @@ export interface FleetOptions {
 }
 
 /** What a generator writes. */
-type Said = { readonly sent: number } | { readonly resolution: Resolution } | (RequestRecord & AddressKnown);
+type GeneratorLine =
+  { readonly sent: number } | { readonly resolution: Resolution } | (RequestRecord & AddressKnown);
 
 /** The load of a run: one generator per source, in that node's network namespace, sharing the rates. */
 export class Fleet {
@@ -82,13 +83,13 @@ export class Fleet {
   }
 
   #take(line: string, sender: string, number: number): void {
-    const said = JSON.parse(line) as Said;
+    const message = JSON.parse(line) as GeneratorLine;
     const generator = this.#generators[number];
-    if ("sent" in said && !("mode" in said)) {
-      if (generator !== undefined) generator.sent = said.sent;
-    } else if ("resolution" in said)
-      this.clients.find((client) => client.name === sender)?.resolved(said.resolution);
-    else this.#keep(said, number);
+    if ("sent" in message && !("mode" in message)) {
+      if (generator !== undefined) generator.sent = message.sent;
+    } else if ("resolution" in message)
+      this.clients.find((client) => client.name === sender)?.resolved(message.resolution);
+    else this.#keep(message, number);
   }
 
   #keep({ upstream, chosen, ...record }: RequestRecord & AddressKnown, number: number): void {

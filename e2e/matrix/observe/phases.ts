@@ -10,7 +10,7 @@ const serverPort = 8080;
 const everyMs = 150;
 
 /** One line of the library. */
-interface LibrarySays {
+interface LibraryLine {
   readonly lameduck: "phase";
   readonly phase: Phase;
   readonly at: number;
@@ -19,7 +19,7 @@ interface LibrarySays {
 }
 
 /** One line of the init: what it has held for ends there, and closing begins. */
-interface InitSays {
+interface InitLine {
   readonly event: "hold-ended";
   /** Seconds since 1970. A preStop hook's line reaches the log by way of PID 1, which takes a while. */
   readonly time: number;
@@ -83,10 +83,10 @@ export class PhaseObserver implements AsyncDisposable {
       const at = this.#clock.fromEpoch(logged);
       this.events.push({ at, pod, type: "listener-closed", port: serverPort });
     } else if (/"lameduck":"phase"|"event":"hold-ended"/.test(line)) {
-      const said = jsonIn(line);
-      if (said === undefined) return;
-      if ("event" in said) this.#note(pod, "closing", said.time * 1_000, said);
-      else if (said.phase !== "serving") this.#note(pod, said.phase, said.at, said);
+      const event = jsonIn(line);
+      if (event === undefined) return;
+      if ("event" in event) this.#note(pod, "closing", event.time * 1_000, event);
+      else if (event.phase !== "serving") this.#note(pod, event.phase, event.at, event);
     }
   }
 
@@ -94,7 +94,7 @@ export class PhaseObserver implements AsyncDisposable {
     pod: string,
     phase: Exclude<Phase, "serving">,
     at: number,
-    { reason, ...detail }: LibrarySays | InitSays,
+    { reason, ...detail }: LibraryLine | InitLine,
   ): void {
     this.events.push({
       at: this.#clock.fromEpoch(at),
@@ -107,9 +107,9 @@ export class PhaseObserver implements AsyncDisposable {
   }
 }
 
-function jsonIn(line: string): LibrarySays | InitSays | undefined {
+function jsonIn(line: string): LibraryLine | InitLine | undefined {
   try {
-    return JSON.parse(line.slice(line.indexOf("{"))) as LibrarySays | InitSays;
+    return JSON.parse(line.slice(line.indexOf("{"))) as LibraryLine | InitLine;
   } catch {
     return undefined;
   }

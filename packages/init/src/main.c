@@ -13,9 +13,9 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static enum log_level most_said(const struct settings *settings)
+static enum log_level log_level_of(const struct settings *settings)
 {
-	/* dumb-init has no levels: it says all or nothing. */
+	/* dumb-init has no levels: it logs everything or nothing. */
 	if (settings->personality == PERSONALITY_DUMB_INIT && settings->verbosity > 0)
 		return LOG_TRACE;
 	int level = (settings->personality == PERSONALITY_OWN ? LOG_NOTE : LOG_WARNING) + settings->verbosity;
@@ -49,7 +49,7 @@ int main(int argc, char *argv[])
 	bool understood = settings_read(&settings, argc, argv, &error);
 	const struct logger logger = {
 		.name = argc > 0 ? base_name(argv[0]) : "lameduck-init",
-		.most = most_said(&settings),
+		.most = log_level_of(&settings),
 		.json = settings.json,
 		.also = -1,
 	};

@@ -27,7 +27,7 @@ export class Source<T extends KubernetesObject> {
   readonly #options: SourceOptions<T>;
   readonly #stopping = new AbortController();
   /** What has been reported and is still there: a new follower does not know of it. */
-  readonly #told = new Map<string, T>();
+  readonly #reported = new Map<string, T>();
   #running: Promise<void> = Promise.resolve();
   readonly #settled = Promise.withResolvers<void>();
   #state: SourceState = "waiting";
@@ -47,11 +47,11 @@ export class Source<T extends KubernetesObject> {
   }
 
   get objects(): readonly T[] {
-    return [...this.#told.values()];
+    return [...this.#reported.values()];
   }
 
   get size(): number {
-    return this.#told.size;
+    return this.#reported.size;
   }
 
   /** Once, however often it is asked for. */
@@ -98,7 +98,7 @@ export class Source<T extends KubernetesObject> {
       ...(query === undefined ? {} : { query }),
       keep,
       ...(rooms === undefined ? {} : { rooms }),
-      onChange: (change) => this.#tell(change),
+      onChange: (change) => this.#report(change),
       onFailure: failed.reject,
     });
     const stopped = new Promise<void>((resolve) => {
@@ -115,16 +115,16 @@ export class Source<T extends KubernetesObject> {
     }
   }
 
-  #tell(change: Change<T>): void {
+  #report(change: Change<T>): void {
     const { uid } = change.object.metadata;
-    if (change.type === "gone") this.#told.delete(uid);
-    else this.#told.set(uid, change.object);
+    if (change.type === "gone") this.#reported.delete(uid);
+    else this.#reported.set(uid, change.object);
     this.#options.onChange(change);
   }
 
   #forgetAllBut(there: ReadonlySet<string>): void {
     const at = Date.now();
-    for (const [uid, object] of this.#told)
-      if (!there.has(uid)) this.#tell({ type: "gone", object, at, live: false, since: at });
+    for (const [uid, object] of this.#reported)
+      if (!there.has(uid)) this.#report({ type: "gone", object, at, live: false, since: at });
   }
 }

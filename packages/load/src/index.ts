@@ -40,3 +40,4 @@ export { requestsErrors } from "./requests-file/errors.ts";
 export { shownUrl } from "./routes/shown-url.ts";
 export { parseZone } from "./requests-file/time.ts";
 export { lastWords } from "./answer.ts";
+export { perConnectionHeaders } from "./request-form.ts";

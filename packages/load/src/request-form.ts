@@ -20,16 +20,21 @@ export interface RequestForm {
 
 const methods = ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-/** Written by the load itself, or not its to say. */
-const own = new Set([
+/** Headers of one connection, which a proxy does not pass on (RFC 9110, 7.6.1). */
+export const perConnectionHeaders = [
   "connection",
-  "content-length",
   "keep-alive",
   "proxy-connection",
   "te",
   "trailer",
   "transfer-encoding",
   "upgrade",
+] as const;
+
+/** Headers that the load writes itself, or that may not be set. */
+const own = new Set<string>([
+  ...perConnectionHeaders,
+  "content-length",
   "expect",
   "sec-websocket-key",
   "sec-websocket-version",

@@ -107,7 +107,7 @@ class Run {
     this.#observation = observation;
     const completion = new Completion(target, observation);
     this.#completion = completion;
-    const telling = setInterval(() => this.#tell(), look);
+    const reporting = setInterval(() => this.#reportProgress(), look);
     const began = this.#clock.now();
     let countedFrom = Infinity;
     let outcome: RolloutOutcome;
@@ -159,7 +159,7 @@ class Run {
         ...undone,
       };
     } finally {
-      clearInterval(telling);
+      clearInterval(reporting);
       await this.#load?.close();
       await observation.stop();
     }
@@ -251,7 +251,7 @@ class Run {
     await delay(milliseconds, undefined, { signal: this.#signal });
   }
 
-  #tell(): void {
+  #reportProgress(): void {
     const { sent, failed } = this.#load?.counts() ?? { sent: 0, failed: 0 };
     this.#hooks.onProgress({
       stage: this.#stage,

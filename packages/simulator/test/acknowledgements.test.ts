@@ -5,7 +5,7 @@ import { Random } from "../src/kernel/random.ts";
 import { defaultAcknowledgements, releasedAt } from "../src/model/acknowledgements.ts";
 import type { Scenario } from "../src/model/scenario.ts";
 import { simulateCommand, adviseCommand } from "../src/commands.ts";
-import { drained, hearing } from "../src/policies/drained.ts";
+import { drained, withCoordinator } from "../src/policies/drained.ts";
 import { run } from "../src/run.ts";
 import { scenarioFrom } from "../src/scenario/parse.ts";
 import { equalSenders, meanOfAll, outcomesOf } from "./samples.ts";
@@ -67,8 +67,8 @@ function played(change: Partial<Scenario>, perPod = 25) {
   const pod = { grace: 120_000, reserve: 0 };
   const contenders = [
     drained("adaptive", pod),
-    hearing("adaptive, told", pod),
-    hearing("acknowledged", { ...pod, policy: "acknowledged", consumers: "cluster" }),
+    withCoordinator("adaptive, told", pod),
+    withCoordinator("acknowledged", { ...pod, policy: "acknowledged", consumers: "cluster" }),
   ];
   const result = run(scenario, contenders, { seed: 3 });
   return {
@@ -136,7 +136,7 @@ test("nodes that send nothing are waited for, and change nothing else", () => {
     ["instant", "others"],
   );
   const pod = { grace: 30_000 };
-  const result = run(scenario, [drained("adaptive", pod), hearing("told", pod)], { seed: 1 });
+  const result = run(scenario, [drained("adaptive", pod), withCoordinator("told", pod)], { seed: 1 });
   assert.ok(Math.max(...result.oracles) < 3_000);
   assert.deepEqual(
     outcomesOf(result, 1).map(({ hold }) => hold),

@@ -29,7 +29,7 @@ function unprepared({ record, run }: Evidence, life: PodLife): string | undefine
   const deletion = life.deleted?.at ?? Infinity;
   if (deletion <= at) return undefined;
   if (life.ready === undefined) return "which was not ready";
-  if (answered === undefined && !run.tellsPods) return undefined;
+  if (answered === undefined && !run.namesPods) return undefined;
   if (answered === undefined) return "which had never answered a request";
   return `which answered its first request only ${spell(answered - at)} later`;
 }

@@ -19,7 +19,7 @@ export interface Evidence {
 /** What is known from the other requests of the run. */
 export interface RunFacts {
   /** Some request of the run is known to have gone to some pod: where none is, that a pod has no answers means nothing. */
-  readonly tellsPods: boolean;
+  readonly namesPods: boolean;
   /** When the pod first answered a request well. */
   firstAnswer(life: PodLife): number | undefined;
   /** Whether requests that the pod had certainly accepted were cut at that time. */

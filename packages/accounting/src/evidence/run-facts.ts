@@ -34,7 +34,7 @@ export function runFacts(
     return countBelow(begun, at) - countBelow(over, at);
   };
   return {
-    tellsPods: recordsOf.size > 0,
+    namesPods: recordsOf.size > 0,
     firstAnswer: (life) => traffic(life).firstAnswer,
     cutAccepted: (life, at) => traffic(life).records.some((record) => acceptedAndCut(record, at)),
     inFlight,

@@ -3,7 +3,7 @@ import { fromAnnotation } from "../model/amount.ts";
 import { annotationOf } from "../model/object.ts";
 import type { Workload } from "../model/workload.ts";
 
-/** Times that no manifest says. Each can be told by an annotation of the workload, a flag or the configuration file. */
+/** Times that no manifest says. Each can be facts by an annotation of the workload, a flag or the configuration file. */
 export const factNames = {
   delay: "how long the app itself goes on serving after SIGTERM, before it closes anything",
   drain: "how long the app needs at most from closing its listener to its exit: the longest request",
@@ -21,9 +21,9 @@ export type Facts = Readonly<Partial<Record<FactName, Amount>>>;
 export const prefix = "lameduck.dev/";
 
 /** The fact that holds for the pod template, else for the workload, else for all. */
-export function factOf(workload: Workload, name: FactName, told: Facts): Amount | undefined {
+export function factOf(workload: Workload, name: FactName, facts: Facts): Amount | undefined {
   const field = annotation(workload, name);
-  return field.exists ? fromAnnotation(name, field) : told[name];
+  return field.exists ? fromAnnotation(name, field) : facts[name];
 }
 
 export function annotation({ template, object }: Workload, name: string): ReturnType<typeof annotationOf> {

@@ -19,15 +19,15 @@ export interface Hold {
 
 export function holdOf(workload: Workload, container: Container, facts: Facts): Hold {
   const { hook } = container;
-  const told = factOf(workload, "delay", facts);
+  const given = factOf(workload, "delay", facts);
   const setting = delaySetting(container);
-  const delay = told ?? setting?.amount;
+  const delay = given ?? setting?.amount;
   const parts = [
     ...(hook && hook.serving.value > 0 ? [hook.serving] : []),
     ...(delay && delay.value > 0 ? [{ ...delay, name: "delay in the app" }] : []),
   ];
   const least = parts.reduce((sum, { value }) => sum + value, 0);
   if (ownStopOf(container)) return { parts, least, kind: "evidence" };
-  if (told) return { parts, least, kind: "fixed" };
+  if (given) return { parts, least, kind: "fixed" };
   return { parts, least, kind: (hook && !hook.isExact) || setting?.isGuess ? "unknown" : "fixed" };
 }

@@ -8,8 +8,8 @@ import { factOf, type Facts } from "./facts.ts";
 
 /** How long the proxy in front keeps an idle connection; undefined where none that keeps connections is known. */
 export function upstreamIdleOf(workload: Workload, facts: Facts): Amount | undefined {
-  const told = factOf(workload, "upstream-idle", facts);
-  if (told) return { ...told, name: "the sender before it" };
+  const given = factOf(workload, "upstream-idle", facts);
+  if (given) return { ...given, name: "the sender before it" };
   for (const { kind, field } of workload.routes) {
     if (kind !== "Ingress") continue;
     const name =
@@ -51,8 +51,8 @@ export function serverKeepAliveOf(
   container: Container,
   facts: Facts,
 ): Amount | undefined {
-  const told = factOf(workload, "keep-alive", facts);
-  if (told) return { ...told, name: "server's keep-alive" };
+  const given = factOf(workload, "keep-alive", facts);
+  if (given) return { ...given, name: "server's keep-alive" };
   const { argv = [], field } = container;
   const program = programOf(servingProgram(argv));
   const known = defaults[program];

@@ -30,8 +30,8 @@ export function convergenceOf(
   workload: Workload,
   facts: Facts,
 ): { readonly amount: Amount; readonly sender?: Sender } | undefined {
-  const told = factOf(workload, "convergence", facts);
-  if (told) return { amount: told };
+  const given = factOf(workload, "convergence", facts);
+  if (given) return { amount: given };
   const senders = sendersOf(workload);
   if (senders.length === 0) return undefined;
   const sender = senders.reduce((a, b) => (b.convergence.value > a.convergence.value ? b : a));

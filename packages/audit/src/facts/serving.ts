@@ -16,10 +16,10 @@ export const observedPort =
   /^(?:https?-)?(?:metrics?|prom(?:etheus)?|health(?:z)?|probes?|admin|pprof|debug|webhook-metrics)(?:-.*)?$/;
 
 export function exposureOf(workload: Workload): Exposure {
-  const told = annotation(workload, "serves").text();
-  if (told === "false") return "none";
+  const serves = annotation(workload, "serves").text();
+  if (serves === "false") return "none";
   if (workload.services.length > 0) return "service";
-  if (told === "true") return "ports";
+  if (serves === "true") return "ports";
   if (["Job", "CronJob"].includes(workload.object.kind)) return "none";
   const ports = workload.containers.flatMap((container) => container.ports);
   return ports.some(({ name }) => name === undefined || !observedPort.test(name)) ? "ports" : "none";

@@ -58,7 +58,7 @@ function settingOf(
   known: readonly Known[],
   like: RegExp,
 ): Setting | undefined {
-  for (const { name, value, amount } of told(container)) {
+  for (const { name, value, amount } of timesIn(container)) {
     const isKnown = known.some((one) => one.name.test(name));
     if (!isKnown && !like.test(name)) continue;
     const seconds = secondsOf(value, name);
@@ -67,13 +67,13 @@ function settingOf(
   return undefined;
 }
 
-interface Told {
+interface NamedTime {
   readonly name: string;
   readonly value: string;
   readonly amount: (called: string, seconds: number) => Amount;
 }
 
-function* told({ argv, field, env, envFields }: Container): Iterable<Told> {
+function* timesIn({ argv, field, env, envFields }: Container): Iterable<NamedTime> {
   const words = [...field.at("command").items(), ...field.at("args").items()];
   for (const [index, word] of words.entries()) {
     const [, name = "", inline] = /^-{1,2}([\w.-]+)(?:=(.*))?$/s.exec(word.text() ?? "") ?? [];

@@ -25,9 +25,9 @@ finishes its requests, and a moment to exit. SIGKILL cuts whatever does not fit:
         continue;
       // Lameduck takes from the grace period what is left of it, and keeps its own reserve.
       if (hold.kind === "evidence") continue;
-      const told = factOf(workload, "drain", context.facts);
-      const setting = told ? undefined : drainSetting(container);
-      const drain = told ?? setting?.amount;
+      const given = factOf(workload, "drain", context.facts);
+      const setting = given ? undefined : drainSetting(container);
+      const drain = given ?? setting?.amount;
       const parts = [...hold.parts, ...(drain ? [{ ...drain, name: "drain" }] : [])];
       const total = sumOf(parts);
       const at = workload.pod.at("terminationGracePeriodSeconds");
@@ -42,7 +42,7 @@ finishes its requests, and a moment to exit. SIGKILL cuts whatever does not fit:
       }
       const wanted = drain ? withReserve : [...parts, usualDrain, reserve];
       const needed = Math.ceil(sumOf(wanted));
-      const isCertain = drain !== undefined && told !== undefined && total > grace.value;
+      const isCertain = drain !== undefined && given !== undefined && total > grace.value;
       yield {
         severity: isCertain ? "error" : "warning",
         message:

@@ -45,18 +45,18 @@ function* grace(
   stop: OwnStop,
   textOf: (file: string) => string,
 ): Iterable<Report> {
-  const told = toldTo(container, stop, "--grace", "LAMEDUCK_GRACE_PERIOD");
-  if (told?.amount === undefined) {
-    if (told?.isWhole && !/\$\(/.test(told.field.text() ?? ""))
+  const option = optionFor(container, stop, "--grace", "LAMEDUCK_GRACE_PERIOD");
+  if (option?.amount === undefined) {
+    if (option?.isWhole && !/\$\(/.test(option.field.text() ?? ""))
       yield {
         severity: "warning",
-        message: `"${told.field.text()}" is no duration, so Lameduck does not get the grace period of ${seconds(own.value)} s`,
-        at: told.field,
+        message: `"${option.field.text()}" is no duration, so Lameduck does not get the grace period of ${seconds(own.value)} s`,
+        at: option.field,
         container: container.name,
         remedy: `write ${seconds(own.value)}s, with its unit`,
       };
     // From a ConfigMap or the downward API: not to be seen here.
-    if (told || own.value === 30) return;
+    if (option || own.value === 30) return;
     yield {
       severity: own.value < 30 ? "error" : "warning",
       message: `Lameduck assumes a grace period of 30 s, but it is ${seconds(own.value)} s`,
@@ -69,17 +69,17 @@ function* grace(
     };
     return;
   }
-  if (told.amount.value === own.value) return;
+  if (option.amount.value === own.value) return;
   yield {
-    severity: told.amount.value > own.value ? "error" : "warning",
-    message: `Lameduck is configured for ${seconds(told.amount.value)} s, but the pod has ${seconds(own.value)} s`,
-    at: told.field,
+    severity: option.amount.value > own.value ? "error" : "warning",
+    message: `Lameduck is configured for ${seconds(option.amount.value)} s, but the pod has ${seconds(own.value)} s`,
+    at: option.field,
     container: container.name,
-    arithmetic: compare([told.amount], "is not", own),
+    arithmetic: compare([option.amount], "is not", own),
     remedy: `write ${seconds(own.value)}s`,
-    ...(told.isWhole
+    ...(option.isWhole
       ? fixOf(`grace period told: ${seconds(own.value)}s`, [
-          replaceScalar(told.field, likeBefore(told.field, `${seconds(own.value)}s`, textOf)),
+          replaceScalar(option.field, likeBefore(option.field, `${seconds(own.value)}s`, textOf)),
         ])
       : {}),
   };
@@ -95,32 +95,32 @@ function likeBefore(field: Field, text: string, textOf: (file: string) => string
 function* preStop(container: Container, stop: OwnStop): Iterable<Report> {
   const { hook } = container;
   if (stop.by === "wait hook" || hook === undefined || hook.least.value === 0) return;
-  const told = toldTo(container, stop, "--prestop", "LAMEDUCK_PRESTOP");
-  if (told && (told.amount === undefined || told.amount.value >= hook.least.value)) return;
+  const option = optionFor(container, stop, "--prestop", "LAMEDUCK_PRESTOP");
+  if (option && (option.amount === undefined || option.amount.value >= hook.least.value)) return;
   yield {
     severity: "warning",
-    message: `the preStop hook uses ${seconds(hook.least.value)} s of the grace period; Lameduck is configured for ${told?.amount ? `${seconds(told.amount.value)} s` : "none"}`,
+    message: `the preStop hook uses ${seconds(hook.least.value)} s of the grace period; Lameduck is configured for ${option?.amount ? `${seconds(option.amount.value)} s` : "none"}`,
     at: hook.field,
     container: container.name,
     arithmetic: compare(
       [hook.least],
       ">",
-      told?.amount ?? { name: "told", value: 0, origin: { kind: "default", of: "Lameduck" } },
+      option?.amount ?? { name: "told", value: 0, origin: { kind: "default", of: "Lameduck" } },
     ),
     remedy: `set LAMEDUCK_PRESTOP to ${seconds(hook.least.value)}s, or drop the hook: Lameduck holds by itself`,
   };
 }
 
 function* cap({ grace: own }: Workload, container: Container, stop: OwnStop): Iterable<Report> {
-  const told = toldTo(container, stop, "--cap", "LAMEDUCK_CAP");
+  const option = optionFor(container, stop, "--cap", "LAMEDUCK_CAP");
   const before = stop.by === "wait hook" ? 0 : (container.hook?.least.value ?? 0);
-  if (told?.amount === undefined || told.amount.value <= own.value - before) return;
+  if (option?.amount === undefined || option.amount.value <= own.value - before) return;
   yield {
     severity: "error",
-    message: `the cap of ${seconds(told.amount.value)} s is longer than the ${seconds(own.value - before)} s that are left of the grace period`,
-    at: told.field,
+    message: `the cap of ${seconds(option.amount.value)} s is longer than the ${seconds(own.value - before)} s that are left of the grace period`,
+    at: option.field,
     container: container.name,
-    arithmetic: compare([told.amount], ">", {
+    arithmetic: compare([option.amount], ">", {
       ...own,
       name: before > 0 ? `grace - preStop` : "grace",
       value: own.value - before,
@@ -138,7 +138,7 @@ interface Told {
 }
 
 /** Flags win over variables, as in Lameduck itself. */
-function toldTo(
+function optionFor(
   container: Container,
   { by, argv }: OwnStop,
   flag: string,

@@ -85,14 +85,15 @@ async function installed(
   const others = both.filter((one) => !isAdmissionPolicy(one));
   const distinct = [...new Map(others.map((one) => [pathOf(one), one])).values()];
   const there: Manifest[] = [];
-  for (const one of [...distinct, ...ownDeeds(namespace)]) if (await found(client, one)) there.push(one);
+  for (const one of [...distinct, ...madeByOperator(namespace)])
+    if (await found(client, one)) there.push(one);
   const first = ({ kind }: Manifest): number => (/^(Mutating|Validating)/.test(kind) ? 0 : 1);
   there.push(...(await policiesThere(client, signal)).toReversed());
   return there.toReversed().sort((a, b) => first(a) - first(b));
 }
 
 /** What the operator makes by itself. */
-const ownDeeds = (namespace: string): Manifest[] => [
+const madeByOperator = (namespace: string): Manifest[] => [
   {
     apiVersion: "v1",
     kind: "Secret",

@@ -63,7 +63,7 @@ static bool read_choices(struct settings *settings, struct error *error)
 static bool refuse_cluster(struct settings *settings, const char *name, const char *problem, struct error *error)
 {
 	char place[LONGEST_PLACE];
-	if (!said_in_environment(settings, name, place)) {
+	if (!given_by_variable(settings, name, place)) {
 		error_set(error, ERROR_BAD_COORDINATOR, name, "%s", problem);
 		return false;
 	}
@@ -98,11 +98,11 @@ static bool read_cluster(struct settings *settings, struct error *error)
 /* Without a coordinator nothing that `acknowledged` waits for reaches an init. */
 static bool read_policy(struct settings *settings, struct error *error)
 {
-	struct drain_options *said = &settings->decision;
-	if (!said->policy || strcmp(said->policy, policy_names[POLICY_ACKNOWLEDGED]) != 0)
+	struct drain_options *options = &settings->decision;
+	if (!options->policy || strcmp(options->policy, policy_names[POLICY_ACKNOWLEDGED]) != 0)
 		return true;
 	if (settings->hold.where.url) {
-		said->consumers[said->consumer_count++] = by_cluster;
+		options->consumers[options->consumer_count++] = by_cluster;
 		return true;
 	}
 	error_set(error, ERROR_MISSING_OPTION, "policy", "acknowledged needs a coordinator (LAMEDUCK_COORDINATOR)");
@@ -113,15 +113,15 @@ static bool read_policy(struct settings *settings, struct error *error)
  * What only another policy would use. A flag was typed for this program, so that it is an error; a variable may be meant for all containers
  * of many pods.
  */
-static bool check_use(struct settings *settings, const char *name, const char *said, enum policy_kind user,
+static bool check_use(struct settings *settings, const char *name, const char *value, enum policy_kind user,
 		      struct error *error)
 {
 	char place[LONGEST_PLACE];
 	enum policy_kind policy = settings->hold.decision.policy;
 	bool used = policy == user || (user == POLICY_ADAPTIVE && settings->hold.decision.by_cluster);
-	if (!said || used)
+	if (!value || used)
 		return true;
-	if (said_in_environment(settings, name, place)) {
+	if (given_by_variable(settings, name, place)) {
 		snprintf(settings->notice, sizeof settings->notice, "%s does nothing: it is of the policy %s, and the policy is %s",
 			 place, policy_names[user], policy_names[policy]);
 		return true;
@@ -133,16 +133,16 @@ static bool check_use(struct settings *settings, const char *name, const char *s
 
 static bool check_uses(struct settings *settings, struct error *error)
 {
-	const struct drain_options *said = &settings->decision;
+	const struct drain_options *options = &settings->decision;
 	const struct drain_config *decision = &settings->hold.decision;
 	char place[LONGEST_PLACE], delay[32], cap[32];
-	if (!check_use(settings, "delay", said->delay, POLICY_FIXED, error) ||
-	    !check_use(settings, "window", said->window, POLICY_QUIET, error) ||
-	    !check_use(settings, "loss-budget", said->loss_budget, POLICY_ADAPTIVE, error) ||
-	    !check_use(settings, "convergence", said->convergence, POLICY_ADAPTIVE, error))
+	if (!check_use(settings, "delay", options->delay, POLICY_FIXED, error) ||
+	    !check_use(settings, "window", options->window, POLICY_QUIET, error) ||
+	    !check_use(settings, "loss-budget", options->loss_budget, POLICY_ADAPTIVE, error) ||
+	    !check_use(settings, "convergence", options->convergence, POLICY_ADAPTIVE, error))
 		return false;
 	if (decision->policy == POLICY_FIXED && decision->delay > decision->cap) {
-		said_in_environment(settings, "delay", place);
+		given_by_variable(settings, "delay", place);
 		snprintf(settings->notice, sizeof settings->notice, "%s of %s is cut to the cap of %s", place,
 			 format_duration(decision->delay, delay, sizeof delay),
 			 format_duration(decision->cap, cap, sizeof cap));
@@ -157,7 +157,7 @@ static bool check_order(struct settings *settings, struct error *error)
 	char place[LONGEST_PLACE];
 	if (!settings->order_timeout || order->wait_for.count + order->wait_gone.count > 0)
 		return true;
-	if (said_in_environment(settings, "order-timeout", place)) {
+	if (given_by_variable(settings, "order-timeout", place)) {
 		snprintf(settings->notice, sizeof settings->notice,
 			 "%s does nothing: no file is waited for (--wait-for, --wait-gone)", place);
 		return true;
@@ -167,10 +167,10 @@ static bool check_order(struct settings *settings, struct error *error)
 }
 
 /* By a flag, which stands in an image or a manifest. */
-static bool is_typed(struct settings *settings, const char *name, const char *said)
+static bool is_typed(struct settings *settings, const char *name, const char *value)
 {
 	char place[LONGEST_PLACE];
-	return said && !said_in_environment(settings, name, place);
+	return value && !given_by_variable(settings, name, place);
 }
 
 /*
@@ -179,24 +179,24 @@ static bool is_typed(struct settings *settings, const char *name, const char *sa
  */
 static bool read_decision(struct settings *settings, struct error *error)
 {
-	struct drain_options *said = &settings->decision;
+	struct drain_options *options = &settings->decision;
 	struct error contradiction;
 	char place[LONGEST_PLACE];
-	if (parse_config(said, &settings->hold.decision, error))
+	if (parse_config(options, &settings->hold.decision, error))
 		return true;
-	bool flags = is_typed(settings, "grace", said->grace) || is_typed(settings, "reserve", said->reserve) ||
-		     is_typed(settings, "floor", said->floor) || is_typed(settings, "cap", said->cap);
+	bool flags = is_typed(settings, "grace", options->grace) || is_typed(settings, "reserve", options->reserve) ||
+		     is_typed(settings, "floor", options->floor) || is_typed(settings, "cap", options->cap);
 	if (!flags)
 		return false;
-	struct drain_options typed = *said;
-	if (said_in_environment(settings, "grace", place))
+	struct drain_options typed = *options;
+	if (given_by_variable(settings, "grace", place))
 		typed.grace = NULL;
-	if (said_in_environment(settings, "prestop", place))
+	if (given_by_variable(settings, "prestop", place))
 		typed.prestop = NULL;
-	if ((typed.grace == said->grace && typed.prestop == said->prestop) ||
+	if ((typed.grace == options->grace && typed.prestop == options->prestop) ||
 	    !parse_config(&typed, &settings->hold.decision, &contradiction))
 		return false;
-	*said = typed;
+	*options = typed;
 	snprintf(settings->notice, sizeof settings->notice, "LAMEDUCK_GRACE_PERIOD and LAMEDUCK_PRESTOP are left out, as flags need more: %s",
 		 error->problem);
 	return true;
@@ -222,7 +222,7 @@ static bool check_then(struct settings *settings, struct error *error)
 	char place[LONGEST_PLACE];
 	if (!settings->then_signal)
 		return true;
-	if (said_in_environment(settings, "then", place)) {
+	if (given_by_variable(settings, "then", place)) {
 		snprintf(settings->notice, sizeof settings->notice, "%s does nothing: only wait sends it", place);
 		return true;
 	}
@@ -282,7 +282,7 @@ static bool read_values(struct settings *settings, struct error *error)
 	    read_hold(settings, error))
 		return true;
 	char place[LONGEST_PLACE];
-	said_in_environment(settings, error->option, place);
+	given_by_variable(settings, error->option, place);
 	snprintf(error->option, sizeof error->option, "%s", place);
 	return false;
 }

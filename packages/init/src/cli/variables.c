@@ -110,7 +110,7 @@ void warn_of_misspelt_variables(const struct logger *logger)
 	}
 }
 
-bool said_in_environment(struct settings *settings, const char *name, char place[LONGEST_PLACE])
+bool given_by_variable(struct settings *settings, const char *name, char place[LONGEST_PLACE])
 {
 	const struct flag *named = long_flag(name, strlen(name));
 	snprintf(place, LONGEST_PLACE, "%s%s", named ? "--" : "", name);

@@ -89,7 +89,7 @@ export async function openRoute(route: Route, signal?: AbortSignal): Promise<Ope
   const port = portOf(route.url);
   const addresses = await resolveHost(host, route);
   const [address = ""] = addresses;
-  const { status, pod } = await askPatiently(route, { address, port, signal });
+  const { status, pod } = await askWithRetries(route, { address, port, signal });
   if (status >= 500)
     throw new KubernetesError("LAMEDUCK_URL_NOT_ANSWERING", shownUrl(route.url), `it answers ${status}`);
   return { ...route, address, port, status, pod, others: addresses.slice(1) };
@@ -110,7 +110,7 @@ interface FirstAnswer {
   readonly pod: string | undefined;
 }
 
-async function askPatiently(route: Route, place: Place): Promise<FirstAnswer> {
+async function askWithRetries(route: Route, place: Place): Promise<FirstAnswer> {
   const protocol = route.protocol ?? protocolOf(route.url);
   const ask = protocolTraits[protocol].http1 || protocol === "https" ? askOnce : connectOnce;
   for (let attempt = 1; ; attempt++)

@@ -68,10 +68,10 @@ function numberFrom(value: string, name: Variable): number {
 
 /** The variable through which an option was said, or should have been: a mistake is reported where it is to be mended. */
 export function variableOf(option: string, environment: Environment): string | undefined {
-  const isSaid = (name: Variable): boolean => Boolean(environment[name]?.trim());
+  const isSet = (name: Variable): boolean => Boolean(environment[name]?.trim());
   const variable = names.find((name) => variables[name] === option);
   // What is missing is asked for by the policy.
-  return variable && (isSaid(variable) || isSaid("LAMEDUCK_POLICY")) ? variable : undefined;
+  return variable && (isSet(variable) || isSet("LAMEDUCK_POLICY")) ? variable : undefined;
 }
 
 /** What only a pod has. */

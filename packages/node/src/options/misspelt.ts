@@ -21,16 +21,16 @@ const gracePeriod = "LAMEDUCK_GRACE_PERIOD";
  * variables that an older pod does not know.
  */
 export function misspeltVariables(environment: Environment): string[] {
-  const isSaid = (name: string): boolean => Boolean(environment[name]?.trim());
+  const isSet = (name: string): boolean => Boolean(environment[name]?.trim());
   const warnings = Object.keys(environment)
-    .filter((name) => name.startsWith(prefix) && isSaid(name) && !ofService.test(name))
+    .filter((name) => name.startsWith(prefix) && isSet(name) && !ofService.test(name))
     .flatMap((name) => {
       const short = name.slice(prefix.length);
       if (known.includes(short) || ofInit.includes(short)) return [];
       const meant = nearest(short, known);
       return meant === undefined ? [] : [`${name} is unknown; did you mean ${prefix}${meant}?`];
     });
-  if (isSaid("LAMEDUCK_GRACE") && !isSaid(gracePeriod))
+  if (isSet("LAMEDUCK_GRACE") && !isSet(gracePeriod))
     warnings.push(`LAMEDUCK_GRACE is read by lameduck-init alone; say ${gracePeriod}, which both read`);
   return warnings;
 }

@@ -34,7 +34,7 @@ export const decisionOptions = [...decision, "requestQuiet", "settle", "maxSende
 const all: readonly string[] = [...decisionOptions, ...own, "environment"];
 
 /** The first name that is none of an option's, and what is said of it. */
-export function strangerIn(options: object): { name: string; problem: string } | undefined {
+export function unknownOptionIn(options: object): { name: string; problem: string } | undefined {
   const name = Object.keys(options).find((each) => !all.includes(each));
   return name === undefined ? undefined : { name, problem: unknownName("option", name, documentedOptions) };
 }

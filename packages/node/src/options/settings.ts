@@ -18,13 +18,13 @@ import { isInKubernetes, optionsFromEnvironment, variableOf, type Environment } 
 import { badOption } from "../errors.ts";
 import { parseHealth, type FailingHealth, type Health } from "../hold/health.ts";
 import type { Logger } from "../reports/log.ts";
-import { decisionOptions, strangerIn } from "./option-names.ts";
+import { decisionOptions, unknownOptionIn } from "./option-names.ts";
 import { isRecord } from "./nested-options.ts";
 import { doubts } from "./doubts.ts";
 import { misspeltVariables } from "./misspelt.ts";
 import { parseProbes, type IsProbe, type ProbeOptions } from "../protocols/probes.ts";
 import { parseCoordinator, type CoordinatorSettings, type Mode } from "../coordinator/place.ts";
-import { yieldingTold } from "./told-times.ts";
+import { yieldToCode } from "./injected-times.ts";
 import { parseSignals } from "../signals/signal-list.ts";
 import { parseStreams, type IsStream, type StreamOptions } from "../protocols/streams.ts";
 
@@ -104,17 +104,17 @@ export interface Settings {
 /** @throws {LameduckError} naming the option or variable at fault. */
 export function parseSettings(options: LameduckOptions = {}): Settings {
   if (!isRecord(options)) throw badOption("options", `${shown(options)} is not an object`);
-  const stranger = strangerIn(options);
+  const stranger = unknownOptionIn(options);
   if (stranger) throw new DrainError("LAMEDUCK_UNKNOWN_OPTION", stranger.name, stranger.problem);
   const { environment = process.env } = options;
   if (!isRecord(environment)) throw badOption("environment", `${shown(environment)} is not an object`);
   checkConsumers(options.consumers);
   const inCode = drainOptionsOf(options);
   const coordinator = parseCoordinator(options.coordinator, options.mode, environment);
-  const said: DrainOptions = { ...optionsFromEnvironment(environment), ...inCode };
-  const unread = learntBefore(said, environment);
-  if (coordinator.isMeant && said.policy === "acknowledged") said.consumers ??= "cluster";
-  const asked = isInKubernetes(environment) ? said : forNobodyWhoLags(said);
+  const given: DrainOptions = { ...optionsFromEnvironment(environment), ...inCode };
+  const unread = learntBefore(given, environment);
+  if (coordinator.isMeant && given.policy === "acknowledged") given.consumers ??= "cluster";
+  const asked = isInKubernetes(environment) ? given : outsideKubernetes(given);
   const unusable = forgetUnusable(asked);
   const health = parseHealth(options.lbHealth);
   const { timeout } = options;
@@ -122,7 +122,7 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     parsed: drain,
     options: merged,
     warnings: yielded,
-  } = yieldingTold(asked, { ...options }, environment, (some) => {
+  } = yieldToCode(asked, { ...options }, environment, (some) => {
     const whole = parseAt(some, inCode, environment);
     if (timeout !== undefined) boundBy(timeout, some, whole.prestop);
     return waitingFor(health, timeout === undefined ? whole : parseAt(some, inCode, environment));
@@ -160,12 +160,12 @@ function isOfCluster({ policy }: DrainConfig): boolean {
 }
 
 /** What a platform hands to new pods, where code has nothing of its own. */
-function learntBefore(said: DrainOptions, environment: Environment): string[] {
+function learntBefore(given: DrainOptions, environment: Environment): string[] {
   const text = environment["LAMEDUCK_LEARNT"]?.trim();
-  if (!text || said.learnt !== undefined) return [];
+  if (!text || given.learnt !== undefined) return [];
   const learnt = parseLearnt(text);
   if (!learnt) return ["LAMEDUCK_LEARNT: is none that this release reads; it is ignored"];
-  said.learnt = learnt;
+  given.learnt = learnt;
   return [];
 }
 
@@ -204,9 +204,9 @@ function waitingFor(health: Health | undefined, drain: DrainConfig): DrainConfig
  * Outside Kubernetes no sender lags behind, and a developer's restart should not wait: no floor, and no waiting for silence, unless
  * somebody asks for a policy, a delay or a floor, in code or by a variable.
  */
-function forNobodyWhoLags(said: DrainOptions): DrainOptions {
-  const isAsked = said.policy !== undefined || said.floor !== undefined;
-  return { floor: 0, requestQuiet: 0, ...(!isAsked && { policy: "fixed", delay: 0 }), ...said };
+function outsideKubernetes(given: DrainOptions): DrainOptions {
+  const isAsked = given.policy !== undefined || given.floor !== undefined;
+  return { floor: 0, requestQuiet: 0, ...(!isAsked && { policy: "fixed", delay: 0 }), ...given };
 }
 
 function parseAt(merged: DrainOptions, inCode: DrainOptions, environment: Environment): DrainConfig {
@@ -248,8 +248,8 @@ function parseOtherHandlers(value: unknown = "hold"): "hold" | "leave" {
 }
 
 function parseCrashes(inCode: unknown, environment: Environment): "leave" | "close" {
-  const said = environment["LAMEDUCK_CRASHES"]?.trim();
-  const value = inCode === undefined ? said || "leave" : inCode;
+  const text = environment["LAMEDUCK_CRASHES"]?.trim();
+  const value = inCode === undefined ? text || "leave" : inCode;
   if (value === "leave" || value === "close") return value;
   const place = inCode === undefined ? "LAMEDUCK_CRASHES" : "crashes";
   throw badOption(place, `${shown(value)} is not "leave" or "close"`);
@@ -272,8 +272,8 @@ function parsePath(
   environment: Environment,
 ): string | undefined {
   const variable = name === "trace" ? "LAMEDUCK_TRACE" : "LAMEDUCK_STOP_FILE";
-  const said = environment[variable]?.trim();
-  const value = inCode === undefined && said ? said : inCode;
+  const text = environment[variable]?.trim();
+  const value = inCode === undefined && text ? text : inCode;
   if (value === undefined || (typeof value === "string" && isAbsolute(value))) return value;
   throw badOption(inCode === undefined ? variable : name, `${shown(value)} is not an absolute path`);
 }

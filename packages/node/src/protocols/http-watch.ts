@@ -28,7 +28,7 @@ interface Activity {
 }
 
 /** How long half a request head is waited for once the listener is closed: senders that are alive send a head at once. */
-const patienceForHeads = 1_000;
+const headTimeout = 1_000;
 
 /** HTTP/1.1 over TCP, TLS or a Unix socket. Until the hold it counts connections and looks at some; requests cost nothing. */
 export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
@@ -86,13 +86,13 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
 
   restless(quiet: number): number {
     const now = this.context.now();
-    const isPatient = now < this.stoppedAt + patienceForHeads;
+    const awaitsHeads = now < this.stoppedAt + headTimeout;
     let count = this.#upgrades.restless;
     for (const [socket, activity] of this.#activities)
       if (
         isBusy(activity) ||
         activity.idleSince > now - quiet ||
-        (isPatient && isReceiving(socket, activity))
+        (awaitsHeads && isReceiving(socket, activity))
       )
         count++;
     return count;

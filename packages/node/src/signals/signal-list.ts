@@ -13,9 +13,9 @@ const uncatchable = ["SIGKILL", "SIGSTOP"];
  */
 export function parseSignals(value: unknown, environment: Environment): readonly NodeJS.Signals[] {
   if (value === false) return [];
-  const said = environment["LAMEDUCK_SIGNALS"]?.trim();
+  const text = environment["LAMEDUCK_SIGNALS"]?.trim();
   if (value !== undefined && value !== true) return listOf(value, "signals");
-  return said ? listOf(said.split(/[\s,]+/), "LAMEDUCK_SIGNALS") : usual(environment);
+  return text ? listOf(text.split(/[\s,]+/), "LAMEDUCK_SIGNALS") : usual(environment);
 }
 
 /**

@@ -5,7 +5,7 @@ import { sendingOf, type Scenario } from "../model/scenario.ts";
 import type { Outcome } from "../model/outcome.ts";
 import { simulateWorld } from "../model/world.ts";
 import { runInParallel } from "../parallel/run.ts";
-import { drained, hearing, slept } from "../policies/drained.ts";
+import { drained, withCoordinator, slept } from "../policies/drained.ts";
 import { meanConvergence, oraclesOf, type Run } from "../run.ts";
 import { rolloutTime } from "../rollout-time.ts";
 import { interval, mean, quantile, type Interval } from "../simulate/statistics.ts";
@@ -90,11 +90,11 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
   const cap = evidence < 1 ? needed : grace - prestop - reserve;
   const adaptive: DrainOptions = { grace, prestop, reserve, floor, convergence, cap };
   // Where silence says nothing, reports replace the floor.
-  const told =
+  const settings =
     evidence < 1
       ? ({ ...adaptive, floor: defaultFloor, policy: "acknowledged", consumers: "cluster" } as const)
       : adaptive;
-  const unheard = scenario.senders.filter(({ reports = true }) => !reports).map(({ name }) => name);
+  const unreported = scenario.senders.filter(({ reports = true }) => !reports).map(({ name }) => name);
   const slept5 = 5_000;
   const slept15 = 15_000;
   // As long as the same, in whole seconds as `sleep` has them.
@@ -110,7 +110,7 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
     ...(evidence >= 1 && converged < cap
       ? [drained(`cap ${s(converged)}`, { ...adaptive, cap: converged })]
       : []),
-    ...(unheard.length > 0 ? [] : [hearing(acknowledged, told)]),
+    ...(unreported.length > 0 ? [] : [withCoordinator(acknowledged, settings)]),
   ];
   const played = await runInParallel(settled, contenders, { seed });
   const [expected, ...others] = played.outcomes.map((outcomes) => predict(outcomes, played, seed));
@@ -166,9 +166,9 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
         : []),
       `grace ${s(grace)}: ${grace > least ? `as it is set; needed are ${s(least)}: ` : ""}preStop ${s(prestop)} + longest hold ${s(needed)} + reserve ${s(reserve)}, rounded up to 5 s, at least Kubernetes' ${s(defaultGrace)}`,
       surge.why,
-      unheard.length > 0
-        ? `acknowledgements would change nothing: nobody reports for ${unheard.join(", ")}, so the pod's own evidence decides`
-        : acknowledgementsText(scenario, told.policy ?? "adaptive", expected!, instead.at(-1)!),
+      unreported.length > 0
+        ? `acknowledgements would change nothing: nobody reports for ${unreported.join(", ")}, so the pod's own evidence decides`
+        : acknowledgementsText(scenario, settings.policy ?? "adaptive", expected!, instead.at(-1)!),
     ],
     unknown,
   };

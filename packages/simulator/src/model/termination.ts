@@ -54,7 +54,7 @@ class Termination {
   readonly #cutAt: number;
   readonly #pooled: Iterator<PooledRequest, undefined> | undefined;
   readonly #pools: Pools;
-  readonly #hearsOfRelease: boolean;
+  readonly #seesRelease: boolean;
   /** Infinity before, and once an arrival has overruled it. */
   #releasedAt = Infinity;
   #next: number;
@@ -89,12 +89,12 @@ class Termination {
     this.#ramp = contender.hints?.ramp ?? 0;
     this.#pooled = trace.pooled?.();
     this.#pools = new Pools(sendingOf(scenario), scenario.traffic.pooled?.connections ?? 0, random("turns"));
-    this.#hearsOfRelease = contender.hears ?? false;
+    this.#seesRelease = contender.seesRelease ?? false;
     this.#stopper = contender.start(factsOf(trace));
     this.#stopper.observe({ type: "watching", at: -trace.history });
     if (contender.learns)
       for (let index = 0; index < trace.first; index++)
-        this.#tellArrival(index, this.#seen(trace.times[index]!));
+        this.#observeArrival(index, this.#seen(trace.times[index]!));
   }
 
   play(): Outcome {
@@ -104,7 +104,7 @@ class Termination {
       this.#stopper.observe({ type: "termination", at: this.#signalAt });
       this.#scheduleStall(this.#signalAt);
       this.#ask();
-      if (this.#hearsOfRelease) this.#scheduleRelease();
+      if (this.#seesRelease) this.#scheduleRelease();
     });
     this.#simulation.at(this.#deadline, () => this.#stop("killed"));
     while (this.#stoppedAt === undefined) this.#simulation.run(this.#simulation.now + 60_000);
@@ -160,7 +160,7 @@ class Termination {
     this.#stopper.observe({ type: "unreleased", at, local });
   }
 
-  #tellArrival(index: number, at: number): void {
+  #observeArrival(index: number, at: number): void {
     this.#stopper.observe({
       type: "arrival",
       at,
@@ -178,7 +178,7 @@ class Termination {
     const at = this.#simulation.now;
     if (this.#stoppedAt === undefined)
       this.#whenSeen(() => {
-        this.#tellArrival(index, this.#simulation.now);
+        this.#observeArrival(index, this.#simulation.now);
         if (at > this.#releasedAt + onItsWay) this.#unrelease(this.#simulation.now);
         this.#begin(draw(this.#scenario.traffic.service, this.#durations));
       });

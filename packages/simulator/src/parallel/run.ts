@@ -5,7 +5,7 @@ import type { Outcome } from "../model/outcome.ts";
 import type { Contender } from "../policies/stopper.ts";
 import { playPart, runOf, type Part, type Run, type RunOptions } from "../run.ts";
 import type { Job } from "./messages.ts";
-import { employ } from "./workers.ts";
+import { runJobs } from "./workers.ts";
 
 /** As many as need less than a gigabyte. */
 const mostWorkers = 4;
@@ -56,7 +56,7 @@ export async function runInParallel(
     played++;
     onProgress?.(done + Math.floor((played / shares) * (terminations - done)), terminations);
   };
-  const parts = await employ({ scenario, world, recipes, seed }, jobs, { workers, onPlayed, signal });
+  const parts = await runJobs({ scenario, world, recipes, seed }, jobs, { workers, onPlayed, signal });
   return runOf(scenario, world, seed, parts ? joined(first, contenders, jobs, parts) : first);
 }
 

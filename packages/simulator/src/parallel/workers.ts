@@ -14,7 +14,7 @@ export interface WorkersOptions {
  * Has the jobs done, each by the next worker that is free.
  * @returns what each came to, in the order of the jobs; undefined where it was given up.
  */
-export async function employ(
+export async function runJobs(
   assignment: Assignment,
   jobs: readonly Job[],
   { workers, onPlayed, signal }: WorkersOptions,

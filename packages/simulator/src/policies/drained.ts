@@ -24,11 +24,11 @@ export function drained(name: string, options: DrainOptions, description = ""): 
 }
 
 /** The same with `LAMEDUCK_COORDINATOR` set: it is told when all consumers have let go. */
-export function hearing(name: string, options: DrainOptions, description = ""): Contender {
+export function withCoordinator(name: string, options: DrainOptions, description = ""): Contender {
   return {
     ...drained(name, options, description),
-    hears: true,
-    recipe: { kind: "hearing", name, options, description },
+    seesRelease: true,
+    recipe: { kind: "withCoordinator", name, options, description },
   };
 }
 

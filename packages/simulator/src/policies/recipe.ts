@@ -1,4 +1,4 @@
-import { bare, drained, hearing } from "./drained.ts";
+import { bare, drained, withCoordinator } from "./drained.ts";
 import { learning } from "./learning.ts";
 import { istio, oracle, wStar } from "./peers.ts";
 import type { Contender, Recipe } from "./stopper.ts";
@@ -7,8 +7,8 @@ export function contenderFrom(recipe: Recipe): Contender {
   switch (recipe.kind) {
     case "drained":
       return drained(recipe.name, recipe.options, recipe.description);
-    case "hearing":
-      return hearing(recipe.name, recipe.options, recipe.description);
+    case "withCoordinator":
+      return withCoordinator(recipe.name, recipe.options, recipe.description);
     case "bare":
       return bare(recipe.name, recipe.options, recipe.description);
     case "learning":

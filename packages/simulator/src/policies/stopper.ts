@@ -18,7 +18,7 @@ export interface Contender {
   /** What is in flight then is cut. Milliseconds after SIGTERM; without it, it has until SIGKILL. */
   readonly finishBy?: number;
   /** Whether it is told when all consumers have let go, where they report. */
-  readonly hears?: boolean;
+  readonly seesRelease?: boolean;
   /** How to make the same one elsewhere. */
   readonly recipe: Recipe;
   /** Each termination teaches the next: they can only be played one after the other. */
@@ -30,7 +30,7 @@ export interface Contender {
 /** What a contender is made from, as plain data: it can be sent to another thread, where functions cannot. */
 export type Recipe =
   | {
-      readonly kind: "drained" | "hearing" | "bare" | "learning";
+      readonly kind: "drained" | "withCoordinator" | "bare" | "learning";
       readonly name: string;
       readonly options: DrainOptions;
       readonly description: string;

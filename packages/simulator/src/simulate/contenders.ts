@@ -1,6 +1,6 @@
 import { drainDefaults, parseConfig, type DrainOptions } from "@lameduck/drain";
 import type { Scenario } from "../model/scenario.ts";
-import { bare, drained, hearing, slept } from "../policies/drained.ts";
+import { bare, drained, withCoordinator, slept } from "../policies/drained.ts";
 import { learning } from "../policies/learning.ts";
 import { istio, oracle, wStar } from "../policies/peers.ts";
 import type { Contender } from "../policies/stopper.ts";
@@ -37,7 +37,7 @@ export function usualContenders(
     learning("adaptive, learning", pod, "the same, each termination teaching the next"),
     ...(scenario.acknowledgements ? acknowledged(pod) : []),
     ...(own
-      ? [(scenario.acknowledgements ? hearing : drained)("yours", own, "the policy in the scenario")]
+      ? [(scenario.acknowledgements ? withCoordinator : drained)("yours", own, "the policy in the scenario")]
       : []),
     oracle(),
   ];
@@ -46,8 +46,12 @@ export function usualContenders(
 /** Both policies that hear what consumers report. */
 export function acknowledged(pod: DrainOptions): Contender[] {
   return [
-    hearing("adaptive, told", pod, "Lameduck's default, which stops earlier once all consumers have let go"),
-    hearing(
+    withCoordinator(
+      "adaptive, told",
+      pod,
+      "Lameduck's default, which stops earlier once all consumers have let go",
+    ),
+    withCoordinator(
       "acknowledged",
       { ...pod, policy: "acknowledged", consumers: "cluster" },
       "stops once all consumers have let go",

@@ -4,19 +4,10 @@ import type { AddressInfo } from "node:net";
 import { parseDuration } from "@lameduck/drain";
 
 import type { Endpoint } from "@lameduck/accounting";
-import type { L7Spec } from "@lameduck/load";
+import { perConnectionHeaders, type L7Spec } from "@lameduck/load";
 import type { Proxy, ProxyContext } from "./proxy.ts";
 
-/** Headers that concern one connection only (RFC 9110, 7.6.1). */
-const perConnection = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
+const perConnection = new Set<string>(perConnectionHeaders);
 
 /** An ingress in small: round robin, keep-alive towards the pods, 502, 503 and 504 as usual, connect failures retried if asked to. */
 export async function startL7(spec: L7Spec, context: ProxyContext): Promise<Proxy> {

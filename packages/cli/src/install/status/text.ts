@@ -4,7 +4,7 @@ import type { NamespaceStatus, Status } from "./read.ts";
 
 /** Kubernetes' own, and what the cluster autoscaler waits for at most (--max-graceful-termination-sec). */
 const usualGrace = 30;
-const autoscalersPatience = 600;
+const autoscalerLimit = 600;
 
 /** What a person reads. */
 export function statusText(status: Status): string {
@@ -53,6 +53,6 @@ function* graceLines(pods: readonly JudgedPod[]): Generator<string> {
   const longest = Math.max(...long.map(({ graceSeconds }) => graceSeconds));
   yield `grace periods: ${long.length} injected pods have more than ${usualGrace} s, ${longest} s at most`;
   yield `  a drain of a node, and each step of scaling down, may take that long where traffic does not go; usually it goes sooner`;
-  if (longest > autoscalersPatience)
-    yield `  the cluster autoscaler ends pods after ${autoscalersPatience} s unless --max-graceful-termination-sec says more`;
+  if (longest > autoscalerLimit)
+    yield `  the cluster autoscaler ends pods after ${autoscalerLimit} s unless --max-graceful-termination-sec says more`;
 }

@@ -12,7 +12,7 @@ import { messageOf } from "@lameduck/drain/common";
 /** How often records leave, milliseconds: the fewer lines the better they pack, the more the fresher the figures. */
 const flushPeriod = 250;
 /** A log that is silent for longer than this is one whose stream has been cut. */
-const sayPeriod = 1_000;
+const reportPeriod = 1_000;
 
 const clock = runClock();
 const epoch = wallClockAtOrigin();
@@ -53,13 +53,13 @@ async function run(plan: PodPlan): Promise<void> {
     flush(generators);
     if (output.overflowing) stopping.resolve("log too slow");
   }, flushPeriod);
-  const telling = setInterval(() => tell(generators), sayPeriod);
+  const reporting = setInterval(() => report(generators), reportPeriod);
   const because = await stopping.promise;
   await Promise.all(generators.map((generator) => generator.stop()));
   clearInterval(flushing);
-  clearInterval(telling);
+  clearInterval(reporting);
   flush(generators);
-  tell(generators);
+  report(generators);
   output.say({ type: "end", due: generators.map(({ progress }) => progress.due), because });
   await leave(plan, 0);
 }
@@ -68,7 +68,7 @@ function flush(generators: readonly LocalGenerator[]): void {
   for (const [route, generator] of generators.entries()) output.records(route, generator.take());
 }
 
-function tell(generators: readonly LocalGenerator[]): void {
+function report(generators: readonly LocalGenerator[]): void {
   const sum = { due: 0, finished: 0, lost: 0, notSent: 0 };
   for (const { progress } of generators) {
     sum.due += progress.due;

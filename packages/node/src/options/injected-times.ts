@@ -1,17 +1,16 @@
 import { DrainError, type DrainOptions } from "@lameduck/drain";
 import { variableOf, type Environment } from "./environment.ts";
 
-/** Those that an injection adds to pods (docs/inject.md), which cannot see what the program's code says. */
-const told = ["grace", "prestop"] as const;
-/** What in code can contradict them. */
+/** Options that an injection sets by variables (docs/inject.md). It cannot see the options in the program's code. */
+const injected = ["grace", "prestop"] as const;
+/** Options in code that can contradict them. */
 const bounds = ["grace", "prestop", "reserve", "cap", "floor", "timeout", "lbHealth"] as const;
 
 /**
- * A platform's times must not keep a pod from starting that starts without them: where they leave too little for what is said in code, code
- * counts alone, as before.
+ * Injected times must not keep a pod from starting. If they leave too little time for the options in code, they are left out, with a warning.
  * @param parse of the merged options.
  */
-export function yieldingTold<T>(
+export function yieldToCode<T>(
   merged: DrainOptions,
   inCode: Readonly<Record<string, unknown>>,
   environment: Environment,
@@ -21,7 +20,7 @@ export function yieldingTold<T>(
   try {
     return { parsed: parse(whole), options: whole, warnings: [] };
   } catch (error) {
-    const names = told.filter((name) => inCode[name] === undefined && merged[name] !== undefined);
+    const names = injected.filter((name) => inCode[name] === undefined && merged[name] !== undefined);
     if (!(error instanceof Error) || names.length === 0 || bounds.every((name) => inCode[name] === undefined))
       throw error;
     const options = { ...merged };

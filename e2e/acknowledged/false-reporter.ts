@@ -1,15 +1,15 @@
 /**
- * Reports as a node's kube-proxy, to each replica of the coordinator, that everything is applied as soon as it hears of it. Usage: liar.ts
+ * Reports as a node's kube-proxy, to each replica of the coordinator, that everything is applied as soon as it hears of it. Usage: false-reporter.ts
  * PLAN; says a line when each replica has answered once, and ends with its input.
  */
-export interface LiarPlan {
+export interface FalseReporterPlan {
   readonly node: string;
   readonly token: string;
   /** Origins. */
   readonly coordinators: readonly string[];
 }
 
-const plan = JSON.parse(process.argv[2] ?? "") as LiarPlan;
+const plan = JSON.parse(process.argv[2] ?? "") as FalseReporterPlan;
 process.stdin.on("end", () => process.exit(0)).resume();
 
 interface CoordinatorAnswer {
