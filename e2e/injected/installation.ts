@@ -95,12 +95,14 @@ async function withoutHelm(cluster: Cluster): Promise<void> {
     await helm(cluster, "uninstall", releases.trim(), "-n", operatorNames.namespace);
 }
 
-/** Every replica of the webhook is ready, the API server reaches it, and pods find what they mount. */
-export async function webhookAnswers(cluster: Cluster): Promise<void> {
+/** New pods are injected, and find what they mount. */
+export async function injects(cluster: Cluster, way: Way): Promise<void> {
   const { namespace, workload, carrierConfigMap } = operatorNames;
-  await cluster.kubectl(["rollout", "status", `deployment/${workload}`, "-n", namespace, "--timeout=120s"]);
-  // Replicas that are ready are not yet reached: the proxy behind the API server learns of them later.
-  await until(async () => isInjected(await madePod(cluster, "default")), { what: "the webhook answering" });
+  if (way === "none") return;
+  if (way === "webhook")
+    await cluster.kubectl(["rollout", "status", `deployment/${workload}`, "-n", namespace, "--timeout=120s"]);
+  // The proxy behind the API server learns of ready replicas later, and the API server itself of a new policy.
+  await until(async () => isInjected(await madePod(cluster, "default")), { what: `injection by ${way}` });
   await until(() => cluster.kubectl(["get", "configmap", carrierConfigMap]), {
     what: "lameduck-init brought",
   });

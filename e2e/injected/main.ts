@@ -17,7 +17,7 @@ import { routes, type RouteName } from "../matrix/routes.ts";
 import { runScenario } from "../matrix/run.ts";
 import { commandLine } from "../../scripts/command-line.ts";
 import { callingDuring, callsText, type Calls } from "./calls.ts";
-import { deliverImage, installed, ways, webhookAnswers, type Way } from "./installation.ts";
+import { deliverImage, injects, installed, ways, type Way } from "./installation.ts";
 import { happensIn, situations, type Situation } from "./situations.ts";
 import { configuration, software } from "./software.ts";
 
@@ -88,7 +88,7 @@ async function measure(cluster: Cluster, wanted: Wanted): Promise<Row[]> {
 
 async function prepare(cluster: Cluster, way: Way, { install }: Situation): Promise<void> {
   await (install === undefined ? installed(cluster, way) : install(cluster));
-  if (way === "webhook") await webhookAnswers(cluster);
+  await injects(cluster, way);
 }
 
 async function one(

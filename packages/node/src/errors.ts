@@ -8,7 +8,7 @@ export const nodeErrors = {
   LAMEDUCK_BAD_OPTION: "give the option or argument a value of the kind that is named",
   LAMEDUCK_MATCH_FAILED: "let the function return true or false for every request; an error counts as false",
   LAMEDUCK_BAD_HOOK:
-    "give each hook a phase, a unique name and a function; `after` may name only hooks of the same phase",
+    "give each hook a phase, a unique name and a function; its option after may name only hooks of the same phase",
 } as const;
 
 export type LameduckErrorCode = keyof typeof nodeErrors;
