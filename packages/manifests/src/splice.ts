@@ -1,4 +1,4 @@
-import { isScalar } from "yaml";
+import { isScalar, type Pair, type Node } from "yaml";
 import type { Field } from "./field.ts";
 import type { Span } from "./source.ts";
 
@@ -19,7 +19,7 @@ export function replaceScalar(field: Field, text: string): Edit | undefined {
 }
 
 /**
- * Adds a field to a mapping: in a block below its first field, in `{ }` before the others.
+ * Adds a field to a mapping: in a block below its first field, in `{ }` before the others. A key that is there without a value gets it.
  * @param text of the file.
  * @returns undefined where there is no mapping, or it is shared by an alias.
  */
@@ -27,14 +27,16 @@ export function insertField(text: string, parent: Field, key: string, value: Wri
   const map = parent.mapping;
   const { base, file } = parent.source;
   if (!map?.range || parent.isShared) return undefined;
-  const at = (offset: number, inserted: string): Edit => ({
+  const at = (offset: number, inserted: string, end = offset): Edit => ({
     file,
-    span: [base + offset, base + offset],
+    span: [base + offset, base + end],
     text: inserted,
   });
-  // A key without a value would stand there twice.
-  if (map.items.some((item) => isScalar(item.key) && item.key.value === key)) return undefined;
+  const known = map.items.find((item) => isScalar(item.key) && item.key.value === key);
+  if (known) return fillEmpty(text, known, flow(value, quoteOf(text, base)), base, at);
   const [first] = map.items;
+  // A new field would take its anchor or tag over.
+  if (first && (first.key.anchor ?? first.key.tag) !== undefined) return undefined;
   if (map.flow) {
     const quote = quoteOf(text, base);
     const written = flow({ [key]: value }, quote).slice(2, -2);
@@ -44,15 +46,33 @@ export function insertField(text: string, parent: Field, key: string, value: Wri
   if (start === undefined) return undefined;
   const lineStart = text.lastIndexOf("\n", base + start - 1) + 1;
   const indent = " ".repeat(base + start - lineStart);
-  const lines = block({ [key]: value }).join(newline(text) + indent);
+  const lineBreak = newline(text, base + start);
+  const lines = block({ [key]: value }).join(lineBreak + indent);
   const end = first?.value?.range?.[1];
   // A value that ends on its own line is followed; before anything larger the new field comes first.
   const lineEnd = text.indexOf("\n", base + start);
   const isOneLine =
     end !== undefined && lineEnd !== -1 && base + end <= lineEnd && first?.value?.range?.[0] !== end;
   // Before the end of the line: an item appended to a list that ends there comes after it.
-  if (isOneLine) return at(endOfLine(text, base + end) - base, `${newline(text)}${indent}${lines}`);
-  return at(start, `${lines}${newline(text)}${indent}`);
+  if (isOneLine) return at(endOfLine(text, base + end) - base, `${lineBreak}${indent}${lines}`);
+  return at(start, `${lines}${lineBreak}${indent}`);
+}
+
+/** Writes the value of a key that has none, or null. */
+function fillEmpty(
+  text: string,
+  { key, value }: Pair<Node, Node | null>,
+  written: string,
+  base: number,
+  at: (offset: number, inserted: string, end?: number) => Edit,
+): Edit | undefined {
+  const range = value?.range;
+  if (!isScalar(value) || value.value !== null || (value.anchor ?? value.tag) !== undefined || !range)
+    return undefined;
+  if (range[1] > range[0]) return at(range[0], written, range[1]);
+  const [, keyEnd = 0] = key.range ?? [];
+  const colon = /^[ \t]*:/.exec(text.slice(base + keyEnd, base + keyEnd + 100));
+  return colon ? at(keyEnd + colon[0].length, ` ${written}`) : undefined;
 }
 
 /**
@@ -75,10 +95,11 @@ export function appendItems(text: string, list: Field, values: readonly Written[
   // A list that does not begin on a line of its own, such as `- - a`, has no indent to copy.
   if (last === undefined || indent.trim() !== "") return undefined;
   const lines = block(values).map((line) => indent + line);
-  const written = lines.join(newline(text));
-  if (text[end - 1] === "\n") return { file, span: [end, end], text: `${written}${newline(text)}` };
+  const lineBreak = newline(text, start);
+  const written = lines.join(lineBreak);
+  if (text[end - 1] === "\n") return { file, span: [end, end], text: `${written}${lineBreak}` };
   const at = endOfLine(text, end);
-  return { file, span: [at, at], text: `${newline(text)}${written}` };
+  return { file, span: [at, at], text: `${lineBreak}${written}` };
 }
 
 /** A text as a scalar that YAML and JSON read as that text. */
@@ -120,8 +141,11 @@ function endOfLine(text: string, from: number): number {
   return from + (/\r?\n|$/.exec(text.slice(from))?.index ?? 0);
 }
 
-function newline(text: string): string {
-  return text.includes("\r\n") ? "\r\n" : "\n";
+/** As the line ends that this offset is on, or the one before it. */
+function newline(text: string, at: number): string {
+  const next = text.indexOf("\n", at);
+  const end = next === -1 ? text.lastIndexOf("\n", at) : next;
+  return text[end - 1] === "\r" ? "\r\n" : "\n";
 }
 
 /** Around keys and texts where JSON wants them, else nothing. */

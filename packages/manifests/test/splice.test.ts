@@ -49,6 +49,19 @@ describe("splice", () => {
       "kind: Pod\r\nspec:\r\n  a: 1\r\n  b: 2\r\n",
       "kind: Pod\r\nspec:\r\n  a: 1\r\n  g: 9\r\n  b: 2\r\n",
     ],
+    ["one CRLF elsewhere", "kind: Pod\r\nspec:\n  a: 1\n", "kind: Pod\r\nspec:\n  a: 1\n  g: 9\n"],
+    [
+      "where its key is without a value",
+      "kind: Pod\nspec:\n  g: # why\n  b: 2\n",
+      "kind: Pod\nspec:\n  g: 9 # why\n  b: 2\n",
+    ],
+    ["where its key ends the file", "kind: Pod\nspec:\n  g:", "kind: Pod\nspec:\n  g: 9"],
+    ["where it is null", 'kind: Pod\nspec:\n  "g" : ~\n', 'kind: Pod\nspec:\n  "g" : 9\n'],
+    [
+      "where it is null in JSON",
+      '{"kind": "Pod", "spec": {"a": 1, "g":null}}',
+      '{"kind": "Pod", "spec": {"a": 1, "g":9}}',
+    ],
   ];
   for (const [name, text, expected] of places)
     test(`a field is added: ${name}`, () => {
@@ -68,6 +81,25 @@ describe("splice", () => {
     const expected = { kind: "Pod", spec: { name: "a", lifecycle: { preStop: { sleep: { seconds: 15 } } } } };
     assert.deepEqual(parse(inBlock), expected);
     assert.deepEqual(JSON.parse(inJson), expected);
+  });
+
+  test("a list and a mapping stand on the line of a key that had no value", () => {
+    const text = "kind: Pod\nspec:\n  list:\n  map: null # none\n";
+    const spec = only(text).at("spec");
+    const edits = [
+      insertField(text, spec, "list", [{ name: "a" }])!,
+      insertField(text, spec, "map", { a: { b: "1" } })!,
+    ];
+    const expected = "kind: Pod\nspec:\n  list: [{ name: a }]\n  map: { a: { b: 1 } } # none\n";
+    assert.equal(applyEdits(text, edits), expected);
+  });
+
+  test("beside a key with an anchor or a tag, or for a null with one, nothing is added", () => {
+    for (const spec of ["- &a k: 1", "- !!str k: 1", "- ? k\n  : 1\n  g: &a", "- g: !!null null"]) {
+      const text = `kind: Pod\nspec:\n${spec}\n`;
+      const [parent] = only(text).at("spec").items();
+      assert.equal(insertField(text, parent!, "g", "9"), undefined, spec);
+    }
   });
 
   test("a field of a list's last item comes before items that are appended", () => {
