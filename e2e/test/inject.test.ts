@@ -8,12 +8,12 @@ import {
   drainPolicyCrd,
   inject,
   injectLabel,
+  patched,
   policyVersion,
   settingsFor,
   validatePolicy,
 } from "@lameduck/operator";
 import { builtInit, type Cluster, nodeImage, until, whyNot } from "../cluster/index.ts";
-import { patched } from "../inject/patched.ts";
 import { generatedPods } from "../inject/pods.ts";
 import { wrongSpecs } from "../inject/wrong-policies.ts";
 import { apply, quietCluster } from "./support.ts";

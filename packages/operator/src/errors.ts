@@ -14,7 +14,7 @@ export const operatorErrors = {
   LAMEDUCK_OPERATOR_UNREADABLE_CONSUMER:
     "docs/consumers.md says what the watcher needs for it; until then nothing is reported as applied",
   LAMEDUCK_OPERATOR_CANNOT_EDIT:
-    "replace anchors, aliases and merge keys in the pod template by what they stand for",
+    "replace anchors, aliases, merge keys and tags in the pod template by what they stand for",
 } as const;
 
 export type OperatorErrorCode = keyof typeof operatorErrors;

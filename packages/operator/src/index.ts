@@ -7,6 +7,7 @@ export type { CoordinatorStatus } from "./coordinator/status.ts";
 export { OperatorError, operatorErrors } from "./errors.ts";
 export { carrierKeys, initFile, registerFile } from "./inject/carrier.ts";
 export { inject } from "./inject/inject.ts";
+export { patched } from "./inject/patched.ts";
 export {
   reasonCodes,
   type ClusterFacts,

@@ -11,7 +11,7 @@ import {
   type ClusterFacts,
 } from "../src/index.ts";
 import { literal } from "../src/cel/expression.ts";
-import { patched } from "../../../e2e/inject/patched.ts";
+import { patched } from "../src/inject/patched.ts";
 import { generatedPods, pods } from "../../../e2e/inject/pods.ts";
 
 type Fields = Record<string, unknown>;

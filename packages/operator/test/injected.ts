@@ -7,7 +7,7 @@ import {
   type InjectionSettings,
   type ReasonCode,
 } from "../src/index.ts";
-import { patched } from "../../../e2e/inject/patched.ts";
+import { patched } from "../src/inject/patched.ts";
 
 export const facts: ClusterFacts = {
   lameduckVersion: "0.1.0",

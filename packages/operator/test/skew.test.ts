@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { initBinary } from "@lameduck/init";
 import { defaultSettings, inject, injectedAnnotation, type ClusterFacts } from "@lameduck/operator";
 import { parseAllDocuments } from "yaml";
-import { patched } from "../../../e2e/inject/patched.ts";
+import { patched } from "../src/inject/patched.ts";
 import { parseFlags } from "../src/process/flags.ts";
 
 const facts: ClusterFacts = {

@@ -1,13 +1,5 @@
-import {
-  convergenceOf,
-  imagesOf,
-  inventoryOf,
-  isAuditedKind,
-  spell,
-  type InputFile,
-  type Workload,
-} from "@lameduck/audit";
-import { applyEdits, readStream, type Edit, type Field, type ManifestError } from "@lameduck/manifests";
+import { convergenceOf, spell, type InputFile, type Workload } from "@lameduck/audit";
+import { applyEdits, ManifestError, type Edit, type Field } from "@lameduck/manifests";
 import { OperatorError } from "../errors.ts";
 import type { ClusterFacts, Reason } from "../inject/injection.ts";
 import { systemNamespaces } from "../inject/left-alone.ts";
@@ -18,6 +10,7 @@ import { settingsFor } from "../policy/merge.ts";
 import type { Problem } from "../policy/read.ts";
 import { annotationOf, validateAnnotations, validatePolicy } from "../policy/validate.ts";
 import { editsOf } from "./edits.ts";
+import { misreadOf, readManifests, type Failures, type Result } from "./reading.ts";
 
 export interface ManifestOptions {
   readonly facts: Omit<ClusterFacts, "exposedBy" | "convergenceSeconds">;
@@ -44,55 +37,60 @@ export interface InjectedManifests {
 
 /** Injects every pod template of manifests, as admission would do it to their pods. */
 export function injectManifests(files: readonly InputFile[], options: ManifestOptions): InjectedManifests {
-  const isWanted = (kind: string): boolean => isAuditedKind(kind) || kind === "DrainPolicy";
-  const streams = files.map(({ name, text, isFound }) => readStream(text, name, isWanted, isFound));
-  const objects = streams.flatMap((one) => one.objects);
-  const { workloads, objects: related, failures: misread } = inventoryOf(objects, imagesOf([]));
-  const failures: (ManifestError | OperatorError)[] = [...streams.flatMap((one) => one.failures), ...misread];
+  const { objects, workloads, related, failures } = readManifests(files);
   const texts = new Map(files.map(({ name, text }) => [name, text]));
   const policies = policiesIn(objects, failures);
   const namespaces = new Map(
     related.filter(({ type }) => type === "/Namespace").map(({ name, field }) => [name, labelOf(field)]),
   );
   const edits: Edit[] = [];
-  const results = workloads.map((workload): InjectedWorkload => {
-    const { namespace } = workload.object;
-    const file = workload.template.source.file;
-    const planned =
-      leftAlone(namespace, namespaces.get(namespace)) ?? plan(workload, policies, options, failures);
-    const own = planned.plan && editsOf(planned.plan, workload.template, texts.get(file) ?? "");
-    if (planned.plan && (own === undefined || hasMergeKey(workload.template.plain())))
-      failures.push(
-        new OperatorError(
-          "LAMEDUCK_OPERATOR_CANNOT_EDIT",
-          workload.template.place,
-          `${spell(workload.object)} shares parts with others`,
-        ),
-      );
-    else edits.push(...(own ?? []));
-    return {
+  const results = workloads.flatMap((workload, index): Result[] => {
+    const { object, template } = workload;
+    try {
+      const planned =
+        leftAlone(object.namespace, namespaces.get(object.namespace)) ??
+        plan(workload, policies, options, failures);
+      const own = planned.plan && editsOf(planned.plan, template, texts.get(template.source.file) ?? "");
+      if (planned.plan && (own === undefined || hasMergeKey(template.plain())))
+        failures.push(cannotEdit(workload));
+      else edits.push(...(own ?? []));
+      return [{ ...planned, workload, index }];
+    } catch (error) {
+      if (!(error instanceof ManifestError)) throw error;
+      failures.push(error);
+      return [];
+    }
+  });
+  const edited = files.map((before) => ({ before, after: withEdits(before, edits, failures) }));
+  const misread = misreadOf(edited, results);
+  if (misread) failures.push(cannotEdit(misread));
+  return {
+    files: misread ? files.map((before) => ({ before, after: before })) : edited,
+    workloads: results.map(({ workload, plan: own, reasons, warnings }) => ({
       name: spell(workload.object),
       place: workload.object.field.place,
-      isInjected: planned.plan !== undefined,
-      reasons: planned.reasons,
-      warnings: planned.warnings,
-    };
-  });
-  return { files: files.map((before) => edited(before, edits, failures)), workloads: results, failures };
+      isInjected: own !== undefined,
+      reasons,
+      warnings,
+    })),
+    failures,
+  };
 }
 
-function edited(
-  before: InputFile,
-  edits: readonly Edit[],
-  failures: unknown[],
-): InjectedManifests["files"][number] {
+function cannotEdit({ object, template }: Workload): OperatorError {
+  return new OperatorError(
+    "LAMEDUCK_OPERATOR_CANNOT_EDIT",
+    template.place,
+    `${spell(object)} is written in a way that cannot be edited in place`,
+  );
+}
+
+function withEdits(before: InputFile, edits: readonly Edit[], failures: Failures): InputFile {
   const own = edits.filter(({ file }) => file === before.name);
   const text = applyEdits(before.text, own);
-  if (text === undefined)
-    failures.push(
-      new OperatorError("LAMEDUCK_OPERATOR_CANNOT_EDIT", before.name, "two workloads share parts"),
-    );
-  return { before, after: text === undefined ? before : { ...before, text } };
+  if (text !== undefined) return { ...before, text };
+  failures.push(new OperatorError("LAMEDUCK_OPERATOR_CANNOT_EDIT", before.name, "two workloads share parts"));
+  return before;
 }
 
 function plan(
@@ -109,6 +107,7 @@ function plan(
       reasons: [{ code: "of-a-job", text: `a ${kind}'s pods end by themselves` }],
       warnings: [],
     };
+  const slowest = slowestOf(workload);
   const annotations = template.at("metadata").at("annotations");
   for (const problem of validateAnnotations(annotations.plain()))
     failures.push(failureOf("LAMEDUCK_OPERATOR_BAD_ANNOTATION", annotations, problem));
@@ -118,7 +117,6 @@ function plan(
       object.namespace === operatorNames.namespace ? undefined : policies.get(object.namespace),
     clusterPolicy,
   });
-  const slowest = slowestOf(workload);
   const planned = planOf(template.plain(), settings, {
     ...facts,
     // A Service may be in another file: then ports count.

@@ -1,4 +1,4 @@
-import type { PatchOperation } from "@lameduck/operator";
+import type { PatchOperation } from "./injection.ts";
 
 /** A JSON patch, carried out as RFC 6902 says, as far as `add` and `replace` go. */
 export function patched(document: unknown, operations: readonly PatchOperation[]): unknown {

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { parse } from "yaml";
+import { inject, injectManifests, settingsFor, type InjectedManifests } from "../src/index.ts";
+import { patched } from "../src/inject/patched.ts";
+import { facts as known } from "./injected.ts";
+
+const facts = { ...known, exposedBy: undefined, convergenceSeconds: undefined };
+
+function inFile(text: string, name = "d.yaml"): InjectedManifests {
+  return injectManifests([{ name, text }], { facts });
+}
+
+const deployment = (metadata: string, spec: string, container: string): string => `# the shop
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web }
+spec:
+  template:
+${metadata}    spec:
+${spec}      containers:
+        ${container} web
+          image: registry.example/web:1
+          ports: [{ containerPort: 8080 }]
+`;
+
+/** As templates of charts leave it where a value is empty. */
+const empty: readonly (readonly [what: string, text: string])[] = [
+  ["metadata", deployment("    metadata:\n", "", "- name:")],
+  ["annotations", deployment("    metadata:\n      annotations:\n", "", "- name:")],
+  ["volumes", deployment("", "      volumes: # none\n", "- name:")],
+  ["the grace period", deployment("", "      terminationGracePeriodSeconds: null\n", "- name:")],
+  ["variables and mounts", deployment("", "", "- env:\n          volumeMounts: ~\n          name:")],
+  ["the lifecycle", deployment("", "", "- lifecycle:\n          name:")],
+  ["the hook", deployment("", "", "- lifecycle:\n            preStop:\n          name:")],
+];
+
+describe("manifests", () => {
+  for (const [what, text] of empty)
+    it(`are injected where a key is without a value: ${what}`, () => {
+      const { files, failures } = inFile(text);
+      assert.deepEqual(failures, []);
+      const after = files[0]?.after.text ?? "";
+      const templateOf = (from: string): unknown =>
+        (parse(from) as { spec: { template: unknown } }).spec.template;
+      const { patch } = inject(templateOf(text), settingsFor({}).settings, facts);
+      assert.deepEqual(templateOf(after), patched(templateOf(text), patch), after);
+      assert.equal(inFile(after).files[0]?.after.text, after, "a second time changes nothing");
+    });
+
+  it("are left as they are where an edit would not be read as it is meant", () => {
+    for (const container of [
+      "- &c name:",
+      "- &c workingDir: >\n            /a\n          name:",
+      "- !!str name:",
+    ]) {
+      const text = deployment("", "", container);
+      const { files, failures } = inFile(text);
+      assert.equal(failures[0]?.code, "LAMEDUCK_OPERATOR_CANNOT_EDIT", text);
+      assert.equal(files[0]?.after.text, text);
+    }
+  });
+
+  it("report annotations that are no mapping, and go on with the rest", () => {
+    for (const annotations of ["[a]", "hello"]) {
+      const text = deployment(`    metadata: { annotations: ${annotations} }\n`, "", "- name:");
+      const { failures, workloads } = inFile(`${text}---\n${deployment("", "", "- name:")}`);
+      assert.match(failures[0]?.message ?? "", /annotations: must be a mapping of fields/);
+      assert.deepEqual(
+        workloads.map(({ isInjected }) => isInjected),
+        [true],
+      );
+    }
+  });
+});
