@@ -98,6 +98,7 @@ describe("splice", () => {
     for (const spec of ["- &a k: 1", "- !!str k: 1", "- ? k\n  : 1\n  g: &a", "- g: !!null null"]) {
       const text = `kind: Pod\nspec:\n${spec}\n`;
       const [parent] = only(text).at("spec").items();
+      assert.ok(parent);
       assert.equal(insertField(text, parent, "g", "9"), undefined, spec);
     }
   });
