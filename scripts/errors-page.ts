@@ -26,7 +26,7 @@ const titles: Record<string, string> = {
   e2e: "The test cluster",
 };
 
-const files = [...globSync("packages/*/dist/**/errors.js").sort(), "e2e/cluster/errors.ts"];
+const files = [...globSync("packages/*/{src,toolchain,image}/**/errors.ts").sort(), "e2e/cluster/errors.ts"];
 const sections = new Map<string, Map<string, string>>();
 for (const file of files) {
   const [folder = "", below = ""] = file.split("/");

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { parseResults, serialiseResults, ResultsError } from "../src/document/parse.ts";
+import { parseResults, serialiseResults } from "../src/document/parse.ts";
+import { ResultsError } from "../src/document/errors.ts";
 import { resultsJsonSchema } from "../src/document/schema.ts";
 import { causes } from "../src/model/causes.ts";
 import type { Results } from "../src/model/results.ts";
