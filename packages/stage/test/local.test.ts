@@ -140,10 +140,10 @@ if (network) {
       async (context) => {
         const observed = observe(context, network, workload(node(ignoresTerm)), {
           adjustments: {
-            preStopSleepSeconds: 1,
+            preStopSleepSeconds: 3,
             env: { HOSTNAME: "changed $(PORT) $$" },
             commandPrefix: ["env", "MORE=1"],
-            graceSeconds: 3,
+            graceSeconds: 6,
           },
         });
         await observed.stage.ready();
@@ -154,7 +154,8 @@ if (network) {
         const signalled = await observed.first("signalled", "web-1");
         const killed = await observed.first("killed", "web-1");
         const left = killed.at - signalled.at;
-        assert.ok(left >= 1_980 && left < 2_980, `the hook's second is off the grace period: ${left} ms`);
+        // Three seconds are left, and six where the hook's do not count; a busy machine is late.
+        assert.ok(left >= 2_980 && left < 5_500, `the hook's seconds are off the grace period: ${left} ms`);
       },
     );
 
