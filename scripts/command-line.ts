@@ -2,8 +2,9 @@ import { readFileSync } from "node:fs";
 import { parseArgs, type ParseArgsConfig } from "node:util";
 
 /**
- * The command line of a developer's script: `--help` prints the script's own first comment and its options with their comments, and a mistake is one line, not a
- * stack trace. `script` is its `import.meta.url`.
+ * The command line of a developer's script. `--help` prints the script's first comment, and each option with its comment. A mistake is one line and
+ * no stack trace.
+ * @param script its `import.meta.url`.
  */
 export function commandLine<T extends ParseArgsConfig>(
   script: string,

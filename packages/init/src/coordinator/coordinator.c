@@ -16,8 +16,8 @@ static const double first_pause = 200;
 static const double longest_pause = 4000;
 static const double first_tell_pause = 50;
 /*
- * One of several coordinators may die, and its Service leads to it for a moment longer. So it takes three failures, or one and a second without an answer,
- * to count as silence.
+ * A Service may lead to a dead coordinator for a moment. So one failure is no silence yet. Three failures are, and so is a second without an answer after
+ * a failure.
  */
 enum { MOST_FAILURES = 3 };
 static const double longest_failing = 1000;

@@ -15,8 +15,8 @@ const allowance = 2_000;
 const shortestPause = 100;
 const longestPause = 2_000;
 /**
- * One of several coordinators may die, and its Service leads to it for a moment longer. So it takes three failures, or one and a second without an answer, to
- * count as silence.
+ * A Service may lead to a dead coordinator for a moment. So one failure is no silence yet. Three failures are, and so is a second without an answer after
+ * a failure.
  */
 const mostFailures = 3;
 const longestFailing = 1_000;

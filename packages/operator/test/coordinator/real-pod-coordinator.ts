@@ -3,7 +3,8 @@
  *
  *     node real-pod-coordinator.ts ADDRESS-OF-THE-POD
  *
- * It prints "uid UID". Each line that it reads is a pod's deletion, or the name of a node that applies it from then on. It prints what the pod has reported.
+ * First it prints "uid UID". Then it reads lines. "delete" deletes the pod. The name of a node means that this node has applied the deletion. Whatever
+ * the pod reports is printed.
  */
 import { createInterface } from "node:readline";
 import type { TerminationListener } from "../../src/coordinator/termination.ts";

@@ -26,7 +26,7 @@ export function renderTuned(presets: readonly TunedPreset[], terminations: numbe
   return [
     "## Tuned to the preset",
     "",
-    `Everybody knows the preset, and has one setting for all of its cells: the shortest hold of each policy that loses no more than that in one termination, on average over them. \`adaptive\` is told the mean \`convergence\`; its \`lossBudget\`, \`floor\` and \`cap\` are tuned as the others' delay and window are: three settings to the others' one, all chosen with the arrivals that they are judged by. ${terminationsText(terminations)}, seed ${seed}; by \`npm run grid -w packages/simulator -- --tuned\`. On the frontier, within the margins above: ${onFrontier.length} of ${rows.length}; shorter than both: ${better.length}. Mean hold in s, and the setting:`,
+    `Each policy knows the preset. It has one setting for all cells of that preset. The table shows its shortest hold that loses no more than the level in a termination, as a mean over the cells. \`adaptive\` is given the mean \`convergence\`. Its \`lossBudget\`, \`floor\` and \`cap\` are tuned, three settings; the others have one, a delay or a window. All settings are chosen with the arrivals that they are judged by. ${terminationsText(terminations)}, seed ${seed}; by \`npm run grid -w packages/simulator -- --tuned\`. On the frontier, within the margins above: ${onFrontier.length} of ${rows.length}; shorter than both: ${better.length}. Mean hold in s, and the setting:`,
     "",
     "| preset | mean convergence, s | oracle, s | lost at most | fixed | quiet | adaptive | cells on the frontier |",
     "|---|---|---|---|---|---|---|---|",
@@ -36,7 +36,7 @@ export function renderTuned(presets: readonly TunedPreset[], terminations: numbe
     ),
     "",
     ...cellByCell(rows),
-    `With the default budget, no floor, and as cap the fixed delay that loses ${gridMargins.loss} at most, it is within the bound of the oracle in ${judged.length - far.length} of ${judged.length} cells with evidence by the preset's mean. The others, with the reason (what mends it is said below): ${far.map(({ name, hold, oracle, reason }) => `${name} ${figures(hold)} s, oracle ${figures(oracle)} s (${reason})`).join("; ")}.`,
+    `\`adaptive\` was also played with the default budget and no floor. Its cap was the fixed delay that loses ${gridMargins.loss} at most. By the preset's mean, it is within the bound of the oracle in ${judged.length - far.length} of ${judged.length} cells with evidence. The others follow, each with the reason; what mends it is said below. ${far.map(({ name, hold, oracle, reason }) => `${name} ${figures(hold)} s, oracle ${figures(oracle)} s (${reason})`).join("; ")}.`,
     "",
     "And beside rules that have nothing to tune, where it loses no more than they do (0.0005 at most where they lose nothing). `w*` is told rate, senders and mean convergence:",
     "",
@@ -96,7 +96,7 @@ function cellByCell(
   const beaten = rows.reduce((sum, row) => sum + row.beaten.length, 0);
   const listed = rows.flatMap((row) => row.beaten.map((cell) => ({ ...cell, level: row.level })));
   return [
-    `The last column looks at each cell by itself, with those settings: there a policy is on the frontier unless another one, Knative's, Istio's and w* among them where they lose no more than the level over the preset, holds less within the margins and loses no more. It is so in ${cells - beaten} of ${cells}. The cells where it is not, by level, with the reason (what mends it is said below); hold / lost:`,
+    `The last column looks at each cell by itself, with those settings. A policy is on the frontier of a cell unless another one loses no more and its hold is shorter by more than the margins. Knative's rule, Istio's and w* count as others where they lose no more than the level over the preset. \`adaptive\` is on the frontier in ${cells - beaten} of ${cells}. The cells where it is not, by level, with the reason (what mends it is said below); hold / lost:`,
     "",
     ...listed.map(
       ({ cell, level, adaptive, policy, point, reason }) =>
