@@ -3,15 +3,13 @@ import { Agent, request as httpsRequest } from "node:https";
 import { after, before, describe, it } from "node:test";
 import { admissionHandler, type Judge } from "../src/admission/handler.ts";
 import { AdmissionServer } from "../src/admission/server.ts";
-import { rotate } from "../src/certificates/rotate.ts";
+import { listenLocally } from "./local-server.ts";
 
 interface Answered {
   readonly status: number;
   readonly text: string;
   readonly local: number;
 }
-
-const lifetimes = { certificateLifetime: 3_600_000, authorityLifetime: 3_600_000 };
 
 describe("the server that answers admission reviews", () => {
   let server: AdmissionServer;
@@ -33,15 +31,7 @@ describe("the server that answers admission reviews", () => {
         onReview: (_path, outcome) => outcomes.push(outcome),
       }),
     });
-    const { authority, leaf } = await rotate(
-      undefined,
-      Date.now(),
-      { names: ["localhost"], ...lifetimes },
-      () => true,
-    );
-    ca = authority.cert;
-    server.show(leaf);
-    port = await server.listen(0, "127.0.0.1");
+    ({ port, ca } = await listenLocally(server));
     agent = new Agent({ keepAlive: true, maxSockets: 1, ca });
   });
   after(async () => {

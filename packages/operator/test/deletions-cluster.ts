@@ -5,13 +5,13 @@ import type { AddressInfo } from "node:net";
 import { FakeApi, type Answer, type Item } from "../../kube/test/fake-api.ts";
 import { admissionHandler } from "../src/admission/handler.ts";
 import { AdmissionServer } from "../src/admission/server.ts";
-import { rotate } from "../src/certificates/rotate.ts";
 import { Holder, type Judged } from "../src/deletions/holder.ts";
 import { HeldPods } from "../src/deletions/pods.ts";
 import { coordinatorAt } from "../src/deletions/release/consumers.ts";
 import { EndpointView } from "../src/deletions/release/endpoints.ts";
 import { alwaysExempt } from "../src/deletions/settings.ts";
 import { ClusterView } from "../src/exposure/cluster-view.ts";
+import { listenLocally } from "./local-server.ts";
 import { until } from "./operator-api.ts";
 
 /** Takes merge patches, and withdraws pods from their slice as the controller does. */
@@ -127,10 +127,7 @@ export async function replicaOf(api: PodApi, settings: HolderSettings = {}) {
       notReady: () => undefined,
     }),
   });
-  const lifetimes = { certificateLifetime: 3_600_000, authorityLifetime: 3_600_000 };
-  const chain = await rotate(undefined, Date.now(), { names: ["localhost"], ...lifetimes }, () => true);
-  server.show(chain.leaf);
-  const port = await server.listen(0, "127.0.0.1");
+  const { port, ca } = await listenLocally(server);
   view.start();
   holder.start();
   await until(() => view.selecting("shop", {}) !== undefined && endpoints.isKnown, "everything read");
@@ -142,7 +139,7 @@ export async function replicaOf(api: PodApi, settings: HolderSettings = {}) {
     outcomes: () => judged.map(({ outcome }) => outcome),
     /** @param leave breaks the connection when it aborts. */
     call: (request: object, leave?: AbortSignal, path?: string): Promise<Called> =>
-      call(port, chain.authority.cert, request, leave, path),
+      call(port, ca, request, leave, path),
     async [Symbol.asyncDispose](): Promise<void> {
       await holder.stop();
       await view.stop();

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { RequestListener } from "node:http";
-import { Crowd } from "./crowd.ts";
+import { limitConnections } from "./connection-limit.ts";
 import type { Issued } from "../certificates/issue.ts";
 
 /** The API server gives a review 2 s; a connection that sends a request for longer is no API server. */
@@ -35,7 +35,7 @@ export class AdmissionServer {
       },
       handler,
     );
-    void new Crowd(this.server, onDrop);
+    limitConnections(this.server, onDrop);
     this.server.on("tlsClientError", (_error, socket) => {
       onTlsFailure?.();
       socket.destroy();

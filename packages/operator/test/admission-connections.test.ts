@@ -6,10 +6,9 @@ import { after, before, describe, it } from "node:test";
 import { connect as tlsConnect, type TLSSocket } from "node:tls";
 import { admissionHandler } from "../src/admission/handler.ts";
 import { AdmissionServer } from "../src/admission/server.ts";
-import { rotate } from "../src/certificates/rotate.ts";
+import { listenLocally } from "./local-server.ts";
 import { until } from "./operator-api.ts";
 
-const lifetimes = { certificateLifetime: 3_600_000, authorityLifetime: 3_600_000 };
 const body = JSON.stringify({
   apiVersion: "admission.k8s.io/v1",
   kind: "AdmissionReview",
@@ -42,15 +41,7 @@ describe("anybody in the cluster may connect; the API server is answered all the
         onDrop,
       }),
     });
-    const { authority, leaf } = await rotate(
-      undefined,
-      Date.now(),
-      { names: ["localhost"], ...lifetimes },
-      () => true,
-    );
-    ca = authority.cert;
-    server.show(leaf);
-    port = await server.listen(0, "127.0.0.1");
+    ({ port, ca } = await listenLocally(server));
   });
   after(() => server.close());
 
