@@ -10,7 +10,7 @@ import { orAborted } from "@lameduck/drain/common";
 import { KubernetesError } from "./errors.ts";
 import { ApiFailure, failureOf, parsed, textOf } from "./answer.ts";
 import type { ClusterConnection } from "./connection/connection.ts";
-import { ListReader, SenselessList } from "./list-reader.ts";
+import { ListReader, MalformedList } from "./list-reader.ts";
 import { isObject, type KubernetesObject } from "./objects.ts";
 import { Sessions, type Session } from "./sessions.ts";
 
@@ -114,7 +114,7 @@ export class KubernetesClient {
             await setImmediate();
           }
       } catch (error) {
-        if (!(error instanceof SenselessList)) throw error;
+        if (!(error instanceof MalformedList)) throw error;
         throw new KubernetesError("LAMEDUCK_API_REFUSED", place, `the answer is ${error.message}`);
       }
       const { metadata } = this.#successful(reader.rest, place) as Partial<Page<T>>;

@@ -4,7 +4,7 @@ import type { KubernetesClient } from "./client.ts";
 import { KubernetesError } from "./errors.ts";
 import { LineReader } from "./line-reader.ts";
 import { isObject, type KubernetesObject } from "./objects.ts";
-import { Rooms, type RoomsOptions } from "./rooms.ts";
+import { Quota, type QuotaOptions } from "./quota.ts";
 
 /** One change of an object, in the order in which the API server made them. */
 export interface Change<T> {
@@ -62,7 +62,7 @@ export interface FollowerOptions<T> {
    */
   readonly keep?: (object: T) => T | undefined;
   /** How much is kept of the objects of one namespace; all of them unless given. */
-  readonly rooms?: RoomsOptions<T>;
+  readonly quota?: QuotaOptions<T>;
   /** It cannot go on: credentials no longer accepted, permission withdrawn, or the resource does not exist. */
   readonly onFailure: (error: Error) => void;
   /** Seconds; default 30. */
@@ -80,7 +80,7 @@ export class Follower<T extends KubernetesObject> {
   readonly #options: FollowerOptions<T>;
   readonly #stop = new AbortController();
   readonly #known = new Map<string, T>();
-  #rooms: Rooms<T>;
+  #quota: Quota<T>;
   #counts = { interrupted: 0, expired: 0, lists: 0, bookmarks: 0 };
   #version = "";
   #lastHeard = Date.now();
@@ -91,7 +91,7 @@ export class Follower<T extends KubernetesObject> {
   constructor(client: KubernetesClient, options: FollowerOptions<T>) {
     this.#client = client;
     this.#options = options;
-    this.#rooms = new Rooms(options.rooms);
+    this.#quota = new Quota(options.quota);
   }
 
   get counts(): FollowCounts {
@@ -163,16 +163,16 @@ export class Follower<T extends KubernetesObject> {
   async #list(): Promise<void> {
     const since = this.#lastHeard;
     const items: T[] = [];
-    let rooms = new Rooms(this.#options.rooms);
+    let quota = new Quota(this.#options.quota);
     let version = "";
     let more: string | undefined;
     const until = Date.now() + longestList;
     do {
-      let tried = rooms;
+      let tried = quota;
       const page = await this.#client.page<T>(
         this.#path({ limit: String(pageSize), ...(more === undefined ? {} : { continue: more }) }),
         () => {
-          tried = rooms.copy();
+          tried = quota.copy();
           return (object) => this.#listed(object, tried);
         },
         this.#stop.signal,
@@ -180,13 +180,13 @@ export class Follower<T extends KubernetesObject> {
       const { resourceVersion } = page.metadata;
       if (typeof resourceVersion !== "string") throw this.#senseless("a list without its resourceVersion");
       if (Date.now() > until) throw this.#senseless("a list that does not end");
-      rooms = tried;
+      quota = tried;
       for (const item of page.items) items.push(item);
       version = resourceVersion;
       more = page.metadata.continue || undefined;
     } while (more !== undefined);
     this.#counts.lists++;
-    this.#rooms = rooms;
+    this.#quota = quota;
     this.#adopt(items, since);
     this.#version = version;
     this.#lastHeard = Date.now();
@@ -246,10 +246,10 @@ export class Follower<T extends KubernetesObject> {
     }
   }
 
-  #listed(object: unknown, rooms: Rooms<T>): T | undefined {
+  #listed(object: unknown, quota: Quota<T>): T | undefined {
     if (!isObject(object)) throw this.#senseless("a list of objects without names");
     const kept = this.#kept(object as T);
-    return kept !== undefined && rooms.take(kept) ? kept : undefined;
+    return kept !== undefined && quota.take(kept) ? kept : undefined;
   }
 
   #kept(object: T): T | undefined {
@@ -270,8 +270,8 @@ export class Follower<T extends KubernetesObject> {
     const kept = this.#kept(told);
     const { uid } = (kept ?? told).metadata;
     const known = this.#known.get(uid);
-    if (known) this.#rooms.free(known);
-    const isThere = type !== "DELETED" && kept !== undefined && this.#rooms.take(kept);
+    if (known) this.#quota.free(known);
+    const isThere = type !== "DELETED" && kept !== undefined && this.#quota.take(kept);
     const object = kept ?? known;
     if (object === undefined) return;
     if (isThere) this.#known.set(uid, object);

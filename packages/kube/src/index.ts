@@ -31,6 +31,6 @@ export {
 } from "./objects.ts";
 export { type Rule, missingRights, rightsYaml, spellRight } from "./permissions.ts";
 export { hasStatus, isTransient, retry, startupRefusals, transientOrStarting } from "./retry.ts";
-export type { RoomsOptions } from "./rooms.ts";
+export type { QuotaOptions } from "./quota.ts";
 export { Source } from "./source.ts";
 export { checkVersion, requireVersion } from "./version.ts";

@@ -11,7 +11,7 @@ const objectCloses = 0x7d;
 const longest = 32 * 1024 * 1024;
 
 /** A list is not what it should be: it holds something else than objects, or one that does not end. */
-export class SenselessList extends Error {}
+export class MalformedList extends Error {}
 
 /**
  * Takes the answer to a list apart as it comes: each object is read by itself, and what is not kept of it is free again. A page of 500 objects
@@ -38,7 +38,7 @@ export class ListReader<T> {
     return this.#rest + Buffer.concat(this.#parts).toString("utf8");
   }
 
-  /** @throws {SenselessList} */
+  /** @throws {MalformedList} */
   take(chunk: Buffer): void {
     let from = 0;
     for (let at = 0; at < chunk.length; at++) {
@@ -67,7 +67,7 @@ export class ListReader<T> {
           from = at;
         }
       } else if (this.#isInList && this.#depth === 2 && byte !== comma && byte > space)
-        throw new SenselessList("a list of something else than objects");
+        throw new MalformedList("a list of something else than objects");
       else if (byte === quote) this.#isInText = true;
     }
     if (!this.#isInList || this.#depth > 2) this.#part(chunk, from, chunk.length);
@@ -92,7 +92,7 @@ export class ListReader<T> {
   #part(chunk: Buffer, from: number, to: number): void {
     if (to <= from) return;
     this.#length += to - from;
-    if (this.#length > longest) throw new SenselessList("an object that does not end");
+    if (this.#length > longest) throw new MalformedList("an object that does not end");
     this.#parts.push(chunk.subarray(from, to));
   }
 

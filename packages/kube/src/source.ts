@@ -3,7 +3,7 @@ import type { KubernetesClient } from "./client.ts";
 import { type Change, Follower } from "./follower.ts";
 import type { KubernetesObject } from "./objects.ts";
 import { hasStatus } from "./retry.ts";
-import type { RoomsOptions } from "./rooms.ts";
+import type { QuotaOptions } from "./quota.ts";
 
 /** `absent`: the cluster has no such resource, and so no such objects. `refused`: they may not be read. */
 export type SourceState = "waiting" | "synced" | "absent" | "refused";
@@ -14,7 +14,7 @@ export interface SourceOptions<T> {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly keep: (object: T) => T | undefined;
-  readonly rooms?: RoomsOptions<T>;
+  readonly quota?: QuotaOptions<T>;
   readonly onChange: (change: Change<T>) => void;
   readonly onProblem: (name: string, error: unknown) => void;
   /** Milliseconds until what failed, or is not there, is asked for again. */
@@ -90,14 +90,14 @@ export class Source<T extends KubernetesObject> {
 
   /** @throws when it cannot go on. */
   async #follow(): Promise<void> {
-    const { path, query, keep, rooms } = this.#options;
+    const { path, query, keep, quota } = this.#options;
     const { signal } = this.#stopping;
     const failed = Promise.withResolvers<never>();
     const follower = new Follower<T>(this.#client, {
       path,
       ...(query === undefined ? {} : { query }),
       keep,
-      ...(rooms === undefined ? {} : { rooms }),
+      ...(quota === undefined ? {} : { quota }),
       onChange: (change) => this.#report(change),
       onFailure: failed.reject,
     });

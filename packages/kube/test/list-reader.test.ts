@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LineReader } from "../src/line-reader.ts";
-import { ListReader, SenselessList } from "../src/list-reader.ts";
+import { ListReader, MalformedList } from "../src/list-reader.ts";
 
 const objects = [
   { metadata: { name: "a" }, text: '}]{["\\', list: [[{}], [1, "ü€😀"]] },
@@ -48,12 +48,12 @@ test("what is not kept is not there", () => {
 });
 
 test("a list of something else, and an object without an end", () => {
-  assert.throws(() => readIn([Buffer.from('{"items":[{},1]}')]), SenselessList);
-  assert.throws(() => readIn([Buffer.from('{"items":["{}"]}')]), SenselessList);
+  assert.throws(() => readIn([Buffer.from('{"items":[{},1]}')]), MalformedList);
+  assert.throws(() => readIn([Buffer.from('{"items":["{}"]}')]), MalformedList);
   const part = Buffer.alloc(1_048_576, "x");
   assert.throws(
     () => readIn([Buffer.from('{"items":[{"a":"'), ...Array.from({ length: 33 }, () => part)]),
-    SenselessList,
+    MalformedList,
   );
 });
 

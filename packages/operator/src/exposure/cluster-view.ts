@@ -45,7 +45,7 @@ export class ClusterView {
       "/api/v1/services",
       (object: ServiceObject) => keeping.service(object),
       (change) => this.#senders.service(change),
-      keeping.rooms("services"),
+      keeping.quota("services"),
     );
     const namespaces = source<KubernetesObject>(
       "namespaces",
@@ -70,7 +70,7 @@ export class ClusterView {
     );
     const routes = (kind: string, name: string, path: string, version?: string): Source<LeadingRoute> => {
       const keep: (object: RouteObject) => LeadingRoute = keeping.route(name, kind);
-      return source(name, path, keep, (change) => this.#senders.route(change, version), keeping.rooms(name));
+      return source(name, path, keep, (change) => this.#senders.route(change, version), keeping.quota(name));
     };
     const ingresses = routes("Ingress", "ingresses", "/apis/networking.k8s.io/v1/ingresses");
     const gateways = gatewayRoutes.map(({ kind, name, path, version }) => routes(kind, name, path, version));
@@ -79,7 +79,7 @@ export class ClusterView {
       "/apis/gateway.networking.k8s.io/v1beta1/referencegrants",
       (object: GrantObject) => keeping.grant(object),
       (change) => this.#senders.grant(change),
-      keeping.rooms("referencegrants"),
+      keeping.quota("referencegrants"),
     );
     this.#essential = [this.#services, namespaces, policies, nodes];
     this.#sources = [

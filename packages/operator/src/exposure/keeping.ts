@@ -1,4 +1,4 @@
-import type { KubernetesObject, ObjectMeta, RoomsOptions } from "@lameduck/kube";
+import type { KubernetesObject, ObjectMeta, QuotaOptions } from "@lameduck/kube";
 import { type Convergence, Convergences } from "./convergence.ts";
 import {
   type GrantObject,
@@ -31,7 +31,7 @@ const mostGranted = 64;
 /** The API server takes no longer name of a Service or a namespace. */
 const longestName = 63;
 /** What is kept of one kind's objects in one namespace: characters, and for each object what its parts take. */
-const largestRoom = 2 * 1024 * 1024;
+const quotaSize = 2 * 1024 * 1024;
 const perObject = 150;
 
 /** Something of an object is not looked at. `why` says what counts in its place. */
@@ -90,11 +90,11 @@ export class Keeping {
     };
   }
 
-  rooms<T extends KubernetesObject>(part: string): RoomsOptions<T> {
+  quota<T extends KubernetesObject>(part: string): QuotaOptions<T> {
     return {
       of: ({ metadata }) => metadata.namespace,
       sizeOf: (object) => JSON.stringify(object).length + perObject,
-      most: largestRoom,
+      most: quotaSize,
       onFull: ({ metadata }) =>
         this.#onLeftOut(
           part,

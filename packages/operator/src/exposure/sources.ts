@@ -2,7 +2,7 @@ import {
   type Change,
   type KubernetesClient,
   type KubernetesObject,
-  type RoomsOptions,
+  type QuotaOptions,
   Source,
 } from "@lameduck/kube";
 
@@ -21,16 +21,16 @@ export function sourcesOf(
   path: string,
   keep: (object: never) => Kept | undefined,
   take: (change: Change<Kept>) => void,
-  rooms?: RoomsOptions<Kept>,
+  quota?: QuotaOptions<Kept>,
 ) => Source<Kept> {
-  return (name, path, keep, take, rooms) =>
+  return (name, path, keep, take, quota) =>
     new Source(client, {
       name,
       path,
       keep: (object) => keep(object as never),
       onChange: take,
       onProblem,
-      ...(rooms === undefined ? {} : { rooms }),
+      ...(quota === undefined ? {} : { quota }),
       ...(again === undefined ? {} : { again }),
     });
 }

@@ -1,24 +1,24 @@
-export interface RoomsOptions<T> {
-  /** Objects of one name share a room; those without one have all the room that there is. */
+export interface QuotaOptions<T> {
+  /** Objects of one name share a quota. Those without a name are not bounded. */
   readonly of: (object: T) => string | undefined;
   readonly sizeOf: (object: T) => number;
   readonly most: number;
-  /** There was no room for an object, and nothing of it is kept. */
+  /** The quota is used up: nothing is kept of this object. */
   readonly onFull: (object: T) => void;
 }
 
 /** How much is kept of the objects of each namespace: whoever may write into one must not fill the memory of all. */
-export class Rooms<T> {
-  readonly #options: RoomsOptions<T> | undefined;
+export class Quota<T> {
+  readonly #options: QuotaOptions<T> | undefined;
   readonly #used: Map<string, number>;
 
-  constructor(options: RoomsOptions<T> | undefined, used: ReadonlyMap<string, number> = new Map()) {
+  constructor(options: QuotaOptions<T> | undefined, used: ReadonlyMap<string, number> = new Map()) {
     this.#options = options;
     this.#used = new Map(used);
   }
 
-  copy(): Rooms<T> {
-    return new Rooms(this.#options, this.#used);
+  copy(): Quota<T> {
+    return new Quota(this.#options, this.#used);
   }
 
   /** @returns false where it does not fit. */
