@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { inPod } from "./child.ts";
+import { ask } from "./ask.ts";
+import { inPod, startServer, type Child } from "./child.ts";
 
 type Reply = string | ((response: ServerResponse, request: IncomingMessage) => void);
 
@@ -96,3 +97,39 @@ export const ofPod: Record<string, string> = {
   LAMEDUCK_POD_NAMESPACE: "shop",
   LAMEDUCK_POD_UID: "5b0c",
 };
+
+/** A server that some have asked before. */
+export async function asked(env: Record<string, string>, wanted: object = {}): Promise<Child> {
+  const child = await startServer(wanted, env);
+  for (let request = 0; request < 5; request++) {
+    await ask(child.port);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return child;
+}
+
+/** The same, and it has got SIGTERM. */
+export async function terminated(env: Record<string, string>, wanted: object = {}): Promise<Child> {
+  const child = await asked(env, wanted);
+  child.kill();
+  await child.until("lame-duck");
+  return child;
+}
+
+/** What it has logged of the coordinator. */
+export function notices(child: Child): string[] {
+  return child.events.flatMap((event) =>
+    event.lameduck === "notice" && event.notice === "coordinator" ? [event.message] : [],
+  );
+}
+
+export const waiting = answerOf("waiting", { consumers: "4/5", behind: "kube-proxy/node5 (rules)" });
+export const released = answerOf("released", {
+  "released-ms": "0",
+  consumers: "5/5",
+  last: "kube-proxy/node5",
+  mode: "availability",
+});
+
+/** Waits for the release, in little time. */
+export const short = { LAMEDUCK_POLICY: "acknowledged", LAMEDUCK_GRACE_PERIOD: "9s", LAMEDUCK_RESERVE: "3s" };

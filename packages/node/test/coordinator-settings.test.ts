@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { learn, learntText } from "@lameduck/drain";
+import { printable } from "@lameduck/drain/common";
+import { parseAnswer } from "../src/coordinator/answer.ts";
+import { parseSettings } from "../src/options/settings.ts";
+import { inPod } from "./child.ts";
+import { ofPod } from "./coordination.ts";
+
+test("variables of Services named lameduck-coordinator, lameduck-pod and lameduck-mode are no coordinator", () => {
+  const ofServices = Object.fromEntries(
+    ["COORDINATOR", "POD", "MODE", "LEARNT"].flatMap((name) => [
+      [`LAMEDUCK_${name}_PORT`, "tcp://198.18.0.9:8070"],
+      [`LAMEDUCK_${name}_SERVICE_HOST`, "198.18.0.9"],
+      [`LAMEDUCK_${name}_SERVICE_PORT`, "8070"],
+      [`LAMEDUCK_${name}_PORT_8070_TCP`, "tcp://198.18.0.9:8070"],
+      [`LAMEDUCK_${name}_PORT_8070_TCP_ADDR`, "198.18.0.9"],
+    ]),
+  );
+  const { coordinator, warnings } = parseSettings({ environment: { ...inPod, ...ofServices } });
+  assert.deepEqual([coordinator, warnings], [undefined, []]);
+});
+
+test("what a platform has injected wrongly is one line, and the pod starts", () => {
+  const address = "http://198.18.0.9:8070";
+  for (const [name, value] of [
+    ["LAMEDUCK_COORDINATOR", "tcp://198.18.0.9:8070"],
+    ["LAMEDUCK_COORDINATOR", "198.18.0.9:8070"],
+    ["LAMEDUCK_COORDINATOR", "https://198.18.0.9"],
+    ["LAMEDUCK_POD_UID", " "],
+    ["LAMEDUCK_LEARNT", "1:2:3"],
+  ] as const) {
+    const environment = {
+      ...ofPod,
+      LAMEDUCK_COORDINATOR: address,
+      LAMEDUCK_POLICY: "acknowledged",
+      [name]: value,
+    };
+    const { warnings, coordinator, drain } = parseSettings({ environment });
+    assert.equal(warnings.length, 1, warnings.join("\n"));
+    assert.equal(coordinator?.place === undefined, name !== "LAMEDUCK_LEARNT");
+    assert.equal(drain.policy.kind === "acknowledged" && drain.policy.consumers, "cluster");
+  }
+  const { coordinator } = parseSettings({
+    environment: { ...ofPod, LAMEDUCK_COORDINATOR: "http://[fd00::1]:8070" },
+  });
+  assert.deepEqual([coordinator?.place?.host, coordinator?.place?.port], ["fd00::1", 8070]);
+});
+
+test("what earlier terminations taught comes by a variable, unless code says it", () => {
+  const weights = Array.from({ length: 80 }, (_, index) => (index === 0 ? 1 : 0));
+  const environment = { ...inPod, LAMEDUCK_LEARNT: learntText(learn(undefined, weights)) };
+  const priorOf = (options: object): number | undefined => {
+    const { policy } = parseSettings({ environment, ...options }).drain;
+    return policy.kind === "adaptive" ? policy.prior?.[0] : undefined;
+  };
+  assert.ok(Number(priorOf({})) > 0.2);
+  assert.equal(priorOf({ learnt: learn(undefined, weights.toReversed()) })! < 0.2, true);
+});
+
+test("any text is an answer of version 1 or none, and nothing of it breaks a line", () => {
+  const line = fc.oneof(
+    fc.string(),
+    fc
+      .tuple(fc.constantFrom("state", "consumers", "behind", "released-ms", "mode", "last"), fc.string())
+      .map((pair) => pair.join(": ")),
+    fc.constantFrom(
+      "state: released",
+      "state: waiting",
+      "released-ms: -1",
+      "released-ms: 1e99",
+      "consumers: 1/2",
+    ),
+  );
+  fc.assert(
+    fc.property(fc.array(line), (lines) => {
+      const answer = parseAnswer(["lameduck 1", ...lines].join("\n"));
+      if (!answer) return;
+      assert.ok(answer.releasedFor >= 0 && answer.releasedFor <= 3_600_000);
+      for (const text of [answer.behind, answer.last, answer.consumers])
+        assert.equal(text ?? "", printable(text ?? ""));
+    }),
+    { numRuns: 1_000 },
+  );
+});
