@@ -1,6 +1,7 @@
 import { shownUrl } from "../routes/shown-url.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import type { RequestRecord } from "@lameduck/accounting";
+import type { Pod } from "@lameduck/kube";
 import type { LoadSeen } from "../routes/load-source.ts";
 import { InClusterError } from "./errors.ts";
 import type { LoadJob } from "./job.ts";
@@ -49,43 +50,29 @@ export class LoadPods {
 
   /** Looks for pods of the Job; each is followed from the moment it is there. */
   async find(waited: number, signal: AbortSignal): Promise<void> {
-    const { kube, clock, routes } = this.#options;
-    const found = await this.#job.pods(signal);
-    for (const pod of found) {
-      const { name, uid } = pod.metadata;
-      const known = this.#pods.get(uid);
-      if (known?.hello) continue;
-      const problem = whyNotBegun(pod, waited);
-      // Why it ended it may have said itself.
-      if (problem && known) await Promise.race([known.log.ended, delay(lastWords)]);
-      if (known?.failed)
+    for (const found of await this.#job.pods(signal)) {
+      const pod = this.#followed(found.metadata);
+      if (pod.hello) continue;
+      const problem = whyNotBegun(found, waited);
+      if (hasEnded(found)) {
+        // Why it ended stands in its log, also where it ended before it was first seen.
+        pod.log.finish();
+        await Promise.race([pod.log.ended, delay(lastWords, undefined, { ref: false })]);
+      }
+      if (pod.failed)
         throw new InClusterError(
           "LAMEDUCK_IN_CLUSTER_URL",
-          shownUrl(new URL(known.failed.url)),
-          known.failed.problem,
+          shownUrl(new URL(pod.failed.url)),
+          pod.failed.problem,
         );
       if (problem) throw problem;
-      if (known) continue;
-      this.#pods.set(
-        uid,
-        new LoadPod({
-          kube: kube,
-          name,
-          uid,
-          path: this.#job.podPath(name),
-          clock: clock,
-          epoch: this.#epoch,
-          routes: routes.map((route) => route.name),
-          asked: this.#asked,
-        }),
-      );
     }
   }
 
   /** Of containers that have ended the log is read once more, and no longer. */
   async finishEnded(signal: AbortSignal): Promise<void> {
-    for (const { metadata, status } of await this.#job.pods(signal))
-      if (loadContainer(status)?.state?.terminated) this.#pods.get(metadata.uid)?.log.finish();
+    for (const pod of await this.#job.pods(signal))
+      if (hasEnded(pod)) this.#pods.get(pod.metadata.uid)?.log.finish();
   }
 
   /** Everything they reported. */
@@ -102,4 +89,26 @@ export class LoadPods {
     const missing = pods.reduce((sum, pod) => sum + pod.missing, 0);
     return { records, missing, notes: notesOf(pods, this.#options.parallel) };
   }
+
+  #followed({ name, uid }: Pod["metadata"]): LoadPod {
+    const known = this.#pods.get(uid);
+    if (known) return known;
+    const { kube, clock, routes } = this.#options;
+    const pod = new LoadPod({
+      kube,
+      name,
+      uid,
+      path: this.#job.podPath(name),
+      clock,
+      epoch: this.#epoch,
+      routes: routes.map((route) => route.name),
+      asked: this.#asked,
+    });
+    this.#pods.set(uid, pod);
+    return pod;
+  }
+}
+
+function hasEnded({ status }: Pod): boolean {
+  return loadContainer(status)?.state?.terminated !== undefined;
 }

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import type { IncomingMessage } from "node:http";
+import { PassThrough } from "node:stream";
+import { describe, it } from "node:test";
+import { runClock } from "@lameduck/accounting";
+
+import { LoadJob } from "../src/in-cluster/job.ts";
+import { LoadPods } from "../src/in-cluster/load-pods.ts";
+import type { Kube } from "../src/in-cluster/options.ts";
+import { writeLine, type PodMessage } from "../src/in-cluster/transport/line.ts";
+import { parseRoutes } from "../src/routes/route.ts";
+
+describe("a pod of the load that has ended before it is first seen", () => {
+  it("names the URL that its log says did not answer", async () => {
+    const pods = podsOf({ at: Date.now(), type: "failed", url: "http://nobody/", problem: "ENOTFOUND" });
+    await assert.rejects(pods.find(0, AbortSignal.timeout(5_000)), {
+      code: "LAMEDUCK_IN_CLUSTER_URL",
+      message: /nobody.*ENOTFOUND/,
+    });
+  });
+
+  it("names its exit code where its log says nothing", async () => {
+    await assert.rejects(podsOf().find(0, AbortSignal.timeout(5_000)), {
+      code: "LAMEDUCK_IN_CLUSTER_NOT_STARTED",
+      message: /exit code 1/,
+    });
+  });
+});
+
+/** One pod whose container ended with exit code 1 after these messages. */
+function podsOf(...messages: PodMessage[]): LoadPods {
+  const ended = { name: "load", state: { terminated: { exitCode: 1, reason: "Error" } } };
+  const pod = { metadata: { name: "load-0", uid: "1" }, status: { containerStatuses: [ended] } };
+  const unused = (): Promise<never> => Promise.reject(new Error("not part of this test"));
+  const kube: Kube = {
+    get: <T>() => Promise.resolve({ items: [pod] } as T),
+    stream: () => {
+      const log = new PassThrough();
+      log.end(messages.map((message, sequence) => writeLine(sequence, message)).join(""));
+      return Promise.resolve(log as unknown as IncomingMessage);
+    },
+    post: unused,
+    delete: unused,
+    patch: unused,
+  };
+  return new LoadPods(
+    {
+      kube,
+      namespace: "default",
+      routes: parseRoutes(["http://nobody/"]),
+      parallel: 1,
+      clock: runClock(),
+      rate: 1,
+      maxDuration: 1_000,
+      maxRequests: 1,
+      timeout: 1_000,
+      pooledShare: 0,
+      seed: 1,
+    },
+    new LoadJob(kube, "default", false),
+  );
+}
