@@ -83,8 +83,8 @@ export async function installedByHelm(cluster: Cluster): Promise<void> {
   await withoutHelm(cluster);
   await lameduckDoes(cluster, "uninstall", "--yes");
   const { namespace } = operatorNames;
-  // Nothing can be made in a namespace that is being deleted.
-  await cluster.kubectl(["wait", "--for=delete", `namespace/${namespace}`, "--timeout=120s"]);
+  // Nothing can be made in a namespace that is being deleted; and `uninstall` leaves the one that Helm has made.
+  await cluster.kubectl(["delete", "namespace", namespace, "--ignore-not-found", "--timeout=120s"]);
   await helm(cluster, "install", "lameduck", chart, "-n", namespace, "--create-namespace", "--wait");
   await cluster.kubectl(["label", "namespace", "default", `${injectLabel}=enabled`, "--overwrite"]);
 }

@@ -41,6 +41,8 @@ export class Cluster {
   /** Of the operator, as soon as it is deployed. */
   isReady = true;
   changes: string[] = [];
+  /** Called with the path of each object that is deleted. */
+  onDelete: (path: string) => void = () => undefined;
   readonly #folder = mkdtempSync(join(tmpdir(), "lameduck-install-"));
   readonly #server = createServer((request: IncomingMessage, response: ServerResponse) => {
     let body = "";
@@ -74,6 +76,7 @@ export class Cluster {
     this.minor = "36";
     this.isReady = true;
     this.changes = [];
+    this.onDelete = () => undefined;
     this.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: {} });
   }
 
@@ -88,7 +91,10 @@ export class Cluster {
     if (path === "/version") return [200, { major: "1", minor: this.minor }];
     if (request.method !== "GET") this.changes.push(`${request.method} ${path}`);
     if (request.method === "PATCH") return this.#patch(path, JSON.parse(body) as Stored);
-    if (request.method === "DELETE") return this.objects.delete(path) ? [200, { kind: "Status" }] : missing;
+    if (request.method === "DELETE") {
+      this.onDelete(path);
+      return this.objects.delete(path) ? [200, { kind: "Status" }] : missing;
+    }
     const object = this.objects.get(path);
     // It has gone when it is looked for again.
     if (object?.metadata["deletionTimestamp"] !== undefined) this.objects.delete(path);

@@ -11,9 +11,10 @@ import { interruptible } from "../interrupt.ts";
 import { carrierFor } from "./carrier.ts";
 import { addConnectionOptions, connect, mustBeNamespace, type ConnectionFlags } from "./connection.ts";
 import { mustNotBeHelms } from "./helm.ts";
+import { mustBeIn } from "./place.ts";
 import { restoreHeld } from "./uninstall.ts";
 import { manifestsOf, type Manifest, type Mode } from "./manifest.ts";
-import { label, labelledNamespaces } from "./namespaces.ts";
+import { isForeign, label, labelledNamespaces, mustExist } from "./namespaces.ts";
 import { applied, found, nameOf, pathOf, removed } from "./objects.ts";
 import { admissionPolicies, isAdmissionPolicy, policiesThere } from "./policy.ts";
 import { untilCarried, untilDeleted, untilReady } from "./ready.ts";
@@ -86,6 +87,8 @@ async function install(options: Options): Promise<number> {
     for (const note of await requireVersion(client, oldestMinor[mode], `lameduck install (${mode})`))
       say(`note: ${note}`);
     await mustNotBeHelms(client);
+    await mustBeIn(client, namespace);
+    await mustExist(client, enabled, signal);
     const { context, server } = client.connection;
     say(`context ${context}, ${server.origin}, namespace ${namespace}`);
     // Nothing runs that could bring the carrier to namespaces that were labelled before.
@@ -100,7 +103,11 @@ async function install(options: Options): Promise<number> {
     ];
     const superfluous = await superfluousTo(client, all, namespace, signal);
     if (dryRun) {
-      for (const one of all) say(`would ${(await found(client, one)) ? "update" : "create"} ${nameOf(one)}`);
+      for (const one of all) {
+        const there = await found(client, one);
+        if (there && isForeign(one, there)) say(foreignLine(one));
+        else say(`would ${there ? "update" : "create"} ${nameOf(one)}`);
+      }
       for (const one of superfluous) say(`would remove ${nameOf(one)}`);
       for (const name of enabled) say(`would label namespace ${name} ${injectLabel}=${injectLabelValue}`);
       return exitCodes.clean;
@@ -109,15 +116,19 @@ async function install(options: Options): Promise<number> {
     const namespaces = [namespace, ...enabled];
     await obtainConsent({ connection, namespaces, yes: options.yes ?? false, signal });
     await untilDeleted(client, namespace, milliseconds, signal);
-    for (const one of all) say(`${nameOf(one)}: ${await applied(client, one, signal)}`);
+    for (const one of all) {
+      const there = await found(client, one);
+      if (there && isForeign(one, there)) say(foreignLine(one));
+      else say(`${nameOf(one)}: ${await applied(client, one, signal)}`);
+    }
     if (mode === "webhook") await untilReady(client, namespace, milliseconds, signal);
     if (acknowledgements)
       await untilReady(client, namespace, milliseconds, signal, operatorNames.coordinator.workload);
     for (const one of superfluous) if (await removed(client, one, signal)) say(`${nameOf(one)}: removed`);
     if (!heldDeletions) await restoreHeld(client, signal);
     for (const name of enabled) {
-      await label(client, name, injectLabelValue, signal);
-      say(`Namespace ${name}: labelled; pods made from now on are injected`);
+      const isThere = await label(client, name, injectLabelValue, signal);
+      say(`Namespace ${name}: ${isThere ? "labelled; pods made from now on are injected" : "is gone"}`);
     }
     if (mode === "webhook")
       for (const name of await untilCarried(client, enabled, milliseconds, signal))
@@ -131,6 +142,9 @@ const nextWithout =
   "nothing is injected yet: lameduck install --enable NAMESPACE, or kubectl label namespace NAMESPACE lameduck.dev/inject=enabled";
 const nextWith = (enabled: readonly string[]): string =>
   `pods that run already are as they were: kubectl rollout restart deployment -n ${enabled[0]}; lameduck status tells which`;
+
+const foreignLine = (one: Manifest): string =>
+  `${nameOf(one)}: was there before Lameduck, and stays as it is`;
 
 /** A dry run may be made where there is no cluster. */
 function connected(options: Options): KubernetesClient | undefined {

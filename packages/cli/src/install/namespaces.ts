@@ -1,7 +1,11 @@
 import { injectLabel, injectLabelValue } from "@lameduck/operator";
 import { hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
 import { CliError } from "../errors.ts";
+import type { Manifest } from "./manifest.ts";
 import { fieldManager } from "./objects.ts";
+
+/** On every object of ours. */
+const nameLabel = "app.kubernetes.io/name";
 
 /** Those that ask for injection. */
 export async function labelledNamespaces(client: KubernetesClient, signal: AbortSignal): Promise<string[]> {
@@ -13,18 +17,40 @@ export async function labelledNamespaces(client: KubernetesClient, signal: Abort
   return namespaces.map(({ metadata }) => metadata.name);
 }
 
-/** @param value null takes the label away. @throws {CliError} LAMEDUCK_BAD_OPTION where there is no such namespace. */
+/** @throws {CliError} LAMEDUCK_BAD_OPTION for one that is not there. */
+export async function mustExist(
+  client: KubernetesClient,
+  namespaces: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const name of namespaces)
+    try {
+      await client.get(`/api/v1/namespaces/${name}`, signal);
+    } catch (error) {
+      if (!hasStatus(error, 404)) throw error;
+      throw new CliError("LAMEDUCK_BAD_OPTION", "--enable", `there is no namespace "${name}"`);
+    }
+}
+
+/** @param value null takes the label away. @returns false where the namespace is gone. */
 export async function label(
   client: KubernetesClient,
   namespace: string,
   value: typeof injectLabelValue | null,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const path = `/api/v1/namespaces/${namespace}?fieldManager=${fieldManager}`;
   try {
     await client.patch(path, { metadata: { labels: { [injectLabel]: value } } }, "merge-patch", signal);
+    return true;
   } catch (error) {
-    if (!hasStatus(error, 404)) throw error;
-    throw new CliError("LAMEDUCK_BAD_OPTION", "--enable", `there is no namespace "${namespace}"`);
+    if (hasStatus(error, 404)) return false;
+    throw error;
   }
+}
+
+/** A namespace that somebody else made. Its labels are theirs, and so is what else is in it. */
+export function isForeign({ kind }: Manifest, there: KubernetesObject): boolean {
+  const { labels, deletionTimestamp } = there.metadata;
+  return kind === "Namespace" && deletionTimestamp === undefined && labels?.[nameLabel] !== "lameduck";
 }

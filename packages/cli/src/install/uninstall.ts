@@ -9,7 +9,8 @@ import { carrierIn } from "./carrier.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
 import { mustNotBeHelms } from "./helm.ts";
 import { manifestsOf, type Manifest } from "./manifest.ts";
-import { label, labelledNamespaces } from "./namespaces.ts";
+import { isForeign, label, labelledNamespaces } from "./namespaces.ts";
+import { mustBeIn } from "./place.ts";
 import { isAdmissionPolicy, policiesThere } from "./policy.ts";
 import { found, nameOf, pathOf, removed } from "./objects.ts";
 
@@ -43,29 +44,32 @@ async function uninstall(options: Options): Promise<number> {
   const client = connect(options);
   return interruptible(client, async (signal) => {
     await mustNotBeHelms(client);
+    await mustBeIn(client, namespace);
     const { connection } = client;
     say(`context ${connection.context}, ${connection.server.origin}, namespace ${namespace}`);
     const objects = await installed(client, namespace, signal);
-    const carriers = await carriersOf(client, signal);
-    const unused = carriers.filter(({ users }) => users === 0).map(({ object }) => object);
-    const kept = carriers.filter(({ users }) => users > 0);
     const labelled = keepLabels ? [] : await labelledNamespaces(client, signal);
     if (dryRun) {
-      for (const one of [...objects, ...unused]) say(`would remove ${nameOf(one)}`);
+      for (const one of objects) say(`would remove ${nameOf(one)}`);
       for (const name of labelled) say(`would take the label from namespace ${name}`);
     } else {
       await obtainConsent({ connection, namespaces: [namespace], yes: options.yes ?? false, signal });
-      for (const one of [...objects, ...unused])
-        if (await removed(client, one, signal)) say(`${nameOf(one)}: removed`);
+      for (const one of objects) await remove(client, one, signal);
       await restoreHeld(client, signal);
-      for (const name of labelled) {
-        await label(client, name, null, signal);
-        say(`Namespace ${name}: label taken away`);
-      }
+      for (const name of labelled)
+        if (await label(client, name, null, signal)) say(`Namespace ${name}: label taken away`);
     }
-    for (const { object, users } of kept) say(keptLine(object, users));
+    // Read last: until now a new pod could be injected, and mount one.
+    for (const { object, users } of await carriersOf(client, signal))
+      if (users > 0) say(keptLine(object, users));
+      else if (dryRun) say(`would remove ${nameOf(object)}`);
+      else await remove(client, object, signal);
     return exitCodes.clean;
   });
+}
+
+async function remove(client: KubernetesClient, object: Manifest, signal: AbortSignal): Promise<void> {
+  if (await removed(client, object, signal)) say(`${nameOf(object)}: removed`);
 }
 
 /** The kubelet empties the volume of a running pod when an optional ConfigMap goes, and its hook would fail at once. */
@@ -73,7 +77,7 @@ const keptLine = ({ metadata }: Manifest, users: number): string =>
   `ConfigMap ${metadata.namespace}/${metadata.name}: kept for ${users} running pods, whose preStop hook is in it; \
 kubectl rollout restart deployment -n ${metadata.namespace}, then lameduck uninstall again`;
 
-/** What is there of either mode, what sends pods to us first. The namespace goes with all that is in it. */
+/** What is there of either mode, what sends pods to us first. A namespace of ours goes with all that is in it. */
 async function installed(
   client: KubernetesClient,
   namespace: string,
@@ -85,8 +89,10 @@ async function installed(
   const others = both.filter((one) => !isAdmissionPolicy(one));
   const distinct = [...new Map(others.map((one) => [pathOf(one), one])).values()];
   const there: Manifest[] = [];
-  for (const one of [...distinct, ...madeByOperator(namespace)])
-    if (await found(client, one)) there.push(one);
+  for (const one of [...distinct, ...madeByOperator(namespace)]) {
+    const object = await found(client, one);
+    if (object && !isForeign(one, object)) there.push(one);
+  }
   const first = ({ kind }: Manifest): number => (/^(Mutating|Validating)/.test(kind) ? 0 : 1);
   there.push(...(await policiesThere(client, signal)).toReversed());
   return there.toReversed().sort((a, b) => first(a) - first(b));
