@@ -163,26 +163,26 @@ spec: { containers: [{ name: web, command: [node, -e, "${server}"], ports: [{ co
     const { code, err } = await lab.ended;
     assert.equal(code, 143, err);
   });
-});
 
-test("Ctrl-C keeps what is measured and leaves no process, namespace or file", async () => {
-  const temporary = mkdtempSync(join(folder, "temporary-"));
-  const file = join(folder, "results.json");
-  const env = { ...process.env, TMPDIR: temporary };
-  const lab = start(["lab", "--remedies", "nothing,close", ...quick, "--json", file], { env });
-  await lab.said(/\[2\/2\] close: settling/);
-  assert.ok(processesOf(temporary).length > 2, "the lab's processes are found by its folder");
-  lab.child.kill("SIGINT");
-  const { code, out, err } = await lab.ended;
-  assert.equal(code, 130, err);
-  assert.match(out, /nothing/);
-  assert.match(err, /1 of 2 remedies measured/);
-  assert.match(out, /close was not finished: interrupted; what came later is not counted/);
-  const { remedies } = parseResults(readFileSync(file, "utf8"), file);
-  assert.ok((remedies[1]?.sent ?? 0) > 50, "the load of the one under way is kept");
-  assert.equal(remedies[1]?.interrupted, "interrupted");
-  assert.deepEqual(processesOf(temporary), []);
-  assert.deepEqual(readdirSync(temporary), []);
+  test("Ctrl-C keeps what is measured and leaves no process, namespace or file", async () => {
+    const temporary = mkdtempSync(join(folder, "temporary-"));
+    const file = join(folder, "results.json");
+    const env = { ...process.env, TMPDIR: temporary };
+    const lab = start(["lab", "--remedies", "nothing,close", ...quick, "--json", file], { env });
+    await lab.said(/\[2\/2\] close: settling/);
+    assert.ok(processesOf(temporary).length > 2, "the lab's processes are found by its folder");
+    lab.child.kill("SIGINT");
+    const { code, out, err } = await lab.ended;
+    assert.equal(code, 130, err);
+    assert.match(out, /nothing/);
+    assert.match(err, /1 of 2 remedies measured/);
+    assert.match(out, /close was not finished: interrupted; what came later is not counted/);
+    const { remedies } = parseResults(readFileSync(file, "utf8"), file);
+    assert.ok((remedies[1]?.sent ?? 0) > 50, "the load of the one under way is kept");
+    assert.equal(remedies[1]?.interrupted, "interrupted");
+    assert.deepEqual(processesOf(temporary), []);
+    assert.deepEqual(readdirSync(temporary), []);
+  });
 });
 
 /** The processes whose environment names a folder, as that of every pod names the lab's. */

@@ -1,17 +1,20 @@
 /** What counts as traffic: real connections from senders in network namespaces. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { afterEach, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { initProgram, nativeProgram, sanitized, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
 import { go, pod, podBehind, reportOf, resultOf, tailOf, sender, terminate } from "./pod.ts";
 import { Running, commandOf, descendantsOf, endAll, eventually, withoutNamespaces } from "./running.ts";
 
-afterEach(endAll);
+after(endAll);
 const skip = withoutCompiler || withoutNamespaces;
 
-describe("evidence", { skip }, () => {
+// Each has namespaces of its own and little load.
+describe("evidence", { skip, concurrency: 2 }, () => {
+  before(() => void initProgram());
+
   test("connections that go on after SIGTERM are all served; it stops soon after the last sender", async () => {
     await using network = await Network.create();
     const server = await pod(network, []);
@@ -227,9 +230,13 @@ describe("evidence", { skip }, () => {
 
 /** Bytes of address space that a program needs to start: twice as many with glibc as with musl. */
 function leastAddressSpace(program: string): number {
-  for (let bytes = 1_000_000; bytes < 10_000_000; bytes += 50_000)
-    if (spawnSync("prlimit", [`--as=${bytes}`, program, "--version"]).status === 0) return bytes;
-  throw new Error(`${program} does not start with 10 MB`);
+  let [tooLittle, enough] = [500_000, 16_000_000];
+  while (enough - tooLittle > 50_000) {
+    const bytes = Math.round((tooLittle + enough) / 2);
+    if (spawnSync("prlimit", [`--as=${bytes}`, program, "--version"]).status === 0) enough = bytes;
+    else tooLittle = bytes;
+  }
+  return enough;
 }
 
 /** The tail of a hold, ms, where a steady sender was interrupted by these orders before. */

@@ -112,7 +112,7 @@ if (network) {
 
   test("C4: the process ends with requests in flight", scenario, async (context) => {
     const result = await play(context, network, {
-      app: server(`process.once("SIGTERM", () => process.exit(0));`, 3_000),
+      app: server(`process.once("SIGTERM", () => process.exit(0));`, 2_000),
       preStopSeconds: 1,
       propagation: "instant",
       load: { ...single, rate: 50, slowShare: 1, paths: { slow: "/slow" }, timeout: "10s" },
@@ -128,7 +128,7 @@ if (network) {
 
   test("C5: SIGKILL ends the pod with requests in flight", scenario, async (context) => {
     const result = await play(context, network, {
-      app: server(`process.on("SIGTERM", () => {});`, 4_000),
+      app: server(`process.on("SIGTERM", () => {});`, 2_500),
       graceSeconds: 2,
       propagation: "instant",
       load: { ...single, rate: 50, slowShare: 1, paths: { slow: "/slow" }, timeout: "10s" },
