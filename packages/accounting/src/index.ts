@@ -3,7 +3,7 @@ export { buildResults } from "./document/schema.ts";
 export { parseResults, serialiseResults } from "./document/parse.ts";
 export { podLives } from "./evidence/pod-life.ts";
 export { mergeRuns } from "./merge.ts";
-export { type Cause, causes } from "./model/causes.ts";
+export { type Cause, causes } from "./causes/cause.ts";
 export { type RunClock, runClock } from "./model/clock.ts";
 export type { Endpoint, EndpointListener } from "./model/endpoints.ts";
 export { type Random, random, sfc32 } from "./model/random.ts";

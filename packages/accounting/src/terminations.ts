@@ -1,4 +1,4 @@
-import type { Cause } from "./model/causes.ts";
+import type { Cause } from "./causes/cause.ts";
 import type { TerminationResult } from "./model/results.ts";
 import type { RequestRecord } from "./model/request.ts";
 import type { Attributed, Attribution } from "./attribution.ts";

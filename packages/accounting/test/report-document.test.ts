@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { parseResults, serialiseResults } from "../src/document/parse.ts";
 import { ResultsError } from "../src/document/errors.ts";
 import { resultsJsonSchema } from "../src/document/schema.ts";
-import { causes } from "../src/model/causes.ts";
+import { causes } from "../src/causes/cause.ts";
 import type { Results } from "../src/model/results.ts";
 import { madeUpComparison } from "./report-fixture.ts";
 

@@ -10,7 +10,7 @@ import { after, test } from "node:test";
 import { clusterConnection, KubernetesClient, KubernetesError, type Credentials } from "@lameduck/kube";
 import { FakeApi, type Fault } from "./fake-api.ts";
 import { connectionTo } from "./api-server.ts";
-import { certificate } from "./certificate.ts";
+import { certificate } from "../../node/test/certificate.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-client-"));
 after(() => rmSync(folder, { recursive: true }));

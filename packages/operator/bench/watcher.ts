@@ -9,7 +9,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { bundled } from "../image/bundle.ts";
+import { bundled } from "../image/built.ts";
 import { chartEnvironment } from "./chart-environment.ts";
 import { CoordinatorStandIn } from "../test/watcher-coordinator.ts";
 import { asIptablesSave, asNftList, type Service } from "../test/watcher-rule-sets.ts";

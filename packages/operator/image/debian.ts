@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { ImageError } from "./errors.ts";
+import { ImageError } from "./built.ts";
 
 const execute = promisify(execFile);
 

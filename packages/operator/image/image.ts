@@ -1,11 +1,9 @@
-import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { carrierKeys, initFile, registerFile } from "@lameduck/operator";
-import { bundled } from "./bundle.ts";
-import { ImageError } from "./errors.ts";
+import { builtInit, bundled, type Processor } from "./built.ts";
 import { librariesFor } from "./libraries.ts";
-import { nodeBinary, type Processor } from "./node-binary.ts";
+import { nodeBinary } from "./node-binary.ts";
 import { programsFor } from "./programs.ts";
 import { writeArchive, type PlatformImage } from "./oci/archive.ts";
 import type { LayerFile } from "./oci/layer.ts";
@@ -14,7 +12,6 @@ export { writeArchive, type PlatformImage } from "./oci/archive.ts";
 export type { Layer, LayerFile } from "./oci/layer.ts";
 
 const root = join(import.meta.dirname, "..", "..", "..");
-const initDirectory = join(root, "packages", "init", "dist");
 const architectures = { x64: "amd64", arm64: "arm64" } as const;
 const processors: readonly Processor[] = ["x64", "arm64"];
 
@@ -112,10 +109,4 @@ async function ownFiles(): Promise<LayerFile[]> {
       from: builtInit(processor),
     })),
   ];
-}
-
-function builtInit(processor: Processor): string {
-  const path = join(initDirectory, `lameduck-init-${processor}`);
-  if (existsSync(path)) return path;
-  throw new ImageError(`${path} is not here; npm run build:init`);
 }

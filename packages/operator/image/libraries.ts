@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { ImageError } from "./errors.ts";
-import type { Processor } from "./node-binary.ts";
+import { ImageError, type Processor } from "./built.ts";
 import type { LayerFile } from "./oci/layer.ts";
 
 /** What Node's binary for Linux is linked with (`readelf -d`), all of them from libc6, libgcc-s1 and libstdc++6. */

@@ -9,8 +9,7 @@
  */
 import { resolve } from "node:path";
 import { commandLine } from "../../../scripts/command-line.ts";
-import type { Processor } from "./node-binary.ts";
-import { ImageError } from "./errors.ts";
+import { ImageError, type Processor } from "./built.ts";
 import { defaultRepository, writeFiles, writeOperatorImage } from "./image.ts";
 
 const { values, positionals } = commandLine(import.meta.url, {

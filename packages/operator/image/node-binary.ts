@@ -5,13 +5,10 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { execFile } from "node:child_process";
-import { ImageError } from "./errors.ts";
+import { ImageError, type Processor } from "./built.ts";
 
 const execute = promisify(execFile);
 const root = join(import.meta.dirname, "..", "..", "..");
-
-/** Node's own names of processors. */
-export type Processor = "x64" | "arm64";
 
 interface Locked {
   readonly version: string;

@@ -1,9 +1,8 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { debianPackages } from "./debian.ts";
-import { ImageError } from "./errors.ts";
+import { ImageError, type Processor } from "./built.ts";
 import { triplets } from "./libraries.ts";
-import type { Processor } from "./node-binary.ts";
 import type { LayerFile } from "./oci/layer.ts";
 
 /** What the watcher of a node runs to read its rules. The names of iptables are links to one file for each kind of tables. */

@@ -18,7 +18,7 @@ import {
 import { runClock } from "@lameduck/accounting";
 import { until } from "../../load/test/servers.ts";
 import { kindsOf, listening, sentOf } from "./protocols-server.ts";
-import { certificate } from "../../kube/test/certificate.ts";
+import { certificate } from "../../node/test/certificate.ts";
 
 /** What the load of a command sends to one URL, until the condition holds. */
 async function loaded(

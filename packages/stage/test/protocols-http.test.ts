@@ -15,7 +15,7 @@ import { createServer as createTls } from "node:tls";
 import { outcomes } from "./load-helpers.ts";
 import { until } from "../../load/test/servers.ts";
 import { kindsOf, listening, loading, recordsOf, sentOf } from "./protocols-server.ts";
-import { certificate } from "../../kube/test/certificate.ts";
+import { certificate } from "../../node/test/certificate.ts";
 
 test("https: verified by nobody, pooled and new, answered", async (t) => {
   const server = createHttps(certificate(), (_request, response) => response.end("ok\n"));

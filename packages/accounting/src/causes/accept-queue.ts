@@ -3,7 +3,7 @@ import { chose, seen } from "../phrases.ts";
 import type { PodLife } from "../evidence/pod-life.ts";
 import { tolerance } from "../evidence/tolerance.ts";
 import { spell } from "../words.ts";
-import type { Rule } from "./rule.ts";
+import type { Rule } from "./cause.ts";
 
 export const acceptQueue: Rule = {
   cause: "C6",

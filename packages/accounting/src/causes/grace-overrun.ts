@@ -1,7 +1,7 @@
 import { failedAt, near, setOut } from "../evidence/evidence.ts";
 import { seen, used } from "../phrases.ts";
 import { spell } from "../words.ts";
-import type { Rule } from "./rule.ts";
+import type { Rule } from "./cause.ts";
 
 export const graceOverrun: Rule = {
   cause: "C5",

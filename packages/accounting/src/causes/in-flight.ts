@@ -3,7 +3,7 @@ import { ending, seen, used } from "../phrases.ts";
 import { lastExit, listenerAt, type PodLife } from "../evidence/pod-life.ts";
 import { tolerance } from "../evidence/tolerance.ts";
 import { spell } from "../words.ts";
-import type { Rule } from "./rule.ts";
+import type { Rule } from "./cause.ts";
 
 export const inFlight: Rule = {
   cause: "C4",

@@ -1,4 +1,4 @@
-import type { Cause } from "../model/causes.ts";
+import type { Cause } from "./cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import { chose, seen } from "../phrases.ts";
 import { acceptQueue } from "./accept-queue.ts";
@@ -12,7 +12,7 @@ import { otherStatus } from "./other-status.ts";
 import { overloaded } from "./overloaded.ts";
 import { podGone } from "./pod-gone.ts";
 import { rememberedRoute } from "./remembered-route.ts";
-import type { Rule } from "./rule.ts";
+import type { Rule } from "./cause.ts";
 import { senderItself } from "./sender-itself.ts";
 
 /**

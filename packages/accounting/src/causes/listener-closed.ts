@@ -2,7 +2,7 @@ import { addressGone, deletionBefore, failedAt, setOut, type Evidence } from "..
 import { ago, chose, seen } from "../phrases.ts";
 import { listenerAt, type PodLife } from "../evidence/pod-life.ts";
 import { tolerance } from "../evidence/tolerance.ts";
-import type { Rule } from "./rule.ts";
+import type { Rule } from "./cause.ts";
 
 export const listenerClosed: Rule = {
   cause: "C1",

@@ -3,7 +3,7 @@ import { seen } from "../phrases.ts";
 import { emptyAt } from "../evidence/sender-history.ts";
 import { tolerance } from "../evidence/tolerance.ts";
 import { spell } from "../words.ts";
-import type { Rule } from "./rule.ts";
+import type { Rule } from "./cause.ts";
 
 /** The error of a sender of the local stage that has no endpoint to choose. */
 const nobody = "NO_ENDPOINT";

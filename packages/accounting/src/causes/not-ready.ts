@@ -2,7 +2,7 @@ import { failedAt, type Evidence } from "../evidence/evidence.ts";
 import { seen } from "../phrases.ts";
 import { listenerAt, type PodLife } from "../evidence/pod-life.ts";
 import { spell } from "../words.ts";
-import type { Rule } from "./rule.ts";
+import type { Rule } from "./cause.ts";
 
 export const notReady: Rule = {
   cause: "C7",

@@ -1,5 +1,5 @@
 import { chose, seen } from "../phrases.ts";
-import type { Rule } from "./rule.ts";
+import type { Rule } from "./cause.ts";
 
 /** Something else than the app answered, or the app something else: what did cannot be seen in the answer alone. */
 export const otherStatus: Rule = {

@@ -2,7 +2,7 @@ import { deletionBefore, failedAt, setOut, type Evidence } from "../evidence/evi
 import { seen } from "../phrases.ts";
 import { listenerAt, type PodLife } from "../evidence/pod-life.ts";
 import { count, spell } from "../words.ts";
-import type { Rule } from "./rule.ts";
+import type { Rule } from "./cause.ts";
 
 export const overloaded: Rule = {
   cause: "C8",

@@ -2,7 +2,7 @@ import { addressGone, failedAt, setOut } from "../evidence/evidence.ts";
 import { chose, seen } from "../phrases.ts";
 import { tolerance } from "../evidence/tolerance.ts";
 import { spell } from "../words.ts";
-import type { Rule } from "./rule.ts";
+import type { Rule } from "./cause.ts";
 
 export const podGone: Rule = {
   cause: "C2",

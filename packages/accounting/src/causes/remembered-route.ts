@@ -2,7 +2,7 @@ import { letGoAt, setOut } from "../evidence/evidence.ts";
 import { seen } from "../phrases.ts";
 import { tolerance } from "../evidence/tolerance.ts";
 import { spell } from "../words.ts";
-import type { Rule } from "./rule.ts";
+import type { Rule } from "./cause.ts";
 
 /**
  * The second victim of a keep-alive race: a connection that the pod reset stays in its node's connection table for 10 s, and a new one that gets the

@@ -4,7 +4,7 @@ import { listenerAt, type PodLife } from "../evidence/pod-life.ts";
 import { reloadAt } from "../evidence/sender-history.ts";
 import { tolerance } from "../evidence/tolerance.ts";
 import { count } from "../words.ts";
-import type { Rule } from "./rule.ts";
+import type { Rule } from "./cause.ts";
 
 export const senderItself: Rule = {
   cause: "proxy",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { causes, type Cause } from "../model/causes.ts";
+import { causes, type Cause } from "../causes/cause.ts";
 import { outcomes } from "../model/request.ts";
 import type { Results, RemedyResult } from "../model/results.ts";
 

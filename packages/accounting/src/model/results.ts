@@ -1,4 +1,4 @@
-import type { Cause } from "./causes.ts";
+import type { Cause } from "../causes/cause.ts";
 import type { ConnectionMode, Outcome, RequestRecord } from "./request.ts";
 import type { PodEvent, SenderEvent } from "./timeline.ts";
 

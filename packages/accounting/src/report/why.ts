@@ -1,4 +1,4 @@
-import { causes, type Cause } from "../model/causes.ts";
+import { causes, type Cause } from "../causes/cause.ts";
 import type { LostRequest, RemedyResult } from "../model/results.ts";
 
 /** One cause of a remedy's losses, with a typical example. */

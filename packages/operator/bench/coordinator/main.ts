@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { CoordinatorApi } from "../../test/coordinator/fixture.ts";
-import { bundled } from "../../image/bundle.ts";
+import { bundled } from "../../image/built.ts";
 import { chartEnvironment } from "../chart-environment.ts";
 import { SimulatedConsumer } from "./simulated-consumer.ts";
 

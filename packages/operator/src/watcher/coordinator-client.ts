@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
 import { operatorNames } from "../names.ts";
-import { bodyOf } from "./bounded-body.ts";
+import { bodyOf } from "./consumers/ask.ts";
 import { unreadable } from "./consumers/consumer.ts";
 import { readAnswer, type Report, type CoordinatorAnswer } from "./report.ts";
 

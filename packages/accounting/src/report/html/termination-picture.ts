@@ -1,7 +1,7 @@
 import { spell } from "../../words.ts";
 import type { PodLife } from "../../evidence/pod-life.ts";
 import { convergedFrom, type SenderHistory } from "../../evidence/sender-history.ts";
-import type { Cause } from "../../model/causes.ts";
+import type { Cause } from "../../causes/cause.ts";
 import type { LostRequest, TerminationResult } from "../../model/results.ts";
 import { whole } from "../figures.ts";
 import { kubeletBars, kubeletMoments, type Moment } from "./kubelet-chain.ts";

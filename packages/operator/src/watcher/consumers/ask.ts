@@ -1,7 +1,6 @@
-import { request as requestHttp, type RequestOptions } from "node:http";
+import { request as requestHttp, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as requestHttps } from "node:https";
 import { connect } from "node:net";
-import { bodyOf } from "../bounded-body.ts";
 import { unreadable } from "./consumer.ts";
 
 /** Milliseconds for an answer. A proxy that takes longer is polled again. */
@@ -80,6 +79,23 @@ export function askHttp(url: URL, signal: AbortSignal, question: Question = {}):
     });
     sent.on("error", failed);
     sent.end(body);
+  });
+}
+
+/** The whole body of an answer. @throws where it is longer than `mostBytes`, or cut off. */
+export function bodyOf(response: IncomingMessage, mostBytes: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    response
+      .on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > mostBytes) response.destroy(new Error(`more than ${mostBytes} bytes`));
+        else chunks.push(chunk);
+      })
+      .on("end", () => resolve(Buffer.concat(chunks).toString()))
+      .on("error", reject)
+      .on("close", () => reject(new Error("cut off")));
   });
 }
 

@@ -1,4 +1,4 @@
-import type { ChainUse } from "../rules/addresses.ts";
+import type { ChainUse } from "../rules/chains.ts";
 import { run } from "../rules/run-program.ts";
 import type { AddressFamily } from "./kube-proxy.ts";
 

@@ -22,22 +22,6 @@ export function usedOf(asked: readonly string[], used: ReadonlySet<string>): Set
   return new Set(asked.filter((address) => used.has(canonicalAddress(address) ?? address)));
 }
 
-/** A chain, and its text while an address is used by it. */
-export interface ChainUse {
-  readonly chain: string;
-  readonly says: string;
-}
-
-/** The same, with what was found for each. */
-export function usesOf<T>(asked: readonly string[], uses: ReadonlyMap<string, T>): Map<string, T> {
-  return new Map(
-    asked.flatMap((address) => {
-      const use = uses.get(canonicalAddress(address) ?? address);
-      return use === undefined ? [] : [[address, use] as const];
-    }),
-  );
-}
-
 /**
  * Whether a text may contain one of the addresses. Rules are parsed only then: with thousands of Services the search is a tenth of the work.
  * An IPv6 address has several spellings, so that the answer for it is always yes.

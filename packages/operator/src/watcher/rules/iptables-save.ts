@@ -1,6 +1,7 @@
 import { unreadable } from "../consumers/consumer.ts";
-import { addressOf, mentions, usesOf, type ChainUse } from "./addresses.ts";
-import { reachableFrom } from "./reachable.ts";
+import { addressOf, mentions } from "./addresses.ts";
+import { usesOf, type ChainUse } from "./chains.ts";
+import { reachableFrom } from "./chains.ts";
 
 /** The chains where kube-proxy's rules begin. A chain that cannot be reached from them is left over. */
 const entrances = ["KUBE-SERVICES", "KUBE-NODEPORTS", "KUBE-EXTERNAL-SERVICES"] as const;

@@ -1,3 +1,5 @@
+import type { Evidence } from "../evidence/evidence.ts";
+
 /** Why a request was lost: the race it fell into. The order is that of the documentation. */
 export const causes = {
   C1: "stale route, listener closed",
@@ -16,3 +18,9 @@ export const causes = {
 } as const;
 
 export type Cause = keyof typeof causes;
+
+/** One cause: where it applies it says so in a sentence with the numbers behind it. */
+export interface Rule {
+  readonly cause: Exclude<Cause, "C10" | "unknown">;
+  explain(evidence: Evidence): string | undefined;
+}
