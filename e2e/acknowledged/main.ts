@@ -17,7 +17,7 @@
  *   --append           add to the rows of the file that --keep names
  */
 import { readFile, writeFile } from "node:fs/promises";
-import { requireInit, type Cluster } from "../cluster/index.ts";
+import { requireInit, requireSoftware, type Cluster } from "../cluster/index.ts";
 import { configuration } from "../injected/software.ts";
 import { routes, type RouteName } from "../matrix/routes.ts";
 import { runScenario } from "../matrix/run.ts";
@@ -146,7 +146,8 @@ async function one(
 
 await runMain(async () => {
   const wanted = wantedOf();
-  await requireInit();
+  await requireInit(["x64", "arm64"]);
+  await requireSoftware([...wanted.ways.map(({ pod }) => pod.image ?? ""), ...wanted.routes]);
   const options = { nodes: 5, proxyLag: values["proxy-lag"].split(",") };
   const rows = await onCluster(values.attach, options, (cluster) => measure(cluster, wanted));
   process.stdout.write(tableOf(rows));

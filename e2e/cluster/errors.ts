@@ -9,7 +9,8 @@ const clusterErrors = {
   LAMEDUCK_CLUSTER_MISSING_PACKAGES: "install the Debian packages named",
   LAMEDUCK_CLUSTER_BUILD_FAILED:
     "read the compiler's words above; the module proxy must be reachable for the first build",
-  LAMEDUCK_CLUSTER_NOT_BUILT: "build it: npm run build:init",
+  LAMEDUCK_CLUSTER_NOT_BUILT:
+    "build it: npm run build:init; for arm64 on x64 it needs gcc-aarch64-linux-gnu and libc6-dev-arm64-cross",
   LAMEDUCK_CLUSTER_COMMAND_FAILED: "read the program's own words",
   LAMEDUCK_CLUSTER_BUSY: "end that cluster first (npm run cluster:down), or use it (Cluster.attach)",
   LAMEDUCK_CLUSTER_NOT_UP: "bring it up: npm run cluster:up",

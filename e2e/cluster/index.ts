@@ -2,7 +2,7 @@ export { follow, isReady } from "./client.ts";
 export { Cluster, refuseIfInUse } from "./cluster.ts";
 export { badOption, ClusterError } from "./errors.ts";
 export { stateDirectory } from "./host/paths.ts";
-export { findProgram, requireHost, requireProgram } from "./host/requirements.ts";
+export { findProgram, requireHost } from "./host/requirements.ts";
 export { whyNot } from "./host/programs.ts";
 export { until } from "./host/until.ts";
 export {
@@ -15,6 +15,7 @@ export {
   pythonImage,
   recorderImage,
   requireInit,
+  requireSoftware,
 } from "./images/catalogue.ts";
 export type { ProxyMode } from "./node.ts";
 export type { ClusterOptions } from "./options.ts";

@@ -9,7 +9,7 @@ import { writeFile } from "node:fs/promises";
 import type { RemedyResult } from "@lameduck/accounting";
 import type { Pod } from "@lameduck/kube";
 import { injectedAnnotation } from "@lameduck/operator";
-import { requireInit, type Cluster } from "../cluster/index.ts";
+import { requireInit, requireSoftware, type Cluster } from "../cluster/index.ts";
 import { listed, named, onCluster, positive, runMain } from "../program.ts";
 import { apply } from "../test/support.ts";
 import { tableText } from "../matrix/kept.ts";
@@ -144,7 +144,8 @@ function report(rows: readonly Row[]): void {
 
 await runMain(async () => {
   const wanted = wantedOf();
-  await requireInit();
+  await requireInit(["x64", "arm64"]);
+  await requireSoftware([...wanted.software, ...wanted.routes]);
   const options = { nodes: 5, proxyLag: values["proxy-lag"].split(",") };
   report(await onCluster(values.attach, options, (cluster) => measure(cluster, wanted)));
 });

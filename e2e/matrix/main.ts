@@ -8,7 +8,7 @@
  * Exit codes: 0 done, 2 wrong option, 3 anything else.
  */
 import { writeFile } from "node:fs/promises";
-import { badOption, requireInit, requireProgram, type Cluster, type ProxyMode } from "../cluster/index.ts";
+import { badOption, requireInit, requireSoftware, type Cluster, type ProxyMode } from "../cluster/index.ts";
 import { clusterConnection } from "@lameduck/kube";
 import { defaultImage } from "@lameduck/load";
 import { runOnExisting } from "./existing/run.ts";
@@ -154,19 +154,12 @@ async function runOne(
   process.stdout.write(tableOf([kept]));
 }
 
-/** Images are made of the programs of this machine: who has none is told so before anything starts. */
-async function requireSoftware(wanted: readonly Combination[]): Promise<void> {
-  const names = wanted.flatMap(({ route, remedy }) => [route, remedy.name]);
-  for (const program of ["haproxy", "nginx"])
-    if (names.some((name) => name.startsWith(program))) await requireProgram(program);
-}
-
 async function main(): Promise<void> {
   if (values.existing || process.env["E2E_KUBECONFIG"]) return runElsewhere();
   const wanted = combinations();
   const amounts = amountsOf();
   if (wanted.some(({ remedy }) => remedy.name.includes("init"))) await requireInit();
-  await requireSoftware(wanted);
+  await requireSoftware(wanted.flatMap(({ route, remedy }) => [route, remedy.name]));
   const options = {
     nodes: Number(values.nodes),
     proxyLag: values["proxy-lag"].split(","),

@@ -2,7 +2,7 @@ import { access, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ClusterError } from "../errors.ts";
 import type { Programs } from "../host/programs.ts";
-import { findProgram } from "../host/requirements.ts";
+import { findProgram, requireProgram } from "../host/requirements.ts";
 import { run } from "../host/run.ts";
 import type { Image, ImageFile, Layer } from "./image.ts";
 
@@ -18,7 +18,11 @@ const packages = join(import.meta.dirname, "..", "..", "..", "packages");
 
 /** Where lameduck-init lies in every image, once it is built. */
 export const initPath = "/lameduck-init";
-export const builtInit = join(packages, "init", "dist", `lameduck-init-${process.arch}`);
+export const builtInit = builtInitFor(process.arch);
+
+function builtInitFor(processor: string): string {
+  return join(packages, "init", "dist", `lameduck-init-${processor}`);
+}
 
 const users: Layer = {
   files: [
@@ -56,10 +60,26 @@ const scratch = (reference: string, to: string, from: string): Image => ({
   entrypoint: [to],
 });
 
-/** Images are made without the init where it has not been built: who cannot do without asks first. @throws {ClusterError} */
-export async function requireInit(): Promise<void> {
-  if (!(await exists(builtInit)))
-    throw new ClusterError("LAMEDUCK_CLUSTER_NOT_BUILT", builtInit, "no such file");
+/**
+ * Images are made without the init where it has not been built: who cannot do without asks first. The operator's image carries that
+ * of every processor. @throws {ClusterError}
+ */
+export async function requireInit(processors: readonly string[] = [process.arch]): Promise<void> {
+  for (const path of processors.map(builtInitFor))
+    if (!(await exists(path))) throw new ClusterError("LAMEDUCK_CLUSTER_NOT_BUILT", path, "no such file");
+}
+
+/**
+ * Images are made of the programs of this machine, and without those that it lacks: who cannot do without asks first.
+ * @param names of images, software or routes, each with the name of its program in it @throws {ClusterError}
+ */
+export async function requireSoftware(names: readonly string[]): Promise<void> {
+  for (const [name, program] of [
+    ["haproxy", "haproxy"],
+    ["nginx", "nginx"],
+    ["python", "python3"],
+  ] as const)
+    if (names.some((one) => one.includes(name))) await requireProgram(program);
 }
 
 async function initLayer(): Promise<Layer[]> {
