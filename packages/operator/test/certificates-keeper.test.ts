@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AdmissionServer } from "../src/admission/server.ts";
 import { CertificateKeeper, type KeeperOptions } from "../src/certificates/keeper.ts";
-import { fromSecretData } from "../src/certificates/chain.ts";
+import { fromSecretData, toSecretData } from "../src/certificates/chain.ts";
 import { MountedCertificate } from "../src/certificates/mounted.ts";
 import { rotate } from "../src/certificates/rotate.ts";
 import { bundles, configurations, OperatorApi, until } from "./operator-api.ts";
@@ -229,4 +229,29 @@ test("mounted files are read anew when they change, and never shown when they do
   await until(() => shown.length === 2, "the second");
   await mounted.stop();
   await rm(directory, { recursive: true });
+});
+
+test("a new authority does not sign before it is known what the API server trusts", async () => {
+  await using api = await configured();
+  const lifetimes = { certificateLifetime: 3_600_000, authorityLifetime: 36_000_000 };
+  const options = { names: ["localhost"], ...lifetimes };
+  const made = Date.now() - 25_000_000;
+  const first = await rotate(undefined, made, options, () => true);
+  const chain = await rotate(first, made + 24_100_000, options, () => true);
+  const next = chain.next?.cert ?? "";
+  assert.notEqual(next, "");
+  // The successor has been there for long, and somebody has replaced the configurations since.
+  api.put("secrets", name, { metadata: { namespace: "lameduck-system" }, data: toSecretData(chain) });
+  api.fault = ({ resource, watch }) =>
+    configurations.some((one) => one === resource) && !watch ? { after: 300 } : undefined;
+  const now = (): number => Date.now() + 4_000_000;
+  const signs = (): boolean =>
+    fromSecretData(api.get("secrets", name)?.["data"] as Record<string, string>)?.authority.cert === next;
+  let isTooEarly = false;
+  await using _one = await replica(api, {
+    now,
+    onCertificate: () => (isTooEarly ||= signs() && !bundles(api).every((one) => one.includes(next.trim()))),
+  });
+  await until(signs, "the new authority signs");
+  assert.equal(isTooEarly, false);
 });

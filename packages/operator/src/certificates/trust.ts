@@ -51,9 +51,10 @@ export class Trust {
     await Promise.all(this.#sources.map(({ source }) => source.stop()));
   }
 
-  /** Whether every webhook of ours trusts it. @param cert PEM. */
+  /** Whether every webhook of ours trusts it, as far as all are known. @param cert PEM. */
   trusts(cert: string): boolean {
-    return this.#bundles().every((bundle) => bundle.includes(cert.trim()));
+    const isKnown = this.#sources.every(({ source }) => source.state === "synced");
+    return isKnown && this.#bundles().every((bundle) => bundle.includes(cert.trim()));
   }
 
   isTold(bundle: string): boolean {
