@@ -1,7 +1,7 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
 import { OperatorError } from "../errors.ts";
 import { operatorNames } from "../names.ts";
+import { Pause } from "../process/pause.ts";
 import { carrierSumAnnotation, type CarrierFiles } from "./files.ts";
 
 interface MountingPod extends KubernetesObject {
@@ -11,8 +11,8 @@ interface MountingPod extends KubernetesObject {
 
 export interface CopierOptions {
   readonly files: CarrierFiles;
-  /** Namespaces that are injected. */
-  readonly enabled: () => ReadonlySet<string>;
+  /** Namespaces that are injected; undefined where they cannot be read. Nothing is copied or removed then. */
+  readonly enabled: () => ReadonlySet<string> | undefined;
   /** Whether this replica is the one that copies. */
   readonly isLeader: () => boolean;
   readonly onWrite: (action: "applied" | "removed", namespace: string) => void;
@@ -31,7 +31,7 @@ export class CarrierCopier {
   readonly #client: KubernetesClient;
   readonly #options: CopierOptions;
   readonly #stopping = new AbortController();
-  #wake: () => void = () => undefined;
+  readonly #pause = new Pause();
   #running: Promise<void> = Promise.resolve();
 
   constructor(client: KubernetesClient, options: CopierOptions) {
@@ -50,19 +50,17 @@ export class CarrierCopier {
 
   /** Something may have changed. */
   look(): void {
-    this.#wake();
+    this.#pause.end();
   }
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
-    const { isLeader, every = 60_000 } = this.#options;
+    const { isLeader, enabled, every = 60_000 } = this.#options;
     while (!signal.aborted) {
-      const woken = new Promise<void>((resolve) => (this.#wake = resolve));
-      const leads = isLeader();
-      if (leads) await this.#attempt(() => this.pass());
+      const copies = isLeader() && enabled() !== undefined;
+      if (copies) await this.#attempt(() => this.pass());
       // Who does not copy looks now and then whether it is the one that should.
-      const rest = delay(leads ? every : Math.min(every, 1_000), undefined, { signal });
-      await Promise.race([woken, rest.catch(() => undefined)]);
+      await this.#pause.begin(copies ? every : Math.min(every, 1_000), signal);
     }
   }
 
@@ -71,6 +69,7 @@ export class CarrierCopier {
     const found = await this.#client.listMetadata(`/api/v1/configmaps?fieldSelector=metadata.name%3D${name}`);
     const carriers = new Map(found.map((one) => [one.metadata.namespace ?? "", one]));
     const enabled = this.#options.enabled();
+    if (enabled === undefined) return;
     for (const namespace of enabled) {
       const there = carriers.get(namespace);
       if (sumOf(there) !== this.#options.files.sum)

@@ -32,6 +32,7 @@ export class ClusterView {
   readonly #policies = new Map<string, PolicyObject>();
   readonly #nodes = new Map<string, string>();
   readonly #services: Source<LeadingService>;
+  readonly #labelled: Source<KubernetesObject>;
   readonly #essential: readonly Source<KubernetesObject>[];
   readonly #sources: readonly Source<KubernetesObject>[];
   #architectures: readonly Architecture[] | undefined;
@@ -47,7 +48,7 @@ export class ClusterView {
       (change) => this.#senders.service(change),
       keeping.quota("services"),
     );
-    const namespaces = source<KubernetesObject>(
+    this.#labelled = source<KubernetesObject>(
       "namespaces",
       "/api/v1/namespaces",
       keepLabel(injectLabel),
@@ -81,7 +82,7 @@ export class ClusterView {
       (change) => this.#senders.grant(change),
       keeping.quota("referencegrants"),
     );
-    this.#essential = [this.#services, namespaces, policies, nodes];
+    this.#essential = [this.#services, this.#labelled, policies, nodes];
     this.#sources = [
       ...this.#essential,
       ...([ingresses, ...gateways, grants] as unknown as Source<KubernetesObject>[]),
@@ -129,8 +130,9 @@ export class ClusterView {
     return this.#namespaces.get(namespace);
   }
 
-  /** Namespaces whose pods are injected. */
-  enabled(): ReadonlySet<string> {
+  /** Namespaces whose pods are injected; undefined where nobody could look. */
+  enabled(): ReadonlySet<string> | undefined {
+    if (this.#labelled.state !== "synced") return undefined;
     const enabled = [...this.#namespaces].filter(([, labels]) => labels[injectLabel] === injectLabelValue);
     return new Set(enabled.map(([name]) => name));
   }

@@ -1,9 +1,9 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { Lease, type KubernetesClient } from "@lameduck/kube";
 import { CarrierCopier } from "../carrier/copier.ts";
 import type { CarrierFiles } from "../carrier/files.ts";
 import type { ClusterView } from "../exposure/cluster-view.ts";
 import { operatorNames } from "../names.ts";
+import { Pause } from "./pause.ts";
 import { tellPolicies } from "./policy-status.ts";
 
 export interface DutiesOptions {
@@ -24,7 +24,7 @@ export class Duties {
   readonly #copier: CarrierCopier | undefined;
   readonly #stopping = new AbortController();
   #running: readonly Promise<unknown>[] = [];
-  #wake: () => void = () => undefined;
+  readonly #pause = new Pause();
 
   constructor(options: DutiesOptions) {
     this.#options = options;
@@ -39,7 +39,7 @@ export class Duties {
       this.#copier = new CarrierCopier(client, {
         files,
         enabled: () => view.enabled(),
-        isLeader: () => this.leads && view.notReady() === undefined,
+        isLeader: () => this.leads,
         onWrite,
         onProblem: (error) => onProblem("carrier", error),
       });
@@ -57,7 +57,7 @@ export class Duties {
   /** The cluster has changed. */
   look(): void {
     this.#copier?.look();
-    this.#wake();
+    this.#pause.end();
   }
 
   /** Gives the lease back last: another must not begin before this one has ended. */
@@ -70,14 +70,10 @@ export class Duties {
   async #tellPolicies(): Promise<void> {
     const { signal } = this.#stopping;
     const { client, view, onProblem } = this.#options;
+    const problem = (error: unknown): void => onProblem("policies", error);
     while (!signal.aborted) {
-      const woken = new Promise<void>((resolve) => (this.#wake = resolve));
-      if (this.leads)
-        await tellPolicies(client, view.policies(), Date.now).catch((error: unknown) =>
-          onProblem("policies", error),
-        );
-      const rest = delay(this.leads ? 30_000 : 1_000, undefined, { signal }).catch(() => undefined);
-      await Promise.race([woken, rest]);
+      if (this.leads) await tellPolicies(client, view.policies(), Date.now, problem);
+      await this.#pause.begin(this.leads ? 30_000 : 1_000, signal);
     }
   }
 }

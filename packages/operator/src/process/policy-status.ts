@@ -16,6 +16,7 @@ export async function tellPolicies(
   client: KubernetesClient,
   policies: readonly PolicyObject[],
   now: () => number,
+  onProblem: (error: unknown) => void,
 ): Promise<void> {
   for (const policy of policies) {
     const { name, namespace = "", generation } = policy.metadata;
@@ -34,7 +35,8 @@ export async function tellPolicies(
     try {
       await client.patch(path, { status }, "merge-patch");
     } catch (error) {
-      if (!hasStatus(error, 404, 409)) throw error;
+      // One that the schema refuses by now must not keep the others from being told.
+      if (!hasStatus(error, 404, 409)) onProblem(error);
     }
   }
 }
