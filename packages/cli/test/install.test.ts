@@ -73,6 +73,22 @@ describe("lameduck install", () => {
     },
   );
 
+  test("--policy-only makes pods sleep where nodes have a processor that there is no binary for", async () => {
+    cluster.put("/api/v1/nodes/n", {
+      kind: "Node",
+      metadata: { labels: { "kubernetes.io/arch": "s390x" } },
+    });
+    const { code, err } = await cluster.lameduck("install", "--yes", "--policy-only");
+    assert.equal(code, 0, err);
+    const policy = JSON.stringify(
+      cluster.objects.get(
+        "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies/inject.lameduck.dev",
+      ),
+    );
+    assert.match(policy, /"name":"architecture"/);
+    assert.doesNotMatch(policy, /s390x/);
+  });
+
   test("--acknowledgements adds the coordinator, status shows what it says, and without the option it goes again", async () => {
     const coordinator = "/apis/apps/v1/namespaces/lameduck-system/deployments/lameduck-coordinator";
     const { code, err } = await cluster.lameduck("install", "--yes", "--acknowledgements");

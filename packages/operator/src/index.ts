@@ -1,6 +1,7 @@
 export { mutatingConfiguration, validatingConfiguration } from "./admission/configurations.ts";
 export { admissionPolicy, type PolicyOptions } from "./cel/policy.ts";
 export { carrierFiles, carrierSumAnnotation } from "./carrier/files.ts";
+export { architecturesOf } from "./exposure/cluster-view.ts";
 export { heldDeletionsConfiguration } from "./deletions/call/configuration.ts";
 export { restoreAll } from "./deletions/restorer.ts";
 export type { CoordinatorStatus } from "./coordinator/status.ts";

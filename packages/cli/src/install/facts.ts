@@ -1,4 +1,4 @@
-import { policyName, type Architecture, type ClusterFacts } from "@lameduck/operator";
+import { architecturesOf, policyName, type ClusterFacts } from "@lameduck/operator";
 import { hasStatus, type KubernetesClient, type Node } from "@lameduck/kube";
 import { version } from "../about.ts";
 
@@ -12,14 +12,18 @@ export async function factsOf(
   const told = await client.get<{ major?: string; minor?: string }>("/version", signal);
   const [major, minor] = [told.major ?? "", told.minor ?? ""].map((text) => Number.parseInt(text, 10));
   const nodes = await orUndefined(client.list<Node>("/api/v1/nodes", signal));
-  const processors = nodes?.flatMap(({ metadata }) => metadata.labels?.["kubernetes.io/arch"] ?? []);
   return {
     lameduckVersion: version(),
     version: major && minor ? { major, minor } : undefined,
     convergenceSeconds: undefined,
-    architectures: processors?.length ? ([...new Set(processors)] as Architecture[]) : undefined,
+    architectures: nodes && architecturesOf(nodes.flatMap(processorOf)),
   };
 }
+
+const processorOf = ({ metadata }: Node): string[] => {
+  const name = metadata.labels?.["kubernetes.io/arch"];
+  return name === undefined ? [] : [name];
+};
 
 /** The DrainPolicy that holds in a namespace; undefined where there is none. */
 export function policyOf(client: KubernetesClient, namespace: string, signal: AbortSignal): Promise<unknown> {

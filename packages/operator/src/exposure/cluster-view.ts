@@ -35,7 +35,8 @@ export class ClusterView {
   readonly #labelled: Source<KubernetesObject>;
   readonly #essential: readonly Source<KubernetesObject>[];
   readonly #sources: readonly Source<KubernetesObject>[];
-  #architectures: readonly Architecture[] | undefined;
+  /** Undefined where nodes have changed since. */
+  #architectures: { readonly known: readonly Architecture[] | undefined } | undefined;
 
   constructor(client: KubernetesClient, options: ClusterViewOptions) {
     const { onChange } = options;
@@ -147,7 +148,8 @@ export class ClusterView {
   }
 
   get architectures(): readonly Architecture[] | undefined {
-    return this.#architectures;
+    this.#architectures ??= { known: architecturesOf(this.#nodes.values()) };
+    return this.#architectures.known;
   }
 
   #namespace({ type, object }: Change<KubernetesObject>): void {
@@ -167,7 +169,7 @@ export class ClusterView {
     const architecture = object.metadata.labels?.[architectureLabel];
     if (type === "gone" || architecture === undefined) this.#nodes.delete(object.metadata.uid);
     else this.#nodes.set(object.metadata.uid, architecture);
-    this.#architectures = architecturesOf(this.#nodes.values());
+    this.#architectures = undefined;
   }
 }
 
