@@ -1,4 +1,5 @@
-import type { Decision, Drain, Wait } from "./drain.ts";
+import type { Decision, Wait } from "./decision.ts";
+import type { Drain } from "./drain.ts";
 import type { Overrule, Standing } from "./release.ts";
 import type { Suspect } from "./senders/senders.ts";
 
@@ -13,8 +14,8 @@ export interface Met {
 export interface Course {
   /** In the order of time. */
   readonly met: readonly Met[];
-  /** What is waited for still, or was at the end: a cap or a force does not wait for the rest. */
-  readonly unmet: Wait | undefined;
+  /** What a stop still lacks, or lacked at the end: a cap or a force does not wait for the rest. */
+  readonly unmet: readonly Wait[];
   /** Whose silence the hold waited for last; undefined where it waited for nobody's. */
   readonly sender: Suspect | undefined;
   /** The release that ended the wait for senders, or for acknowledgements, where one did. */
@@ -29,7 +30,7 @@ interface After {
 }
 
 /** What is asked of a decision to explain it. */
-type Followed = Pick<Drain, "suspects" | "release">;
+type Followed = Pick<Drain, "suspects" | "release" | "explain">;
 
 /** Follows the decisions of one hold: what was waited for, and until when. */
 export class Conditions {
@@ -39,6 +40,8 @@ export class Conditions {
   #waitingFor: Wait | undefined;
   /** Until when at least. */
   #until = 0;
+  /** The latest decision is a stop for which every condition was met. */
+  #isMet = false;
 
   /** @param from when the termination began, on the clock of the decisions. */
   constructor(drain: Followed, from: number) {
@@ -48,29 +51,37 @@ export class Conditions {
 
   decided(now: number, decision: Decision): void {
     const waitingFor = decision.stop ? undefined : decision.waitingFor;
-    if (waitingFor === "termination" || (decision.stop && cutsShort.includes(decision.reason))) return;
+    this.#isMet = decision.stop && !cutsShort.includes(decision.reason);
+    if (waitingFor === "termination" || (decision.stop && !this.#isMet)) return;
     if (this.#waitingFor !== undefined && this.#waitingFor !== waitingFor)
       this.#met.set(this.#waitingFor, isLength(this.#waitingFor) ? this.#until : now);
-    // What is waited for again has not been met.
-    if (waitingFor !== undefined) this.#met.delete(waitingFor);
     this.#waitingFor = waitingFor;
     if (!decision.stop) this.#until = decision.until;
   }
 
   /** Weighs every sender once: for the end of a hold, or for somebody who asks. */
   course(now: number): Course {
-    const met = [...this.#met].map(([condition, at]) => ({ condition, at: at - this.#from }));
-    const silentAt = this.#waitingFor === "silence" ? now : this.#met.get("silence");
+    const unmet = this.#isMet ? [] : this.#unmet(now);
+    // What is waited for again has not been met.
+    const met = [...this.#met].filter(([condition]) => !unmet.includes(condition));
+    const metAt = new Map(met);
+    const silentAt = unmet.includes("silence") ? now : metAt.get("silence");
     const { standing: release, overruled } = this.#drain.release;
     const after = ({ at }: Standing | Overrule): After => ({ after: at - this.#from });
-    const letGoAt = this.#met.get("acknowledgements") ?? this.#met.get("silence") ?? -Infinity;
+    const letGoAt = metAt.get("acknowledgements") ?? metAt.get("silence") ?? -Infinity;
     return {
-      met: met.sort((a, b) => a.at - b.at),
-      unmet: this.#waitingFor,
+      met: met.map(([condition, at]) => ({ condition, at: at - this.#from })).sort((a, b) => a.at - b.at),
+      unmet,
       sender: silentAt === undefined ? undefined : this.#drain.suspects(silentAt)[0],
       ...(release && letGoAt >= release.settledAt && { release: { ...release, ...after(release) } }),
       ...(overruled && { overruled: { ...overruled, ...after(overruled) } }),
     };
+  }
+
+  /** What was waited for last, and whatever else a stop would lack. */
+  #unmet(now: number): Wait[] {
+    const first = this.#waitingFor === undefined ? [] : [this.#waitingFor];
+    return [...new Set([...first, ...this.#drain.explain(now).unmet])];
   }
 }
 

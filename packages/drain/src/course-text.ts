@@ -1,5 +1,5 @@
 import { isLength, type Course, type Met } from "./conditions.ts";
-import type { Wait } from "./drain.ts";
+import type { Wait } from "./decision.ts";
 import type { Suspect } from "./senders/senders.ts";
 
 /**
@@ -11,7 +11,8 @@ export function courseText({ met, unmet, sender, release, overruled }: Course): 
     release && isOfSenders(one.condition) ? releaseText(release) : metText(one, sender),
   );
   if (overruled) parts.push(`release overruled by ${overruled.sender} at ${seconds(overruled.after)}`);
-  if (unmet !== undefined) parts.push(`still waiting for ${nameOf(unmet, sender)}`);
+  if (unmet.length > 0)
+    parts.push(`still waiting for ${unmet.map((one) => nameOf(one, sender)).join(" and ")}`);
   return parts.length === 0 ? "nothing to wait for" : [...new Set(parts)].join(", ");
 }
 
@@ -37,8 +38,13 @@ function isOfSenders(condition: Wait): boolean {
 
 function nameOf(condition: Wait, sender: Suspect | undefined): string {
   if (condition === "silence") return sender ? suspectText(sender) : "silence";
-  return condition === "requests" ? "requests on older connections" : condition.replace("-", " ");
+  return namesOfWaits[condition] ?? condition;
 }
+
+const namesOfWaits: Readonly<Partial<Record<Wait, string>>> = {
+  requests: "requests on older connections",
+  "in-flight": "requests in flight",
+};
 
 const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(1);
 

@@ -1,43 +1,12 @@
-import { drainDefaults, type DrainConfig } from "./config.ts";
 import type { Verdict } from "./belief/environments.ts";
-import type { Adaptive, Policy } from "./policy.ts";
-import type { Arrival, Observation } from "./observation.ts";
 import { unlearntPrior } from "./belief/hypotheses.ts";
+import { drainDefaults, type DrainConfig } from "./config.ts";
+import type { Decision, Explanation, StopReason, Wait } from "./decision.ts";
+import { Evaluations } from "./evaluations.ts";
+import type { Arrival, Observation } from "./observation.ts";
+import type { Adaptive, Policy } from "./policy.ts";
 import { Release } from "./release.ts";
 import { SenderTable, type Suspect } from "./senders/senders.ts";
-
-/**
- * Why the hold ended. `floor`: the policy was content before the shortest hold was over. `idle`: nothing has ever arrived. `acknowledged`: all consumers have
- * let go, which under `adaptive` is the reason where the evidence alone would have gone on.
- */
-export type StopReason = "delay" | "floor" | "quiet" | "idle" | "acknowledged" | "cap" | "forced";
-
-/** What a hold that goes on is waiting for. */
-export type Wait =
-  "termination" | "floor" | "delay" | "deadline" | "silence" | "requests" | "in-flight" | "acknowledgements";
-
-export type Decision =
-  | { readonly stop: true; readonly reason: StopReason }
-  | {
-      readonly stop: false;
-      /** Ask again then, unless an observation that ends a wait (in-flight, acknowledgement, force) comes first. */
-      readonly until: number;
-      readonly waitingFor: Wait;
-    };
-
-/** Numbers behind a decision, for logs and reports. */
-export interface Explanation {
-  /** Requests expected to arrive within one `convergence` after a stop now. Only the adaptive policy weighs them. */
-  readonly expectedLoss: number;
-  readonly inFlight: number;
-  readonly senders: number;
-  /** New connections since the hold began. */
-  readonly connections: number;
-  /** Requests on older connections since the hold began. */
-  readonly requests: number;
-  /** Time of the last arrival of either kind, if any. */
-  readonly lastArrival: number | undefined;
-}
 
 /**
  * The decision when a terminating pod may stop. It has no clock and does nothing by itself: it is told what was observed, and asked.
@@ -60,10 +29,7 @@ export class Drain {
   #trafficKnown = false;
   #connections = 0;
   #requests = 0;
-  /** How much has been told, when evidence is weighed again, and on how much it was found to be enough. */
-  #told = 0;
-  #weighAt = -Infinity;
-  #enough: number | undefined;
+  readonly #evaluations = new Evaluations();
 
   constructor(config: DrainConfig) {
     this.config = config;
@@ -95,12 +61,12 @@ export class Drain {
         this.#arrival(observation);
         return;
       case "asked":
-        this.#told++;
+        this.#evaluations.observed();
         this.#senders.asked(observation.sender, observation.requests, at);
         return;
       case "rate":
         this.#trafficKnown ||= observation.perSecond > 0;
-        this.#told++;
+        this.#evaluations.observed();
         this.#senders.rate(observation.sender, observation.perSecond / 1_000);
         return;
       case "in-flight":
@@ -134,19 +100,21 @@ export class Drain {
       waitingFor,
     });
     if (now < floorAt) return goOn(floorAt, "floor");
-    const wait = this.#wait(now);
+    const [wait] = this.#unmet(now, (policy) => this.#evaluate(now, policy));
     if (wait) return goOn(wait.until, wait.for);
     return { stop: true, reason: this.#reason(now, floorAt) };
   }
 
   explain(now: number): Explanation {
+    const expectedLoss = this.#expectedLoss(now);
     return {
-      expectedLoss: this.#expectedLoss(now),
+      expectedLoss,
       inFlight: this.#inFlight,
       senders: this.#senders?.size ?? 0,
       connections: this.#connections,
       requests: this.#requests,
       lastArrival: this.#lastArrival,
+      unmet: this.#unmetWith(now, expectedLoss),
     };
   }
 
@@ -166,7 +134,7 @@ export class Drain {
   }
 
   #arrival({ sender, kind, asked, at, earlier, old }: Arrival): void {
-    this.#told++;
+    this.#evaluations.observed();
     const held = this.#terminatedAt !== undefined;
     this.#trafficKnown = true;
     if (kind === "connection") {
@@ -182,70 +150,69 @@ export class Drain {
     this.#lastArrival = Math.max(this.#lastArrival ?? -Infinity, at);
   }
 
-  /** What the policy still waits for at `now`, and until when at least; undefined once it is content. */
-  #wait(now: number): Awaited | undefined {
-    const { policy, requestQuiet } = this.config;
+  #unmetWith(now: number, expectedLoss: number): Wait[] {
+    if (this.#terminatedAt === undefined) return [];
+    const all = [
+      ...later(now, this.#terminatedAt + this.config.floor, "floor"),
+      ...this.#unmet(now, ({ lossBudget }) => (expectedLoss < lossBudget ? undefined : Infinity)),
+    ];
+    return all.map((one) => one.for);
+  }
+
+  /**
+   * Conditions of the policy that are not met at `now`, first the one that is waited for.
+   * @param evidence until when senders are waited for at least; undefined where enough is known of them.
+   */
+  #unmet(now: number, evidence: (policy: Weighing) => number | undefined): Awaited[] {
+    const { policy } = this.config;
     const terminatedAt = this.#terminatedAt ?? now;
     switch (policy.kind) {
       case "fixed":
         return later(now, terminatedAt + policy.delay, "delay");
       case "until-deadline":
-        return { until: Infinity, for: "deadline" };
+        return [{ until: Infinity, for: "deadline" }];
       case "quiet": {
         const last = Math.max(this.#lastConnection, this.#lastRequest);
-        return later(now, Math.max(last, terminatedAt) + policy.window, "silence") ?? this.#waitInFlight();
+        return [
+          ...later(now, Math.max(last, terminatedAt) + policy.window, "silence"),
+          ...this.#unfinished(),
+        ];
       }
       case "adaptive":
-        return this.#waitUntilAllLetGo(now, policy) ?? this.#waitForOldConnections(now, requestQuiet);
+        return [...this.#sending(now, evidence(policy)), ...this.#oldConnections(now)];
       case "acknowledged": {
-        if (policy.consumers === "cluster") {
-          const { isLocal, settledAt } = this.release;
-          const wait = isLocal
-            ? this.#waitUntilAllLetGo(now, policy)
-            : later(now, settledAt, "acknowledgements");
-          return wait ?? this.#waitForOldConnections(now, requestQuiet);
+        if (policy.consumers !== "cluster") {
+          const confirmed = policy.consumers.filter((consumer) => this.#acknowledged.has(consumer)).length;
+          const until = confirmed < policy.quorum ? Infinity : now;
+          return [...later(now, until, "acknowledgements"), ...this.#oldConnections(now)];
         }
-        const confirmed = policy.consumers.filter((consumer) => this.#acknowledged.has(consumer)).length;
-        if (confirmed < policy.quorum) return { until: Infinity, for: "acknowledgements" };
-        return this.#waitForOldConnections(now, requestQuiet);
+        const senders = this.release.isLocal
+          ? this.#sending(now, evidence(policy))
+          : later(now, this.release.settledAt, "acknowledgements");
+        return [...senders, ...this.#oldConnections(now)];
       }
     }
   }
 
-  /** Evidence says so, or the cluster, whichever comes first. */
-  #waitUntilAllLetGo(now: number, policy: Weighing): Awaited | undefined {
-    const evidence = this.#waitForEvidence(now, policy);
+  /** Evidence says that all let go, or the cluster, whichever comes first. */
+  #sending(now: number, until: number | undefined): Awaited[] {
     const { settledAt } = this.release;
-    if (!evidence || now >= settledAt) return undefined;
-    return { for: evidence.for, until: Math.min(evidence.until, settledAt) };
-  }
-
-  /**
-   * Evidence is weighed some twenty times in a hold, whatever comes in between: again after a sixty-fourth of the hold where the loss is close to the
-   * budget, and after six of them where it is far above. What is enough remains so until something is seen.
-   */
-  #waitForEvidence(now: number, { lossBudget }: Weighing): Awaited | undefined {
-    if (this.#enough === this.#told) return undefined;
-    if (now >= this.#weighAt) {
-      const above = Math.log(this.#expectedLoss(now) / lossBudget);
-      const held = now - (this.#terminatedAt ?? now);
-      this.#weighAt = now + Math.max(shortestPause, (held / 64) * Math.min(6, Math.max(1, above)));
-      this.#enough = above < 0 ? this.#told : undefined;
-      if (above < 0) return undefined;
-    }
-    return { until: this.#weighAt, for: "silence" };
+    if (until === undefined || now >= settledAt) return [];
+    return [{ until: Math.min(until, settledAt), for: "silence" }];
   }
 
   /** Connections from before the hold are a second clock: they must be silent too, and nothing in flight. */
-  #waitForOldConnections(now: number, quiet: number): Awaited | undefined {
-    return (
-      this.#waitInFlight() ??
-      (this.#requests > 0 ? later(now, this.#lastRequest + quiet, "requests") : undefined)
-    );
+  #oldConnections(now: number): Awaited[] {
+    const silentAt = this.#requests > 0 ? this.#lastRequest + this.config.requestQuiet : now;
+    return [...this.#unfinished(), ...later(now, silentAt, "requests")];
   }
 
-  #waitInFlight(): Awaited | undefined {
-    return this.#inFlight > 0 ? { until: Infinity, for: "in-flight" } : undefined;
+  #unfinished(): Awaited[] {
+    return this.#inFlight > 0 ? [{ until: Infinity, for: "in-flight" }] : [];
+  }
+
+  #evaluate(now: number, { lossBudget }: Weighing): number | undefined {
+    return this.#evaluations.next(now, this.#terminatedAt ?? now, lossBudget, (at) => this.#expectedLoss(at));
   }
 
   #expectedLoss(now: number): number {
@@ -263,26 +230,22 @@ export class Drain {
     const { kind } = policy;
     if (kind === "acknowledged" && !(weighs(policy) && this.release.isLocal)) return "acknowledged";
     if (kind !== "fixed" && !this.#trafficKnown) return "idle";
-    if (this.config.floor > 0 && this.#firedBy(floorAt) && this.#contentAt(floorAt)) return "floor";
+    if (this.config.floor > 0 && this.#wasMetBy(floorAt)) return "floor";
     if (now >= this.release.settledAt && weighs(policy) && !this.#isEnough(now, policy))
       return "acknowledged";
     return kind === "fixed" ? "delay" : "quiet";
-  }
-
-  #contentAt(now: number): boolean {
-    const { policy, requestQuiet } = this.config;
-    if (!weighs(policy)) return !this.#wait(now);
-    const allLetGo = now >= this.release.settledAt || this.#isEnough(now, policy);
-    return allLetGo && !this.#waitForOldConnections(now, requestQuiet);
   }
 
   #isEnough(now: number, { lossBudget }: Weighing): boolean {
     return this.#expectedLoss(now) < lossBudget;
   }
 
-  /** Whether everything that ended the wait had been seen by `at`. */
-  #firedBy(at: number): boolean {
-    return Math.max(this.#lastConnection, this.#lastRequest) <= at;
+  /** Whether all conditions were, and nothing came later that could tell. */
+  #wasMetBy(at: number): boolean {
+    const isLast = Math.max(this.#lastConnection, this.#lastRequest) <= at;
+    return (
+      isLast && this.#unmet(at, (policy) => (this.#isEnough(at, policy) ? undefined : Infinity)).length === 0
+    );
   }
 }
 
@@ -295,15 +258,12 @@ function weighs(policy: Policy): policy is Policy & Weighing {
 
 const unlearnt = unlearntPrior();
 
-/** Evidence is weighed no more often, ms. */
-const shortestPause = 20;
-
 /** What a wait is for, and when to ask again. */
 interface Awaited {
   readonly for: Wait;
   readonly until: number;
 }
 
-function later(now: number, until: number, what: Wait): Awaited | undefined {
-  return now < until ? { until, for: what } : undefined;
+function later(now: number, until: number, what: Wait): Awaited[] {
+  return now < until ? [{ until, for: what }] : [];
 }

@@ -7,7 +7,8 @@ export {
   type DrainConfig,
   type DrainOptions,
 } from "./config.ts";
-export { Drain, type Decision, type Explanation, type StopReason, type Wait } from "./drain.ts";
+export type { Decision, Explanation, StopReason, Wait } from "./decision.ts";
+export { Drain } from "./drain.ts";
 
 export { learn, unusable, type Learnt } from "./belief/learning.ts";
 export { learnText, learntText, lessonText, parseLearnt } from "./belief/learnt-text.ts";

@@ -1,6 +1,7 @@
 import { Conditions, type Course } from "./conditions.ts";
 import { parseConfig } from "./config.ts";
-import { Drain, type StopReason } from "./drain.ts";
+import type { StopReason } from "./decision.ts";
+import { Drain } from "./drain.ts";
 import type { Observation } from "./observation.ts";
 import type { Suspect } from "./senders/senders.ts";
 import type { DecisionLine, Trace, TraceLine } from "./trace.ts";
@@ -39,6 +40,7 @@ export function replay(trace: Trace, count = 0): Replay {
   let drain = new Drain(config);
   const followed = {
     suspects: (now: number) => drain.suspects(now),
+    explain: (now: number) => drain.explain(now),
     get release() {
       return drain.release;
     },

@@ -1,6 +1,6 @@
 import { learntVersion } from "./belief/learning.ts";
 import { parseConfig, type DrainConfig, type DrainOptions } from "./config.ts";
-import type { StopReason, Wait } from "./drain.ts";
+import type { StopReason, Wait } from "./decision.ts";
 import { DrainError } from "./errors.ts";
 import type { Observation } from "./observation.ts";
 

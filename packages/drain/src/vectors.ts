@@ -1,5 +1,6 @@
 import { parseConfig, type DrainOptions } from "./config.ts";
-import { Drain, type StopReason } from "./drain.ts";
+import type { Decision, StopReason } from "./decision.ts";
+import { Drain } from "./drain.ts";
 import type { Observation } from "./observation.ts";
 
 /**
@@ -44,15 +45,22 @@ function* repeat({ every, to, senders, ...observation }: Repeated): Generator<Ob
   }
 }
 
-/** Plays the observations on virtual time, asking for a decision after each one and whenever a wait is over. */
-export function runVector(vector: DecisionVector): VectorOutcome {
-  const drain = new Drain(parseConfig(vector.config));
+/**
+ * Plays the observations on virtual time, asking for a decision after each one and whenever a wait is over.
+ * @param decided is told of each decision.
+ */
+export function runVector(
+  vector: DecisionVector,
+  drain = new Drain(parseConfig(vector.config)),
+  decided?: (now: number, decision: Decision) => void,
+): VectorOutcome {
   const observations = expandVector(vector);
   let next = 0;
   let now = observations[0]?.at ?? 0;
   for (;;) {
     while (next < observations.length && observations[next]!.at <= now) drain.observe(observations[next++]!);
     const decision = drain.decide(now);
+    decided?.(now, decision);
     if (decision.stop) return { stop: now, reason: decision.reason };
     const upcoming = observations[next]?.at ?? Infinity;
     now = Math.min(upcoming, decision.until);

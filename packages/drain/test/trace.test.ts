@@ -105,6 +105,20 @@ test("what was still waited for at the cap is said", () => {
   );
 });
 
+test("at the cap all conditions that were not met are said", () => {
+  const observations: DecisionVector["observations"] = [
+    ...steady("a", 300, 0),
+    { type: "termination", at: 0 },
+    { type: "arrival", at: 100, sender: "a", kind: "request", every: 300, to: 90_000 },
+    { type: "in-flight", at: 20_000, change: 1 },
+  ];
+  const { course } = replay(parseTrace(traceOf({ ...slowest, observations }), "trace"));
+  assert.match(
+    courseText(course),
+    /^floor 1\.0, .* still waiting for requests in flight and requests on older connections$/,
+  );
+});
+
 test("a floor was over when it was, however late the process noticed", () => {
   const late = traceOf(slowest).replaceAll(
     /^\{"type":"decision","at":1000,/gm,

@@ -1,6 +1,6 @@
 /**
  * `npm run fuzz -w packages/init -- [SECONDS] [HARNESS...]`: feeds the parsers what nobody would send, under AddressSanitizer and
- * UBSan. 10 seconds each unless told otherwise. Needs clang with libFuzzer.
+ * UBSan, for which it needs clang with libFuzzer. And decides random holds in C and in TypeScript. 10 seconds each unless told otherwise.
  */
 import { spawnSync } from "node:child_process";
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,21 +8,28 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { compile, librarySources, packageRoot } from "../toolchain/compile.ts";
 import { isInstalled } from "../toolchain/compilers.ts";
+import { fuzzDecision } from "./decision.ts";
 
 const flags = "-g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all".split(" ");
 const seconds = Number(process.argv[2] ?? 10);
 const wanted = process.argv.slice(3);
-const harnesses = globSync("fuzz/*.c", { cwd: packageRoot })
+const isWanted = (name: string): boolean => wanted.length === 0 || wanted.includes(name);
+const parsers = globSync("fuzz/*.c", { cwd: packageRoot })
   .map((path) => basename(path, ".c"))
-  .filter((name) => wanted.length === 0 || wanted.includes(name))
+  .filter(isWanted)
   .sort();
 
-if (!isInstalled("clang")) {
-  process.stderr.write("no fuzzing here: install clang with libFuzzer (Debian: clang, libclang-rt-14-dev)\n");
-} else if (!Number.isFinite(seconds) || seconds <= 0 || harnesses.length === 0) {
-  process.stderr.write("usage: fuzz.ts [SECONDS] [arguments|cluster|netlink|proc ...]\n");
+if (!Number.isFinite(seconds) || seconds <= 0 || (parsers.length === 0 && !isWanted("decision"))) {
+  process.stderr.write("usage: fuzz.ts [SECONDS] [arguments|cluster|decision|netlink|proc ...]\n");
   process.exitCode = 2;
-} else if (!harnesses.map(fuzz).every(Boolean)) process.exitCode = 1;
+} else {
+  if (isWanted("decision") && !fuzzDecision(seconds)) process.exitCode = 1;
+  if (parsers.length > 0 && !isInstalled("clang"))
+    process.stderr.write(
+      "no fuzzing of parsers here: install clang with libFuzzer (Debian: clang, libclang-rt-14-dev)\n",
+    );
+  else if (!parsers.map(fuzz).every(Boolean)) process.exitCode = 1;
+}
 
 function fuzz(name: string): boolean {
   const folder = mkdtempSync(join(tmpdir(), "lameduck-fuzz-"));

@@ -15,7 +15,7 @@ export function explanationJson(explained: Explained): unknown {
     reason: trace.end?.reason ?? null,
     explanation: courseText(course),
     met: Object.fromEntries(course.met.map(({ condition, at }) => [condition, at])),
-    unmet: course.unmet ?? null,
+    unmet: course.unmet,
     waitedFor: course.sender ? suspectJson(course.sender) : null,
     replayed: { stop: stop ?? null, reason: reason ?? null },
     reservations: reservations(explained),

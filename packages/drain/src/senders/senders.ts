@@ -13,7 +13,7 @@ export interface Suspect {
   readonly loss: number;
   /** Its mean rate before, per second. */
   readonly perSecond: number;
-  /** Milliseconds since its last arrival, or since the deletion. */
+  /** Milliseconds since its last new connection, or since the deletion. */
   readonly silence: number;
 }
 

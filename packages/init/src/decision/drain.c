@@ -4,20 +4,25 @@
 #include <string.h>
 
 const char *const stop_reason_names[] = { "delay", "floor", "quiet", "idle", "acknowledged", "cap", "forced" };
-const char *const waiting_for_names[] = { "termination", "floor",    "delay",	  "deadline",
-					  "silence",	 "requests", "in-flight", "acknowledgements" };
+const char *const waiting_for_names[] = { "termination", "floor",    "delay",     "deadline",
+					  "silence",	 "acknowledgements", "in-flight", "requests" };
 
-/* What the policy still waits for, and until when at least; `waits` is false once it is content. */
+/* A condition of the policy that is not met, and until when at least. */
 struct wait {
-	bool waits;
 	double until;
 	enum waiting_for what;
 };
 
-/* Evidence is weighed no more often, ms. */
-static const double shortest_pause = 20;
+/* All of them, first the one that is waited for. */
+struct waits {
+	size_t count;
+	struct wait list[3];
+};
 
-static const struct wait content = { .waits = false };
+/* The mirror of packages/drain/src/evaluations.ts, which holds the reasons: ms, part of the hold so far, and times as long. */
+static const double shortest_pause = 20;
+static const double close_pause = 1.0 / 64;
+static const double longest_pauses = 6;
 
 void drain_init(struct drain *drain, const struct drain_config *config)
 {
@@ -144,9 +149,10 @@ void drain_observe(struct drain *drain, struct observation seen)
 	}
 }
 
-static struct wait later(double now, double until, enum waiting_for what)
+static void add_wait(struct waits *waits, double now, double until, enum waiting_for what)
 {
-	return now < until ? (struct wait){ true, until, what } : content;
+	if (now < until)
+		waits->list[waits->count++] = (struct wait){ until, what };
 }
 
 /* Policies that weigh evidence, always or where they must. */
@@ -163,88 +169,91 @@ double drain_expected_loss(const struct drain *drain, double now)
 	return senders_expected_loss(&drain->senders, now, convergence);
 }
 
-static struct wait wait_in_flight(const struct drain *drain)
+static bool is_enough(const struct drain *drain, double now)
 {
-	return drain->in_flight > 0 ? (struct wait){ true, INFINITY, WAIT_IN_FLIGHT } : content;
+	return drain_expected_loss(drain, now) < drain->config.loss_budget;
 }
 
-static struct wait wait_for_old_connections(const struct drain *drain, double now)
+static bool uses_evidence(const struct drain *drain)
 {
-	struct wait wait = wait_in_flight(drain);
-	if (wait.waits || drain->requests <= 0)
-		return wait;
-	return later(now, drain->last_request + drain->config.request_quiet, WAIT_REQUESTS);
+	return drain->config.policy == POLICY_ADAPTIVE || (drain->config.by_cluster && drain->release.local);
 }
 
-/*
- * Evidence is weighed some twenty times in a hold, whatever comes in between: again after a sixty-fourth of the hold where the loss is close to the
- * budget, and after six of them where it is far above. What is enough remains so until something is seen.
- */
-static struct wait wait_for_evidence(struct drain *drain, double now)
+/* Until when senders are waited for at least; -INFINITY where enough is known of them. */
+static double evaluate(struct drain *drain, double now)
 {
-	if (drain->enough == drain->told)
-		return content;
+	if (!uses_evidence(drain) || drain->enough == drain->told)
+		return -INFINITY;
 	if (now >= drain->weigh_at) {
 		double above = log(drain_expected_loss(drain, now) / drain->config.loss_budget);
-		double held = now - drain->terminated_at;
-		drain->weigh_at = now + fmax(shortest_pause, held / 64 * fmin(6, fmax(1, above)));
+		double pauses = fmin(longest_pauses, fmax(1, above));
+		drain->weigh_at = now + fmax(shortest_pause, (now - drain->terminated_at) * close_pause * pauses);
 		drain->enough = above < 0 ? drain->told : UINT64_MAX;
 		if (above < 0)
-			return content;
+			return -INFINITY;
 	}
-	return (struct wait){ true, drain->weigh_at, WAIT_SILENCE };
+	return drain->weigh_at;
 }
 
-/* Evidence says so, or the cluster, whichever comes first. */
-static struct wait wait_until_all_let_go(struct drain *drain, double now)
+/* The same, without a trace in the pace of evaluations. */
+static double evaluate_once(const struct drain *drain, double now)
 {
-	struct wait evidence = wait_for_evidence(drain, now);
-	double settled_at = release_settled_at(&drain->release);
-	if (!evidence.waits || now >= settled_at)
-		return content;
-	evidence.until = fmin(evidence.until, settled_at);
-	return evidence;
+	return uses_evidence(drain) && !is_enough(drain, now) ? INFINITY : -INFINITY;
 }
 
-static struct wait wait_for_release(struct drain *drain, double now)
+static void add_in_flight(struct waits *waits, const struct drain *drain, double now)
 {
-	if (drain->release.local)
-		return wait_until_all_let_go(drain, now);
-	return later(now, release_settled_at(&drain->release), WAIT_ACKNOWLEDGEMENTS);
+	add_wait(waits, now, drain->in_flight > 0 ? INFINITY : now, WAIT_IN_FLIGHT);
 }
 
-static struct wait wait_of_policy(struct drain *drain, double now)
+/* Connections from before the hold are a second clock: they must be silent too, and nothing in flight. */
+static void add_old_connections(struct waits *waits, const struct drain *drain, double now)
+{
+	add_in_flight(waits, drain, now);
+	if (drain->requests > 0)
+		add_wait(waits, now, drain->last_request + drain->config.request_quiet, WAIT_REQUESTS);
+}
+
+static size_t confirmed(const struct drain *drain)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < drain->config.consumer_count; i++)
+		count += drain->acknowledged[i];
+	return count;
+}
+
+/* What the policy's conditions are, where senders are waited for until `evidence`, or until the cluster says that all let go. */
+static struct waits unmet(const struct drain *drain, double now, double evidence)
 {
 	const struct drain_config *config = &drain->config;
 	double terminated_at = drain->terminated ? drain->terminated_at : now;
+	double settled_at = release_settled_at(&drain->release);
+	struct waits waits = { 0 };
 	switch (config->policy) {
 	case POLICY_FIXED:
-		return later(now, terminated_at + config->delay, WAIT_DELAY);
+		add_wait(&waits, now, terminated_at + config->delay, WAIT_DELAY);
+		return waits;
 	case POLICY_UNTIL_DEADLINE:
-		return (struct wait){ true, INFINITY, WAIT_DEADLINE };
+		add_wait(&waits, now, INFINITY, WAIT_DEADLINE);
+		return waits;
 	case POLICY_QUIET: {
 		double last = fmax(drain->last_connection, drain->last_request);
-		struct wait wait = later(now, fmax(last, terminated_at) + config->window, WAIT_SILENCE);
-		return wait.waits ? wait : wait_in_flight(drain);
+		add_wait(&waits, now, fmax(last, terminated_at) + config->window, WAIT_SILENCE);
+		add_in_flight(&waits, drain, now);
+		return waits;
 	}
-	case POLICY_ADAPTIVE: {
-		struct wait wait = wait_until_all_let_go(drain, now);
-		return wait.waits ? wait : wait_for_old_connections(drain, now);
+	case POLICY_ADAPTIVE:
+	case POLICY_ACKNOWLEDGED:
+		break;
 	}
-	case POLICY_ACKNOWLEDGED: {
-		if (config->by_cluster) {
-			struct wait wait = wait_for_release(drain, now);
-			return wait.waits ? wait : wait_for_old_connections(drain, now);
-		}
-		size_t confirmed = 0;
-		for (size_t i = 0; i < config->consumer_count; i++)
-			confirmed += drain->acknowledged[i];
-		if (confirmed < config->quorum)
-			return (struct wait){ true, INFINITY, WAIT_ACKNOWLEDGEMENTS };
-		return wait_for_old_connections(drain, now);
-	}
-	}
-	return content;
+	if (uses_evidence(drain))
+		add_wait(&waits, now, fmin(evidence, settled_at), WAIT_SILENCE);
+	else if (config->by_cluster)
+		add_wait(&waits, now, settled_at, WAIT_ACKNOWLEDGEMENTS);
+	else
+		add_wait(&waits, now, confirmed(drain) < config->quorum ? INFINITY : now, WAIT_ACKNOWLEDGEMENTS);
+	add_old_connections(&waits, drain, now);
+	return waits;
 }
 
 static struct decision go_on(double until, double cap_at, enum waiting_for what)
@@ -257,28 +266,21 @@ static struct decision stop(enum stop_reason reason)
 	return (struct decision){ .stop = true, .reason = reason };
 }
 
-static bool is_enough(const struct drain *drain, double now)
+/* Whether all conditions were, and nothing came later that could tell. */
+static bool was_met_by(const struct drain *drain, double at)
 {
-	return drain_expected_loss(drain, now) < drain->config.loss_budget;
+	bool is_last = fmax(drain->last_connection, drain->last_request) <= at;
+	return is_last && unmet(drain, at, evaluate_once(drain, at)).count == 0;
 }
 
-static bool content_at(struct drain *drain, double now)
-{
-	if (!weighs(&drain->config))
-		return !wait_of_policy(drain, now).waits;
-	bool all_let_go = now >= release_settled_at(&drain->release) || is_enough(drain, now);
-	return all_let_go && !wait_for_old_connections(drain, now).waits;
-}
-
-static enum stop_reason reason_of(struct drain *drain, double now, double floor_at)
+static enum stop_reason reason_of(const struct drain *drain, double now, double floor_at)
 {
 	enum policy_kind kind = drain->config.policy;
 	if (kind == POLICY_ACKNOWLEDGED && !(drain->config.by_cluster && drain->release.local))
 		return STOP_ACKNOWLEDGED;
 	if (kind != POLICY_FIXED && !drain->traffic_known)
 		return STOP_IDLE;
-	bool fired_by = fmax(drain->last_connection, drain->last_request) <= floor_at;
-	if (drain->config.floor > 0 && fired_by && content_at(drain, floor_at))
+	if (drain->config.floor > 0 && was_met_by(drain, floor_at))
 		return STOP_FLOOR;
 	if (now >= release_settled_at(&drain->release) && weighs(&drain->config) && !is_enough(drain, now))
 		return STOP_ACKNOWLEDGED;
@@ -298,9 +300,9 @@ static struct decision decide(struct drain *drain, double now)
 		return stop(STOP_CAP);
 	if (now < floor_at)
 		return go_on(floor_at, cap_at, WAIT_FLOOR);
-	struct wait wait = wait_of_policy(drain, now);
-	if (wait.waits)
-		return go_on(wait.until, cap_at, wait.what);
+	struct waits waits = unmet(drain, now, evaluate(drain, now));
+	if (waits.count > 0)
+		return go_on(waits.list[0].until, cap_at, waits.list[0].what);
 	return stop(reason_of(drain, now, floor_at));
 }
 
@@ -321,22 +323,38 @@ struct decision drain_decide(struct drain *drain, double now)
 {
 	struct decision decision = decide(drain, now);
 	enum waiting_for waiting = decision.stop ? WAIT_TERMINATION : decision.waiting_for;
-	bool ended = decision.stop && (decision.reason == STOP_CAP || decision.reason == STOP_FORCED);
-	if (drain->waiting != WAIT_TERMINATION && drain->waiting != waiting && !ended)
+	bool cut_short = decision.stop && (decision.reason == STOP_CAP || decision.reason == STOP_FORCED);
+	drain->met = decision.stop && !cut_short;
+	if (cut_short || (!decision.stop && waiting == WAIT_TERMINATION))
+		return decision;
+	if (drain->waiting != WAIT_TERMINATION && drain->waiting != waiting)
 		drain->met_at[drain->waiting] = met_at(drain, now);
-	if (waiting != WAIT_TERMINATION)
-		drain->met_at[waiting] = INFINITY;
 	drain->waiting = waiting;
 	return decision;
+}
+
+/* What was waited for last, and whatever else a stop would lack. */
+static void mark_unmet(const struct drain *drain, double now, double marks[WAIT_KINDS])
+{
+	if (!drain->terminated || drain->met)
+		return;
+	if (drain->waiting != WAIT_TERMINATION)
+		marks[drain->waiting] = INFINITY;
+	if (now < drain->terminated_at + drain->config.floor)
+		marks[WAIT_FLOOR] = INFINITY;
+	struct waits waits = unmet(drain, now, evaluate_once(drain, now));
+	for (size_t i = 0; i < waits.count; i++)
+		marks[waits.list[i].what] = INFINITY;
 }
 
 struct explanation drain_explain(const struct drain *drain, double now)
 {
 	struct explanation explanation = { .expected_loss = drain_expected_loss(drain, now) };
 	memcpy(explanation.met_at, drain->met_at, sizeof drain->met_at);
+	mark_unmet(drain, now, explanation.met_at);
 	if (!drain->watching || !drain->terminated || !weighs(&drain->config))
 		return explanation;
-	double met = drain->met_at[WAIT_SILENCE];
+	double met = explanation.met_at[WAIT_SILENCE];
 	double at = isfinite(met) ? drain->terminated_at + met : now;
 	explanation.suspect = senders_suspect(&drain->senders, at, drain->config.convergence);
 	return explanation;

@@ -22,9 +22,9 @@ enum waiting_for {
 	WAIT_DELAY,
 	WAIT_DEADLINE,
 	WAIT_SILENCE,
-	WAIT_REQUESTS,
-	WAIT_IN_FLIGHT,
 	WAIT_ACKNOWLEDGEMENTS,
+	WAIT_IN_FLIGHT,
+	WAIT_REQUESTS,
 	WAIT_KINDS,
 };
 
@@ -86,7 +86,8 @@ struct drain {
 	double requests;
 	bool acknowledged[MOST_CONSUMERS];
 	struct release release;
-	double met_at[WAIT_KINDS];
+	double met_at[WAIT_KINDS]; /* NAN where it is not */
+	bool met; /* the latest decision is a stop for which every condition was met */
 	enum waiting_for waiting; /* WAIT_TERMINATION where nothing is waited for */
 	uint64_t told;	  /* how much may have changed what evidence says */
 	double weigh_at;  /* when it is weighed again */

@@ -82,8 +82,10 @@ static void add_wait(struct writer *text, const struct hold *hold, const struct 
 	bool named = kind == WAIT_SILENCE && explanation->suspect.any;
 	if (named)
 		add_suspect(text, &hold->drain, explanation, now);
+	else if (kind == WAIT_REQUESTS)
+		text_add(text, "requests on older connections");
 	else
-		text_add(text, "%s", kind == WAIT_REQUESTS ? "requests on older connections" : waiting_for_names[kind]);
+		text_add(text, "%s", kind == WAIT_IN_FLIGHT ? "requests in flight" : waiting_for_names[kind]);
 }
 
 /* The condition met next after that one, in the order of time; WAIT_KINDS after the last. */
@@ -131,13 +133,14 @@ static void add_course(struct writer *text, const struct hold *hold, const struc
 			 (release->overruled_at - hold->drain.terminated_at) / 1000);
 		before = ", ";
 	}
+	bool waits = false;
 	for (int kind = 0; kind < WAIT_KINDS; kind++)
 		if (isinf(met_at[kind])) {
-			text_add(text, "%sstill waiting for ", before);
+			text_add(text, "%s%s", waits ? " and " : before, waits ? "" : "still waiting for ");
 			add_wait(text, hold, explanation, kind, now);
-			return;
+			waits = true;
 		}
-	if (!*before)
+	if (!waits && !*before)
 		text_add(text, "nothing to wait for");
 }
 

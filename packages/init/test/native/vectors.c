@@ -5,7 +5,8 @@
  *     see TYPE AT NAME VALUE     an observation; NAME and VALUE are "-" where the type has none; of a connection VALUE is "old", or by how many ms it
  *                                may have come earlier
  *     traced SHARE               of the connections before the termination, the share that is told of
- *     end                        answers "STOP REASON", or "error CODE OPTION"
+ *     end                        answers "STOP REASON LOSS UNMET", with the loss expected then and the conditions that were not met, as "silence+requests"
+ *                                or "-"; or "error CODE OPTION"
  */
 #include "../../src/decision/drain.h"
 
@@ -72,6 +73,19 @@ static const char *in_code(char *option)
 	return option;
 }
 
+static void print_answer(const struct drain *drain, double now, enum stop_reason reason)
+{
+	const struct explanation explanation = drain_explain(drain, now);
+	printf("%.17g %s %.17g ", now, stop_reason_names[reason], explanation.expected_loss);
+	const char *before = "";
+	for (int kind = 0; kind < WAIT_KINDS; kind++)
+		if (isinf(explanation.met_at[kind])) {
+			printf("%s%s", before, waiting_for_names[kind]);
+			before = "+";
+		}
+	puts(*before ? "" : "-");
+}
+
 static void play(const struct drain_options *options)
 {
 	struct drain_config config;
@@ -92,7 +106,7 @@ static void play(const struct drain_options *options)
 		}
 		struct decision decision = drain_decide(&drain, now);
 		if (decision.stop) {
-			printf("%.17g %s\n", now, stop_reason_names[decision.reason]);
+			print_answer(&drain, now, decision.reason);
 			break;
 		}
 		now = fmin(next < seen_count ? seen[next].at : INFINITY, decision.until);

@@ -1,0 +1,37 @@
+/** Evaluations are no closer together, ms. */
+const shortestPause = 20;
+
+/** Of the hold so far: the pause after an evaluation close to the budget. */
+const closePause = 1 / 64;
+
+/** So many times as long it is where the loss is far above the budget. */
+const longestPauses = 6;
+
+/**
+ * Evaluates the expected loss some twenty times in a hold, whatever comes in between: again after a sixty-fourth of the hold where it is close to the
+ * budget, and after six of them where it is far above. Below the budget it stays so until something is observed.
+ */
+export class Evaluations {
+  #observed = 0;
+  #nextAt = -Infinity;
+  /** How much had been observed when the loss was last below the budget. */
+  #belowAt: number | undefined;
+
+  /** Something that may change the loss. */
+  observed(): void {
+    this.#observed++;
+  }
+
+  /** @returns when to ask again; undefined where the loss is below the budget. */
+  next(now: number, terminatedAt: number, budget: number, loss: (now: number) => number): number | undefined {
+    if (this.#belowAt === this.#observed) return undefined;
+    if (now >= this.#nextAt) {
+      const above = Math.log(loss(now) / budget);
+      const pauses = Math.min(longestPauses, Math.max(1, above));
+      this.#nextAt = now + Math.max(shortestPause, (now - terminatedAt) * closePause * pauses);
+      this.#belowAt = above < 0 ? this.#observed : undefined;
+      if (above < 0) return undefined;
+    }
+    return this.#nextAt;
+  }
+}
