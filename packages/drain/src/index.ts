@@ -13,8 +13,8 @@ export { Drain } from "./drain.ts";
 export { learn, unusable, type Learnt } from "./belief/learning.ts";
 export { learnText, learntText, lessonText, parseLearnt } from "./belief/learnt-text.ts";
 export type { Suspect } from "./senders/senders.ts";
-export { Conditions, type Course, type Met } from "./conditions.ts";
-export { replay, type Moment, type Replay } from "./replay.ts";
+export { Conditions, type Course, type Met } from "./explain/conditions.ts";
+export { replay, type Moment, type Replay } from "./explain/replay.ts";
 export {
   optionsOf,
   parseTrace,
@@ -23,8 +23,8 @@ export {
   type Trace,
   type TraceHeader,
   type TraceLine,
-} from "./trace.ts";
-export { courseText } from "./course-text.ts";
+} from "./explain/trace.ts";
+export { courseText } from "./explain/course-text.ts";
 export { longestDuration, parseDuration, formatDuration, type Duration } from "./duration.ts";
 export { DrainError, drainErrors, type DrainErrorCode } from "./errors.ts";
 export type * from "./observation.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Conditions } from "../src/conditions.ts";
+import { Conditions } from "../src/explain/conditions.ts";
 import { parseConfig, type DrainOptions } from "../src/config.ts";
-import { courseText } from "../src/course-text.ts";
+import { courseText } from "../src/explain/course-text.ts";
 import { Drain } from "../src/drain.ts";
 import type { Observation } from "../src/observation.ts";
 import { runVector } from "../src/vectors.ts";

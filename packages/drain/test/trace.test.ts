@@ -3,11 +3,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parseConfig } from "../src/config.ts";
-import { courseText } from "../src/course-text.ts";
+import { courseText } from "../src/explain/course-text.ts";
 import { Drain } from "../src/drain.ts";
 import { DrainError } from "../src/errors.ts";
-import { replay } from "../src/replay.ts";
-import { optionsOf, parseTrace } from "../src/trace.ts";
+import { replay } from "../src/explain/replay.ts";
+import { optionsOf, parseTrace } from "../src/explain/trace.ts";
 import { expandVector, type DecisionVector } from "../src/vectors.ts";
 
 const folder = new URL("../vectors/", import.meta.url);

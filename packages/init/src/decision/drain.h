@@ -62,7 +62,7 @@ struct observation {
 	bool old; /* of a connection: it was open before, and a request on it is told as one; it says nothing of a release */
 };
 
-/* Whom a hold waits for, and until when it waited for what: the mirror of Course in packages/drain/src/conditions.ts. */
+/* Whom a hold waits for, and until when it waited for what: the mirror of Course in packages/drain/src/explain/conditions.ts. */
 struct explanation {
 	double expected_loss;
 	struct suspect suspect;

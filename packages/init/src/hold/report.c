@@ -105,7 +105,7 @@ static int next_met(const double met_at[WAIT_KINDS], int after)
 
 /*
  * "floor 1.0, 198.18.0.14 (4.1/s before, silent 2.9 s) until 9.7", "floor 1.0, released by 5 of 5 consumers at 5.1": as courseText in
- * packages/drain/src/course-text.ts.
+ * packages/drain/src/explain/course-text.ts.
  */
 static void add_course(struct writer *text, const struct hold *hold, const struct explanation *explanation, double now)
 {

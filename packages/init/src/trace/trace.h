@@ -1,6 +1,6 @@
 /*
  * A recording of one hold for `lameduck explain`: the input and the output of the decision, as JSON lines, in the format of
- * packages/drain/src/trace.ts. Where none is asked for, everything here returns at once.
+ * packages/drain/src/explain/trace.ts. Where none is asked for, everything here returns at once.
  */
 #ifndef LAMEDUCK_TRACE_H
 #define LAMEDUCK_TRACE_H

@@ -26,7 +26,7 @@ type Answer = { readonly type: "decision" | "end"; readonly at: number } & Reado
 
 /**
  * What the decision is told and what it answers, kept for `lameduck explain`: in memory while the process serves, in a file from the termination
- * on. The file is written beside the hold, never in its way; packages/drain/src/trace.ts is its format.
+ * on. The file is written beside the hold, never in its way; packages/drain/src/explain/trace.ts is its format.
  */
 export class Recording {
   readonly #place: string;

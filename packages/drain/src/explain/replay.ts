@@ -1,9 +1,9 @@
 import { Conditions, type Course } from "./conditions.ts";
-import { parseConfig } from "./config.ts";
-import type { StopReason } from "./decision.ts";
-import { Drain } from "./drain.ts";
-import type { Observation } from "./observation.ts";
-import type { Suspect } from "./senders/senders.ts";
+import { parseConfig } from "../config.ts";
+import type { StopReason } from "../decision.ts";
+import { Drain } from "../drain.ts";
+import type { Observation } from "../observation.ts";
+import type { Suspect } from "../senders/senders.ts";
 import type { DecisionLine, Trace, TraceLine } from "./trace.ts";
 
 /** The belief at one moment of a hold. */

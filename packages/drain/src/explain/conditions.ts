@@ -1,7 +1,7 @@
-import type { Decision, Wait } from "./decision.ts";
-import type { Drain } from "./drain.ts";
-import type { Overrule, Standing } from "./release.ts";
-import type { Suspect } from "./senders/senders.ts";
+import type { Decision, Wait } from "../decision.ts";
+import type { Drain } from "../drain.ts";
+import type { Overrule, Standing } from "../release.ts";
+import type { Suspect } from "../senders/senders.ts";
 
 /** A condition of the stop, and when it was met. */
 export interface Met {

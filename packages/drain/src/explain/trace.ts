@@ -1,8 +1,8 @@
-import { learntVersion } from "./belief/learning.ts";
-import { parseConfig, type DrainConfig, type DrainOptions } from "./config.ts";
-import type { StopReason, Wait } from "./decision.ts";
-import { DrainError } from "./errors.ts";
-import type { Observation } from "./observation.ts";
+import { learntVersion } from "../belief/learning.ts";
+import { parseConfig, type DrainConfig, type DrainOptions } from "../config.ts";
+import type { StopReason, Wait } from "../decision.ts";
+import { DrainError } from "../errors.ts";
+import type { Observation } from "../observation.ts";
 
 /**
  * A recorded hold: JSON lines, written by the library and by lameduck-init alike. Times are milliseconds since the termination. The first line is the

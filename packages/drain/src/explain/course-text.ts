@@ -1,6 +1,6 @@
 import { isLength, type Course, type Met } from "./conditions.ts";
-import type { Wait } from "./decision.ts";
-import type { Suspect } from "./senders/senders.ts";
+import type { Wait } from "../decision.ts";
+import type { Suspect } from "../senders/senders.ts";
 
 /**
  * Why a hold took as long as it did, in one phrase: "floor 1.0, 198.18.0.14 (4.1/s before, silent 2.9 s) until 9.7", or "floor 1.0, released by 5 of 5
