@@ -23,6 +23,12 @@ describe("lameduck install", () => {
     assert.equal(objects[0]?.kind, "Namespace");
     assert.ok(objects.every(({ metadata }) => [undefined, "ducks"].includes(metadata.namespace)));
     assert.doesNotMatch(out, /lameduck-system/);
+    // kubectl takes a bare yes for a boolean.
+    const asKubectl = parseAllDocuments(out, { version: "1.1" });
+    assert.deepEqual(
+      asKubectl.map((one): unknown => one.toJS()),
+      objects,
+    );
     assert.match(err, /would create Deployment ducks\/lameduck-webhook/);
     assert.match(err, /would label namespace shop/);
     assert.deepEqual(cluster.changes, []);

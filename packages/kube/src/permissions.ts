@@ -75,17 +75,20 @@ export function rightsYaml(namespace: string, rules: readonly Rule[]): string {
   const own = merged.filter(({ clusterWide }) => !clusterWide);
   const wide = merged.filter(({ clusterWide }) => clusterWide);
   const role = (kind: "Role" | "ClusterRole", of: readonly Rule[]): string =>
-    stringify({
-      apiVersion: "rbac.authorization.k8s.io/v1",
-      kind,
-      metadata: { name: "lameduck-rollout", ...(kind === "Role" ? { namespace } : {}) },
-      rules: of.map(({ group, resource, verbs, name }) => ({
-        apiGroups: [group],
-        resources: [resource],
-        ...(name === undefined ? {} : { resourceNames: [name] }),
-        verbs,
-      })),
-    });
+    stringify(
+      {
+        apiVersion: "rbac.authorization.k8s.io/v1",
+        kind,
+        metadata: { name: "lameduck-rollout", ...(kind === "Role" ? { namespace } : {}) },
+        rules: of.map(({ group, resource, verbs, name }) => ({
+          apiGroups: [group],
+          resources: [resource],
+          ...(name === undefined ? {} : { resourceNames: [name] }),
+          verbs,
+        })),
+      },
+      { version: "1.1" },
+    ); // kubectl takes a bare yes or no for a boolean
   return [
     ...(own.length > 0 ? [role("Role", own)] : []),
     ...(wide.length > 0 ? [role("ClusterRole", wide)] : []),

@@ -2,6 +2,7 @@ export { manifestFromCommand } from "./workload/command.ts";
 export { ManifestError, manifestErrors } from "./errors.ts";
 export { readDocuments } from "./documents.ts";
 export { Field } from "./field.ts";
+export { manifestYaml } from "./manifest-yaml.ts";
 export { readManifest } from "./workload/read.ts";
 export { placeOf, type Source, type Span } from "./source.ts";
 export {

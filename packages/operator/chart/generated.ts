@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { manifestYaml } from "@lameduck/manifests";
 import {
   admissionPolicy,
   coordinatorRights,
@@ -12,7 +13,6 @@ import {
   operatorRights,
   validatingConfiguration,
 } from "@lameduck/operator";
-import { stringify } from "yaml";
 import { dashboardTemplate } from "./dashboard.ts";
 
 const templates = join(import.meta.dirname, "lameduck", "templates");
@@ -112,7 +112,7 @@ ${annotated}${yaml(rest)}`;
 
 /** What is no template must not become one. */
 function yaml(value: unknown): string {
-  const text = stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+  const text = manifestYaml(value);
   if (text.includes("{{")) throw new RangeError("text that Helm would take for a template");
   return text
     .replaceAll(namespace, "{{ .Release.Namespace }}")

@@ -19,6 +19,14 @@ interface Rendered {
   readonly [field: string]: unknown;
 }
 
+const pages = [
+  "install.yaml",
+  "install-policy-only.yaml",
+  "install-acknowledgements.yaml",
+  "install-held-deletions.yaml",
+  "install-acknowledgements-held-deletions.yaml",
+] as const;
+
 const objectsOf = (page: string): Rendered[] =>
   parseAllDocuments(rendered(page)).flatMap((one) => (one.toJS() as Rendered | null) ?? []);
 
@@ -42,16 +50,19 @@ describe("the chart", () => {
     assert.deepEqual(Object.keys(own).sort(), Object.keys(values).sort());
   });
 
-  for (const page of [
-    "install.yaml",
-    "install-policy-only.yaml",
-    "install-acknowledgements.yaml",
-    "install-held-deletions.yaml",
-    "install-acknowledgements-held-deletions.yaml",
-  ])
+  for (const page of pages) {
     it(`is what docs/${page} was rendered from: npm run render`, () => {
       assert.match(rendered(page), new RegExp(`chart ${chartDigest()}\\.\\n`));
     });
+
+    it(`is read from docs/${page} by kubectl and Helm, which take yes and no for booleans, as by others`, () => {
+      const asKubectl = parseAllDocuments(rendered(page), { version: "1.1" });
+      assert.deepEqual(
+        asKubectl.map((one): unknown => one.toJS()),
+        parseAllDocuments(rendered(page)).map((one): unknown => one.toJS()),
+      );
+    });
+  }
 
   it("renders what blocks nothing, runs without a privilege, and is called as the operator expects", () => {
     const objects = objectsOf("install.yaml");

@@ -83,11 +83,11 @@ test("rights are one rule for each resource and name", () => {
   const yaml = rightsYaml("shop", [
     { group: "", resource: "pods", verbs: ["list", "watch"] },
     { group: "", resource: "pods", verbs: ["delete", "list"] },
-    { group: "", resource: "nodes", verbs: ["patch"], name: "n1", clusterWide: true },
+    { group: "", resource: "nodes", verbs: ["patch"], name: "on", clusterWide: true },
   ]);
   assert.equal(yaml.match(/- pods/g)?.length, 1);
   assert.match(yaml, /- list\n\s+- watch\n\s+- delete/);
-  assert.match(yaml, /kind: ClusterRole[^]*resourceNames:\n\s+- n1/);
+  assert.match(yaml, /kind: ClusterRole[^]*resourceNames:\n\s+- "on"/);
 });
 
 test("names that look like production", () => {

@@ -1,8 +1,8 @@
 import { Command } from "commander";
-import { stringify } from "yaml";
 import { injectLabel, injectLabelValue, operatorNames } from "@lameduck/operator";
 import { parseDuration } from "@lameduck/drain";
 import { KubernetesError, requireVersion, type KubernetesClient } from "@lameduck/kube";
+import { manifestYaml } from "@lameduck/manifests";
 import { obtainConsent } from "../consent.ts";
 import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -80,7 +80,7 @@ async function install(options: Options): Promise<number> {
     if (isWanted && mode === "policy")
       throw new CliError("LAMEDUCK_BAD_OPTION", option, "needs processes of ours; --policy-only has none");
   const objects = manifestsOf({ mode, namespace, acknowledgements, heldDeletions, image });
-  if (dryRun) process.stdout.write(objects.map((one) => stringify(one)).join("---\n"));
+  if (dryRun) process.stdout.write(objects.map((one) => manifestYaml(one)).join("---\n"));
   const client = connected(options);
   if (client === undefined) return exitCodes.clean;
   return interruptible(client, async (signal) => {
