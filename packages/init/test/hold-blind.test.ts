@@ -1,7 +1,12 @@
 /** What is left where less can be seen: no sock_diag, no /proc, a read-only root, the host's network, sockets that are files. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { existsSync, rmSync } from "node:fs";
+import { Agent, get } from "node:http";
+import { createServer, type AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { helperProgram, initProgram, nativeProgram, sanitized, withoutCompiler } from "./compiled.ts";
 import { Network, senderAddress } from "./network.ts";
 import {
@@ -13,6 +18,7 @@ import {
   resultOf,
   sender,
   serverFile,
+  tailOf,
   terminate,
   type HoldReport,
 } from "./pod.ts";
@@ -177,6 +183,15 @@ describe("Unix sockets", { skip, concurrency: 4 }, () => {
 
 const notOfHost = existsSync("/proc/sys/net/core/netdev_budget") ? false : "this is no host's network";
 
+/** Two that nothing listened on a moment ago. */
+async function freePorts(): Promise<[number, number]> {
+  const servers = [createServer().listen(0, "127.0.0.1"), createServer().listen(0, "127.0.0.1")];
+  await Promise.all(servers.map((server) => once(server, "listening")));
+  const [one = 0, other = 0] = servers.map((server) => (server.address() as AddressInfo).port);
+  for (const server of servers) server.close();
+  return [one, other];
+}
+
 describe("host network", { skip: withoutCompiler || notOfHost }, () => {
   async function hostServer(...flags: string[]): Promise<Running> {
     const all = ["--log", "json", "--floor", "300ms", ...flags, "--", process.execPath, serverFile, "0"];
@@ -194,6 +209,33 @@ describe("host network", { skip: withoutCompiler || notOfHost }, () => {
     assert.equal((await server.ended).code, 0);
     // The counters of a node say nothing about one pod.
     assert.deepEqual(reportOf(server.stderr).evidence, ["sockets", "tcp-info", "events"]);
+  });
+
+  test("a connection that a look finds open is dated by that look, and overrules an earlier release", async () => {
+    const [port, coordinatorPort] = await freePorts();
+    const coordinator = new Running(process.execPath, [
+      fileURLToPath(new URL("coordinator-server.ts", import.meta.url)),
+      ...["127.0.0.1", String(coordinatorPort), "released"],
+    ]);
+    await coordinator.line("listening");
+    const we = ["--pod-name", "web-7d", "--pod-namespace", "shop", "--pod-uid", "0f3c-11"];
+    const where = ["--coordinator", `http://127.0.0.1:${coordinatorPort}`, ...we];
+    const times = ["--floor", "4s", "--grace", "12s", "--reserve", "2s", "--port", String(port)];
+    const all = ["--log", "json", ...times, ...where, "--", process.execPath, serverFile, String(port)];
+    const server = new Running(initProgram(), all);
+    await server.line("listening");
+    server.kill("SIGTERM");
+    await server.says("hold-began");
+    await pause(1_500);
+    const agent = new Agent({ keepAlive: true });
+    get({ host: "127.0.0.1", port, agent, headers: { "x-delay": "1" } }, (response) => response.resume());
+    await server.line("working");
+    await server.ended;
+    agent.destroy();
+    coordinator.kill("SIGKILL");
+    const report = reportOf(server.stderr);
+    assert.match(report.explanation, /release overruled by 127\.0\.0\.1 at [23]\.\d/, server.stderr);
+    assert.ok(tailOf(report) < report.hold_ms - 1_400, server.stderr);
   });
 
   test("with --port there is nothing to say", async () => {

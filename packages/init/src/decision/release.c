@@ -8,16 +8,20 @@ static const double on_its_way = 100;
 
 void release_init(struct release *release, double settle)
 {
-	*release = (struct release){ .settle = settle, .latest = -INFINITY, .surest = -INFINITY };
+	*release = (struct release){ .settle = settle, .latest_of_others = -INFINITY };
 }
 
 static void compare(struct release *release)
 {
-	if (release->overruled || !release->given || release->surest <= release->given_at + on_its_way)
+	const struct release_sender *surest = NULL;
+	for (unsigned i = 0; i < release->sender_count; i++)
+		if (!surest || release->senders[i].surest >= surest->surest)
+			surest = &release->senders[i];
+	if (release->overruled || !release->given || !surest || surest->surest <= release->given_at + on_its_way)
 		return;
 	release->overruled = true;
-	release->overruled_at = release->surest_at;
-	memcpy(release->overruled_by, release->surest_sender, sizeof release->overruled_by);
+	release->overruled_at = surest->surest_at;
+	memcpy(release->overruled_by, surest->name, sizeof release->overruled_by);
 }
 
 void release_give(struct release *release, double at)
@@ -35,25 +39,62 @@ void release_withdraw(struct release *release, bool local)
 	release->given = false;
 }
 
+static bool is_named(const char *name, const char *sender)
+{
+	return strncmp(name, sender, RELEASE_SENDER - 1) == 0;
+}
+
+static struct release_sender *find(struct release *release, const char *sender)
+{
+	for (unsigned i = 0; i < release->sender_count; i++)
+		if (is_named(release->senders[i].name, sender))
+			return &release->senders[i];
+	return NULL;
+}
+
+/* Where there is none, that of the sender whose connections are the oldest. */
+static struct release_sender *room(struct release *release)
+{
+	if (release->sender_count < RELEASE_SENDERS)
+		return &release->senders[release->sender_count++];
+	struct release_sender *oldest = release->senders;
+	for (unsigned i = 1; i < RELEASE_SENDERS; i++)
+		if (release->senders[i].surest < oldest->surest)
+			oldest = &release->senders[i];
+	release->latest_of_others = fmax(release->latest_of_others, oldest->latest);
+	return oldest;
+}
+
+static struct release_sender *find_or_add(struct release *release, const char *sender)
+{
+	struct release_sender *found = find(release, sender);
+	if (found)
+		return found;
+	found = room(release);
+	*found = (struct release_sender){ .latest = -INFINITY, .surest = -INFINITY };
+	memcpy(found->name, sender, strnlen(sender, RELEASE_SENDER - 1));
+	return found;
+}
+
 void release_connection(struct release *release, const char *sender, double at, double earlier)
 {
-	release->latest = fmax(release->latest, at);
-	if (at - earlier < release->surest)
+	struct release_sender *known = find_or_add(release, sender);
+	known->latest = fmax(known->latest, at);
+	if (at - earlier < known->surest)
 		return;
-	release->surest = at - earlier;
-	release->surest_at = at;
-	size_t length = strnlen(sender, RELEASE_SENDER - 1);
-	memcpy(release->surest_sender, sender, length);
-	release->surest_sender[length] = '\0';
+	known->surest = at - earlier;
+	known->surest_at = at;
 	compare(release);
 }
 
 void release_forget(struct release *release, const char *sender)
 {
-	if (strncmp(release->overruled_by, sender, RELEASE_SENDER - 1) == 0)
+	struct release_sender *known = find(release, sender);
+	if (known)
+		*known = release->senders[--release->sender_count];
+	if (is_named(release->overruled_by, sender))
 		release->overruled = false;
-	if (strncmp(release->surest_sender, sender, RELEASE_SENDER - 1) == 0)
-		release->surest = release->latest = -INFINITY;
+	compare(release);
 }
 
 bool release_stands(const struct release *release)
@@ -63,5 +104,10 @@ bool release_stands(const struct release *release)
 
 double release_settled_at(const struct release *release)
 {
-	return release_stands(release) ? fmax(release->given_at, release->latest) + release->settle : INFINITY;
+	if (!release_stands(release))
+		return INFINITY;
+	double latest = release->latest_of_others;
+	for (unsigned i = 0; i < release->sender_count; i++)
+		latest = fmax(latest, release->senders[i].latest);
+	return fmax(release->given_at, latest) + release->settle;
 }

@@ -4,16 +4,22 @@
 
 #include <stdbool.h>
 
-enum { RELEASE_SENDER = 48 };
+enum { RELEASE_SENDER = 48, RELEASE_SENDERS = 16 };
+
+struct release_sender {
+	char name[RELEASE_SENDER];
+	double latest; /* when its latest connection came at the latest */
+	double surest; /* the latest of the earliest possible times of its connections, */
+	double surest_at; /* and when that one was told to have come */
+};
 
 struct release {
 	double settle;
 	bool given;
 	double given_at;
-	double latest; /* when the latest connection came at the latest */
-	double surest; /* the latest of the earliest possible times of the connections, */
-	double surest_at; /* when that one was told to have come, */
-	char surest_sender[RELEASE_SENDER]; /* and whose it was */
+	struct release_sender senders[RELEASE_SENDERS]; /* those that connected last: each may turn out to be a prober */
+	unsigned sender_count;
+	double latest_of_others;
 	bool overruled; /* by a connection that came after all had let go, as they said */
 	char overruled_by[RELEASE_SENDER];
 	double overruled_at;

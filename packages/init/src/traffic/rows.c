@@ -64,7 +64,8 @@ static struct connection *take_new(struct traffic *traffic, const struct tcp_row
 	traffic->alive = traffic->alive || row->bytes_sent > 0;
 	traffic->unnamed--;
 	traffic->bytes += (double)row->bytes_received;
-	connection->undecided_since = traffic->last_opened;
+	/* Only the counters know when the latest one came. Without them it came since the dump before. */
+	connection->undecided_since = traffic->evidence & EVIDENCE_COUNTERS ? traffic->last_opened : clock_now();
 	connection->came_after = traffic_complete_until(traffic);
 	return connection;
 }

@@ -4,6 +4,7 @@
  *     option NAME VALUE          a setting, by the name it has in DrainOptions
  *     see TYPE AT NAME VALUE     an observation; NAME and VALUE are "-" where the type has none; of a connection VALUE is "old", or by how many ms it
  *                                may have come earlier
+ *     forget NAME AT             what the sender did so far was no traffic
  *     traced SHARE               of the connections before the termination, the share that is told of
  *     end                        answers "STOP REASON LOSS UNMET", with the loss expected then and the conditions that were not met, as "silence+requests"
  *                                or "-"; or "error CODE OPTION"
@@ -17,6 +18,7 @@
 #include <string.h>
 
 enum { MOST_OBSERVATIONS = 4000000 };
+static const enum observation_type forget = (enum observation_type)-1;
 
 static struct observation *seen;
 static size_t seen_count;
@@ -102,7 +104,10 @@ static void play(const struct drain_options *options)
 		for (; next < seen_count && seen[next].at <= now; next++) {
 			if (seen[next].type == SEEN_TERMINATION)
 				drain_traced(&drain, traced);
-			drain_observe(&drain, seen[next]);
+			if (seen[next].type == forget)
+				drain_forget(&drain, seen[next].name);
+			else
+				drain_observe(&drain, seen[next]);
 		}
 		struct decision decision = drain_decide(&drain, now);
 		if (decision.stop) {
@@ -137,6 +142,9 @@ int main(void)
 								   .value = strtod(value, NULL),
 								   .earlier = strtod(value, NULL),
 								   .old = strcmp(value, "old") == 0 };
+		} else if (sscanf(line, "forget %199s %63s", name, at) == 2 && seen_count < MOST_OBSERVATIONS) {
+			seen[seen_count++] =
+				(struct observation){ .type = forget, .at = strtod(at, NULL), .name = strdup(name) };
 		} else if (sscanf(line, "traced %63s", at) == 1) {
 			traced = strtod(at, NULL);
 		} else if (strcmp(line, "end\n") == 0) {
