@@ -10,7 +10,7 @@ import { deletedAt, released } from "./terminations.ts";
 async function shown(): Promise<{ names: Set<string>; labels: Map<string, Set<string>> }> {
   const registry = new Registry();
   const metrics = new RecordMetrics(registry, () => ({ kept: 0, waiting: 0 }));
-  const followed = { isWhole: true, origin: deletedAt, closingAt: deletedAt + 5_600 };
+  const followed = { isWhole: true, origin: deletedAt, began: deletedAt, closingAt: deletedAt + 5_600 };
   metrics.recorded(describeTermination(released({ overruledBy: "10.0.0.1" }), followed));
   metrics.outcome("written");
   metrics.event("DrainReleased");

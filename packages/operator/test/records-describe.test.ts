@@ -6,7 +6,7 @@ import { describeTermination } from "../src/records/report/describe.ts";
 import { FollowedTerminations, type Followed } from "../src/records/report/followed.ts";
 import { consumer, deletedAt, released, termination } from "./terminations.ts";
 
-const whole: Followed = { isWhole: true, origin: deletedAt };
+const whole: Followed = { isWhole: true, origin: deletedAt, began: deletedAt };
 
 describe("a record of a termination", () => {
   it("says hold, release, reason, what was at risk and how it ended", () => {
@@ -111,7 +111,10 @@ describe("a record of a termination", () => {
 });
 
 it("names consumers that nobody knows of any more once the pod has left the endpoints", () => {
-  const followed = new FollowedTerminations(() => deletedAt);
+  const followed = new FollowedTerminations(
+    () => deletedAt,
+    () => deletedAt,
+  );
   followed.see(termination({ withdrawnAt: deletedAt + 100, number: 17 }));
   followed.see(released());
   const gone = released({ consumers: new Map() });
@@ -139,7 +142,10 @@ it("no sequence of events yields a release or a hold that was not told", () => {
       let now = deletedAt;
       let seen = termination();
       const told = { hold: false, held: undefined as number | undefined, phases: new Set<string>() };
-      const followed = new FollowedTerminations(() => now);
+      const followed = new FollowedTerminations(
+        () => now,
+        () => now,
+      );
       const change = (fields: Partial<Termination>): void => {
         seen = { ...seen, ...fields };
         followed.see(seen);

@@ -22,6 +22,7 @@ import { Nodes } from "./state/nodes.ts";
 import type { TerminationRecord } from "./state/record.ts";
 import { Routing } from "./state/routing.ts";
 import { EarlyReporters } from "./early-reporters.ts";
+import { steadyNow } from "./steady-clock.ts";
 import { Terminations } from "./state/terminations.ts";
 import { Withdrawals } from "./state/withdrawals.ts";
 import { consumersStatus, type CoordinatorStatus } from "./status.ts";
@@ -34,7 +35,7 @@ export interface CoordinatorOptions {
   readonly connection: Pick<ClusterConnection, "namespace">;
   readonly log: Logger;
   readonly listeners?: readonly TerminationListener[];
-  /** Milliseconds since 1970. */
+  /** Milliseconds, by a clock that never jumps. */
   readonly now?: () => number;
   /** Milliseconds until a failed request is repeated. */
   readonly again?: number;
@@ -67,7 +68,7 @@ export class Coordinator {
 
   constructor(options: CoordinatorOptions) {
     this.#options = options;
-    const { flags, client, connection, log, now = Date.now, again } = options;
+    const { flags, client, connection, log, now = steadyNow, again } = options;
     this.#now = now;
     const namespace = flags.namespace ?? connection.namespace;
     const onProblem = (part: string, error: unknown): void => {
@@ -92,7 +93,11 @@ export class Coordinator {
       },
     });
     const terminations = this.#terminations;
-    const tokens = new Tokens(client, { now, onReview: (outcome) => this.metrics.reviews.inc({ outcome }) });
+    // Tokens expire by the time of day.
+    const tokens = new Tokens(client, {
+      now: Date.now,
+      onReview: (outcome) => this.metrics.reviews.inc({ outcome }),
+    });
     this.#consumerRequests = new ConsumerRequests({
       epoch: this.epoch,
       accounts: flags.consumerAccounts,
@@ -146,7 +151,7 @@ export class Coordinator {
     this.server = protocolServer({
       consumerRequests: this.#consumerRequests,
       podRequests: this.#podRequests,
-      identifier: new Identifier(tokens, now),
+      identifier: new Identifier(tokens, Date.now),
       terminations,
       consumerAccounts: flags.consumerAccounts,
       holdAccounts: flags.holdAccounts,
@@ -162,7 +167,7 @@ export class Coordinator {
       notReady: () => this.notReady(),
       status: () => this.status(),
       head: () => this.#withdrawals.head,
-      parked: () => this.#consumerRequests.parked + this.#podRequests.parked,
+      parked: () => this.parked,
       records: () => this.#terminations.records.values(),
       objects: () => this.#cluster.sizes(),
     });
@@ -212,6 +217,11 @@ export class Coordinator {
       server.closeAllConnections();
     }
     this.#options.client.close();
+  }
+
+  /** Requests that wait. */
+  get parked(): number {
+    return this.#consumerRequests.parked + this.#podRequests.parked;
   }
 
   get terminations(): ReadonlyMap<string, TerminationRecord> {

@@ -2,7 +2,7 @@
 export const bases = ["rules", "state", "syncs", "time"] as const;
 export type Basis = (typeof bases)[number];
 
-/** One consumer of one termination. Times are milliseconds since 1970, by the coordinator's clock. */
+/** One consumer of one termination. Times are milliseconds by the coordinator's clock. */
 export interface TerminationConsumer {
   readonly kind: string;
   readonly basis: Basis | undefined;
@@ -30,7 +30,7 @@ export interface WorkloadName {
 
 /**
  * One pod's way from its deletion to its end, as the coordinator sees it. The object is the same for all calls of a listener, and changes
- * in between. Times are milliseconds since 1970, by the coordinator's clock.
+ * in between. Times are milliseconds by the coordinator's clock, which nobody sets: steady-clock.ts.
  */
 export interface Termination {
   readonly uid: string;
@@ -40,7 +40,7 @@ export interface Termination {
   readonly node: string | undefined;
   /** By owner references: a ReplicaSet of a Deployment counts as the Deployment. */
   readonly workload: WorkloadName | undefined;
-  /** When the deletion began: by the API server's clock, whole seconds. */
+  /** When the deletion began: milliseconds since 1970 by the API server's clock, whole seconds. */
   readonly deletedAt: number;
   readonly graceSeconds: number;
   /** Of the withdrawal, within one epoch; undefined while the pod is among the ready endpoints. */

@@ -1,6 +1,7 @@
 import { type KubernetesClient, Lease } from "@lameduck/kube";
 import type { Registry } from "@prometheus-io/client";
 import type { TerminationListener } from "../coordinator/termination.ts";
+import { steadyNow } from "../coordinator/steady-clock.ts";
 import { operatorNames } from "../names.ts";
 import { Records } from "./records.ts";
 import type { RetentionLimits } from "./writing/retention.ts";
@@ -31,6 +32,7 @@ export class RecordKeeping {
     });
     this.#records = new Records(client, {
       isLeader: () => this.#lease.isHeld,
+      clock: steadyNow,
       name,
       registry,
       retention,

@@ -21,6 +21,8 @@ export interface RecordsOptions {
   readonly onProblem: (part: string, error: unknown) => void;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
+  /** By which terminations have their times; default `now`. */
+  readonly clock?: () => number;
   /** Milliseconds between two looks; default a second. */
   readonly every?: number;
 }
@@ -39,7 +41,7 @@ export class Records implements TerminationListener {
   #running: readonly Promise<void>[] = [];
 
   constructor(client: KubernetesClient, options: RecordsOptions) {
-    const { now = Date.now, isLeader, retention, registry, onProblem, every, name } = options;
+    const { now = Date.now, clock = now, isLeader, retention, registry, onProblem, every, name } = options;
     this.#options = options;
     this.#events = new WorkloadEvents(client, name, now);
     this.#lessons = new Lessons(client, now);
@@ -47,6 +49,7 @@ export class Records implements TerminationListener {
     this.#recorder = new Recorder(client, {
       isLeader,
       now,
+      clock,
       ...(retention === undefined ? {} : { retention }),
       ...(every === undefined ? {} : { every }),
       onRecord: (ended) => this.#publish(ended),

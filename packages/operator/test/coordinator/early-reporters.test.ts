@@ -32,7 +32,11 @@ async function accusedOf(address: string): Promise<{ record: string; event: stri
   await ask({ method: "POST", path: `/v1/pods/shop/web-1?uid=${uid}`, body: `overruled: ${address}\n` });
   const record = [...coordinator.terminations.values()].find((one) => one.uid === uid);
   assert.ok(record);
-  const report = describeTermination(record, { isWhole: true, origin: record.deletedAt });
+  const report = describeTermination(record, {
+    isWhole: true,
+    origin: record.deletedAt,
+    began: record.deletedAt,
+  });
   return {
     record: (report.tooEarly ?? []).join(),
     event: eventOf(report).find(({ reason }) => reason === "DrainOverruled")?.message ?? "",

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 /** A request that is answered when there is news, or at a time. */
 export interface LongPoll {
   readonly response: ServerResponse;
-  /** When it is answered at the latest, milliseconds since 1970. */
+  /** When it is answered at the latest, milliseconds by the coordinator's clock. */
   readonly until: number;
 }
 

@@ -86,8 +86,10 @@ export class PodRequests {
       });
   }
 
-  report(record: TerminationRecord, text: string, isPassedOn: boolean): void {
+  report(uid: string, text: string, isPassedOn: boolean): void {
     const { terminations, now, onPodReport, onOverruled, earlyReporters } = this.#options;
+    const record = terminations.ask(uid, now());
+    if (!record) return;
     const fields = readLines(text, reportedKeys);
     const { overruled } = fields;
     const isNew = overruled !== undefined && record.overruledBy === undefined;

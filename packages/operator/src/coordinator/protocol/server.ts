@@ -166,10 +166,9 @@ async function askPod(
     return;
   }
   const text = await readBody(request, longestSaid);
-  const record = terminations.ask(ask.uid, Date.now());
   if (text === undefined) refuse(413);
   else {
-    if (record) podRequests.report(record, text, isPassedOn);
+    podRequests.report(ask.uid, text, isPassedOn);
     sendText(response, 200, `${headLine}\n`);
   }
 }

@@ -158,7 +158,7 @@ export class Terminations {
       }
   }
 
-  /** After a pause of this process, or a step of its clock, no consumer counts as silent: reports sent meanwhile are not read yet. */
+  /** After a pause of this process no consumer counts as silent: reports sent meanwhile are not read yet. */
   #tick(now: number): void {
     if (now - this.#now > longestPause) this.#judge.listenFrom(now);
     this.#now = now;

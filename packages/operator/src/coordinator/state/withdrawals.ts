@@ -47,7 +47,7 @@ export class Withdrawals {
     if (this.#there.delete(number)) this.#version++;
   }
 
-  /** When it was withdrawn, milliseconds since 1970; -Infinity where that is no longer kept. */
+  /** When it was withdrawn, milliseconds by the coordinator's clock; -Infinity where that is no longer kept. */
   timeOf(number: number): number {
     return number < this.#firstTime ? -Infinity : (this.#times[number - this.#firstTime] ?? Infinity);
   }

@@ -18,8 +18,8 @@ export type NewReport = Omit<DrainReport, "metadata"> & {
 /** The record of a termination that has ended. Unknown facts are listed as unknown, never guessed. */
 export function describeTermination(termination: Termination, followed: Followed): NewReport {
   const messages = readMessages(termination.reported);
-  const { origin } = followed;
-  const consumers = consumersOf(followed.consumers ?? termination.consumers, origin);
+  const { origin, began } = followed;
+  const consumers = consumersOf(followed.consumers ?? termination.consumers, began);
   const program = programOf(messages, termination, followed);
   const moments = momentsOf(termination, followed);
   const killed = wasKilled(termination);
@@ -83,15 +83,15 @@ function momentsOf(termination: Termination, followed: Followed): Moments {
   const { withdrawnAt, releasedAt, exits, goneAt } = termination;
   const ends = exits.flatMap(({ finishedAt }) => finishedAt ?? []);
   const exitedAt = ends.length === exits.length && ends.length > 0 ? Math.max(...ends) : undefined;
-  const after = (at: number | undefined): number | undefined =>
-    at === undefined ? undefined : Math.max(0, Math.round(at - followed.origin));
+  const after = (at: number | undefined, from = followed.began): number | undefined =>
+    at === undefined ? undefined : Math.max(0, Math.round(at - from));
   return defined({
     withdrawn: after(withdrawnAt),
     released: after(releasedAt),
     lameDuck: after(followed.lameDuckAt),
     closing: after(followed.closingAt),
     closed: after(followed.closedAt),
-    exited: after(exitedAt),
+    exited: after(exitedAt, followed.origin),
     gone: after(goneAt),
   });
 }

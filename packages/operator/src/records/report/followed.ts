@@ -1,11 +1,13 @@
 import type { Termination } from "../../coordinator/termination.ts";
 
-/** When a pod first reported each phase, and whether its termination was seen from the beginning. Milliseconds since 1970. */
+/** When a pod first reported each phase, and whether its termination was seen from the beginning. Milliseconds by the coordinator's clock. */
 export interface Followed {
   /** Its deletion was seen as it happened, so that nothing after it was missed. */
   readonly isWhole: boolean;
-  /** When it was deleted, as exactly as is known. */
+  /** When it was deleted, as exactly as is known: milliseconds since 1970. */
   readonly origin: number;
+  /** The same by the coordinator's clock, which nobody sets. */
+  readonly began: number;
   lameDuckAt?: number;
   closingAt?: number;
   closedAt?: number;
@@ -29,9 +31,12 @@ const moments = { "lame-duck": "lameDuckAt", closing: "closingAt", closed: "clos
 export class FollowedTerminations {
   readonly #known = new Map<string, Followed>();
   readonly #now: () => number;
+  readonly #clock: () => number;
 
-  constructor(now: () => number) {
+  /** @param clock by which terminations have their times. */
+  constructor(now: () => number, clock: () => number) {
     this.#now = now;
+    this.#clock = clock;
   }
 
   see(termination: Termination): Followed {
@@ -41,7 +46,7 @@ export class FollowedTerminations {
     if (!known) this.#remember(uid, followed);
     const moment = moments[reported["phase"] as keyof typeof moments] as
       (typeof moments)[keyof typeof moments] | undefined;
-    if (moment !== undefined) followed[moment] ??= this.#now();
+    if (moment !== undefined) followed[moment] ??= this.#clock();
     lookAtConsumers(followed, termination);
     return followed;
   }
@@ -55,7 +60,7 @@ export class FollowedTerminations {
     const now = this.#now();
     const isWhole = now - deletedAt < justBegun;
     const origin = isWhole ? Math.min(Math.max(now, deletedAt), deletedAt + resolution) : deletedAt;
-    return { isWhole, origin };
+    return { isWhole, origin, began: this.#clock() - (now - origin) };
   }
 
   #remember(uid: string, followed: Followed): void {

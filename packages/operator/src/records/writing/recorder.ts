@@ -23,6 +23,8 @@ export interface RecorderOptions {
   readonly onProblem: (error: unknown) => void;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
+  /** By which terminations have their times; default `now`. */
+  readonly clock?: () => number;
   /** Milliseconds between two looks; default a second. */
   readonly every?: number;
 }
@@ -53,11 +55,11 @@ export class Recorder implements TerminationListener {
   #tidiedAt = -Infinity;
 
   constructor(client: KubernetesClient, options: RecorderOptions) {
-    const { now = Date.now, retention = defaultRetention } = options;
+    const { now = Date.now, clock = now, retention = defaultRetention } = options;
     this.#client = client;
     this.#options = options;
     this.#now = now;
-    this.#followed = new FollowedTerminations(now);
+    this.#followed = new FollowedTerminations(now, clock);
     this.#ended = new EndedTerminations(now, () => options.onOutcome?.("dropped"));
     this.#stored = new StoredReports(client, retention, now);
     this.#writes = new TokenBucket(perSecond, burst);
