@@ -215,7 +215,9 @@ describe("host network", { skip: withoutCompiler || notOfHost }, () => {
     const [port, coordinatorPort] = await freePorts();
     const coordinator = new Running(process.execPath, [
       fileURLToPath(new URL("coordinator-server.ts", import.meta.url)),
-      ...["127.0.0.1", String(coordinatorPort), "released"],
+      "127.0.0.1",
+      String(coordinatorPort),
+      "released",
     ]);
     await coordinator.line("listening");
     const we = ["--pod-name", "web-7d", "--pod-namespace", "shop", "--pod-uid", "0f3c-11"];
