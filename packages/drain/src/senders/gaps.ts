@@ -8,10 +8,15 @@ const shortestPause = 3_000;
 /** One sender's burst must not stand for its habit: of fewer gaps no lull is called a pause. All senders together are not in one burst. */
 export const fewest = { ofOne: 50, ofAll: 0 } as const;
 
+/** Weight of the latest gap in the mean of recent ones: some 15 of them count. */
+const recency = 1 / 8;
+
 /** Gaps between arrivals, and what they come to. */
 export class Gaps {
   count = 0;
   exposure = 0;
+  /** Mean of the latest gaps, the latest counting most. */
+  recent = 0;
   #longest = 0;
   /** Of the time before the latest half of what is kept. */
   #longestBefore = 0;
@@ -32,6 +37,7 @@ export class Gaps {
     this.exposure += gap;
     this.#longest = Math.max(this.#longest, gap);
     if (this.exposure > horizon) this.#fade();
+    this.recent = this.count === 1 ? gap : this.recent + recency * (gap - this.recent);
     return false;
   }
 

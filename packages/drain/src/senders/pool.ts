@@ -66,9 +66,9 @@ export class Pool {
     return this.#gaps.count * kept >= 1 ? this.#gaps.habit(0, kept) : undefined;
   }
 
-  /** Of new connections in the place of requests; undefined where they are no more than a balancer of connections brings. */
-  get returning(): LearntHabit | undefined {
+  /** Between new connections in the place of requests; undefined where they are no more than a balancer of connections brings. */
+  get returning(): Gaps | undefined {
     const enough = mostCameBack * this.#asked + byChance;
-    return this.#back.count >= byChance && this.#cameBack >= enough ? this.#back.habit() : undefined;
+    return this.#back.count >= byChance && this.#cameBack >= enough ? this.#back : undefined;
   }
 }

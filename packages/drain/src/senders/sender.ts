@@ -13,8 +13,6 @@ interface Load {
 export class Sender {
   readonly gaps = new Gaps();
   last: number;
-  /** Mean of the latest gaps, the latest counting most. */
-  recentGap = 0;
   /** Per millisecond, where told. */
   rate: number | undefined;
   /** Its connections of before the hold; undefined until one is used. */
@@ -35,11 +33,7 @@ export class Sender {
   meet(at: number, load: Load, held: boolean): void {
     this.pool?.connection(at);
     this.credit++;
-    if (this.last > -Infinity) {
-      const gap = Math.max(0, at - this.last - this.#sharedPause(load));
-      if (!this.gaps.add(gap, held))
-        this.recentGap = this.gaps.count === 1 ? gap : this.recentGap + recency * (gap - this.recentGap);
-    }
+    if (this.last > -Infinity) this.gaps.add(Math.max(0, at - this.last - this.#sharedPause(load)), held);
     this.last = Math.max(this.last, at);
     this.#paused = load.paused;
   }
@@ -70,6 +64,3 @@ export class Others extends Sender {
     return this.credit <= 0;
   }
 }
-
-/** Weight of the latest gap in the mean of recent ones: some 15 of them count. */
-const recency = 1 / 8;

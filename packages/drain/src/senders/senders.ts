@@ -175,18 +175,20 @@ export class SenderTable {
     const last = Math.max(0, sender.last - deletedAt);
     if (sender.rate !== undefined) return new SteadySender(sender.rate, last);
     const idleBefore = Math.max(0, deletedAt - sender.last);
-    const { gaps, pool, recentGap } = sender;
+    const { gaps, pool } = sender;
     const left = sender.hasLeft(idleBefore);
     if (left && gaps.areOfLongStanding) return undefined;
     const cameOnce = left || gaps.count === 0;
     const usual = cameOnce
       ? new LearntHabit(1, idleBefore + Math.max(1, sender.last - this.#watchingFrom), 0)
       : gaps.habit(idleBefore);
-    const habit = pool?.returning ?? usual;
+    const returning = pool?.returning;
+    const habit = returning?.habit() ?? usual;
     // An address that several senders share goes on at a lower rate when some of them have let go.
-    const slowed = gaps.count >= fewestRecentGaps && last > 0 && recentGap * habit.rate > 1;
+    const { count, recent } = returning ?? gaps;
+    const slowed = count >= fewestRecentGaps && last > 0 && recent * habit.rate > 1;
     const worth = sender === this.#others ? recentGaps.ofOthers : recentGaps.ofOne;
-    const connections = new LearntSender(habit, last, slowed ? { meanGap: recentGap, worth } : undefined);
+    const connections = new LearntSender(habit, last, slowed ? { meanGap: recent, worth } : undefined);
     const requests = pool?.habit;
     return pool && requests
       ? new PooledSender(connections, requests, pool.last - deletedAt - last)
