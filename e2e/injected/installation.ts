@@ -95,17 +95,29 @@ async function withoutHelm(cluster: Cluster): Promise<void> {
     await helm(cluster, "uninstall", releases.trim(), "-n", operatorNames.namespace);
 }
 
-/** New pods are injected, and find what they mount. */
+/** New pods of the default namespace are injected, and find what they mount; `lameduck install` has waited for it, Helm has not. */
 export async function injects(cluster: Cluster, way: Way): Promise<void> {
-  const { namespace, workload, carrierConfigMap } = operatorNames;
   if (way === "none") return;
+  const { namespace, workload } = operatorNames;
   if (way === "webhook")
     await cluster.kubectl(["rollout", "status", `deployment/${workload}`, "-n", namespace, "--timeout=120s"]);
-  // The proxy behind the API server learns of ready replicas later, and the API server itself of a new policy.
-  await until(async () => isInjected(await madePod(cluster, "default")), { what: `injection by ${way}` });
-  await until(() => cluster.kubectl(["get", "configmap", carrierConfigMap]), {
-    what: "lameduck-init brought",
-  });
+  const seen = async (): Promise<boolean> => {
+    const { trials, namespaces } = JSON.parse(
+      (await lameduck(cluster, "status", "--json")).out,
+    ) as StatusRead;
+    const ours = trials.filter(({ by }) => by === way);
+    return (
+      ours.length > 0 &&
+      ours.every((one) => one.asked > 0 && one.seen === one.asked) &&
+      namespaces.some(({ name, hasCarrier }) => name === "default" && hasCarrier)
+    );
+  };
+  await until(seen, { what: `lameduck status to see injection by ${way}`, timeoutMs: 120_000 });
+}
+
+interface StatusRead {
+  readonly trials: readonly { readonly by: Way; readonly asked: number; readonly seen: number }[];
+  readonly namespaces: readonly { readonly name: string; readonly hasCarrier: boolean }[];
 }
 
 interface Made {

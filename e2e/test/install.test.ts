@@ -4,7 +4,15 @@ import { injectedAnnotation, injectLabel, operatorNames } from "@lameduck/operat
 import type { KubernetesObject, Pod } from "@lameduck/kube";
 import { builtInit, until, whyNot, type Cluster } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";
-import { chart, deliverImage, helm, installed, lameduck, lameduckDoes } from "../injected/installation.ts";
+import {
+  chart,
+  deliverImage,
+  helm,
+  injects,
+  installed,
+  lameduck,
+  lameduckDoes,
+} from "../injected/installation.ts";
 import { configuration, software } from "../injected/software.ts";
 import { runScenario } from "../matrix/run.ts";
 import { scenarios } from "../matrix/scenarios.ts";
@@ -12,7 +20,7 @@ import { existsSync } from "node:fs";
 import { apply, quietCluster, rolledOut } from "./support.ts";
 
 const reason = (await whyNot()) ?? (existsSync(builtInit) ? undefined : `${builtInit} has not been built`);
-const { namespace, workload, carrierConfigMap } = operatorNames;
+const { namespace, workload } = operatorNames;
 const release = ["lameduck", chart, "-n", namespace] as const;
 
 describe("Lameduck in a cluster", { skip: reason ?? false }, () => {
@@ -35,24 +43,6 @@ describe("Lameduck in a cluster", { skip: reason ?? false }, () => {
     await cluster.kubectl(["rollout", "restart", "deployment/web"]);
     await rolledOut(cluster, "web");
   };
-  const carried = (): Promise<unknown> =>
-    until(() => cluster.kubectl(["get", "configmap", carrierConfigMap]), { what: "lameduck-init brought" });
-  /** Replicas that are ready are not yet reached: the proxy behind the API server learns of them later. */
-  const answered = (): Promise<unknown> =>
-    until(
-      async () => {
-        const pod = {
-          apiVersion: "v1",
-          kind: "Pod",
-          metadata: { generateName: "asked-" },
-          spec: { containers: [{ name: "a", image: "a", ports: [{ containerPort: 80 }] }] },
-        };
-        const ask = ["create", "--dry-run=server", "-o", "json", "-f", "-"];
-        return (await cluster.kubectl(ask, JSON.stringify(pod))).includes(injectedAnnotation);
-      },
-      { what: "the webhook answering" },
-    );
-
   it("installs the chart with Helm under Pod Security restricted, and injects what a Service leads to", async () => {
     await helm(cluster, "lint", "--strict", chart);
     const withCertManager = await helm(cluster, "template", chart, "--set", "certManager.enabled=true");
@@ -61,15 +51,17 @@ describe("Lameduck in a cluster", { skip: reason ?? false }, () => {
     await cluster.kubectl(["label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted"]);
     await helm(cluster, "install", ...release, "--wait", "--timeout", "120s");
     await cluster.kubectl(["label", "namespace", "default", `${injectLabel}=enabled`]);
-    await answered();
-    await carried();
+    await injects(cluster, "webhook");
     const { nginx } = software;
     await apply(cluster, service("web"));
     await apply(cluster, deployment({ name: "web", replicas: 3, ...nginx?.pod, environment: {} }));
     await rolledOut(cluster, "web");
     assert.deepEqual(await injected(), [true, true, true]);
     const said = await lameduckDoes(cluster, "status");
-    assert.match(said.out, /2 of 2 replicas ready\n {2}installed by Helm, release lameduck-system\/lameduck/);
+    assert.match(
+      said.out,
+      /2 of 2 replicas ready\n {2}webhook: in force.*\n {2}installed by Helm, release lameduck-system\/lameduck/,
+    );
     assert.match(said.out, /namespace default: 3 of 3 pods run with Lameduck/);
     const refused = await lameduck(cluster, "install", "--yes");
     assert.match(refused.err, /LAMEDUCK_OF_HELM/);
@@ -77,7 +69,7 @@ describe("Lameduck in a cluster", { skip: reason ?? false }, () => {
 
   it("goes on through an upgrade: the authority stays, and restarted pods are injected", async () => {
     await helm(cluster, "upgrade", ...release, "--set", "logLevel=debug", "--wait", "--timeout", "120s");
-    await answered();
+    await injects(cluster, "webhook");
     await restart();
     assert.deepEqual(await injected(), [true, true, true]);
   });
@@ -95,7 +87,7 @@ describe("Lameduck in a cluster", { skip: reason ?? false }, () => {
 
   it("is uninstalled with nothing left, and harms no pod", async () => {
     await cluster.kubectl(["scale", `deployment/${workload}`, "-n", namespace, "--replicas=2"]);
-    await answered();
+    await injects(cluster, "webhook");
     await restart();
     assert.deepEqual(await injected(), [true, true, true]);
     await helm(cluster, "uninstall", "lameduck", "-n", namespace, "--wait");
@@ -132,7 +124,6 @@ describe("Lameduck in a cluster", { skip: reason ?? false }, () => {
     await cluster.kubectl(["delete", "deployment/web", "service/web", "--wait", "--ignore-not-found"]);
     assert.ok((await lost()) > 0, "a test that can fail");
     await installed(cluster, "webhook");
-    await answered();
     assert.equal(await lost(), 0);
   });
 

@@ -30,7 +30,7 @@ const missing: [number, unknown] = [
   { kind: "Status", status: "Failure", reason: "NotFound", message: "none" },
 ];
 const isCollection = (path: string): boolean =>
-  /(namespaces|pods|deployments|services|nodes|configmaps|drainpolicies|admissionpolicies|admissionpolicybindings)$/.test(
+  /(namespaces|leases|pods|deployments|services|nodes|configmaps|drainpolicies|admissionpolicies|admissionpolicybindings)$/.test(
     path,
   );
 
@@ -43,6 +43,14 @@ export class Cluster {
   changes: string[] = [];
   /** Called with the path of each object that is deleted. */
   onDelete: (path: string) => void = () => undefined;
+  /** Of each API server, which take turns: how many pods it admits before it applies what injects. */
+  lags: number[] = [0];
+  /** What it answers a probe with until then. */
+  former: string | undefined;
+  /** Why pods are refused. */
+  refusal: string | undefined;
+  /** Connections by which dry runs have come. */
+  readonly dryRunsBy = new Map<unknown, number>();
   readonly #folder = mkdtempSync(join(tmpdir(), "lameduck-install-"));
   readonly #server = createServer((request: IncomingMessage, response: ServerResponse) => {
     let body = "";
@@ -77,6 +85,10 @@ export class Cluster {
     this.isReady = true;
     this.changes = [];
     this.onDelete = () => undefined;
+    this.lags = [0];
+    this.former = undefined;
+    this.refusal = undefined;
+    this.dryRunsBy.clear();
     this.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: {} });
   }
 
@@ -89,6 +101,10 @@ export class Cluster {
     const url = new URL(request.url ?? "/", "http://cluster");
     const path = url.pathname;
     if (path === "/version") return [200, { major: "1", minor: this.minor }];
+    if (url.searchParams.get("dryRun") === "All") {
+      this.dryRunsBy.set(request.socket, (this.dryRunsBy.get(request.socket) ?? 0) + 1);
+      return this.#admit(path.split("/")[4] ?? "", JSON.parse(body) as Stored);
+    }
     if (request.method !== "GET") this.changes.push(`${request.method} ${path}`);
     if (request.method === "PATCH") return this.#patch(path, JSON.parse(body) as Stored);
     if (request.method === "DELETE") {
@@ -128,6 +144,37 @@ export class Cluster {
       },
       status: { phase: "Running" },
     });
+  }
+
+  /** What becomes of a pod that asks who has seen it. */
+  #admit(namespace: string, pod: Stored): [number, unknown] {
+    if (this.refusal !== undefined)
+      return [403, { kind: "Status", status: "Failure", reason: "Forbidden", message: this.refusal }];
+    const annotations = pod.metadata["annotations"] as Record<string, string>;
+    const server = [...this.dryRunsBy.values()].reduce((sum, one) => sum + one, 0) % this.lags.length;
+    const labels = this.objects.get(`/api/v1/namespaces/${namespace}`)?.metadata["labels"];
+    if ((labels as typeof enabled | undefined)?.["lameduck.dev/inject"] !== "enabled")
+      throw new Error(`a probe in namespace ${namespace}, which has no label`);
+    const lag = this.lags[server] ?? 0;
+    this.lags[server] = lag - 1;
+    const by = annotations["lameduck.dev/probe"];
+    const revision = by === "policy" ? this.#revisionFor(namespace) : this.#webhookVersion();
+    const answer = lag <= 0 ? revision : this.former;
+    if (answer !== undefined) annotations["lameduck.dev/probe"] = answer;
+    return [201, pod];
+  }
+
+  #revisionFor(namespace: string): string | undefined {
+    const policies = [...this.objects.values()].filter(({ kind }) => kind === "MutatingAdmissionPolicy");
+    const own = policies.find(({ metadata }) => metadata.name.endsWith(`.${namespace}`));
+    const { spec } = (own ?? policies[0] ?? {}) as { spec?: { variables: { expression: string }[] } };
+    const [first] = spec?.variables ?? [];
+    return first && (JSON.parse(first.expression) as string);
+  }
+
+  #webhookVersion(): string | undefined {
+    const all = [...this.objects.values()];
+    return all.some(({ kind }) => kind === "MutatingWebhookConfiguration") ? "0.1.0" : undefined;
   }
 
   #patch(path: string, given: Stored): [number, unknown] {

@@ -37,6 +37,8 @@ interface Sending {
   readonly body?: unknown;
   readonly type?: string;
   readonly accept?: string;
+  /** On a connection that nothing else uses. */
+  readonly once?: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -124,6 +126,11 @@ export class KubernetesClient {
 
   post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
     return this.#json<T>({ method: "POST", path, body, signal });
+  }
+
+  /** As `post`, on a connection of its own: behind a balancer each may lead to another API server. */
+  postOnce<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+    return this.#json<T>({ method: "POST", path, body, signal, once: true });
   }
 
   /** Replaces an object. With its resourceVersion it fails if the object has changed meanwhile (409). */
@@ -234,12 +241,16 @@ export class KubernetesClient {
     });
   }
 
-  #open(sending: Sending, { credentials, agent }: Session, signal: AbortSignal): Promise<IncomingMessage> {
+  #open(
+    sending: Sending,
+    { credentials, agent, once }: Session,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
     const { server } = this.connection;
     const text = sending.body === undefined ? undefined : JSON.stringify(sending.body);
     const options: RequestOptions = {
       method: sending.method,
-      agent,
+      agent: sending.once ? once : agent,
       headers: {
         accept: sending.accept ?? "application/json",
         "user-agent": "lameduck",

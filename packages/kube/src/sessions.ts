@@ -6,6 +6,8 @@ import type { ClusterConnection, Credentials } from "./connection/connection.ts"
 export interface Session {
   readonly credentials: Credentials;
   readonly agent: HttpAgent | HttpsAgent;
+  /** Each request of it makes a connection of its own. */
+  readonly once: HttpAgent | HttpsAgent;
 }
 
 /** Credentials are used for this long at least, milliseconds: by a clock that is wrong they may seem to have expired when they are issued. */
@@ -67,15 +69,18 @@ export class Sessions {
     const former = this.#session;
     if (former && isSame(former.credentials, credentials)) return former;
     const kept = former && hasSameCertificate(former.credentials, credentials);
-    this.#session = { credentials, agent: kept ? former.agent : this.#connect(credentials) };
+    const agents = kept
+      ? { agent: former.agent, once: former.once }
+      : { agent: this.#connect(credentials, true), once: this.#connect(credentials, false) };
+    this.#session = { credentials, ...agents };
     if (former && !kept) retire(former.agent);
     return this.#session;
   }
 
-  #connect({ cert, key }: Credentials): HttpAgent | HttpsAgent {
+  #connect({ cert, key }: Credentials, keepAlive: boolean): HttpAgent | HttpsAgent {
     const { server, ca, insecure, serverName, proxy } = this.#connection;
     const common = {
-      keepAlive: true,
+      keepAlive,
       // Which one it is, and whether, has been decided: Node knows no networks in NO_PROXY.
       proxyEnv: proxy === undefined ? {} : { HTTPS_PROXY: proxy, HTTP_PROXY: proxy },
     };

@@ -1,5 +1,5 @@
 export { mutatingConfiguration, validatingConfiguration } from "./admission/configurations.ts";
-export { admissionPolicy, type PolicyOptions } from "./cel/policy.ts";
+export { admissionPolicy, revisionOf, type PolicyOptions } from "./cel/policy.ts";
 export { carrierFiles, carrierSumAnnotation } from "./carrier/files.ts";
 export { architecturesOf } from "./exposure/cluster-view.ts";
 export { heldDeletionsConfiguration } from "./deletions/call/configuration.ts";
@@ -23,7 +23,7 @@ export {
   type InjectedManifests,
   type ManifestOptions,
 } from "./manifest/inject-manifests.ts";
-export { heldMark, holdLabel, injectLabel, operatorNames } from "./names.ts";
+export { heldMark, holdLabel, injectLabel, operatorNames, probeAnnotation } from "./names.ts";
 export { drainPolicyCrd } from "./policy/crd.ts";
 export { settingFields, settingNames, type SettingName } from "./policy/fields.ts";
 export { settingsFor, type SettingSources } from "./policy/merge.ts";

@@ -1,6 +1,12 @@
 /** The label of a namespace, or of a pod, that says whether pods are injected: "enabled" or "disabled". */
 export const injectLabel = "lameduck.dev/inject";
 
+/**
+ * An annotation of pods that are made as dry runs: "policy" or "webhook" asks that one to put its revision in place of the question. Who asks
+ * learns whether the API server that answers applies it.
+ */
+export const probeAnnotation = "lameduck.dev/probe";
+
 /** The label of a namespace, or of a pod, that says whether deletions are held; as an annotation of a pod "false" says no. */
 export const holdLabel = "lameduck.dev/held-deletions";
 

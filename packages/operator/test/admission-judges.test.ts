@@ -47,6 +47,20 @@ test("an exposed pod is injected, and the audit log says how", () => {
   assert.match(audit?.["reasons"] ?? "", /web: held-by-hook/);
 });
 
+test("a probe is answered with the version, whether or not such a pod is injected, and others are not", () => {
+  const answered = (asked: string, policy?: object): unknown => {
+    const object = pod({ annotations: { "lameduck.dev/probe": asked } });
+    const { patch = [], warnings = [] } = judged({ policyOf: () => policy })(request({ object }));
+    assert.deepEqual(warnings, []);
+    return patch.filter(({ path }) => path.includes("probe"));
+  };
+  const answer = [{ op: "replace", path: "/metadata/annotations/lameduck.dev~1probe", value: "0.1.0" }];
+  assert.deepEqual(answered("webhook"), answer);
+  const off = { apiVersion: "lameduck.dev/v1alpha1", kind: "DrainPolicy", spec: { inject: false } };
+  assert.deepEqual(answered("webhook", off), answer);
+  assert.deepEqual(answered("policy"), []);
+});
+
 test("pods are told of the coordinator, and of the mode that their namespace's policy has", () => {
   const policyOf = (): object => ({ spec: { acknowledgements: { mode: "consistency" } } });
   const variablesOf = (...known: Parameters<typeof judged>): string =>

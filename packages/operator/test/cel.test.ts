@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { admissionPolicy, defaultSettings } from "../src/index.ts";
+import { admissionPolicy, defaultSettings, revisionOf } from "../src/index.ts";
 
 interface Policy {
   readonly spec: {
@@ -64,6 +64,24 @@ describe("the MutatingAdmissionPolicy", () => {
       assert.ok(mutation?.jsonPatch.expression.includes(`"${text}"`), text);
     const [without] = made().policy.spec.mutations;
     assert.ok(!without?.jsonPatch.expression.includes("LAMEDUCK_COORDINATOR"));
+  });
+
+  it("answers a probe with its revision, which another setting, version or namespace changes", () => {
+    const { policy } = made();
+    const revision = revisionOf(policy);
+    assert.match(revision ?? "", /^0\.1\.0-[0-9a-f]{12}$/);
+    assert.equal(revisionOf(made().policy), revision);
+    assert.match(
+      policy.spec.mutations[0]?.jsonPatch.expression ?? "",
+      /"lameduck\.dev\/probe".* == "policy" \? \[JSONPatch\{.*value: variables\.revision\}\]/,
+    );
+    const others = [
+      admissionPolicy({ ...defaultSettings, capSeconds: 40 }, facts)[0],
+      admissionPolicy(defaultSettings, { ...facts, lameduckVersion: "0.2.0" })[0],
+      admissionPolicy(defaultSettings, facts, { exceptNamespaces: ["shop"] })[0],
+    ].map(revisionOf);
+    assert.equal(new Set([revision, ...others]).size, 4);
+    assert.equal(revisionOf({ spec: { variables: [] } }), undefined);
   });
 
   it("uses a variable only after it has been named, and names none in vain", () => {

@@ -18,6 +18,8 @@ import { isForeign, label, labelledNamespaces, mustExist } from "./namespaces.ts
 import { applied, found, nameOf, pathOf, removed } from "./objects.ts";
 import { admissionPolicies, isAdmissionPolicy, policiesThere } from "./policy.ts";
 import { untilCarried, untilDeleted, untilReady } from "./ready.ts";
+import { injectorsOf } from "./trial/injector.ts";
+import { untilInForce } from "./trial/in-force.ts";
 
 interface Options extends ConnectionFlags {
   readonly image?: string;
@@ -60,7 +62,11 @@ export function installCommand(exit: (code: number) => void): Command {
       "--image <reference>",
       "image of the operator, such as a copy in your registry (default: that of this release)",
     )
-    .option("--timeout <time>", "wait this long until the operator is ready", "120s")
+    .option(
+      "--timeout <time>",
+      "wait this long until the operator is ready, and then until what injects is in force",
+      "120s",
+    )
     .option("--dry-run", "print the objects (YAML) on stdout and the changes on stderr, and change nothing")
     .option("-y, --yes", "do not ask")
     .addHelpText("after", examples)
@@ -124,15 +130,18 @@ async function install(options: Options): Promise<number> {
     if (mode === "webhook") await untilReady(client, namespace, milliseconds, signal);
     if (acknowledgements)
       await untilReady(client, namespace, milliseconds, signal, operatorNames.coordinator.workload);
-    for (const one of superfluous) if (await removed(client, one, signal)) say(`${nameOf(one)}: removed`);
-    if (!heldDeletions) await restoreHeld(client, signal);
     for (const name of enabled) {
       const isThere = await label(client, name, injectLabelValue, signal);
-      say(`Namespace ${name}: ${isThere ? "labelled; pods made from now on are injected" : "is gone"}`);
+      say(`Namespace ${name}: ${isThere ? "labelled" : "is gone"}`);
     }
     if (mode === "webhook")
       for (const name of await untilCarried(client, enabled, milliseconds, signal))
         say(`note: lameduck-init has not come to namespace ${name} yet; wait for it before you restart pods`);
+    const labelled = await labelledNamespaces(client, signal);
+    for (const injector of injectorsOf(all))
+      await untilInForce(client, injector, { labelled, within: milliseconds, signal }, say);
+    for (const one of superfluous) if (await removed(client, one, signal)) say(`${nameOf(one)}: removed`);
+    if (!heldDeletions) await restoreHeld(client, signal);
     say(enabled.length > 0 ? nextWith(enabled) : nextWithout);
     return exitCodes.clean;
   });

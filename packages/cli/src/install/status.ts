@@ -3,6 +3,7 @@ import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
+import { verdictOf } from "./trial/trial.ts";
 import { readStatus, type Status } from "./status/read.ts";
 import { statusText } from "./status/text.ts";
 
@@ -42,9 +43,10 @@ async function status(options: Options): Promise<number> {
   });
 }
 
-function isAsItShould({ operator, policy, webhook, namespaces }: Status): boolean {
+function isAsItShould({ operator, policy, webhook, trials, namespaces }: Status): boolean {
   const isOn = policy || (operator !== undefined && operator.ready > 0 && webhook === "called");
-  return isOn && namespaces.every(({ pods }) => pods.every(({ isOlder }) => !isOlder));
+  const isInForce = trials.every((trial) => verdictOf(trial) !== "not in force");
+  return isOn && isInForce && namespaces.every(({ pods }) => pods.every(({ isOlder }) => !isOlder));
 }
 
 const examples = ending(
@@ -52,6 +54,6 @@ const examples = ending(
 Examples:
   $ lameduck status
   $ lameduck status --json | jq '.namespaces[].name'`,
-  "0 as it should be, 1 not installed or not ready, or a restart would bring Lameduck to a pod, 2 usage, 3 internal, 4 cluster or environment",
+  "0 as it should be, 1 not installed, not ready or not in force, or a restart would bring Lameduck to a pod, 2 usage, 3 internal, 4 cluster or environment",
   "docs/install.md",
 );

@@ -1,9 +1,9 @@
 import type { PodsCoordinator } from "../inject/coordinator.ts";
 import { inject } from "../inject/inject.ts";
-import type { ClusterFacts, Reason } from "../inject/injection.ts";
+import type { ClusterFacts, PatchOperation, Reason } from "../inject/injection.ts";
 import { injectLabelValue, isLeftAlone } from "../inject/left-alone.ts";
 import { mapIn } from "../inject/pod.ts";
-import { injectLabel } from "../names.ts";
+import { injectLabel, probeAnnotation } from "../names.ts";
 import { acknowledgementsFor, type AcknowledgementSources } from "../policy/acknowledgements.ts";
 import { settingsFor } from "../policy/merge.ts";
 import { isMap } from "../policy/validate.ts";
@@ -70,8 +70,20 @@ export function mutation(options: MutationOptions): (request: AdmissionRequest) 
       coordinator: address === undefined ? undefined : coordinatorOf(address, policies),
       learnt: options.learnt?.(namespace, object),
     });
-    return { allowed: true, patch, warnings: [...said, ...warnings].map(ours), audit: auditOf(reasons) };
+    return {
+      allowed: true,
+      patch: [...patch, ...answerTo(metadata, options.lameduckVersion)],
+      warnings: [...said, ...warnings].map(ours),
+      audit: auditOf(reasons),
+    };
   };
+}
+
+/** A probe learns that the API server has asked a webhook, whether or not such a pod is injected. */
+function answerTo({ annotations }: Readonly<Record<string, unknown>>, version: string): PatchOperation[] {
+  if (mapIn(annotations)[probeAnnotation] !== "webhook") return [];
+  const path = `/metadata/annotations/${probeAnnotation.replace("/", "~1")}`;
+  return [{ op: "replace", path, value: version }];
 }
 
 /** Its mode is that of the namespace's DrainPolicy. */

@@ -13,9 +13,10 @@ import { orderPath } from "../inject/carrier.ts";
 import type { ClusterFacts } from "../inject/injection.ts";
 import { loader } from "../inject/node-options.ts";
 import { injectedAnnotation } from "../inject/pod.ts";
+import { probeAnnotation } from "../names.ts";
 import type { InjectionSettings } from "../policy/settings.ts";
 import { constant, literal } from "./expression.ts";
-import type { Variable } from "./settings.ts";
+import { revisionVariable, type Variable } from "./settings.ts";
 
 const containers = "object.spec.containers";
 const env = "c.?env.orValue([])";
@@ -136,7 +137,15 @@ export function operations(settings: InjectionSettings, facts: ClusterFacts): st
       ),
     ),
   ];
-  return `!variables.applies ? [] :\n${all.join(" +\n")}`;
+  return `${answered()} +\n(!variables.applies ? [] :\n${all.join(" +\n")})`;
+}
+
+/** A probe learns which revision of the policy has seen it, whether or not such a pod is injected. */
+function answered(): string {
+  const key = literal(probeAnnotation);
+  const isAsked = `variables.annotations[?${key}].orValue("") == "policy"`;
+  const path = `"/metadata/annotations/" + jsonpatch.escapeKey(${key})`;
+  return `(${isAsked} ? [JSONPatch{op: "replace", path: ${path}, value: variables.${revisionVariable}}] : [])`;
 }
 
 function hook(): string {

@@ -1,10 +1,12 @@
+import { createHash } from "node:crypto";
 import type { ClusterFacts } from "../inject/injection.ts";
 import { injectLabelValue, systemNamespaces } from "../inject/left-alone.ts";
 import { injectLabel, operatorNames } from "../names.ts";
 import type { InjectionSettings } from "../policy/settings.ts";
+import { literal } from "./expression.ts";
 import { containerVariables, operations } from "./operations.ts";
 import { podVariables } from "./pod.ts";
-import { settingVariables, timeVariables } from "./settings.ts";
+import { revisionVariable, settingVariables, timeVariables, type Variable } from "./settings.ts";
 
 export interface PolicyOptions {
   /** The name of the policy and of its binding. */
@@ -32,40 +34,45 @@ export function admissionPolicy(
   const known: ClusterFacts = { ...facts, exposedBy: undefined, version: { major: 1, minor: 36 } };
   const key = "kubernetes.io/metadata.name";
   const apiVersion = "admissionregistration.k8s.io/v1";
+  const spec = {
+    failurePolicy: "Ignore",
+    // A sidecar that a webhook adds is seen in a second pass.
+    reinvocationPolicy: "IfNeeded",
+    matchConstraints: {
+      resourceRules: [
+        {
+          apiGroups: [""],
+          apiVersions: ["v1"],
+          operations: ["CREATE"],
+          resources: ["pods"],
+          scope: "Namespaced",
+        },
+      ],
+      namespaceSelector: {
+        matchLabels: { [injectLabel]: injectLabelValue },
+        matchExpressions: [
+          { key, operator: "NotIn", values: [ofLameduck, ...systemNamespaces, ...exceptNamespaces] },
+          ...(namespaces === undefined ? [] : [{ key, operator: "In", values: namespaces }]),
+        ],
+      },
+    },
+    variables: [
+      ...settingVariables(settings, known),
+      ...podVariables(settings),
+      ...timeVariables(),
+      ...containerVariables(known),
+    ],
+    mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: operations(settings, known) } }],
+  };
+  const revision = {
+    name: revisionVariable,
+    expression: literal(`${facts.lameduckVersion}-${sumOf(spec)}`),
+  };
   const policy = {
     apiVersion,
     kind: "MutatingAdmissionPolicy",
     metadata: { name },
-    spec: {
-      failurePolicy: "Ignore",
-      // A sidecar that a webhook adds is seen in a second pass.
-      reinvocationPolicy: "IfNeeded",
-      matchConstraints: {
-        resourceRules: [
-          {
-            apiGroups: [""],
-            apiVersions: ["v1"],
-            operations: ["CREATE"],
-            resources: ["pods"],
-            scope: "Namespaced",
-          },
-        ],
-        namespaceSelector: {
-          matchLabels: { [injectLabel]: injectLabelValue },
-          matchExpressions: [
-            { key, operator: "NotIn", values: [ofLameduck, ...systemNamespaces, ...exceptNamespaces] },
-            ...(namespaces === undefined ? [] : [{ key, operator: "In", values: namespaces }]),
-          ],
-        },
-      },
-      variables: [
-        ...settingVariables(settings, known),
-        ...podVariables(settings),
-        ...timeVariables(),
-        ...containerVariables(known),
-      ],
-      mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: operations(settings, known) } }],
-    },
+    spec: { ...spec, variables: [revision, ...spec.variables] },
   };
   const binding = {
     apiVersion,
@@ -74,4 +81,15 @@ export function admissionPolicy(
     spec: { policyName: name },
   };
   return [policy, binding];
+}
+
+/** Twelve digits tell the revisions of one policy apart. */
+const sumOf = (spec: object): string =>
+  createHash("sha256").update(JSON.stringify(spec)).digest("hex").slice(0, 12);
+
+/** What a policy of ours answers a probe with; undefined where it answers none. */
+export function revisionOf(policy: unknown): string | undefined {
+  const { spec } = policy as { readonly spec?: { readonly variables?: readonly Variable[] } };
+  const found = spec?.variables?.find(({ name }) => name === revisionVariable);
+  return found && (JSON.parse(found.expression) as string);
 }

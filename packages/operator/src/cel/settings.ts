@@ -12,6 +12,9 @@ export interface Variable {
   readonly expression: string;
 }
 
+/** Tells one state of a policy from another: a hash of all else in it. */
+export const revisionVariable = "revision";
+
 /** In place of what is not set: no number of seconds is negative. */
 const unset = -1;
 

@@ -4,7 +4,7 @@ import { acknowledgementProblems } from "./acknowledgements.ts";
 import { annotationPrefix, settingFields, settingNames, type SettingName } from "./fields.ts";
 import { briefly } from "./briefly.ts";
 import { isMap, readAnnotation, readValue, type Problem } from "./read.ts";
-import { heldMark, holdLabel } from "../names.ts";
+import { heldMark, holdLabel, probeAnnotation } from "../names.ts";
 import type { InjectionSettings } from "./settings.ts";
 import { unknownNames } from "./unknown.ts";
 
@@ -105,15 +105,15 @@ function annotationNames(): string[] {
   return settingNames.flatMap((name) => settingFields[name].annotation ?? []);
 }
 
-const ofHolds: readonly string[] = [holdLabel, heldMark];
+const ofOthers: readonly string[] = [holdLabel, heldMark, probeAnnotation];
 
-/** The audit's, what the injection itself writes, and those of held deletions. */
+/** The audit's, what the injection itself writes, those of held deletions, and the question of a probe. */
 function isKnownElsewhere(name: string): boolean {
   return (
     Object.hasOwn(factNames, name) ||
     name.startsWith("ignore-") ||
     name === "injected" ||
-    ofHolds.includes(annotationPrefix + name)
+    ofOthers.includes(annotationPrefix + name)
   );
 }
 

@@ -4,6 +4,8 @@ import { version } from "../../about.ts";
 import { factsOf, orUndefined, policyOf } from "../facts.ts";
 import { helmRelease } from "../helm.ts";
 import { readCoordinator, type ReplicaStatus } from "./coordinator.ts";
+import { injectorOfPolicy, injectorOfWebhook } from "../trial/injector.ts";
+import { tried, type Trial } from "../trial/trial.ts";
 import { judge, type JudgedPod, type Surroundings } from "./judge.ts";
 
 export interface NamespaceStatus {
@@ -22,12 +24,15 @@ export interface Status {
   /** The API server calls the webhook: it is registered, and its authority is known. */
   readonly webhook: "called" | "without authority" | undefined;
   readonly policy: boolean;
+  /** What dry runs show of each policy and of the webhook. */
+  readonly trials: readonly Trial[];
   /** Replicas of the coordinator; none where acknowledgements are off. */
   readonly coordinator: readonly ReplicaStatus[];
   readonly namespaces: readonly NamespaceStatus[];
 }
 
 const admission = "/apis/admissionregistration.k8s.io/v1";
+const ownPolicies = `${admission}/mutatingadmissionpolicies?labelSelector=${encodeURIComponent("app.kubernetes.io/name=lameduck")}`;
 
 /** Everything that `lameduck status` tells, as it stands in the cluster. */
 export async function readStatus(
@@ -37,25 +42,32 @@ export async function readStatus(
 ): Promise<Status> {
   const get = <T>(path: string): Promise<T | undefined> => orUndefined(client.get<T>(path, signal));
   const deployments = `/apis/apps/v1/namespaces/${namespace}/deployments`;
-  const [deployment, webhook, policy, helm] = await Promise.all([
+  const [deployment, webhook, policies, helm, namespaces] = await Promise.all([
     get<Workload>(`${deployments}/${operatorNames.workload}`),
     get<WebhookConfiguration>(`${admission}/mutatingwebhookconfigurations/${operatorNames.configuration}`),
-    get(`${admission}/mutatingadmissionpolicies/${operatorNames.webhooks.inject}`),
+    orUndefined(client.list<KubernetesObject>(ownPolicies, signal)),
     helmRelease(client),
+    namespacesOf(client, namespace, signal),
   ]);
+  const injectors = [
+    ...(policies ?? []).map(injectorOfPolicy),
+    ...(deployment && webhook ? [injectorOfWebhook(webhook)] : []),
+  ];
+  const labelled = namespaces.map(({ name }) => name);
   return {
     command: version(),
     namespace,
     helm,
     operator: deployment && operatorOf(deployment),
     webhook: webhook && (isTrusted(webhook) ? "called" : "without authority"),
-    policy: policy !== undefined,
+    policy: policies !== undefined && policies.length > 0,
+    trials: await Promise.all(injectors.map((one) => tried(client, one, { labelled, within: 0, signal }))),
     coordinator: await readCoordinator(client, namespace, signal),
-    namespaces: await namespacesOf(client, namespace, signal),
+    namespaces,
   };
 }
 
-interface WebhookConfiguration {
+interface WebhookConfiguration extends KubernetesObject {
   readonly webhooks?: readonly { readonly clientConfig: { readonly caBundle?: string } }[];
 }
 

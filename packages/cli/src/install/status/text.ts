@@ -1,4 +1,5 @@
 import { coordinatorLines } from "./coordinator.ts";
+import { trialText } from "../trial/trial.ts";
 import type { JudgedPod } from "./judge.ts";
 import type { NamespaceStatus, Status } from "./read.ts";
 
@@ -12,13 +13,14 @@ export function statusText(status: Status): string {
 }
 
 function* lines(status: Status): Generator<string> {
-  const { operator, webhook, policy, namespaces, helm, command } = status;
+  const { operator, webhook, policy, trials, namespaces, helm, command } = status;
   if (operator === undefined && !policy) yield "not installed: lameduck install";
   if (operator)
     yield `webhook ${operator.version} in ${status.namespace}: ${operator.ready} of ${operator.replicas} replicas ready`;
   if (operator && webhook !== "called")
     yield `  the API server does not call it: its configuration ${webhook ? "names no authority yet" : "is missing"}`;
   if (policy) yield "policy: a MutatingAdmissionPolicy in the API server, nothing runs";
+  for (const trial of trials) yield `  ${trialText(trial)}`;
   if (helm) yield `  installed by Helm, release ${helm}`;
   if (operator && operator.version !== command)
     yield `  this command is ${command}; versions one apart work together (docs/install.md)`;
