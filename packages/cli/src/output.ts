@@ -27,6 +27,12 @@ export function mustBeWritable(option: string, file: string | undefined): void {
   }
 }
 
+/** @throws CliError where two of the options have `-`. */
+export function onlyOneToStdout(files: Readonly<Record<string, string | undefined>>): void {
+  const [, second] = Object.keys(files).filter((name) => files[name] === "-");
+  if (second) throw new CliError("LAMEDUCK_BAD_OPTION", `--${second}`, "only one output goes to stdout");
+}
+
 /**
  * Lets a run go on when whoever reads its output has gone. Ctrl-C ends the `tee` behind it too, and a hung-up terminal answers
  * EIO. What was changed on a cluster must be taken back all the same.

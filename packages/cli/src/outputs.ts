@@ -11,7 +11,7 @@ import {
   type Wording,
 } from "@lameduck/accounting";
 import { CliError } from "./errors.ts";
-import { mustBeWritable, writeOutput } from "./output.ts";
+import { mustBeWritable, onlyOneToStdout, writeOutput } from "./output.ts";
 
 /** Where the results of `lab` and `rollout` go beside the terminal. */
 export interface OutputOptions {
@@ -36,8 +36,7 @@ export function addOutputOptions(command: Command): Command {
 
 /** @throws CliError LAMEDUCK_CANNOT_WRITE or LAMEDUCK_BAD_OPTION */
 export function checkOutputs(options: OutputOptions): void {
-  const [, second] = names.filter((name) => options[name] === "-");
-  if (second) throw new CliError("LAMEDUCK_BAD_OPTION", `--${second}`, "only one output goes to stdout");
+  onlyOneToStdout(Object.fromEntries(names.map((name) => [name, options[name]])));
   const files = new Map<string, string>();
   for (const name of names) {
     const file = options[name];

@@ -85,7 +85,9 @@ function write(name: string, text: string): void {
 /** Reads a command line as its command does, up to where it would act. */
 const readers: Readonly<Record<string, (words: readonly string[]) => Promise<void>>> = {
   lab: (words) =>
-    read(labCommand(ignore), words, (argv: string[], options: LabOptions) => void labSettings(options, argv)),
+    read(labCommand(ignore), words, async (argv: string[], options: LabOptions) => {
+      await labSettings(options, argv);
+    }),
   rollout: (words) =>
     read(rolloutCommand(ignore), words, (target: string, options: RolloutOptions) => {
       rolloutRequest(target, { ...options, kubeconfig: join(folder, "config") });

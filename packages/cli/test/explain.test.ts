@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { optionsOf, parseConfig, runVector, type Observation } from "@lameduck/drain";
-import { program, run } from "./running.ts";
+import { program, run, runProgram } from "./running.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-explain-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -118,6 +118,16 @@ test("a recording that differs from this release's decision, or was cut, says so
   assert.match(told(recording(held + 1_000)), /This release's decision differs: .*would end at \d+\.\d s/);
   assert.match(told(recording(held).slice(0, -40)), /The recording has no end: .*killed/);
   assert.doesNotMatch(told(recording(held)), /differs|no end|left out/);
+});
+
+test("a log that comes late is read to its end, and a byte order mark before it does not matter", async () => {
+  const marked = join(folder, "marked");
+  writeFileSync(marked, `\uFEFF${recording(held)}`);
+  const late = ["-c", '(sleep 1; cat "$FILE") | "$@"', "sh", process.execPath, program, "explain", "-"];
+  const piped = await runProgram("sh", late, { env: { ...process.env, FILE: marked } });
+  assert.match(piped.out, /held [\d.]+ s, quiet: /, piped.err);
+  const named = await run(["explain", marked]);
+  assert.match(named.out, /held [\d.]+ s, quiet: /, named.err);
 });
 
 test("what is no recording is one line with place, code and remedy", async () => {

@@ -124,6 +124,17 @@ const mistakes: Mistake[] = [
     ["lab", "--json", "-", "--junit", "-"],
     /--junit: only one .*\[LAMEDUCK_BAD_OPTION\]/,
   ],
+  [
+    "two outputs of a simulation to stdout",
+    ["simulate", "--json", "-", "--html", "-"],
+    /--html: only one .*\[LAMEDUCK_BAD_OPTION\]/,
+  ],
+  [
+    "two outputs of an advice to stdout",
+    ["advise", "--json", "-", "--patch", "-"],
+    /--patch: only one .*\[LAMEDUCK_BAD_OPTION\]/,
+  ],
+  ["advice for no traffic", ["advise", "--rate", "0"], /no request comes.*\[LAMEDUCK_SCENARIO_IMPOSSIBLE\]/],
   ["output into no folder", ["lab", "--json", join(folder, "none", "a.json")], /\[LAMEDUCK_CANNOT_WRITE\]/],
   [
     "pod that crashes",

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { SimulatorError } from "../src/errors.ts";
 import { withFlags } from "../src/scenario/flags.ts";
@@ -57,6 +59,55 @@ const mistakes: [title: string, text: string, code: string, place: string, said:
     "s.yaml:1:",
     /no rollout could begin/,
   ],
+  [
+    "no traffic",
+    "traffic: { perPod: 0 }\n",
+    "LAMEDUCK_SCENARIO_IMPOSSIBLE",
+    "s.yaml:1:12",
+    /no request comes/,
+  ],
+  [
+    "more silent consumers than there are",
+    "acknowledgements: { silent: 4 }\n",
+    "LAMEDUCK_SCENARIO_IMPOSSIBLE",
+    "s.yaml:1:21",
+    /4 of 3 consumers/,
+  ],
+  [
+    "two documents",
+    "replicas: 1\n---\nreplicas: 2\n",
+    "LAMEDUCK_SCENARIO_SYNTAX",
+    "s.yaml:2:",
+    /a second document/,
+  ],
+  [
+    "aliases without end",
+    `a: &a [1]\n${["b", "c", "d", "e"].map((name, index) => `${name}: &${name} [${`*${"abcd"[index]}, `.repeat(20)}]\n`).join("")}`,
+    "LAMEDUCK_SCENARIO_SYNTAX",
+    "s.yaml",
+    /alias/,
+  ],
+  [
+    "a sender's share that is no number",
+    "senders: [{ preset: alb, share: most }]\n",
+    "LAMEDUCK_SCENARIO_INVALID",
+    "s.yaml:1:26",
+    /senders\.0\.share: .*expected number/,
+  ],
+  [
+    "a convergence that is no time",
+    "senders: [{ name: a, convergence: 1x }]\n",
+    "LAMEDUCK_SCENARIO_INVALID",
+    "s.yaml:1:22",
+    /senders\.0\.convergence: "1x" is not a duration/,
+  ],
+  [
+    "stalls of more than all the time",
+    "pod: { stalls: { share: 1.5, length: 1s } }\n",
+    "LAMEDUCK_SCENARIO_INVALID",
+    "s.yaml:1:18",
+    /share/,
+  ],
   ["broken YAML", "replicas: [1\n", "LAMEDUCK_SCENARIO_SYNTAX", "s.yaml:2:", /./],
   ["broken JSON", '{"replicas": }', "LAMEDUCK_SCENARIO_INVALID", "s.yaml:1:", /replicas/],
   [
@@ -104,6 +155,25 @@ for (const [title, text, code, place, said] of mistakes)
       },
     );
   });
+
+test("every field of the page can be given, those in its comments, too", () => {
+  const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "docs", "simulate.md"), "utf8");
+  const [, fields = ""] = /```yaml\n(.*?)```/s.exec(page) ?? [];
+  const commented = [...fields.matchAll(/^ *# (\w+): (.*?)(?: {3}.*)?$/gm)].map(
+    ([, name = "", value = ""]) => ({ name, value }),
+  );
+  assert.ok(commented.length >= 5, `${commented.length} fields in comments`);
+  const sections: Record<string, string> = {
+    clients: "traffic",
+    snat: "traffic",
+    pooled: "traffic",
+    drawn: "endpoints",
+  };
+  for (const { name, value } of commented.filter(({ name }) => name !== "reserve"))
+    parseScenario(`${sections[name] ?? "pod"}: { ${name}: ${value} }\n`);
+  const { scenario } = parseScenario("pod: { stalls: { share: { uniform: [0, 0.4] }, length: 100ms } }\n");
+  assert.deepEqual(scenario.pod.stalls, { share: { uniform: [0, 0.4] }, length: 100 });
+});
 
 test("YAML and JSON say the same", () => {
   const yaml =

@@ -1,10 +1,10 @@
-import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import { parseTrace, replay } from "@lameduck/drain";
 import { messageOf } from "@lameduck/drain/common";
 import { CliError } from "../errors.ts";
 import { ending } from "../help/ending.ts";
-import { mustBeWritable, writeOutput } from "../output.ts";
+import { textOf } from "../input.ts";
+import { mustBeWritable, onlyOneToStdout, writeOutput } from "../output.ts";
 import { explanationJson } from "./json.ts";
 import { explanationPage } from "./page.ts";
 import { explanationText } from "./text.ts";
@@ -27,12 +27,11 @@ export function explain(): Command {
     .option("--json <file>", "write the explanation as JSON; - is stdout")
     .option("--html <file>", "write a page with charts; - is stdout")
     .addHelpText("after", examples)
-    .action((file: string, { json, html }: Options) => {
+    .action(async (file: string, { json, html }: Options) => {
       mustBeWritable("--json", json);
       mustBeWritable("--html", html);
-      if (json === "-" && html === "-")
-        throw new CliError("LAMEDUCK_BAD_OPTION", "--html", "only one output goes to stdout");
-      const trace = parseTrace(textOf(file), file === "-" ? "stdin" : file);
+      onlyOneToStdout({ json, html });
+      const trace = parseTrace(await recordingOf(file), file === "-" ? "stdin" : file);
       const explained = { trace, replayed: replay(trace, moments) };
       if (json !== "-" && html !== "-") process.stdout.write(explanationText(explained));
       writeOutput("--json", json, () => `${JSON.stringify(explanationJson(explained))}\n`);
@@ -40,9 +39,9 @@ export function explain(): Command {
     });
 }
 
-function textOf(file: string): string {
+async function recordingOf(file: string): Promise<string> {
   try {
-    return readFileSync(file === "-" ? 0 : file, "utf8");
+    return await textOf(file);
   } catch (error) {
     throw new CliError("LAMEDUCK_TRACE_UNREADABLE", file, messageOf(error));
   }

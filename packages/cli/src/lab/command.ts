@@ -15,7 +15,7 @@ export function labCommand(exit: (code: number) => void): Command {
   );
   return command.action(async (argv: string[], options: LabOptions) => {
     // Mistakes are told before anything is entered. Standard input can be read only once: inside.
-    if (!insideStage() && options.file !== "-") labSettings(options, argv);
+    if (!insideStage() && options.file !== "-") await labSettings(options, argv);
     // What is run inside is this very command line, so that there is one way of reading it.
     const [, program = "", ...rest] = process.argv;
     exit(
@@ -34,12 +34,12 @@ export function labCommand(exit: (code: number) => void): Command {
 /** A program that does not take its port from PORT is met where it listens. */
 async function conductWherePodsListen(argv: readonly string[], options: LabOptions): Promise<number> {
   try {
-    return await conduct(labSettings(options, argv), options);
+    return await conduct(await labSettings(options, argv), options);
   } catch (error) {
     const [port] = error instanceof OtherPortError ? error.ports : [];
     if (port === undefined || options.port !== undefined || options.file !== undefined) throw error;
     process.stderr.write(`the program listens on port ${port}: going there\n`);
     const found = { ...options, port };
-    return conduct(labSettings(found, argv), found);
+    return conduct(await labSettings(found, argv), found);
   }
 }

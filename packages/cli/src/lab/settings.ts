@@ -13,11 +13,11 @@ import {
 import { manifestFromCommand, type Workload, readManifest } from "@lameduck/manifests";
 import { parsePropagation, type LoadOptions } from "@lameduck/load";
 import { CliError } from "../errors.ts";
+import { textOf } from "../input.ts";
 import { checkOutputs } from "../outputs.ts";
 import { mustAgree } from "./contradictions.ts";
 import type { LabOptions } from "./options.ts";
 import { parseSenders } from "./senders.ts";
-import { readFileSync } from "node:fs";
 import { messageOf } from "@lameduck/drain/common";
 
 /** Long comparisons of many rollouts are meant; a load that never ends is not. */
@@ -27,14 +27,14 @@ const longestLoad = "60m";
 const longestWait = 90;
 
 /** Everything the lab needs, checked. @throws coded errors that name the option or the line of the manifest. */
-export function labSettings(options: LabOptions, command: readonly string[]): LabSettings {
+export async function labSettings(options: LabOptions, command: readonly string[]): Promise<LabSettings> {
   if (options.file !== undefined && command.length > 0)
     throw new CliError("LAMEDUCK_BAD_OPTION", "--file", "goes without a command: the manifest has one");
   checkOutputs(options);
   const sample = options.file === undefined && command.length === 0;
   mustAgree(options, sample);
   const workload = adjusted(
-    options.file === undefined ? fromCommand(options, command) : readWorkload(options.file),
+    options.file === undefined ? fromCommand(options, command) : await readWorkload(options.file),
     options,
   );
   mustLeavePorts(options, workload);
@@ -166,13 +166,13 @@ function builtInit(): { init?: string } {
 }
 
 /** The workload of a manifest; `-` is stdin. */
-function readWorkload(file: string): Workload {
-  return readManifest(read(file), file);
+async function readWorkload(file: string): Promise<Workload> {
+  return readManifest(await read(file), file);
 }
 
-function read(file: string): string {
+async function read(file: string): Promise<string> {
   try {
-    return readFileSync(file === "-" ? 0 : file, "utf8");
+    return await textOf(file);
   } catch (error) {
     throw new CliError("LAMEDUCK_BAD_OPTION", "--file", messageOf(error));
   }

@@ -2,12 +2,11 @@ import { Command } from "commander";
 import { parseDuration } from "@lameduck/drain";
 import { clusterConnection, KubernetesClient } from "@lameduck/kube";
 import type { DrainReport } from "@lameduck/operator";
-import { CliError } from "../errors.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { mustBeNamespace } from "../install/connection.ts";
 import { interruptible } from "../interrupt.ts";
-import { mustBeWritable, writeOutput } from "../output.ts";
+import { mustBeWritable, onlyOneToStdout, writeOutput } from "../output.ts";
 import { reportPage } from "./page.ts";
 import { readReports } from "./read.ts";
 import { detailText, overviewText, type Asked } from "./text.ts";
@@ -47,8 +46,7 @@ async function report(options: Options): Promise<number> {
   const { json, html } = options;
   mustBeWritable("--json", json);
   mustBeWritable("--html", html);
-  if (json === "-" && html === "-")
-    throw new CliError("LAMEDUCK_BAD_OPTION", "--html", "only one output goes to stdout");
+  onlyOneToStdout({ json, html });
   const since = parseDuration(options.since, "--since");
   const { context, kubeconfig } = options;
   const client = new KubernetesClient(clusterConnection({ context, kubeconfig }));

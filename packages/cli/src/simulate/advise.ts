@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { adviseCommand, type ScenarioFlags } from "@lameduck/simulator";
-import { mustBeWritable, writeOutput } from "../output.ts";
+import { mustBeWritable, onlyOneToStdout, writeOutput } from "../output.ts";
 import { ending } from "../help/ending.ts";
 import { addScenarioFlags } from "./flags.ts";
 
@@ -33,6 +33,7 @@ export function advise(): Command {
     .action(async (scenario: string | undefined, { file, ...options }: Options) => {
       mustBeWritable("--json", options.json);
       mustBeWritable("--patch", options.patch);
+      onlyOneToStdout({ json: options.json, patch: options.patch });
       const output = await adviseCommand({ ...options, scenario, manifest: file });
       if (options.json !== "-" && options.patch !== "-") process.stdout.write(output.text);
       writeOutput("--json", options.json, () => `${JSON.stringify(output.json)}\n`);

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { namedScenarios, simulateCommand, type ScenarioFlags } from "@lameduck/simulator";
 import { withAddresses } from "../about.ts";
-import { mustBeWritable, writeOutput } from "../output.ts";
+import { mustBeWritable, onlyOneToStdout, writeOutput } from "../output.ts";
 import { Progress } from "../progress.ts";
 import { ending } from "../help/ending.ts";
 import { addScenarioFlags } from "./flags.ts";
@@ -24,17 +24,18 @@ export function simulate(): Command {
     );
   return addScenarioFlags(command)
     .option("--json <file>", "write the result as JSON; - is stdout")
-    .option("--html <file>", "write a page with charts")
+    .option("--html <file>", "write a page with charts; - is stdout")
     .addHelpText("after", examples)
     .action(async (scenario: string | undefined, options: Options) => {
       mustBeWritable("--json", options.json);
       mustBeWritable("--html", options.html);
+      onlyOneToStdout({ json: options.json, html: options.html });
       const progress = new Progress();
       const onProgress = (done: number, of: number): void =>
         progress.update("simulating", `${done} of ${of} terminations`);
       const output = await simulateCommand({ ...options, scenario, onProgress });
       progress.done();
-      if (options.json !== "-") process.stdout.write(withAddresses(output.text));
+      if (options.json !== "-" && options.html !== "-") process.stdout.write(withAddresses(output.text));
       writeOutput("--json", options.json, () => `${JSON.stringify(output.json)}\n`);
       writeOutput("--html", options.html, () => output.html);
     });

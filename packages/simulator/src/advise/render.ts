@@ -1,4 +1,5 @@
 import { formatDuration } from "@lameduck/drain";
+import { printable } from "@lameduck/drain/common";
 import { number, seconds, table } from "../simulate/text.ts";
 import type { Advice, Prediction } from "./advise.ts";
 
@@ -15,7 +16,7 @@ export function renderAdvice(advice: Advice): string {
     seconds(prediction.rolloutTime),
   ];
   return [
-    `${scenario.name}: recommended`,
+    `${printable(scenario.name)}: recommended`,
     `  policy ${to.policy}, floor ${formatDuration(to.floor)}, cap ${formatDuration(to.cap)}, reserve ${formatDuration(to.reserve)}, convergence ${formatDuration(to.convergence)}`,
     `  terminationGracePeriodSeconds ${to.grace / 1_000}` +
       (to.maxSurge === undefined ? "" : `, maxSurge ${to.maxSurge}, maxUnavailable 0`),

@@ -1,11 +1,10 @@
 import { DrainError, parseConfig, type DrainOptions } from "@lameduck/drain";
-import { isMap, isScalar, LineCounter, parseDocument, type Document } from "yaml";
-import type { z } from "zod";
 import { SimulatorError } from "../errors.ts";
 import { type Distribution, presets, type PresetName } from "@lameduck/load/propagation";
 import type { Forwarder } from "../model/forwarder.ts";
 import { defaultEndpoints, type Scenario, type SenderGroup, type RolloutModel } from "../model/scenario.ts";
 import type { Arrivals, Identity } from "../model/trace.ts";
+import { invalid, readSource, type Locate, type Path } from "./source.ts";
 import { scenarioSchema, type CheckedScenario, type ScenarioFile } from "./schema.ts";
 
 /** A scenario, and the settings of the user's own policy in it. */
@@ -17,10 +16,6 @@ export interface ParsedScenario {
 const inText = scenarioSchema("refused");
 const inCode = scenarioSchema("milliseconds");
 
-type Path = readonly PropertyKey[];
-/** Gives the place of a path in the scenario's source. */
-type Locate = (path: Path) => string;
-
 /**
  * Reads a scenario file, YAML or JSON. `adjust` may change what a sound file says, as flags do.
  * @throws {SimulatorError} with file:line:column.
@@ -30,20 +25,7 @@ export function parseScenario(
   file = "scenario",
   adjust: (file: ScenarioFile) => ScenarioFile = (said) => said,
 ): ParsedScenario {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const [problem] = document.errors;
-  const at = (offset: number): string => {
-    const { line, col } = lines.linePos(offset);
-    return `${file}:${line}:${col}`;
-  };
-  if (problem) throw new SimulatorError("LAMEDUCK_SCENARIO_SYNTAX", at(problem.pos[0]), problem.message);
-  const place: Locate = (path) => {
-    const key = path.at(-1);
-    const offset = typeof key === "string" ? locateKey(document, path.slice(0, -1), key) : undefined;
-    return offset === undefined ? locate(document, path, at, file) : at(offset);
-  };
-  const said: unknown = document.toJS() ?? {};
+  const { said, place } = readSource(text, file);
   const sound = inText.safeParse(said);
   if (!sound.success) throw invalid(sound.error, place);
   return checkScenario(adjust(said as ScenarioFile), place);
@@ -88,6 +70,21 @@ function compile(file: CheckedScenario, senders: readonly SenderGroup[], place: 
       `${pod.grace} ms of grace - ${pod.prestop} ms of preStop - ${reserve} ms of reserve leave nothing to hold`,
     );
   const { pooled } = traffic;
+  if (traffic.perPod === 0 || traffic.total === 0)
+    if (!pooled?.perPod)
+      throw new SimulatorError(
+        "LAMEDUCK_SCENARIO_IMPOSSIBLE",
+        place(["traffic", traffic.total === undefined ? "perPod" : "total"]),
+        "no request comes, so none can be lost: give a rate above 0, or pooled connections",
+      );
+  const consumers = senders.reduce((sum, { count, reports }) => sum + (reports === false ? 0 : count), 0);
+  for (const how of ["silent", "lying"] as const)
+    if (acknowledgements && acknowledgements[how] > consumers)
+      throw new SimulatorError(
+        "LAMEDUCK_SCENARIO_IMPOSSIBLE",
+        place(["acknowledgements", how]),
+        `${acknowledgements[how]} of ${consumers} consumers`,
+      );
   return {
     name: file.name,
     summary: file.summary,
@@ -229,39 +226,4 @@ function ownPolicy({ policy, pod }: CheckedScenario, place: Locate): DrainOption
     );
   }
   return policy ? options : undefined;
-}
-
-function invalid(error: z.ZodError, place: Locate): SimulatorError {
-  const issue = error.issues[0]!;
-  if (issue.code === "unrecognized_keys") {
-    const path = [...issue.path, issue.keys[0]!];
-    return new SimulatorError(
-      "LAMEDUCK_SCENARIO_INVALID",
-      place(path),
-      `unknown key ${JSON.stringify(issue.keys[0])}`,
-    );
-  }
-  return new SimulatorError(
-    "LAMEDUCK_SCENARIO_INVALID",
-    place(issue.path),
-    `${issue.path.join(".") || "the scenario"}: ${issue.message}`,
-  );
-}
-
-/** The place of the deepest thing on the path that exists. */
-function locate(document: Document, path: Path, at: (offset: number) => string, file: string): string {
-  for (let depth = path.length; depth >= 0; depth--) {
-    const node = depth === 0 ? document.contents : document.getIn(path.slice(0, depth), true);
-    const range = (node as { range?: readonly [number, number, number] } | null | undefined)?.range;
-    if (range) return at(range[0]);
-  }
-  return file;
-}
-
-/** The place of a field's name. */
-function locateKey(document: Document, path: Path, key: string): number | undefined {
-  const map = path.length === 0 ? document.contents : document.getIn(path, true);
-  if (!isMap(map)) return undefined;
-  const pair = map.items.find(({ key: node }) => isScalar(node) && node.value === key);
-  return isScalar(pair?.key) ? pair.key.range?.[0] : undefined;
 }

@@ -36,11 +36,38 @@ function unitless({ message, errors = [] }: Issue): string | undefined {
 }
 
 const weight = z.number().positive();
+/** Of the time, as 0.2. */
+const part = z.number().min(0).max(1);
 const rising = "the second must not be below the first";
 
 const count = z.int().min(1).max(100_000);
 const share = z.union([z.int().min(0), z.string().regex(/^\d{1,3}%$/, 'expected a number of pods or "25%"')]);
 const rate = z.number().min(0).max(1_000_000);
+
+/** What is drawn anew each time: one value, or a distribution over values. */
+function distributionOf(value: z.ZodType<number, number | string>, what: string): z.ZodType<Distribution> {
+  const distribution: z.ZodType<Distribution> = z.lazy(() =>
+    z.union(
+      [
+        value,
+        z.strictObject({ uniform: z.tuple([value, value]).refine(([a, b]) => b >= a, rising) }),
+        z.strictObject({ exponential: value.refine((mean) => mean > 0, "must be above 0") }),
+        z.strictObject({
+          lognormal: z.tuple([value, value]).refine(([median, p90]) => median > 0 && p90 >= median, rising),
+        }),
+        z.strictObject({ quantiles: z.array(z.tuple([z.number().min(0).max(1), value])).min(1) }),
+        z.strictObject({ mixture: z.array(z.tuple([weight, distribution])).min(1) }),
+        z.strictObject({ sum: z.array(distribution).min(1) }),
+      ],
+      {
+        error: (issue) =>
+          unitless(issue) ??
+          `expected ${what}, or one of uniform: [from, to], exponential: mean, lognormal: [median, p90], quantiles: [[p, value], ...], mixture: [[weight, ...], ...], sum: [...]`,
+      },
+    ),
+  );
+  return distribution;
+}
 
 /** Options of the library that are durations. */
 const ownDurations = [
@@ -58,33 +85,11 @@ const ownDurations = [
 /** What a scenario may say; every object refuses unknown keys. */
 export function scenarioSchema(numbers: Numbers) {
   const duration = durations(numbers);
-  const distribution: z.ZodType<Distribution> = z.lazy(() =>
-    z.union(
-      [
-        duration,
-        z.strictObject({ uniform: z.tuple([duration, duration]).refine(([a, b]) => b >= a, rising) }),
-        z.strictObject({ exponential: duration.refine((mean) => mean > 0, "must be above 0") }),
-        z.strictObject({
-          lognormal: z
-            .tuple([duration, duration])
-            .refine(([median, p90]) => median > 0 && p90 >= median, rising),
-        }),
-        z.strictObject({ quantiles: z.array(z.tuple([z.number().min(0).max(1), duration])).min(1) }),
-        z.strictObject({ mixture: z.array(z.tuple([weight, distribution])).min(1) }),
-        z.strictObject({ sum: z.array(distribution).min(1) }),
-      ],
-      {
-        error: (issue) =>
-          unitless(issue) ??
-          "expected a duration, or one of uniform: [from, to], exponential: mean, lognormal: [median, p90], quantiles: [[p, value], ...], mixture: [[weight, ...], ...], sum: [...]",
-      },
-    ),
-  );
-
+  const distribution = distributionOf(duration, "a duration");
   const member = {
     count: count.default(1),
     /** 0: it sends nothing, and its reports are waited for. */
-    share: z.number().min(0).default(1),
+    share: z.number().min(0).max(1_000_000).default(1),
     reports: z.boolean().default(true),
   };
   const senders = z.union(
@@ -182,7 +187,9 @@ export function scenarioSchema(numbers: Numbers) {
         watched: duration.default(120_000),
         age: distribution.optional(),
         /** Without a processor for this part of the time, for so long each time. */
-        stalls: z.strictObject({ share: distribution, length: distribution }).optional(),
+        stalls: z
+          .strictObject({ share: distributionOf(part, "a part of 1"), length: distribution })
+          .optional(),
         reaction: distribution.default(usualReaction),
       })
       .prefault({}),

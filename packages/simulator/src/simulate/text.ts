@@ -1,4 +1,5 @@
 import { formatDuration } from "@lameduck/drain";
+import { printable } from "@lameduck/drain/common";
 import { sendersOf } from "../model/scenario.ts";
 import type { PolicyResult, Simulation } from "./simulate.ts";
 
@@ -23,7 +24,7 @@ export function renderSimulation(simulation: Simulation): string {
   ];
   const rows = simulation.policies.map((result) => row(result, simulation));
   return [
-    `${scenario.name}: ${simulation.terminations} terminations, ${scenario.replicas} replicas, ${senders === 1 ? "1 sender" : `${senders} senders`}, ${number(scenario.traffic.perPod)} new connections/s per pod, grace ${formatDuration(scenario.pod.grace)}, seed ${simulation.seed}`,
+    `${printable(scenario.name)}: ${simulation.terminations} terminations, ${scenario.replicas} replicas, ${senders === 1 ? "1 sender" : `${senders} senders`}, ${number(scenario.traffic.perPod)} new connections/s per pod, grace ${formatDuration(scenario.pod.grace)}, seed ${simulation.seed}`,
     `last sender converged (oracle): mean ${seconds(oracle.mean)}, p90 ${seconds(oracle.p90)}, max ${seconds(oracle.max)}; ${simulation.conflicts} EndpointSlice conflicts`,
     "",
     ...table([head, ...rows]),

@@ -1,0 +1,16 @@
+import { readFileSync } from "node:fs";
+
+/**
+ * The text of a file; `-` is stdin. It is read as a stream, since a pipe whose writer is slow answers EAGAIN to a read of all.
+ * @throws what the system says.
+ */
+export async function textOf(file: string): Promise<string> {
+  if (file !== "-") return withoutMark(readFileSync(file, "utf8"));
+  const { text } = await import("node:stream/consumers");
+  return withoutMark(await text(process.stdin));
+}
+
+/** Editors and shells of Windows write a byte order mark before the first line. */
+function withoutMark(text: string): string {
+  return text.startsWith("\uFEFF") ? text.slice(1) : text;
+}
