@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { run } from "./running.ts";
-import { testThatEachIsTold, type Mistake } from "./told.ts";
+import { runEach, testThatEachIsTold, type Mistake } from "./told.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-cli-test-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -152,7 +151,7 @@ const mistakes: Mistake[] = [
 testThatEachIsTold(mistakes);
 
 test("--help and --version exit with 0", async () => {
-  for (const args of [
+  const commands = [
     ["--help"],
     ["lab", "--help"],
     ["simulate", "--help"],
@@ -162,6 +161,7 @@ test("--help and --version exit with 0", async () => {
     ["help", "lab"],
     ["help", "codes"],
     ["--version"],
-  ])
-    assert.equal((await run(args)).code, 0, args.join(" "));
+  ];
+  for (const [index, { code }] of (await runEach(commands)).entries())
+    assert.equal(code, 0, commands[index]?.join(" "));
 });

@@ -19,7 +19,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 const app = join(folder, "app");
 const modules = join(app, "node_modules");
 const lameduck = (args: readonly string[], node?: string): string =>
-  must("npx", ["--offline", "lameduck", ...args], app, node);
+  must(join(modules, ".bin/lameduck"), args, app, node);
 
 test("each package has its licence, its page and nothing of the development", { skip }, () => {
   for (const name of ["lameduck", "@lameduck/node", "@lameduck/init"]) {
@@ -116,7 +116,8 @@ function runs(title: string, find: () => string): void {
   test(`${title}: the command, the library and the init run`, { skip }, (context) => {
     const node = nodeOr(context, find);
     if (node === undefined) return;
-    assert.match(lameduck(["lab", "--help"], node), /^Usage: lameduck lab/);
+    const help = must("npx", ["--offline", "lameduck", "lab", "--help"], app, node);
+    assert.match(help, /^Usage: lameduck lab/);
     must("node", ["--check", join(modules, "lameduck/dist/private/load/in-cluster/load-pod.mjs")], app, node);
     assert.match(lameduck(["help", "LAMEDUCK_NO_KUBECONFIG"], node), /Remedy:/);
     assert.match(lameduck(["simulate", "--terminations", "20", "--rate", "50"], node), /adaptive/);

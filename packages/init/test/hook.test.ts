@@ -13,13 +13,13 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, before, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { isInstalled } from "../toolchain/compilers.ts";
 import { initProgram, nativeProgram, withoutCompiler } from "./compiled.ts";
 import { reportOf, type HoldReport } from "./pod.ts";
 import { childrenOf, Running, endAll, eventually, withoutNamespaces } from "./running.ts";
 
-afterEach(endAll);
+after(endAll);
 const skip = withoutCompiler || withoutNamespaces;
 
 /** Its program as PID 1, with a network and a /dev/shm of its own, and a pipe as log, as runtimes give it. */
@@ -71,7 +71,7 @@ async function witness(...arguments_: string[]): Promise<Container> {
   return container;
 }
 
-describe("the hook's log", { skip }, () => {
+describe("the hook's log", { skip, concurrency: 3 }, () => {
   before(() => void initProgram());
 
   test("has a line at the beginning and one at the end, in the container's log and on stderr", async () => {
@@ -207,7 +207,7 @@ describe("wait --then", { skip }, () => {
   );
 });
 
-describe("a hook that is run more than once", { skip }, () => {
+describe("a hook that is run more than once", { skip, concurrency: 3 }, () => {
   before(() => void initProgram());
   const flags = "wait --log json --policy fixed --delay 1s --floor 1s".split(" ");
 

@@ -1,14 +1,14 @@
 /** What waiting costs: a hold that has nothing left to see must sleep, however long it goes on. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { afterEach, before, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { initProgram, nativeProgram, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
 import { pod, programAsPod, reportOf, terminate } from "./pod.ts";
 import { commandOf, descendantsOf, endAll, Running, withoutNamespaces } from "./running.ts";
 
-afterEach(endAll);
+after(endAll);
 const skip = withoutCompiler || withoutNamespaces;
 
 /** How often the process has gone to sleep of its own accord. */
@@ -39,7 +39,7 @@ async function assertAtRest(pid: number): Promise<void> {
   assert.ok(share < 0.1, `${(share * 100).toFixed(0)} % of a core`);
 }
 
-describe("at rest", { skip }, () => {
+describe("at rest", { skip, concurrency: 3 }, () => {
   before(() => void initProgram());
 
   for (const flag of ["--wait-for", "--wait-gone"])

@@ -137,7 +137,7 @@ describe("a pod's clock", () => {
   });
 });
 
-describe("the program of a pod", () => {
+describe("the program of a pod", { concurrency: 3 }, () => {
   it("is one file that fits a ConfigMap", async () => {
     const text = await loadProgram();
     assert.ok(text.length > 10_000 && text.length < 500_000, `${text.length} bytes`);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { Agent, createServer, get, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { test, type TestContext } from "node:test";
+import { describe, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { lameduck, type LameduckOptions, type PhaseEvent } from "@lameduck/node";
 import type { Scenario } from "../src/model/scenario.ts";
@@ -167,35 +167,37 @@ const policies = [
   { ...pod, grace: 6_000, policy: "until-deadline" },
 ] as const satisfies readonly LameduckOptions[];
 
-for (const options of policies)
-  test(`${options.policy}: the model stops and hints when the library does`, async (context) => {
-    const { played, script } = await playLibrary(context, options, 0, (client) =>
-      Promise.all([
-        ...Array.from({ length: senders }, (_, sender) => client.connect(sender, 60, 400 * (sender + 1))),
-        ...Array.from({ length: senders }, (_, sender) => client.keep(sender, 90)),
-      ]),
-    );
-    const model = playModel(options, script);
-    const within = 250 + played.blind;
-    assert.equal(model.reason, played.reason);
-    assert.ok(Math.abs(model.hold - played.hold) < within, `model ${model.hold}, library ${played.hold}`);
-    const asked = `model asks at ${model.firstAsked}, library at ${played.firstAsked}`;
-    assert.ok(played.firstAsked >= 1_000 && model.firstAsked >= 1_000, asked);
-    assert.ok(Math.abs(model.firstAsked - played.firstAsked) < within, asked);
-    assert.equal(model.losses.keepAlive + model.losses.inFlight, 0);
-    assert.equal(played.requestsCut, 0);
-  });
+describe("the model and the library", { concurrency: 3 }, () => {
+  for (const options of policies)
+    test(`${options.policy}: the model stops and hints when the library does`, async (context) => {
+      const { played, script } = await playLibrary(context, options, 0, (client) =>
+        Promise.all([
+          ...Array.from({ length: senders }, (_, sender) => client.connect(sender, 60, 400 * (sender + 1))),
+          ...Array.from({ length: senders }, (_, sender) => client.keep(sender, 90)),
+        ]),
+      );
+      const model = playModel(options, script);
+      const within = 250 + played.blind;
+      assert.equal(model.reason, played.reason);
+      assert.ok(Math.abs(model.hold - played.hold) < within, `model ${model.hold}, library ${played.hold}`);
+      const asked = `model asks at ${model.firstAsked}, library at ${played.firstAsked}`;
+      assert.ok(played.firstAsked >= 1_000 && model.firstAsked >= 1_000, asked);
+      assert.ok(Math.abs(model.firstAsked - played.firstAsked) < within, asked);
+      assert.equal(model.losses.keepAlive + model.losses.inFlight, 0);
+      assert.equal(played.requestsCut, 0);
+    });
 
-test("the model cuts what is in flight when the library does", async (context) => {
-  const options = { grace: 5_000, reserve: 3_000, floor: 0, policy: "fixed", delay: 500 } as const;
-  const { played, script } = await playLibrary(context, options, 60_000, async (client) => {
-    await sleep(watchedFor + 200);
-    await client.connect(0, 1_000, 300);
+  test("the model cuts what is in flight when the library does", async (context) => {
+    const options = { grace: 5_000, reserve: 3_000, floor: 0, policy: "fixed", delay: 500 } as const;
+    const { played, script } = await playLibrary(context, options, 60_000, async (client) => {
+      await sleep(watchedFor + 200);
+      await client.connect(0, 1_000, 300);
+    });
+    assert.equal(script.arrivals.length, 1);
+    const model = playModel(options, script, 60_000);
+    assert.equal(played.requestsCut, 1);
+    assert.equal(model.losses.inFlight, 1);
+    const within = 300 + played.blind;
+    assert.ok(Math.abs(model.total - played.closedAfter) < within, `${model.total}, ${played.closedAfter}`);
   });
-  assert.equal(script.arrivals.length, 1);
-  const model = playModel(options, script, 60_000);
-  assert.equal(played.requestsCut, 1);
-  assert.equal(model.losses.inFlight, 1);
-  const within = 300 + played.blind;
-  assert.ok(Math.abs(model.total - played.closedAfter) < within, `${model.total}, ${played.closedAfter}`);
 });

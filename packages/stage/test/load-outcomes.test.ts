@@ -3,7 +3,7 @@ import { execFileSync, fork, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { type Socket } from "node:net";
-import { test, type TestContext } from "node:test";
+import { describe, test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import type { RequestRecord } from "@lameduck/accounting";
@@ -31,109 +31,115 @@ async function load(
   return records;
 }
 
-test("a closed port refuses", async (t) => {
-  const { port, server } = await serve(t, answerOk);
-  server.close();
-  await once(server, "close");
-  const records = await load(t, port);
-  assert.deepEqual(outcomes(records), { refused: 30 });
-  assert.ok(records.every((record) => record.error === "ECONNREFUSED" && record.sent === undefined));
-  assert.ok(records.every((record) => record.pod === "web-1" && record.received === 0));
-});
-
-test("a connection that is reset before the answer's first byte", async (t) => {
-  const { port } = await serve(t, (socket) => socket.on("data", () => socket.resetAndDestroy()));
-  const records = await load(t, port);
-  assert.deepEqual(outcomes(records), { "reset-before-response": 30 });
-  assert.ok(records.every((record) => record.error === "ECONNRESET" && record.sent !== undefined));
-});
-
-test("a connection that ends in order before the answer's first byte is no answer, either", async (t) => {
-  const { port } = await serve(t, (socket) => socket.on("data", () => socket.end()));
-  const records = await load(t, port);
-  assert.deepEqual(outcomes(records), { "reset-before-response": 30 });
-  assert.ok(records.every((record) => record.error === "EOF"));
-});
-
-const cuts: readonly (readonly [string, (socket: Socket) => void])[] = [
-  [
-    "reset in the middle of the head",
-    (socket) => socket.write("HTTP/1.1 200 OK\r\nConte", () => socket.resetAndDestroy()),
-  ],
-  [
-    "ended in the middle of the body",
-    (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"),
-  ],
-  [
-    "ended in the middle of a chunk",
-    (socket) => socket.end("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhalf"),
-  ],
-];
-for (const [name, cut] of cuts)
-  test(`an answer that is ${name} is truncated`, async (t) => {
-    const { port } = await serve(t, (socket) => socket.on("data", () => cut(socket)));
+describe("outcomes", { concurrency: 2 }, () => {
+  test("a closed port refuses", async (t) => {
+    const { port, server } = await serve(t, answerOk);
+    server.close();
+    await once(server, "close");
     const records = await load(t, port);
-    assert.deepEqual(outcomes(records), { truncated: 30 });
-    assert.ok(records.every((record) => record.received > 0));
+    assert.deepEqual(outcomes(records), { refused: 30 });
+    assert.ok(records.every((record) => record.error === "ECONNREFUSED" && record.sent === undefined));
+    assert.ok(records.every((record) => record.pod === "web-1" && record.received === 0));
   });
 
-test("an answer that never comes is a time-out, and latency counts from the intended time", async (t) => {
-  const { port } = await serve(t, () => undefined);
-  const records = await load(t, port, { timeout: "300ms" });
-  assert.deepEqual(outcomes(records), { timeout: 30 });
-  assert.ok(records.every((record) => (record.finished ?? 0) - record.intended >= 300));
-});
-
-test("a full accept queue swallows connections: unreachable", async (t) => {
-  const listener = fork(fileURLToPath(new URL("./fixtures/tiny-backlog.ts", import.meta.url)));
-  t.after(() => listener.kill("SIGKILL"));
-  const [port] = (await once(listener, "message")) as [number];
-  // A stopped process accepts nothing; the kernel goes on only until its queue is full.
-  process.kill(listener.pid as number, "SIGSTOP");
-  const records = await load(t, port, { timeout: "600ms", pooledShare: 0 });
-  const { timeout = 0, unreachable = 0 } = outcomes(records);
-  assert.equal(timeout + unreachable, 30);
-  assert.ok(unreachable > 20 && timeout > 0, JSON.stringify(outcomes(records)));
-  for (const record of records)
-    assert.equal(record.connected === undefined, record.outcome === "unreachable");
-});
-
-test("a 5xx is a bad status unless the app means it", async (t) => {
-  const { port } = await serve(t, (socket) =>
-    socket.on("data", () =>
-      socket.end("HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
-    ),
-  );
-  const lost = await load(t, port);
-  assert.deepEqual(outcomes(lost), { "bad-status": 30 });
-  assert.ok(lost.every((record) => record.status === 503));
-  assert.deepEqual(outcomes(await load(t, port, { meantStatuses: [503] })), { ok: 30 });
-});
-
-test("a complete answer with another body is a wrong one", async (t) => {
-  const { port } = await serve(t, answerOk);
-  assert.deepEqual(outcomes(await load(t, port, { expect: { quick: { text: "ko\n" } } })), {
-    "wrong-body": 30,
+  test("a connection that is reset before the answer's first byte", async (t) => {
+    const { port } = await serve(t, (socket) => socket.on("data", () => socket.resetAndDestroy()));
+    const records = await load(t, port);
+    assert.deepEqual(outcomes(records), { "reset-before-response": 30 });
+    assert.ok(records.every((record) => record.error === "ECONNRESET" && record.sent !== undefined));
   });
-  assert.deepEqual(outcomes(await load(t, port, { expect: { quick: { bytes: 4 } } })), { "wrong-body": 30 });
-  assert.deepEqual(outcomes(await load(t, port, { expect: { quick: { bytes: 3, text: "ok\n" } } })), {
-    ok: 30,
+
+  test("a connection that ends in order before the answer's first byte is no answer, either", async (t) => {
+    const { port } = await serve(t, (socket) => socket.on("data", () => socket.end()));
+    const records = await load(t, port);
+    assert.deepEqual(outcomes(records), { "reset-before-response": 30 });
+    assert.ok(records.every((record) => record.error === "EOF"));
   });
-});
 
-test("what speaks another protocol gives a wrong answer", async (t) => {
-  const { port } = await serve(t, (socket) => socket.write("SSH-2.0-test\r\n"));
-  const records = await load(t, port, { pooledShare: 0 });
-  assert.ok(
-    records.every((record) => record.outcome === "wrong-body" || record.outcome === "reset-before-response"),
-  );
-});
+  const cuts: readonly (readonly [string, (socket: Socket) => void])[] = [
+    [
+      "reset in the middle of the head",
+      (socket) => socket.write("HTTP/1.1 200 OK\r\nConte", () => socket.resetAndDestroy()),
+    ],
+    [
+      "ended in the middle of the body",
+      (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"),
+    ],
+    [
+      "ended in the middle of a chunk",
+      (socket) => socket.end("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhalf"),
+    ],
+  ];
+  for (const [name, cut] of cuts)
+    test(`an answer that is ${name} is truncated`, async (t) => {
+      const { port } = await serve(t, (socket) => socket.on("data", () => cut(socket)));
+      const records = await load(t, port);
+      assert.deepEqual(outcomes(records), { truncated: 30 });
+      assert.ok(records.every((record) => record.received > 0));
+    });
 
-test("a source address that this machine has not: not sent, and no pod is to blame", async (t) => {
-  const { port } = await serve(t, answerOk);
-  const records = await load(t, port, {}, { address: "198.18.200.200" });
-  assert.deepEqual(outcomes(records), { "not-sent": 30 });
-  assert.ok(records.every((record) => record.error === "EADDRNOTAVAIL"));
+  test("an answer that never comes is a time-out, and latency counts from the intended time", async (t) => {
+    const { port } = await serve(t, () => undefined);
+    const records = await load(t, port, { timeout: "300ms" });
+    assert.deepEqual(outcomes(records), { timeout: 30 });
+    assert.ok(records.every((record) => (record.finished ?? 0) - record.intended >= 300));
+  });
+
+  test("a full accept queue swallows connections: unreachable", async (t) => {
+    const listener = fork(fileURLToPath(new URL("./fixtures/tiny-backlog.ts", import.meta.url)));
+    t.after(() => listener.kill("SIGKILL"));
+    const [port] = (await once(listener, "message")) as [number];
+    // A stopped process accepts nothing; the kernel goes on only until its queue is full.
+    process.kill(listener.pid as number, "SIGSTOP");
+    const records = await load(t, port, { timeout: "600ms", pooledShare: 0 });
+    const { timeout = 0, unreachable = 0 } = outcomes(records);
+    assert.equal(timeout + unreachable, 30);
+    assert.ok(unreachable > 20 && timeout > 0, JSON.stringify(outcomes(records)));
+    for (const record of records)
+      assert.equal(record.connected === undefined, record.outcome === "unreachable");
+  });
+
+  test("a 5xx is a bad status unless the app means it", async (t) => {
+    const { port } = await serve(t, (socket) =>
+      socket.on("data", () =>
+        socket.end("HTTP/1.1 503 Busy\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
+      ),
+    );
+    const lost = await load(t, port);
+    assert.deepEqual(outcomes(lost), { "bad-status": 30 });
+    assert.ok(lost.every((record) => record.status === 503));
+    assert.deepEqual(outcomes(await load(t, port, { meantStatuses: [503] })), { ok: 30 });
+  });
+
+  test("a complete answer with another body is a wrong one", async (t) => {
+    const { port } = await serve(t, answerOk);
+    assert.deepEqual(outcomes(await load(t, port, { expect: { quick: { text: "ko\n" } } })), {
+      "wrong-body": 30,
+    });
+    assert.deepEqual(outcomes(await load(t, port, { expect: { quick: { bytes: 4 } } })), {
+      "wrong-body": 30,
+    });
+    assert.deepEqual(outcomes(await load(t, port, { expect: { quick: { bytes: 3, text: "ok\n" } } })), {
+      ok: 30,
+    });
+  });
+
+  test("what speaks another protocol gives a wrong answer", async (t) => {
+    const { port } = await serve(t, (socket) => socket.write("SSH-2.0-test\r\n"));
+    const records = await load(t, port, { pooledShare: 0 });
+    assert.ok(
+      records.every(
+        (record) => record.outcome === "wrong-body" || record.outcome === "reset-before-response",
+      ),
+    );
+  });
+
+  test("a source address that this machine has not: not sent, and no pod is to blame", async (t) => {
+    const { port } = await serve(t, answerOk);
+    const records = await load(t, port, {}, { address: "198.18.200.200" });
+    assert.deepEqual(outcomes(records), { "not-sent": 30 });
+    assert.ok(records.every((record) => record.error === "EADDRNOTAVAIL"));
+  });
 });
 
 const linux = process.platform === "linux";

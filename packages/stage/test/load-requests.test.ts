@@ -5,7 +5,7 @@ import { createSecureServer } from "node:http2";
 import { createServer as createHttps } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test, type TestContext } from "node:test";
+import { describe, test, type TestContext } from "node:test";
 import { WebSocketServer } from "ws";
 import {
   openRoute,
@@ -60,181 +60,183 @@ async function spoken(request: IncomingMessage): Promise<string> {
 
 const once = "POST Bearer x 1, 2 lameduck-load hi";
 
-for (const [protocol, scheme] of [
-  ["http", "http"],
-  ["https", "https"],
-  ["h2", "https"],
-] as const)
-  test(`${protocol}: every request has the method, the headers and the body that were asked for, the first one too`, async (t) => {
-    const seen = new Set<string>();
-    const listener = async (request: IncomingMessage, answer: () => void): Promise<void> => {
-      seen.add(await spoken(request));
-      answer();
-    };
-    const plain: RequestListener = (request, response) => void listener(request, () => response.end("ok"));
-    const server =
-      protocol === "h2"
-        ? createSecureServer(certificate(), (request, response) => {
-            void listener(request as unknown as IncomingMessage, () => response.end("ok"));
-          })
-        : protocol === "https"
-          ? createHttps(certificate(), plain)
-          : createServer(plain);
-    const port = await listening(t, server);
-    const ca = certificate().cert.toString();
-    const { records } = await loaded(
+describe("requests", { concurrency: 2 }, () => {
+  for (const [protocol, scheme] of [
+    ["http", "http"],
+    ["https", "https"],
+    ["h2", "https"],
+  ] as const)
+    test(`${protocol}: every request has the method, the headers and the body that were asked for, the first one too`, async (t) => {
+      const seen = new Set<string>();
+      const listener = async (request: IncomingMessage, answer: () => void): Promise<void> => {
+        seen.add(await spoken(request));
+        answer();
+      };
+      const plain: RequestListener = (request, response) => void listener(request, () => response.end("ok"));
+      const server =
+        protocol === "h2"
+          ? createSecureServer(certificate(), (request, response) => {
+              void listener(request as unknown as IncomingMessage, () => response.end("ok"));
+            })
+          : protocol === "https"
+            ? createHttps(certificate(), plain)
+            : createServer(plain);
+      const port = await listening(t, server);
+      const ca = certificate().cert.toString();
+      const { records } = await loaded(
+        t,
+        `${scheme}://127.0.0.1:${port}/`,
+        { ...secret, protocol, tls: { ca } },
+        some,
+      );
+      assert.deepEqual(kindsOf(records), { ok: records.length });
+      assert.deepEqual([...seen], [once]);
+    });
+
+  test("HEAD: connections are used again although the answers tell a length", async (t) => {
+    const server = createServer((_, response) => response.writeHead(200, { "content-length": 5 }).end());
+    const url = `http://127.0.0.1:${await listening(t, server)}/`;
+    const { records } = await loaded(t, url, { request: { method: "HEAD" } }, some);
+    assert.deepEqual(kindsOf(records), { ok: records.length });
+    assert.ok(records.some(({ reused }) => reused));
+  });
+
+  test("a certificate is verified, unless told not to or told by whom", async (t) => {
+    const url = `https://127.0.0.1:${await listening(
       t,
-      `${scheme}://127.0.0.1:${port}/`,
-      { ...secret, protocol, tls: { ca } },
-      some,
-    );
-    assert.deepEqual(kindsOf(records), { ok: records.length });
-    assert.deepEqual([...seen], [once]);
-  });
-
-test("HEAD: connections are used again although the answers tell a length", async (t) => {
-  const server = createServer((_, response) => response.writeHead(200, { "content-length": 5 }).end());
-  const url = `http://127.0.0.1:${await listening(t, server)}/`;
-  const { records } = await loaded(t, url, { request: { method: "HEAD" } }, some);
-  assert.deepEqual(kindsOf(records), { ok: records.length });
-  assert.ok(records.some(({ reused }) => reused));
-});
-
-test("a certificate is verified, unless told not to or told by whom", async (t) => {
-  const url = `https://127.0.0.1:${await listening(
-    t,
-    createHttps(certificate(), (_, response) => response.end()),
-  )}/`;
-  const [route] = parseRoutes([url]);
-  assert.ok(route);
-  await assert.rejects(openRoute(route), /its certificate is not believed: .*--ca-file .*--insecure/);
-  const [foreign] = parseRoutes([url.replace("127.0.0.1", "localhost")], {
-    request: { headers: ["Host: shop.example"] },
-    tls: { ca: certificate().cert.toString() },
-  });
-  assert.ok(foreign);
-  await assert.rejects(openRoute(foreign), /not believed: .*shop\.example/);
-  for (const tls of [{ verify: false }, { ca: certificate().cert.toString() }]) {
-    const { records } = await loaded(t, url, { tls }, some);
-    assert.deepEqual(kindsOf(records), { ok: records.length });
-  }
-});
-
-for (const protocol of ["h2", "grpc"] as const)
-  test(`${protocol}: a certificate is verified before anything is sent`, async (t) => {
-    const url = `https://127.0.0.1:${await listening(t, createSecureServer(certificate()))}/`;
-    const [route] = parseRoutes([url], { protocol });
+      createHttps(certificate(), (_, response) => response.end()),
+    )}/`;
+    const [route] = parseRoutes([url]);
     assert.ok(route);
-    await assert.rejects(openRoute(route), /its certificate is not believed/);
+    await assert.rejects(openRoute(route), /its certificate is not believed: .*--ca-file .*--insecure/);
+    const [foreign] = parseRoutes([url.replace("127.0.0.1", "localhost")], {
+      request: { headers: ["Host: shop.example"] },
+      tls: { ca: certificate().cert.toString() },
+    });
+    assert.ok(foreign);
+    await assert.rejects(openRoute(foreign), /not believed: .*shop\.example/);
+    for (const tls of [{ verify: false }, { ca: certificate().cert.toString() }]) {
+      const { records } = await loaded(t, url, { tls }, some);
+      assert.deepEqual(kindsOf(records), { ok: records.length });
+    }
   });
 
-test("a server that shows another certificate later loses its requests by that name", async (t) => {
-  const server = createHttps(certificate(), (_, response) => response.end());
-  const url = `https://127.0.0.1:${await listening(t, server)}/`;
-  const routes = parseRoutes([url], { tls: { verify: false } });
-  const opened = await Promise.all(routes.map((route) => openRoute(route)));
-  // As if the server had changed: what was believed at first is not any more.
-  const load = await RouteLoad.start({
-    clock: runClock(),
-    routes: opened.map((route) => ({ ...route, tls: {} })),
-    rate: 100,
-    pooledShare: 0.5,
-    timeout: 5_000,
-    maxDuration: 20_000,
-    maxRequests: 1_000,
-    seed: 1,
+  for (const protocol of ["h2", "grpc"] as const)
+    test(`${protocol}: a certificate is verified before anything is sent`, async (t) => {
+      const url = `https://127.0.0.1:${await listening(t, createSecureServer(certificate()))}/`;
+      const [route] = parseRoutes([url], { protocol });
+      assert.ok(route);
+      await assert.rejects(openRoute(route), /its certificate is not believed/);
+    });
+
+  test("a server that shows another certificate later loses its requests by that name", async (t) => {
+    const server = createHttps(certificate(), (_, response) => response.end());
+    const url = `https://127.0.0.1:${await listening(t, server)}/`;
+    const routes = parseRoutes([url], { tls: { verify: false } });
+    const opened = await Promise.all(routes.map((route) => openRoute(route)));
+    // As if the server had changed: what was believed at first is not any more.
+    const load = await RouteLoad.start({
+      clock: runClock(),
+      routes: opened.map((route) => ({ ...route, tls: {} })),
+      rate: 100,
+      pooledShare: 0.5,
+      timeout: 5_000,
+      maxDuration: 20_000,
+      maxRequests: 1_000,
+      seed: 1,
+    });
+    t.after(() => load.close());
+    await load.begin();
+    await until(() => load.counts().failed >= 10, "failures");
+    const records = sentOf((await load.stop()).records);
+    assert.deepEqual(kindsOf(records), { "wrong-body DEPTH_ZERO_SELF_SIGNED_CERT": records.length });
   });
-  t.after(() => load.close());
-  await load.begin();
-  await until(() => load.counts().failed >= 10, "failures");
-  const records = sentOf((await load.stop()).records);
-  assert.deepEqual(kindsOf(records), { "wrong-body DEPTH_ZERO_SELF_SIGNED_CERT": records.length });
-});
 
-test("wss: messages over TLS, with the headers of the upgrade", async (t) => {
-  const server = createHttps(certificate());
-  const seen = new Set<string | undefined>();
-  new WebSocketServer({ server }).on("connection", (socket, request) => {
-    seen.add(request.headers.authorization);
-    socket.on("error", () => undefined);
-    socket.on("message", (data) => socket.send(data));
+  test("wss: messages over TLS, with the headers of the upgrade", async (t) => {
+    const server = createHttps(certificate());
+    const seen = new Set<string | undefined>();
+    new WebSocketServer({ server }).on("connection", (socket, request) => {
+      seen.add(request.headers.authorization);
+      socket.on("error", () => undefined);
+      socket.on("message", (data) => socket.send(data));
+    });
+    server.on("request", (_, response: { writeHead: (status: number) => { end: () => void } }) =>
+      response.writeHead(426).end(),
+    );
+    const url = `wss://127.0.0.1:${await listening(t, server)}/`;
+    const manner = {
+      request: { headers: ["Authorization: Bearer x"] },
+      tls: { ca: certificate().cert.toString() },
+    };
+    const { records } = await loaded(t, url, manner, some);
+    assert.deepEqual(kindsOf(records), { ok: records.length });
+    assert.deepEqual([...seen], ["Bearer x"]);
   });
-  server.on("request", (_, response: { writeHead: (status: number) => { end: () => void } }) =>
-    response.writeHead(426).end(),
-  );
-  const url = `wss://127.0.0.1:${await listening(t, server)}/`;
-  const manner = {
-    request: { headers: ["Authorization: Bearer x"] },
-    tls: { ca: certificate().cert.toString() },
-  };
-  const { records } = await loaded(t, url, manner, some);
-  assert.deepEqual(kindsOf(records), { ok: records.length });
-  assert.deepEqual([...seen], ["Bearer x"]);
-});
 
-test("a status of a class that was not answered before is a loss of its own kind", async (t) => {
-  const gone = Promise.withResolvers<void>();
-  let status = 0;
-  let answered = 0;
-  const server = createServer((_, response) => {
-    if (answered++ > 300) gone.resolve();
-    // What it always answers is a mixture, and later a proxy without a backend.
-    response.writeHead(status === 0 ? (answered % 2 ? 200 : 302) : status).end();
+  test("a status of a class that was not answered before is a loss of its own kind", async (t) => {
+    const gone = Promise.withResolvers<void>();
+    let status = 0;
+    let answered = 0;
+    const server = createServer((_, response) => {
+      if (answered++ > 300) gone.resolve();
+      // What it always answers is a mixture, and later a proxy without a backend.
+      response.writeHead(status === 0 ? (answered % 2 ? 200 : 302) : status).end();
+    });
+    const url = `http://127.0.0.1:${await listening(t, server)}/`;
+    let learned = false;
+    void gone.promise.then(() => {
+      learned = true;
+      status = 404;
+    });
+    const seen = await loaded(t, url, {}, { enough: (finished) => learned && finished >= 500, learn: 500 });
+    const kinds = kindsOf(seen.records);
+    assert.ok((kinds["other-status LEARNED_2XX_3XX"] ?? 0) > 50, JSON.stringify(kinds));
+    assert.deepEqual(Object.keys(kinds).sort(), ["ok", "other-status LEARNED_2XX_3XX"]);
+    assert.ok(seen.records.every(({ outcome, status: of }) => (outcome === "ok") === (of !== 404)));
   });
-  const url = `http://127.0.0.1:${await listening(t, server)}/`;
-  let learned = false;
-  void gone.promise.then(() => {
-    learned = true;
-    status = 404;
+
+  test("the first answer teaches, too, where the load is too thin to be answered before something happens", async (t) => {
+    let answered = 0;
+    const server = createServer((_, response) => response.writeHead(answered++ === 0 ? 200 : 404).end());
+    const url = `http://127.0.0.1:${await listening(t, server)}/`;
+    const { records } = await loaded(t, url, {}, { enough: (finished) => finished >= 20, learn: 0.001 });
+    assert.deepEqual(kindsOf(records), { "other-status LEARNED_2XX": records.length });
   });
-  const seen = await loaded(t, url, {}, { enough: (finished) => learned && finished >= 500, learn: 500 });
-  const kinds = kindsOf(seen.records);
-  assert.ok((kinds["other-status LEARNED_2XX_3XX"] ?? 0) > 50, JSON.stringify(kinds));
-  assert.deepEqual(Object.keys(kinds).sort(), ["ok", "other-status LEARNED_2XX_3XX"]);
-  assert.ok(seen.records.every(({ outcome, status: of }) => (outcome === "ok") === (of !== 404)));
-});
 
-test("the first answer teaches, too, where the load is too thin to be answered before something happens", async (t) => {
-  let answered = 0;
-  const server = createServer((_, response) => response.writeHead(answered++ === 0 ? 200 : 404).end());
-  const url = `http://127.0.0.1:${await listening(t, server)}/`;
-  const { records } = await loaded(t, url, {}, { enough: (finished) => finished >= 20, learn: 0.001 });
-  assert.deepEqual(kindsOf(records), { "other-status LEARNED_2XX": records.length });
-});
+  test("what a path answers when nothing happens is right, 404 included", async (t) => {
+    const server = createServer((_, response) => response.writeHead(404).end());
+    const url = `http://127.0.0.1:${await listening(t, server)}/`;
+    const { records } = await loaded(t, url, {}, { enough: (finished) => finished >= 200, learn: 100 });
+    assert.deepEqual(kindsOf(records), { ok: records.length });
+  });
 
-test("what a path answers when nothing happens is right, 404 included", async (t) => {
-  const server = createServer((_, response) => response.writeHead(404).end());
-  const url = `http://127.0.0.1:${await listening(t, server)}/`;
-  const { records } = await loaded(t, url, {}, { enough: (finished) => finished >= 200, learn: 100 });
-  assert.deepEqual(kindsOf(records), { ok: records.length });
-});
-
-test("the requests of another tool are held to what each URL answered before the rollout", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "lameduck-learned-"));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const file = join(folder, "requests.csv");
-  const line = (at: number, status: number, url: string): string =>
-    `${1_769_860_800_000 + at},${status},1ms,${url}`;
-  const [known, late] = ["http://known.example/", "http://late.example/"];
-  const lines = [
-    line(1_000, 200, known),
-    line(2_000, 404, known),
-    line(11_000, 404, known),
-    line(12_000, 302, known),
-    line(12_500, 200, known),
-    line(13_000, 404, late),
-  ];
-  writeFileSync(file, `time,status,latency,url\n${lines.join("\n")}\n`);
-  const clock = { origin: "0", now: () => 0, fromEpoch: (at: number) => at };
-  const load = requestsLoad({ clock, files: [file], learn: 10_000 });
-  const from = 1_769_860_800_000;
-  const { records, notes } = await load.stop({ podAt: () => undefined, from, to: from + 60_000 });
-  assert.deepEqual(
-    records.map(({ outcome, status }) => `${outcome} ${status}`),
-    ["ok 200", "ok 404", "ok 404", "other-status 302", "ok 200", "ok 404"],
-  );
-  assert.ok(
-    notes.some((note) => /late\.example answers was not seen before/.test(note)),
-    notes.join("\n"),
-  );
+  test("the requests of another tool are held to what each URL answered before the rollout", async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "lameduck-learned-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, "requests.csv");
+    const line = (at: number, status: number, url: string): string =>
+      `${1_769_860_800_000 + at},${status},1ms,${url}`;
+    const [known, late] = ["http://known.example/", "http://late.example/"];
+    const lines = [
+      line(1_000, 200, known),
+      line(2_000, 404, known),
+      line(11_000, 404, known),
+      line(12_000, 302, known),
+      line(12_500, 200, known),
+      line(13_000, 404, late),
+    ];
+    writeFileSync(file, `time,status,latency,url\n${lines.join("\n")}\n`);
+    const clock = { origin: "0", now: () => 0, fromEpoch: (at: number) => at };
+    const load = requestsLoad({ clock, files: [file], learn: 10_000 });
+    const from = 1_769_860_800_000;
+    const { records, notes } = await load.stop({ podAt: () => undefined, from, to: from + 60_000 });
+    assert.deepEqual(
+      records.map(({ outcome, status }) => `${outcome} ${status}`),
+      ["ok 200", "ok 404", "ok 404", "other-status 302", "ok 200", "ok 404"],
+    );
+    assert.ok(
+      notes.some((note) => /late\.example answers was not seen before/.test(note)),
+      notes.join("\n"),
+    );
+  });
 });

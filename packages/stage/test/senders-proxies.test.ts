@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { spawnSync } from "node:child_process";
 import type { Socket } from "node:net";
-import { test, type TestContext } from "node:test";
+import { describe, test, type TestContext } from "node:test";
 
 import type { RequestRecord } from "@lameduck/accounting";
 import { LoadError, type LoadOptions, type SenderSpec } from "@lameduck/load";
@@ -52,97 +52,102 @@ async function through(
   return finish(started);
 }
 
-for (const [kind, skip] of kinds) {
-  test(`${kind} brings requests to pods and tells which`, { skip }, async (t) => {
-    const records = await through(t, { kind, address: "127.0.0.1" }, answerOk, {
-      expect: { quick: { text: "ok\n" } },
+describe("proxies", { concurrency: 2 }, () => {
+  for (const [kind, skip] of kinds) {
+    test(`${kind} brings requests to pods and tells which`, { skip }, async (t) => {
+      const records = await through(t, { kind, address: "127.0.0.1" }, answerOk, {
+        expect: { quick: { text: "ok\n" } },
+      });
+      assert.deepEqual(outcomes(records), { ok: 40 });
+      assert.ok(records.every((record) => record.pod === "web-1" && record.podKnownBy === "proxy"));
     });
-    assert.deepEqual(outcomes(records), { ok: 40 });
-    assert.ok(records.every((record) => record.pod === "web-1" && record.podKnownBy === "proxy"));
-  });
 
-  test(
-    `${kind} without an endpoint answers 503, before the first and after the last`,
-    { skip },
-    async (t) => {
-      const { port } = await serve(t, answerOk);
-      const started = await behind(t, { kind });
-      const { fleet, clock, event } = started;
-      fleet.ready({ pod: "web-1", address: "127.0.0.1", port }, clock.now());
-      await event((seen) => seen.type === "filled");
-      fleet.terminating("web-1", clock.now());
-      await event((seen) => seen.type === "empty");
-      await event((seen) => seen.type === "converged" && seen.pod === "web-1");
-      await fleet.begin();
+    test(
+      `${kind} without an endpoint answers 503, before the first and after the last`,
+      { skip },
+      async (t) => {
+        const { port } = await serve(t, answerOk);
+        const started = await behind(t, { kind });
+        const { fleet, clock, event } = started;
+        fleet.ready({ pod: "web-1", address: "127.0.0.1", port }, clock.now());
+        await event((seen) => seen.type === "filled");
+        fleet.terminating("web-1", clock.now());
+        await event((seen) => seen.type === "empty");
+        await event((seen) => seen.type === "converged" && seen.pod === "web-1");
+        await fleet.begin();
+        const records = await finish(started);
+        assert.deepEqual(outcomes(records), { "bad-status": 40 });
+        assert.ok(records.every((record) => record.status === 503 && record.pod === undefined));
+        assert.ok(records.every((record) => record.error === "NO_ENDPOINT"));
+      },
+    );
+
+    test(`${kind} answers for a pod that refuses, and names the pod`, { skip }, async (t) => {
+      const { port, server } = await serve(t, answerOk);
+      server.close();
+      await once(server, "close");
+      const started = await behind(t, { kind, retries: 0 });
+      started.fleet.ready({ pod: "web-1", address: "127.0.0.1", port }, started.clock.now());
+      await started.event((event) => event.type === "filled");
+      await started.fleet.begin();
       const records = await finish(started);
       assert.deepEqual(outcomes(records), { "bad-status": 40 });
-      assert.ok(records.every((record) => record.status === 503 && record.pod === undefined));
-      assert.ok(records.every((record) => record.error === "NO_ENDPOINT"));
-    },
-  );
+      // HAProxy says 503 where others say 502. nginx takes a pod that failed out for 10 s, but not the only one.
+      const status = kind === "haproxy" ? 503 : 502;
+      for (const record of records)
+        assert.deepEqual([record.status, record.pod, record.error], [status, "web-1", "ECONNREFUSED"]);
+    });
 
-  test(`${kind} answers for a pod that refuses, and names the pod`, { skip }, async (t) => {
-    const { port, server } = await serve(t, answerOk);
-    server.close();
-    await once(server, "close");
-    const started = await behind(t, { kind, retries: 0 });
-    started.fleet.ready({ pod: "web-1", address: "127.0.0.1", port }, started.clock.now());
-    await started.event((event) => event.type === "filled");
-    await started.fleet.begin();
-    const records = await finish(started);
-    assert.deepEqual(outcomes(records), { "bad-status": 40 });
-    // HAProxy says 503 where others say 502. nginx takes a pod that failed out for 10 s, but not the only one.
-    const status = kind === "haproxy" ? 503 : 502;
-    for (const record of records)
-      assert.deepEqual([record.status, record.pod, record.error], [status, "web-1", "ECONNREFUSED"]);
-  });
+    test(`${kind} answers 502 for a pod that resets`, { skip }, async (t) => {
+      const records = await through(t, { kind, retries: 0 }, (socket) =>
+        socket.on("data", () => socket.resetAndDestroy()),
+      );
+      for (const record of records) {
+        assert.equal(record.endedBySender, undefined);
+        // A caller's reused connection HAProxy closes instead, without an answer and without a word in its log.
+        if (kind === "haproxy" && record.reused && record.outcome === "reset-before-response") continue;
+        assert.deepEqual([record.status, record.pod, record.podKnownBy], [502, "web-1", "proxy"]);
+        assert.equal(record.error, "ECONNRESET");
+      }
+    });
 
-  test(`${kind} answers 502 for a pod that resets`, { skip }, async (t) => {
-    const records = await through(t, { kind, retries: 0 }, (socket) =>
-      socket.on("data", () => socket.resetAndDestroy()),
-    );
-    for (const record of records) {
-      assert.equal(record.endedBySender, undefined);
-      // A caller's reused connection HAProxy closes instead, without an answer and without a word in its log.
-      if (kind === "haproxy" && record.reused && record.outcome === "reset-before-response") continue;
-      assert.deepEqual([record.status, record.pod, record.podKnownBy], [502, "web-1", "proxy"]);
-      assert.equal(record.error, "ECONNRESET");
-    }
-  });
+    test(`${kind} answers 504 for a pod that does not answer in time`, { skip }, async (t) => {
+      const records = await through(t, { kind, retries: 0, timeout: "200ms" }, () => undefined);
+      assert.deepEqual(outcomes(records), { "bad-status": 40 });
+      for (const record of records)
+        assert.deepEqual([record.status, record.pod, record.error], [504, "web-1", "ETIMEDOUT"]);
+    });
 
-  test(`${kind} answers 504 for a pod that does not answer in time`, { skip }, async (t) => {
-    const records = await through(t, { kind, retries: 0, timeout: "200ms" }, () => undefined);
-    assert.deepEqual(outcomes(records), { "bad-status": 40 });
-    for (const record of records)
-      assert.deepEqual([record.status, record.pod, record.error], [504, "web-1", "ETIMEDOUT"]);
-  });
+    test(`${kind} passes on that an answer broke off`, { skip }, async (t) => {
+      const records = await through(t, { kind, retries: 0 }, (socket) =>
+        socket.on("data", () => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nhalf")),
+      );
+      assert.deepEqual(outcomes(records), { truncated: 40 });
+      assert.ok(records.every((record) => record.pod === "web-1" && !record.endedBySender));
+    });
 
-  test(`${kind} passes on that an answer broke off`, { skip }, async (t) => {
-    const records = await through(t, { kind, retries: 0 }, (socket) =>
-      socket.on("data", () => socket.end("HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\nhalf")),
-    );
-    assert.deepEqual(outcomes(records), { truncated: 40 });
-    assert.ok(records.every((record) => record.pod === "web-1" && !record.endedBySender));
-  });
+    test(`${kind} tries another pod when one refuses, and says so`, { skip }, async (t) => {
+      const dead = await serve(t, answerOk);
+      dead.server.close();
+      await once(dead.server, "close");
+      const alive = await serve(t, answerOk);
+      const started = await behind(t, { kind, retries: 3 });
+      const { fleet, clock, event } = started;
+      fleet.ready({ pod: "web-1", address: "127.0.0.1", port: dead.port }, clock.now());
+      await event((seen) => seen.type === "added" && seen.pod === "web-1");
+      fleet.ready({ pod: "web-2", address: "127.0.0.1", port: alive.port }, clock.now());
+      await event((seen) => seen.type === "added" && seen.pod === "web-2");
+      await fleet.begin();
+      const records = await finish(started);
+      assert.deepEqual(outcomes(records), { ok: 40 });
+      assert.ok(records.every((record) => record.pod === "web-2"));
+      if (kind !== "nginx") assert.ok(records.some((record) => (record.retries ?? 0) > 0));
+    });
+  }
+});
 
-  test(`${kind} tries another pod when one refuses, and says so`, { skip }, async (t) => {
-    const dead = await serve(t, answerOk);
-    dead.server.close();
-    await once(dead.server, "close");
-    const alive = await serve(t, answerOk);
-    const started = await behind(t, { kind, retries: 3 });
-    const { fleet, clock, event } = started;
-    fleet.ready({ pod: "web-1", address: "127.0.0.1", port: dead.port }, clock.now());
-    await event((seen) => seen.type === "added" && seen.pod === "web-1");
-    fleet.ready({ pod: "web-2", address: "127.0.0.1", port: alive.port }, clock.now());
-    await event((seen) => seen.type === "added" && seen.pod === "web-2");
-    await fleet.begin();
-    const records = await finish(started);
-    assert.deepEqual(outcomes(records), { ok: 40 });
-    assert.ok(records.every((record) => record.pod === "web-2"));
-    if (kind !== "nginx") assert.ok(records.some((record) => (record.retries ?? 0) > 0));
-  });
-
+// One at a time: it looks at all processes and temporary files of this one.
+for (const [kind, skip] of kinds) {
   test(
     `${kind} leaves nothing behind when the run is aborted`,
     { skip: skip || (process.platform !== "linux" && "needs /proc") },

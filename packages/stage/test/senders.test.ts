@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { test, type TestContext } from "node:test";
+import { describe, test, type TestContext } from "node:test";
 
 import { LoadError, type SenderSpec, propagationOf } from "@lameduck/load";
 import { startFleet } from "../src/senders/fleet.ts";
@@ -32,179 +32,190 @@ async function twoPods(
   return { ...started, pods };
 }
 
-test("l4: new connections leave a withdrawn pod, established ones stay with it", async (t) => {
-  // With some 14 requests under way at a time, the pool has connections to both.
-  const { fleet, clock, event } = await twoPods(t, { kind: "l4" }, 0.7, 50);
-  fleet.terminating("web-1", clock.now());
-  const { at } = await event((seen) => seen.type === "converged" && seen.pod === "web-1");
-  const before = fleet.progress().finished;
-  await until(() => fleet.progress().finished > before + 200, "200 more requests");
-  const { records } = await fleet.stop();
-  const later = records.filter((record) => record.intended > at && record.pod === "web-1");
-  assert.ok(
-    later.some((record) => record.mode === "pooled"),
-    "pooled connections to web-1 go on",
-  );
-  assert.ok(later.every((record) => record.reused));
-  assert.deepEqual(outcomes(records), { ok: records.length });
-  const chosen = new Set(records.filter((record) => record.mode === "new").map((record) => record.pod));
-  assert.deepEqual(chosen, new Set(["web-1", "web-2"]));
-});
-
-test("l4: serving terminating pods are used while none is ready, and not a moment longer", async (t) => {
-  const { fleet, clock, event, events } = await twoPods(t, { kind: "l4" }, 0);
-  fleet.terminating("web-1", clock.now());
-  await event((seen) => seen.type === "converged" && seen.pod === "web-1");
-  fleet.terminating("web-2", clock.now());
-  await event((seen) => seen.type === "added" && seen.pod === "web-1" && events.indexOf(seen) > 3);
-  assert.equal(
-    events.some((seen) => seen.type === "empty"),
-    false,
-  );
-  fleet.unready("web-1", clock.now());
-  await until(
-    () => events.filter((seen) => seen.type === "converged" && seen.pod === "web-1").length === 2,
-    "its end",
-  );
-  fleet.gone("web-2", clock.now());
-  await event((seen) => seen.type === "empty");
-  const before = fleet.progress().lost;
-  await until(() => fleet.progress().lost > before + 10, "requests without an endpoint");
-  const { records } = await fleet.stop();
-  const lost = records.filter((record) => record.outcome !== "ok");
-  assert.ok(
-    lost.every(
-      (record) => record.outcome === "refused" && record.error === "NO_ENDPOINT" && record.pod === undefined,
-    ),
-  );
-});
-
-test("l4-cut: severs established connections when it converges, and answers for it", async (t) => {
-  const pods = [await serve(t, () => undefined), await serve(t, answerOk)];
-  const { fleet, clock, event } = await rig(t, {
-    senders: [{ name: "s", kind: "l4-cut" }],
-    load: { rate: 200 },
-  });
-  for (const [index, { port }] of pods.entries())
-    fleet.ready({ pod: `web-${index + 1}`, address: "127.0.0.1", port }, clock.now());
-  await event((seen) => seen.type === "added" && seen.pod === "web-2");
-  await fleet.begin();
-  await until(() => fleet.progress().inFlight > 5, "requests that web-1 does not answer");
-  fleet.terminating("web-1", clock.now());
-  const severed = await event((seen) => seen.type === "severed");
-  assert.ok(severed.type === "severed" && severed.pod === "web-1" && severed.connections > 5);
-  const { records } = await fleet.stop();
-  const lost = records.filter((record) => record.outcome !== "ok");
-  assert.equal(lost.length, severed.connections);
-  for (const record of lost)
-    assert.deepEqual(
-      [record.outcome, record.pod, record.endedBySender],
-      ["reset-before-response", "web-1", true],
+describe("kinds of senders", { concurrency: 2 }, () => {
+  test("l4: new connections leave a withdrawn pod, established ones stay with it", async (t) => {
+    // With some 14 requests under way at a time, the pool has connections to both.
+    const { fleet, clock, event } = await twoPods(t, { kind: "l4" }, 0.7, 50);
+    fleet.terminating("web-1", clock.now());
+    const { at } = await event((seen) => seen.type === "converged" && seen.pod === "web-1");
+    const before = fleet.progress().finished;
+    await until(() => fleet.progress().finished > before + 200, "200 more requests");
+    const { records } = await fleet.stop();
+    const later = records.filter((record) => record.intended > at && record.pod === "web-1");
+    assert.ok(
+      later.some((record) => record.mode === "pooled"),
+      "pooled connections to web-1 go on",
     );
-});
+    assert.ok(later.every((record) => record.reused));
+    assert.deepEqual(outcomes(records), { ok: records.length });
+    const chosen = new Set(records.filter((record) => record.mode === "new").map((record) => record.pod));
+    assert.deepEqual(chosen, new Set(["web-1", "web-2"]));
+  });
 
-test("client: drops its connections to a withdrawn pod once they are idle", async (t) => {
-  const { fleet, clock, event, pods } = await twoPods(t, { kind: "client" }, 1);
-  assert.ok((pods[0]?.sockets.size ?? 0) > 0);
-  fleet.terminating("web-1", clock.now());
-  const { at } = await event((seen) => seen.type === "converged" && seen.pod === "web-1");
-  await until(() => pods[0]?.sockets.size === 0, "the end of its connections");
-  const { records } = await fleet.stop();
-  assert.deepEqual(outcomes(records), { ok: records.length });
-  assert.ok(records.every((record) => record.pod !== "web-1" || record.intended <= at));
-});
+  test("l4: serving terminating pods are used while none is ready, and not a moment longer", async (t) => {
+    const { fleet, clock, event, events } = await twoPods(t, { kind: "l4" }, 0);
+    fleet.terminating("web-1", clock.now());
+    await event((seen) => seen.type === "converged" && seen.pod === "web-1");
+    fleet.terminating("web-2", clock.now());
+    await event((seen) => seen.type === "added" && seen.pod === "web-1" && events.indexOf(seen) > 3);
+    assert.equal(
+      events.some((seen) => seen.type === "empty"),
+      false,
+    );
+    fleet.unready("web-1", clock.now());
+    await until(
+      () => events.filter((seen) => seen.type === "converged" && seen.pod === "web-1").length === 2,
+      "its end",
+    );
+    fleet.gone("web-2", clock.now());
+    await event((seen) => seen.type === "empty");
+    const before = fleet.progress().lost;
+    await until(() => fleet.progress().lost > before + 10, "requests without an endpoint");
+    const { records } = await fleet.stop();
+    const lost = records.filter((record) => record.outcome !== "ok");
+    assert.ok(
+      lost.every(
+        (record) =>
+          record.outcome === "refused" && record.error === "NO_ENDPOINT" && record.pod === undefined,
+      ),
+    );
+  });
 
-test("health-checked: ignores a deletion and leaves after threshold failed checks", async (t) => {
-  let healthy = true;
-  const checks: { readonly at: number; readonly passed: boolean }[] = [];
-  const agents = new Set<string | undefined>();
-  const app = createServer((request, response) => {
-    const passed = request.url !== "/healthz" || healthy;
-    if (request.url === "/healthz") {
-      checks.push({ at: clock.now(), passed });
-      agents.add(request.headers["user-agent"]);
-    }
-    response.writeHead(passed ? 200 : 503).end("ok\n");
+  test("l4-cut: severs established connections when it converges, and answers for it", async (t) => {
+    const pods = [await serve(t, () => undefined), await serve(t, answerOk)];
+    const { fleet, clock, event } = await rig(t, {
+      senders: [{ name: "s", kind: "l4-cut" }],
+      load: { rate: 200 },
+    });
+    for (const [index, { port }] of pods.entries())
+      fleet.ready({ pod: `web-${index + 1}`, address: "127.0.0.1", port }, clock.now());
+    await event((seen) => seen.type === "added" && seen.pod === "web-2");
+    await fleet.begin();
+    await until(() => fleet.progress().inFlight > 5, "requests that web-1 does not answer");
+    fleet.terminating("web-1", clock.now());
+    const severed = await event((seen) => seen.type === "severed");
+    assert.ok(severed.type === "severed" && severed.pod === "web-1" && severed.connections > 5);
+    const { records } = await fleet.stop();
+    const lost = records.filter((record) => record.outcome !== "ok");
+    assert.equal(lost.length, severed.connections);
+    for (const record of lost)
+      assert.deepEqual(
+        [record.outcome, record.pod, record.endedBySender],
+        ["reset-before-response", "web-1", true],
+      );
   });
-  await new Promise<void>((resolve) => {
-    app.listen(0, "127.0.0.1", resolve);
-  });
-  t.after(() => {
-    app.closeAllConnections();
-    app.close();
-  });
-  const other = await serve(t, answerOk);
-  // Checks come one at a time and none times out, so that their number does not depend on how busy the machine is.
-  const check = {
-    path: "/healthz",
-    interval: "100ms",
-    timeout: "10s",
-    unhealthyThreshold: 3,
-    healthyThreshold: 2,
-  };
-  const { fleet, clock, event, events } = await rig(t, {
-    senders: [{ name: "lb", kind: "health-checked", check }],
-    load: { rate: 100 },
-  });
-  fleet.ready({ pod: "web-1", address: "127.0.0.1", port: (app.address() as AddressInfo).port }, clock.now());
-  const added = await event((seen) => seen.type === "added" && seen.pod === "web-1");
-  assert.equal(checks.filter(({ at }) => at < added.at).length, 2, "two checks in a row let it in");
-  fleet.ready({ pod: "web-2", address: "127.0.0.1", port: other.port }, clock.now());
-  await event((seen) => seen.type === "added" && seen.pod === "web-2");
-  await fleet.begin();
-  fleet.terminating("web-1", clock.now());
-  const before = checks.length;
-  await until(() => checks.length > before + 5, "five more checks");
-  assert.equal(
-    events.some((seen) => seen.type === "converged"),
-    false,
-    "the deletion alone moves nothing",
-  );
-  healthy = false;
-  const left = await event((seen) => seen.type === "converged" && seen.pod === "web-1");
-  const failed = checks.filter(({ at, passed }) => !passed && at < left.at);
-  assert.equal(failed.length, 3, "three failures in a row take it out");
-  assert.deepEqual(agents, new Set(["ELB-HealthChecker/2.0"]));
-  const { records } = await fleet.stop();
-  assert.deepEqual(outcomes(records), { ok: records.length });
-});
 
-test("health-checked: a TCP check sees a closed port; alone, an unhealthy target is used all the same", async (t) => {
-  const first = await serve(t, answerOk);
-  const second = await serve(t, answerOk);
-  const check = { path: null, interval: "50ms", timeout: "50ms", unhealthyThreshold: 2 };
-  const { fleet, clock, event, events } = await rig(t, {
-    senders: [{ name: "lb", kind: "health-checked", check }],
+  test("client: drops its connections to a withdrawn pod once they are idle", async (t) => {
+    const { fleet, clock, event, pods } = await twoPods(t, { kind: "client" }, 1);
+    assert.ok((pods[0]?.sockets.size ?? 0) > 0);
+    fleet.terminating("web-1", clock.now());
+    const { at } = await event((seen) => seen.type === "converged" && seen.pod === "web-1");
+    await until(() => pods[0]?.sockets.size === 0, "the end of its connections");
+    const { records } = await fleet.stop();
+    assert.deepEqual(outcomes(records), { ok: records.length });
+    assert.ok(records.every((record) => record.pod !== "web-1" || record.intended <= at));
   });
-  for (const [index, { port }] of [first, second].entries())
-    fleet.ready({ pod: `web-${index + 1}`, address: "127.0.0.1", port }, clock.now());
-  await event((seen) => seen.type === "added" && seen.pod === "web-2");
-  await event((seen) => seen.type === "added" && seen.pod === "web-1");
-  first.server.close();
-  await event((seen) => seen.type === "converged" && seen.pod === "web-1");
-  second.server.close();
-  await until(
-    () => events.filter((seen) => seen.type === "added" && seen.pod === "web-1").length === 2,
-    "fail open",
-  );
-  assert.equal(
-    events.some((seen) => seen.type === "empty"),
-    false,
-  );
-});
 
-test("health-checked: with a controller the deregistration takes the target out", async (t) => {
-  const { port } = await serve(t, answerOk);
-  const { fleet, clock, event } = await rig(t, {
-    senders: [
-      { name: "lb", kind: "health-checked", deregisters: true, check: { interval: "50ms", timeout: "50ms" } },
-    ],
+  test("health-checked: ignores a deletion and leaves after threshold failed checks", async (t) => {
+    let healthy = true;
+    const checks: { readonly at: number; readonly passed: boolean }[] = [];
+    const agents = new Set<string | undefined>();
+    const app = createServer((request, response) => {
+      const passed = request.url !== "/healthz" || healthy;
+      if (request.url === "/healthz") {
+        checks.push({ at: clock.now(), passed });
+        agents.add(request.headers["user-agent"]);
+      }
+      response.writeHead(passed ? 200 : 503).end("ok\n");
+    });
+    await new Promise<void>((resolve) => {
+      app.listen(0, "127.0.0.1", resolve);
+    });
+    t.after(() => {
+      app.closeAllConnections();
+      app.close();
+    });
+    const other = await serve(t, answerOk);
+    // Checks come one at a time and none times out, so that their number does not depend on how busy the machine is.
+    const check = {
+      path: "/healthz",
+      interval: "100ms",
+      timeout: "10s",
+      unhealthyThreshold: 3,
+      healthyThreshold: 2,
+    };
+    const { fleet, clock, event, events } = await rig(t, {
+      senders: [{ name: "lb", kind: "health-checked", check }],
+      load: { rate: 100 },
+    });
+    fleet.ready(
+      { pod: "web-1", address: "127.0.0.1", port: (app.address() as AddressInfo).port },
+      clock.now(),
+    );
+    const added = await event((seen) => seen.type === "added" && seen.pod === "web-1");
+    assert.equal(checks.filter(({ at }) => at < added.at).length, 2, "two checks in a row let it in");
+    fleet.ready({ pod: "web-2", address: "127.0.0.1", port: other.port }, clock.now());
+    await event((seen) => seen.type === "added" && seen.pod === "web-2");
+    await fleet.begin();
+    fleet.terminating("web-1", clock.now());
+    const before = checks.length;
+    await until(() => checks.length > before + 5, "five more checks");
+    assert.equal(
+      events.some((seen) => seen.type === "converged"),
+      false,
+      "the deletion alone moves nothing",
+    );
+    healthy = false;
+    const left = await event((seen) => seen.type === "converged" && seen.pod === "web-1");
+    const failed = checks.filter(({ at, passed }) => !passed && at < left.at);
+    assert.equal(failed.length, 3, "three failures in a row take it out");
+    assert.deepEqual(agents, new Set(["ELB-HealthChecker/2.0"]));
+    const { records } = await fleet.stop();
+    assert.deepEqual(outcomes(records), { ok: records.length });
   });
-  fleet.ready({ pod: "web-1", address: "127.0.0.1", port }, clock.now());
-  await event((seen) => seen.type === "added");
-  fleet.terminating("web-1", clock.now());
-  await event((seen) => seen.type === "converged");
-  await event((seen) => seen.type === "empty");
+
+  test("health-checked: a TCP check sees a closed port; alone, an unhealthy target is used all the same", async (t) => {
+    const first = await serve(t, answerOk);
+    const second = await serve(t, answerOk);
+    const check = { path: null, interval: "50ms", timeout: "50ms", unhealthyThreshold: 2 };
+    const { fleet, clock, event, events } = await rig(t, {
+      senders: [{ name: "lb", kind: "health-checked", check }],
+    });
+    for (const [index, { port }] of [first, second].entries())
+      fleet.ready({ pod: `web-${index + 1}`, address: "127.0.0.1", port }, clock.now());
+    await event((seen) => seen.type === "added" && seen.pod === "web-2");
+    await event((seen) => seen.type === "added" && seen.pod === "web-1");
+    first.server.close();
+    await event((seen) => seen.type === "converged" && seen.pod === "web-1");
+    second.server.close();
+    await until(
+      () => events.filter((seen) => seen.type === "added" && seen.pod === "web-1").length === 2,
+      "fail open",
+    );
+    assert.equal(
+      events.some((seen) => seen.type === "empty"),
+      false,
+    );
+  });
+
+  test("health-checked: with a controller the deregistration takes the target out", async (t) => {
+    const { port } = await serve(t, answerOk);
+    const { fleet, clock, event } = await rig(t, {
+      senders: [
+        {
+          name: "lb",
+          kind: "health-checked",
+          deregisters: true,
+          check: { interval: "50ms", timeout: "50ms" },
+        },
+      ],
+    });
+    fleet.ready({ pod: "web-1", address: "127.0.0.1", port }, clock.now());
+    await event((seen) => seen.type === "added");
+    fleet.terminating("web-1", clock.now());
+    await event((seen) => seen.type === "converged");
+    await event((seen) => seen.type === "empty");
+  });
 });
 
 const refusals: readonly (readonly [string, Parameters<typeof rig>[1], LoadError["code"]])[] = [
