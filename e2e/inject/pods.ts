@@ -135,7 +135,11 @@ const containers = fc
 export const pods: fc.Arbitrary<Pod> = fc
   .record({
     annotations: maybe(annotations),
-    labels: rare({ "lameduck.dev/inject": "disabled" }),
+    labels: fc.oneof(
+      rare({ "lameduck.dev/inject": "disabled" }),
+      rare({ "lameduck.dev/inject": "false" }),
+      rare({ "lameduck.dev/inject": "enabled" }),
+    ),
     owners: rare([{ apiVersion: "batch/v1", kind: "Job", name: "nightly", uid: "u-1" }]),
     containers,
     sidecar: rare({ name: "logs", image: "registry.example/logs", restartPolicy: "Always" }),

@@ -7,6 +7,9 @@ export const injectLabel = "lameduck.dev/inject";
  */
 export const probeAnnotation = "lameduck.dev/probe";
 
+/** Values of a pod's label that say no. Other injectors know "false", which must not inject whom it is to keep out. */
+export const declining: readonly string[] = ["disabled", "false"];
+
 /** The label of a namespace, or of a pod, that says whether deletions are held; as an annotation of a pod "false" says no. */
 export const holdLabel = "lameduck.dev/held-deletions";
 

@@ -108,6 +108,17 @@ describe("the chart", () => {
     );
   });
 
+  it("asks about Jobs' pods only where they want it, and not about pods whose label declines", () => {
+    const { webhooks } = objectsOf("install.yaml").find(
+      ({ kind }) => kind === "MutatingWebhookConfiguration",
+    ) as unknown as {
+      webhooks: [{ objectSelector: object; matchConditions: [{ expression: string }] }];
+    };
+    const [{ objectSelector, matchConditions }] = webhooks;
+    assert.match(JSON.stringify(objectSelector), /"NotIn","values":\["disabled","false"\]/);
+    assert.match(matchConditions[0].expression, /annotations\['lameduck\.dev\/inject'\] == 'true'/);
+  });
+
   it("runs the coordinator only where it is asked for, without a privilege and with rights of its own", () => {
     const { coordinator, namespace } = operatorNames;
     const isCoordinators = ({ metadata }: Rendered): boolean => metadata.name === coordinator.workload;

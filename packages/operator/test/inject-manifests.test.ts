@@ -72,4 +72,29 @@ describe("manifests", () => {
       );
     }
   });
+
+  it("are read with what merge keys stand for, and not edited there", () => {
+    const shared = (fields: string): string =>
+      `x: &shared { ${fields} }\n${deployment("", "", "- <<: *shared\n          name:")}`;
+    const ports = shared("ports: [{ containerPort: 8080 }]").replace(/\n +ports.*\n$/, "\n");
+    assert.equal(inFile(ports).failures[0]?.code, "LAMEDUCK_OPERATOR_CANNOT_EDIT");
+    const hook = inFile(shared("lifecycle: { preStop: { exec: { command: [/stop] } } }"));
+    assert.deepEqual(hook.failures, []);
+    assert.equal(hook.workloads[0]?.reasons[0]?.code, "hook-kept");
+  });
+
+  it("of Jobs are injected where their annotation asks for it", () => {
+    const job = (asks: string): string => `apiVersion: batch/v1
+kind: Job
+metadata: { name: load }
+spec:
+  template:
+    metadata: { annotations: { lameduck.dev/inject: "${asks}" } }
+    spec:
+      restartPolicy: Never
+      containers: [{ name: a, image: a, ports: [{ containerPort: 80 }] }]
+`;
+    assert.equal(inFile(job("true")).workloads[0]?.isInjected, true);
+    assert.equal(inFile(job("false")).workloads[0]?.isInjected, false);
+  });
 });

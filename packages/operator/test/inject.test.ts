@@ -58,6 +58,7 @@ describe("who is left alone, and why", () => {
     ["too-many-containers", pod({ containers: Array.from({ length: 101 }, () => web) })],
     ["opted-out", pod({}, { annotations: { "lameduck.dev/inject": "false" } })],
     ["opted-out", pod({}, { labels: { "lameduck.dev/inject": "disabled" } })],
+    ["opted-out", pod({}, { labels: { "lameduck.dev/inject": "false" } })],
     ["opted-out", pod(), { inject: false }],
     ["of-a-job", pod({}, { ownerReferences: [{ kind: "Job" }] })],
     ["ends-by-itself", pod({ activeDeadlineSeconds: 60 })],

@@ -1,4 +1,4 @@
-import { injectLabel, operatorNames } from "../names.ts";
+import { declining, injectLabel, operatorNames } from "../names.ts";
 
 export interface ConfigurationOptions {
   /** The operator's own, whose pods it never injects. */
@@ -14,6 +14,7 @@ export const leftAlone = ["kube-system", "kube-node-lease", "kube-public"];
 
 const ownedByJob =
   "has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, o.kind == 'Job')";
+const isAskedFor = `has(object.metadata.annotations) && '${injectLabel}' in object.metadata.annotations && object.metadata.annotations['${injectLabel}'] == 'true'`;
 const named = (of: string): string =>
   `has(${of}) && has(${of}.annotations) && ${of}.annotations.exists(a, a.startsWith('lameduck.dev/'))`;
 
@@ -46,7 +47,7 @@ function labelledNamespaces({ namespace = operatorNames.namespace }: Configurati
   };
 }
 
-/** Calls the operator for each pod that is made in a labelled namespace, but for those of Jobs and those labelled "disabled". */
+/** Calls the operator for each pod that is made in a labelled namespace, but for those labelled "disabled", and those of Jobs that do not ask for it. */
 export function mutatingConfiguration(options: ConfigurationOptions = {}): Record<string, unknown> {
   return {
     apiVersion: "admissionregistration.k8s.io/v1",
@@ -68,9 +69,9 @@ export function mutatingConfiguration(options: ConfigurationOptions = {}): Recor
         reinvocationPolicy: "IfNeeded",
         namespaceSelector: labelledNamespaces(options),
         objectSelector: {
-          matchExpressions: [{ key: injectLabel, operator: "NotIn", values: ["disabled"] }],
+          matchExpressions: [{ key: injectLabel, operator: "NotIn", values: declining }],
         },
-        matchConditions: [{ name: "not-of-a-job", expression: `!(${ownedByJob})` }],
+        matchConditions: [{ name: "not-of-a-job", expression: `!(${ownedByJob}) || (${isAskedFor})` }],
       },
     ],
   };

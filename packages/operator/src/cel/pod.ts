@@ -16,7 +16,7 @@ import {
   sidecarImages,
   sidecarNames,
 } from "../inject/software.ts";
-import { injectLabel } from "../names.ts";
+import { declining, injectLabel } from "../names.ts";
 import type { InjectionSettings } from "../policy/settings.ts";
 import { lastPart, literal } from "./expression.ts";
 import { text, type Variable } from "./settings.ts";
@@ -73,7 +73,7 @@ function leftAlone(): string {
     `object.spec.?os.?name.orValue("") == "windows"`,
     "object.spec.?terminationGracePeriodSeconds.orValue(30) == 0",
     `${text("inject")} == "false"`,
-    `object.metadata.?labels[?${literal(injectLabel)}].orValue("") == "disabled"`,
+    `object.metadata.?labels[?${literal(injectLabel)}].orValue("") in ${literal(declining)}`,
   ].join(" || ");
 }
 

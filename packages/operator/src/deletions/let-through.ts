@@ -1,7 +1,7 @@
 import type { Pod } from "@lameduck/kube";
 import { systemNamespaces } from "../inject/left-alone.ts";
 import { injectedAnnotation } from "../inject/pod.ts";
-import { holdLabel } from "../names.ts";
+import { declining, holdLabel } from "../names.ts";
 import type { Asked } from "./call/asked.ts";
 
 /** Why a deletion is not held, and what to say of it. docs/held-deletions.md lists them. */
@@ -57,7 +57,7 @@ export function podLetThrough({ metadata, spec, status }: Pod): LetThrough | und
   if (metadata.deletionTimestamp !== undefined) return "terminating";
   if (annotations["kubernetes.io/config.mirror"] !== undefined) return "static-pod";
   if (annotations[injectedAnnotation] !== undefined) return "injected";
-  if (annotations[holdLabel] === "false" || labels[holdLabel] === "disabled") return "opted-out";
+  if (annotations[holdLabel] === "false" || declining.includes(labels[holdLabel] ?? "")) return "opted-out";
   const kinds = ownerReferences.map(({ kind }) => kind);
   if (kinds.includes("Node")) return "static-pod";
   if (kinds.includes("Job")) return "of-a-job";

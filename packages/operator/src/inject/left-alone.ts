@@ -1,4 +1,4 @@
-import { injectLabel } from "../names.ts";
+import { declining, injectLabel } from "../names.ts";
 import { annotationOf, isMap } from "../policy/validate.ts";
 import type { Reason } from "./injection.ts";
 import { mostContainers, podOf, type PodView } from "./pod.ts";
@@ -52,7 +52,8 @@ export function podLeftAlone({ annotations, labels, owners, spec, containers }: 
     return { code: "killed-at-once", text: "terminationGracePeriodSeconds is 0" };
   if (annotations[annotationOf("inject")] === "false")
     return { code: "opted-out", text: `annotation ${annotationOf("inject")} is "false"` };
-  if (labels[injectLabel] === "disabled")
-    return { code: "opted-out", text: `label ${injectLabel} is "disabled"` };
+  const label = labels[injectLabel];
+  if (typeof label === "string" && declining.includes(label))
+    return { code: "opted-out", text: `label ${injectLabel} is "${label}"` };
   return undefined;
 }

@@ -10,6 +10,7 @@ import { settingsFor } from "../policy/merge.ts";
 import type { Problem } from "../policy/read.ts";
 import { annotationOf, validateAnnotations, validatePolicy } from "../policy/validate.ts";
 import { editsOf } from "./edits.ts";
+import { hasMergeKey, merged } from "./merge-keys.ts";
 import { misreadOf, readManifests, type Failures, type Result } from "./reading.ts";
 
 export interface ManifestOptions {
@@ -100,24 +101,25 @@ function plan(
   failures: unknown[],
 ): Planned {
   const { object, template, services, routes } = workload;
-  const kind = object.kind;
-  if (kind === "Job" || kind === "CronJob")
+  const annotations = template.at("metadata").at("annotations");
+  const said = merged(annotations.plain()) as Readonly<Record<string, unknown>> | undefined;
+  const { kind } = object;
+  if ((kind === "Job" || kind === "CronJob") && said?.[annotationOf("inject")] !== "true")
     return {
       plan: undefined,
       reasons: [{ code: "of-a-job", text: `a ${kind}'s pods end by themselves` }],
       warnings: [],
     };
   const slowest = slowestOf(workload);
-  const annotations = template.at("metadata").at("annotations");
-  for (const problem of validateAnnotations(annotations.plain()))
+  for (const problem of validateAnnotations(said))
     failures.push(failureOf("LAMEDUCK_OPERATOR_BAD_ANNOTATION", annotations, problem));
   const { settings, warnings } = settingsFor({
-    podAnnotations: annotations.plain(),
+    podAnnotations: said,
     namespacePolicy:
       object.namespace === operatorNames.namespace ? undefined : policies.get(object.namespace),
     clusterPolicy,
   });
-  const planned = planOf(template.plain(), settings, {
+  const planned = planOf(merged(template.plain()), settings, {
     ...facts,
     // A Service may be in another file: then ports count.
     exposedBy:
@@ -197,9 +199,4 @@ function failureOf(
   const path = code === "LAMEDUCK_OPERATOR_BAD_POLICY" ? field.split(".") : [field];
   const at = path.filter((key) => key !== "").reduce((one, key) => (one.mapping ? one.at(key) : one), below);
   return new OperatorError(code, at.place, `${field}: ${message}`, { remedy });
-}
-
-function hasMergeKey(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return "<<" in value || Object.values(value).some((one) => hasMergeKey(one));
 }

@@ -1,5 +1,5 @@
 import { common, leftAlone, type ConfigurationOptions } from "../../admission/configurations.ts";
-import { holdLabel, operatorNames } from "../../names.ts";
+import { declining, holdLabel, operatorNames } from "../../names.ts";
 import { injectedAnnotation } from "../../inject/pod.ts";
 import { alwaysExempt } from "../settings.ts";
 
@@ -56,7 +56,7 @@ export function heldDeletionsConfiguration(options: ConfigurationOptions = {}): 
       {
         ...of(webhooks.deletions),
         rules: [{ apiGroups: [""], operations: ["DELETE"], resources: ["pods"], ...rule }],
-        objectSelector: { matchExpressions: [{ key: holdLabel, operator: "NotIn", values: ["disabled"] }] },
+        objectSelector: { matchExpressions: [{ key: holdLabel, operator: "NotIn", values: declining }] },
         matchConditions: [...conditions, ...podConditions],
       },
       {
