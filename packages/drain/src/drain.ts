@@ -1,4 +1,4 @@
-import type { Verdict } from "./belief/environments.ts";
+import type { Summary } from "./belief/posterior.ts";
 import { unlearntPrior } from "./belief/hypotheses.ts";
 import { drainDefaults, type DrainConfig } from "./config.ts";
 import type { Decision, Explanation, StopReason, Wait } from "./decision.ts";
@@ -120,7 +120,7 @@ export class Drain {
 
   /** Whose arrivals are still to be expected at `now`, those of whom most is first: whom the hold waits for. */
   suspects(now: number): Suspect[] {
-    const weights = this.#weigh(now)?.weights;
+    const weights = this.#posterior(now)?.weights;
     if (!weights || !this.#senders || this.#terminatedAt === undefined) return [];
     return this.#senders.suspects(now, this.#belief.convergence, weights);
   }
@@ -130,7 +130,7 @@ export class Drain {
    * before the termination, and where nothing was seen.
    */
   lesson(now: number): readonly number[] | undefined {
-    return this.#trafficKnown ? this.#weigh(now)?.lesson : undefined;
+    return this.#trafficKnown ? this.#posterior(now)?.lesson : undefined;
   }
 
   #arrival({ sender, kind, asked, at, earlier, old }: Arrival): void {
@@ -216,13 +216,13 @@ export class Drain {
   }
 
   #expectedLoss(now: number): number {
-    return this.#weigh(now)?.expectedLoss ?? 0;
+    return this.#posterior(now)?.expectedLoss ?? 0;
   }
 
-  #weigh(now: number): Verdict | undefined {
+  #posterior(now: number): Summary | undefined {
     if (!this.#senders || this.#terminatedAt === undefined) return undefined;
     const { convergence, prior } = this.#belief;
-    return this.#senders.weigh(now, convergence, prior);
+    return this.#senders.posterior(now, convergence, prior);
   }
 
   #reason(now: number, floorAt: number): StopReason {

@@ -1,10 +1,10 @@
 import { test } from "node:test";
 import fc from "fast-check";
 import assert from "node:assert/strict";
-import { Environments } from "../src/belief/environments.ts";
+import { Posterior } from "../src/belief/posterior.ts";
 import { LearntHabit } from "../src/belief/evidence.ts";
 import { hypothesisCount, perDelay } from "../src/belief/hypotheses.ts";
-import { SteadySender } from "../src/senders/seen.ts";
+import { PoissonSender } from "../src/senders/arrival-process.ts";
 import { random } from "./random.ts";
 
 const seconds = 1_000;
@@ -13,9 +13,9 @@ const seconds = 1_000;
 function expectedLoss(rate: number, silence: number, tau: number): number {
   const noDelayMeanOne = perDelay - 4;
   const prior = Array.from({ length: hypothesisCount }, (_, index) => Number(index === noDelayMeanOne));
-  const environments = new Environments(tau, prior, silence);
-  environments.see(new SteadySender(rate, 0));
-  return environments.verdict().expectedLoss;
+  const environments = new Posterior(tau, prior, silence);
+  environments.update(new PoissonSender(rate, 0));
+  return environments.summary().expectedLoss;
 }
 
 /** One sender at `rate` per second with exponential convergence of mean `tau`; stopped after a silence of `window`. */
@@ -88,8 +88,8 @@ test("a rate learnt from few arrivals needs the longer silences of the predictiv
     [100, 4.7],
   ] as const) {
     const second = 1_000;
-    const surprise = new LearntHabit(arrivals, arrivals * second, 0).surprise(gaps * second);
-    assert.ok(Math.abs(surprise - Math.log(100)) < 0.05, `${arrivals} arrivals: ${surprise}`);
+    const hazard = new LearntHabit(arrivals, arrivals * second, 0).hazard(gaps * second);
+    assert.ok(Math.abs(hazard - Math.log(100)) < 0.05, `${arrivals} arrivals: ${hazard}`);
   }
 });
 
@@ -97,11 +97,11 @@ test("a silence is a pause with the chance that one of the gaps was one", () => 
   const gaps = 600;
   const paused = { share: 1 / (gaps + 1), longest: 45_000 };
   const with45 = new LearntHabit(gaps, 60_000, 700, paused);
-  assert.ok(Math.abs(with45.surprise(5_000) - Math.log(gaps)) < 0.3, `${with45.surprise(5_000)}`);
+  assert.ok(Math.abs(with45.hazard(5_000) - Math.log(gaps)) < 0.3, `${with45.hazard(5_000)}`);
   // A silence that is nothing strange is not made stranger, and one that is longer than any pause is.
   const without = new LearntHabit(gaps, 60_000, 700);
-  assert.ok(Math.abs(with45.surprise(200) - without.surprise(200)) < 0.02);
-  assert.ok(with45.surprise(400_000) > Math.log(gaps) + 5);
+  assert.ok(Math.abs(with45.hazard(200) - without.hazard(200)) < 0.02);
+  assert.ok(with45.hazard(400_000) > Math.log(gaps) + 5);
 });
 
 test("no finite input makes a NaN, and no silence is likelier than certain", () => {
@@ -109,7 +109,7 @@ test("no finite input makes a NaN, and no silence is likelier than certain", () 
   fc.assert(
     fc.property(any, any, any, any, (gaps, exposure, longest, silence) => {
       const habit = new LearntHabit(gaps, exposure, longest);
-      assert.ok(habit.surprise(silence) >= 0, `${habit.surprise(silence)}`);
+      assert.ok(habit.hazard(silence) >= 0, `${habit.hazard(silence)}`);
       assert.ok(habit.rateAfter(silence) >= 0);
     }),
   );

@@ -9,13 +9,14 @@ import { drained } from "../src/policies/drained.ts";
 import type { Contender } from "../src/policies/stopper.ts";
 import { run } from "../src/run.ts";
 import { mechanisms, type Mechanism } from "./ablation/mechanisms.ts";
-import { ablationCells, scenarioOfAblation, type AblationCell } from "./ablation/cells.ts";
+import { ablationCells, cellSets, scenarioOfAblation, type AblationCell } from "./ablation/cells.ts";
 import { renderAblation, type Total } from "./ablation/table.ts";
 
 /**
  * What each mechanism of the rule buys: the grid without it. The rule's sources are copied and one line of them is changed.
  * Both are played on the same arrivals, and compared at the same hold by means of other loss budgets. Half of the environments
- * are those on which constants were tuned; the other half are reported. Writes a table in Markdown to stdout, in some minutes.
+ * are those on which constants were tuned; the other half are reported. `--half laggards` and `--half bursts` are cells of their own.
+ * Writes a table in Markdown to stdout, in some minutes.
  */
 const { values } = commandLine(import.meta.url, {
   options: {
@@ -69,9 +70,7 @@ function totalsOf(cells: readonly AblationCell[]): Total[] {
   return totals;
 }
 
-const wantedHalves = (["tuned", "reported"] as const).filter(
-  (half) => values.half === undefined || values.half === half,
-);
+const wantedHalves = cellSets.filter((set) => (values.half ?? "tuned,reported").split(",").includes(set));
 const halves = wantedHalves.map((half) => {
   const cells = [...ablationCells(half)];
   const totals = totalsOf(cells);

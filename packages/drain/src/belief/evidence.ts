@@ -1,13 +1,13 @@
 /**
- * What silence proves of one sender. S is the chance of such a silence while the sender still sends. It is given as surprise = -ln S.
- * environments.ts computes from it the chance that the sender still sends. Times are milliseconds, rates are arrivals per millisecond.
+ * What silence proves of one sender. S is the chance of such a silence while the sender still sends. It is given as its cumulative hazard, -ln S.
+ * posterior.ts computes from it the chance that the sender still sends. Times are milliseconds, rates are arrivals per millisecond.
  */
 
 /** No sender opens more than 10,000 connections in a millisecond; the bound keeps arithmetic on any finite input free of NaN. */
 export const highestRate = 10_000;
 
 /** A silence with a chance of 1e-9 or less is not one of those that a habit knows. */
-export const leftSurprise = -Math.log(1e-9);
+export const leftHazard = -Math.log(1e-9);
 
 /**
  * Milliseconds. A pool that opens several connections at once is no sender of thousands a second: in less time than this nobody shows a habit.
@@ -29,7 +29,7 @@ export interface Pauses {
 const noPauses: Pauses = { share: 0, longest: 0 };
 
 /**
- * The habit of a sender seen to make `gaps` gaps in `exposure`: the predictive tail S = (t/(t+x))^n (Solow 1993), because a
+ * A habit is the predictive distribution of the gaps of a sender seen to make `gaps` of them in `exposure`: the tail S = (t/(t+x))^n (Solow 1993), because a
  * rate learnt from few arrivals is uncertain; and no silence counts for more than its longest gap allows, because arrivals come
  * in bursts: of n Poisson gaps the longest is about (ln n + 0.577)/r, and one b times as long speaks of bursts. A silence may also be
  * a pause, as likely as one of its gaps was: S is a mixture then.
@@ -53,7 +53,7 @@ export class LearntHabit {
     this.#pauses = pauses;
   }
 
-  surprise(silence: number): number {
+  hazard(silence: number): number {
     if (silence <= 0) return 0;
     const usual = Math.min(this.#gaps * Math.log1p(silence / this.#t), silence * this.slope);
     const { share, longest } = this.#pauses;
@@ -77,12 +77,12 @@ export interface Recent {
 }
 
 /**
- * Fewer would be more cautious and slower (docs/decision.md). Senders that count as one let go one after the other, so that their gaps go on growing: what
+ * Fewer would be more cautious and slower (docs/decision.md). Those of the aggregate let go one after the other, so that their gaps go on growing: what
  * the latest were says less.
  */
-export const recentGaps = { ofOne: 10, ofOthers: 5 } as const;
+export const recentGaps = { ofOne: 10, ofAggregate: 5 } as const;
 
 /** -ln of the chance of a silence, judged by recent gaps alone. */
-export function recentSurprise({ meanGap, worth }: Recent, silence: number): number {
+export function recentHazard({ meanGap, worth }: Recent, silence: number): number {
   return worth * Math.log1p(silence / (worth * meanGap));
 }

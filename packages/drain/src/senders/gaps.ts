@@ -1,4 +1,4 @@
-import { LearntHabit, leftSurprise } from "../belief/evidence.ts";
+import { LearntHabit, leftHazard } from "../belief/evidence.ts";
 
 /** Habits older than this fade: traffic of last night says little about this minute. */
 export const horizon = 120_000;
@@ -24,11 +24,11 @@ export class Gaps {
   #longestPause = 0;
 
   /**
-   * @returns whether the gap was a pause. A pause is a gap whose chance, judged by the other gaps, is below that of `leftSurprise`. Pauses
+   * @returns whether the gap was a pause. A pause is a gap whose chance, judged by the other gaps, is below that of `leftHazard`. Pauses
    * are counted apart. In a hold no gap is a pause, since a long one may mean that the sender has left.
    */
   add(gap: number, held: boolean, least: number = fewest.ofOne): boolean {
-    if (!held && this.count >= least && gap > shortestPause && this.#usual.surprise(gap) > leftSurprise) {
+    if (!held && this.count >= least && gap > shortestPause && this.#usual.hazard(gap) > leftHazard) {
       this.#pauses++;
       this.#longestPause = Math.max(this.#longestPause, gap);
       return true;

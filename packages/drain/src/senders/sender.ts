@@ -1,4 +1,4 @@
-import { LearntHabit, leftSurprise } from "../belief/evidence.ts";
+import { LearntHabit, leftHazard } from "../belief/evidence.ts";
 import { Gaps } from "./gaps.ts";
 import type { Pool } from "./pool.ts";
 
@@ -17,10 +17,10 @@ export class Sender {
   rate: number | undefined;
   /** Its connections of before the hold; undefined until one is used. */
   pool: Pool | undefined;
-  /** Else it is one of the others. */
-  isToldApart = false;
+  /** Else its arrivals are the aggregate's. */
+  isSeparate = false;
   /** How many of its arrivals keep its place. */
-  credit = 1;
+  counter = 1;
   /** How long the load had paused by `last`. */
   #paused: number;
 
@@ -32,7 +32,7 @@ export class Sender {
   /** `load`: the gaps of all arrivals, and for how long they have paused so far. */
   meet(at: number, load: Load, held: boolean): void {
     this.pool?.connection(at);
-    this.credit++;
+    this.counter++;
     if (this.last > -Infinity) this.gaps.add(Math.max(0, at - this.last - this.#sharedPause(load)), held);
     this.last = Math.max(this.last, at);
     this.#paused = load.paused;
@@ -43,7 +43,7 @@ export class Sender {
     const pause = paused - this.#paused;
     if (pause <= 0) return 0;
     const others = new LearntHabit(gaps.count - this.gaps.count, gaps.exposure, gaps.longest);
-    return others.surprise(pause) > leftSurprise ? pause : 0;
+    return others.hazard(pause) > leftHazard ? pause : 0;
   }
 
   /**
@@ -51,16 +51,16 @@ export class Sender {
    * as a burst is, and may come again.
    */
   hasLeft(idle: number): boolean {
-    return this.gaps.count > 0 && this.gaps.habit().surprise(idle) > leftSurprise;
+    return this.gaps.count > 0 && this.gaps.habit().hazard(idle) > leftHazard;
   }
 }
 
-/** All senders that are not told apart, as one. */
-export class Others extends Sender {
-  /** So many arrivals are now another's. @returns whether none are left. */
+/** All senders that are not separate, as one. */
+export class Aggregate extends Sender {
+  /** So many of its arrivals are now those of a separate sender. @returns whether none are left. */
   without(arrivals: number): boolean {
-    this.credit -= arrivals;
+    this.counter -= arrivals;
     this.gaps.count = Math.max(0, this.gaps.count - arrivals);
-    return this.credit <= 0;
+    return this.counter <= 0;
   }
 }

@@ -1,12 +1,12 @@
-import { Environments, type Seen, type Verdict } from "../belief/environments.ts";
+import { Posterior, type ArrivalProcess, type Summary } from "../belief/posterior.ts";
 import { LearntHabit, recentGaps } from "../belief/evidence.ts";
 import { unlearntPrior, type Latest } from "../belief/hypotheses.ts";
 import { fewest, Gaps, horizon } from "./gaps.ts";
 import { Pool } from "./pool.ts";
-import { Others, Sender } from "./sender.ts";
-import { LearntSender, PooledSender, SteadySender } from "./seen.ts";
+import { Aggregate, Sender } from "./sender.ts";
+import { LearntSender, PooledSender, PoissonSender } from "./arrival-process.ts";
 
-/** Who is still to be expected: a sender by name, or all that are not told apart. */
+/** Who is still to be expected: a sender by name, or the aggregate. */
 export interface Suspect {
   readonly sender: string | undefined;
   /** Requests expected of it within one `convergence` after a stop now. */
@@ -19,20 +19,20 @@ export interface Suspect {
 
 interface Judged {
   readonly name: string | undefined;
-  readonly seen: Seen;
+  readonly process: ArrivalProcess;
 }
 
 /**
- * New connections by sender. Those that come often are told apart. All others count as one sender, whose arrivals are theirs: it neither matters how
- * many they are, nor whether one of them ever comes again.
+ * New connections by sender. Those that come often are separate. All others are one aggregate, whose arrivals are theirs: it neither matters how many they
+ * are, nor whether one of them ever comes again.
  */
 export class SenderTable {
   readonly #capacity: number;
   readonly #prestop: number;
   readonly #senders = new Map<string, Sender>();
-  #others: Others | undefined;
-  /** When there were last more senders than have a place. */
-  #crowdedAt = -Infinity;
+  #aggregate: Aggregate | undefined;
+  /** When a newcomer last found no place. */
+  #overflowedAt = -Infinity;
   /** Of all arrivals together, and for how long there were none though many were due. */
   readonly #load = { gaps: new Gaps(), last: -Infinity, paused: 0 };
   #watchingFrom: number;
@@ -68,16 +68,16 @@ export class SenderTable {
     const sender = this.#senders.get(name);
     if (sender) {
       sender.meet(at, this.#load, held);
-      if (sender.isToldApart) return;
+      if (sender.isSeparate) return;
       const { count } = sender.gaps;
-      if (count >= (this.#isCrowded(at) ? fewestInCrowd : 1)) return this.#tellApart(sender, count);
+      if (count >= (this.#hasOverflowed(at) ? fewestOnceOverflowed : 1)) return this.#separate(sender, count);
     } else {
       // Whom the hold waits for is not given up for those that come only now.
       if (this.#isFull && !held) this.#makeRoom(at);
       if (!this.#isFull) this.#senders.set(name, new Sender(at, this.#load.paused));
     }
-    if (this.#others) this.#others.meet(at, this.#load, held);
-    else this.#others = new Others(at, this.#load.paused);
+    if (this.#aggregate) this.#aggregate.meet(at, this.#load, held);
+    else this.#aggregate = new Aggregate(at, this.#load.paused);
   }
 
   /** A request, since the hold began, on a connection of before that has not been asked to close. */
@@ -86,7 +86,7 @@ export class SenderTable {
     const sender = this.#senders.get(name);
     if (!sender) return;
     (sender.pool ??= new Pool()).request(at);
-    this.#tellApart(sender, sender.gaps.count + 1);
+    this.#separate(sender, sender.gaps.count + 1);
   }
 
   /** A connection that made so many of those requests is asked to close. */
@@ -95,34 +95,34 @@ export class SenderTable {
     this.#senders.get(name)?.pool?.asked(requests, at);
   }
 
-  /** Whose rates are told are few, and always told apart. */
+  /** Whose rates are told are few, and always separate. */
   rate(name: string, perMillisecond: number): void {
     this.#prepared = undefined;
     const known = this.#senders.get(name);
     const sender = known ?? new Sender(-Infinity, 0);
     sender.rate = perMillisecond;
-    this.#tellApart(sender, known ? sender.gaps.count + 1 : 0);
+    this.#separate(sender, known ? sender.gaps.count + 1 : 0);
     this.#senders.set(name, sender);
   }
 
-  /** What is to be expected if the pod stopped at `now`, given what was believed of environments before. */
-  weigh(now: number, convergence: number, prior: readonly number[]): Verdict {
-    const environments = new Environments(convergence, prior, this.#since(now), this.#latest);
-    for (const { seen } of this.#judged()) environments.see(seen);
-    return environments.verdict();
+  /** The posterior at `now`, and what it expects to be lost by a stop then. */
+  posterior(now: number, convergence: number, prior: readonly number[]): Summary {
+    const posterior = new Posterior(convergence, prior, this.#since(now), this.#latest);
+    for (const { process } of this.#judged()) posterior.update(process);
+    return posterior.summary();
   }
 
   /** Whose arrivals are still to be expected, if hypotheses have these weights: those of whom most is, first. */
   suspects(now: number, convergence: number, weights: readonly number[]): Suspect[] {
     const since = this.#since(now);
-    const suspects = this.#judged().map(({ name, seen }) => {
-      const environments = new Environments(convergence, unlearntPrior(), since, this.#latest);
-      environments.see(seen);
+    const suspects = this.#judged().map(({ name, process }) => {
+      const posterior = new Posterior(convergence, unlearntPrior(), since, this.#latest);
+      posterior.update(process);
       return {
         sender: name,
-        loss: environments.lossUnder(weights),
-        perSecond: seen.rate * 1_000,
-        silence: since - Math.min(seen.last, since),
+        loss: posterior.lossUnder(weights),
+        perSecond: process.rate * 1_000,
+        silence: since - Math.min(process.last, since),
       };
     });
     return suspects.sort((a, b) => b.loss - a.loss);
@@ -158,22 +158,22 @@ export class SenderTable {
 
   *#prepare(deletedAt: number): Generator<Judged> {
     for (const [name, sender] of this.#senders) {
-      const seen = sender.isToldApart ? this.#seen(sender, deletedAt) : undefined;
-      if (seen) yield { name, seen };
+      const process = sender.isSeparate ? this.#processOf(sender, deletedAt) : undefined;
+      if (process) yield { name, process };
     }
-    const others = this.#others && this.#seen(this.#others, deletedAt);
-    if (others) yield { name: this.#onlyOther, seen: others };
+    const aggregate = this.#aggregate && this.#processOf(this.#aggregate, deletedAt);
+    if (aggregate) yield { name: this.#onlyOne, process: aggregate };
   }
 
-  get #onlyOther(): string | undefined {
-    if (this.#others?.credit !== 1) return undefined;
-    return [...this.#senders].find(([, { isToldApart }]) => !isToldApart)?.[0];
+  get #onlyOne(): string | undefined {
+    if (this.#aggregate?.counter !== 1) return undefined;
+    return [...this.#senders].find(([, { isSeparate }]) => !isSeparate)?.[0];
   }
 
-  #seen(sender: Sender, deletedAt: number): Seen | undefined {
+  #processOf(sender: Sender, deletedAt: number): ArrivalProcess | undefined {
     // Silence before the deletion proves nothing about routing: it is part of the sender's habit.
     const last = Math.max(0, sender.last - deletedAt);
-    if (sender.rate !== undefined) return new SteadySender(sender.rate, last);
+    if (sender.rate !== undefined) return new PoissonSender(sender.rate, last);
     const idleBefore = Math.max(0, deletedAt - sender.last);
     const { gaps, pool } = sender;
     const left = sender.hasLeft(idleBefore);
@@ -187,7 +187,7 @@ export class SenderTable {
     // An address that several senders share goes on at a lower rate when some of them have let go.
     const { count, recent } = returning ?? gaps;
     const slowed = count >= fewestRecentGaps && last > 0 && recent * habit.rate > 1;
-    const worth = sender === this.#others ? recentGaps.ofOthers : recentGaps.ofOne;
+    const worth = sender === this.#aggregate ? recentGaps.ofAggregate : recentGaps.ofOne;
     const connections = new LearntSender(habit, last, slowed ? { meanGap: recent, worth } : undefined);
     const requests = pool?.habit;
     return pool && requests
@@ -199,29 +199,29 @@ export class SenderTable {
     return this.#senders.size >= this.#capacity;
   }
 
-  /** Until now so many of its arrivals counted as the others'. */
-  #tellApart(sender: Sender, arrivals: number): void {
-    if (sender.isToldApart) return;
-    sender.isToldApart = true;
-    if (this.#others?.without(arrivals)) this.#others = undefined;
+  /** Until now so many of its arrivals counted as the aggregate's. */
+  #separate(sender: Sender, arrivals: number): void {
+    if (sender.isSeparate) return;
+    sender.isSeparate = true;
+    if (this.#aggregate?.without(arrivals)) this.#aggregate = undefined;
   }
 
-  #isCrowded(at: number): boolean {
-    return at - this.#crowdedAt <= horizon;
+  #hasOverflowed(at: number): boolean {
+    return at - this.#overflowedAt <= horizon;
   }
 
   /**
-   * Those that have long fallen silent go. If all come, it is a crowd. Each has as much credit as it made arrivals, and a newcomer that finds no place takes
-   * one from each (Misra and Gries 1982). So whoever makes more than one of `capacity` arrivals has a place, however many come once.
+   * Those that have long fallen silent go. If there are none, the table overflows: each sender's counter is the number of its arrivals, and a newcomer that
+   * finds no place takes one from each (Misra and Gries 1982). So whoever makes more than one of `capacity` arrivals has a place, however many come once.
    */
   #makeRoom(at: number): void {
     this.#drop(({ last }) => at - last > horizon);
     if (!this.#isFull) return;
-    const isNew = !this.#isCrowded(at);
-    this.#crowdedAt = at;
+    const isNew = !this.#hasOverflowed(at);
+    this.#overflowedAt = at;
     this.#drop((sender) => {
-      if (isNew && sender.gaps.count < fewestInCrowd) sender.isToldApart = false;
-      return --sender.credit <= 0;
+      if (isNew && sender.gaps.count < fewestOnceOverflowed) sender.isSeparate = false;
+      return --sender.counter <= 0;
     });
   }
 
@@ -231,8 +231,8 @@ export class SenderTable {
   }
 }
 
-/** In a crowd, whoever came twice did so by chance, and seems to come more often than it does. */
-const fewestInCrowd = 24;
+/** Gaps to be separate while the table overflows: whoever came twice did so by chance, and seems to come more often than it does. */
+const fewestOnceOverflowed = 24;
 
 /** Of all senders together, to know their lulls by. */
 const fewestGapsBefore = 50;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-const double left_surprise = 20.72326583694641;
+const double left_hazard = 20.72326583694641;
 
 static const double highest_rate = 10000;
 /* ms. A pool that opens several connections at once is no sender of thousands a second: in less time than this nobody shows a habit. */
@@ -26,21 +26,21 @@ struct habit learnt_habit(double gaps, double exposure, double longest_gap)
 	return (struct habit){ .rate = rate, .slope = slope, .learnt = true, .gaps = gaps, .time = time };
 }
 
-double habit_surprise(const struct habit *habit, double silence)
+double habit_hazard(const struct habit *habit, double silence)
 {
 	if (!habit->learnt || silence <= 0)
 		return fmax(0, silence) * (habit->learnt ? 0 : habit->slope);
-	double surprise = fmin(habit->gaps * log1p(silence / habit->time), silence * habit->slope);
+	double hazard = fmin(habit->gaps * log1p(silence / habit->time), silence * habit->slope);
 	if (habit->pause_share > 0) {
 		/* Relative to the likelier of both: neither chance can vanish in rounding. */
 		double pause = silence / habit->longest_pause;
-		double least = fmin(surprise, pause);
-		surprise = least - log((1 - habit->pause_share) * exp(least - surprise) +
+		double least = fmin(hazard, pause);
+		hazard = least - log((1 - habit->pause_share) * exp(least - hazard) +
 				       habit->pause_share * exp(least - pause));
 	}
 	if (habit->recent_gap > 0)
-		surprise = fmin(surprise, habit->recent_worth * log1p(silence / (habit->recent_worth * habit->recent_gap)));
-	return surprise;
+		hazard = fmin(hazard, habit->recent_worth * log1p(silence / (habit->recent_worth * habit->recent_gap)));
+	return hazard;
 }
 
 double habit_rate_after(const struct habit *habit, double silence)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /* Silence before the deletion that has a chance of 1e-9. */
-extern const double left_surprise;
+extern const double left_hazard;
 
 struct habit {
 	double rate;  /* mean rate until the last arrival */
@@ -22,7 +22,7 @@ struct habit {
 struct habit steady_habit(double rate);
 struct habit learnt_habit(double gaps, double exposure, double longest_gap);
 /* -ln of the chance that it is silent for so long while it still sends. */
-double habit_surprise(const struct habit *habit, double silence);
+double habit_hazard(const struct habit *habit, double silence);
 /* The rate expected of it after such a silence, if it still sends. */
 double habit_rate_after(const struct habit *habit, double silence);
 

@@ -22,7 +22,7 @@ bool gaps_add(struct gaps *gaps, double gap, bool held, double share, double few
 {
 	double judged = held ? gap : gap * share;
 	struct habit usual = learnt_habit(gaps->count, gaps->exposure * share, gaps_longest(gaps));
-	if (!held && gaps->count >= fewest && judged > shortest_pause && habit_surprise(&usual, judged) > left_surprise) {
+	if (!held && gaps->count >= fewest && judged > shortest_pause && habit_hazard(&usual, judged) > left_hazard) {
 		gaps->pauses++;
 		gaps->longest_pause = fmax(gaps->longest_pause, gap);
 		return true;

@@ -9,9 +9,9 @@
 /* Weight of the latest gap in the mean of recent ones; fewer than four are chance. */
 static const double recency = 1.0 / 8;
 static const double fewest_recent_gaps = 4;
-/* How many gaps the mean of the latest is worth: those of senders that count as one go on growing, since one after the other lets go. */
+/* How many gaps the mean of the latest is worth: those of the aggregate go on growing, since one sender after the other lets go. */
 static const double recent_gaps_of_one = 10;
-static const double recent_gaps_of_others = 5;
+static const double recent_gaps_of_aggregate = 5;
 /* Of all senders together, to know their lulls by. */
 static const double fewest_gaps_before = 50;
 /* So many in a hold tell a rate. */
@@ -20,7 +20,7 @@ static const double enough_gaps = 8;
 void senders_init(struct sender_table *table, size_t capacity, double prestop, double watching_from)
 {
 	*table = (struct sender_table){ .capacity = capacity, .prestop = prestop, .watching_from = watching_from,
-					.crowded_at = -INFINITY, .load_last = -INFINITY,
+					.overflowed_at = -INFINITY, .load_last = -INFINITY,
 					.held_from = INFINITY, .traced = 1 };
 }
 
@@ -52,7 +52,7 @@ static double shared_pause(const struct sender_table *table, const struct sender
 	if (pause <= 0)
 		return 0;
 	struct habit others = learnt_habit(load->count - sender->gaps.count, load->exposure, gaps_longest(load));
-	return habit_surprise(&others, pause) > left_surprise ? pause : 0;
+	return habit_hazard(&others, pause) > left_hazard ? pause : 0;
 }
 
 static void meet(const struct sender_table *table, struct sender *sender, double at)
@@ -65,7 +65,7 @@ static void meet(const struct sender_table *table, struct sender *sender, double
 		sender->held_gaps += held;
 		sender->held_exposure += held ? gap : 0;
 	}
-	sender->credit++;
+	sender->counter++;
 	sender->last = fmax(sender->last, at);
 	sender->paused = table->paused;
 }
@@ -89,27 +89,27 @@ void senders_held_from(struct sender_table *table, double at)
 	table->gaps_before = table->load.count;
 }
 
-static void meet_others(struct sender_table *table, double at)
+static void meet_aggregate(struct sender_table *table, double at)
 {
-	if (table->others.credit > 0)
-		meet(table, &table->others, at);
+	if (table->aggregate.counter > 0)
+		meet(table, &table->aggregate, at);
 	else
-		table->others = (struct sender){ .last = at, .paused = table->paused, .rate = NAN, .credit = 1 };
+		table->aggregate = (struct sender){ .last = at, .paused = table->paused, .rate = NAN, .counter = 1 };
 }
 
-/* So many arrivals of the others are another's, or were no traffic. */
-static void leave_others(struct sender_table *table, double arrivals)
+/* So many arrivals of the aggregate are another's, or were no traffic. */
+static void leave_aggregate(struct sender_table *table, double arrivals)
 {
-	table->others.credit -= arrivals;
-	table->others.gaps.count = fmax(0, table->others.gaps.count - arrivals);
+	table->aggregate.counter -= arrivals;
+	table->aggregate.gaps.count = fmax(0, table->aggregate.gaps.count - arrivals);
 }
 
-/* Until now so many of its arrivals counted as the others'. */
-static void tell_apart(struct sender_table *table, struct sender *sender, double arrivals)
+/* Until now so many of its arrivals counted as the aggregate's. */
+static void make_separate(struct sender_table *table, struct sender *sender, double arrivals)
 {
-	if (!sender->told_apart)
-		leave_others(table, arrivals);
-	sender->told_apart = true;
+	if (!sender->is_separate)
+		leave_aggregate(table, arrivals);
+	sender->is_separate = true;
 }
 
 void senders_arrival(struct sender_table *table, const char *name, double at)
@@ -118,9 +118,9 @@ void senders_arrival(struct sender_table *table, const char *name, double at)
 	struct sender *sender = table_find(table, name);
 	if (sender) {
 		meet(table, sender, at);
-		if (sender->gaps.count >= (table_is_crowded(table, at) ? fewest_in_crowd : 1))
-			tell_apart(table, sender, sender->gaps.count);
-		if (sender->told_apart)
+		if (sender->gaps.count >= (table_has_overflowed(table, at) ? fewest_once_overflowed : 1))
+			make_separate(table, sender, sender->gaps.count);
+		if (sender->is_separate)
 			return;
 	} else {
 		/* Whom the hold waits for is not given up for those that come only now. */
@@ -129,7 +129,7 @@ void senders_arrival(struct sender_table *table, const char *name, double at)
 		if (!table_is_full(table))
 			table_add(table, name, at, NAN);
 	}
-	meet_others(table, at);
+	meet_aggregate(table, at);
 }
 
 void senders_forget(struct sender_table *table, const char *name)
@@ -137,8 +137,8 @@ void senders_forget(struct sender_table *table, const char *name)
 	struct sender *sender = table_find(table, name);
 	if (!sender)
 		return;
-	if (!sender->told_apart)
-		leave_others(table, sender->gaps.count + 1);
+	if (!sender->is_separate)
+		leave_aggregate(table, sender->gaps.count + 1);
 	table_remove(table, sender);
 }
 
@@ -146,7 +146,7 @@ void senders_settle(struct sender_table *table)
 {
 	for (size_t i = 0; i < table->count; i++)
 		table->senders[i].gaps = (struct gaps){ 0 };
-	table->others.gaps = table->load = (struct gaps){ 0 };
+	table->aggregate.gaps = table->load = (struct gaps){ 0 };
 }
 
 void senders_traced(struct sender_table *table, double share)
@@ -154,7 +154,7 @@ void senders_traced(struct sender_table *table, double share)
 	table->traced = share;
 	for (size_t i = 0; i < table->count; i++)
 		table->senders[i].gaps.longest *= share;
-	table->others.gaps.longest *= share;
+	table->aggregate.gaps.longest *= share;
 }
 
 void senders_rate(struct sender_table *table, const char *name, double per_millisecond)
@@ -166,7 +166,7 @@ void senders_rate(struct sender_table *table, const char *name, double per_milli
 	if (!sender)
 		return;
 	sender->rate = per_millisecond;
-	tell_apart(table, sender, known ? sender->gaps.count + 1 : 0);
+	make_separate(table, sender, known ? sender->gaps.count + 1 : 0);
 }
 
 /*
@@ -193,7 +193,7 @@ static bool judge(const struct sender_table *table, const struct sender *sender,
 	}
 	double idle_before = fmax(0, deleted_at(table) - sender->last);
 	struct habit before = gaps_habit(&sender->gaps, sender->gaps.exposure, 0);
-	bool left = sender->gaps.count > 0 && habit_surprise(&before, idle_before) > left_surprise;
+	bool left = sender->gaps.count > 0 && habit_hazard(&before, idle_before) > left_hazard;
 	bool long_standing = sender->gaps.longest_before > 0;
 	if (left && long_standing)
 		return false;
@@ -204,23 +204,23 @@ static bool judge(const struct sender_table *table, const struct sender *sender,
 	bool came_late = since(table, sender->last) > 0;
 	if (sender->gaps.count >= fewest_recent_gaps && came_late && sender->recent_gap * habit->rate > 1)
 		habit->recent_gap = sender->recent_gap;
-	habit->recent_worth = sender == &table->others ? recent_gaps_of_others : recent_gaps_of_one;
+	habit->recent_worth = sender == &table->aggregate ? recent_gaps_of_aggregate : recent_gaps_of_one;
 	return true;
 }
 
-/* The senders one by one, and then the others as one; NULL after them. */
+/* The separate senders, and then the aggregate; NULL after it. */
 static const struct sender *next_judged(const struct sender_table *table, size_t *position, struct habit *habit)
 {
 	while (*position <= table->count) {
 		size_t i = (*position)++;
-		const struct sender *sender = i < table->count ? &table->senders[i] : &table->others;
-		if ((i < table->count ? sender->told_apart : sender->credit > 0) && judge(table, sender, habit))
+		const struct sender *sender = i < table->count ? &table->senders[i] : &table->aggregate;
+		if ((i < table->count ? sender->is_separate : sender->counter > 0) && judge(table, sender, habit))
 			return sender;
 	}
 	return NULL;
 }
 
-static void begin(struct environments *environments, const struct sender_table *table, double now, double convergence)
+static void begin(struct posterior *posterior, const struct sender_table *table, double now, double convergence)
 {
 	double rate = gaps_habit(&table->load, table->load.exposure, 0).rate;
 	struct habit habit;
@@ -228,37 +228,37 @@ static void begin(struct environments *environments, const struct sender_table *
 	/* A lone sender may always have been about to go on, and of a load that was hardly seen before nobody knows its lulls. */
 	bool lone = next_judged(table, &position, &habit) && !next_judged(table, &position, &habit);
 	bool unknown = lone || table->gaps_before < fewest_gaps_before;
-	environments_init(environments, convergence, since(table, now), unknown ? 0 : since(table, table->load_last), rate);
+	posterior_init(posterior, convergence, since(table, now), unknown ? 0 : since(table, table->load_last), rate);
 }
 
-static void see_all(struct environments *environments, const struct sender_table *table)
+static void see_all(struct posterior *posterior, const struct sender_table *table)
 {
 	struct habit habit;
 	size_t position = 0;
 	for (const struct sender *sender; (sender = next_judged(table, &position, &habit));)
-		environments_see(environments, &habit, since(table, sender->last));
+		posterior_update(posterior, &habit, since(table, sender->last));
 }
 
 double senders_expected_loss(const struct sender_table *table, double now, double convergence)
 {
-	struct environments environments;
-	begin(&environments, table, now, convergence);
-	see_all(&environments, table);
-	return environments_loss_under(&environments, &environments);
+	struct posterior posterior;
+	begin(&posterior, table, now, convergence);
+	see_all(&posterior, table);
+	return posterior_loss_under(&posterior, &posterior);
 }
 
-/* The only one of the others, where it came once; else NULL. */
-static const char *only_other(const struct sender_table *table)
+/* The only sender of the aggregate, where it came once; else NULL. */
+static const char *only_one(const struct sender_table *table)
 {
-	for (size_t i = 0; i < table->count && table->others.credit == 1; i++)
-		if (!table->senders[i].told_apart)
+	for (size_t i = 0; i < table->count && table->aggregate.counter == 1; i++)
+		if (!table->senders[i].is_separate)
 			return table->senders[i].name;
 	return NULL;
 }
 
 struct suspect senders_suspect(const struct sender_table *table, double now, double convergence)
 {
-	struct environments all, one;
+	struct posterior all, one;
 	begin(&all, table, now, convergence);
 	see_all(&all, table);
 	struct suspect most = { 0 };
@@ -266,12 +266,12 @@ struct suspect senders_suspect(const struct sender_table *table, double now, dou
 	size_t position = 0;
 	for (const struct sender *sender; (sender = next_judged(table, &position, &habit));) {
 		begin(&one, table, now, convergence);
-		environments_see(&one, &habit, since(table, sender->last));
-		double loss = environments_loss_under(&one, &all);
+		posterior_update(&one, &habit, since(table, sender->last));
+		double loss = posterior_loss_under(&one, &all);
 		if (most.any && loss <= most.expected_loss)
 			continue;
 		double silence = since(table, sender->last) > 0 ? now - sender->last : NAN;
-		const char *name = sender == &table->others ? only_other(table) : sender->name;
+		const char *name = sender == &table->aggregate ? only_one(table) : sender->name;
 		most = (struct suspect){ name, true, habit.rate, silence, loss };
 	}
 	return most;

@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "environments.h"
+#include "posterior.h"
 #include "gaps.h"
 
-/* The sender that the hold waits for, or all that are not told apart. */
+/* The sender that the hold waits for, or the aggregate. */
 struct suspect {
-	const char *sender;   /* NULL where they are not told apart; valid until the next observation */
+	const char *sender;   /* NULL where it is the aggregate; valid until the next observation */
 	bool any;	      /* false where nobody is waited for */
 	double rate;	      /* new connections per ms, before the hold and in it */
 	double silence;	      /* ms since the last of them; NAN where that was before the deletion */
@@ -31,8 +31,8 @@ struct sender {
 	double recent_gap; /* mean of the latest gaps, the latest counting most */
 	double paused;	   /* how long the load had paused by `last` */
 	double rate;	   /* per ms, where told; NAN where it is to be learnt */
-	bool told_apart;   /* else it is one of the others */
-	double credit;	   /* how many of its arrivals keep its place */
+	bool is_separate; /* else its arrivals are the aggregate's */
+	double counter;	   /* how many of its arrivals keep its place */
 };
 
 struct sender_table {
@@ -43,8 +43,8 @@ struct sender_table {
 	struct sender *senders;
 	uint32_t *index; /* open addressing: position in `senders` + 1, or 0 */
 	size_t index_size;
-	struct sender others; /* all that are not told apart, as one; of no credit where there are none */
-	double crowded_at;    /* when there were last more senders than have a place */
+	struct sender aggregate; /* all that are not separate, as one; of counter 0 where there are none */
+	double overflowed_at;    /* when a newcomer last found no place */
 	struct gaps load; /* of all arrivals together */
 	double load_last;
 	double gaps_before; /* of the load, before the hold */
@@ -65,7 +65,7 @@ void senders_settle(struct sender_table *table);
 void senders_traced(struct sender_table *table, double share);
 /* As if it had never come: what came was no traffic. */
 void senders_forget(struct sender_table *table, const char *name);
-/* Whose rates are told are few, and always told apart. */
+/* Whose rates are told are few, and always separate. */
 void senders_rate(struct sender_table *table, const char *name, double per_millisecond);
 /* Whose requests are most of what is to be expected then. */
 struct suspect senders_suspect(const struct sender_table *table, double now, double convergence);

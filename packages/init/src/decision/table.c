@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In a crowd, whoever came twice did so by chance, and seems to come more often than it does. */
-const double fewest_in_crowd = 24;
+/* To be separate while the table overflows: whoever came twice did so by chance, and seems to come more often than it does. */
+const double fewest_once_overflowed = 24;
 
 /* FNV-1a. */
 static uint32_t hash_of(const char *name)
@@ -69,7 +69,7 @@ bool table_add(struct sender_table *table, const char *name, double at, double r
 	if (!copy)
 		return false;
 	table->senders[table->count] = (struct sender){
-		.name = copy, .hash = hash_of(name), .last = at, .paused = table->paused, .rate = rate, .credit = 1
+		.name = copy, .hash = hash_of(name), .last = at, .paused = table->paused, .rate = rate, .counter = 1
 	};
 	enter(table, table->count++);
 	return true;
@@ -87,17 +87,17 @@ bool table_is_full(const struct sender_table *table)
 	return table->count >= table->capacity;
 }
 
-bool table_is_crowded(const struct sender_table *table, double at)
+bool table_has_overflowed(const struct sender_table *table, double at)
 {
-	return at - table->crowded_at <= gaps_horizon;
+	return at - table->overflowed_at <= gaps_horizon;
 }
 
-static void drop(struct sender_table *table, double silent_since, double least_credit)
+static void drop(struct sender_table *table, double silent_since, double least_counter)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < table->count; i++) {
 		struct sender *sender = &table->senders[i];
-		if (!isnan(sender->rate) || (sender->last >= silent_since && sender->credit >= least_credit))
+		if (!isnan(sender->rate) || (sender->last >= silent_since && sender->counter >= least_counter))
 			table->senders[kept++] = *sender;
 		else
 			free(sender->name);
@@ -106,21 +106,21 @@ static void drop(struct sender_table *table, double silent_since, double least_c
 	reindex(table);
 }
 
-/* A newcomer that finds no place takes one credit from each (Misra and Gries 1982): whoever makes more than one of `capacity` arrivals has a place. */
+/* A newcomer that finds no place takes one from each counter (Misra and Gries 1982): whoever makes more than one of `capacity` arrivals has a place. */
 void table_make_room(struct sender_table *table, double at)
 {
 	drop(table, at - gaps_horizon, -INFINITY);
 	if (!table_is_full(table))
 		return;
-	bool is_new = !table_is_crowded(table, at);
-	table->crowded_at = at;
+	bool is_new = !table_has_overflowed(table, at);
+	table->overflowed_at = at;
 	for (size_t i = 0; i < table->count; i++) {
 		struct sender *sender = &table->senders[i];
 		if (!isnan(sender->rate))
 			continue;
-		sender->credit--;
-		if (is_new && sender->gaps.count < fewest_in_crowd)
-			sender->told_apart = false;
+		sender->counter--;
+		if (is_new && sender->gaps.count < fewest_once_overflowed)
+			sender->is_separate = false;
 	}
 	drop(table, -INFINITY, 1);
 }

@@ -1,6 +1,6 @@
 import type { PresetName } from "@lameduck/load/propagation";
 import type { Scenario } from "../../src/model/scenario.ts";
-import { scenarioOf, type GridTraffic } from "../grid/cells.ts";
+import { gridCells, scenarioOf, type GridTraffic } from "../grid/cells.ts";
 
 /** Environments on which constants were tuned, and others. */
 const presetsOf: Readonly<Record<"tuned" | "reported", readonly PresetName[]>> = {
@@ -16,10 +16,28 @@ export interface AblationCell {
   readonly rate: number;
 }
 
-export function* ablationCells(half: keyof typeof presetsOf): Generator<AblationCell> {
-  for (const preset of presetsOf[half])
-    for (const traffic of ["poisson", "bursty", "tiny", "snat", "pooled"] as const)
-      for (const senders of [5, 50]) for (const rate of [1, 20]) yield { preset, traffic, senders, rate };
+/** Two mechanisms show their effect in cells of their own alone. */
+export const cellSets = ["tuned", "reported", "laggards", "bursts"] as const;
+
+export function* ablationCells(set: (typeof cellSets)[number]): Generator<AblationCell> {
+  if (set === "laggards")
+    yield* gridCells({
+      presets: ["busy-iptables", "kube-proxy-10s"],
+      traffic: ["poisson", "burstier", "periodic"],
+      senders: [200],
+      rates: [1, 20, 100],
+    });
+  else if (set === "bursts")
+    yield* gridCells({
+      presets: ["skipper", "kube-proxy-5s", "kube-proxy-10s"],
+      traffic: ["bursty", "burstier"],
+      senders: [1, 5],
+      rates: [1, 10, 100],
+    });
+  else
+    for (const preset of presetsOf[set])
+      for (const traffic of ["poisson", "bursty", "tiny", "snat", "pooled"] as const)
+        for (const senders of [5, 50]) for (const rate of [1, 20]) yield { preset, traffic, senders, rate };
 }
 
 export function scenarioOfAblation({ traffic, ...cell }: AblationCell, terminations: number): Scenario {

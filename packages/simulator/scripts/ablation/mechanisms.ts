@@ -59,8 +59,8 @@ export const mechanisms: readonly Mechanism[] = [
   {
     name: "slowed",
     file: "senders/senders.ts",
-    whole: "slowed ? { meanGap: recentGap, worth } : undefined",
-    changed: "slowed && worth < 0 ? { meanGap: recentGap, worth } : undefined",
+    whole: "slowed ? { meanGap: recent, worth } : undefined",
+    changed: "slowed && worth < 0 ? { meanGap: recent, worth } : undefined",
   },
   {
     name: "pools asked",
@@ -71,8 +71,8 @@ export const mechanisms: readonly Mechanism[] = [
   {
     name: "returning",
     file: "senders/senders.ts",
-    whole: "pool?.returning ?? usual",
-    changed: "usual",
+    whole: "const returning = pool?.returning;",
+    changed: "const returning = undefined as Gaps | undefined;",
   },
   {
     name: "a table of 128, not of 1,024",

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseConfig } from "../src/config.ts";
 import { Drain } from "../src/drain.ts";
-import { Environments, type Seen } from "../src/belief/environments.ts";
+import { Posterior, type ArrivalProcess } from "../src/belief/posterior.ts";
 import { DrainError } from "../src/errors.ts";
 import { learn, type Learnt } from "../src/belief/learning.ts";
 import { hypothesisCount, unlearntPrior } from "../src/belief/hypotheses.ts";
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-function steady(rate: number, last: number): Seen {
-  return { rate, last, rateAfter: () => rate, surprise: (silence) => rate * silence };
+function steady(rate: number, last: number): ArrivalProcess {
+  return { rate, last, rateAfter: () => rate, hazard: (silence) => rate * silence };
 }
 
 function sendersOf(count: number, options: object = {}): Drain {
@@ -38,7 +38,7 @@ function holdOf(drain: Drain): number {
 }
 
 test("before anything is seen, what is believed is the prior", () => {
-  const { lesson: weights } = new Environments(4_000, unlearntPrior(), 0).verdict();
+  const { lesson: weights } = new Posterior(4_000, unlearntPrior(), 0).summary();
   assert.equal(weights.length, hypothesisCount);
   assert.ok(Math.abs(sum(weights) - 1) < 1e-12);
   for (const [index, weight] of unlearntPrior().entries())
@@ -54,10 +54,10 @@ test("hundreds of small senders that fall silent together are believed sooner th
 test("a delay that all senders share is recognised: loss is expected while they all go on, and not long after", () => {
   const prior = unlearntPrior();
   const lossAt = (now: number, until: number): number => {
-    const environments = new Environments(4_000, prior, now);
+    const environments = new Posterior(4_000, prior, now);
     for (let sender = 0; sender < 50; sender++)
-      environments.see(steady(0.002, Math.min(now, until - sender * 10)));
-    return environments.verdict().expectedLoss;
+      environments.update(steady(0.002, Math.min(now, until - sender * 10)));
+    return environments.summary().expectedLoss;
   };
   assert.ok(lossAt(8_000, 8_000) > 50);
   assert.ok(lossAt(13_000, 8_000) < 0.1, `${lossAt(13_000, 8_000)}`);
@@ -68,9 +68,9 @@ test("no time and no rate makes the verdict anything but a number", () => {
     for (const now of [0, 1e-6, 1, 1e5, 1e12])
       for (const rate of [0, 1e-12, 1, 1e4])
         for (const last of [0, now / 3, now]) {
-          const environments = new Environments(convergence, unlearntPrior(), now);
-          for (let sender = 0; sender < 5; sender++) environments.see(steady(rate, last));
-          const { expectedLoss, weights } = environments.verdict();
+          const environments = new Posterior(convergence, unlearntPrior(), now);
+          for (let sender = 0; sender < 5; sender++) environments.update(steady(rate, last));
+          const { expectedLoss, weights } = environments.summary();
           assert.ok(expectedLoss >= 0 && Number.isFinite(expectedLoss), `${expectedLoss}`);
           assert.ok(Math.abs(sum(weights) - 1) < 1e-9);
         }

@@ -1,8 +1,8 @@
-import type { Seen } from "../belief/environments.ts";
-import { highestRate, recentSurprise, type LearntHabit, type Recent } from "../belief/evidence.ts";
+import type { ArrivalProcess } from "../belief/posterior.ts";
+import { highestRate, recentHazard, type LearntHabit, type Recent } from "../belief/evidence.ts";
 
 /** A sender that comes by chance at a rate that was told. */
-export class SteadySender implements Seen {
+export class PoissonSender implements ArrivalProcess {
   readonly rate: number;
   readonly last: number;
 
@@ -11,7 +11,7 @@ export class SteadySender implements Seen {
     this.last = last;
   }
 
-  surprise(silence: number): number {
+  hazard(silence: number): number {
     return this.rate * silence;
   }
 
@@ -21,7 +21,7 @@ export class SteadySender implements Seen {
 }
 
 /** A sender judged by its habit; and by its latest gaps, where it has slowed down since the deletion. */
-export class LearntSender implements Seen {
+export class LearntSender implements ArrivalProcess {
   readonly rate: number;
   readonly last: number;
   readonly #habit: LearntHabit;
@@ -35,9 +35,9 @@ export class LearntSender implements Seen {
     this.#recent = recent;
   }
 
-  surprise(silence: number): number {
-    const habitual = this.#habit.surprise(silence);
-    return this.#recent ? Math.min(habitual, recentSurprise(this.#recent, silence)) : habitual;
+  hazard(silence: number): number {
+    const habitual = this.#habit.hazard(silence);
+    return this.#recent ? Math.min(habitual, recentHazard(this.#recent, silence)) : habitual;
   }
 
   rateAfter(silence: number): number {
@@ -49,15 +49,15 @@ export class LearntSender implements Seen {
  * Requests on connections of before make a second stream of arrivals beside the new connections, silent since its own last one: where requests come
  * steadily, both fall silent because the sender, who chooses for each of them, has let go.
  */
-export class PooledSender implements Seen {
+export class PooledSender implements ArrivalProcess {
   readonly rate: number;
   readonly last: number;
-  readonly #connections: Seen;
+  readonly #connections: ArrivalProcess;
   readonly #requests: LearntHabit;
   /** From the last connection to the last such request. */
   readonly #later: number;
 
-  constructor(connections: Seen, requests: LearntHabit, later: number) {
+  constructor(connections: ArrivalProcess, requests: LearntHabit, later: number) {
     this.rate = connections.rate;
     this.last = connections.last;
     this.#connections = connections;
@@ -65,8 +65,8 @@ export class PooledSender implements Seen {
     this.#later = Math.max(0, later);
   }
 
-  surprise(silence: number): number {
-    return this.#connections.surprise(silence) + this.#requests.surprise(silence - this.#later);
+  hazard(silence: number): number {
+    return this.#connections.hazard(silence) + this.#requests.hazard(silence - this.#later);
   }
 
   rateAfter(silence: number): number {

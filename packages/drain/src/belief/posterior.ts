@@ -16,7 +16,7 @@ const delayCount = delays.length + 1;
 const hypothesisCount = delayCount * perDelay;
 
 /** What was seen of one sender since the deletion. */
-export interface Seen {
+export interface ArrivalProcess {
   /** Its mean rate before. */
   readonly rate: number;
   /** Time from the deletion to its last arrival; 0 if there was none. */
@@ -24,10 +24,10 @@ export interface Seen {
   /** The rate expected of it after such a silence, if it still sends. */
   rateAfter(silence: number): number;
   /** -ln of the chance that it is silent for so long while it still sends. */
-  surprise(silence: number): number;
+  hazard(silence: number): number;
 }
 
-export interface Verdict {
+export interface Summary {
   /** Requests expected to arrive within one mean convergence time after a stop now. */
   readonly expectedLoss: number;
   /** What is believed of hypotheses after all that was seen; adds up to 1. */
@@ -37,7 +37,7 @@ export interface Verdict {
 }
 
 /** Sums over senders; what is alike for all hypotheses of a delay is kept by delay. */
-export class Environments {
+export class Posterior {
   readonly #now: number;
   readonly #convergence: number;
   readonly #delayBefore: number;
@@ -80,17 +80,17 @@ export class Environments {
     return this.#means[means.length]!;
   }
 
-  see(sender: Seen): void {
+  update(sender: ArrivalProcess): void {
     const last = Math.min(sender.last, this.#now);
     const silence = this.#now - last;
     const rateNow = sender.rateAfter(silence);
-    const whole = sender.surprise(silence);
+    const whole = sender.hazard(silence);
     for (let delay = 0; delay < delayCount; delay++) {
       const begin = this.#begins[delay]!;
       if (begin < this.#now) {
-        const before = last < begin ? sender.surprise(begin - last) : 0;
+        const before = last < begin ? sender.hazard(begin - last) : 0;
         this.#logsByDelay[delay]! -= before;
-        this.#weigh(delay, sender.rate, Math.max(0, last - begin), whole - before, rateNow);
+        this.#updateDelay(delay, sender.rate, Math.max(0, last - begin), whole - before, rateNow);
       } else {
         // Nobody can have let go yet: silence speaks against the hypothesis, and everything is still to come.
         this.#logsByDelay[delay]! -= whole;
@@ -99,7 +99,7 @@ export class Environments {
     }
   }
 
-  verdict(): Verdict {
+  summary(): Summary {
     this.#addSums();
     let highest = -Infinity;
     for (const log of this.#logs) highest = Math.max(highest, log);
@@ -143,10 +143,10 @@ export class Environments {
    * For each mean m (u = 1/m) it survived y with e^(-u y), and then either still sends, S e^(-u x), or let go before its next
    * arrival, u/(r+u) (1 - S e^(-u x)), with r the rate at which S falls.
    */
-  #weigh(delay: number, usualRate: number, still: number, surprise: number, rateNow: number): void {
+  #updateDelay(delay: number, usualRate: number, still: number, hazard: number, rateNow: number): void {
     const silence = this.#now - this.#begins[delay]! - still;
-    const chance = Math.exp(-surprise);
-    const rate = silence > 0 ? Math.min(usualRate, surprise / silence) : usualRate;
+    const chance = Math.exp(-hazard);
+    const rate = silence > 0 ? Math.min(usualRate, hazard / silence) : usualRate;
     this.#stillByDelay[delay]! += still;
     const silent =
       still === 0 ? this.#silentThroughout[delay]! : powers(this.#silent, Math.exp(-silence / this.#slowest));

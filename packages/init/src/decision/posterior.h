@@ -1,0 +1,29 @@
+/* How fast senders may converge, weighed by what was seen: the mirror of packages/drain/src/belief/posterior.ts, which holds the reasons. */
+#ifndef LAMEDUCK_POSTERIOR_H
+#define LAMEDUCK_POSTERIOR_H
+
+#include "evidence.h"
+
+#define HYPOTHESIS_DELAYS 8 /* of the prior; one more is that of the latest arrival */
+#define HYPOTHESIS_MEANS 5
+#define HYPOTHESIS_KINDS 2 /* without laggards, with them */
+#define HYPOTHESIS_COUNT ((HYPOTHESIS_DELAYS + 1) * HYPOTHESIS_MEANS * HYPOTHESIS_KINDS)
+
+/* All times are since the deletion. */
+struct posterior {
+	double convergence;
+	double now;
+	double begins[HYPOTHESIS_DELAYS + 1];
+	double logs[HYPOTHESIS_COUNT];
+	double products[HYPOTHESIS_COUNT];
+	double losses[HYPOTHESIS_COUNT];
+};
+
+/* `latest`: of any arrival, 0 if there was none; `rate`: of all of them before. */
+void posterior_init(struct posterior *posterior, double convergence, double now, double latest, double rate);
+/* A sender that came last at `last`. */
+void posterior_update(struct posterior *posterior, const struct habit *habit, double last);
+/* What the weights of `believed`, after all that it has seen, make of the losses of what is seen here. */
+double posterior_loss_under(const struct posterior *posterior, const struct posterior *believed);
+
+#endif
