@@ -18,6 +18,17 @@ const mistakes: Mistake[] = [
   { words: "", says: /LAMEDUCK_MISSING_COMMAND: .*-- PROGRAM/ },
   { words: "--", says: /LAMEDUCK_MISSING_COMMAND/ },
   { words: "--floor", says: /LAMEDUCK_MISSING_OPTION: --floor: needs a value/ },
+  { words: "--wait-for -- true", says: /LAMEDUCK_MISSING_OPTION: --wait-for: needs a value/ },
+  { words: "-p -- true", says: /LAMEDUCK_MISSING_OPTION: -p: needs a value/ },
+  {
+    words: "--max-senders 0 -- true",
+    says: /LAMEDUCK_BAD_NUMBER: --max-senders: 0 is not a whole number from 1 to 1000000;/,
+  },
+  {
+    words: "-- true",
+    environment: { LAMEDUCK_FLOOR: "1\u001b[2J\nerror: \u0085\u2066é\u2069" },
+    says: /LAMEDUCK_FLOOR: "1\\u001b\[2J\\u000aerror: \\u0085\\u2066é\\u2069" is not a duration/,
+  },
   { words: "--floor soon -- true", says: /LAMEDUCK_BAD_DURATION: --floor: "soon" is not a duration/ },
   { words: "--floor -1s -- true", says: /LAMEDUCK_BAD_DURATION: --floor: "-1s" is negative/ },
   { words: "--floor 31d -- true", says: /LAMEDUCK_BAD_DURATION/ },

@@ -27,6 +27,43 @@ const char *json_escape(const char *text, char *buffer, unsigned size)
 	return buffer;
 }
 
+/*
+ * A character at the beginning of `text` that a terminal obeys: a control character, or one that turns the direction of what follows.
+ * Returns how many bytes it has, 0 where there is none.
+ */
+static unsigned obeyed(const unsigned char *text, unsigned *character)
+{
+	if (*text < 0x20 || *text == 0x7f) {
+		*character = *text;
+		return 1;
+	}
+	if (*text == 0xc2 && text[1] >= 0x80 && text[1] <= 0x9f) {
+		*character = text[1];
+		return 2;
+	}
+	if (*text != 0xe2 || (text[1] != 0x80 && text[1] != 0x81) || text[2] < 0x80)
+		return 0;
+	*character = 0x2000u | (text[1] & 0x3fu) << 6 | (text[2] & 0x3fu);
+	return (*character >= 0x202a && *character <= 0x202e) || (*character >= 0x2066 && *character <= 0x2069) ? 3 : 0;
+}
+
+/* What strangers wrote (values, names of files, answers), such that a line stays one line. Cuts what does not fit. */
+static const char *printable(const char *text, char *buffer, unsigned size)
+{
+	const unsigned char *from = (const unsigned char *)text;
+	unsigned at = 0, character;
+	while (*from && at + 7 < size) {
+		unsigned bytes = obeyed(from, &character);
+		if (bytes > 0)
+			at += (unsigned)snprintf(buffer + at, size - at, "\\u%04x", character);
+		else
+			buffer[at++] = (char)*from;
+		from += bytes > 0 ? bytes : 1;
+	}
+	buffer[at] = '\0';
+	return buffer;
+}
+
 static volatile sig_atomic_t alarm_of_others;
 
 static void on_alarm(int number, siginfo_t *info, void *context)
@@ -86,8 +123,10 @@ void log_with(const struct logger *logger, enum log_level level, const char *fie
 				  (long long)now.tv_sec, now.tv_nsec / 1000000, level_names[level],
 				  json_escape(text, escaped, sizeof escaped), *fields ? "," : "", fields);
 	} else {
+		char shown[sizeof line];
 		length = snprintf(line, sizeof line - 1, "%s: %s%s", logger->name,
-				  level <= LOG_WARNING ? (level == LOG_ERROR ? "error: " : "warning: ") : "", text);
+				  level <= LOG_WARNING ? (level == LOG_ERROR ? "error: " : "warning: ") : "",
+				  printable(text, shown, sizeof shown));
 	}
 	if (length > (int)sizeof line - 2)
 		length = (int)sizeof line - 2;

@@ -29,6 +29,12 @@ static bool needs_value(struct error *error, const char *argument)
 	return false;
 }
 
+/* The next argument, unless it ends the options. */
+static const char *next_value(int argc, char *const *argv, int *next)
+{
+	return *next + 1 < argc && strcmp(argv[*next + 1], "--") != 0 ? argv[++*next] : NULL;
+}
+
 static bool read_long(struct settings *settings, int argc, char *const *argv, int *next, struct error *error)
 {
 	const char *argument = argv[*next];
@@ -42,11 +48,8 @@ static bool read_long(struct settings *settings, int argc, char *const *argv, in
 		return false;
 	}
 	const char *value = equals ? equals + 1 : NULL;
-	if (flag_takes_value(flag) && !value) {
-		if (*next + 1 >= argc)
-			return needs_value(error, argument);
-		value = argv[++*next];
-	}
+	if (flag_takes_value(flag) && !value && !(value = next_value(argc, argv, next)))
+		return needs_value(error, argument);
 	char place[LONGEST_PLACE];
 	snprintf(place, sizeof place, "--%s", flag->name);
 	return flag_apply(settings, flag, value, error) || fail_at(error, place);
@@ -64,12 +67,9 @@ static bool read_short(struct settings *settings, int argc, char *const *argv, i
 				return false;
 			continue;
 		}
-		const char *value = letter + 1;
-		if (!*value) {
-			if (*next + 1 >= argc)
-				return needs_value(error, argv[*next]);
-			value = argv[++*next];
-		}
+		const char *value = letter[1] ? letter + 1 : next_value(argc, argv, next);
+		if (!value)
+			return needs_value(error, argv[*next]);
 		const char place[] = { '-', *letter, '\0' };
 		return flag_apply(settings, flag, value, error) || fail_at(error, place);
 	}

@@ -46,7 +46,7 @@ static bool whole_number(const char *text, double fallback, const char *option, 
 	if (!number(text, fallback, option, &read, error))
 		return false;
 	if (floor(read) != read || read < least || read > most) {
-		error_set(error, ERROR_BAD_NUMBER, option, "%g is not a whole number from %g to %g", read, least, most);
+		error_set(error, ERROR_BAD_NUMBER, option, "%.15g is not a whole number from %.15g to %.15g", read, least, most);
 		return false;
 	}
 	*value = (size_t)read;
