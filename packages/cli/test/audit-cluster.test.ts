@@ -16,7 +16,9 @@ describe("audit --cluster", () => {
   let server: Server;
   const items: Readonly<Record<string, unknown>> = {
     "/api/v1/namespaces/shop": { metadata: { name: "shop" } },
-    "/apis": { groups: ["apps", "networking.k8s.io", "policy"].map((name) => ({ name })) },
+    "/apis": {
+      groups: ["apps", "networking.k8s.io", "gateway.networking.k8s.io", "policy"].map((name) => ({ name })),
+    },
     "/version": { major: "1", minor: "29+" },
     "/apis/apps/v1/namespaces/shop/deployments?limit=500": {
       items: [workload("web")],
@@ -87,6 +89,11 @@ describe("audit --cluster", () => {
       /^Deployment shop\/web: spec\.template\.spec\.containers\[0\]\.name: warning: there is no preStop hook/m,
     );
     assert.match(out, /Deployment shop\/api/);
+    for (const route of ["v1/http", "v1/grpc", "v1alpha2/tls", "v1alpha2/tcp", "v1alpha2/udp"]) {
+      const [version = "", protocol = ""] = route.split("/");
+      const path = `/apis/gateway.networking.k8s.io/${version}/namespaces/shop/${protocol}routes?limit=500`;
+      assert.ok(requests.includes(path), path);
+    }
     // The native sleep came with 1.30.
     assert.doesNotMatch(out, /fix: preStop/);
     assert.match(err, /networking\.k8s\.io\/Ingress.*\[LAMEDUCK_AUDIT_NOT_PERMITTED\]/);

@@ -14,7 +14,7 @@ export interface Inventory {
   readonly skipped: ReadonlyMap<string, number>;
 }
 
-const routeKinds = new Set(["Ingress", "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute"]);
+const routeKinds = new Set(["Ingress", "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute"]);
 const autoscalerKinds = new Set(["HorizontalPodAutoscaler", "ScaledObject"]);
 
 export function inventoryOf(fields: readonly Field[], images: Images): Inventory {

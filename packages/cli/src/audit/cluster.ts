@@ -39,6 +39,7 @@ const collections: Readonly<Record<string, readonly [version: string, plural: st
   "gateway.networking.k8s.io/GRPCRoute": ["v1", "grpcroutes"],
   "gateway.networking.k8s.io/TLSRoute": ["v1alpha2", "tlsroutes"],
   "gateway.networking.k8s.io/TCPRoute": ["v1alpha2", "tcproutes"],
+  "gateway.networking.k8s.io/UDPRoute": ["v1alpha2", "udproutes"],
   "autoscaling/HorizontalPodAutoscaler": ["v2", "horizontalpodautoscalers"],
   "keda.sh/ScaledObject": ["v1alpha1", "scaledobjects"],
   "policy/PodDisruptionBudget": ["v1", "poddisruptionbudgets"],

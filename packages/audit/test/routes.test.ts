@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sendersOf } from "../src/facts/senders.ts";
+import { audit, imagesOf, nothingSuppressed } from "../src/index.ts";
+
+const gateway = "gateway.networking.k8s.io";
+const rules = "[{ backendRefs: [{ name: web, port: 53 }] }]";
+
+for (const [kind, version] of [
+  ["HTTPRoute", "v1"],
+  ["GRPCRoute", "v1"],
+  ["TLSRoute", "v1alpha2"],
+  ["TCPRoute", "v1alpha2"],
+  ["UDPRoute", "v1alpha2"],
+] as const)
+  test(`a gateway sends to the pods that a ${kind} leads to`, () => {
+    const text = `
+{ apiVersion: ${gateway}/${version}, kind: ${kind}, metadata: { name: r }, spec: { rules: ${rules} } }
+---
+{ apiVersion: v1, kind: Service, metadata: { name: web }, spec: { selector: { app: web } } }
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web }
+spec:
+  template:
+    metadata: { labels: { app: web } }
+    spec: { containers: [{ name: web, image: web }] }
+`;
+    const { inventory, failures } = audit([{ name: "all.yaml", text }], {
+      images: imagesOf([]),
+      facts: {},
+      kubernetes: undefined,
+      suppressions: nothingSuppressed,
+    });
+    assert.deepEqual([[...inventory.skipped], failures], [[], []]);
+    assert.deepEqual(
+      inventory.workloads.flatMap(sendersOf).map(({ name }) => name),
+      ["kube-proxy", "gateway"],
+    );
+  });
