@@ -43,6 +43,44 @@ export interface WrittenImage {
 
 /** Writes the image of this checkout, as it is built, into a tar file. @throws {ImageError} naming what is missing. */
 export async function writeOperatorImage(file: string, options: ImageOptions = {}): Promise<WrittenImage> {
+  const { version, labels } = await described();
+  const reference = `${options.repository ?? defaultRepository}:${version}`;
+  const images: PlatformImage[] = [];
+  for (const processor of options.processors ?? processors) images.push(await operatorImage(processor));
+  const { compress = true } = options;
+  const digest = await writeArchive(images, file, { reference, compress, annotations: labels });
+  return { reference, digest };
+}
+
+/** The files of the image of a processor, in a directory. */
+export async function writeFiles(directory: string, processor: Processor): Promise<void> {
+  const { layers } = await operatorImage(processor);
+  for (const { to, from, content, mode = 0o755 } of layers.flatMap(({ files }) => files)) {
+    const path = join(directory, to);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, from === undefined ? (content ?? "") : await readFile(from), { mode });
+  }
+}
+
+/** @throws {ImageError} naming what is missing. */
+export async function operatorImage(processor: Processor): Promise<PlatformImage> {
+  const node = await nodeBinary(processor);
+  const { labels } = await described();
+  return {
+    architecture: architectures[processor],
+    layers: [
+      { files: [...librariesFor(processor), { to: places.node, from: node.path }] },
+      { files: await programsFor(processor) },
+      { files: [...(await ownFiles()), { to: places.init, from: builtInit(processor) }] },
+    ],
+    entrypoint: [places.node, places.operator],
+    environment: { NODE_VERSION: node.version, NODE_ENV: "production" },
+    user: "65532:65532",
+    labels,
+  };
+}
+
+async function described(): Promise<{ version: string; labels: Readonly<Record<string, string>> }> {
   const { version, homepage } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
     version: string;
     homepage: string;
@@ -53,44 +91,7 @@ export async function writeOperatorImage(file: string, options: ImageOptions = {
     "org.opencontainers.image.licenses": "Apache-2.0",
     "org.opencontainers.image.url": homepage,
   };
-  const reference = `${options.repository ?? defaultRepository}:${version}`;
-  const images: PlatformImage[] = [];
-  for (const processor of options.processors ?? processors) images.push(await imageFor(processor, labels));
-  const { compress = true } = options;
-  const digest = await writeArchive(images, file, { reference, compress, annotations: labels });
-  return { reference, digest };
-}
-
-/** What is ours in the image of a processor, in a directory. */
-export async function writeFiles(directory: string, processor: Processor): Promise<void> {
-  for (const { to, from, content, mode = 0o755 } of await filesFor(processor)) {
-    const path = join(directory, to);
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, from === undefined ? (content ?? "") : await readFile(from), { mode });
-  }
-}
-
-async function filesFor(processor: Processor): Promise<LayerFile[]> {
-  return [...(await ownFiles()), { to: places.init, from: builtInit(processor) }];
-}
-
-async function imageFor(
-  processor: Processor,
-  labels: Readonly<Record<string, string>>,
-): Promise<PlatformImage> {
-  const node = await nodeBinary(processor);
-  return {
-    architecture: architectures[processor],
-    layers: [
-      { files: [...librariesFor(processor), { to: places.node, from: node.path }] },
-      { files: await programsFor(processor) },
-      { files: await filesFor(processor) },
-    ],
-    entrypoint: [places.node, places.operator],
-    environment: { NODE_VERSION: node.version, NODE_ENV: "production" },
-    user: "65532:65532",
-    labels,
-  };
+  return { version, labels };
 }
 
 /** What is the same for every processor. */

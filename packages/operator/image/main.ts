@@ -4,8 +4,8 @@
  *     npm run image -- lameduck.tar
  *     skopeo copy --all oci-archive:lameduck.tar docker://registry.example/lameduck:0.1.0
  *
- * Equal inputs give the same digest. --only x64 or arm64 leaves the other out; --repository names it otherwise. --files writes what is ours in
- * the image into a directory instead, for the Dockerfile.
+ * Equal inputs give the same digest. --only x64 or arm64 leaves the other out; --repository names it otherwise. --files writes the files
+ * of one processor's image into a directory instead, for the Dockerfile.
  */
 import { resolve } from "node:path";
 import { commandLine } from "../../../scripts/command-line.ts";

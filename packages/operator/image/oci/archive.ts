@@ -47,7 +47,8 @@ interface Descriptor {
 
 const mediaType = (name: string): string => `application/vnd.oci.image.${name}`;
 const index = mediaType("index.v1+json");
-const path = "/usr/local/bin:/usr/sbin:/usr/bin:/bin";
+/** PATH of every image. */
+export const path = "/usr/local/bin:/usr/sbin:/usr/bin:/bin";
 const bytesOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 const blobPath = (digest: string): string => `blobs/sha256/${digest.slice("sha256:".length)}`;
 const describe = (type: string, { digest, size }: Blob): Descriptor => ({ mediaType: type, digest, size });
