@@ -27,6 +27,21 @@ const pages = [
   "install-acknowledgements-held-deletions.yaml",
 ] as const;
 
+interface Apart {
+  readonly selector: object;
+  readonly template: {
+    readonly spec: {
+      readonly affinity: {
+        readonly podAntiAffinity: {
+          readonly preferredDuringSchedulingIgnoredDuringExecution: readonly {
+            readonly podAffinityTerm: { readonly labelSelector: object; readonly matchLabelKeys?: unknown };
+          }[];
+        };
+      };
+    };
+  };
+}
+
 const objectsOf = (page: string): Rendered[] =>
   parseAllDocuments(rendered(page)).flatMap((one) => (one.toJS() as Rendered | null) ?? []);
 
@@ -63,6 +78,19 @@ describe("the chart", () => {
       );
     });
   }
+
+  it("keeps replicas of one revision apart, and lets a new one on the node of an old one", () => {
+    const deployments = objectsOf("install-acknowledgements.yaml").filter(
+      ({ kind }) => kind === "Deployment",
+    );
+    assert.equal(deployments.length, 2);
+    for (const { metadata, spec } of deployments as unknown as { metadata: object; spec: Apart }[]) {
+      const { template, selector } = spec;
+      const [one] = template.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution;
+      assert.deepEqual(one?.podAffinityTerm.labelSelector, selector, JSON.stringify(metadata));
+      assert.deepEqual(one?.podAffinityTerm.matchLabelKeys, ["pod-template-hash"]);
+    }
+  });
 
   it("renders what blocks nothing, runs without a privilege, and is called as the operator expects", () => {
     const objects = objectsOf("install.yaml");

@@ -8,6 +8,30 @@ app.kubernetes.io/name: lameduck
 app.kubernetes.io/component: coordinator
 {{- end }}
 
+{{- /* Replicas of one revision: in a rollout the old ones must not keep the new from their nodes. */}}
+{{- define "lameduck.term" -}}
+topologyKey: kubernetes.io/hostname
+labelSelector:
+  matchLabels:
+    {{- . | nindent 4 }}
+matchLabelKeys: [pod-template-hash]
+{{- end }}
+
+{{- define "lameduck.affinity" -}}
+{{- if eq .kind "required" -}}
+podAntiAffinity:
+  requiredDuringSchedulingIgnoredDuringExecution:
+    -
+      {{- include "lameduck.term" .selector | nindent 6 }}
+{{- else if eq .kind "preferred" -}}
+podAntiAffinity:
+  preferredDuringSchedulingIgnoredDuringExecution:
+    - weight: 100
+      podAffinityTerm:
+        {{- include "lameduck.term" .selector | nindent 8 }}
+{{- end }}
+{{- end }}
+
 {{- define "lameduck.labels" -}}
 app.kubernetes.io/name: lameduck
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
