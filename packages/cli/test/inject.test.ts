@@ -143,7 +143,10 @@ describe("lameduck inject", () => {
     );
     const { code, err } = await run(["inject", file("misplaced.yaml", text)]);
     assert.equal(code, 0);
-    assert.match(err, /warning lameduck\.dev\/inject stands where no pod has it; move it to spec\.template/);
+    assert.match(
+      err,
+      /warning lameduck\.dev\/inject is read from spec\.template\.metadata\.annotations only: move it there/,
+    );
   });
 
   const policy = "apiVersion: lameduck.dev/v1alpha1\nkind: DrainPolicy\nmetadata: { name: default }\n";

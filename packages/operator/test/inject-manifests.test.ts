@@ -97,4 +97,27 @@ spec:
     assert.equal(inFile(job("true")).workloads[0]?.isInjected, true);
     assert.equal(inFile(job("false")).workloads[0]?.isInjected, false);
   });
+
+  it("tell an annotation that a newer version may know, and refuse a misspelt one", () => {
+    const annotated = (name: string): InjectedManifests =>
+      inFile(deployment(`    metadata: { annotations: { lameduck.dev/${name}: "1" } }\n`, "", "- name:"));
+    const { failures, workloads } = annotated("something-new");
+    assert.deepEqual(failures, []);
+    assert.match(workloads[0]?.warnings[0] ?? "", /something-new: no such annotation/);
+    assert.equal(annotated("convergense").failures[0]?.code, "LAMEDUCK_OPERATOR_BAD_ANNOTATION");
+  });
+
+  it("tell settings of the workload itself, which reach no pod", () => {
+    const warningsOf = (template: string): unknown =>
+      inFile(
+        deployment(template, "", "- name:").replace(
+          "{ name: web }",
+          '{ name: web, annotations: { lameduck.dev/cap: 9s, lameduck.dev/ignore-rules: "a" } }',
+        ),
+      ).workloads[0]?.warnings;
+    assert.deepEqual(warningsOf(""), [
+      "lameduck.dev/cap is read from spec.template.metadata.annotations only: move it there",
+    ]);
+    assert.deepEqual(warningsOf("    metadata: { annotations: { lameduck.dev/cap: 8s } }\n"), []);
+  });
 });

@@ -1,3 +1,4 @@
+import { injectLabelValue, systemNamespaces } from "../inject/left-alone.ts";
 import { declining, injectLabel, operatorNames } from "../names.ts";
 
 export interface ConfigurationOptions {
@@ -8,9 +9,6 @@ export interface ConfigurationOptions {
   /** Base64 of PEM. The operator sets it by itself. */
   readonly caBundle?: string;
 }
-
-/** Without them no pod starts, and a cluster that cannot start its pods cannot start ours. */
-export const leftAlone = ["kube-system", "kube-node-lease", "kube-public"];
 
 const ownedByJob =
   "has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, o.kind == 'Job')";
@@ -40,9 +38,9 @@ export function common(name: string, path: string, options: ConfigurationOptions
 
 function labelledNamespaces({ namespace = operatorNames.namespace }: ConfigurationOptions): object {
   return {
-    matchLabels: { [injectLabel]: "enabled" },
+    matchLabels: { [injectLabel]: injectLabelValue },
     matchExpressions: [
-      { key: "kubernetes.io/metadata.name", operator: "NotIn", values: [namespace, ...leftAlone] },
+      { key: "kubernetes.io/metadata.name", operator: "NotIn", values: [namespace, ...systemNamespaces] },
     ],
   };
 }

@@ -1,6 +1,6 @@
-import { isMap, validateAnnotations, validatePolicy, annotationOf } from "../policy/validate.ts";
-import { settingFields, settingNames } from "../policy/fields.ts";
-import type { Problem } from "../policy/read.ts";
+import { misplacedSettings } from "../policy/misplaced.ts";
+import { isMap, validateAnnotations, validatePolicy } from "../policy/validate.ts";
+import { spelt, type Problem } from "../policy/read.ts";
 import { cut } from "../policy/briefly.ts";
 import type { AdmissionRequest, Verdict } from "./review.ts";
 
@@ -21,7 +21,8 @@ export function validate({ group, kind, operation, object, oldObject }: Admissio
       oldObject,
       workloadProblems,
     );
-    const warnings = [...(verdict.warnings ?? []), ...misplaced(object)];
+    const misplaced = misplacedSettings(annotationsOf(object), annotationsOf(templateOf(object)));
+    const warnings = [...(verdict.warnings ?? []), ...misplaced.map((one) => `lameduck: ${one}`)];
     return warnings.length === 0 ? verdict : { ...verdict, warnings };
   }
   return { allowed: true };
@@ -41,27 +42,11 @@ function verdictOf(
   return { allowed: false, message: `${what} is not valid for Lameduck: ${fresh.map(spelt).join("; ")}` };
 }
 
-function spelt({ field, message, remedy }: Problem): string {
-  return `${field}: ${message}: ${remedy}`;
-}
-
 function workloadProblems(object: unknown): Problem[] {
   return validateAnnotations(annotationsOf(templateOf(object))).map(({ field, ...rest }) => ({
     field: `spec.template.metadata.annotations ${field}`,
     ...rest,
   }));
-}
-
-/** A setting on the workload itself reaches no pod. */
-function misplaced(object: unknown): string[] {
-  const [own, template] = [annotationsOf(object), annotationsOf(templateOf(object))].map((one) =>
-    isMap(one) ? one : {},
-  ) as [Record<string, unknown>, Record<string, unknown>];
-  return settingNames
-    .filter((name) => settingFields[name].annotation !== undefined)
-    .map((name) => annotationOf(name))
-    .filter((key) => key in own && !(key in template))
-    .map((key) => `lameduck: ${key} is read from spec.template.metadata.annotations only: move it there`);
 }
 
 function templateOf(object: unknown): unknown {

@@ -4,6 +4,7 @@ import type { Reason } from "./injection.ts";
 import { mostContainers, podOf, type PodView } from "./pod.ts";
 
 export const injectLabelValue = "enabled";
+/** Without them no pod starts, and a cluster that cannot start its pods cannot start ours. */
 export const systemNamespaces: readonly string[] = ["kube-system", "kube-public", "kube-node-lease"];
 
 export interface PodNamespace {

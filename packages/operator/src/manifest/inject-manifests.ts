@@ -5,9 +5,9 @@ import type { ClusterFacts, Reason } from "../inject/injection.ts";
 import { systemNamespaces } from "../inject/left-alone.ts";
 import { planOf, type Planned } from "../inject/plan.ts";
 import { injectLabel, operatorNames } from "../names.ts";
-import { annotationPrefix } from "../policy/fields.ts";
 import { settingsFor } from "../policy/merge.ts";
-import type { Problem } from "../policy/read.ts";
+import { misplacedSettings } from "../policy/misplaced.ts";
+import { spelt, type Problem } from "../policy/read.ts";
 import { annotationOf, validateAnnotations, validatePolicy } from "../policy/validate.ts";
 import { editsOf } from "./edits.ts";
 import { hasMergeKey, merged } from "./merge-keys.ts";
@@ -101,7 +101,7 @@ function plan(
   failures: unknown[],
 ): Planned {
   const { object, template, services, routes } = workload;
-  const annotations = template.at("metadata").at("annotations");
+  const annotations = annotationsOf(template);
   const said = merged(annotations.plain()) as Readonly<Record<string, unknown>> | undefined;
   const { kind } = object;
   if ((kind === "Job" || kind === "CronJob") && said?.[annotationOf("inject")] !== "true")
@@ -111,8 +111,10 @@ function plan(
       warnings: [],
     };
   const slowest = slowestOf(workload);
+  const told: string[] = [];
   for (const problem of validateAnnotations(said))
-    failures.push(failureOf("LAMEDUCK_OPERATOR_BAD_ANNOTATION", annotations, problem));
+    if (problem.mayBeNewer) told.push(spelt(problem));
+    else failures.push(failureOf("LAMEDUCK_OPERATOR_BAD_ANNOTATION", annotations, problem));
   const { settings, warnings } = settingsFor({
     podAnnotations: said,
     namespacePolicy:
@@ -131,13 +133,14 @@ function plan(
       origin: slowest.sender?.name ?? slowest.amount.name,
     },
   });
-  return { ...planned, warnings: [...warnings, ...planned.warnings, ...misplaced(object.field, template)] };
+  told.push(...warnings, ...planned.warnings, ...misplaced(object.field, template));
+  return { ...planned, warnings: told };
 }
 
 /** What the workload itself says of it is a setting. */
 function slowestOf(workload: Workload): ReturnType<typeof convergenceOf> {
   const isSaid = [workload.template, workload.object.field].some(
-    (one) => one.at("metadata").at("annotations").at(annotationOf("convergenceSeconds")).exists,
+    (one) => annotationsOf(one).at(annotationOf("convergenceSeconds")).exists,
   );
   return isSaid ? undefined : convergenceOf(workload, {});
 }
@@ -145,19 +148,11 @@ function slowestOf(workload: Workload): ReturnType<typeof convergenceOf> {
 /** Admission sees the pod, and nothing of what made it. */
 function misplaced(object: Field, template: Field): string[] {
   if (object.at("spec").at("template").path !== template.path) return [];
-  const names = object
-    .at("metadata")
-    .at("annotations")
-    .entries()
-    .map(([key]) => key)
-    .filter(
-      (key) =>
-        key.startsWith(annotationPrefix) &&
-        validateAnnotations({ [key]: "?" }).some(({ field }) => field === key),
-    );
-  return names.map(
-    (key) => `${key} stands where no pod has it; move it to spec.template.metadata.annotations`,
-  );
+  return misplacedSettings(annotationsOf(object).plain(), annotationsOf(template).plain());
+}
+
+function annotationsOf(field: Field): Field {
+  return field.at("metadata").at("annotations");
 }
 
 function leftAlone(namespace: string, label: string | undefined): Planned | undefined {

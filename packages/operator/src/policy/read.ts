@@ -11,6 +11,11 @@ export interface Problem {
   readonly mayBeNewer?: boolean;
 }
 
+/** In one line, for a person. */
+export function spelt({ field, message, remedy }: Problem): string {
+  return `${field}: ${message}: ${remedy}`;
+}
+
 /** A value, or why there is none. */
 export type ReadSetting =
   { readonly value: number | string | boolean } | { readonly message: string; readonly remedy: string };

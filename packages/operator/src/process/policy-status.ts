@@ -1,4 +1,5 @@
 import { hasStatus, type KubernetesClient } from "@lameduck/kube";
+import { spelt } from "../policy/read.ts";
 import { isMap, validatePolicy } from "../policy/validate.ts";
 import type { PolicyObject } from "../exposure/objects.ts";
 
@@ -45,7 +46,7 @@ function judged(policy: PolicyObject): Pick<AcceptedCondition, "type" | "status"
   const problems = validatePolicy(policy);
   if (problems.length === 0)
     return { type: "Accepted", status: "True", reason: "Valid", message: "every field counts" };
-  const message = problems.map(({ field, message, remedy }) => `${field}: ${message}: ${remedy}`).join("; ");
+  const message = problems.map(spelt).join("; ");
   return { type: "Accepted", status: "False", reason: "Invalid", message: message.slice(0, 4_000) };
 }
 

@@ -1,5 +1,6 @@
-import { common, leftAlone, type ConfigurationOptions } from "../../admission/configurations.ts";
+import { common, type ConfigurationOptions } from "../../admission/configurations.ts";
 import { declining, holdLabel, operatorNames } from "../../names.ts";
+import { systemNamespaces } from "../../inject/left-alone.ts";
 import { injectedAnnotation } from "../../inject/pod.ts";
 import { alwaysExempt } from "../settings.ts";
 
@@ -43,7 +44,7 @@ export function heldDeletionsConfiguration(options: ConfigurationOptions = {}): 
     namespaceSelector: {
       matchLabels: { [holdLabel]: "enabled" },
       matchExpressions: [
-        { key: "kubernetes.io/metadata.name", operator: "NotIn", values: [namespace, ...leftAlone] },
+        { key: "kubernetes.io/metadata.name", operator: "NotIn", values: [namespace, ...systemNamespaces] },
       ],
     },
   });
