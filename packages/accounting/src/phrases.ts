@@ -41,20 +41,32 @@ export function chose(evidence: Evidence): string {
   const letGo = letGoAt(evidence);
   if (letGo !== undefined && letGo >= (deletion?.at ?? 0))
     return `${record.sender} chose ${pod} although it had stopped choosing it ${spell(at - letGo)} before`;
-  if (!deletion) return `${record.sender} chose ${pod}, which was not being deleted`;
-  return `${record.sender} still chose ${pod} ${spell(at - deletion.at)} after its deletion`;
+  if (deletion) return `${record.sender} still chose ${pod} ${spell(at - deletion.at)} after its deletion`;
+  const left = untilDeletion(evidence);
+  return left === undefined
+    ? `${record.sender} chose ${pod}, which was not being deleted`
+    : `${record.sender} chose ${pod} ${spell(left)} before its deletion`;
 }
 
 /** "ingress-2 used a kept-alive connection to web-3 2.1 s after its deletion" */
-export function used({ record, life }: Evidence): string {
+export function used(evidence: Evidence): string {
+  const { record, life } = evidence;
   const pod = life?.pod ?? record.pod ?? "a pod";
   const at = setOut(record);
   const deletion = life && deletionBefore(life, at);
   if (record.kind === "session") return `${record.sender} had it to ${pod}`;
   const connection = record.reused ? "a kept-alive connection" : "a new connection";
-  return deletion
-    ? `${record.sender} sent it to ${pod} on ${connection} ${spell(at - deletion.at)} after the deletion`
-    : `${record.sender} sent it to ${pod}, which was not being deleted, on ${connection}`;
+  const left = untilDeletion(evidence);
+  if (!deletion && left === undefined)
+    return `${record.sender} sent it to ${pod}, which was not being deleted, on ${connection}`;
+  const when = deletion ? `${spell(at - deletion.at)} after` : `${spell(left ?? 0)} before`;
+  return `${record.sender} sent it to ${pod} on ${connection} ${when} the deletion`;
+}
+
+/** How long the request had been sent when its pod was deleted, if that was before it failed. */
+function untilDeletion({ record, life }: Evidence): number | undefined {
+  const at = life?.deleted?.at;
+  return at !== undefined && at > setOut(record) && at <= failedAt(record) ? at - setOut(record) : undefined;
 }
 
 /** "2.0 s before", "at that moment": how an event of the pod lies to the failure. */

@@ -29,6 +29,10 @@ test("C4: in flight when the process ended, before or amid its answer", () => {
   const slow = { ...pooled, kind: "slow", finished: 10_032 } as const;
   const lost = only(reset(9_800, slow), { podEvents: abrupt });
   assert.equal(lost.cause, "C4");
+  assert.match(
+    lost.sentence,
+    /: node-1 sent it to web-1 on a kept-alive connection 200 ms before the deletion and it /,
+  );
   assert.match(lost.sentence, /in flight for 232 ms when web-1 exited \(code 0\)$/);
   assert.equal(
     causeOf(request(9_800, { ...slow, outcome: "truncated", received: 10_000 }), { podEvents: abrupt }),

@@ -37,6 +37,18 @@ test("it ends with causes in words, and with the shortest hold that lost nothing
   );
 });
 
+test("a sender is named where most of what was lost by a cause came from it", () => {
+  const [first] = results.remedies;
+  const [one] = first?.lostRequests ?? [];
+  assert.ok(first && one);
+  const said = (...senders: string[]): string => {
+    const lost = senders.map((sender) => ({ ...one, sender, cause: "C3" as const }));
+    return comparisonText({ ...results, remedies: [{ ...first, lost: lost.length, lostRequests: lost }] });
+  };
+  assert.match(said("node-1", "node-1", "node-2"), /3 {2}C3 keep-alive race, 2 of them from node-1$/m);
+  assert.match(said("node-1", "node-2"), /2 {2}C3 keep-alive race$/m);
+});
+
 test("colours on a terminal only", () => {
   assert.ok(!text.includes("\u001B"));
   const pipe = new PassThrough() as unknown as NodeJS.WriteStream;

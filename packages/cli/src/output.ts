@@ -1,4 +1,4 @@
-import { messageOf } from "@lameduck/drain/common";
+import { fileProblem } from "@lameduck/drain/common";
 import { accessSync, constants, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { CliError } from "./errors.ts";
@@ -13,7 +13,7 @@ export function writeOutput(option: string, file: string | undefined, text: () =
   try {
     writeFileSync(file, text());
   } catch (error) {
-    throw new CliError("LAMEDUCK_CANNOT_WRITE", option, messageOf(error));
+    throw new CliError("LAMEDUCK_CANNOT_WRITE", `${option} ${file}`, fileProblem(error));
   }
 }
 
@@ -23,7 +23,7 @@ export function mustBeWritable(option: string, file: string | undefined): void {
   try {
     accessSync(dirname(resolve(file)), constants.W_OK);
   } catch (error) {
-    throw new CliError("LAMEDUCK_CANNOT_WRITE", option, messageOf(error));
+    throw new CliError("LAMEDUCK_CANNOT_WRITE", `${option} ${file}`, fileProblem(error));
   }
 }
 

@@ -108,7 +108,7 @@ test("kubectl finds the program under its own name", async () => {
     "/nowhere",
   ]);
   assert.equal(code, 2);
-  assert.match(err, /\/nowhere: no such file \[LAMEDUCK_NO_KUBECONFIG\]/);
+  assert.match(err, /\/nowhere: no such file or directory \[LAMEDUCK_NO_KUBECONFIG\]/);
 });
 
 test("the problem matcher of the page reads every finding", async () => {

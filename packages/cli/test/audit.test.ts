@@ -88,7 +88,7 @@ describe("audit", () => {
     assert.match(err, /all\/b\.yaml:3:1.*\[LAMEDUCK_MANIFEST_NOT_YAML\]/);
     assert.match(err, /all\/c\.json.*\[LAMEDUCK_MANIFEST_NOT_YAML\]/);
     assert.match(err, /all\/d\.yaml:2:\d+.*\[LAMEDUCK_MANIFEST_TEMPLATE\].*helm template/);
-    assert.match(out, /in 1 workload\. Not read: 4 objects, see above\. Not looked into: 1 without a kind\./);
+    assert.match(out, /in 1 workload\. Not read: 4, see the errors\. Not looked into: 1 without a kind\./);
   });
 
   test("what is no UTF-8 is refused, since a fix would not write it back as it was", async () => {
@@ -304,11 +304,27 @@ describe("audit", () => {
     assert.match(out, /PID 1 is `sh -c`.*\[shell-swallows-term\]/);
   });
 
+  test("--rules: each name stands apart from what the rule finds", async () => {
+    const { out } = await audit("--rules");
+    for (const line of out.trim().split("\n")) assert.match(line, /^[a-z-]+ {2,}[A-Zi]/);
+  });
+
   for (const [what, args, message] of [
     ["no path", [], /name files or folders/],
     ["an unknown fact", ["a", "--assume", "x=1s"], /NAME=DURATION/],
-    ["a fact without unit", ["a", "--assume", "drain=20"], /unit/],
+    [
+      "a fact without unit",
+      ["a", "--assume", "drain=20"],
+      /^error --assume drain: "20" has no unit: .*BAD_DURATION/,
+    ],
     ["a version", ["a", "--kubernetes", "latest"], /1\.34/],
+    ["half a version", ["a", "--kubernetes", "1"], /1\.34/],
+    ["a file that is not there", ["nowhere"], /^error nowhere: no such file or directory \[/],
+    [
+      "a report into no folder",
+      ["a", "--format", "json=b/c"],
+      /^error --format json b\/c: no such file or directory \[/,
+    ],
     ["a format", ["a", "--format", "pdf"], /write one of/],
     ["two formats to stdout", ["a", "--format", "json", "--format", "text"], /only one format/],
     ["--write alone", ["a", "--write"], /goes with --fix/],

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { run } from "./running.ts";
 import { runEach, testThatEachIsTold, type Mistake } from "./told.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-cli-test-"));
@@ -23,7 +24,11 @@ const mistakes: Mistake[] = [
     ["lab", "--", "no-such-program"],
     /no program "no-such-program".*\[LAMEDUCK_NO_SUCH_COMMAND\]/,
   ],
-  ["no such manifest", ["lab", "-f", join(folder, "none.yaml")], /--file: .*\[LAMEDUCK_BAD_OPTION\]/],
+  [
+    "no such manifest",
+    ["lab", "-f", join(folder, "none.yaml")],
+    /^error --file .*none\.yaml: no such file or directory \[LAMEDUCK_BAD_OPTION\]/,
+  ],
   [
     "manifest that is not YAML",
     ["lab", "-f", file("a.yaml", "a: [\n")],
@@ -55,14 +60,15 @@ const mistakes: Mistake[] = [
   ).map(([args, place, other]): Mistake => [
     `${place} against ${other}`,
     ["lab", ...args],
-    new RegExp(`^error ${place}: goes .*${other}.*\\[LAMEDUCK_BAD_OPTION\\]`),
+    new RegExp(`^error ${place}: .*${other}.*\\[LAMEDUCK_BAD_OPTION\\]`),
   ]),
   ["manifest and command", ["lab", "-f", "x.yaml", "--", "node", "x"], /\[LAMEDUCK_BAD_OPTION\]/],
   [
     "unknown remedy",
     ["lab", "--remedies", "magic"],
-    /"magic" is none of nothing.*\[LAMEDUCK_UNKNOWN_REMEDY\]/,
+    /"magic" is none of nothing.*, sleep-N \[LAMEDUCK_UNKNOWN_REMEDY\]/,
   ],
+  ["a policy that is a sleep", ["lab", "--policy", "sleep-2"], /--policy.*choices are fixed, quiet, until/],
   ["unknown sender", ["lab", "--senders", "l5:1"], /"l5:1".*\[LAMEDUCK_BAD_OPTION\]/],
   ["unknown protocol", ["lab", "--protocol", "spdy"], /--protocol.*spdy/],
   [
@@ -134,14 +140,22 @@ const mistakes: Mistake[] = [
     /--patch: only one .*\[LAMEDUCK_BAD_OPTION\]/,
   ],
   ["advice for no traffic", ["advise", "--rate", "0"], /no request comes.*\[LAMEDUCK_SCENARIO_IMPOSSIBLE\]/],
-  ["output into no folder", ["lab", "--json", join(folder, "none", "a.json")], /\[LAMEDUCK_CANNOT_WRITE\]/],
+  [
+    "output into no folder",
+    ["lab", "--json", join(folder, "none", "a.json")],
+    /^error --json .*a\.json: no such file or directory \[LAMEDUCK_CANNOT_WRITE\]/,
+  ],
   [
     "pod that crashes",
     ["lab", "--replicas", "1", "--", "node", "-e", 'throw new Error("no database")'],
     /no database.*\[LAMEDUCK_POD_CRASHED\]/,
     4,
   ],
-  ["unknown scenario file", ["simulate", join(folder, "none.yaml")], /\[LAMEDUCK_SCENARIO_UNREADABLE\]/],
+  [
+    "unknown scenario file",
+    ["simulate", join(folder, "none.yaml")],
+    /no such file or directory \[LAMEDUCK_SCENARIO_UNREADABLE\]/,
+  ],
   ["unknown preset", ["simulate", "--senders", "pigeon:3"], /pigeon.*\[LAMEDUCK_/],
   ["unknown processor", ["init-binary", "--arch", "z80"], /z80/],
   ["the old name of init-binary", ["init", "-o", "x"], /lameduck init-binary.*\[LAMEDUCK_RENAMED\]/],
@@ -149,6 +163,12 @@ const mistakes: Mistake[] = [
 ];
 
 testThatEachIsTold(mistakes);
+
+test("init-binary -o -: the binary, on stdout", async () => {
+  const { code, out } = await run(["init-binary", "-o", "-"], { cwd: folder });
+  assert.equal(code, 0);
+  assert.match(out, /^\u007fELF/);
+});
 
 test("--help and --version exit with 0", async () => {
   const commands = [

@@ -168,7 +168,7 @@ describe("audit --prove", { concurrency: 2 }, () => {
     assert.match(long[0]?.skipped ?? "", /grace period of 7200 s is longer/);
   });
 
-  test("Ctrl-C: what was rolled is kept, the exit code says so", async () => {
+  test("Ctrl-C: the report is kept, the exit code says so, and nothing is said to have been proved", async () => {
     const path = file("slow.yaml", manifest("slow"));
     const running = start(["audit", path, "--prove"]);
     await running.said(/rolling/);
@@ -176,6 +176,7 @@ describe("audit --prove", { concurrency: 2 }, () => {
     const { code, out } = await running.ended;
     assert.equal(code, 130);
     assert.match(out, /no-lame-duck/);
+    assert.doesNotMatch(out, /^proof/m);
   });
 
   for (const [args, problem] of [

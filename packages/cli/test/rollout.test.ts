@@ -30,7 +30,7 @@ const mistakes: Mistake[] = [
   [
     "no kubeconfig",
     [...restart, "--kubeconfig", join(folder, "none")],
-    /none: no such file \[LAMEDUCK_NO_KUBECONFIG\]/,
+    /none: no such file or directory \[LAMEDUCK_NO_KUBECONFIG\]/,
   ],
   [
     "no such context",
@@ -53,14 +53,14 @@ const mistakes: Mistake[] = [
   [
     "two things at once",
     [...restart, "--scale", "3"],
-    /--scale: goes not together with --restart.*\[LAMEDUCK_BAD_OPTION\]/,
+    /--scale: cannot be given with --restart.*\[LAMEDUCK_BAD_OPTION\]/,
   ],
   ["pods of a restart", [...restart, "--pods", "2"], /--pods: goes with --delete and --evict only/],
   ["no URL", [...restart, "--url", "shop"], /"shop" is not a URL \[LAMEDUCK_BAD_URL\]/],
   [
     "two loads",
     [...restart, "--url", "http://127.0.0.1/", "--requests", "k6.json"],
-    /--requests: goes not together with --url/,
+    /--requests: cannot be given with --url/,
   ],
   [
     "fewer requests than URLs",
@@ -97,12 +97,12 @@ const mistakes: Mistake[] = [
   [
     "a body that is not there",
     [...restart, "--url", "http://a/", "--method", "POST", "--body-file", join(folder, "none")],
-    /--body-file: ENOENT.*\[LAMEDUCK_BAD_OPTION\]/,
+    /--body-file .*none: no such file or directory \[LAMEDUCK_BAD_OPTION\]/,
   ],
   [
     "no proof and a proof",
     [...restart, "--url", "https://a/", "--insecure", "--ca-file", "ca.pem"],
-    /--ca-file: goes not together with --insecure/,
+    /--ca-file: cannot be given with --insecure/,
   ],
   [
     "groups of nobody",

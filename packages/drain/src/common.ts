@@ -46,6 +46,11 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** Why a file could not be read or written: "no such file or directory". Node adds a code, a call and the path. */
+export function fileProblem(error: unknown): string {
+  return messageOf(error).replace(/^E[A-Z]+: (.+?), [a-z]+(?: '.*)?$/s, "$1");
+}
+
 /** Texts of strangers' files and programs, such that a terminal shows them and does not obey them. */
 export function printable(text: string): string {
   return text.replaceAll(

@@ -175,6 +175,12 @@ const mistakes: [title: string, run: () => unknown, code: KubernetesErrorCode, s
     /bad: /,
   ],
   [
+    "a text",
+    () => clusterConnection({ kubeconfig: file("text", "hello") }),
+    "LAMEDUCK_KUBECONFIG_INVALID",
+    /text: is no kubeconfig$/,
+  ],
+  [
     "a field of the wrong kind",
     () =>
       clusterConnection({ kubeconfig: file("odd", "{ clusters: [{ name: c, cluster: { server: 7 } }] }") }),
@@ -198,7 +204,7 @@ const mistakes: [title: string, run: () => unknown, code: KubernetesErrorCode, s
     () =>
       clusterConnection({ kubeconfig: withUser("nocert", "{ client-certificate: none.crt }") }).credentials(),
     "LAMEDUCK_KUBECONFIG_INVALID",
-    /none\.crt/,
+    /nocert[^:]*: none\.crt: no such file or directory$/,
   ],
   [
     "a plugin that is not installed",

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { fileProblem } from "@lameduck/drain/common";
 import { advise, type Advice } from "./advise/advise.ts";
 import { advicePatch, renderAdvice } from "./advise/render.ts";
 import { sourceOfManifest } from "./advise/manifest.ts";
@@ -97,7 +98,6 @@ function read(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-    throw new SimulatorError("LAMEDUCK_SCENARIO_UNREADABLE", file, `cannot be read (${code})`);
+    throw new SimulatorError("LAMEDUCK_SCENARIO_UNREADABLE", file, fileProblem(error));
   }
 }

@@ -32,7 +32,8 @@ export function causesOf(result: RemedyResult): {
   const all = whyOf(result);
   return {
     shown: all.slice(0, most).map(({ cause, words, lost, example, sender }) => {
-      const by = sender.lost < lost ? `, ${whole(sender.lost)} of them from ${sender.name}` : "";
+      const isMost = sender.lost > lost / 2 && sender.lost < lost;
+      const by = isMost ? `, ${whole(sender.lost)} of them from ${sender.name}` : "";
       return {
         lost,
         words: `${cause.startsWith("C") ? `${cause} ` : ""}${words}${by}`,

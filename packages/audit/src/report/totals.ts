@@ -24,7 +24,7 @@ export function totals(audit: Audit): string {
   return [
     workloads === 0 ? "There is no workload to audit." : `${what} in ${plural(workloads, "workload")}.`,
     ...(suppressed.length > 0 ? [`${suppressed.length} suppressed.`] : []),
-    ...(failures.length > 0 ? [`Not read: ${plural(failures.length, "object")}, see above.`] : []),
+    ...(failures.length > 0 ? [`Not read: ${failures.length}, see the errors.`] : []),
     ...(skipped.length > 0 ? [`Not looked into: ${skipped.join(", ")}.`] : []),
   ].join(" ");
 }

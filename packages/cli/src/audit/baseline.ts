@@ -1,5 +1,5 @@
 import { AuditError, baselined, fingerprintOf, type Audit } from "@lameduck/audit";
-import { messageOf } from "@lameduck/drain/common";
+import { fileProblem } from "@lameduck/drain/common";
 import { readFileSync } from "node:fs";
 
 /** Findings that were there when it was written. @throws {AuditError} LAMEDUCK_AUDIT_BAD_BASELINE */
@@ -12,7 +12,7 @@ export function readBaseline(file: string | undefined): ReadonlySet<string> {
   try {
     document = JSON.parse(readFileSync(file, "utf8"));
   } catch (error) {
-    return fail(messageOf(error));
+    return fail(fileProblem(error));
   }
   const { version, findings } = (document ?? {}) as { version?: unknown; findings?: unknown };
   if (version !== 1 || !Array.isArray(findings)) return fail("is no baseline of version 1");

@@ -99,7 +99,7 @@ export function auditCommand(exit: (code: number) => number): Command {
     .addHelpText("after", examples)
     .action(async (paths: string[], options: Omit<Options, keyof typeof notGiven>) => {
       if (options.rules)
-        process.stdout.write(rules.map(({ id, title }) => `${id.padEnd(26)}${title}\n`).join(""));
+        process.stdout.write(rules.map(({ id, title }) => `${id.padEnd(widest)}  ${title}\n`).join(""));
       else exit(await run(paths, { ...notGiven, ...options }));
     });
 }
@@ -199,6 +199,8 @@ function exitCodeOf({ findings, failures }: Audit, { allowUnknown }: Pick<Option
     ? exitCodes.untested
     : exitCodes.clean;
 }
+
+const widest = Math.max(...rules.map(({ id }) => id.length));
 
 /** Options that may stand several times. */
 const notGiven = { assume: [], dockerfile: [], format: [], imageConfig: [], rule: [] };

@@ -1,5 +1,5 @@
 import type { FixPlan } from "@lameduck/audit";
-import { messageOf } from "@lameduck/drain/common";
+import { fileProblem } from "@lameduck/drain/common";
 import { writeFileSync } from "node:fs";
 import { CliError } from "../errors.ts";
 
@@ -22,6 +22,6 @@ export function writeFixes({ files }: Pick<FixPlan, "files">): void {
       if (after.name === "stdin") process.stdout.write(after.text);
       else writeFileSync(after.name, after.text);
     } catch (error) {
-      throw new CliError("LAMEDUCK_CANNOT_WRITE", after.name, messageOf(error));
+      throw new CliError("LAMEDUCK_CANNOT_WRITE", after.name, fileProblem(error));
     }
 }

@@ -1,4 +1,4 @@
-import { messageOf } from "@lameduck/drain/common";
+import { fileProblem } from "@lameduck/drain/common";
 import { AuditError, type InputFile } from "@lameduck/audit";
 import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
@@ -19,7 +19,7 @@ export async function readInput(paths: readonly string[], excluded: readonly str
   const files: InputFile[] = [];
   const failures: AuditError[] = [];
   const fail = (place: string, error: unknown): void =>
-    void failures.push(new AuditError("LAMEDUCK_AUDIT_UNREADABLE", place, messageOf(error)));
+    void failures.push(new AuditError("LAMEDUCK_AUDIT_UNREADABLE", place, fileProblem(error)));
   const seen = new Set<string>();
   for (const path of new Set(paths)) {
     if (path === "-") {

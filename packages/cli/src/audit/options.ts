@@ -14,7 +14,7 @@ import {
   type Config,
 } from "@lameduck/audit";
 import { parseDuration } from "@lameduck/drain/duration";
-import { messageOf } from "@lameduck/drain/common";
+import { fileProblem } from "@lameduck/drain/common";
 import { readFileSync, existsSync } from "node:fs";
 import { CliError } from "../errors.ts";
 import type { ClusterOptions } from "./cluster.ts";
@@ -42,7 +42,7 @@ export interface Options {
   readonly rule: readonly string[];
 }
 
-/** `--assume drain=20s` @throws {CliError} LAMEDUCK_BAD_OPTION */
+/** `--assume drain=20s` @throws coded errors that name the option */
 export function factsFrom(assumed: readonly string[]): Facts {
   const facts: { -readonly [Name in keyof Facts]: Facts[Name] } = {};
   for (const text of assumed) {
@@ -53,15 +53,11 @@ export function factsFrom(assumed: readonly string[]): Facts {
         `--assume ${text}`,
         `write NAME=DURATION, where NAME is one of ${Object.keys(factNames).join(", ")}`,
       );
-    try {
-      facts[name as FactName] = {
-        name,
-        value: parseDuration(value, `--assume ${name}`) / 1_000,
-        origin: { kind: "flag", path: `--assume ${text}` },
-      };
-    } catch (error) {
-      throw new CliError("LAMEDUCK_BAD_OPTION", `--assume ${text}`, messageOf(error));
-    }
+    facts[name as FactName] = {
+      name,
+      value: parseDuration(value, `--assume ${name}`) / 1_000,
+      origin: { kind: "flag", path: `--assume ${text}` },
+    };
   }
   return facts;
 }
@@ -69,7 +65,7 @@ export function factsFrom(assumed: readonly string[]): Facts {
 /** "1.34", "v1.34.2" or "34": the minor version. @throws {CliError} LAMEDUCK_BAD_OPTION */
 export function minorFrom(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  const [, minor] = /^(?:v?1\.)?(\d{1,3})(?:\.\d+)?(?:[-+].*)?$/.exec(text) ?? [];
+  const [, minor] = /^(?:v?1\.)?(\d{2,3})(?:\.\d+)?(?:[-+].*)?$/.exec(text) ?? [];
   if (minor === undefined)
     throw new CliError("LAMEDUCK_BAD_OPTION", `--kubernetes ${text}`, "write a version such as 1.34");
   return Number(minor);
@@ -85,7 +81,7 @@ function imageFile(text: string): ImageFile {
   try {
     return { image, file, text: readFileSync(file, "utf8") };
   } catch (error) {
-    throw new AuditError("LAMEDUCK_AUDIT_BAD_IMAGE", file, messageOf(error));
+    throw new AuditError("LAMEDUCK_AUDIT_BAD_IMAGE", file, fileProblem(error));
   }
 }
 
@@ -133,7 +129,7 @@ export function configFrom(file: string | undefined): Config {
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    throw new AuditError("LAMEDUCK_AUDIT_BAD_CONFIG", path, messageOf(error));
+    throw new AuditError("LAMEDUCK_AUDIT_BAD_CONFIG", path, fileProblem(error));
   }
   return readConfig(text, path);
 }

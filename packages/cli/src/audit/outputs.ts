@@ -55,7 +55,7 @@ export function outputsFrom(texts: readonly string[]): Output[] {
         `--format ${text}`,
         `write one of ${formatNames.join(", ")}, or FORMAT=FILE`,
       );
-    mustBeWritable(`--format ${text}`, file);
+    mustBeWritable(`--format ${name}`, file);
     return { format: name as Format, file: file === "-" ? undefined : file };
   });
   const [, second] = outputs.filter(({ file }) => file === undefined);

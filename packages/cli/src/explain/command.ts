@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { parseTrace, replay } from "@lameduck/drain";
-import { messageOf } from "@lameduck/drain/common";
+import { fileProblem } from "@lameduck/drain/common";
 import { CliError } from "../errors.ts";
 import { ending } from "../help/ending.ts";
 import { textOf } from "../input.ts";
@@ -43,7 +43,7 @@ async function recordingOf(file: string): Promise<string> {
   try {
     return await textOf(file);
   } catch (error) {
-    throw new CliError("LAMEDUCK_TRACE_UNREADABLE", file, messageOf(error));
+    throw new CliError("LAMEDUCK_TRACE_UNREADABLE", file, fileProblem(error));
   }
 }
 

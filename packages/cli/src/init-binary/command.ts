@@ -1,9 +1,9 @@
-import { chmodSync, copyFileSync } from "node:fs";
+import { chmodSync, copyFileSync, readFileSync } from "node:fs";
 import { Command, Option } from "commander";
 import { initBinary } from "@lameduck/init";
 import { CliError } from "../errors.ts";
 import { ending } from "../help/ending.ts";
-import { messageOf } from "@lameduck/drain/common";
+import { fileProblem } from "@lameduck/drain/common";
 
 /** `lameduck init-binary`: the static binary, for an image or a ConfigMap. */
 export function initBinaryCommand(): Command {
@@ -17,7 +17,10 @@ export function initBinaryCommand(): Command {
         "arm64",
       ]),
     )
-    .option("-o, --output <file>", "copy the binary to this file, executable (default: print its path)")
+    .option(
+      "-o, --output <file>",
+      "copy the binary to this file, executable; - is stdout (default: print its path)",
+    )
     .addHelpText("after", examples)
     .action(({ arch, output }: { arch?: "x64" | "arm64"; output?: string }) => {
       const path = initBinary(arch);
@@ -26,10 +29,11 @@ export function initBinaryCommand(): Command {
         return;
       }
       try {
+        if (output === "-") return void process.stdout.write(readFileSync(path));
         copyFileSync(path, output);
         chmodSync(output, 0o755);
       } catch (error) {
-        throw new CliError("LAMEDUCK_CANNOT_WRITE", "--output", messageOf(error));
+        throw new CliError("LAMEDUCK_CANNOT_WRITE", `--output ${output}`, fileProblem(error));
       }
     });
 }

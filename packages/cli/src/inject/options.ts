@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { messageOf } from "@lameduck/drain/common";
+import { fileProblem } from "@lameduck/drain/common";
 import { readStream } from "@lameduck/manifests";
 import { OperatorError, validatePolicy, type Architecture, type ManifestOptions } from "@lameduck/operator";
 import { version } from "../about.ts";
@@ -40,7 +40,7 @@ export function policyFrom(file: string | undefined): unknown {
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    return fail(messageOf(error), "name a file that exists and may be read");
+    return fail(fileProblem(error), "name a file that exists and may be read");
   }
   const { objects, failures } = readStream(text, file, (kind) => kind === "DrainPolicy");
   const [failure] = failures;

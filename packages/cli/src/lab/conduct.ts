@@ -1,4 +1,4 @@
-import { buildResults, skippedRemedy, type RemedyResult } from "@lameduck/accounting";
+import { buildResults, count, skippedRemedy, type RemedyResult } from "@lameduck/accounting";
 import { runLab, type LabHooks, type LabProgress, type LabSettings } from "@lameduck/stage";
 import { exitCodeOfResults } from "../exit-codes.ts";
 import { catchInterrupt } from "../interrupt.ts";
@@ -57,8 +57,9 @@ export async function conduct(settings: LabSettings, options: LabOptions): Promi
 function introduce({ workload, senders, load, propagation, remedies }: LabSettings, progress: Progress) {
   return ({ kind, because, files, limits }: Parameters<NonNullable<LabHooks["onNetwork"]>>[0]): void => {
     progress.say(
-      `${workload.replicas} pods in ${kind}${because ? ` (${because})` : ""}, ${load.rate} requests/s through ` +
-        `${senders.map(({ name }) => name).join(", ")}; delays: ${propagation.name}; ${remedies.length} remedies`,
+      `${count(workload.replicas, "pod")} in ${kind}${because ? ` (${because})` : ""}, ${load.rate} requests/s through ` +
+        `${senders.map(({ name }) => name).join(", ")}; delays: ${propagation.name}; ` +
+        (remedies.length === 1 ? `remedy: ${remedies[0]?.name}` : `${remedies.length} remedies`),
     );
     for (const line of [files, ...limits, ...workload.warnings]) progress.say(`note: ${line}`);
   };

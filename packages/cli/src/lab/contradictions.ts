@@ -32,7 +32,7 @@ export function mustAgree(options: LabOptions, sample: boolean): void {
     throw new CliError("LAMEDUCK_BAD_OPTION", flag(name), because);
   };
   for (const [one, other] of exclusive)
-    if (given(one) && given(other)) refuse(one, `goes not together with ${flag(other)}`);
+    if (given(one) && given(other)) refuse(one, `cannot be given with ${flag(other)}`);
   for (const name of ofNamespaces)
     if (given(name) && options.network === "loopback")
       refuse(name, "goes with namespaces, not with --network loopback");

@@ -45,7 +45,14 @@ export function addLabOptions(command: Command): Command {
       "--remedies <names>",
       `remedies to run, with commas between: ${remedies.map(({ name }) => name).join(", ")}, sleep-N`,
     )
-    .option("--policy <name>", "run one policy of Lameduck only; the same as --remedies NAME")
+    .addOption(
+      new Option("--policy <name>", "run only this policy of Lameduck").choices([
+        "fixed",
+        "quiet",
+        "until-deadline",
+        "adaptive",
+      ]),
+    )
     .option("--replicas <n>", "number of pods (default: the manifest's, else 4)", whole(1, 100))
     .option("--rollouts <n>", "how many times every pod is replaced", whole(1, 1_000), 1)
     .option("--rps <n>", "requests per second over all pods, open loop", number(0.1, 50_000), 400)

@@ -18,7 +18,7 @@ import { checkOutputs } from "../outputs.ts";
 import { mustAgree } from "./contradictions.ts";
 import type { LabOptions } from "./options.ts";
 import { parseSenders } from "./senders.ts";
-import { messageOf } from "@lameduck/drain/common";
+import { fileProblem } from "@lameduck/drain/common";
 
 /** Long comparisons of many rollouts are meant; a load that never ends is not. */
 const longestLoad = "60m";
@@ -122,8 +122,8 @@ function chosenRemedies({ compare, remedies: list, policy }: LabOptions, sample:
     if (!remedy)
       throw new CliError(
         "LAMEDUCK_UNKNOWN_REMEDY",
-        list === undefined ? "--policy" : "--remedies",
-        `"${name}" is none of ${remedies.map((one) => one.name).join(", ")}`,
+        "--remedies",
+        `"${name}" is none of ${[...remedies.map((one) => one.name), "sleep-N"].join(", ")}`,
       );
     return remedy;
   });
@@ -174,6 +174,6 @@ async function read(file: string): Promise<string> {
   try {
     return await textOf(file);
   } catch (error) {
-    throw new CliError("LAMEDUCK_BAD_OPTION", "--file", messageOf(error));
+    throw new CliError("LAMEDUCK_BAD_OPTION", `--file ${file}`, fileProblem(error));
   }
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseDuration } from "@lameduck/drain";
+import { fileProblem } from "@lameduck/drain/common";
 import { checkInClusterOptions, parseRoutes, parseZone, type Route, type RouteManner } from "@lameduck/load";
 import { clusterConnection, type ClusterConnection } from "@lameduck/kube";
 import {
@@ -45,7 +46,7 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
       if (options[name] !== undefined)
         throw new CliError("LAMEDUCK_BAD_OPTION", flagOf(name), "goes with --url only");
   if (routes.length > 0 && options.requests)
-    throw new CliError("LAMEDUCK_BAD_OPTION", "--requests", "goes not together with --url");
+    throw new CliError("LAMEDUCK_BAD_OPTION", "--requests", "cannot be given with --url");
   // The file is read after the rollout; a wrong zone is told before.
   if (options.requestsZone !== undefined) parseZone(options.requestsZone, "--requests-zone");
   if (options.inCluster)
@@ -86,7 +87,7 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
 function mannerOf(options: RolloutOptions): RouteManner {
   const { protocol, header, method, bodyFile, caFile, insecure } = options;
   if (insecure && caFile !== undefined)
-    throw new CliError("LAMEDUCK_BAD_OPTION", "--ca-file", "goes not together with --insecure");
+    throw new CliError("LAMEDUCK_BAD_OPTION", "--ca-file", "cannot be given with --insecure");
   const headers = header?.flatMap((text) =>
     text.startsWith("@") ? linesOf("--header", text.slice(1)) : [text],
   );
@@ -115,7 +116,7 @@ function contentOf(option: string, file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw new CliError("LAMEDUCK_BAD_OPTION", option, (error as Error).message);
+    throw new CliError("LAMEDUCK_BAD_OPTION", `${option} ${file}`, fileProblem(error));
   }
 }
 
@@ -144,7 +145,7 @@ function chosenAction(options: RolloutOptions): Chosen {
       "lameduck rollout",
       "say what is to happen: --restart, --scale N, --delete, --evict, --drain NODE or --watch",
     );
-  if (second) throw new CliError("LAMEDUCK_BAD_OPTION", second[0], `goes not together with ${first[0]}`);
+  if (second) throw new CliError("LAMEDUCK_BAD_OPTION", second[0], `cannot be given with ${first[0]}`);
   if (options.pods !== undefined && first[0] !== "--delete" && first[0] !== "--evict")
     throw new CliError("LAMEDUCK_BAD_OPTION", "--pods", "goes with --delete and --evict only");
   return first[1];

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
-import { messageOf } from "@lameduck/drain/common";
+import { fileProblem } from "@lameduck/drain/common";
 import { KubernetesError } from "../errors.ts";
 import type { ClusterConnection } from "./connection.ts";
 import { runExecPlugin, type ExecPlugin } from "./exec-plugin.ts";
@@ -59,6 +59,6 @@ export function readMaterial(path: string, file: string): Buffer {
   try {
     return readFileSync(isAbsolute(path) ? path : join(dirname(file), path));
   } catch (error) {
-    throw new KubernetesError("LAMEDUCK_KUBECONFIG_INVALID", file, messageOf(error));
+    throw new KubernetesError("LAMEDUCK_KUBECONFIG_INVALID", file, `${path}: ${fileProblem(error)}`);
   }
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
-import { messageOf } from "@lameduck/drain/common";
+import { fileProblem, messageOf } from "@lameduck/drain/common";
 import { KubernetesError } from "../errors.ts";
 
 const named = <T extends z.ZodType>(name: string, value: T) =>
@@ -94,9 +94,8 @@ function read(path: string, required: boolean): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    const missing = (error as NodeJS.ErrnoException).code === "ENOENT";
-    if (missing && !required) return undefined;
-    throw new KubernetesError("LAMEDUCK_NO_KUBECONFIG", path, missing ? "no such file" : messageOf(error));
+    if ((error as NodeJS.ErrnoException).code === "ENOENT" && !required) return undefined;
+    throw new KubernetesError("LAMEDUCK_NO_KUBECONFIG", path, fileProblem(error));
   }
 }
 
@@ -110,11 +109,10 @@ function parsed(text: string, path: string): z.infer<typeof configSchema> {
   const result = configSchema.safeParse(value);
   if (result.success) return result.data;
   const [first] = result.error.issues;
-  throw new KubernetesError(
-    "LAMEDUCK_KUBECONFIG_INVALID",
-    `${path}: ${first?.path.join(".") ?? ""}`,
-    first?.message ?? "not a kubeconfig",
-  );
+  const entry = first?.path.join(".") ?? "";
+  throw entry === ""
+    ? new KubernetesError("LAMEDUCK_KUBECONFIG_INVALID", path, "is no kubeconfig")
+    : new KubernetesError("LAMEDUCK_KUBECONFIG_INVALID", `${path}: ${entry}`, first?.message ?? "is wrong");
 }
 
 function add(merged: Merged, config: z.infer<typeof configSchema>, file: string): void {

@@ -1,6 +1,7 @@
 import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { constants, createGunzip } from "node:zlib";
+import { fileProblem } from "@lameduck/drain/common";
 import { RequestsError } from "./errors.ts";
 
 /** Lines as they come; the last one of the last batch is unfinished where no line end follows it. */
@@ -27,10 +28,7 @@ export async function* readLines(file: string, signal?: AbortSignal): AsyncGener
 
 function wordsOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  if (code === "ENOENT") return "no such file";
-  if (code === "EISDIR") return "is a folder";
-  if (code?.startsWith("Z_")) return `is a damaged gzip file (${message})`;
-  return message;
+  return code?.startsWith("Z_") ? `is a damaged gzip file (${message})` : fileProblem(error);
 }
 
 function bytesOf(file: string, signal: AbortSignal | undefined): AsyncIterator<Buffer> {

@@ -24,7 +24,8 @@ export interface ShownProof {
 }
 
 export interface Proven {
-  readonly proofs: readonly ShownProof[];
+  /** None where nothing was rolled before Ctrl-C. An empty list would say that there was nothing to roll. */
+  readonly proofs: readonly ShownProof[] | undefined;
   /** Ctrl-C: the exit code that says so. What was rolled before is kept. */
   readonly interrupted?: number;
 }
@@ -39,8 +40,8 @@ export async function proofsOf(audit: Audit, options: AuditOptions): Promise<Pro
     return { proofs };
   } catch (error) {
     if (!interrupt.signal.aborted) throw error;
-    progress.say(`interrupted; ${proofs.length} workloads rolled`);
-    return { proofs, interrupted: interrupt.exitCode };
+    progress.say(`interrupted; ${proofs.length} ${proofs.length === 1 ? "workload" : "workloads"} rolled`);
+    return { proofs: proofs.length === 0 ? undefined : proofs, interrupted: interrupt.exitCode };
   } finally {
     progress.done();
     interrupt.release();
