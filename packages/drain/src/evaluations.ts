@@ -1,5 +1,5 @@
 /** Evaluations are no closer together, ms. */
-const shortestPause = 20;
+const leastPause = 20;
 
 /** Of the hold so far: the pause after an evaluation close to the budget. */
 const closePause = 1 / 64;
@@ -28,7 +28,7 @@ export class Evaluations {
     if (now >= this.#nextAt) {
       const above = Math.log(loss(now) / budget);
       const pauses = Math.min(longestPauses, Math.max(1, above));
-      this.#nextAt = now + Math.max(shortestPause, (now - terminatedAt) * closePause * pauses);
+      this.#nextAt = now + Math.max(leastPause, (now - terminatedAt) * closePause * pauses);
       this.#belowAt = above < 0 ? this.#observed : undefined;
       if (above < 0) return undefined;
     }

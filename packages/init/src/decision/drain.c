@@ -20,7 +20,7 @@ struct waits {
 };
 
 /* The mirror of packages/drain/src/evaluations.ts, which holds the reasons: ms, part of the hold so far, and times as long. */
-static const double shortest_pause = 20;
+static const double least_pause = 20;
 static const double close_pause = 1.0 / 64;
 static const double longest_pauses = 6;
 
@@ -187,7 +187,7 @@ static double evaluate(struct drain *drain, double now)
 	if (now >= drain->weigh_at) {
 		double above = log(drain_expected_loss(drain, now) / drain->config.loss_budget);
 		double pauses = fmin(longest_pauses, fmax(1, above));
-		drain->weigh_at = now + fmax(shortest_pause, (now - drain->terminated_at) * close_pause * pauses);
+		drain->weigh_at = now + fmax(least_pause, (now - drain->terminated_at) * close_pause * pauses);
 		drain->enough = above < 0 ? drain->told : UINT64_MAX;
 		if (above < 0)
 			return -INFINITY;

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+
+const root = new URL("../../../", import.meta.url);
+const page = readFileSync(new URL("docs/decision.md", root), "utf8");
+const sources = ["packages/drain/src/**/*.ts", "packages/init/src/decision/*.c"]
+  .flatMap((pattern) => globSync(pattern, { cwd: root }))
+  .map((path) => readFileSync(new URL(path, root), "utf8"))
+  .join("\n");
+
+/** "4_000", "1 / 64" and "1/64" alike: what a value comes to, number by number. */
+function numbersIn(text: string): string[] {
+  const plain = text.replaceAll(/(?<=\d)[_,](?=\d{3})/g, "");
+  return [...plain.matchAll(/-?\d[\d.e-]*(?: ?\/ ?\d+)?/g)].map(([each]) =>
+    each.replaceAll(/ |\.0(?=$|\/)/g, ""),
+  );
+}
+
+const [, table = ""] = page.split("## Constants");
+const rows = [...table.matchAll(/^\| `(\w+)` *\| ([^|]*) \|/gm)].map(([, name = "", value = ""]) => ({
+  name,
+  value,
+}));
+
+test("docs/decision.md has the constants of the code", () => {
+  assert.ok(rows.length > 30);
+  for (const { name, value } of rows) {
+    const inCode = [...sources.matchAll(new RegExp(`\\b${name}(?:: number)? ?[=:]([^;\\n]*)`, "g"))];
+    const values = inCode.map(([, code = ""]) => numbersIn(code).join(" "));
+    assert.ok(
+      values.includes(numbersIn(value).join(" ")),
+      `${name} is ${value}; in code ${values.join(" or ")}`,
+    );
+  }
+});
+
+test("the rule fits one screen, and every constant that it names is in the table", () => {
+  const [, rest = ""] = page.split("## The rule\n");
+  const [rule = ""] = rest.split("\nThe formula of 6");
+  assert.ok(rule.trim().split("\n").length <= 45);
+  const known = new Set([
+    ...rows.map(({ name }) => name),
+    "kinds",
+    "prestop",
+    "learn",
+    "released",
+    "unreleased",
+  ]);
+  for (const [, name = ""] of rule.matchAll(/`(\w+)`/g)) assert.ok(known.has(name), `${name} has no row`);
+});
