@@ -1,0 +1,167 @@
+#include "hold_settings.h"
+
+#include "../base/text.h"
+#include "../decision/duration.h"
+#include "variables.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A mistake in a flag is an error; a variable may be another program's, and nobody is asked then. */
+static bool refuse_cluster(struct settings *settings, const char *name, const char *problem, struct error *error)
+{
+	char place[LONGEST_PLACE];
+	if (!given_by_variable(settings, name, place)) {
+		error_set(error, ERROR_BAD_COORDINATOR, name, "%s", problem);
+		return false;
+	}
+	if (settings->hold.where.url)
+		snprintf(settings->notice, sizeof settings->notice, "%s %s: the cluster is not asked", place, problem);
+	settings->hold.where.url = NULL;
+	return true;
+}
+
+/* Whom to ask, and who we are. */
+static bool read_cluster(struct settings *settings, struct error *error)
+{
+	struct where *where = &settings->hold.where;
+	const struct {
+		const char *name, *value;
+	} parts[] = { { "pod-name", where->pod }, { "pod-namespace", where->pod_namespace }, { "pod-uid", where->pod_uid } };
+	settings->hold.program = settings->action == ACTION_WAIT ? "wait" : "init";
+	bool known = true;
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		known = known && parts[i].value;
+		if (parts[i].value && !is_plain_name(parts[i].value) &&
+		    !refuse_cluster(settings, parts[i].name, "is no name", error))
+			return false;
+	}
+	if (!where->url)
+		return true;
+	if (!where_parse(where))
+		return refuse_cluster(settings, "coordinator", "is no http://HOST:PORT", error);
+	return known || refuse_cluster(settings, "coordinator", "needs the pod's name, namespace and uid", error);
+}
+
+/* Without a coordinator nothing that `acknowledged` waits for reaches an init. */
+static bool read_policy(struct settings *settings, struct error *error)
+{
+	struct drain_options *options = &settings->decision;
+	if (!options->policy || strcmp(options->policy, policy_names[POLICY_ACKNOWLEDGED]) != 0)
+		return true;
+	if (settings->hold.where.url) {
+		options->consumers[options->consumer_count++] = by_cluster;
+		return true;
+	}
+	error_set(error, ERROR_MISSING_OPTION, "policy", "acknowledged needs a coordinator (LAMEDUCK_COORDINATOR)");
+	return false;
+}
+
+/*
+ * What only another policy would use. A flag was typed for this program, so that it is an error; a variable may be meant for all containers
+ * of many pods.
+ */
+static bool check_use(struct settings *settings, const char *name, const char *value, enum policy_kind user,
+		      struct error *error)
+{
+	char place[LONGEST_PLACE];
+	enum policy_kind policy = settings->hold.decision.policy;
+	bool used = policy == user || (user == POLICY_ADAPTIVE && settings->hold.decision.by_cluster);
+	if (!value || used)
+		return true;
+	if (given_by_variable(settings, name, place)) {
+		snprintf(settings->notice, sizeof settings->notice, "%s does nothing: it is of the policy %s, and the policy is %s",
+			 place, policy_names[user], policy_names[policy]);
+		return true;
+	}
+	error_set(error, ERROR_MISSING_OPTION, name, "needs --policy %s, and the policy is %s", policy_names[user],
+		  policy_names[policy]);
+	return false;
+}
+
+static bool check_uses(struct settings *settings, struct error *error)
+{
+	const struct drain_options *options = &settings->decision;
+	const struct drain_config *decision = &settings->hold.decision;
+	char place[LONGEST_PLACE], delay[32], cap[32];
+	if (!check_use(settings, "delay", options->delay, POLICY_FIXED, error) ||
+	    !check_use(settings, "window", options->window, POLICY_QUIET, error) ||
+	    !check_use(settings, "loss-budget", options->loss_budget, POLICY_ADAPTIVE, error) ||
+	    !check_use(settings, "convergence", options->convergence, POLICY_ADAPTIVE, error))
+		return false;
+	if (decision->policy == POLICY_FIXED && decision->delay > decision->cap) {
+		given_by_variable(settings, "delay", place);
+		snprintf(settings->notice, sizeof settings->notice, "%s of %s is cut to the cap of %s", place,
+			 format_duration(decision->delay, delay, sizeof delay),
+			 format_duration(decision->cap, cap, sizeof cap));
+	}
+	return true;
+}
+
+/* A bound of something that is not waited for. */
+static bool check_order(struct settings *settings, struct error *error)
+{
+	const struct order *order = &settings->hold.order;
+	char place[LONGEST_PLACE];
+	if (!settings->order_timeout || order->wait_for.count + order->wait_gone.count > 0)
+		return true;
+	if (given_by_variable(settings, "order-timeout", place)) {
+		snprintf(settings->notice, sizeof settings->notice,
+			 "%s does nothing: no file is waited for (--wait-for, --wait-gone)", place);
+		return true;
+	}
+	error_set(error, ERROR_MISSING_OPTION, "order-timeout", "needs --wait-for FILE or --wait-gone FILE");
+	return false;
+}
+
+/* By a flag, which stands in an image or a manifest. */
+static bool is_typed(struct settings *settings, const char *name, const char *value)
+{
+	char place[LONGEST_PLACE];
+	return value && !given_by_variable(settings, name, place);
+}
+
+/*
+ * An injection sets the pod's times by variables, and cannot see the flags of an image's entry point. If both contradict each other the
+ * flags count alone, as without the injection: the program must start.
+ */
+static bool read_decision(struct settings *settings, struct error *error)
+{
+	struct drain_options *options = &settings->decision;
+	struct error contradiction;
+	char place[LONGEST_PLACE];
+	if (parse_config(options, &settings->hold.decision, error))
+		return true;
+	bool flags = is_typed(settings, "grace", options->grace) || is_typed(settings, "reserve", options->reserve) ||
+		     is_typed(settings, "floor", options->floor) || is_typed(settings, "cap", options->cap);
+	if (!flags)
+		return false;
+	struct drain_options typed = *options;
+	if (given_by_variable(settings, "grace", place))
+		typed.grace = NULL;
+	if (given_by_variable(settings, "prestop", place))
+		typed.prestop = NULL;
+	if ((typed.grace == options->grace && typed.prestop == options->prestop) ||
+	    !parse_config(&typed, &settings->hold.decision, &contradiction))
+		return false;
+	*options = typed;
+	snprintf(settings->notice, sizeof settings->notice, "LAMEDUCK_GRACE_PERIOD and LAMEDUCK_PRESTOP are left out, as flags need more: %s",
+		 error->problem);
+	return true;
+}
+
+bool read_hold_settings(struct settings *settings, struct error *error)
+{
+	if (!read_cluster(settings, error) || !read_policy(settings, error) || !read_decision(settings, error) ||
+	    !check_uses(settings, error))
+		return false;
+	settings->hold.order_timeout = INFINITY;
+	if (settings->order_timeout &&
+	    !parse_duration(settings->order_timeout, "order-timeout", &settings->hold.order_timeout, error))
+		return false;
+	if (!check_order(settings, error))
+		return false;
+	settings->hold.trace = settings->dry_run || settings->verbosity >= 2;
+	return true;
+}
