@@ -139,6 +139,42 @@ describe("lameduck install", () => {
     assert.match(wrong.err, /--acknowledgements: needs processes of ours/);
   });
 
+  test("--consumer-account lets further accounts report, as the chart's value does", async () => {
+    const coordinator = "/apis/apps/v1/namespaces/ducks/deployments/lameduck-coordinator";
+    const own = ["install", "--yes", "-n", "ducks", "--acknowledgements"];
+    const account = (name: string): string[] => ["--consumer-account", name];
+    const accountsIn = (): string[] => {
+      const { spec } = cluster.objects.get(coordinator) as unknown as {
+        spec: { template: { spec: { containers: [{ args: string[] }] } } };
+      };
+      const { args } = spec.template.spec.containers[0];
+      return args.filter((one) => one.startsWith("--consumer-account="));
+    };
+    const { code, err } = await cluster.lameduck(
+      ...own,
+      ...account("edge/haproxy"),
+      ...account("lameduck-system/nginx.x"),
+    );
+    assert.equal(code, 0, err);
+    const watcher = "--consumer-account=lameduck-node/lameduck-watcher=kube-proxy";
+    const further = ["edge/haproxy", "lameduck-system/nginx.x"].map((one) => `--consumer-account=${one}`);
+    assert.deepEqual(accountsIn(), [watcher, ...further]);
+    await cluster.lameduck(...own);
+    assert.deepEqual(accountsIn(), [watcher]);
+    for (const [name, words] of [
+      ["haproxy", /"haproxy" is not of the form NAMESPACE\/NAME/],
+      ["edge/haproxy=haproxy", /not of the form NAMESPACE\/NAME/],
+      ["edge/$(POD_NAME)", /not of the form NAMESPACE\/NAME/],
+    ] as const) {
+      const wrong = await cluster.lameduck(...own, ...account(name));
+      assert.equal(wrong.code, 2);
+      assert.match(wrong.err, words);
+    }
+    const without = await cluster.lameduck("install", "--yes", ...account("edge/haproxy"));
+    assert.equal(without.code, 2);
+    assert.match(without.err, /--consumer-account: needs --acknowledgements/);
+  });
+
   test("--held-deletions adds its webhook, and without the option it goes again and pods get their labels back", async () => {
     const configuration =
       "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/held-deletions.lameduck.dev";

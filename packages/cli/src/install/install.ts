@@ -26,6 +26,7 @@ interface Options extends ConnectionFlags {
   readonly policyOnly?: boolean;
   readonly heldDeletions?: boolean;
   readonly acknowledgements?: boolean;
+  readonly consumerAccount?: readonly string[];
   readonly enable?: readonly string[];
   readonly dryRun?: boolean;
   readonly yes?: boolean;
@@ -54,6 +55,11 @@ export function installCommand(exit: (code: number) => void): Command {
       "also install the coordinator, and a watcher on each node, so that pods stop when no sender chooses them any more (docs/acknowledgements.md)",
     )
     .option(
+      "--consumer-account <account>",
+      "NAMESPACE/NAME of a ServiceAccount that may report to the coordinator, such as that of watchers beside an ingress proxy; may be repeated (default: the watchers' of the nodes alone)",
+      collect,
+    )
+    .option(
       "--enable <namespace>",
       "label this namespace, so that its new pods are injected; may be repeated (default: none)",
       collect,
@@ -79,13 +85,23 @@ async function install(options: Options): Promise<number> {
   const mode: Mode = options.policyOnly ? "policy" : "webhook";
   const enabled = (options.enable ?? []).map((name) => mustBeNamespace("--enable", name));
   const { acknowledgements = false, heldDeletions = false, image } = options;
+  const consumerAccounts = (options.consumerAccount ?? []).map(mustBeAccount);
+  if (consumerAccounts.length > 0 && !acknowledgements)
+    throw new CliError("LAMEDUCK_BAD_OPTION", "--consumer-account", "needs --acknowledgements");
   for (const [option, isWanted] of [
     ["--acknowledgements", acknowledgements],
     ["--held-deletions", heldDeletions],
   ] as const)
     if (isWanted && mode === "policy")
       throw new CliError("LAMEDUCK_BAD_OPTION", option, "needs processes of ours; --policy-only has none");
-  const objects = manifestsOf({ mode, namespace, acknowledgements, heldDeletions, image });
+  const objects = manifestsOf({
+    mode,
+    namespace,
+    acknowledgements,
+    consumerAccounts,
+    heldDeletions,
+    image,
+  });
   if (dryRun) process.stdout.write(objects.map((one) => manifestYaml(one)).join("---\n"));
   const client = connected(options);
   if (client === undefined) return exitCodes.clean;
@@ -187,6 +203,16 @@ async function superfluousTo(
 
 function say(line: string): void {
   process.stderr.write(`${line}\n`);
+}
+
+/** As the chart's schema and the coordinator take it. @throws {CliError} */
+function mustBeAccount(account: string): string {
+  if (/^[a-z0-9-]+\/[a-z0-9.-]+$/.test(account)) return account;
+  throw new CliError(
+    "LAMEDUCK_BAD_OPTION",
+    "--consumer-account",
+    `"${account}" is not of the form NAMESPACE/NAME`,
+  );
 }
 
 function collect(value: string, before: readonly string[] = []): string[] {

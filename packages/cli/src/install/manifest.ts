@@ -23,6 +23,8 @@ export interface Wanted {
   readonly namespace: string;
   /** With the coordinator and what reports to it. */
   readonly acknowledgements?: boolean | undefined;
+  /** That may report to the coordinator besides the watchers, as "NAMESPACE/NAME". */
+  readonly consumerAccounts?: readonly string[] | undefined;
   /** With the webhook that holds deletions. */
   readonly heldDeletions?: boolean | undefined;
   /** Instead of the one of this release. */
@@ -31,11 +33,12 @@ export interface Wanted {
 
 /** The objects of this release in the order in which they are applied. */
 export function manifestsOf(wanted: Wanted): Manifest[] {
-  const { namespace, image } = wanted;
+  const { namespace, image, consumerAccounts = [] } = wanted;
   const text = readFileSync(pathOfPage(pageFor(wanted)), "utf8");
   const objects = parseAllDocuments(text).flatMap((one) => (one.toJS() as Manifest | null) ?? []);
   return objects
     .map((object) => replaced(object, namespace, image) as Manifest)
+    .map((object) => (isCoordinator(object) ? allowing(object, consumerAccounts) : object))
     .sort((a, b) => rank(a) - rank(b));
 }
 
@@ -63,6 +66,24 @@ function replaced(value: unknown, namespace: string, image: string | undefined, 
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => [name, replaced(one, namespace, image, name)]),
   );
+}
+
+const isCoordinator = ({ kind, metadata }: Manifest): boolean =>
+  kind === "Deployment" && metadata.name === operatorNames.coordinator.workload;
+
+interface OfDeployment {
+  readonly template: { readonly spec: { readonly containers: readonly { readonly args: string[] }[] } };
+}
+
+/** The coordinator with these accounts among its arguments, where the chart writes `consumerAccounts`. */
+function allowing(coordinator: Manifest, accounts: readonly string[]): Manifest {
+  const flag = "--consumer-account=";
+  const spec = structuredClone(coordinator["spec"]) as OfDeployment;
+  for (const { args } of spec.template.spec.containers) {
+    const last = args.findLastIndex((one) => one.startsWith(flag));
+    args.splice(last + 1, 0, ...accounts.map((account) => `${flag}${account}`));
+  }
+  return { ...coordinator, spec };
 }
 
 /** What others need comes first, and what sends pods to us last. */
