@@ -54,6 +54,17 @@ describe("lameduck inject", () => {
     assert.equal(same, out, "a second time changes nothing");
   });
 
+  it("names the ConfigMap that hooks need once, and where; where nothing is added, nothing", async () => {
+    const elsewhere = deployment().replace("{ name: web }", "{ name: web, namespace: shop }");
+    const text = [deployment(), elsewhere, elsewhere].join("---\n");
+    const { out, err } = await run(["inject", file("needing.yaml", text)]);
+    const note =
+      /note: hooks end at once where ConfigMap lameduck-init is missing, in namespaces default, shop: http/g;
+    assert.equal(err.match(note)?.length, 1, err);
+    const again = await run(["inject", file("carried.yaml", out)]);
+    assert.doesNotMatch(again.err, /ConfigMap|warning/);
+  });
+
   it("reads stdin, and what stands in several files", async () => {
     const lone = file("lone.yaml", deployment());
     const piped = await runProgram("sh", [

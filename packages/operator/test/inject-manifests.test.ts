@@ -120,4 +120,26 @@ spec:
     ]);
     assert.deepEqual(warningsOf("    metadata: { annotations: { lameduck.dev/cap: 8s } }\n"), []);
   });
+
+  it("that were injected before are warned of where the settings have changed since, and only there", () => {
+    const annotated = (annotation: string, grace: number): string =>
+      deployment(
+        `    metadata:\n      annotations:\n        ${annotation}\n`,
+        `      terminationGracePeriodSeconds: ${grace}\n`,
+        "- name:",
+      );
+    for (const grace of [1, 5, 14, 30, 300, 590, 700]) {
+      const text = inFile(annotated("lameduck.dev/cap: 40s", grace)).files[0]?.after.text ?? "";
+      assert.deepEqual(inFile(text).workloads[0]?.warnings, [], `${grace} s`);
+      const [longer] = inFile(text.replace("cap: 40s", "cap: 60s")).workloads;
+      assert.match(
+        longer?.warnings[0] ?? "",
+        /^a hold of 60 s is asked for, and the hook .* has \d+ s; take out/,
+      );
+      const [declined] = inFile(text.replace("cap: 40s", 'inject: "false"')).workloads;
+      assert.deepEqual(declined?.warnings, [
+        "it declines, and was injected before: take out what was injected",
+      ]);
+    }
+  });
 });

@@ -1,16 +1,17 @@
 import { styleText } from "node:util";
 import { printable } from "@lameduck/drain/common";
 import type { InjectedManifests } from "@lameduck/operator";
+import { withAddresses } from "../about.ts";
 
 /** A line for each workload, and its reasons below. */
-export function textOf({ workloads }: InjectedManifests, stream: NodeJS.WriteStream): string {
+export function textOf({ workloads, carriers }: InjectedManifests, stream: NodeJS.WriteStream): string {
   if (workloads.length === 0) return "no workloads were found\n";
-  return workloads
+  const each = workloads
     .map(({ name, isInjected, reasons, warnings }) =>
       [
         printable(`${name}: ${isInjected ? "injected" : "left alone"}`),
         ...reasons.map(({ code, container, text }) =>
-          printable(`  ${code.padEnd(17)}${container === undefined ? "" : `${container}: `}${text}`),
+          printable(`  ${code.padEnd(16)} ${container === undefined ? "" : `${container}: `}${text}`),
         ),
         ...warnings.map((warning) => `  ${styleText("yellow", "warning", { stream })} ${printable(warning)}`),
       ]
@@ -18,6 +19,16 @@ export function textOf({ workloads }: InjectedManifests, stream: NodeJS.WriteStr
         .join(""),
     )
     .join("");
+  const byName = Map.groupBy(carriers, ({ name }) => name);
+  return each + [...byName].map(([name, all]) => needed(name, all)).join("");
+}
+
+/** Nothing of what kubectl says would show that it is missing. */
+function needed(name: string, carriers: InjectedManifests["carriers"]): string {
+  const namespaces = carriers.map(({ namespace }) => namespace).toSorted();
+  const where = `namespace${namespaces.length === 1 ? "" : "s"} ${namespaces.join(", ")}`;
+  const page = withAddresses("docs/inject.md#where-the-hold-comes-from");
+  return printable(`note: hooks end at once where ConfigMap ${name} is missing, in ${where}: ${page}`) + "\n";
 }
 
 export function jsonOf({ workloads, files }: InjectedManifests): string {

@@ -8,9 +8,10 @@ import { injectLabel, operatorNames } from "../names.ts";
 import { settingsFor } from "../policy/merge.ts";
 import { misplacedSettings } from "../policy/misplaced.ts";
 import { spelt, type Problem } from "../policy/read.ts";
-import { annotationOf, validateAnnotations, validatePolicy } from "../policy/validate.ts";
+import { annotationOf, isMap, validateAnnotations, validatePolicy } from "../policy/validate.ts";
 import { editsOf } from "./edits.ts";
 import { hasMergeKey, merged } from "./merge-keys.ts";
+import { outdated } from "./outdated.ts";
 import { misreadOf, readManifests, type Failures, type Result } from "./reading.ts";
 
 export interface ManifestOptions {
@@ -28,10 +29,18 @@ export interface InjectedWorkload {
   readonly warnings: readonly string[];
 }
 
+/** A ConfigMap that hooks take lameduck-init from. */
+export interface NeededCarrier {
+  readonly name: string;
+  readonly namespace: string;
+}
+
 export interface InjectedManifests {
   /** All of the input, in its order; those that stay as they are have one text. */
   readonly files: readonly { readonly before: InputFile; readonly after: InputFile }[];
   readonly workloads: readonly InjectedWorkload[];
+  /** What has to be in the cluster besides; each once. */
+  readonly carriers: readonly NeededCarrier[];
   /** What could not be read, is wrong, or cannot be edited. */
   readonly failures: readonly (ManifestError | OperatorError)[];
 }
@@ -74,8 +83,19 @@ export function injectManifests(files: readonly InputFile[], options: ManifestOp
       reasons,
       warnings,
     })),
+    carriers: carriersOf(results),
     failures,
   };
+}
+
+function carriersOf(results: readonly Result[]): NeededCarrier[] {
+  const all = results.flatMap(({ workload, plan: own }) =>
+    (own?.volumes ?? []).flatMap(({ configMap }): NeededCarrier[] => {
+      const name = isMap(configMap) ? configMap["name"] : undefined;
+      return typeof name === "string" ? [{ name, namespace: workload.object.namespace }] : [];
+    }),
+  );
+  return [...new Map(all.map((one) => [`${one.namespace}/${one.name}`, one])).values()];
 }
 
 function cannotEdit({ object, template }: Workload): OperatorError {
@@ -121,7 +141,8 @@ function plan(
       object.namespace === operatorNames.namespace ? undefined : policies.get(object.namespace),
     clusterPolicy,
   });
-  const planned = planOf(merged(template.plain()), settings, {
+  const pod = merged(template.plain());
+  const known: ClusterFacts = {
     ...facts,
     // A Service may be in another file: then ports count.
     exposedBy:
@@ -132,8 +153,11 @@ function plan(
       value: slowest.amount.value,
       origin: slowest.sender?.name ?? slowest.amount.name,
     },
-  });
+  };
+  const planned = planOf(pod, settings, known);
+  const isDeclined = planned.reasons.some(({ code }) => code === "opted-out");
   told.push(...warnings, ...planned.warnings, ...misplaced(object.field, template));
+  told.push(...outdated(pod, isDeclined, settings, known));
   return { ...planned, warnings: told };
 }
 

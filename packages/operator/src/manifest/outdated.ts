@@ -1,0 +1,44 @@
+import { preStopOf } from "../inject/action.ts";
+import { carrierPath, initFile } from "../inject/carrier.ts";
+import type { ClusterFacts } from "../inject/injection.ts";
+import { podOf, listIn } from "../inject/pod.ts";
+import { graceOf, timesOf } from "../inject/times.ts";
+import type { InjectionSettings } from "../policy/settings.ts";
+import { isMap } from "../policy/validate.ts";
+
+/** A grace period in which every hold has room. */
+const noBound = 1_000_000;
+
+/**
+ * What an earlier injection has written stays. It may no longer be what the settings ask for; without a warning nobody would notice.
+ * @param isDeclined the workload says no.
+ */
+export function outdated(
+  template: unknown,
+  isDeclined: boolean,
+  settings: InjectionSettings,
+  facts: Pick<ClusterFacts, "convergenceSeconds">,
+): string[] {
+  const view = podOf(template);
+  if ("code" in view || !view.isInjected) return [];
+  const written = view.containers.map(capIn).find((cap) => cap !== undefined);
+  if (written === undefined) return [];
+  if (isDeclined) return ["it declines, and was injected before: take out what was injected"];
+  const holdOf = (graceBefore: number): number => timesOf(graceBefore, "wait", settings, facts, true).hold;
+  const wanted = holdOf(noBound);
+  // The hold came on top of the grace period that the pod had before, which may have been too short for all of it.
+  const before = [written, wanted].map((seconds) => graceOf(view.spec) - seconds).filter((one) => one > 0);
+  if (before.some((one) => holdOf(one) === written)) return [];
+  return [
+    `a hold of ${wanted} s is asked for, and the hook that was injected has ${written} s; take out what was injected, and inject it again`,
+  ];
+}
+
+/** Seconds behind `--cap` of a hook that injection wrote. */
+function capIn(container: Readonly<Record<string, unknown>>): number | undefined {
+  const exec = preStopOf(container)?.["exec"];
+  const command = isMap(exec) ? listIn(exec["command"]) : [];
+  if (command[0] !== `${carrierPath}/${initFile}`) return undefined;
+  const [, seconds] = /^(\d{1,5})s$/.exec(command[command.indexOf("--cap") + 1] ?? "") ?? [];
+  return seconds === undefined ? undefined : Number(seconds);
+}
