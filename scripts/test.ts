@@ -10,6 +10,11 @@ const tests = globSync("packages/*/test/**/*.test.ts")
   .filter((path) => wanted.length === 0 || wanted.some((part) => path.includes(part)))
   .sort();
 
+if (tests.length === 0) {
+  console.error(`no test file under packages/*/test has ${wanted.join(" or ")} in its path`);
+  process.exit(2);
+}
+
 const checks: [what: string, command: string, ...arguments_: string[]][] = [
   ["formatting", "prettier", "--check", "--log-level", "warn", "."],
   ["types", "tsc", "-b"],

@@ -64,7 +64,7 @@ function pack(name: (typeof published)[number]): Tarball {
     folderOf(name),
   );
   const [tarball] = status === 0 ? (JSON.parse(stdout.slice(stdout.indexOf("["))) as Tarball[]) : [];
-  return tarball ?? fail(`packages/${name} could not be packed: ${stdout}${stderr}`);
+  return tarball ?? fail(`packages/${name} could not be packed: ${stderr.trim() || stdout}`);
 }
 
 /** One line for each folder at the top. */

@@ -15,11 +15,16 @@ export function version(): string {
 
 /** The text of a page. It is in the package, and in a clone in the root of the repository. */
 export function pageText(name: string): string {
+  return readFileSync(pageAt(name), "utf8");
+}
+
+export function hasPage(name: string): boolean {
+  return existsSync(pageAt(name));
+}
+
+function pageAt(name: string): URL {
   const packed = new URL(`../docs/${name}`, import.meta.url);
-  return readFileSync(
-    existsSync(packed) ? packed : new URL(`../../../docs/${name}`, import.meta.url),
-    "utf8",
-  );
+  return existsSync(packed) ? packed : new URL(`../../../docs/${name}`, import.meta.url);
 }
 
 /** Pages are named as in the repository; who has installed the package finds them at its homepage. */

@@ -23,6 +23,15 @@ test("every code of docs/errors.md is explained, and no other", () => {
     );
 });
 
+test("a rule of the audit is explained as its page does, without its examples", async () => {
+  const { code, out } = await run(["help", "no-lame-duck"]);
+  assert.equal(code, 0);
+  assert.match(out, /^no-lame-duck\n\n.+What to do:.+\n\nMore: https:\S+\/docs\/audit\/no-lame-duck\.md\n$/s);
+  assert.doesNotMatch(out, /apiVersion/);
+  for (const topic of ["../lab", "", "no-lame-duck.md"])
+    assert.throws(() => explain(topic), { code: "LAMEDUCK_UNKNOWN_TOPIC" });
+});
+
 test("a cause of loss is explained as its page does", async () => {
   const { code, out } = await run(["help", "c3"]);
   assert.equal(code, 0);

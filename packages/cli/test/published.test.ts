@@ -27,6 +27,15 @@ test("three packages are published, and depend on nothing that is not", () => {
       assert.ok(names.includes(one), `${name} depends on ${one}`);
 });
 
+test("npm test with a word that is in no path says so, and does not pass", () => {
+  const { status, stderr } = spawnSync(process.execPath, ["scripts/test.ts", "no-such-word"], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  assert.equal(status, 2);
+  assert.match(stderr, /^no test file .* has no-such-word in its path$/m);
+});
+
 test("version, homepage, repository and engines are those of the root's package.json", () => {
   const check = [join(root, "scripts/release/metadata.ts"), "--check"];
   const { status, stderr } = spawnSync(process.execPath, check, { encoding: "utf8" });

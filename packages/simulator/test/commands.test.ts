@@ -32,6 +32,10 @@ test("simulate compares the usual remedies in a table, as JSON and as a page", a
   assert.equal((html.match(/<svg/g) ?? []).length, 4);
   assert.ok(!/(src|href)=/.test(html), "the page needs nothing else");
   assert.deepEqual(progress.slice(-1), [12]);
+  // The shares of three senders in 200 terminations add up to a little more than 1.
+  const { survival } = (await simulateCommand({ senders: "idle-kube-proxy:3", terminations: 200, seed: 1 }))
+    .json;
+  assert.equal(survival[0]?.share, 1);
   assert.equal((await simulateCommand({ ...small, seed: 3 })).text, text, "the same seed, the same table");
 });
 

@@ -5,7 +5,7 @@ export const inClusterErrors = {
   LAMEDUCK_IN_CLUSTER_BAD_OPTION: "give a value in the range that is named",
   LAMEDUCK_IN_CLUSTER_NO_PROGRAM: "install lameduck again, or run `npm ci` in a clone of the repository",
   LAMEDUCK_IN_CLUSTER_NOT_STARTED:
-    "correct what the message says: quotas or policies may forbid the pods; --image uses another image with Node 22 or newer",
+    "correct what the message says: quotas or policies may forbid the pods; --image uses another image with Node 22.2 or newer",
   LAMEDUCK_IN_CLUSTER_URL: "give a URL that answers from inside the cluster, such as http://web.shop.svc/",
   LAMEDUCK_IN_CLUSTER_PODS_LOST:
     "find out why the pods of the load ended; if they ran out of memory, lower --rps or raise --parallel",

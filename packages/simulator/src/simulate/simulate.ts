@@ -196,7 +196,8 @@ function survivalOf({ scenario, world, oracles }: Run): { at: number; share: num
     }
   return still.map((sum, point) => ({
     at: (point / points) * end,
-    share: total > 0 ? sum / total / scenario.terminations : 0,
+    // Sums of many shares come out a little above 1.
+    share: total > 0 ? Math.min(1, sum / total / scenario.terminations) : 0,
   }));
 }
 
