@@ -73,7 +73,7 @@ export class SenderTable {
       if (count >= (this.#hasOverflowed(at) ? fewestOnceOverflowed : 1)) return this.#separate(sender, count);
     } else {
       // Whom the hold waits for is not given up for those that come only now.
-      if (this.#isFull && !held) this.#makeRoom(at);
+      if (this.#isFull && this.#heldFrom === Infinity) this.#makeRoom(at);
       if (!this.#isFull) this.#senders.set(name, new Sender(at, this.#load.paused));
     }
     if (this.#aggregate) this.#aggregate.meet(at, this.#load, held);

@@ -79,11 +79,8 @@ struct drain {
 	double in_flight;
 	double last_connection;
 	double last_request;
-	bool any_arrival;
 	bool traffic_known;
-	double last_arrival;
-	double connections; /* since the hold began, as are requests */
-	double requests;
+	double requests; /* since the hold began */
 	bool acknowledged[MOST_CONSUMERS];
 	struct release release;
 	double met_at[WAIT_KINDS]; /* NAN where it is not */
@@ -109,5 +106,8 @@ void drain_recall(struct drain *drain, const char *sender, double at, double ear
 struct decision drain_decide(struct drain *drain, double now);
 struct explanation drain_explain(const struct drain *drain, double now);
 double drain_expected_loss(const struct drain *drain, double now);
+bool drain_is_enough(const struct drain *drain, double now);
+/* Whether the policy weighs evidence, always or where it must. */
+bool drain_weighs(const struct drain_config *config);
 
 #endif
