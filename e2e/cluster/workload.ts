@@ -107,6 +107,7 @@ export async function podFields(
   cluster: { kubectl(args: readonly string[]): Promise<string> },
   app: string,
   field: string,
+  which = "*",
 ): Promise<string[]> {
   const output = await cluster.kubectl([
     "get",
@@ -114,7 +115,7 @@ export async function podFields(
     "-l",
     `app=${app}`,
     "-o",
-    `jsonpath={.items[*].${field}}`,
+    `jsonpath={.items[${which}].${field}}`,
   ]);
   return output.split(" ").filter((value) => value !== "");
 }

@@ -157,12 +157,13 @@ export const scenarios: readonly Scenario[] = [
     description: "a node evicts its pods by itself for want of disk (no deletion, 1 s of grace)",
     run: async (stage) => {
       const node = await busiestNode(stage);
+      const before = await endedPods(stage);
       const restore = await stage.cluster.reconfigureKubelet(Number(node.replace("node", "")), {
         evictionHard: { "nodefs.available": "99%" },
       });
       try {
         // The kubelet evicts one pod at a time, and others of the node may come first.
-        await until(async () => (await endedPods(stage)) > 0, {
+        await until(async () => (await endedPods(stage)) > before, {
           what: `a pod evicted by ${node}`,
           timeoutMs: 120_000,
         });
@@ -239,10 +240,10 @@ async function someOf({ cluster, app, replicas }: Stage): Promise<string[]> {
   return names.slice(0, Math.ceil(replicas / 4));
 }
 
-/** The node with most of the pods. */
+/** The node with most of the pods. Those that it has evicted stay with it, and count no more. */
 async function busiestNode({ cluster, app }: Stage): Promise<string> {
   const pods = new Map<string, number>();
-  for (const node of await podFields(cluster, app, "spec.nodeName"))
+  for (const node of await podFields(cluster, app, "spec.nodeName", '?(@.status.phase=="Running")'))
     pods.set(node, (pods.get(node) ?? 0) + 1);
   const [busiest] = [...pods].toSorted(([, one], [, other]) => other - one);
   if (busiest === undefined) throw new Error(`no pod of ${app} runs on any node`);
