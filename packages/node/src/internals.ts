@@ -25,6 +25,12 @@ export function isFindable(socket: Socket, server: NetServer): boolean {
   return handle != null && owner === server;
 }
 
+/** Whether its `server` listens at a path. Without it: no. */
+export function isOfUnixSocket(socket: Socket): boolean {
+  const { server } = socket as { server?: Partial<NetServer> | null };
+  return typeof server?.address?.() === "string";
+}
+
 /** `_connections` of a server: what getConnections() answers from, which answers only later. Without it: undefined, and those kept are counted. */
 export function connectionsOf(server: NetServer): number | undefined {
   return (server as { _connections?: number })._connections;

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { parseEvent, parseEvents } from "../src/events.ts";
 import { FreshConnections } from "../src/protocols/fresh.ts";
@@ -8,7 +12,7 @@ import { inOrder } from "../src/closing/hooks.ts";
 import { lameduck, LameduckError } from "../src/index.ts";
 import { makeLog } from "../src/reports/log.ts";
 import { parseProbes } from "../src/protocols/probes.ts";
-import { addressOf } from "../src/servers/traffic.ts";
+import { senderOf } from "../src/servers/traffic.ts";
 import { parseStreams } from "../src/protocols/streams.ts";
 
 test("the lines of other programs are no events", () => {
@@ -63,8 +67,29 @@ test("probes are told by agent, path and predicate", () => {
 });
 
 test("IPv4 peers of an IPv6 listener are the same senders", () => {
-  assert.equal(addressOf("::ffff:198.18.0.7"), "198.18.0.7");
-  assert.equal(addressOf(undefined), "unix");
+  assert.equal(senderOf({ remoteAddress: "::ffff:198.18.0.7" } as Socket), "198.18.0.7");
+});
+
+test("who has no address is a socket file's client, or unknown where it came by TCP and has gone", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "lameduck-units-"));
+  for (const [where, sender] of [
+    [{ path: join(folder, "socket") }, "unix"],
+    [{ port: 0, host: "127.0.0.1" }, "unknown"],
+  ] as const) {
+    const server = createServer();
+    t.after(() => server.close());
+    await once(server.listen(where), "listening");
+    const address = server.address();
+    const isFile = typeof address === "string";
+    const client = connect(isFile ? { path: address } : { port: address!.port }).on("error", () => {});
+    const [socket] = (await once(server, "connection")) as [Socket];
+    const closed = new Promise((resolve) => socket.on("error", () => {}).once("close", resolve));
+    if (isFile) client.destroy();
+    else client.resetAndDestroy();
+    await closed;
+    assert.equal(senderOf(socket), sender);
+  }
+  rmSync(folder, { recursive: true });
 });
 
 /** What a server sees of new connections, and what is made of it. `next` opens one, which asks at once. */

@@ -6,7 +6,7 @@ import { closeAfter, httpAnswers } from "./http-responses.ts";
 import { currentResponse, onRequests, setKeepAlive, trackResponses } from "../internals.ts";
 import { OpenSockets } from "../servers/open-sockets.ts";
 import { ProtocolWatch } from "./protocol-watch.ts";
-import { addressOf, type ServerWatch, type WatchContext } from "../servers/traffic.ts";
+import { senderOf, type ServerWatch, type WatchContext } from "../servers/traffic.ts";
 import { Upgrades } from "./upgrades.ts";
 
 /** What a connection is about, known from the hold on. */
@@ -178,7 +178,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   /** A request that is not its connection's first. */
   #again(activity: Activity, socket: Socket): void {
     activity.requests++;
-    this.context.traffic.request(addressOf(socket.remoteAddress), activity.asked);
+    this.context.traffic.request(senderOf(socket), activity.asked);
   }
 
   #begin(socket: Socket, response: ServerResponse): void {
@@ -217,7 +217,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     closeAfter(response);
     if (activity.asked) return;
     activity.asked = true;
-    this.context.traffic.asked(addressOf(response.req.socket.remoteAddress), activity.requests);
+    this.context.traffic.asked(senderOf(response.req.socket), activity.requests);
   }
 
   #activityOf(socket: Socket, idleSince: number): Activity {

@@ -2,7 +2,7 @@ import type { Server as NetServer, Socket } from "node:net";
 import type { Health } from "../hold/health.ts";
 import type { IsProbe } from "../protocols/probes.ts";
 import type { IsStream } from "../protocols/streams.ts";
-import { remoteEnd } from "../internals.ts";
+import { isOfUnixSocket, remoteEnd } from "../internals.ts";
 
 /** Where the watched servers report what they see. */
 export interface Traffic {
@@ -57,13 +57,12 @@ export interface ServerWatch {
   detach(): void;
 }
 
-/** Whose a new connection is. A socket that is not Node's may have an address and no more. */
+/**
+ * Whose a connection is: peers are told apart by address, and IPv4 peers of an IPv6 listener are the same senders. Unix sockets have none,
+ * and one that its client has reset has none any more. A socket that is not Node's may have an address and no more.
+ */
 export function senderOf(socket: Socket): string {
-  return addressOf(remoteEnd(socket)?.address ?? socket.remoteAddress);
-}
-
-/** Peers are told apart by address; Unix sockets have none. IPv4 peers of an IPv6 listener are the same senders. */
-export function addressOf(address: string | undefined): string {
-  if (address === undefined) return "unix";
+  const address = remoteEnd(socket)?.address ?? socket.remoteAddress;
+  if (address === undefined) return isOfUnixSocket(socket) ? "unix" : "unknown";
   return address.startsWith("::ffff:") ? address.slice(7) : address;
 }
