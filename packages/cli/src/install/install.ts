@@ -158,15 +158,15 @@ async function install(options: Options): Promise<number> {
       await untilInForce(client, injector, { labelled, within: milliseconds, signal }, say);
     for (const one of superfluous) if (await removed(client, one, signal)) say(`${nameOf(one)}: removed`);
     if (!heldDeletions) await restoreHeld(client, signal);
-    say(enabled.length > 0 ? nextWith(enabled) : nextWithout);
+    say(labelled.length > 0 ? nextWith(enabled[0] ?? labelled[0]!) : nextWithout);
     return exitCodes.clean;
   });
 }
 
 const nextWithout =
   "nothing is injected yet: lameduck install --enable NAMESPACE, or kubectl label namespace NAMESPACE lameduck.dev/inject=enabled";
-const nextWith = (enabled: readonly string[]): string =>
-  `pods that run already are as they were: kubectl rollout restart deployment -n ${enabled[0]}; lameduck status tells which`;
+const nextWith = (namespace: string): string =>
+  `pods that run already are as they were: kubectl rollout restart deployment -n ${namespace}; lameduck status tells which`;
 
 const foreignLine = (one: Manifest): string =>
   `${nameOf(one)}: was there before Lameduck, and stays as it is`;
