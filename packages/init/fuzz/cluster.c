@@ -1,7 +1,7 @@
 /* Whatever a coordinator, a name server or /etc/resolv.conf say, and whatever the variables are. The first byte chooses which. */
 #include "../src/coordinator/http.h"
 #include "../src/coordinator/resolver.h"
-#include "../src/coordinator/said.h"
+#include "../src/coordinator/status.h"
 #include "../src/coordinator/where.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static void check(bool holds)
 static void fuzz_http(const char *data, size_t size)
 {
 	struct http_answer early, answer;
-	struct said said;
+	struct status status;
 	enum http_parsed half = http_parse(data, size / 2, false, &early);
 	enum http_parsed whole = http_parse(data, size, true, &answer);
 	check(whole != HTTP_MORE);
@@ -29,18 +29,18 @@ static void fuzz_http(const char *data, size_t size)
 	if (half == HTTP_WHOLE)
 		check(whole == HTTP_WHOLE && strcmp(early.body, answer.body) == 0);
 	if (whole == HTTP_WHOLE)
-		said_parse(answer.body, &said);
+		status_parse(answer.body, &status);
 }
 
-static void fuzz_said(const char *text)
+static void fuzz_status(const char *text)
 {
-	struct said said;
-	if (!said_parse(text, &said))
+	struct status status;
+	if (!status_parse(text, &status))
 		return;
-	check(said.reported <= said.relevant);
-	check(isnan(said.released) == (said.state != SAID_RELEASED) && !(said.released < 0));
-	check(strlen(said.behind) < SAID_NAMES && strlen(said.last) < SAID_NAMES);
-	check(strpbrk(said.behind, "\r\n\t\033") == NULL);
+	check(status.reported <= status.relevant);
+	check(isnan(status.released) == (status.state != STATUS_RELEASED) && !(status.released < 0));
+	check(strlen(status.behind) < STATUS_NAMES && strlen(status.last) < STATUS_NAMES);
+	check(strpbrk(status.behind, "\r\n\t\033") == NULL);
 }
 
 /* The question is part of the input, so that answers to it are found. */
@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_http(text, size - 1);
 		break;
 	case 1:
-		fuzz_said(text);
+		fuzz_status(text);
 		break;
 	case 2:
 		fuzz_dns(data + 1, size - 1);

@@ -197,12 +197,12 @@ static int timeout(struct init *init, double now)
 }
 
 /* The end of the hold is still being told. */
-static void turn_telling(struct init *init)
+static void turn_reporting(struct init *init)
 {
 	struct pollfd polled[1 + HOLD_DESCRIPTORS] = { { .fd = init->signals, .events = POLLIN } };
 	hold_descriptors(init->hold, clock_now(), polled + 1);
-	poll(polled, 1 + HOLD_DESCRIPTORS, hold_telling_interval);
-	hold_tell(init->hold, clock_now());
+	poll(polled, 1 + HOLD_DESCRIPTORS, hold_report_interval);
+	hold_report_step(init->hold, clock_now());
 	if (polled[0].revents & POLLIN)
 		take_signal(init, next_signal(init->signals));
 }
@@ -210,8 +210,8 @@ static void turn_telling(struct init *init)
 /* One turn of the loop. While serving, nothing but a signal wakes us. */
 static void turn(struct init *init)
 {
-	if (init->stage == CLOSING && hold_is_telling(init->hold, clock_now())) {
-		turn_telling(init);
+	if (init->stage == CLOSING && hold_is_reporting(init->hold, clock_now())) {
+		turn_reporting(init);
 		return;
 	}
 	if (init->stage != HOLDING && !init->trying) {
@@ -245,7 +245,7 @@ static int finish(struct init *init)
 	int code = exit_code_of(init->status);
 	if (init->stage == HOLDING)
 		abandon_hold(init);
-	hold_tell_out(init->hold);
+	hold_report_end(init->hold);
 	if (init->child_group == CHILD_GROUP_SESSION)
 		send_on(init, SIGTERM);
 	announce_ready(init);

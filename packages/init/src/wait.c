@@ -15,7 +15,7 @@
 static const int look_interval = 100; /* ms */
 
 /* A hook may be ended by SIGTERM or SIGINT; either ends the hold, and the kubelet goes on with the program's own signal. */
-static bool told_to_end(int signals, const struct hold *hold, double now)
+static bool is_asked_to_end(int signals, const struct hold *hold, double now)
 {
 	struct pollfd polled[1 + HOLD_DESCRIPTORS] = { { .fd = signals, .events = POLLIN } };
 	hold_descriptors(hold, now, polled + 1);
@@ -100,11 +100,11 @@ int run_wait(const struct settings *settings, const struct logger *own)
 	hold_begin(&hold, &settings->hold, &logger, &baseline, settings->dry_run ? NULL : "preStop", began, begun);
 	report_begin(&hold, settings->dry_run ? "dry run" : "preStop", begun);
 	do {
-		if (told_to_end(signals, &hold, clock_now()))
+		if (is_asked_to_end(signals, &hold, clock_now()))
 			hold_force(&hold, "signal", clock_now());
 	} while (!hold_step(&hold, clock_now()));
 	hold_end(&hold, what_follows(settings, &main, follows, sizeof follows), clock_now());
-	hold_tell_out(&hold);
+	hold_report_end(&hold);
 	run_ends(&record);
 	if (!settings->dry_run)
 		order_announce(settings->hold.order.ready_file, &logger);

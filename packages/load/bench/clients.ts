@@ -81,7 +81,7 @@ function ours(): LoadSender {
     dial: dialer.from({ localAddress: undefined, named: false, sessionEnded: () => undefined }),
     shared: undefined,
     speaksHttp1: true,
-    tell: () => undefined,
+    emit: () => undefined,
     spacing: 0,
   };
   const sender = new L4Sender(context, { cuts: false });

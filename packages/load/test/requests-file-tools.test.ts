@@ -87,7 +87,7 @@ describe("files that k6 wrote", () => {
       }
       assert.ok(sent.some(({ pod, podKnownBy }) => pod === "web-1" && podKnownBy === "header"));
       assert.ok(sent.some(({ reused }) => reused) && sent.some(({ mode }) => mode === "new"));
-      assert.equal(files[0].grain > 1, grain > 1);
+      assert.equal(files[0].resolution > 1, grain > 1);
       assert.equal(
         notes.some((note) => note.includes("K6_CSV_TIME_FORMAT")),
         grain === 1_000,

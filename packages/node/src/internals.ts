@@ -134,24 +134,24 @@ const requestStart = "http.server.request.start";
  */
 export function onRequests(
   server: HttpServer,
-  tell: (request: IncomingMessage, response: ServerResponse) => void,
+  notify: (request: IncomingMessage, response: ServerResponse) => void,
 ): () => void {
   const reported = new WeakSet<ServerResponse>();
-  const tellOnce = (request: IncomingMessage, response: ServerResponse): void => {
+  const notifyOnce = (request: IncomingMessage, response: ServerResponse): void => {
     // Requests of HTTP/2 come to the same listeners.
     if (reported.has(response) || !(response instanceof ServerResponse)) return;
     reported.add(response);
-    tell(request, response);
+    notify(request, response);
   };
   const started = (message: unknown): void => {
     const about = message as { server: HttpServer; request: IncomingMessage; response: ServerResponse };
-    if (about.server === server) tellOnce(about.request, about.response);
+    if (about.server === server) notifyOnce(about.request, about.response);
   };
   subscribe(requestStart, started);
-  if (server.listenerCount("request") > 0) server.prependListener("request", tellOnce);
+  if (server.listenerCount("request") > 0) server.prependListener("request", notifyOnce);
   return () => {
     unsubscribe(requestStart, started);
-    server.removeListener("request", tellOnce);
+    server.removeListener("request", notifyOnce);
   };
 }
 
@@ -162,8 +162,8 @@ const listenStart = "tracing:net.server.listen:asyncStart";
  * without us; servers that code names do not need it.
  * @returns what stops it.
  */
-export function onListen(tell: (server: object) => void): () => void {
-  const started = (message: unknown): void => tell((message as { server: object }).server);
+export function onListen(notify: (server: object) => void): () => void {
+  const started = (message: unknown): void => notify((message as { server: object }).server);
   subscribe(listenStart, started);
   return () => void unsubscribe(listenStart, started);
 }

@@ -21,7 +21,7 @@ import { StopFile } from "./closing/stop-file.ts";
 import { openOf, Termination } from "./termination.ts";
 import { traceTermination } from "./reports/tracing.ts";
 import type { ServerWatch } from "./servers/traffic.ts";
-import { isNews } from "./options/doubts.ts";
+import { isNewWarning } from "./options/warnings.ts";
 import type { State } from "./observed.ts";
 
 /** One process's way from serving to closed, for one or several servers. */
@@ -154,7 +154,7 @@ export class Lameduck {
   #engage(): void {
     this.#stopFile?.read();
     for (const warning of this.#settings.warnings)
-      if (isNews(warning)) this.#announcer.notice("settings", warning);
+      if (isNewWarning(warning)) this.#announcer.notice("settings", warning);
     this.#signals.engage();
   }
 

@@ -5,7 +5,7 @@ import { deadlinesOf } from "./closing/deadlines.ts";
 import type { Hooks } from "./closing/hooks.ts";
 import type { StopFile } from "./closing/stop-file.ts";
 import type { Coordinator } from "./coordinator/coordinator.ts";
-import { saidAtBegin, saidAtEnd, saidAtStop } from "./coordinator/said.ts";
+import { reportAtBegin, reportAtEnd, reportAtStop } from "./coordinator/report.ts";
 import type { ClosedEvent, Phase } from "./events.ts";
 import type { Evidence } from "./hold/evidence.ts";
 import type { Hold, HoldEnd } from "./hold/hold.ts";
@@ -92,12 +92,12 @@ export class Termination {
     const exitCode = this.#owner.exits() ? Number(process.exitCode ?? 0) : null;
     const closed = report.closed(clock.now(), cut, hooks.outcomes, exitCode);
     const left = by.hooks - clock.now();
-    const told = [
+    const reported = [
       announcer.phase(closed),
       recording?.written ?? Promise.resolve(),
-      coordinator?.end(saidAtEnd(closed), left) ?? Promise.resolve(),
+      coordinator?.end(reportAtEnd(closed), left) ?? Promise.resolve(),
     ];
-    await untilSettled(Promise.all(told), left);
+    await untilSettled(Promise.all(reported), left);
     noLongerSurvive();
     this.#owner.end(exitCode);
     return closed;
@@ -113,12 +113,12 @@ export class Termination {
     const hooks = allHooks.run("lame-duck", capAt);
     // A process that does not listen (yet, or any more) has nothing to wait for.
     if (!this.#isListening() && this.#open() + evidence.leases === 0) hold.force();
-    else coordinator?.begin(saidAtBegin(begun));
+    else coordinator?.begin(reportAtBegin(begun));
     const end = await holding;
     this.#owner.held(end);
     const stopped = report.closing(clock.now(), end, this.#open());
     void announcer.phase(stopped);
-    coordinator?.tell(saidAtStop(stopped, end.lesson));
+    coordinator?.report(reportAtStop(stopped, end.lesson));
     // What comes next may exit at once, as handlers of the application do.
     if (recording) await untilSettled(recording.written, longestWrite);
     this.#owner.close(end);

@@ -22,7 +22,7 @@ const volume = mkdtempSync(join(tmpdir(), "lameduck-coordinator-"));
 after(() => rmSync(volume, { recursive: true }));
 let files = 0;
 
-describe("what the coordinator reports", { concurrency: 4 }, () => {
+describe("what the coordinator answers", { concurrency: 3 }, () => {
   test("a pod that all consumers have let go of stops, and says who let go last", async () => {
     await using coordination = await Coordination.start(waiting);
     const child = await asked({ ...coordination.environment, LAMEDUCK_FLOOR: "50ms" });
@@ -96,9 +96,10 @@ describe("what the coordinator reports", { concurrency: 4 }, () => {
       const path = join(volume, `${++files}.jsonl`);
       const child = await terminated({ ...coordination.environment, LAMEDUCK_TRACE: path });
       assert.equal((await child.exited).code, 0);
-      const { hold, reason, released: by } = child.event("closing")!;
+      const { hold, reason, released: by, blind } = child.event("closing")!;
       assert.deepEqual([reason, by], ["quiet", null]);
-      assert.ok(hold - alone(parseTrace(readFileSync(path, "utf8"), path)) < 100);
+      // A machine that is late ends the hold late.
+      assert.ok(hold - alone(parseTrace(readFileSync(path, "utf8"), path)) < 100 + blind);
       assert.equal(notices(child).length, 1, child.stderr);
       assert.match(notices(child)[0]!, /; the pod's own evidence decides$/);
     });
@@ -125,7 +126,7 @@ describe("what the coordinator reports", { concurrency: 4 }, () => {
     await new Promise((resolve) => setTimeout(resolve, 200));
     await ask(child.port);
     await child.exited;
-    const { hold, reason, released: by, overruledBy, explanation } = child.event("closing")!;
+    const { hold, reason, released: by, overruledBy, explanation, blind } = child.event("closing")!;
     assert.deepEqual([reason, by, overruledBy], ["quiet", null, "127.0.0.1"]);
     assert.match(explanation, /release overruled by 127\.0\.0\.1 at \d\.\d/);
     assert.equal(coordination.last("overruled"), "127.0.0.1");
@@ -133,7 +134,7 @@ describe("what the coordinator reports", { concurrency: 4 }, () => {
       notices(child).join("\n"),
       /^released by 5\/5 consumers, and 127\.0\.0\.1 has connected since; the pod's own evidence decides$/,
     );
-    assert.ok(hold - alone(parseTrace(readFileSync(path, "utf8"), path)) < 100);
+    assert.ok(hold - alone(parseTrace(readFileSync(path, "utf8"), path)) < 100 + blind);
   });
 
   test("acknowledged, and a connection overrules the release: evidence decides, though it is said again and again", async () => {

@@ -233,10 +233,10 @@ export class Stage {
     const words = pod.lastWords();
     const lines = words?.lines ?? [];
     const place = `${pod.name}/${words?.container ?? "?"}`;
-    const said = `${words?.how ?? "?"}: ${lastWords(lines)}`;
+    const ending = `${words?.how ?? "?"}: ${lastWords(lines)}`;
     if (this.#options.network.kind === "shared loopback" && saysAddressInUse(lines))
-      return new StageError("LAMEDUCK_PORT_COLLISION", place, `another pod has its port: ${said}`);
-    return new StageError("LAMEDUCK_POD_CRASHED", place, `it ends again and again, ${said}`, {
+      return new StageError("LAMEDUCK_PORT_COLLISION", place, `another pod has its port: ${ending}`);
+    return new StageError("LAMEDUCK_POD_CRASHED", place, `it ends again and again, ${ending}`, {
       remedy: this.#ifUnreachable(lines),
     });
   }
@@ -264,8 +264,8 @@ export class Stage {
 
   #whyNotReady(late: readonly Pod[]): string {
     const { port } = this.#template;
-    const deaf = late.filter((pod) => pod.listening === "closed");
-    return deaf.length > 0
+    const notListening = late.filter((pod) => pod.listening === "closed");
+    return notListening.length > 0
       ? `; nothing listens on port ${port}`
       : "; it listens, but its readiness probe fails";
   }

@@ -10,11 +10,11 @@
 /* Seconds that the coordinator may wait with its answer, and ms that we wait longer. One that has stopped is found out soon after. */
 enum { WAIT_SECONDS = 5 };
 static const double grace = 2000;
-static const double telling_patience = 2000;
+static const double report_timeout = 2000;
 /* ms until the next try, about; twice as long after each failure. */
 static const double first_pause = 200;
 static const double longest_pause = 4000;
-static const double first_tell_pause = 50;
+static const double first_report_pause = 50;
 /*
  * A Service may lead to a dead coordinator for a moment. So one failure is no silence yet. Three failures are, and so is a second without an answer after
  * a failure.
@@ -32,14 +32,14 @@ void coordinator_begin(struct coordinator *coordinator, const struct where *wher
 	coordinator->logger = logger;
 	coordinator->on = where->url != NULL;
 	coordinator->found = coordinator->looking = coordinator->silent = false;
-	coordinator->said = (struct said){ .state = SAID_NOTHING, .released = NAN };
+	coordinator->status = (struct status){ .state = STATUS_NOTHING, .released = NAN };
 	coordinator->turn = coordinator->failures = 0;
 	coordinator->ask_at = coordinator->find_at = now;
-	coordinator->tell_until = INFINITY;
+	coordinator->report_until = INFINITY;
 	coordinator->message[0] = '\0';
 	coordinator->lookup.fd = -1;
 	exchange_init(&coordinator->asking);
-	exchange_init(&coordinator->telling);
+	exchange_init(&coordinator->reporting);
 }
 
 static void note_failure(struct coordinator *coordinator, const char *what)
@@ -110,12 +110,12 @@ static struct writer request_line(const struct coordinator *coordinator, struct 
 	return text;
 }
 
-static bool begin(struct coordinator *coordinator, struct exchange *exchange, const struct writer *request, double patience,
+static bool begin(struct coordinator *coordinator, struct exchange *exchange, const struct writer *request, double timeout,
 		  double now)
 {
 	const struct addresses *found = &coordinator->lookup.found;
 	size_t length = (size_t)(request->at - exchange->request);
-	return exchange_begin(exchange, &found->all[coordinator->turn % found->count], coordinator->where->port, length, patience,
+	return exchange_begin(exchange, &found->all[coordinator->turn % found->count], coordinator->where->port, length, timeout,
 			      now);
 }
 
@@ -123,9 +123,9 @@ static void ask(struct coordinator *coordinator, double now)
 {
 	char query[64] = "&wait=0";
 	/* After a failure it is asked for the state as it is: another one may answer, or another run of it. */
-	bool at_once = coordinator->said.state == SAID_NOTHING || coordinator->failures > 0 || coordinator->silent;
+	bool at_once = coordinator->status.state == STATUS_NOTHING || coordinator->failures > 0 || coordinator->silent;
 	if (!at_once)
-		snprintf(query, sizeof query, "&wait=%d&seen=%s", WAIT_SECONDS, said_state_names[coordinator->said.state]);
+		snprintf(query, sizeof query, "&wait=%d&seen=%s", WAIT_SECONDS, status_state_names[coordinator->status.state]);
 	struct writer request = request_line(coordinator, &coordinator->asking, "GET", query);
 	text_add(&request, "\r\n");
 	coordinator->ask_at = now + least_pause;
@@ -133,32 +133,32 @@ static void ask(struct coordinator *coordinator, double now)
 		unanswered(coordinator, "no connection", now);
 }
 
-static void not_told(struct coordinator *coordinator, double now)
+static void report_failed(struct coordinator *coordinator, double now)
 {
-	note_failure(coordinator, "not told");
-	coordinator->tell_at = now + coordinator->tell_pause;
-	coordinator->tell_pause = fmin(longest_pause, 2 * coordinator->tell_pause);
+	note_failure(coordinator, "report not taken");
+	coordinator->report_at = now + coordinator->report_pause;
+	coordinator->report_pause = fmin(longest_pause, 2 * coordinator->report_pause);
 }
 
-static void tell(struct coordinator *coordinator, double now)
+static void send_report(struct coordinator *coordinator, double now)
 {
-	struct writer request = request_line(coordinator, &coordinator->telling, "POST", "");
+	struct writer request = request_line(coordinator, &coordinator->reporting, "POST", "");
 	text_add(&request, "Content-Type: text/plain\r\nContent-Length: %zu\r\n\r\n%s", strlen(coordinator->message),
 		 coordinator->message);
-	if (!begin(coordinator, &coordinator->telling, &request, telling_patience, now))
-		not_told(coordinator, now);
+	if (!begin(coordinator, &coordinator->reporting, &request, report_timeout, now))
+		report_failed(coordinator, now);
 }
 
-static void hear(struct coordinator *coordinator, double now)
+static void take_answer(struct coordinator *coordinator, double now)
 {
-	struct said said;
+	struct status status;
 	switch (exchange_step(&coordinator->asking, &coordinator->answer, now)) {
 	case EXCHANGE_ANSWERED:
-		if (coordinator->answer.status != 200 || !said_parse(coordinator->answer.body, &said)) {
+		if (coordinator->answer.status != 200 || !status_parse(coordinator->answer.body, &status)) {
 			unanswered(coordinator, "an answer that is not understood", now);
 			break;
 		}
-		coordinator->said = said;
+		coordinator->status = status;
 		answered(coordinator);
 		break;
 	case EXCHANGE_FAILED:
@@ -177,20 +177,20 @@ static void hear(struct coordinator *coordinator, double now)
 
 static void say(struct coordinator *coordinator, double now)
 {
-	switch (exchange_step(&coordinator->telling, &coordinator->answer, now)) {
+	switch (exchange_step(&coordinator->reporting, &coordinator->answer, now)) {
 	case EXCHANGE_ANSWERED:
 		if (coordinator->answer.status != 200) {
-			not_told(coordinator, now);
+			report_failed(coordinator, now);
 			break;
 		}
 		coordinator->message[0] = '\0';
 		break;
 	case EXCHANGE_FAILED:
-		not_told(coordinator, now);
+		report_failed(coordinator, now);
 		break;
 	case EXCHANGE_IDLE:
-		if (coordinator->found && coordinator->message[0] && now >= coordinator->tell_at)
-			tell(coordinator, now);
+		if (coordinator->found && coordinator->message[0] && now >= coordinator->report_at)
+			send_report(coordinator, now);
 		break;
 	case EXCHANGE_GOING:
 		break;
@@ -202,7 +202,7 @@ void coordinator_step(struct coordinator *coordinator, double now)
 	if (!coordinator->on)
 		return;
 	find(coordinator, now);
-	hear(coordinator, now);
+	take_answer(coordinator, now);
 	say(coordinator, now);
 }
 
@@ -214,33 +214,33 @@ void coordinator_descriptors(const struct coordinator *coordinator, double now,
 	if (!coordinator->on)
 		return;
 	descriptors[0] = exchange_descriptor(&coordinator->asking, now);
-	descriptors[1] = exchange_descriptor(&coordinator->telling, now);
+	descriptors[1] = exchange_descriptor(&coordinator->reporting, now);
 	if (coordinator->looking)
 		descriptors[0] = (struct pollfd){ .fd = coordinator->lookup.fd, .events = POLLIN };
 }
 
-void coordinator_tell(struct coordinator *coordinator, const char *message)
+void coordinator_report(struct coordinator *coordinator, const char *message)
 {
 	if (!coordinator->on)
 		return;
-	exchange_end(&coordinator->telling);
+	exchange_end(&coordinator->reporting);
 	snprintf(coordinator->message, sizeof coordinator->message, "%s", message);
-	coordinator->tell_at = -INFINITY;
-	coordinator->tell_pause = first_tell_pause;
+	coordinator->report_at = -INFINITY;
+	coordinator->report_pause = first_report_pause;
 }
 
-void coordinator_stop_asking(struct coordinator *coordinator, double tell_until)
+void coordinator_stop_asking(struct coordinator *coordinator, double report_until)
 {
 	if (!coordinator->on)
 		return;
 	exchange_end(&coordinator->asking);
 	coordinator->ask_at = INFINITY;
-	coordinator->tell_until = tell_until;
+	coordinator->report_until = report_until;
 }
 
-bool coordinator_is_telling(const struct coordinator *coordinator, double now)
+bool coordinator_is_reporting(const struct coordinator *coordinator, double now)
 {
-	return coordinator->on && coordinator->message[0] && now < coordinator->tell_until;
+	return coordinator->on && coordinator->message[0] && now < coordinator->report_until;
 }
 
 void coordinator_end(struct coordinator *coordinator)
@@ -250,5 +250,5 @@ void coordinator_end(struct coordinator *coordinator)
 	coordinator->on = false;
 	lookup_end(&coordinator->lookup);
 	exchange_end(&coordinator->asking);
-	exchange_end(&coordinator->telling);
+	exchange_end(&coordinator->reporting);
 }

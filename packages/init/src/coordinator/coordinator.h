@@ -8,7 +8,7 @@
 #include "../base/log.h"
 #include "exchange.h"
 #include "lookup.h"
-#include "said.h"
+#include "status.h"
 #include "where.h"
 
 enum { COORDINATOR_DESCRIPTORS = 2, MOST_MESSAGE = 3072 };
@@ -25,15 +25,15 @@ struct coordinator {
 	unsigned failures; /* of questions, since the latest answer */
 	double failing_since;
 	struct lookup lookup;
-	struct exchange asking, telling;
+	struct exchange asking, reporting;
 	struct http_answer answer;
-	struct said said; /* latest answer; SAID_NOTHING where there is none */
+	struct status status; /* latest answer; STATUS_NOTHING where there is none */
 	double ask_at;
 	double find_at;
-	double tell_at;
-	double tell_pause; /* until then, after the next failure */
-	double tell_until;
-	char message[MOST_MESSAGE]; /* not told yet; empty where there is none */
+	double report_at;
+	double report_pause; /* until then, after the next failure */
+	double report_until;
+	char message[MOST_MESSAGE]; /* not yet taken; empty where there is none */
 };
 
 /* `where`: its url is NULL where nobody is to be asked. Then everything here returns at once. */
@@ -45,12 +45,12 @@ void coordinator_step(struct coordinator *coordinator, double now);
 void coordinator_descriptors(const struct coordinator *coordinator, double now,
 			     struct pollfd descriptors[COORDINATOR_DESCRIPTORS]);
 
-/* Says these lines; what was to be said before, and has not been, is left out: each message is complete. */
-void coordinator_tell(struct coordinator *coordinator, const char *message);
+/* Reports these lines. An earlier report that was not taken is dropped: each is complete. */
+void coordinator_report(struct coordinator *coordinator, const char *message);
 
-/* Nothing more is asked. What is to be said is tried until then. */
-void coordinator_stop_asking(struct coordinator *coordinator, double tell_until);
-bool coordinator_is_telling(const struct coordinator *coordinator, double now);
+/* Nothing more is asked. The last report is tried until then. */
+void coordinator_stop_asking(struct coordinator *coordinator, double report_until);
+bool coordinator_is_reporting(const struct coordinator *coordinator, double now);
 
 void coordinator_end(struct coordinator *coordinator);
 

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static const double connect_patience = 1000;
+static const double connect_timeout = 1000;
 static const double batch = 10;
 
 void exchange_init(struct exchange *exchange)
@@ -14,13 +14,13 @@ void exchange_init(struct exchange *exchange)
 	exchange->fd = -1;
 }
 
-bool exchange_begin(struct exchange *exchange, const struct address *address, uint16_t port, size_t length, double patience,
+bool exchange_begin(struct exchange *exchange, const struct address *address, uint16_t port, size_t length, double timeout,
 		    double now)
 {
 	exchange->fd = connect_to(address, port, SOCK_STREAM);
 	exchange->connected = false;
-	exchange->ends = now + connect_patience;
-	exchange->patience = patience;
+	exchange->ends = now + connect_timeout;
+	exchange->timeout = timeout;
 	exchange->read_from = now;
 	exchange->to_send = length;
 	exchange->sent = exchange->received = 0;
@@ -79,7 +79,7 @@ static enum exchanged step(struct exchange *exchange, struct http_answer *answer
 		if (connected <= 0)
 			return connected < 0 ? EXCHANGE_FAILED : EXCHANGE_GOING;
 		exchange->connected = true;
-		exchange->ends = now + exchange->patience;
+		exchange->ends = now + exchange->timeout;
 	}
 	if (exchange->sent < exchange->to_send)
 		return send_more(exchange);

@@ -15,7 +15,7 @@ struct exchange {
 	int fd; /* -1 while idle */
 	bool connected;
 	double ends;	  /* given up then */
-	double patience;  /* ms for the answer */
+	double timeout;  /* ms for the answer */
 	double read_from; /* a server that sends byte by byte is read in batches: not before then */
 	size_t to_send, sent, received;
 	char request[MOST_REQUEST];
@@ -24,8 +24,8 @@ struct exchange {
 
 void exchange_init(struct exchange *exchange);
 
-/* `request` of `length` bytes is in place. The answer has `patience` ms from when it is connected. False where there is not even a socket. */
-bool exchange_begin(struct exchange *exchange, const struct address *address, uint16_t port, size_t length, double patience,
+/* `request` of `length` bytes is in place. The answer has `timeout` ms from when it is connected. False where there is not even a socket. */
+bool exchange_begin(struct exchange *exchange, const struct address *address, uint16_t port, size_t length, double timeout,
 		    double now);
 
 /* Once it is answered, or has failed, it is idle again. */

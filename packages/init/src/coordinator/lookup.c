@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static const double patience = 500; /* ms until a question is asked again, of the next server */
+static const double timeout = 500; /* ms until a question is asked again, of the next server */
 enum { MOST_TRIES = 6, DNS_PORT = 53 };
 
 static void close_socket(struct lookup *lookup)
@@ -44,7 +44,7 @@ static void ask(struct lookup *lookup, double now)
 	if (lookup->tries++ > 0)
 		lookup->server++;
 	const struct address *server = &lookup->resolver.servers[lookup->server % lookup->resolver.server_count];
-	lookup->again_at = now + patience;
+	lookup->again_at = now + timeout;
 	lookup->fd = connect_to(server, DNS_PORT, SOCK_DGRAM);
 	if (lookup->fd >= 0 && send(lookup->fd, lookup->question, lookup->asked, MSG_NOSIGNAL) < 0)
 		close_socket(lookup);

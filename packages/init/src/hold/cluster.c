@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { MOST_SENDERS_TOLD = 64 };
+enum { MOST_SENDERS_REPORTED = 64 };
 /* ms for which the end is told to a coordinator that does not answer. */
 static const double telling_takes = 2000;
 
@@ -23,11 +23,11 @@ static void add_hold(struct writer *text, const struct hold *hold, const char *p
 static void add_senders(struct writer *text, const struct sender_table *senders)
 {
 	struct address address;
-	size_t told = 0;
-	for (size_t i = 0; i < senders->count && told < MOST_SENDERS_TOLD; i++)
+	size_t named = 0;
+	for (size_t i = 0; i < senders->count && named < MOST_SENDERS_REPORTED; i++)
 		if (address_parse(senders->senders[i].name, &address))
-			text_add(text, "%s %s", told++ == 0 ? "senders:" : "", senders->senders[i].name);
-	if (told > 0)
+			text_add(text, "%s %s", named++ == 0 ? "senders:" : "", senders->senders[i].name);
+	if (named > 0)
 		text_add(text, "\n");
 }
 
@@ -50,7 +50,7 @@ static void tell(struct hold *hold, bool ended, double now)
 	if (ended)
 		add_end(&text, hold, now);
 	add_senders(&text, &hold->drain.senders);
-	coordinator_tell(&hold->coordinator, message);
+	coordinator_report(&hold->coordinator, message);
 }
 
 void cluster_begin(struct hold *hold, bool real, double now)
@@ -67,22 +67,22 @@ void cluster_begin(struct hold *hold, bool real, double now)
  * Silence takes back no release: the pod's own evidence does. In the mode `consistency` an answer is waited for, and what an arrival has shown to be wrong
  * is no reason to stop.
  */
-static enum cluster_says heard(const struct hold *hold)
+static enum cluster_says state_for_decision(const struct hold *hold)
 {
 	const struct coordinator *coordinator = &hold->coordinator;
-	const struct said *said = &coordinator->said;
+	const struct status *status = &coordinator->status;
 	if (hold->drain.release.overruled || (coordinator->silent && hold->cluster != CLUSTER_RELEASED))
-		return said->consistency ? hold->cluster : CLUSTER_CANNOT_SAY;
+		return status->consistency ? hold->cluster : CLUSTER_CANNOT_SAY;
 	if (coordinator->silent)
 		return CLUSTER_RELEASED;
-	switch (said->state) {
-	case SAID_RELEASED:
+	switch (status->state) {
+	case STATUS_RELEASED:
 		return CLUSTER_RELEASED;
-	case SAID_UNKNOWN:
-	case SAID_INCOMPLETE:
+	case STATUS_UNKNOWN:
+	case STATUS_INCOMPLETE:
 		return CLUSTER_CANNOT_SAY;
-	case SAID_NOTHING:
-	case SAID_WAITING:
+	case STATUS_NOTHING:
+	case STATUS_WAITING:
 		break;
 	}
 	return CLUSTER_WAITS;
@@ -90,13 +90,13 @@ static enum cluster_says heard(const struct hold *hold)
 
 static void observe(struct hold *hold, double now)
 {
-	const struct said *said = &hold->coordinator.said;
+	const struct status *status = &hold->coordinator.status;
 	char consumers[32] = "";
 	struct observation seen = { .type = SEEN_UNRELEASED, .at = now, .value = hold->cluster == CLUSTER_CANNOT_SAY };
 	if (hold->cluster == CLUSTER_RELEASED) {
-		if (said->relevant > 0)
-			snprintf(consumers, sizeof consumers, "%u/%u", said->reported, said->relevant);
-		seen = (struct observation){ .type = SEEN_RELEASED, .at = now - said->released, .name = said->last,
+		if (status->relevant > 0)
+			snprintf(consumers, sizeof consumers, "%u/%u", status->reported, status->relevant);
+		seen = (struct observation){ .type = SEEN_RELEASED, .at = now - status->released, .name = status->last,
 					     .consumers = consumers };
 	}
 	drain_observe(&hold->drain, seen);
@@ -106,7 +106,7 @@ static void observe(struct hold *hold, double now)
 void cluster_step(struct hold *hold, double now)
 {
 	coordinator_step(&hold->coordinator, now);
-	enum cluster_says says = heard(hold);
+	enum cluster_says says = state_for_decision(hold);
 	if (says != hold->cluster) {
 		hold->cluster = says;
 		observe(hold, now);

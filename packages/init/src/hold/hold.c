@@ -206,27 +206,27 @@ void hold_end(struct hold *hold, const char *and_then, double now)
 	hold->order_events = -1;
 }
 
-bool hold_is_telling(const struct hold *hold, double now)
+bool hold_is_reporting(const struct hold *hold, double now)
 {
-	return coordinator_is_telling(&hold->coordinator, now);
+	return coordinator_is_reporting(&hold->coordinator, now);
 }
 
-void hold_tell(struct hold *hold, double now)
+void hold_report_step(struct hold *hold, double now)
 {
 	coordinator_step(&hold->coordinator, now);
-	if (!hold_is_telling(hold, now))
+	if (!hold_is_reporting(hold, now))
 		coordinator_end(&hold->coordinator);
 }
 
-void hold_tell_out(struct hold *hold)
+void hold_report_end(struct hold *hold)
 {
 	struct pollfd polled[HOLD_DESCRIPTORS];
 	double now = clock_now(), until = now + longest_telling;
-	while (hold->coordinator.said.state != SAID_NOTHING && now < until && hold_is_telling(hold, now)) {
+	while (hold->coordinator.status.state != STATUS_NOTHING && now < until && hold_is_reporting(hold, now)) {
 		hold_descriptors(hold, now, polled);
 		poll(polled, HOLD_DESCRIPTORS, (int)ceil(until - now));
 		now = clock_now();
-		hold_tell(hold, now);
+		hold_report_step(hold, now);
 	}
 	coordinator_end(&hold->coordinator);
 }

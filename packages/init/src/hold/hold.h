@@ -70,14 +70,14 @@ void hold_force(struct hold *hold, const char *why, double now);
 void hold_end(struct hold *hold, const char *and_then, double now);
 
 /*
- * After its end the coordinator is still told of it: for as long as this is true hold_tell() is to be called when one of the descriptors is ready, or
- * after `hold_telling_interval` ms.
+ * The end is still reported to the coordinator: while this is true hold_report_step() is to be called when one of the descriptors is
+ * ready, or after `hold_report_interval` ms.
  */
-bool hold_is_telling(const struct hold *hold, double now);
-void hold_tell(struct hold *hold, double now);
-enum { hold_telling_interval = 100 };
+bool hold_is_reporting(const struct hold *hold, double now);
+void hold_report_step(struct hold *hold, double now);
+enum { hold_report_interval = 100 };
 
 /* Waits until that is done, for an instant at most, and not at all for a coordinator that has never answered. */
-void hold_tell_out(struct hold *hold);
+void hold_report_end(struct hold *hold);
 
 #endif

@@ -60,13 +60,13 @@ static void add_suspect(struct writer *text, const struct drain *drain, const st
 /* "released by 5 of 5 consumers at 5.1 (kube-proxy/node5 last)". */
 static void add_release(struct writer *text, const struct hold *hold)
 {
-	const struct said *said = &hold->coordinator.said;
+	const struct status *status = &hold->coordinator.status;
 	text_add(text, "released");
-	if (said->relevant > 0)
-		text_add(text, " by %u of %u consumers", said->reported, said->relevant);
+	if (status->relevant > 0)
+		text_add(text, " by %u of %u consumers", status->reported, status->relevant);
 	text_add(text, " at %.1f", (hold->drain.release.given_at - hold->drain.terminated_at) / 1000);
-	if (*said->last)
-		text_add(text, " (%s last)", said->last);
+	if (*status->last)
+		text_add(text, " (%s last)", status->last);
 }
 
 /* Whether the release ended the wait for senders, or for acknowledgements. */
@@ -174,19 +174,19 @@ static void add_course_fields(struct writer *text, const struct hold *hold, cons
 
 static const char *state_of_cluster(const struct hold *hold)
 {
-	return hold->coordinator.silent ? "silent" : said_state_names[hold->coordinator.said.state];
+	return hold->coordinator.silent ? "silent" : status_state_names[hold->coordinator.status.state];
 }
 
 static void add_cluster_fields(struct writer *text, const struct hold *hold)
 {
-	const struct said *said = &hold->coordinator.said;
+	const struct status *status = &hold->coordinator.status;
 	const struct release *release = &hold->drain.release;
-	char escaped[2 * SAID_NAMES];
+	char escaped[2 * STATUS_NAMES];
 	if (!hold->coordinator.on)
 		return;
-	text_add(text, ",\"cluster\":\"%s\",\"consumers\":\"%u/%u\"", state_of_cluster(hold), said->reported, said->relevant);
-	if (*said->behind)
-		text_add(text, ",\"behind\":\"%s\"", json_escape(said->behind, escaped, sizeof escaped));
+	text_add(text, ",\"cluster\":\"%s\",\"consumers\":\"%u/%u\"", state_of_cluster(hold), status->reported, status->relevant);
+	if (*status->behind)
+		text_add(text, ",\"behind\":\"%s\"", json_escape(status->behind, escaped, sizeof escaped));
 	if (release->given)
 		text_add(text, ",\"released_ms\":%.0f", release->given_at - hold->drain.terminated_at);
 	if (release->overruled)
@@ -196,14 +196,14 @@ static void add_cluster_fields(struct writer *text, const struct hold *hold)
 /* "; the cluster: waiting, 4/5 consumers, behind: kube-proxy/node5". */
 static void add_cluster(struct writer *text, const struct hold *hold)
 {
-	const struct said *said = &hold->coordinator.said;
+	const struct status *status = &hold->coordinator.status;
 	if (!hold->coordinator.on)
 		return;
 	text_add(text, "; the cluster: %s", state_of_cluster(hold));
-	if (said->relevant > 0)
-		text_add(text, ", %u/%u consumers", said->reported, said->relevant);
-	if (*said->behind)
-		text_add(text, ", behind: %s", said->behind);
+	if (status->relevant > 0)
+		text_add(text, ", %u/%u consumers", status->reported, status->relevant);
+	if (*status->behind)
+		text_add(text, ", behind: %s", status->behind);
 }
 
 static void add_counts(struct writer *text, const struct hold *hold, double now)

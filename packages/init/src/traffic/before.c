@@ -103,7 +103,7 @@ void learn_rate(struct traffic *traffic, const struct baseline *baseline, double
 		.named = named,
 		.span = span,
 	};
-	tell_before(traffic, traffic->began);
+	observe_before(traffic, traffic->began);
 }
 
 /* How often ignored peers come without leaving a name shows only when their connections are seen to end. */
@@ -112,7 +112,7 @@ static double watched_for(const struct traffic *traffic)
 	return traffic->settings->ignored_peers.count > 0 ? fmin(1000, traffic->drain->config.floor) : 0;
 }
 
-void tell_before(struct traffic *traffic, double now)
+void observe_before(struct traffic *traffic, double now)
 {
 	struct before *before = &traffic->before;
 	double watched = now - traffic->began;

@@ -16,6 +16,6 @@ double learn_past(struct traffic *traffic, const struct baseline *baseline);
 /* After the first dump: the rate at which others came than those, and than the connections that are open. */
 void learn_rate(struct traffic *traffic, const struct baseline *baseline, double known_rate);
 /* Reports the rate that none of them accounts for to the decision, as soon as it is known. */
-void tell_before(struct traffic *traffic, double now);
+void observe_before(struct traffic *traffic, double now);
 
 #endif

@@ -27,7 +27,7 @@ static const double steady_time = 1000;
 static const double steady_mean_gap = 500;
 static const double steady_squares = 4;
 /* Rarer ones do as well where there are no more than four requests on old connections to one: a proxy with a pool opens far fewer. */
-static const double most_said_to_one_opened = 4;
+static const double most_segments_to_one_opened = 4;
 /* An answer that takes longer, from when the program has accepted and could have read the request, is a long poll or a stream. */
 static const double longest_request = 10000;
 /* ms: a peer acknowledges an answer 40 ms after it came, if it has nothing to say. */
@@ -82,7 +82,7 @@ void note_pooled_requests(struct traffic *traffic, const struct tcp_row *row, st
 		connection->active_since = traffic->dumped;
 	struct pooled_peer *pooled_peer = pooled_peers_find(&traffic->pooled_peers, &row->peer);
 	pooled_peer->segments += segments + sent;
-	pooled_peer->said += segments + sent;
+	pooled_peer->segments_sent += segments + sent;
 	pooled_peer->latest = fmax(pooled_peer->latest, clock_now() - row->since_received);
 }
 
@@ -126,8 +126,8 @@ static bool opens_evenly(const struct pooled_peer *pooled_peer)
 static bool opens_often(const struct traffic *traffic, const struct pooled_peer *pooled_peer, double now)
 {
 	double mean = mean_gap(pooled_peer) * drain_traced_share(traffic->drain);
-	double said = pooled_peer->said * mean / fmax(1, now - traffic->began);
-	return opens_evenly(pooled_peer) && (mean <= steady_mean_gap || said <= most_said_to_one_opened);
+	double segments_sent = pooled_peer->segments_sent * mean / fmax(1, now - traffic->began);
+	return opens_evenly(pooled_peer) && (mean <= steady_mean_gap || segments_sent <= most_segments_to_one_opened);
 }
 
 static bool has_stopped_opening(const struct traffic *traffic, const struct pooled_peer *pooled_peer, double now)

@@ -15,7 +15,7 @@ struct pooled_peer {
 	double longest_gap; /* between two of them */
 	double squares; /* of the gaps between openings, summed */
 	uint32_t segments;  /* with payload, since the last dump */
-	double said; /* such segments since the hold began */
+	double segments_sent; /* such segments since the hold began */
 	double latest;	    /* ms, of the latest of them */
 	double active_since; /* ms; NAN while silent */
 	double lasting_since; /* ms, since when its requests are known not to end by waiting; NAN before */

@@ -196,7 +196,7 @@ static void look_for_the_turned_away(struct traffic *traffic, double now)
 void traffic_glance(struct traffic *traffic, double now)
 {
 	uint64_t opened;
-	tell_before(traffic, now);
+	observe_before(traffic, now);
 	/* Events first: a connection that comes and goes between the two reads is then named a moment later, not never. */
 	read_events(traffic);
 	if (traffic->unix_now.listener_count > 0)

@@ -16,7 +16,7 @@ double traffic_settles_at(const struct traffic *traffic)
 	return fmax(fmax(traffic->undecided_until, traffic->retries_until), named);
 }
 
-static void tell_unnamed(struct traffic *traffic)
+static void observe_unnamed(struct traffic *traffic)
 {
 	double count = fmin(traffic->unnamed, MOST_ARRIVALS);
 	double since = fmin(traffic->dumped, traffic->last_opened);
@@ -54,5 +54,5 @@ void weigh_unnamed(struct traffic *traffic, double now)
 	if (may_be_named)
 		return;
 	traffic->missed_events = false;
-	tell_unnamed(traffic);
+	observe_unnamed(traffic);
 }

@@ -57,7 +57,7 @@ export class Child<In, Out> {
     return this.#process.pid;
   }
 
-  tell(message: In): void {
+  send(message: In): void {
     if (this.#process.connected) this.#process.send(message as object, () => undefined);
   }
 

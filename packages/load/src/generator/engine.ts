@@ -123,7 +123,7 @@ export class LoadEngine {
       expectation: this.#plan.expect[slot.kind],
       meant: this.#plan.meantStatuses,
       classes: this.#classes[slot.sender],
-      teaches: slot.at < this.#plan.learn,
+      isBaseline: slot.at < this.#plan.learn,
       done: this.#done,
     });
   }

@@ -2,4 +2,4 @@ import { serveParent } from "./ipc.ts";
 import { Generator } from "./generator.ts";
 import type { FromGenerator, ToGenerator } from "./protocol.ts";
 
-serveParent<ToGenerator>((tell: (message: FromGenerator) => void) => new Generator(tell));
+serveParent<ToGenerator>((send: (message: FromGenerator) => void) => new Generator(send));

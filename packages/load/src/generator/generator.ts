@@ -18,7 +18,7 @@ const recordsPeriod = 2_000;
 
 /** The load generator as messages in and out: the senders that only decide, and the engine that fires requests through them. */
 export class Generator {
-  readonly #tell: (message: FromGenerator) => void;
+  readonly #send: (message: FromGenerator) => void;
   readonly #senders = new Map<string, LoadSender>();
   readonly #table: RecordTable;
   #engine: LoadEngine | undefined;
@@ -26,8 +26,8 @@ export class Generator {
   #records: NodeJS.Timeout | undefined;
 
   /** `table` where records are to go elsewhere as soon as they are written. */
-  constructor(tell: (message: FromGenerator) => void, table = new RecordTable()) {
-    this.#tell = tell;
+  constructor(send: (message: FromGenerator) => void, table = new RecordTable()) {
+    this.#send = send;
     this.#table = table;
   }
 
@@ -35,7 +35,7 @@ export class Generator {
     switch (message.type) {
       case "prepare":
         this.#prepare(message);
-        this.#tell({ type: "ready" });
+        this.#send({ type: "ready" });
         break;
       case "change":
         this.#senders.get(message.change.sender)?.learn(message.change);
@@ -68,8 +68,8 @@ export class Generator {
         }),
         shared,
         speaksHttp1: http1,
-        tell: (bare) =>
-          this.#tell({
+        emit: (bare) =>
+          this.#send({
             type: "event",
             event: { ...bare, at: now(), sender: sender.name } satisfies SenderEvent,
           }),
@@ -90,16 +90,16 @@ export class Generator {
   #begin(): void {
     const engine = this.#engine;
     if (!engine) return;
-    this.#tell({ type: "begun", at: engine.begin() });
+    this.#send({ type: "begun", at: engine.begin() });
     this.#progress = setInterval(
-      () => this.#tell({ type: "progress", progress: engine.progress }),
+      () => this.#send({ type: "progress", progress: engine.progress }),
       progressPeriod,
     );
     this.#records = setInterval(() => this.#tellRecords(), recordsPeriod);
   }
 
   #tellRecords(): void {
-    for (const news of this.#table.news()) this.#tell({ type: "records", ...news });
+    for (const news of this.#table.news()) this.#send({ type: "records", ...news });
   }
 
   async #stop(): Promise<void> {
@@ -112,7 +112,7 @@ export class Generator {
     this.#tellRecords();
     const late = lateness(this.#table.chunks);
     const at = (share: number): number => (late.length === 0 ? 0 : quantile(late, share));
-    this.#tell({
+    this.#send({
       type: "done",
       names: this.#table.names,
       progress: engine.progress,

@@ -9,11 +9,11 @@ interface Served<In> {
  * whole process group, and the parent decides what that means. The end of the channel ends this process, also when the parent
  * was killed.
  */
-export function serveParent<In>(serve: (tell: (message: object) => void) => Served<In>): void {
-  const tell = (message: object): void => {
+export function serveParent<In>(serve: (send: (message: object) => void) => Served<In>): void {
+  const send = (message: object): void => {
     if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
   };
-  const served = serve(tell);
+  const served = serve(send);
   process.on("SIGINT", () => undefined);
   process.on("SIGHUP", () => undefined);
   process.on("SIGTERM", () => undefined);

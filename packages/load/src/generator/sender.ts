@@ -23,7 +23,7 @@ export interface SenderContext {
   readonly shared: { readonly service: number; readonly pod: number } | undefined;
   /** A plain HTTP/1.1 request is something the pods understand. */
   readonly speaksHttp1: boolean;
-  readonly tell: (event: BareSenderEvent) => void;
+  readonly emit: (event: BareSenderEvent) => void;
   /** Least time between two applications of news, milliseconds. */
   readonly spacing: number;
 }

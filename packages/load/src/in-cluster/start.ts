@@ -8,7 +8,7 @@ const timeoutForNodes = 20_000;
 /** A registry that did not answer at once may do so the second time. */
 const timeoutForImages = 10_000;
 
-const hopeless = new Set([
+const permanent = new Set([
   "ImagePullBackOff",
   "InvalidImageName",
   "ErrImageNeverPull",
@@ -36,7 +36,7 @@ export function whyNotBegun({ metadata, status }: Pod, waited: number): InCluste
   ]) {
     const { reason, message } = state?.waiting ?? {};
     const pulling = reason === "ErrImagePull" && waited > timeoutForImages;
-    if (reason === undefined || !(pulling || hopeless.has(reason))) continue;
+    if (reason === undefined || !(pulling || permanent.has(reason))) continue;
     const whose = name === containerName ? "" : `container ${name}: `;
     return error(`${whose}${reason}${message ? `: ${message}` : ""}`);
   }

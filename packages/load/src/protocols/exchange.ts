@@ -18,7 +18,7 @@ export class Exchange {
   readonly expectation: Expectation | undefined;
   readonly #meant: readonly number[];
   readonly #classes: StatusClasses | undefined;
-  readonly #teaches: boolean;
+  readonly #isBaseline: boolean;
   readonly #done: (exchange: Exchange) => void;
   #ended = false;
   /** Gives the request up; set by whatever is carrying it. */
@@ -36,7 +36,7 @@ export class Exchange {
     meant: readonly number[];
     /** What statuses are held to, or learned for; without it everything below 500 is right. */
     classes?: StatusClasses | undefined;
-    teaches?: boolean;
+    isBaseline?: boolean;
     done: (exchange: Exchange) => void;
   }) {
     this.row = options.row;
@@ -44,7 +44,7 @@ export class Exchange {
     this.expectation = options.expectation;
     this.#meant = options.meant;
     this.#classes = options.classes;
-    this.#teaches = options.teaches ?? false;
+    this.#isBaseline = options.isBaseline ?? false;
     this.#done = options.done;
     this.record = {
       intended: options.intended,
@@ -107,7 +107,7 @@ export class Exchange {
   #judge(response: Answer): Outcome {
     if (response.grpcStatus !== undefined) return this.#judgeCall(response.grpcStatus);
     if (response.status >= 500) return this.#meant.includes(response.status) ? "ok" : "bad-status";
-    if (this.#teaches) this.#classes?.learn(response.status);
+    if (this.#isBaseline) this.#classes?.learn(response.status);
     else if (this.#classes?.knows(response.status) === false) {
       this.record.error = this.#classes.code;
       return "other-status";

@@ -13,10 +13,10 @@ const ownFaults = new Set([
 ]);
 
 /** The server's certificate is not trusted (error names of OpenSSL and of Node). */
-const impostor = /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA|ERR_TLS_CERT_)/;
+const certificateErrors = /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA|ERR_TLS_CERT_)/;
 
 export function isImpostor(code: string): boolean {
-  return impostor.test(code);
+  return certificateErrors.test(code);
 }
 
 /** The outcome of a request that was not answered in time, by when its connection was there. */

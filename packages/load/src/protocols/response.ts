@@ -115,7 +115,7 @@ export class ResponseReader implements Answer {
             .trim()
             .toLowerCase();
         else if (name === "keep-alive") this.#idle(text.slice(colon + 1, next));
-        else if (name.startsWith("x-lameduck-")) this.#tell(name, text.slice(colon + 1, next).trim());
+        else if (name.startsWith("x-lameduck-")) this.#readReport(name, text.slice(colon + 1, next).trim());
         else if (name.startsWith("x-") && claimHeaders.includes(name))
           this.reported.claim ??= text.slice(colon + 1, next).trim();
       }
@@ -148,7 +148,7 @@ export class ResponseReader implements Answer {
     if (seconds !== undefined) this.idleLimit = Number(seconds) * 1_000;
   }
 
-  #tell(name: string, value: string): void {
+  #readReport(name: string, value: string): void {
     if (name === "x-lameduck-pod") this.reported.pod = value;
     else if (name === "x-lameduck-upstream") this.reported.upstream = value;
     else if (name === "x-lameduck-retries") this.reported.retries = Number(value) || 0;

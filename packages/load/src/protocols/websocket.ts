@@ -9,11 +9,11 @@ import { cut, openHttp1 } from "./socket.ts";
 import { clientFrame, closeCode, FrameReader, opcodes, type Frame } from "./websocket-frames.ts";
 
 /** RFC 6455, 7.4.1: going away; IANA's registry: service restart. Both ask a client to connect to another server. */
-const comeBack: ReadonlySet<number> = new Set([1001, 1012]);
+const reconnectCodes: ReadonlySet<number> = new Set([1001, 1012]);
 /** The end of a connection without a close frame. */
 const abnormal = 1006;
 /** How long the server may take to answer our close frame, milliseconds. */
-const farewell = 1_000;
+const closeTimeout = 1_000;
 /** Each message carries a token, by which its answer is recognised whatever the server adds. */
 const token = /lameduck-(\d+)/g;
 
@@ -181,7 +181,7 @@ export class WebSocketConnection implements Connection {
     if (this.#state === "open") {
       this.#state = "closing";
       this.#socket.write(clientFrame(opcodes.close, Buffer.from([0x03, 0xe8])));
-      this.#timer = setTimeout(() => this.#end(), farewell);
+      this.#timer = setTimeout(() => this.#end(), closeTimeout);
     } else if (this.#state !== "closing") this.#end();
   }
 
@@ -199,7 +199,7 @@ export class WebSocketConnection implements Connection {
     const byClient = this.#state === "closing";
     const wasOpen = this.#state === "open";
     const code = this.#closed ?? abnormal;
-    const orderly = wasOpen && comeBack.has(code);
+    const orderly = wasOpen && reconnectCodes.has(code);
     const failure = this.#failure(wasOpen, code);
     const unanswered = [...this.#unanswered.values()];
     this.#unanswered.clear();

@@ -20,7 +20,7 @@ function ofFile({
   outside,
   elsewhere,
   dropped,
-  grain,
+  resolution,
   cut,
   pods,
   silentBefore,
@@ -43,8 +43,8 @@ function ofFile({
   );
   note(cut, "the last line was cut and is left out");
   note(
-    grain >= 100,
-    `times are known to ${grain >= 1_000 ? `${grain / 1_000} s` : `${grain} ms`} only, too coarse to say which race lost a request` +
+    resolution >= 100,
+    `times are known to ${resolution >= 1_000 ? `${resolution / 1_000} s` : `${resolution} ms`} only, too coarse to say which race lost a request` +
       (format === "k6-csv" ? "; set K6_CSV_TIME_FORMAT=unix_milli, or use --out json" : ""),
   );
   note(pods === 0 && requests > 0, "no request names its pod: pods are inferred from the time alone");
@@ -74,7 +74,7 @@ export interface FileRead {
   /** Scheduled and never sent, as the tool says. */
   readonly dropped: number;
   /** Times are known to that many milliseconds only. */
-  readonly grain: number;
+  readonly resolution: number;
   /** The last line was cut and is left out. */
   readonly cut: boolean;
   /** Requests whose pod is known. */

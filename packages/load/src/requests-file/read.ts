@@ -124,7 +124,7 @@ function noCounts() {
     elsewhere: 0,
     dropped: 0,
     pods: 0,
-    grain: 0,
+    resolution: 0,
     first: Infinity,
     last: -Infinity,
   };
@@ -145,7 +145,7 @@ async function readFile(
   const context = {
     zone,
     coarse: (milliseconds: number) => {
-      counts.grain = Math.max(counts.grain, milliseconds);
+      counts.resolution = Math.max(counts.resolution, milliseconds);
     },
     emit: (reported: ReportedRequest) => {
       if (!collection.take(reported))

@@ -12,7 +12,7 @@ export interface ReadTime {
   /** Milliseconds since 1970. */
   readonly at: number;
   /** What the writing leaves open: the true time is `at` or up to that many milliseconds later. */
-  readonly grain: number;
+  readonly resolution: number;
 }
 
 /** RFC 3339, or a number since 1970. Its size shows its unit: the ranges differ by a factor of a thousand. */
@@ -24,7 +24,7 @@ export function readTime(text: string, line: number, zone: Zone | undefined): Re
     for (const perMillisecond of [0.001, 1, 1e3, 1e6]) {
       const at = value / perMillisecond;
       if (at >= earliest && at < latest)
-        return { at, grain: text.includes(".") ? 0 : Math.max(1 / perMillisecond, 0) };
+        return { at, resolution: text.includes(".") ? 0 : Math.max(1 / perMillisecond, 0) };
     }
   }
   throw new BadLine(line, `${quoted(text)} is not a time`, "LAMEDUCK_REQUESTS_BAD_TIME");
@@ -42,11 +42,11 @@ function fromTimestamp(
     throw new BadLine(line, `${quoted(text)} is not a time`, "LAMEDUCK_REQUESTS_BAD_TIME");
   const local = whole + (fraction === "" ? 0 : Number(`0.${fraction}`) * 1_000);
   // Go leaves zeros at the end of a fraction away: few digits do not mean few were known.
-  const grain = fraction === "" ? 1_000 : 0;
-  if (offset !== undefined) return { at: local - offsetOf(offset), grain };
+  const resolution = fraction === "" ? 1_000 : 0;
+  if (offset !== undefined) return { at: local - offsetOf(offset), resolution };
   if (zone === undefined)
     throw new BadLine(line, `${quoted(text)} names no time zone`, "LAMEDUCK_REQUESTS_NO_ZONE");
-  return { at: local - zone(local), grain };
+  return { at: local - zone(local), resolution };
 }
 
 /** "Z" or "+02:00", milliseconds. */

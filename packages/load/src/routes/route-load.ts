@@ -141,7 +141,7 @@ class GeneratorProcess {
       died: (how) =>
         failure.reject(new LoadError("LAMEDUCK_GENERATOR_DIED", route.name, `the generator ${how}`)),
     });
-    this.#child.tell({
+    this.#child.send({
       type: "prepare",
       origin: clock.origin,
       seed: seed + index,
@@ -152,7 +152,7 @@ class GeneratorProcess {
   }
 
   begin(): Promise<void> {
-    this.#child.tell({ type: "begin" });
+    this.#child.send({ type: "begin" });
     return this.#orFailed(this.#begun.promise);
   }
 
@@ -163,7 +163,7 @@ class GeneratorProcess {
       this.#timeout,
     );
     try {
-      this.#child.tell({ type: "stop" });
+      this.#child.send({ type: "stop" });
       await Promise.race([this.#done.promise, this.failed, this.#silent.promise]);
       return undefined;
     } catch (error) {

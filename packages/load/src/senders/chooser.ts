@@ -8,18 +8,18 @@ import type { Exchange } from "../protocols/exchange.ts";
 export class Chooser {
   readonly #view: EndpointView;
   readonly #learner: Learner;
-  readonly #tell: (event: BareSenderEvent) => void;
+  readonly #emit: (event: BareSenderEvent) => void;
   readonly #left: (endpoint: Endpoint) => void;
 
   constructor(options: {
     now: () => number;
     spacing: number;
     choice: Choice;
-    tell: (event: BareSenderEvent) => void;
+    emit: (event: BareSenderEvent) => void;
     left?: (endpoint: Endpoint) => void;
   }) {
     this.#view = new EndpointView(options.choice);
-    this.#tell = options.tell;
+    this.#emit = options.emit;
     this.#left = options.left ?? (() => undefined);
     this.#learner = new Learner({
       now: options.now,
@@ -43,13 +43,13 @@ export class Chooser {
   #apply(states: readonly EndpointState[]): void {
     const before = this.chosen.length;
     const { added, left } = this.#view.apply(states);
-    for (const { pod } of added) this.#tell({ type: "added", pod });
+    for (const { pod } of added) this.#emit({ type: "added", pod });
     for (const endpoint of left) {
-      this.#tell({ type: "converged", pod: endpoint.pod });
+      this.#emit({ type: "converged", pod: endpoint.pod });
       this.#left(endpoint);
     }
-    if (before === 0 && this.chosen.length > 0) this.#tell({ type: "filled" });
-    if (before > 0 && this.chosen.length === 0) this.#tell({ type: "empty" });
+    if (before === 0 && this.chosen.length > 0) this.#emit({ type: "filled" });
+    if (before > 0 && this.chosen.length === 0) this.#emit({ type: "empty" });
   }
 }
 

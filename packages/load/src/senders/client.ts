@@ -21,7 +21,7 @@ export class ClientSender implements LoadSender {
       now: context.now,
       spacing: context.spacing,
       choice: "ready",
-      tell: context.tell,
+      emit: context.emit,
       left: (endpoint) => this.#pools.drop(endpoint.pod),
     });
   }

@@ -90,13 +90,13 @@ export class HealthCheckedSender implements LoadSender {
       healthy.length === 0 ? this.#targets.filter((target) => this.#checks.wasHealthy(target.pod)) : healthy;
     this.#chosen = open;
     for (const target of open)
-      if (!before.includes(target)) this.#context.tell({ type: "added", pod: target.pod });
+      if (!before.includes(target)) this.#context.emit({ type: "added", pod: target.pod });
     for (const target of before)
       if (!open.includes(target)) {
-        this.#context.tell({ type: "converged", pod: target.pod });
+        this.#context.emit({ type: "converged", pod: target.pod });
         this.#pools.drop(target.pod);
       }
-    if (before.length === 0 && open.length > 0) this.#context.tell({ type: "filled" });
-    if (before.length > 0 && open.length === 0) this.#context.tell({ type: "empty" });
+    if (before.length === 0 && open.length > 0) this.#context.emit({ type: "filled" });
+    if (before.length > 0 && open.length === 0) this.#context.emit({ type: "empty" });
   }
 }

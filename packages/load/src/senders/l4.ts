@@ -23,7 +23,7 @@ export class L4Sender implements LoadSender {
       now: context.now,
       spacing: context.spacing,
       choice: "ready-else-serving",
-      tell: context.tell,
+      emit: context.emit,
       ...(options.cuts ? { left: (endpoint: Endpoint) => this.#sever(endpoint.pod) } : {}),
     });
   }
@@ -67,6 +67,6 @@ export class L4Sender implements LoadSender {
   #sever(pod: string): void {
     const connections = [...(this.#byPod.get(pod) ?? [])];
     for (const connection of connections) connection.sever();
-    this.#context.tell({ type: "severed", pod, connections: connections.length });
+    this.#context.emit({ type: "severed", pod, connections: connections.length });
   }
 }

@@ -5,9 +5,9 @@ import { emptyQueue } from "./listener.ts";
 import type { ServerWatch } from "../servers/traffic.ts";
 
 /** How often the progress of closing is looked at. */
-const beat = 10;
+const pollPeriod = 10;
 /** How long ended connections have to say goodbye before they are cut. Two round trips of a slow client. */
-const farewell = 250;
+const goodbyeTimeout = 250;
 /** WebSockets and event streams are told within this time at most, one a millisecond, so that they do not all reconnect together. */
 const longestSpread = 5_000;
 
@@ -58,7 +58,7 @@ export class Closing {
     });
     await this.#until(() => streamsEnding && !busy() && this.#restless(quiet) === 0, until);
     for (const watch of this.#watches) watch.endIdle();
-    await this.#until(() => this.#open() === 0, Math.min(until, this.#clock.now() + farewell));
+    await this.#until(() => this.#open() === 0, Math.min(until, this.#clock.now() + goodbyeTimeout));
     await ending;
   }
 
@@ -80,7 +80,7 @@ export class Closing {
     for (;;) {
       for (const watch of this.#watches) watch.tick();
       if (done() || this.#clock.now() >= until) return;
-      await sleep(Math.min(beat, until - this.#clock.now()));
+      await sleep(Math.min(pollPeriod, until - this.#clock.now()));
       // A timer runs before the sockets are read. A request that came meanwhile must be seen before its connection is called idle.
       await nextTurn();
     }

@@ -34,11 +34,11 @@ export class Hooks {
   readonly #begun = new Set<HookPhase>();
   readonly #outcomes: HookOutcome[] = [];
   readonly #clock: Clock;
-  readonly #complain: (problem: string) => void;
+  readonly #warn: (problem: string) => void;
 
-  constructor(clock: Clock, complain: (problem: string) => void) {
+  constructor(clock: Clock, warn: (problem: string) => void) {
     this.#clock = clock;
-    this.#complain = complain;
+    this.#warn = warn;
   }
 
   get outcomes(): readonly HookOutcome[] {
@@ -76,7 +76,7 @@ export class Hooks {
       const outcome = await this.#runOne(hook, until);
       this.#outcomes.push(outcome);
       if (outcome.result !== "done")
-        this.#complain(`hook ${hook.name} ${outcome.result}${outcome.error ? `: ${outcome.error}` : ""}`);
+        this.#warn(`hook ${hook.name} ${outcome.result}${outcome.error ? `: ${outcome.error}` : ""}`);
     }
   }
 
@@ -95,7 +95,7 @@ export class Hooks {
             names.filter((each) => each !== name),
           )}`,
         );
-        this.#complain(`${code}: ${message}; ${remedy}`);
+        this.#warn(`${code}: ${message}; ${remedy}`);
       }
     return inOrder(hooks);
   }

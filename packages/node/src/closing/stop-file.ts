@@ -5,7 +5,7 @@ import { messageOf } from "@lameduck/drain/common";
 import { formatDuration } from "@lameduck/drain";
 
 /** How exactly it is known when a process was killed. */
-const beat = 1_000;
+const heartbeatPeriod = 1_000;
 
 interface Record {
   /** Which process wrote it: in a container each is number 1. */
@@ -44,15 +44,15 @@ export class StopFile {
       if (isOfThisProcess(text)) return;
       rmSync(this.#path, { force: true });
       const record = JSON.parse(text) as Record;
-      const lived = modified - record.at;
-      if (!Number.isFinite(lived + record.deadline))
+      const uptime = modified - record.at;
+      if (!Number.isFinite(uptime + record.deadline))
         throw new Error(`${this.#path} was cut short and is removed`);
       this.#say(
-        `the process before this one was killed about ${spell(lived)} after ${record.reason}, where it expected ${spell(record.deadline - record.at)}: ` +
+        `the process before this one was killed about ${spell(uptime)} after ${record.reason}, where it expected ${spell(record.deadline - record.at)}: ` +
           "check that LAMEDUCK_GRACE_PERIOD and LAMEDUCK_PRESTOP say what the pod has",
       );
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#complain(error);
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#warn(error);
     }
   }
 
@@ -64,13 +64,13 @@ export class StopFile {
     try {
       make(this.#path, JSON.stringify(record));
     } catch (error) {
-      return this.#complain(error);
+      return this.#warn(error);
     }
     // The volume may hang later: nobody waits for a touch.
     this.#timer = setInterval(() => {
       const now = new Date();
       lutimes(this.#path, now, now).catch(() => {});
-    }, beat).unref();
+    }, heartbeatPeriod).unref();
     process.once("exit", this.#remove);
   }
 
@@ -86,11 +86,11 @@ export class StopFile {
     try {
       rmSync(this.#path, { force: true });
     } catch (error) {
-      this.#complain(error);
+      this.#warn(error);
     }
   };
 
-  #complain(error: unknown): void {
+  #warn(error: unknown): void {
     this.#say(`stopFile: ${messageOf(error)}`);
   }
 }

@@ -4,11 +4,11 @@ import { sleep, untilSettled, type Clock } from "../clock.ts";
 import type { Evidence } from "../hold/evidence.ts";
 import { parseAnswer, type Answer } from "./answer.ts";
 import type { CoordinatorSettings, Mode } from "./place.ts";
-import type { Said } from "./said.ts";
+import type { Report } from "./report.ts";
 import { Requests } from "./request.ts";
 
-/** Seconds that the coordinator may keep a question. One that has stopped is found out soon after. */
-const patience = 5;
+/** Seconds of a long poll. A coordinator that has stopped is found out soon after. */
+const longPollSeconds = 5;
 /** Milliseconds beyond them, as for any answer. */
 const allowance = 2_000;
 /** Milliseconds between two questions: at least, and after failures. */
@@ -20,12 +20,12 @@ const longestPause = 2_000;
  */
 const mostFailures = 3;
 const longestFailing = 1_000;
-/** How often what the pod says of itself is said, where nobody takes it. */
+/** How often a report is sent, where nobody takes it. */
 const attempts = 3;
-/** Addresses of senders that are told. */
+/** Addresses of senders in a report. */
 const mostSenders = 64;
 /** Milliseconds by which a process may end later, so that its end is known. */
-const farewell = 500;
+const lastReportTimeout = 500;
 
 /** What is known of the pod's consumers, for people. */
 export interface Acknowledgements {
@@ -38,7 +38,7 @@ export interface Acknowledgements {
 }
 
 /**
- * Asks the coordinator whether all consumers have let go of the pod, from SIGTERM on, and tells it how the termination goes. Whatever it answers, or does
+ * Asks the coordinator whether all consumers have let go of the pod, from SIGTERM on, and reports how the termination goes. Whatever it answers, or does
  * not, is an observation like any other: the decision is taken elsewhere.
  */
 export class Coordinator {
@@ -47,14 +47,14 @@ export class Coordinator {
   readonly #say: (message: string) => void;
   readonly #ended = new AbortController();
   readonly #requests: Requests | undefined;
-  /** Matters that have been told to people. */
-  readonly #told = new Set<string>();
+  /** Matters that have been logged. */
+  readonly #logged = new Set<string>();
   #mode: Mode;
   #answer: Answer | undefined;
   #isBegun = false;
   #isSilent = false;
-  #telling: Promise<void> = Promise.resolve();
-  #said: Said = {};
+  #reporting: Promise<void> = Promise.resolve();
+  #reported: Report = {};
 
   constructor(
     { place, mode }: CoordinatorSettings,
@@ -76,27 +76,27 @@ export class Coordinator {
   }
 
   /** To be called once the hold has begun. */
-  begin(said: Said): void {
+  begin(first: Report): void {
     this.#isBegun = true;
     this.#evidence.onOverruled = () => this.#overruled();
     void this.#ask();
-    this.tell({ ...said, senders: this.#senders() });
+    this.report({ ...first, senders: this.#senders() });
   }
 
-  /** What the pod says of itself, in the order said, each time with all that it has said before: that may have reached nobody. */
-  tell(said: Said): void {
+  /** Reports are sent in order, each with all that was reported before: that may have reached nobody. */
+  report(news: Report): void {
     if (!this.#isBegun) return;
-    this.#said = { ...this.#said, ...said };
-    const lines = Object.entries(this.#said).filter(([, value]) => value !== "");
+    this.#reported = { ...this.#reported, ...news };
+    const lines = Object.entries(this.#reported).filter(([, value]) => value !== "");
     const body = lines.map(([key, value]) => `${key}: ${value.replaceAll(/\s+/g, " ")}\n`).join("");
-    this.#telling = this.#telling.then(() => this.#post(body));
+    this.#reporting = this.#reporting.then(() => this.#post(body));
   }
 
-  /** The last word: waited for a moment, where somebody listens. */
-  async end(said: Said, within: number): Promise<void> {
+  /** The last report is waited for a moment, where the coordinator answers. */
+  async end(last: Report, within: number): Promise<void> {
     if (this.#answer && !this.#isSilent) {
-      this.tell(said);
-      await untilSettled(this.#telling, Math.min(farewell, within));
+      this.report(last);
+      await untilSettled(this.#reporting, Math.min(lastReportTimeout, within));
     }
     this.#ended.abort();
   }
@@ -116,14 +116,14 @@ export class Coordinator {
       const from = this.#clock.now();
       // The first question, and each one after a failure, is answered at once.
       const seen = failures > 0 ? undefined : this.#answer?.state;
-      const wait = seen === undefined ? 0 : patience;
+      const wait = seen === undefined ? 0 : longPollSeconds;
       const query = `&wait=${wait}${seen === undefined ? "" : `&seen=${seen}`}`;
       try {
         const answer = parseAnswer(await this.#requests.send(query, undefined, wait * 1_000 + allowance));
         if (!answer) throw new Error("no answer of version 1");
         failures = 0;
         answered.abort();
-        this.#heard(answer);
+        this.#take(answer);
       } catch (error) {
         if (this.#ended.signal.aborted) return;
         failures++;
@@ -145,7 +145,7 @@ export class Coordinator {
     if (!over.aborted) this.#silent(problem);
   }
 
-  #heard(answer: Answer): void {
+  #take(answer: Answer): void {
     const { state, releasedFor, consumers, last, behind, mode } = answer;
     this.#answer = answer;
     this.#isSilent = false;
@@ -153,8 +153,8 @@ export class Coordinator {
     const now = this.#clock.now();
     if (this.#evidence.drain.release.overruled) this.#unreleased(true);
     else if (state === "released") {
-      const told = { ...(consumers !== undefined && { consumers }), ...(last !== undefined && { last }) };
-      this.#evidence.heard({ type: "released", at: now - releasedFor, ...told });
+      const by = { ...(consumers !== undefined && { consumers }), ...(last !== undefined && { last }) };
+      this.#evidence.observed({ type: "released", at: now - releasedFor, ...by });
     } else this.#unreleased(state !== "waiting");
     if (state === "incomplete" || state === "unknown")
       this.#once(
@@ -172,7 +172,7 @@ export class Coordinator {
 
   #unreleased(isLocal: boolean): void {
     const local = isLocal && this.#mode === "availability";
-    this.#evidence.heard({ type: "unreleased", at: this.#clock.now(), ...(local && { local }) });
+    this.#evidence.observed({ type: "unreleased", at: this.#clock.now(), ...(local && { local }) });
   }
 
   #overruled(): void {
@@ -184,13 +184,13 @@ export class Coordinator {
       `released by ${consumers} consumers, and ${overruled.sender} has connected since`,
     );
     this.#unreleased(true);
-    this.tell({ overruled: isIP(overruled.sender) ? overruled.sender : "" });
+    this.report({ overruled: isIP(overruled.sender) ? overruled.sender : "" });
   }
 
-  /** Each matter is told once in a termination. */
+  /** Each matter is logged once in a termination. */
   #once(matter: "silent" | "state" | "overruled", message: string): void {
-    if (this.#told.has(matter)) return;
-    this.#told.add(matter);
+    if (this.#logged.has(matter)) return;
+    this.#logged.add(matter);
     const { kind } = this.#evidence.drain.config.policy;
     const waits = kind === "acknowledged" && this.#mode === "consistency";
     this.#say(`${message}; ${waits ? "the hold waits, to its cap" : "the pod's own evidence decides"}`);

@@ -36,11 +36,11 @@ export function parseCoordinator(
   const base = { mode: parseMode(mode, environment), place: undefined, isMeant: false, warnings: [] };
   if (inCode === false) return base;
   const injected = environment["LAMEDUCK_COORDINATOR"]?.trim();
-  const said = inCode === undefined ? injected : inCode;
-  if (said === undefined || said === "") return base;
-  const address = typeof said === "string" ? addressIn(said) : undefined;
+  const given = inCode === undefined ? injected : inCode;
+  if (given === undefined || given === "") return base;
+  const address = typeof given === "string" ? addressIn(given) : undefined;
   if (!address && inCode !== undefined) throw badOption("coordinator", `${shown(inCode)} ${notAnAddress}`);
-  const problem = address ? missingIn(environment) : `${shown(said)} ${notAnAddress}`;
+  const problem = address ? missingIn(environment) : `${shown(given)} ${notAnAddress}`;
   if (!address || problem !== undefined) {
     const name = inCode === undefined ? "LAMEDUCK_COORDINATOR" : "coordinator";
     return { ...base, isMeant: true, warnings: [`${name}: ${problem}; the pod's own evidence decides`] };
@@ -75,8 +75,8 @@ function addressIn(text: string): { host: string; port: number } | undefined {
 }
 
 function parseMode(inCode: unknown, environment: Environment): Mode {
-  const said = environment["LAMEDUCK_MODE"]?.trim() || "availability";
-  const value = inCode === undefined ? said : inCode;
+  const injected = environment["LAMEDUCK_MODE"]?.trim() || "availability";
+  const value = inCode === undefined ? injected : inCode;
   if (value === "availability" || value === "consistency") return value;
   const place = inCode === undefined ? "LAMEDUCK_MODE" : "mode";
   throw badOption(place, `${shown(value)} is not "availability" or "consistency"`);

@@ -47,18 +47,18 @@ export class Evidence implements Traffic {
   }
 
   acknowledge(consumer: string): void {
-    this.heard({ type: "acknowledgement", at: this.#clock.now(), consumer });
+    this.observed({ type: "acknowledgement", at: this.#clock.now(), consumer });
   }
 
   /** What others say, which may end a wait. */
-  heard(observation: Observation): void {
+  observed(observation: Observation): void {
     this.observe(observation);
     this.#onIdle();
   }
 
-  #overruled(tell: () => void): void {
+  #overruled(notify: () => void): void {
     this.onOverruled = undefined;
-    queueMicrotask(tell);
+    queueMicrotask(notify);
   }
 
   /** Work that is no request but must be finished like one. */

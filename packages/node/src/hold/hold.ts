@@ -5,7 +5,7 @@ import type { ServerWatch } from "../servers/traffic.ts";
 import type { Evidence } from "./evidence.ts";
 
 /** How often the hold looks up. Also the least blindness that is noticed, twice over. */
-const beat = 20;
+const tickPeriod = 20;
 
 export interface HoldEnd {
   readonly reason: StopReason;
@@ -91,7 +91,7 @@ export class Hold {
         if (now >= capAt || (decision.stop && (await this.#stillStops()))) break;
         until = decision.stop ? now : Math.min(decision.until, capAt);
       }
-      await this.#beat(until);
+      await this.#tick(until);
     }
     const end = this.#clock.now();
     const decision = this.#decide(end);
@@ -134,13 +134,13 @@ export class Hold {
   }
 
   /** One beat. What it is late by, the event loop was blocked: told to people, for the decision is taken once what came meanwhile has been read. */
-  async #beat(until: number): Promise<void> {
+  async #tick(until: number): Promise<void> {
     const from = this.#clock.now();
-    const pause = Math.max(1, Math.min(beat, until - from));
+    const pause = Math.max(1, Math.min(tickPeriod, until - from));
     await sleep(pause, this.#wake.signal);
     const now = this.#clock.now();
     const late = now - from - pause;
-    if (late <= beat) return;
+    if (late <= tickPeriod) return;
     this.#blind += late;
     this.#evidence.observe({ type: "blind", at: now, from: now - late });
   }

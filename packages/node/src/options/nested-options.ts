@@ -9,8 +9,8 @@ export function nestedOptions<T extends object>(
   known: readonly (keyof T & string)[],
 ): T {
   if (!isRecord(value)) throw badOption(name, `${shown(value)} is not an object with ${known.join(", ")}`);
-  const stranger = Object.keys(value).find((key) => !known.includes(key as keyof T & string));
-  if (stranger !== undefined) throw badOption(`${name}.${stranger}`, unknownName("option", stranger, known));
+  const unknown = Object.keys(value).find((key) => !known.includes(key as keyof T & string));
+  if (unknown !== undefined) throw badOption(`${name}.${unknown}`, unknownName("option", unknown, known));
   return value;
 }
 

@@ -20,7 +20,7 @@ import { parseHealth, type FailingHealth, type Health } from "../hold/health.ts"
 import type { Logger } from "../reports/log.ts";
 import { decisionOptions, unknownOptionIn } from "./option-names.ts";
 import { isRecord } from "./nested-options.ts";
-import { doubts } from "./doubts.ts";
+import { warningsAbout } from "./warnings.ts";
 import { misspeltVariables } from "./misspelt.ts";
 import { parseProbes, type IsProbe, type ProbeOptions } from "../protocols/probes.ts";
 import { parseCoordinator, type CoordinatorSettings, type Mode } from "../coordinator/place.ts";
@@ -104,8 +104,8 @@ export interface Settings {
 /** @throws {LameduckError} naming the option or variable at fault. */
 export function parseSettings(options: LameduckOptions = {}): Settings {
   if (!isRecord(options)) throw badOption("options", `${shown(options)} is not an object`);
-  const stranger = unknownOptionIn(options);
-  if (stranger) throw new DrainError("LAMEDUCK_UNKNOWN_OPTION", stranger.name, stranger.problem);
+  const unknown = unknownOptionIn(options);
+  if (unknown) throw new DrainError("LAMEDUCK_UNKNOWN_OPTION", unknown.name, unknown.problem);
   const { environment = process.env } = options;
   if (!isRecord(environment)) throw badOption("environment", `${shown(environment)} is not an object`);
   checkConsumers(options.consumers);
@@ -151,7 +151,7 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     stopFile: parsePath("stopFile", options.stopFile, environment),
     trace: parsePath("trace", options.trace, environment),
     coordinator: coordinator.isMeant || isOfCluster(drain) ? coordinator : undefined,
-    warnings: [...warnings, ...doubts(merged, drain, environment)],
+    warnings: [...warnings, ...warningsAbout(merged, drain, environment)],
   });
 }
 

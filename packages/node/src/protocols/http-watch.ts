@@ -107,7 +107,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   }
 
   endStreams(spread: number): void {
-    this.#upgrades.tell(spread, this.context.random);
+    this.#upgrades.close(spread, this.context.random);
     this.#answers.endStreams(spread);
   }
 

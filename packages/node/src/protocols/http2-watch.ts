@@ -18,7 +18,7 @@ type AnyHttp2Server = Http2Server | Http2SecureServer;
  * A session gets this long before it is asked to go, milliseconds: asked at once, a client whose load balancer has not converged would
  * make a session, and over TLS a handshake, for each request.
  */
-const youth = 1_000;
+const youngestAge = 1_000;
 /** A session without a stream for this long counts as an arrival all the same. */
 const timeout = 500;
 /** Between the first GOAWAY and the one that names the last stream: a round trip, so that no stream is on its way any more. */
@@ -203,7 +203,7 @@ export class Http2Watch extends ProtocolWatch<AnyHttp2Server> implements ServerW
 
   #isToBeAsked({ askedAt, turn, openedAt }: SessionState): boolean {
     // When the listener closes, all are asked.
-    const latest = this.#hinted === Infinity ? Infinity : this.context.now() - youth;
+    const latest = this.#hinted === Infinity ? Infinity : this.context.now() - youngestAge;
     return askedAt === Infinity && this.#hinted > turn && openedAt <= latest;
   }
 

@@ -51,9 +51,9 @@ export class Upgrades {
    * Sends 1001 to each WebSocket, at a random time within `spread`. A raw frame is right whatever library serves the socket:
    * each writes whole frames, and control frames may come between the fragments of a message.
    */
-  tell(spread: number, random: () => number): void {
+  close(spread: number, random: () => number): void {
     for (const [socket, upgraded] of this.#sockets)
-      if (upgraded.isWebSocket) setTimeout(() => this.#tellOne(socket, upgraded), random() * spread);
+      if (upgraded.isWebSocket) setTimeout(() => this.#closeOne(socket, upgraded), random() * spread);
   }
 
   stop(): void {
@@ -64,7 +64,7 @@ export class Upgrades {
     this.#sockets.clear();
   }
 
-  #tellOne(socket: Socket, upgraded: Upgraded): void {
+  #closeOne(socket: Socket, upgraded: Upgraded): void {
     upgraded.notifiedAt = this.#now();
     if (socket.writable && socket.bytesWritten > upgraded.sent) socket.write(goingAway);
   }

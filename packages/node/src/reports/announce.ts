@@ -43,17 +43,17 @@ export class Announcer extends EventEmitter<LameduckEvents> {
   async phase(event: PhaseEvent): Promise<void> {
     this.#log(event);
     this.#phases.publish(event);
-    await Promise.all([...this.#tell("phase", event), ...this.#tell(event.phase, event)]);
+    await Promise.all([...this.#emit("phase", event), ...this.#emit(event.phase, event)]);
   }
 
   notice(notice: string, message: string): void {
     const event = this.#write(notice, message);
     this.#notices.publish(event);
-    void Promise.all(this.#tell("notice", event));
+    void Promise.all(this.#emit("notice", event));
   }
 
   /** A listener that fails must stop neither the others nor the shutdown. */
-  #tell(name: keyof LameduckEvents, event: PhaseEvent | NoticeEvent): Promise<void>[] {
+  #emit(name: keyof LameduckEvents, event: PhaseEvent | NoticeEvent): Promise<void>[] {
     return this.rawListeners(name).map(async (listener) => {
       try {
         await Reflect.apply(listener, this, [event]);

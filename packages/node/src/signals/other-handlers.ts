@@ -9,7 +9,7 @@ const theirTurn = 1_000;
 const noTurn = 250;
 /** Handlers that have nothing unfinished and have begun nothing for so long are done: what they wait for cannot be seen. */
 const quiet = 1_000;
-const beat = 10;
+const pollPeriod = 10;
 
 /** The application's own handlers of the signal, which got it only when the hold was over. */
 export class OtherHandlers {
@@ -90,7 +90,7 @@ function isLoopEmpty(): Promise<boolean> {
       resolve(isEmpty);
     };
     const empty = (): void => end(true);
-    const timer = setTimeout(end, beat, false).unref();
+    const timer = setTimeout(end, pollPeriod, false).unref();
     process.once("beforeExit", empty);
   });
 }

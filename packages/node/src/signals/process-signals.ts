@@ -3,7 +3,7 @@ import type { Phase } from "../events.ts";
 import type { Settings } from "../options/settings.ts";
 import type { Announcer } from "../reports/announce.ts";
 import { closeOnCrash } from "./crashes.ts";
-import { Pulse } from "./pulse.ts";
+import { LoopHeartbeat } from "./loop-heartbeat.ts";
 import { rememberSignal, type EarlySignal } from "./signal-list.ts";
 import { signalGate, type SignalMember } from "./signals.ts";
 
@@ -29,10 +29,10 @@ export class ProcessSignals {
   readonly #manner: Manner;
   readonly #announcer: Announcer;
   readonly #terminated: Terminated;
-  readonly #pulse: Pulse;
+  readonly #heartbeat: LoopHeartbeat;
   readonly #member: SignalMember;
   readonly #early: EarlySignal | undefined;
-  readonly #heard = new Set<NodeJS.Signals>();
+  readonly #received = new Set<NodeJS.Signals>();
   #holds: boolean;
   /** A signal or a crash ends the process. */
   #isSignalled = false;
@@ -50,7 +50,7 @@ export class ProcessSignals {
     this.#manner = manner;
     this.#announcer = announcer;
     this.#terminated = terminated;
-    this.#pulse = new Pulse(clock);
+    this.#heartbeat = new LoopHeartbeat(clock);
     this.#holds = settings.otherHandlers === "hold";
     this.#member = {
       // A developer's Ctrl-C is listened for wherever a signal is.
@@ -70,7 +70,7 @@ export class ProcessSignals {
     if (crashes === "close") this.#leaveCrashes ??= closeOnCrash((message) => this.#crashed(message));
     if (signals.length === 0 && !this.#terminated.exits()) return;
     signalGate().join(this.#member);
-    if (signals.length > 0) this.#pulse.start();
+    if (signals.length > 0) this.#heartbeat.start();
   }
 
   /** A signal that came while the process had nothing to stop yet. */
@@ -94,7 +94,7 @@ export class ProcessSignals {
     this.#leaveCrashes?.();
     this.#leaveCrashes = undefined;
     signalGate().leave(this.#member);
-    this.#pulse.stop();
+    this.#heartbeat.stop();
   }
 
   /** Everything is closed. @param exitCode null: the process goes on. */
@@ -106,12 +106,12 @@ export class ProcessSignals {
   #signalled(name: NodeJS.Signals): void {
     if (this.#isLeftToOthers(name)) return;
     this.#isSignalled = true;
-    const heard = this.#heard.has(name) ? `${name} again` : name;
-    this.#heard.add(name);
+    const received = this.#received.has(name) ? `${name} again` : name;
+    this.#received.add(name);
     if (!this.#settings.signals.includes(name)) this.#interrupted(name);
     else if (this.#terminated.isTerminating())
-      this.#announcer.notice("signal", `${heard}, during ${this.#terminated.phase()}: changes nothing`);
-    else this.#terminated.terminate(name, this.#pulse.lateness());
+      this.#announcer.notice("signal", `${received}, during ${this.#terminated.phase()}: changes nothing`);
+    else this.#terminated.terminate(name, this.#heartbeat.lateness());
   }
 
   /** Ctrl-C is no deletion: no sender is still to learn of it. A second one ends the process at once. */

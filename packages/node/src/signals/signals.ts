@@ -74,8 +74,8 @@ export class SignalGate {
   exitWhenLast(exitCode: number, bySignal: boolean): void {
     if (this.#members.size === 0) process.exit(exitCode);
     this.#exitCode = exitCode;
-    const isDeaf = (member: SignalMember): boolean => member.signals.length === 0;
-    if (bySignal && [...this.#members].every(isDeaf))
+    const hasNoSignals = (member: SignalMember): boolean => member.signals.length === 0;
+    if (bySignal && [...this.#members].every(hasNoSignals))
       for (const member of this.#members) member.processEnds();
   }
 

@@ -54,7 +54,7 @@ export class Controller {
 
   stop(): void {
     this.#stopped.abort();
-    this.#tell();
+    this.#notify();
   }
 
   /** Every wished pod is there and available, and no other is wanted any more. */
@@ -81,7 +81,7 @@ export class Controller {
       for (const pod of this.pods) if (pod.gone) this.#pods.delete(pod);
       this.#step();
       this.#lookWhenAvailable();
-      this.#tell();
+      this.#notify();
     });
   }
 
@@ -89,7 +89,7 @@ export class Controller {
     const { strategy } = this.#options;
     if (strategy.kind === "ordered") return this.#orderedStep(strategy);
     const views = this.#live().map((pod) => this.#view(pod));
-    const wish = {
+    const desired = {
       replicas: this.#replicas,
       revision: this.#revision,
       bounds:
@@ -99,7 +99,7 @@ export class Controller {
     };
     const ending = this.#pods.size - views.length;
     const { create, remove } =
-      strategy.kind === "rolling" ? rollingStep(views, wish) : recreateStep(views, ending, wish);
+      strategy.kind === "rolling" ? rollingStep(views, desired) : recreateStep(views, ending, desired);
     for (let made = 0; made < create; made++) this.#create();
     this.#remove(remove);
     // A creation is a change: what else can be done is seen at the next look.
@@ -176,7 +176,7 @@ export class Controller {
     void clock.sleep(soonest - clock.now() + 1, this.#stopped.signal).then(() => this.look());
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const watcher of this.#watchers.splice(0)) watcher();
   }
 }

@@ -4,7 +4,7 @@ export interface OrdinalView extends PodView {
   readonly ordinal: number;
 }
 
-export interface OrderedWish {
+export interface OrderedState {
   readonly replicas: number;
   readonly revision: number;
   /** Ordinals below it keep their revision. */
@@ -27,28 +27,28 @@ const nothing: OrderedStep = { create: [], remove: [] };
 export function orderedStep(
   pods: readonly OrdinalView[],
   ending: ReadonlySet<number>,
-  wish: OrderedWish,
+  desired: OrderedState,
 ): OrderedStep {
   const byOrdinal = new Map(pods.map((pod) => [pod.ordinal, pod]));
   const create: number[] = [];
-  for (let ordinal = 0; ordinal < wish.replicas; ordinal++) {
+  for (let ordinal = 0; ordinal < desired.replicas; ordinal++) {
     const pod = byOrdinal.get(ordinal);
     if (!pod && !ending.has(ordinal)) create.push(ordinal);
-    if (!wish.startTogether && !pod?.available) return { create, remove: [] };
+    if (!desired.startTogether && !pod?.available) return { create, remove: [] };
   }
   if (create.length > 0) return { create, remove: [] };
   if (ending.size > 0) return nothing;
   const surplus = pods
-    .filter(({ ordinal }) => ordinal >= wish.replicas)
+    .filter(({ ordinal }) => ordinal >= desired.replicas)
     .toSorted((a, b) => b.ordinal - a.ordinal);
   if (surplus[0])
     return {
       create: [],
-      remove: (wish.startTogether ? surplus : surplus.slice(0, 1)).map(({ name }) => name),
+      remove: (desired.startTogether ? surplus : surplus.slice(0, 1)).map(({ name }) => name),
     };
-  for (let ordinal = wish.replicas - 1; ordinal >= wish.partition; ordinal--) {
+  for (let ordinal = desired.replicas - 1; ordinal >= desired.partition; ordinal--) {
     const pod = byOrdinal.get(ordinal);
-    if (pod && pod.revision !== wish.revision) return { create: [], remove: [pod.name] };
+    if (pod && pod.revision !== desired.revision) return { create: [], remove: [pod.name] };
     if (!pod?.available) return nothing;
   }
   return nothing;

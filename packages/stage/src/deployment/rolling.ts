@@ -12,7 +12,7 @@ export interface PodView {
   readonly restarts: number;
 }
 
-export interface Wish {
+export interface DesiredState {
   readonly replicas: number;
   readonly revision: number;
   readonly bounds: Bounds;
@@ -28,23 +28,24 @@ export interface Step {
  * One look of the Deployment controller (rolling.go): first the new pods grow into the surge; if they cannot, old ones go, unhealthy
  * ones before healthy ones, as long as enough pods are available. Pods being deleted are not counted by either side.
  */
-export function rollingStep(pods: readonly PodView[], wish: Wish): Step {
-  const fresh = pods.filter(({ revision }) => revision === wish.revision);
-  const old = pods.filter(({ revision }) => revision !== wish.revision);
-  const create = newPods(fresh.length, pods.length, wish);
+export function rollingStep(pods: readonly PodView[], desired: DesiredState): Step {
+  const fresh = pods.filter(({ revision }) => revision === desired.revision);
+  const old = pods.filter(({ revision }) => revision !== desired.revision);
+  const create = newPods(fresh.length, pods.length, desired);
   if (create > 0) return { create, remove: [] };
-  if (fresh.length > wish.replicas) return { create: 0, remove: chosen(fresh, fresh.length - wish.replicas) };
-  return { create: 0, remove: oldPodsToRemove(old, fresh, wish) };
+  if (fresh.length > desired.replicas)
+    return { create: 0, remove: chosen(fresh, fresh.length - desired.replicas) };
+  return { create: 0, remove: oldPodsToRemove(old, fresh, desired) };
 }
 
-function newPods(fresh: number, all: number, { replicas, bounds }: Wish): number {
+function newPods(fresh: number, all: number, { replicas, bounds }: DesiredState): number {
   return Math.max(0, Math.min(replicas + bounds.maxSurge - all, replicas - fresh));
 }
 
 function oldPodsToRemove(
   old: readonly PodView[],
   fresh: readonly PodView[],
-  { replicas, bounds }: Wish,
+  { replicas, bounds }: DesiredState,
 ): string[] {
   const least = replicas - bounds.maxUnavailable;
   const freshUnavailable = fresh.filter(({ available }) => !available).length;
@@ -77,10 +78,10 @@ function chosen(pods: readonly PodView[], count: number): string[] {
 }
 
 /** Recreate: nothing new before the last old pod is gone. `stillEnding` are pods whose deletion is not over. */
-export function recreateStep(pods: readonly PodView[], stillEnding: number, wish: Wish): Step {
-  const old = pods.filter(({ revision }) => revision !== wish.revision);
+export function recreateStep(pods: readonly PodView[], stillEnding: number, desired: DesiredState): Step {
+  const old = pods.filter(({ revision }) => revision !== desired.revision);
   if (old.length > 0) return { create: 0, remove: old.map(({ name }) => name) };
-  const missing = wish.replicas - pods.length;
+  const missing = desired.replicas - pods.length;
   if (missing > 0) return { create: stillEnding > 0 && pods.length === 0 ? 0 : missing, remove: [] };
-  return { create: 0, remove: pods.slice(wish.replicas).map(({ name }) => name) };
+  return { create: 0, remove: pods.slice(desired.replicas).map(({ name }) => name) };
 }

@@ -270,9 +270,9 @@ export class Pod {
   }
 
   #line(line: string): void {
-    const said = parsePhaseLine(line);
-    if (!said) return;
-    const { at, phase, reason, detail } = said;
+    const phaseLine = parsePhaseLine(line);
+    if (!phaseLine) return;
+    const { at, phase, reason, detail } = phaseLine;
     this.#emit(
       { type: "phase", phase, detail, ...(reason === undefined ? {} : { reason }) },
       this.#options.fromEpoch(at),

@@ -127,7 +127,7 @@ type Follow = <T = void>(stage: LabProgress["stage"], rollout: number, work?: Pr
 /** Reports several times a second while `work` goes on. */
 function follow({ remedy, onProgress }: RemedyRun, fleet: SenderFleet, observed: Observed): Follow {
   return async (stage, rollout, work) => {
-    const tell = (): void => {
+    const showProgress = (): void => {
       const { finished, lost } = fleet.progress();
       onProgress({
         remedy: remedy.name,
@@ -138,8 +138,8 @@ function follow({ remedy, onProgress }: RemedyRun, fleet: SenderFleet, observed:
         terminating: observed.terminating,
       });
     };
-    tell();
-    const timer = setInterval(tell, 250);
+    showProgress();
+    const timer = setInterval(showProgress, 250);
     try {
       return (await work) as never;
     } finally {

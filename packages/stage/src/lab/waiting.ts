@@ -5,7 +5,7 @@ import type { Observed } from "./observed.ts";
 /** Senders that never let go of a pod, or never take one up, are not waited for longer than this. */
 const longestSettling = 60_000;
 /** Longer than any request takes, so that none is still under way. */
-const breath = 500;
+const longestRequest = 500;
 const look = 50;
 
 /** Waits until every sender chooses every remaining pod. Health-checked senders need several checks for that. */
@@ -25,5 +25,5 @@ export async function informed(
 export async function settled(observed: Observed, signal: AbortSignal): Promise<void> {
   const end = Date.now() + longestSettling;
   while (observed.stale && Date.now() < end) await delay(look, undefined, { signal });
-  await delay(breath, undefined, { signal });
+  await delay(longestRequest, undefined, { signal });
 }

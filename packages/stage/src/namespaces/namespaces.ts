@@ -88,7 +88,7 @@ class NamespaceNetwork implements Network {
       fabric.kind === "root"
         ? ("network namespaces as root" as const)
         : ("network namespaces in a user namespace" as const);
-    this.files = saidOfFiles(ownRoot, writable);
+    this.files = filesText(ownRoot, writable);
     this.keepsNothing = typeof ownRoot !== "string" && writable.length + ownRoot.real.length === 0;
     const kept = typeof ownRoot === "string" ? [] : writable.map((path): Bind => ({ from: path, to: path }));
     this.#binds = [...kept, ...hostsBind(forwards, scratch)];
@@ -130,7 +130,7 @@ class NamespaceNetwork implements Network {
   }
 }
 
-function saidOfFiles(ownRoot: OwnRoot | string, writable: readonly string[]): string {
+function filesText(ownRoot: OwnRoot | string, writable: readonly string[]): string {
   if (typeof ownRoot === "string")
     return `pods write to this machine's own files: no copy-on-write root can be had here (${ownRoot})`;
   const real = [...writable, ...ownRoot.real];

@@ -75,8 +75,8 @@ export class PodNamespace implements PodNetwork {
       },
     );
     this.#pause = pause;
-    const said = sayings(pause, name);
-    await said("made");
+    const printed = waitForLines(pause, name);
+    await printed("made");
     await ip(
       `link add ${link} type veth peer name eth0 netns ${pause.pid}
 link set ${link} addrgenmode none
@@ -84,7 +84,7 @@ link set ${link} master ${bridge}
 link set ${link} up`,
     );
     pause.stdin.write(`${this.address}/${prefixLength}\n`);
-    await said("attached");
+    await printed("attached");
     this.#stopForwards = await listenForwards(forwards, words(`nsenter --net=/proc/${pause.pid}/ns/net --`));
     this.#sockets = new SocketTable(`/proc/${pause.pid}/net`);
   }
@@ -177,19 +177,19 @@ link set ${link} up`,
 }
 
 /** Waits for the words that the pause script says, one after the other. */
-function sayings(child: ChildProcess, pod: string): (word: string) => Promise<void> {
+function waitForLines(child: ChildProcess, pod: string): (word: string) => Promise<void> {
   let heard = "";
-  let complaints = "";
+  let stderrText = "";
   let wake = (): void => undefined;
   child.stdout?.on("data", (data: Buffer) => {
     heard = (heard + data.toString()).slice(-4_000);
     wake();
   });
-  child.stderr?.on("data", (data: Buffer) => (complaints = (complaints + data.toString()).slice(-4_000)));
+  child.stderr?.on("data", (data: Buffer) => (stderrText = (stderrText + data.toString()).slice(-4_000)));
   child.stdin?.on("error", () => undefined);
   let over = false;
   child.on("error", (error) => {
-    complaints += error.message;
+    stderrText += error.message;
     over = true;
     wake();
   });
@@ -203,7 +203,7 @@ function sayings(child: ChildProcess, pod: string): (word: string) => Promise<vo
         throw new StageError(
           "LAMEDUCK_NETWORK_FAILED",
           pod,
-          `no network namespace: ${complaints.trim() || "it ended"}`,
+          `no network namespace: ${stderrText.trim() || "it ended"}`,
         );
       await new Promise<void>((resolve) => (wake = resolve));
     }

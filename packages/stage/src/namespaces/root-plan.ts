@@ -66,7 +66,7 @@ class Plan implements RootPlan {
   readonly #shadow: string;
   readonly #obstacles: Obstacles;
   readonly #points = mountPoints();
-  readonly #uppers: { readonly name: string; readonly mode: string; readonly owner: string }[] = [];
+  readonly #upperDirectories: { readonly name: string; readonly mode: string; readonly owner: string }[] = [];
   readonly #works: string[] = [];
   readonly #table: string[] = [];
   #copies = 0;
@@ -112,9 +112,9 @@ class Plan implements RootPlan {
 
   /** Few commands for many directories: this is done for each container. */
   #directories(): string[] {
-    const modes = Map.groupBy(this.#uppers, ({ mode }) => mode);
+    const modes = Map.groupBy(this.#upperDirectories, ({ mode }) => mode);
     // Only root outside the namespace may change the owner of files, and not to every user.
-    const owners = this.#obstacles.locked ? [] : Map.groupBy(this.#uppers, ({ owner }) => owner);
+    const owners = this.#obstacles.locked ? [] : Map.groupBy(this.#upperDirectories, ({ owner }) => owner);
     const names = (of: readonly { readonly name: string }[]): string => of.map(({ name }) => name).join(" ");
     return [
       ["mkdir root", ...this.#works].join(" "),
@@ -176,7 +176,7 @@ class Plan implements RootPlan {
     const number = this.layers++;
     const { mode, uid, gid } = statSync(path);
     const upper = `upper-${number}`;
-    this.#uppers.push({ name: upper, mode: (mode & 0o7777).toString(8), owner: `${uid}:${gid}` });
+    this.#upperDirectories.push({ name: upper, mode: (mode & 0o7777).toString(8), owner: `${uid}:${gid}` });
     this.#works.push(`work-${number}`);
     const layers = `lowerdir=${lower},upperdir=${this.#shadow}/${upper},workdir=${this.#shadow}/work-${number}`;
     this.#mount(kind, path, "overlay", "overlay", this.#obstacles.locked ? `${layers},userxattr` : layers);

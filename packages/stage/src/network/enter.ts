@@ -7,7 +7,7 @@ import { openLoopbackNetwork } from "./loopback.ts";
 import { openForwards, type Allowed, type OpenForwards } from "./forward.ts";
 import { openNamespaceNetwork, type Openings } from "../namespaces/namespaces.ts";
 import type { Network } from "./network.ts";
-import { dyingWithUs, signalStage } from "./lifetime.ts";
+import { killedWithParent, signalStage } from "./lifetime.ts";
 import { findFabric, unshareArguments, type Fabric } from "./privileges.ts";
 
 /** What `enterStage` passes to the process that it starts. */
@@ -51,7 +51,7 @@ export async function enterStage(
   const { network = "auto", allow = [], writable = [], say = () => undefined } = options;
   const fabric = await chooseFabric(network);
   const node = [process.execPath, ...(options.nodeArguments ?? []), entryFile, ...args];
-  const [file = "", ...rest] = await dyingWithUs(
+  const [file = "", ...rest] = await killedWithParent(
     fabric.kind === "none" ? node : ["unshare", ...unshareArguments(fabric.kind), "--", ...node],
   );
   // Made and removed out here, so that it is gone however the stage ended.

@@ -82,10 +82,10 @@ async function madeInside(wanted: readonly Wanted[], inside: readonly string[]):
   // A test runner's variable would make the child report to it.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const child = spawn(file, rest, { stdio: ["ignore", "ignore", "pipe", "ipc"], env });
-  let complaints = "";
+  let stderrText = "";
   child.stderr!.on(
     "data",
-    (bytes: Buffer) => (complaints = `${complaints}${bytes.toString()}`.slice(-4_000)),
+    (bytes: Buffer) => (stderrText = `${stderrText}${bytes.toString()}`.slice(-4_000)),
   );
   const made: Listening[] = [];
   child.on("message", (listener, handle) => {
@@ -96,7 +96,7 @@ async function madeInside(wanted: readonly Wanted[], inside: readonly string[]):
   });
   child.send(wanted);
   const code = await new Promise<number | null>((resolve) => {
-    child.on("error", ({ message }) => (complaints += message));
+    child.on("error", ({ message }) => (stderrText += message));
     child.on("close", resolve);
   });
   if (code === 0) return made;
@@ -104,7 +104,7 @@ async function madeInside(wanted: readonly Wanted[], inside: readonly string[]):
   throw new StageError(
     "LAMEDUCK_NETWORK_FAILED",
     "--allow",
-    complaints.trim().split("\n").at(-1) || `ended with ${code}`,
+    stderrText.trim().split("\n").at(-1) || `ended with ${code}`,
   );
 }
 

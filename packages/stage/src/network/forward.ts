@@ -41,7 +41,7 @@ export async function openForwards(
   const forwards = await Promise.all(
     known.map(async ({ host, port, addresses }, index): Promise<Forward> => {
       const socket = join(folder, `forward-${index}`);
-      let said = false;
+      let isNoted = false;
       const server = createServer({ allowHalfOpen: true }, (inner) => {
         const outer = connect({ host, port, allowHalfOpen: true });
         for (const socket of [inner, outer]) {
@@ -49,8 +49,8 @@ export async function openForwards(
           socket.on("close", () => open.delete(socket));
         }
         outer.once("error", ({ message }) => {
-          if (!said && outer.connecting) say(`note: --allow ${host}:${port}: ${message}`);
-          said = true;
+          if (!isNoted && outer.connecting) say(`note: --allow ${host}:${port}: ${message}`);
+          isNoted = true;
         });
         passOn(inner, outer);
       });

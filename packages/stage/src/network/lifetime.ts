@@ -2,7 +2,7 @@ import { childOf } from "../runtime/children.ts";
 import { run } from "./run.ts";
 
 /** The command, arranged so that the kernel kills it when this process dies without a chance to say so. */
-export async function dyingWithUs(command: readonly string[]): Promise<readonly string[]> {
+export async function killedWithParent(command: readonly string[]): Promise<readonly string[]> {
   const prefix = ["setpriv", "--pdeathsig", "KILL", "--"];
   const possible =
     process.platform === "linux" && (await run("setpriv", [...prefix.slice(1), "true"])).code === 0;

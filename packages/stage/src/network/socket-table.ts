@@ -54,14 +54,14 @@ export class SocketTable {
     for (;;) {
       const length = readSync(file, this.#buffer, 0, this.#buffer.length, 0);
       const text = this.#buffer.toString("latin1", 0, length);
-      let sawOther = false;
+      let hasOtherStates = false;
       for (const line of text.split("\n").slice(1)) {
         const [, local, , state] = line.trim().split(/\s+/);
         if (!local || !state) continue;
-        if (state !== listen) sawOther = true;
+        if (state !== listen) hasOtherStates = true;
         else if (isWanted(local)) return true;
       }
-      const complete = sawOther || length < this.#buffer.length - 200;
+      const complete = hasOtherStates || length < this.#buffer.length - 200;
       if (complete || this.#buffer.length >= 1 << 20) return false;
       this.#buffer = Buffer.alloc(this.#buffer.length * 4);
     }

@@ -96,7 +96,7 @@ export class SenderFleet implements EndpointListener {
     );
     this.#hosts = new ProxyHosts({
       clock: options.clock,
-      tell: options.onEvent,
+      emit: options.onEvent,
       failed: (error: LoadError) => this.#fail(error),
     });
     // Nobody may be waiting when it happens.
@@ -117,7 +117,7 @@ export class SenderFleet implements EndpointListener {
       received: (message) => this.#received(message),
       died: (how) => this.#fail(new LoadError("LAMEDUCK_GENERATOR_DIED", "load", `the generator ${how}`)),
     });
-    this.#generator.tell({
+    this.#generator.send({
       type: "prepare",
       origin: clock.origin,
       seed,
@@ -156,7 +156,7 @@ export class SenderFleet implements EndpointListener {
 
   /** Begins the load. Resolves with the time it began, on the run's clock. */
   async begin(): Promise<number> {
-    this.#generator?.tell({ type: "begin" });
+    this.#generator?.send({ type: "begin" });
     const began = await this.#orFailed(this.#begun.promise);
     this.#state = { idle: false, began };
     return began;
@@ -174,7 +174,7 @@ export class SenderFleet implements EndpointListener {
       return { records: [], scheduled: 0, began: 0, ended: 0, lateness: { p50: 0, p99: 0, max: 0 } };
     }
     try {
-      this.#generator?.tell({ type: "stop" });
+      this.#generator?.send({ type: "stop" });
       const done = await this.#orFailed(this.#done.promise);
       const ended = this.#options.clock.now();
       const outcomes = await this.#orFailed(this.#hosts.outcomes());
@@ -214,7 +214,7 @@ export class SenderFleet implements EndpointListener {
     for (const drawn of this.#propagator.changes(state, at)) {
       // Before the load begins there is no delay: these pods have existed for long.
       const change = this.#state.idle ? { ...drawn, at } : drawn;
-      this.#generator?.tell({ type: "change", change });
+      this.#generator?.send({ type: "change", change });
       this.#hosts.learn(change);
     }
   }

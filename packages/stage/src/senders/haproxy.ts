@@ -104,7 +104,7 @@ class Haproxy implements Proxy {
   }
 
   async #command(...commands: readonly string[]): Promise<void> {
-    const said = await new Promise<string>((resolve, reject) => {
+    const answer = await new Promise<string>((resolve, reject) => {
       let text = "";
       const socket = connect(this.#socket);
       socket.setEncoding("utf8").on("data", (more) => {
@@ -114,8 +114,8 @@ class Haproxy implements Proxy {
       socket.on("end", () => resolve(text));
       socket.end(`${commands.join(" ; ")}\n`);
     });
-    if (!/New server registered|^$/.test(said.trim()))
-      throw new LoadError("LAMEDUCK_SENDER_FAILED", "haproxy", `"${commands.join(" ; ")}": ${said.trim()}`);
+    if (!/New server registered|^$/.test(answer.trim()))
+      throw new LoadError("LAMEDUCK_SENDER_FAILED", "haproxy", `"${commands.join(" ; ")}": ${answer.trim()}`);
   }
 }
 

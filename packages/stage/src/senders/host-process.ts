@@ -2,4 +2,4 @@ import { serveParent } from "@lameduck/load";
 import { ProxyHost } from "./host.ts";
 import type { FromHost, ToHost } from "./protocol.ts";
 
-serveParent<ToHost>((tell: (message: FromHost) => void) => new ProxyHost(tell));
+serveParent<ToHost>((send: (message: FromHost) => void) => new ProxyHost(send));

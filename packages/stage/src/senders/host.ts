@@ -17,14 +17,14 @@ import { messageOf } from "@lameduck/drain/common";
 
 /** Cares for one proxy: starts it, brings it the news when their time has come, and ends it. */
 export class ProxyHost {
-  readonly #tell: (message: FromHost) => void;
+  readonly #send: (message: FromHost) => void;
   readonly #view = new EndpointView("ready");
   #learner: Learner | undefined;
   #starting: Promise<Proxy> | undefined;
   #emit: (event: BareSenderEvent) => void = () => undefined;
 
-  constructor(tell: (message: FromHost) => void) {
-    this.#tell = tell;
+  constructor(send: (message: FromHost) => void) {
+    this.#send = send;
   }
 
   receive(message: ToHost): void {
@@ -38,7 +38,7 @@ export class ProxyHost {
       case "finish":
         void this.#guard(async () => {
           const proxy = await this.#starting;
-          this.#tell({ type: "outcomes", outcomes: (await proxy?.outcomes()) ?? [] });
+          this.#send({ type: "outcomes", outcomes: (await proxy?.outcomes()) ?? [] });
         });
         break;
     }
@@ -53,7 +53,7 @@ export class ProxyHost {
   async #prepare({ origin, spec, spacing }: ToHost & { type: "prepare" }): Promise<void> {
     const clock = runClock(BigInt(origin));
     this.#emit = (bare) =>
-      this.#tell({
+      this.#send({
         type: "event",
         event: { ...bare, at: clock.now(), sender: spec.name } satisfies SenderEvent,
       });
@@ -64,11 +64,11 @@ export class ProxyHost {
     });
     this.#starting = start(spec, {
       now: () => clock.now(),
-      tell: this.#emit,
+      emit: this.#emit,
       died: (problem) => this.#fail("LAMEDUCK_SENDER_FAILED", problem),
     });
     const { address, port, namesRequests } = await this.#starting;
-    this.#tell({ type: "listening", place: { address, port, namesRequests } });
+    this.#send({ type: "listening", place: { address, port, namesRequests } });
   }
 
   async #apply(states: readonly EndpointState[]): Promise<void> {
@@ -94,7 +94,7 @@ export class ProxyHost {
   }
 
   #fail(code: LoadErrorCode, problem: string): void {
-    this.#tell({ type: "failed", code, problem });
+    this.#send({ type: "failed", code, problem });
   }
 }
 

@@ -12,7 +12,7 @@ interface Host {
 
 interface ProxyHostsOptions {
   readonly clock: RunClock;
-  readonly tell: (event: SenderEvent) => void;
+  readonly emit: (event: SenderEvent) => void;
   readonly failed: (error: LoadError) => void;
 }
 
@@ -36,14 +36,14 @@ export class ProxyHosts {
   }
 
   learn(change: Change): void {
-    this.#hosts.get(change.sender)?.child.tell({ type: "change", change });
+    this.#hosts.get(change.sender)?.child.send({ type: "change", change });
   }
 
   /** What the proxies' logs know of requests that went wrong, by the requests' numbers. */
   async outcomes(): Promise<ReadonlyMap<number, ProxyOutcome>> {
     const all = await Promise.all(
       [...this.#hosts.values()].map((host) => {
-        host.child.tell({ type: "finish" });
+        host.child.send({ type: "finish" });
         return host.outcomes.promise;
       }),
     );
@@ -65,7 +65,7 @@ export class ProxyHosts {
             place.resolve(message.place);
             break;
           case "event":
-            this.#options.tell(message.event);
+            this.#options.emit(message.event);
             break;
           case "outcomes":
             outcomes.resolve(message.outcomes);
@@ -79,7 +79,7 @@ export class ProxyHosts {
         this.#options.failed(new LoadError("LAMEDUCK_SENDER_FAILED", `sender ${spec.name}`, how)),
     });
     this.#hosts.set(spec.name, { child, place, outcomes });
-    child.tell({
+    child.send({
       type: "prepare",
       origin: this.#options.clock.origin,
       spec: { ...spec, propagation: undefined } as never,

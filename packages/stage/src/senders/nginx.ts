@@ -92,7 +92,7 @@ class Nginx implements Proxy {
     const old = new Set(this.#workers);
     this.#program?.signal("SIGHUP");
     await this.#until(() => [...old].every((worker) => !this.#workers.has(worker)) && this.#workers.size > 0);
-    this.#context.tell({ type: "reloaded" });
+    this.#context.emit({ type: "reloaded" });
   }
 
   async outcomes(): Promise<readonly ProxyOutcome[]> {

@@ -17,7 +17,7 @@ export interface Proxy {
 /** What a proxy is started with. */
 export interface ProxyContext {
   readonly now: () => number;
-  readonly tell: (event: BareSenderEvent) => void;
+  readonly emit: (event: BareSenderEvent) => void;
   /** It ended although nobody asked it to. */
   readonly died: (problem: string) => void;
 }

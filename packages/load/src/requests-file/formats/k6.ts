@@ -41,7 +41,7 @@ class Requests {
     if (metric === "http_reqs") {
       this.end();
       const end = time();
-      if (end.grain > 1) this.#context.coarse(end.grain);
+      if (end.resolution > 1) this.#context.coarse(end.resolution);
       this.#request = {
         end,
         tags: {
@@ -68,8 +68,8 @@ class Requests {
     const { end, tags, reported } = this.#request;
     this.#request = undefined;
     const time = (name: string): number => reported.get(`http_req_${name}`) ?? 0;
-    // Half a grain on: times are cut, not rounded.
-    const finished = end.at + (end.grain > 1 ? end.grain / 2 : 0);
+    // Half a resolution on: times are cut, not rounded.
+    const finished = end.at + (end.resolution > 1 ? end.resolution / 2 : 0);
     const written = time("sending") > 0 || time("waiting") > 0;
     const failed = tags.error !== "";
     this.#context.emit({

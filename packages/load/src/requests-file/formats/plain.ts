@@ -42,8 +42,8 @@ export function plainJson(context: ParserContext): Parser {
 
 function read(context: ParserContext, line: number, value: (name: Column) => string): void {
   const time = readTime(value("time"), line, context.zone);
-  if (time.grain > 1) context.coarse(time.grain);
-  const begun = time.at + (time.grain > 1 ? time.grain / 2 : 0);
+  if (time.resolution > 1) context.coarse(time.resolution);
+  const begun = time.at + (time.resolution > 1 ? time.resolution / 2 : 0);
   const status = value("status") === "" ? 0 : Number(value("status"));
   if (!Number.isInteger(status) || status < 0 || status > 999)
     throw new BadLine(line, `${quoted(value("status"))} is not a status`);

@@ -3,7 +3,7 @@ import { formatDuration, type DrainConfig, type DrainOptions } from "@lameduck/d
 import type { Environment } from "./environment.ts";
 
 /** Settings that are allowed and probably not meant: one line for each. */
-export function doubts(options: DrainOptions, drain: DrainConfig, environment: Environment): string[] {
+export function warningsAbout(options: DrainOptions, drain: DrainConfig, environment: Environment): string[] {
   return [...ofThread(), ...ofGrace(options, environment), ...ofCap(drain), ...ofPolicy(options, drain)];
 }
 
@@ -58,7 +58,7 @@ function ofPolicy(options: DrainOptions, { policy }: DrainConfig): string[] {
 const place = Symbol.for("@lameduck/node:warned:1");
 
 /** Whether the process has not been warned this yet, however many servers and copies of this package it holds. */
-export function isNews(warning: string): boolean {
+export function isNewWarning(warning: string): boolean {
   const holder = process as unknown as Record<symbol, Set<string> | undefined>;
   const warned = (holder[place] ??= new Set());
   if (warned.has(warning)) return false;

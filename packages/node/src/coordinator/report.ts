@@ -1,15 +1,15 @@
 import { lessonText } from "@lameduck/drain";
 import type { ClosedEvent, ClosingEvent, LameDuckEvent } from "../events.ts";
 
-/** What a pod says of its termination, by the keys of docs/acknowledgements-protocol.md. */
-export type Said = Readonly<Record<string, string>>;
+/** What a pod reports of its termination, by the keys of docs/acknowledgements-protocol.md. */
+export type Report = Readonly<Record<string, string>>;
 
-export function saidAtBegin({ reason, policy, floor }: LameDuckEvent): Said {
+export function reportAtBegin({ reason, policy, floor }: LameDuckEvent): Report {
   return { phase: "lame-duck", program: "library", policy, reason, "floor-ms": String(floor) };
 }
 
 /** @param lesson what the termination taught, if anything. */
-export function saidAtStop(event: ClosingEvent, lesson: readonly number[] | undefined): Said {
+export function reportAtStop(event: ClosingEvent, lesson: readonly number[] | undefined): Report {
   const { reason, hold, at, lastArrival, connections, requests, explanation } = event;
   return {
     phase: "closing",
@@ -23,6 +23,6 @@ export function saidAtStop(event: ClosingEvent, lesson: readonly number[] | unde
   };
 }
 
-export function saidAtEnd({ phase }: ClosedEvent): Said {
+export function reportAtEnd({ phase }: ClosedEvent): Report {
   return { phase };
 }

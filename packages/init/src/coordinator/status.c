@@ -1,4 +1,4 @@
-#include "said.h"
+#include "status.h"
 
 #include "../base/text.h"
 
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const said_state_names[] = { "nothing", "unknown", "waiting", "incomplete", "released" };
+const char *const status_state_names[] = { "nothing", "unknown", "waiting", "incomplete", "released" };
 
 static const char protocol[] = "lameduck 1";
 /* ms, a day: what is older than that is none of this termination. */
@@ -23,12 +23,12 @@ static void copy_plain(char *to, size_t size, const char *from, size_t length)
 	to[used] = '\0';
 }
 
-static enum said_state state_named(const char *name)
+static enum status_state state_named(const char *name)
 {
-	for (int state = SAID_UNKNOWN; state <= SAID_RELEASED; state++)
-		if (strcmp(name, said_state_names[state]) == 0)
-			return (enum said_state)state;
-	return SAID_UNKNOWN;
+	for (int state = STATUS_UNKNOWN; state <= STATUS_RELEASED; state++)
+		if (strcmp(name, status_state_names[state]) == 0)
+			return (enum status_state)state;
+	return STATUS_UNKNOWN;
 }
 
 static double milliseconds(const char *text)
@@ -38,35 +38,35 @@ static double milliseconds(const char *text)
 }
 
 /* "4/5". */
-static void read_consumers(const char *text, struct said *said)
+static void read_consumers(const char *text, struct status *status)
 {
 	uint64_t reported, relevant;
 	const char *slash = read_decimal(text, &reported);
 	if (!slash || *slash != '/' || !is_number(slash + 1, 0, most_consumers, &relevant) || reported > relevant)
 		return;
-	said->reported = (unsigned)reported;
-	said->relevant = (unsigned)relevant;
+	status->reported = (unsigned)reported;
+	status->relevant = (unsigned)relevant;
 }
 
-static void read_value(struct said *said, const char *key, const char *value)
+static void read_value(struct status *status, const char *key, const char *value)
 {
 	if (strcmp(key, "state") == 0)
-		said->state = state_named(value);
+		status->state = state_named(value);
 	else if (strcmp(key, "released-ms") == 0)
-		said->released = milliseconds(value);
+		status->released = milliseconds(value);
 	else if (strcmp(key, "consumers") == 0)
-		read_consumers(value, said);
+		read_consumers(value, status);
 	else if (strcmp(key, "behind") == 0)
-		memcpy(said->behind, value, sizeof said->behind);
+		memcpy(status->behind, value, sizeof status->behind);
 	else if (strcmp(key, "last") == 0)
-		memcpy(said->last, value, sizeof said->last);
+		memcpy(status->last, value, sizeof status->last);
 	else if (strcmp(key, "mode") == 0)
-		said->consistency = strcmp(value, "consistency") == 0;
+		status->consistency = strcmp(value, "consistency") == 0;
 }
 
-static void read_line(struct said *said, const char *line, size_t length)
+static void read_line(struct status *status, const char *line, size_t length)
 {
-	char key[24], value[SAID_NAMES];
+	char key[24], value[STATUS_NAMES];
 	const char *colon = memchr(line, ':', length);
 	if (!colon)
 		return;
@@ -75,12 +75,12 @@ static void read_line(struct said *said, const char *line, size_t length)
 	while (from < line + length && *from == ' ')
 		from++;
 	copy_plain(value, sizeof value, from, (size_t)(line + length - from));
-	read_value(said, key, value);
+	read_value(status, key, value);
 }
 
-bool said_parse(const char *text, struct said *said)
+bool status_parse(const char *text, struct status *status)
 {
-	*said = (struct said){ .state = SAID_UNKNOWN, .released = NAN };
+	*status = (struct status){ .state = STATUS_UNKNOWN, .released = NAN };
 	size_t first = strcspn(text, "\n");
 	size_t version = sizeof protocol - 1;
 	/* 1.2 is spoken like 1, and 10 is not. */
@@ -89,12 +89,12 @@ bool said_parse(const char *text, struct said *said)
 	for (const char *line = text + first; *line;) {
 		line++;
 		size_t length = strcspn(line, "\n");
-		read_line(said, line, length);
+		read_line(status, line, length);
 		line += length;
 	}
-	if (said->state != SAID_RELEASED)
-		said->released = NAN;
-	else if (isnan(said->released))
-		said->released = 0;
+	if (status->state != STATUS_RELEASED)
+		status->released = NAN;
+	else if (isnan(status->released))
+		status->released = 0;
 	return true;
 }

@@ -7,10 +7,10 @@ const slack = 50;
 
 /**
  * A signal is delivered only when the event loop turns, but the grace period runs from when it was sent. Nothing tells when that was, so
- * the loop is felt beating: a signal that follows a missed beat may have come at any time since the beat before, and is taken to
+ * a timer beats in the loop: a signal that follows a missed beat may have come at any time since the beat before, and is taken to
  * have come right then.
  */
-export class Pulse {
+export class LoopHeartbeat {
   readonly #clock: Clock;
   #timer: NodeJS.Timeout | undefined;
   #last = -Infinity;

@@ -1,0 +1,25 @@
+/* The status of a pod, as a coordinator answers: see docs/acknowledgements-protocol.md. No I/O. */
+#ifndef LAMEDUCK_STATUS_H
+#define LAMEDUCK_STATUS_H
+
+#include <stdbool.h>
+
+enum { STATUS_NAMES = 256 };
+
+enum status_state { STATUS_NOTHING, STATUS_UNKNOWN, STATUS_WAITING, STATUS_INCOMPLETE, STATUS_RELEASED };
+
+extern const char *const status_state_names[];
+
+struct status {
+	enum status_state state;
+	double released;  /* ms since then; NAN where it is not */
+	unsigned reported, relevant; /* consumers; 0 of 0 where it does not say */
+	char behind[STATUS_NAMES];
+	char last[STATUS_NAMES]; /* who let go last */
+	bool consistency; /* nobody is left out for being silent */
+};
+
+/* False where the text is none of this protocol, or of another major version of it. Lines that are not known are left out. */
+bool status_parse(const char *text, struct status *status);
+
+#endif
