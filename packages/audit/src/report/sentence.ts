@@ -19,7 +19,9 @@ export function whoseOf({ object, container }: Finding): string {
 
 /** What to do, or how to answer what is unknown. */
 export function nextStepOf({ answers, remedy, rule }: Finding): string {
-  return answers ? `answer: ${answers.join(", or ")}` : `do: ${remedy ?? ruleNamed(rule)?.remedy ?? ""}`;
+  if (answers) return `answer: ${answers.join(", or ")}`;
+  // On the rule's page it begins a sentence.
+  return `do: ${remedy ?? ruleNamed(rule)?.remedy.replace(/^[A-Z]/, (letter) => letter.toLowerCase()) ?? ""}`;
 }
 
 /** All of it in one line, for formats that have one. */
