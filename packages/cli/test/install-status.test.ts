@@ -14,6 +14,17 @@ describe("lameduck status", () => {
     assert.equal(code, 1);
   });
 
+  test("names a namespace whose label is neither yes nor no", async () => {
+    for (const [name, value] of Object.entries({ shop: "true", bank: "disabled" }))
+      cluster.put(`/api/v1/namespaces/${name}`, {
+        kind: "Namespace",
+        metadata: { labels: { "lameduck.dev/inject": value } },
+      });
+    const { out } = await cluster.lameduck("status");
+    assert.match(out, /^namespace shop: labelled lameduck\.dev\/inject=true, which nobody reads; enabled/m);
+    assert.doesNotMatch(out, /bank/);
+  });
+
   test("says which pods run with it, which without and why, and what a raised grace period costs", async () => {
     await cluster.lameduck("install", "--yes");
     cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });

@@ -34,6 +34,15 @@ describe("lameduck install", () => {
     assert.deepEqual(cluster.changes, []);
   });
 
+  test("--enable refuses a namespace whose pods are never injected, before anything is changed", async () => {
+    for (const name of ["kube-system", "lameduck-system"]) {
+      const { code, err } = await cluster.lameduck("install", "--yes", "--timeout", "1s", "--enable", name);
+      assert.match(err, new RegExp(`--enable: pods of ${name} are never injected \\[LAMEDUCK_BAD_OPTION\\]`));
+      assert.equal(code, 2);
+    }
+    assert.deepEqual(cluster.changes, []);
+  });
+
   test("installs what others need first and what sends pods to it last, then labels", async () => {
     cluster.put(carrier, { kind: "ConfigMap", metadata: {} });
     const { code, err } = await cluster.lameduck(

@@ -87,8 +87,9 @@ export function rightsYaml(namespace: string, rules: readonly Rule[]): string {
           verbs,
         })),
       },
+      // kubectl takes a bare yes or no for a boolean.
       { version: "1.1" },
-    ); // kubectl takes a bare yes or no for a boolean
+    );
   return [
     ...(own.length > 0 ? [role("Role", own)] : []),
     ...(wide.length > 0 ? [role("ClusterRole", wide)] : []),

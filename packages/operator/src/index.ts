@@ -16,14 +16,14 @@ export {
   type PatchOperation,
   type ReasonCode,
 } from "./inject/injection.ts";
-export { injectLabelValue, isLeftAlone, type PodNamespace } from "./inject/left-alone.ts";
+export { injectLabelValue, isLeftAlone, systemNamespaces, type PodNamespace } from "./inject/left-alone.ts";
 export { injectedAnnotation } from "./inject/pod.ts";
 export {
   injectManifests,
   type InjectedManifests,
   type ManifestOptions,
 } from "./manifest/inject-manifests.ts";
-export { heldMark, holdLabel, injectLabel, operatorNames, probeAnnotation } from "./names.ts";
+export { declining, heldMark, holdLabel, injectLabel, operatorNames, probeAnnotation } from "./names.ts";
 export { drainPolicyCrd } from "./policy/crd.ts";
 export { settingFields, settingNames, type SettingName } from "./policy/fields.ts";
 export { settingsFor, type SettingSources } from "./policy/merge.ts";

@@ -14,7 +14,7 @@ import { mustNotBeHelms } from "./helm.ts";
 import { mustBeIn } from "./place.ts";
 import { restoreHeld } from "./uninstall.ts";
 import { manifestsOf, type Manifest, type Mode } from "./manifest.ts";
-import { isForeign, label, labelledNamespaces, mustExist } from "./namespaces.ts";
+import { isForeign, label, labelledNamespaces, mustBeInjectable } from "./namespaces.ts";
 import { applied, found, nameOf, pathOf, removed } from "./objects.ts";
 import { admissionPolicies, isAdmissionPolicy, policiesThere } from "./policy.ts";
 import { untilCarried, untilDeleted, untilReady } from "./ready.ts";
@@ -110,7 +110,7 @@ async function install(options: Options): Promise<number> {
       say(`note: ${note}`);
     await mustNotBeHelms(client);
     await mustBeIn(client, namespace);
-    await mustExist(client, enabled, signal);
+    await mustBeInjectable(client, enabled, namespace, signal);
     const { context, server } = client.connection;
     say(`context ${context}, ${server.origin}, namespace ${namespace}`);
     // Nothing runs that could bring the carrier to namespaces that were labelled before.

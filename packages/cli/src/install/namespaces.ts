@@ -1,4 +1,4 @@
-import { injectLabel, injectLabelValue } from "@lameduck/operator";
+import { injectLabel, injectLabelValue, systemNamespaces } from "@lameduck/operator";
 import { hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
 import { CliError } from "../errors.ts";
 import type { Manifest } from "./manifest.ts";
@@ -17,19 +17,25 @@ export async function labelledNamespaces(client: KubernetesClient, signal: Abort
   return namespaces.map(({ metadata }) => metadata.name);
 }
 
-/** @throws {CliError} LAMEDUCK_BAD_OPTION for one that is not there. */
-export async function mustExist(
+/** @throws {CliError} LAMEDUCK_BAD_OPTION for one that is not there, or whose pods are never injected. */
+export async function mustBeInjectable(
   client: KubernetesClient,
   namespaces: readonly string[],
+  ofLameduck: string,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const name of namespaces)
+  const fail = (problem: string): never => {
+    throw new CliError("LAMEDUCK_BAD_OPTION", "--enable", problem);
+  };
+  for (const name of namespaces) {
+    if ([ofLameduck, ...systemNamespaces].includes(name)) fail(`pods of ${name} are never injected`);
     try {
       await client.get(`/api/v1/namespaces/${name}`, signal);
     } catch (error) {
       if (!hasStatus(error, 404)) throw error;
-      throw new CliError("LAMEDUCK_BAD_OPTION", "--enable", `there is no namespace "${name}"`);
+      fail(`there is no namespace "${name}"`);
     }
+  }
 }
 
 /** @param value null takes the label away. @returns false where the namespace is gone. */

@@ -1,4 +1,4 @@
-import { injectLabel, injectLabelValue, operatorNames } from "@lameduck/operator";
+import { declining, injectLabel, injectLabelValue, operatorNames } from "@lameduck/operator";
 import type { KubernetesClient, KubernetesObject, Pod, Service, Workload } from "@lameduck/kube";
 import { version } from "../../about.ts";
 import { factsOf, orUndefined, policyOf } from "../facts.ts";
@@ -29,6 +29,8 @@ export interface Status {
   /** Replicas of the coordinator; none where acknowledgements are off. */
   readonly coordinator: readonly ReplicaStatus[];
   readonly namespaces: readonly NamespaceStatus[];
+  /** Namespaces whose label is neither yes nor no. */
+  readonly mislabelled: readonly { readonly name: string; readonly value: string }[];
 }
 
 const admission = "/apis/admissionregistration.k8s.io/v1";
@@ -42,12 +44,13 @@ export async function readStatus(
 ): Promise<Status> {
   const get = <T>(path: string): Promise<T | undefined> => orUndefined(client.get<T>(path, signal));
   const deployments = `/apis/apps/v1/namespaces/${namespace}/deployments`;
-  const [deployment, webhook, policies, helm, namespaces] = await Promise.all([
+  const [deployment, webhook, policies, helm, namespaces, mistaken] = await Promise.all([
     get<Workload>(`${deployments}/${operatorNames.workload}`),
     get<WebhookConfiguration>(`${admission}/mutatingwebhookconfigurations/${operatorNames.configuration}`),
     orUndefined(client.list<KubernetesObject>(ownPolicies, signal)),
     helmRelease(client),
     namespacesOf(client, namespace, signal),
+    mislabelled(client, signal),
   ]);
   const injectors = [
     ...(policies ?? []).map(injectorOfPolicy),
@@ -64,7 +67,19 @@ export async function readStatus(
     trials: await Promise.all(injectors.map((one) => tried(client, one, { labelled, within: 0, signal }))),
     coordinator: await readCoordinator(client, namespace, signal),
     namespaces,
+    mislabelled: mistaken,
   };
+}
+
+/** Namespaces whose label has a value that nobody reads. */
+async function mislabelled(client: KubernetesClient, signal: AbortSignal): Promise<Status["mislabelled"]> {
+  const all = await client.list<KubernetesObject>(
+    `/api/v1/namespaces?labelSelector=${encodeURIComponent(injectLabel)}`,
+    signal,
+  );
+  return all
+    .map(({ metadata: { name, labels = {} } }) => ({ name, value: labels[injectLabel] ?? "" }))
+    .filter(({ value }) => ![injectLabelValue, ...declining].includes(value));
 }
 
 interface WebhookConfiguration extends KubernetesObject {

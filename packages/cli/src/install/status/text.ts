@@ -1,3 +1,4 @@
+import { injectLabel, injectLabelValue } from "@lameduck/operator";
 import { coordinatorLines } from "./coordinator.ts";
 import { trialText } from "../trial/trial.ts";
 import type { JudgedPod } from "./judge.ts";
@@ -13,7 +14,7 @@ export function statusText(status: Status): string {
 }
 
 function* lines(status: Status): Generator<string> {
-  const { operator, webhook, policy, trials, namespaces, helm, command } = status;
+  const { operator, webhook, policy, trials, namespaces, mislabelled, helm, command } = status;
   if (operator === undefined && !policy) yield "not installed: lameduck install";
   if (operator)
     yield `webhook ${operator.version} in ${status.namespace}: ${operator.ready} of ${operator.replicas} replicas ready`;
@@ -26,6 +27,8 @@ function* lines(status: Status): Generator<string> {
     yield `  this command is ${command}; versions one apart work together (docs/install.md)`;
   yield* coordinatorLines(status.coordinator);
   if (namespaces.length === 0) yield "no namespace is labelled lameduck.dev/inject=enabled";
+  for (const { name, value } of mislabelled)
+    yield `namespace ${name}: labelled ${injectLabel}=${value}, which nobody reads; ${injectLabelValue} switches it on`;
   for (const one of namespaces) yield* namespaceLines(one);
   yield* graceLines(namespaces.flatMap(({ pods }) => pods));
 }
