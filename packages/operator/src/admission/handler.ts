@@ -15,13 +15,13 @@ import {
 
 export type Judge = (request: AdmissionRequest) => Verdict;
 /** One that takes its time. `gone` aborts when the API server does not wait for the answer any more. */
-export type PatientJudge = (request: AdmissionRequest, gone: AbortSignal) => Promise<Verdict>;
+export type AsyncJudge = (request: AdmissionRequest, gone: AbortSignal) => Promise<Verdict>;
 
 export interface HandlerOptions extends Health {
   readonly mutate: Judge;
   readonly validate: Judge;
   /** Deletions and evictions, where they are held, from a caller whose path is right; of others they are let through. */
-  readonly hold?: { readonly judge: PatientJudge; readonly isFrom: (path: string) => boolean } | undefined;
+  readonly hold?: { readonly judge: AsyncJudge; readonly isFrom: (path: string) => boolean } | undefined;
   readonly onReview?: (path: string, outcome: Outcome, seconds: number) => void;
   /** A body was given up, since too much was being sent at a time. */
   readonly onDrop?: () => void;
@@ -55,13 +55,13 @@ export function admissionHandler(options: HandlerOptions): RequestListener {
   };
 }
 
-function holdJudge({ hold }: HandlerOptions, path: string): Judge | PatientJudge {
+function holdJudge({ hold }: HandlerOptions, path: string): Judge | AsyncJudge {
   return hold?.isFrom(path) ? hold.judge : () => ({ allowed: true });
 }
 
 async function review(
   path: string,
-  judge: Judge | PatientJudge,
+  judge: Judge | AsyncJudge,
   request: IncomingMessage,
   response: ServerResponse,
   bodies: Bodies,
@@ -117,7 +117,7 @@ export function judged(
 
 /** The same, of a judge that may take its time. */
 async function judgedBy(
-  judge: Judge | PatientJudge,
+  judge: Judge | AsyncJudge,
   text: string,
   gone: AbortSignal,
   { onFault }: Pick<HandlerOptions, "onFault">,

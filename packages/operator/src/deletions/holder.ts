@@ -1,4 +1,4 @@
-import type { PatientJudge } from "../admission/handler.ts";
+import type { AsyncJudge } from "../admission/handler.ts";
 import type { Verdict } from "../admission/review.ts";
 import { askedOf, type Asked } from "./call/asked.ts";
 import { Deletions, type HoldEnd } from "./deletions.ts";
@@ -52,7 +52,7 @@ export class Holder {
     await Promise.all([this.#restorer.stop(), this.#options.dependencies.endpoints.stop()]);
   }
 
-  readonly judge: PatientJudge = async (request, gone) => {
+  readonly judge: AsyncJudge = async (request, gone) => {
     const asked = askedOf(request);
     if (!asked) return { allowed: true };
     const began = performance.now();
