@@ -130,6 +130,15 @@ test("a log that comes late is read to its end, and a byte order mark before it 
   assert.match(named.out, /held [\d.]+ s, quiet: /, named.err);
 });
 
+test("of several recordings in a log the first is explained, which is said", async () => {
+  const log = join(folder, "log");
+  writeFileSync(log, `listening\n${recording(held)}listening\n${recording(held + 1_000)}`);
+  const { out, err } = await run(["explain", log]);
+  assert.match(err, /^warning .*log: it has 2 recordings, and this is the first\n$/);
+  assert.doesNotMatch(out, /differs/);
+  assert.equal((await run(["explain", file])).err, "");
+});
+
 test("what is no recording is one line with place, code and remedy", async () => {
   const absent = await run(["explain", join(folder, "absent")]);
   assert.equal(absent.code, 2);

@@ -31,7 +31,12 @@ export function explain(): Command {
       mustBeWritable("--json", json);
       mustBeWritable("--html", html);
       onlyOneToStdout({ json, html });
-      const trace = parseTrace(await recordingOf(file), file === "-" ? "stdin" : file);
+      const text = await recordingOf(file);
+      const name = file === "-" ? "stdin" : file;
+      const trace = parseTrace(text, name);
+      const recordings = text.split('{"lameduck":"trace"').length - 1;
+      if (recordings > 1)
+        process.stderr.write(`warning ${name}: it has ${recordings} recordings, and this is the first\n`);
       const explained = { trace, replayed: replay(trace, moments) };
       if (json !== "-" && html !== "-") process.stdout.write(explanationText(explained));
       writeOutput("--json", json, () => `${JSON.stringify(explanationJson(explained))}\n`);
