@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { admissionPolicy, defaultSettings, revisionOf } from "../src/index.ts";
+import { admissionPolicy, defaultSettings, settingsFor, revisionOf } from "../src/index.ts";
 
 interface Policy {
   readonly spec: {
@@ -54,6 +54,17 @@ describe("the MutatingAdmissionPolicy", () => {
       ["In", true],
     ]);
     assert.deepEqual(selects({ exceptNamespaces: ["shop"] }), [["NotIn", true]]);
+  });
+
+  it("knows the floor of one DrainPolicy above the cap of another: a pod's annotation may raise the cap", () => {
+    const policy = (spec: object): object => ({ apiVersion: "lameduck.dev/v1alpha1", spec });
+    const { settings } = settingsFor({
+      namespacePolicy: policy({ floorSeconds: 60 }),
+      clusterPolicy: policy({ capSeconds: 40 }),
+    });
+    const [made] = admissionPolicy(settings, facts) as unknown as [Policy];
+    const asked = made.spec.variables.find(({ name }) => name === "floorAsked");
+    assert.match(asked?.expression ?? "", /: 60$/);
   });
 
   it("tells pods of the coordinator where there is one", () => {

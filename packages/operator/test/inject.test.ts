@@ -237,6 +237,16 @@ describe("Node apps", () => {
     assert.match(options(made) ?? "", /^--max-old-space-size=99 --import=/);
   });
 
+  it("keep as many characters of their own options as the policy would, which counts no units of UTF-16", () => {
+    for (const [count, does] of [
+      [4_096, "held-by-library"],
+      [4_097, "held-by-hook"],
+    ] as const) {
+      const env = [{ name: "NODE_OPTIONS", value: "🦆".repeat(count) }];
+      assert.ok(codes(injected(pod({ containers: [{ ...node, env }] }), settings)).includes(does), does);
+    }
+  });
+
   it("are held by the hook where their options cannot be seen", () => {
     const unseen: readonly Fields[] = [
       { envFrom: [{ configMapRef: { name: "x" } }] },

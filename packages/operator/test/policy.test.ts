@@ -13,6 +13,7 @@ import {
   validatePolicy,
   type SettingName,
 } from "../src/index.ts";
+import { injected, web } from "./injected.ts";
 import { wrongSpecs } from "../../../e2e/inject/wrong-policies.ts";
 
 const policy = (spec: unknown): Record<string, unknown> => ({
@@ -234,10 +235,11 @@ describe("precedence", () => {
       },
       clusterPolicy: policy({ capSeconds: 20 }),
     });
-    assert.deepEqual(
-      [settings.floorSeconds, settings.gracePeriodSeconds, settings.carrier],
-      [20, 600, "none"],
+    assert.deepEqual([settings.gracePeriodSeconds, settings.carrier], [600, "none"]);
+    const byHook = JSON.stringify(
+      injected({ spec: { containers: [web] } }, { ...settings, carrier: "configmap" }).patch,
     );
+    assert.match(byHook, /"--cap","20s","--floor","20s"/);
     assert.equal(warnings.length, 3);
   });
 

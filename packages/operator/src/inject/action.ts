@@ -1,6 +1,6 @@
 import { isMap } from "../policy/validate.ts";
 import type { Reason } from "./injection.ts";
-import { longestOptions } from "./node-options.ts";
+import { mayBeRepeated } from "./node-options.ts";
 import { mapsIn, pathIn, textOf, type PodView } from "./pod.ts";
 import { isNode, isSidecar, ownLameduck } from "./software.ts";
 
@@ -86,5 +86,5 @@ function canTakeNodeOptions(container: Readonly<Record<string, unknown>>): boole
   const known = mapsIn(container["env"]).filter(({ name }) => name === "NODE_OPTIONS");
   if (known.length === 0) return true;
   const [one = {}] = known;
-  return known.length === 1 && !("valueFrom" in one) && textOf(one["value"]).length <= longestOptions;
+  return known.length === 1 && !("valueFrom" in one) && mayBeRepeated(textOf(one["value"]));
 }

@@ -11,6 +11,11 @@ export const loader = `--import=data:text/javascript,await(import('file://${carr
 /** Characters of NODE_OPTIONS that are repeated in a patch. */
 export const longestOptions = 4_096;
 
+/** Characters as the policy's language counts them: some are two units of a text here. */
+export function mayBeRepeated(options: string): boolean {
+  return options.length <= 2 * longestOptions && [...options].length <= longestOptions;
+}
+
 export interface NodeOptions {
   /** Where in `env` it stands; undefined: nowhere. */
   readonly at: number | undefined;

@@ -52,7 +52,7 @@ export function timesOf(
   const byConvergence =
     kind === "wait" ? Math.max(leastCap, Math.ceil(convergence.value * 1.5)) : Math.ceil(convergence.value);
   const wanted = Math.max(
-    floorSeconds,
+    Math.min(floorSeconds, capSeconds ?? Infinity),
     kind === "wait" ? (capSeconds ?? byConvergence) : Math.min(capSeconds ?? byConvergence, byConvergence),
   );
   const raised =

@@ -102,10 +102,9 @@ function consistent(settings: InjectionSettings, warnings: string[]): InjectionS
   const { floorSeconds, capSeconds, gracePeriodSeconds, maxGracePeriodSeconds, carrier, carrierImage } =
     settings;
   const changes: { -readonly [Name in SettingName]?: InjectionSettings[Name] } = {};
-  if (floorSeconds !== undefined && capSeconds !== undefined && floorSeconds > capSeconds) {
+  // The floor stays as it is: an annotation may raise the cap of a policy that is rendered from these.
+  if (floorSeconds !== undefined && capSeconds !== undefined && floorSeconds > capSeconds)
     warnings.push(`the floor of ${floorSeconds} s is more than the cap of ${capSeconds} s; the cap counts`);
-    changes.floorSeconds = capSeconds;
-  }
   if (gracePeriodSeconds !== undefined && gracePeriodSeconds > maxGracePeriodSeconds) {
     warnings.push(
       `the grace period of ${gracePeriodSeconds} s is more than the greatest allowed, ${maxGracePeriodSeconds} s; that counts`,
