@@ -61,7 +61,11 @@ export class Cluster {
     });
   });
 
+  /** Connections that were made to it. */
+  connections = 0;
+
   async start(): Promise<void> {
+    this.#server.on("connection", () => this.connections++);
     await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
     const { port } = this.#server.address() as AddressInfo;
     const kubeconfig = {

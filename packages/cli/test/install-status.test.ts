@@ -58,6 +58,23 @@ describe("lameduck status", () => {
   });
 });
 
+test("many namespaces are not all asked about at once", async () => {
+  for (let index = 0; index < 80; index++) {
+    const namespace = `/api/v1/namespaces/n${index}`;
+    cluster.put(namespace, { kind: "Namespace", metadata: { labels: enabled } });
+    cluster.put(`${namespace}/configmaps/lameduck-init`, {
+      kind: "ConfigMap",
+      metadata: { annotations: { "lameduck.dev/carrier-sum": "1" } },
+    });
+  }
+  for (const command of [["status"], ["uninstall", "--dry-run"]]) {
+    cluster.connections = 0;
+    const { out, err } = await cluster.lameduck(...command);
+    assert.match(out + err, /n79/);
+    assert.ok(cluster.connections <= 50, `${command.join(" ")}: ${cluster.connections} connections`);
+  }
+});
+
 test("lameduck status --flags shows the workloads that the audit says will lose requests", async () => {
   cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
   const template = {

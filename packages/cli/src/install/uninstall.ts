@@ -7,6 +7,7 @@ import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
 import { carrierIn } from "./carrier.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
+import { inBatches } from "./batches.ts";
 import { mustNotBeHelms } from "./helm.ts";
 import { manifestsOf, type Manifest } from "./manifest.ts";
 import { isForeign, label, labelledNamespaces } from "./namespaces.ts";
@@ -123,12 +124,10 @@ async function carriersOf(client: KubernetesClient, signal: AbortSignal): Promis
   const maps = await client.list<KubernetesObject>(`/api/v1/configmaps?fieldSelector=${selector}`, signal);
   // One without our sum is somebody else's.
   const ours = maps.filter(({ metadata }) => metadata.annotations?.[carrierSumAnnotation] !== undefined);
-  return Promise.all(
-    ours.map(async ({ metadata: { namespace = "" } }) => ({
-      object: carrierIn(namespace),
-      users: (await client.list<Pod>(`/api/v1/namespaces/${namespace}/pods`, signal)).filter(isUser).length,
-    })),
-  );
+  return inBatches(ours, async ({ metadata: { namespace = "" } }) => ({
+    object: carrierIn(namespace),
+    users: (await client.list<Pod>(`/api/v1/namespaces/${namespace}/pods`, signal)).filter(isUser).length,
+  }));
 }
 
 const isUser = ({ metadata, status }: Pod): boolean =>

@@ -1,6 +1,7 @@
 import { declining, injectLabel, injectLabelValue, operatorNames } from "@lameduck/operator";
 import type { KubernetesClient, KubernetesObject, Pod, Service, Workload } from "@lameduck/kube";
 import { version } from "../../about.ts";
+import { inBatches } from "../batches.ts";
 import { factsOf, orUndefined, policyOf } from "../facts.ts";
 import { helmRelease } from "../helm.ts";
 import { readCoordinator, type ReplicaStatus } from "./coordinator.ts";
@@ -108,32 +109,30 @@ async function namespacesOf(
     factsOf(client, signal),
     policyOf(client, ofLameduck, signal),
   ]);
-  return Promise.all(
-    labelled.map(async ({ metadata: { name, labels = {} } }) => {
-      const within = `/api/v1/namespaces/${name}`;
-      const [pods, services, carrier, namespacePolicy] = await Promise.all([
-        client.list<Pod>(`${within}/pods`, signal),
-        client.list<Service>(`${within}/services`, signal),
-        orUndefined(client.get(`${within}/configmaps/${operatorNames.carrierConfigMap}`, signal)),
-        policyOf(client, name, signal),
-      ]);
-      const around: Surroundings = {
-        namespace: name,
-        labels,
-        ofLameduck,
-        services,
-        policies: { namespacePolicy, clusterPolicy },
-        facts,
-      };
-      const running = pods.filter(
-        ({ metadata, status }) =>
-          metadata.deletionTimestamp === undefined && !/Succeeded|Failed/.test(status?.phase ?? ""),
-      );
-      return {
-        name,
-        hasCarrier: carrier !== undefined,
-        pods: running.map((pod) => judge(pod, around)),
-      };
-    }),
-  );
+  return inBatches(labelled, async ({ metadata: { name, labels = {} } }) => {
+    const within = `/api/v1/namespaces/${name}`;
+    const [pods, services, carrier, namespacePolicy] = await Promise.all([
+      client.list<Pod>(`${within}/pods`, signal),
+      client.list<Service>(`${within}/services`, signal),
+      orUndefined(client.get(`${within}/configmaps/${operatorNames.carrierConfigMap}`, signal)),
+      policyOf(client, name, signal),
+    ]);
+    const around: Surroundings = {
+      namespace: name,
+      labels,
+      ofLameduck,
+      services,
+      policies: { namespacePolicy, clusterPolicy },
+      facts,
+    };
+    const running = pods.filter(
+      ({ metadata, status }) =>
+        metadata.deletionTimestamp === undefined && !/Succeeded|Failed/.test(status?.phase ?? ""),
+    );
+    return {
+      name,
+      hasCarrier: carrier !== undefined,
+      pods: running.map((pod) => judge(pod, around)),
+    };
+  });
 }
