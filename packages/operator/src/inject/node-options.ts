@@ -13,7 +13,7 @@ export const longestOptions = 4_096;
 
 /** Characters as the policy's language counts them: some are two units of a text here. */
 export function mayBeRepeated(options: string): boolean {
-  return options.length <= 2 * longestOptions && [...options].length <= longestOptions;
+  return options.length <= 2 * longestOptions && Array.from(options).length <= longestOptions;
 }
 
 export interface NodeOptions {
