@@ -2,27 +2,19 @@ import { connect } from "node:net";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { parseDuration } from "@lameduck/drain";
-
 import { LoadError, type HaproxySpec } from "@lameduck/load";
 import type { Endpoint } from "@lameduck/accounting";
-import { freePort } from "../network/free-port.ts";
-import { findBinary, ownDirectory, Program } from "./binary.ts";
+import { Program } from "./binary.ts";
 import type { ProxyOutcome } from "./proxy-outcome.ts";
 import { haproxyConfig } from "./haproxy-config.ts";
-import type { Proxy, ProxyContext } from "./proxy.ts";
+import { preparation, started, type Proxy, type ProxyContext } from "./proxy.ts";
 import { reachable } from "./reachable.ts";
 
 /** Starts HAProxy in the foreground. @throws {LoadError} LAMEDUCK_SENDER_BINARY_MISSING, LAMEDUCK_SENDER_FAILED. */
 export async function startHaproxy(spec: HaproxySpec, context: ProxyContext): Promise<Proxy> {
-  const file = await findBinary(spec.binary ?? "haproxy", `sender ${spec.name}`);
-  const directory = await ownDirectory("haproxy");
-  const address = spec.address ?? "127.0.0.1";
-  const port = await freePort(address);
+  const { file, directory, address, port, timeout, connectTimeout } = await preparation(spec);
   const socket = join(directory.path, "admin.sock");
   const config = join(directory.path, "haproxy.cfg");
-  const connectTimeout = parseDuration(spec.connectTimeout ?? "5s", "connectTimeout");
-  const timeout = parseDuration(spec.timeout ?? "60s", "timeout");
   const retries = spec.retries ?? 3;
   await writeFile(
     config,
@@ -39,13 +31,7 @@ export async function startHaproxy(spec: HaproxySpec, context: ProxyContext): Pr
     died: (problem) => context.died(problem),
   });
   const proxy = new Haproxy({ address, port, socket, program, outcomes, remove: directory.remove });
-  try {
-    await reachable({ address, port, program, name: spec.name });
-  } catch (error) {
-    await proxy.close();
-    throw error;
-  }
-  return proxy;
+  return started(proxy, reachable({ address, port, program, name: spec.name }));
 }
 
 class Haproxy implements Proxy {

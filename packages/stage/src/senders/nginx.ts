@@ -1,15 +1,12 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { parseDuration } from "@lameduck/drain";
-
 import { LoadError, type NginxSpec } from "@lameduck/load";
 import type { Endpoint } from "@lameduck/accounting";
-import { freePort } from "../network/free-port.ts";
-import { findBinary, ownDirectory, Program } from "./binary.ts";
+import { Program } from "./binary.ts";
 import type { ProxyOutcome } from "./proxy-outcome.ts";
 import { authority, nginxConfig, type NginxSettings } from "./nginx-config.ts";
-import type { Proxy, ProxyContext } from "./proxy.ts";
+import { preparation, started, type Proxy, type ProxyContext } from "./proxy.ts";
 import { reachable } from "./reachable.ts";
 
 /** Longest time a reload may take, milliseconds. */
@@ -17,27 +14,16 @@ const reloadTime = 10_000;
 
 /** Starts nginx in the foreground. @throws {LoadError} LAMEDUCK_SENDER_BINARY_MISSING, LAMEDUCK_SENDER_FAILED. */
 export async function startNginx(spec: NginxSpec, context: ProxyContext): Promise<Proxy> {
-  const file = await findBinary(spec.binary ?? "nginx", `sender ${spec.name}`);
-  const directory = await ownDirectory("nginx");
-  const address = spec.address ?? "127.0.0.1";
+  const { file, directory, ...place } = await preparation(spec);
   const settings: NginxSettings = {
-    address,
-    port: await freePort(address),
+    ...place,
     directory: directory.path,
     source: spec.address,
-    timeout: parseDuration(spec.timeout ?? "60s", "timeout"),
-    connectTimeout: parseDuration(spec.connectTimeout ?? "5s", "connectTimeout"),
     retries: spec.retries,
     asRoot: process.geteuid?.() === 0,
   };
   const proxy = new Nginx(spec.name, file, settings, context, directory.remove);
-  try {
-    await proxy.start();
-  } catch (error) {
-    await proxy.close();
-    throw error;
-  }
-  return proxy;
+  return started(proxy, proxy.start());
 }
 
 class Nginx implements Proxy {

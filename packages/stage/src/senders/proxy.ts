@@ -1,5 +1,8 @@
-import type { BareSenderEvent } from "@lameduck/load";
+import { parseDuration } from "@lameduck/drain";
+import type { BareSenderEvent, HaproxySpec, NginxSpec } from "@lameduck/load";
 import type { Endpoint } from "@lameduck/accounting";
+import { freePort } from "../network/free-port.ts";
+import { findBinary, ownDirectory } from "./binary.ts";
 import type { ProxyOutcome } from "./proxy-outcome.ts";
 
 /** A running reverse proxy. */
@@ -20,4 +23,30 @@ export interface ProxyContext {
   readonly emit: (event: BareSenderEvent) => void;
   /** It ended although nobody asked it to. */
   readonly died: (problem: string) => void;
+}
+
+/** What every proxy is started with: its program, a directory of its own, and where it listens. @throws {LoadError} */
+export async function preparation(spec: HaproxySpec | NginxSpec) {
+  const file = await findBinary(spec.binary ?? spec.kind, `sender ${spec.name}`);
+  const directory = await ownDirectory(spec.kind);
+  const address = spec.address ?? "127.0.0.1";
+  return {
+    file,
+    directory,
+    address,
+    port: await freePort(address),
+    timeout: parseDuration(spec.timeout ?? "60s", "timeout"),
+    connectTimeout: parseDuration(spec.connectTimeout ?? "5s", "connectTimeout"),
+  };
+}
+
+/** The proxy once it is up; closed where it does not come up. */
+export async function started(proxy: Proxy, up: Promise<unknown>): Promise<Proxy> {
+  try {
+    await up;
+  } catch (error) {
+    await proxy.close();
+    throw error;
+  }
+  return proxy;
 }
