@@ -130,7 +130,15 @@ export const coordinatorRights: {
     },
     {
       apiGroups: ["gateway.networking.k8s.io"],
-      resources: ["gateways", "httproutes", "grpcroutes", "tlsroutes", "tcproutes", "udproutes"],
+      resources: [
+        "gateways",
+        "httproutes",
+        "grpcroutes",
+        "tlsroutes",
+        "tcproutes",
+        "udproutes",
+        "referencegrants",
+      ],
       verbs: ["list", "watch"],
     },
     { apiGroups: ["lameduck.dev"], resources: ["drainpolicies"], verbs: ["list", "watch"] },

@@ -1,5 +1,6 @@
 import type { Change, KubernetesClient, KubernetesObject, Source } from "@lameduck/kube";
-import { gatewayRoutes, inVersion, keepPolicy } from "../exposure/objects.ts";
+import { Keeping } from "../exposure/keeping.ts";
+import { gatewayRoutes, type GrantObject, inVersion, keepPolicy } from "../exposure/objects.ts";
 import { sourcesOf, type SourcesOptions } from "../exposure/sources.ts";
 import { keepGateway, keepIngressClass, keepLeadingRoute, keepLeadingService } from "./state/leading.ts";
 import type { Nodes } from "./state/nodes.ts";
@@ -27,24 +28,38 @@ export class Cluster {
     this.#options = options;
     const { nodes, routing, settings, terminations, now, onChange } = options;
     const read = sourcesOf(client, options);
+    const keeping = new Keeping((_part, { namespace = "" }) => {
+      routing.leftOut(namespace);
+      onChange();
+    });
     const source = <Kept extends KubernetesObject>(
       name: string,
       path: string,
       keep: (object: never) => Kept,
       take: (change: Change<Kept>) => void,
-    ): Source<Kept> =>
-      read(name, path, keep, (change) => {
+      isBounded = false,
+    ): Source<Kept> => {
+      const changed = (change: Change<Kept>): void => {
         take(change);
         onChange();
-      });
+      };
+      return read(name, path, keep, changed, isBounded ? keeping.quota(name) : undefined);
+    };
+    /** What whoever may write into a namespace may make any number of. */
+    const bounded = <Kept extends KubernetesObject>(
+      name: string,
+      path: string,
+      keep: (object: never) => Kept,
+      take: (change: Change<Kept>) => void,
+    ): Source<Kept> => source(name, path, keep, take, true);
     this.#essential = [
       source("pods", "/api/v1/pods", keepPod, (change) => terminations.pod(change, now())),
       source("endpointslices", "/apis/discovery.k8s.io/v1/endpointslices", keepSlice, (change) =>
         terminations.slice(change, now()),
       ),
       source("nodes", "/api/v1/nodes", keepNode, (change) => nodes.take(change, now())),
-      source("services", "/api/v1/services", keepLeadingService, (change) => routing.service(change)),
-      source("ingresses", "/apis/networking.k8s.io/v1/ingresses", keepLeadingRoute("Ingress"), (change) =>
+      bounded("services", "/api/v1/services", keepLeadingService, (change) => routing.service(change)),
+      bounded("ingresses", "/apis/networking.k8s.io/v1/ingresses", keepLeadingRoute("Ingress"), (change) =>
         routing.route(change),
       ),
       source("ingressclasses", "/apis/networking.k8s.io/v1/ingressclasses", keepIngressClass, (change) =>
@@ -56,18 +71,24 @@ export class Cluster {
     ];
     this.#sources = [
       ...this.#essential,
-      source("gateways", "/apis/gateway.networking.k8s.io/v1/gateways", keepGateway, (change) =>
+      bounded("gateways", "/apis/gateway.networking.k8s.io/v1/gateways", keepGateway, (change) =>
         routing.gateway(change),
       ),
       ...gatewayRoutes.map(({ kind, name, path, version }) => {
         const keep = keepLeadingRoute(kind);
-        return source(
+        return bounded(
           name,
           path,
           (route: Parameters<typeof keep>[0]) => inVersion(version, keep(route)),
           (change) => routing.route(change),
         );
       }),
+      bounded(
+        "referencegrants",
+        "/apis/gateway.networking.k8s.io/v1beta1/referencegrants",
+        (object: GrantObject) => keeping.grant(object),
+        (change) => routing.grant(change),
+      ),
     ];
   }
 

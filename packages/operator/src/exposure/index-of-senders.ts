@@ -1,6 +1,7 @@
 import type { Change } from "@lameduck/kube";
 import type { Convergence } from "./convergence.ts";
 import type { LeadingRoute, LeadingService } from "./keeping.ts";
+import { Grants } from "./grants.ts";
 import type { GrantObject } from "./objects.ts";
 
 type Labels = Readonly<Record<string, unknown>>;
@@ -29,8 +30,7 @@ export class SenderIndex {
   readonly #services = new Map<string, Map<string, LeadingService>>();
   /** By "NAMESPACE/SERVICE". */
   readonly #routes = new Map<string, Map<string, LeadingRoute>>();
-  /** By namespace. */
-  readonly #grants = new Map<string, Map<string, GrantObject>>();
+  readonly #grants = new Grants();
   readonly #served = new Map<string, readonly string[]>();
 
   service({ type, object }: Change<LeadingService>): void {
@@ -49,10 +49,8 @@ export class SenderIndex {
     for (const service of object.services) addTo(this.#routes, service, uid, object);
   }
 
-  grant({ type, object }: Change<GrantObject>): void {
-    const { uid, namespace = "" } = object.metadata;
-    if (type === "gone") removeFrom(this.#grants, namespace, uid);
-    else addTo(this.#grants, namespace, uid, object);
+  grant(change: Change<GrantObject>): void {
+    this.#grants.take(change);
   }
 
   /** The Services that select such a pod, and by what. */
@@ -77,10 +75,7 @@ export class SenderIndex {
     return { exposedBy: [...exposedBy], convergence: slowest };
   }
 
-  /**
-   * A Gateway ignores a backend in another namespace unless a ReferenceGrant there names the route's kind and namespace. Anybody may make
-   * thousands of routes that lead nowhere: grants are looked through once for each namespace that they come from.
-   */
+  /** Anybody may make thousands of routes that lead nowhere: grants are looked through once for each namespace that they come from. */
   #isLetInTo(namespace: string): (route: LeadingRoute, service: string) => boolean {
     const answers = new Map<string, boolean>();
     return ({ kind, metadata }, service) => {
@@ -88,19 +83,10 @@ export class SenderIndex {
       const question = `${kind}/${metadata.namespace}/${service}`;
       const known = answers.get(question);
       if (known !== undefined) return known;
-      const answer = this.#isGranted(namespace, kind, metadata.namespace, service);
+      const answer = this.#grants.letsIn({ kind, from: metadata.namespace }, namespace, service);
       answers.set(question, answer);
       return answer;
     };
-  }
-
-  #isGranted(to: string, kind: string, from: string | undefined, service: string): boolean {
-    for (const { spec = {} } of this.#grants.get(to)?.values() ?? []) {
-      const isFrom = spec.from?.some((one) => one.kind === kind && one.namespace === from);
-      if (isFrom && spec.to?.some((one) => one.kind === "Service" && (one.name ?? service) === service))
-        return true;
-    }
-    return false;
   }
 
   #selecting(namespace: string, labels: Labels): LeadingService[] {

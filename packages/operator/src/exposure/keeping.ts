@@ -69,13 +69,17 @@ export class Keeping {
     return (route) => {
       const { metadata } = route;
       const { services, ingressClassName } = keepRoute(kind)(route);
-      const known = services.filter((one) => one.length <= 2 * longestName + 1);
-      if (known.length > mostBackends)
-        this.#onLeftOut(part, metadata, `leads to ${known.length} Services; the first ${mostBackends} count`);
+      const known = boundedBackends(services);
+      if (services.length > mostBackends)
+        this.#onLeftOut(
+          part,
+          metadata,
+          `leads to ${services.length} Services; the first ${mostBackends} count`,
+        );
       return {
         metadata: identityOf(metadata),
         kind,
-        services: known.slice(0, mostBackends),
+        services: known,
         convergence: this.#convergences.ofRoute(kind, ingressClassName, metadata.annotations),
       };
     };
@@ -115,6 +119,11 @@ function sizeOf(object: Kept): number {
   const { wanted = [], services = [], spec: { from = [], to = [] } = {} } = object;
   const pairs = wanted.length + from.length + to.length;
   return JSON.stringify(object).length + perObject + pairs * perPair + services.length * perIndexed;
+}
+
+/** The first ones of those that can be. */
+export function boundedBackends(services: readonly string[]): readonly string[] {
+  return services.filter((one) => one.length <= 2 * longestName + 1).slice(0, mostBackends);
 }
 
 function identityOf(metadata: ObjectMeta): ObjectMeta {

@@ -4,7 +4,7 @@ import { keepLeadingRoute } from "../../src/coordinator/state/leading.ts";
 import { Routing } from "../../src/coordinator/state/routing.ts";
 import { gatewayRoutes, inVersion } from "../../src/exposure/objects.ts";
 import { until } from "../operator-api.ts";
-import { coordinating } from "./fixture.ts";
+import { coordinating, fieldsOf, type Coordinating, type Scene } from "./fixture.ts";
 
 const account = "lameduck-node/lameduck-watcher";
 
@@ -58,4 +58,102 @@ test("routes of all kinds and versions lead to a pod, and one version's end take
   assert.deepEqual(routing.of(["shop/web"]).needs, ["gateway-class/envoy"]);
   routing.route({ ...change, type: "gone", object: newer });
   assert.deepEqual(routing.of(["shop/web"]).needs, []);
+});
+
+/** A pod that both nodes have let go of. */
+async function withdrawn(fill: (scene: Scene) => void): Promise<{
+  readonly all: Coordinating;
+  readonly state: () => Promise<string>;
+}> {
+  let uid = "";
+  const all = await coordinating((scene) => {
+    scene.node("node1");
+    uid = scene.pod("web-1", "127.0.0.5");
+    fill(scene);
+  });
+  const path = `/v1/pods/shop/web-1?uid=${uid}`;
+  await all.follow("node1");
+  all.scene.terminate("web-1");
+  all.scene.withdraw("web-1");
+  await until(() => [...all.coordinator.terminations.values()].some((one) => one.number), "the withdrawal");
+  await all.follow("node1");
+  return {
+    all,
+    state: async () => {
+      const { state, behind = "" } = fieldsOf((await all.ask({ path, from: "127.0.0.5" })).text);
+      return `${state} ${behind}`.trim();
+    },
+  };
+}
+
+const ingresses = "networking.k8s.io/ingresses";
+
+/** An Ingress that leads to so many Services, of another namespace unless it is said. */
+function ingress(api: Scene["api"], name: string, backends: number, namespace = "shop"): void {
+  const backend = (at: number): object => ({
+    backend: { service: { name: `${name}-${at}`.padEnd(63, "x") } },
+  });
+  const rules = [{ http: { paths: Array.from({ length: backends }, (_, at) => backend(at)) } }];
+  api.put(ingresses, name, { metadata: { namespace }, spec: { ingressClassName: "edge", rules } });
+}
+
+test("of a namespace's routes so much is kept, and where one is left out no pod of it is released", async () => {
+  const { all, state } = await withdrawn(({ api }) => {
+    for (let at = 0; at < 60; at++) ingress(api, `full-${at}`, 1_000);
+  });
+  await using _ = all;
+  assert.equal(await state(), "waiting objects-left-out (missing)");
+  const text = await (await fetch(`http://127.0.0.1:${all.metricsPort}/metrics`)).text();
+  const [, kept] = /^lameduck_known_objects\{kind="ingresses"\} (\d+)$/m.exec(text) ?? [];
+  assert.ok(Number(kept) < 60, `${kept} of 60 are kept`);
+});
+
+test("a route with more Services than are kept keeps pods of its namespace, and of no other, until it is gone", async () => {
+  const { all, state } = await withdrawn(({ api }) => {
+    ingress(api, "wide", 1_001);
+    ingress(api, "elsewhere", 1_001, "other");
+  });
+  await using _ = all;
+  assert.equal(await state(), "waiting objects-left-out (missing)");
+  all.api.remove(ingresses, "wide");
+  await until(
+    () => [...all.coordinator.terminations.values()].some((one) => one.state === "released"),
+    "the release",
+  );
+});
+
+test("a route of another namespace leads to a pod only where a ReferenceGrant lets it in", async () => {
+  const gateway = "gateway.networking.k8s.io";
+  const { all, state } = await withdrawn(({ api }) => {
+    const backendRefs = [{ name: "web", namespace: "shop" }];
+    const spec = { parentRefs: [{ name: "of-nobody" }], rules: [{ backendRefs }] };
+    api.put(`${gateway}/httproutes`, "intruder", { metadata: { namespace: "other" }, spec });
+  });
+  await using _ = all;
+  assert.equal(await state(), "released");
+  const from = [{ group: gateway, kind: "HTTPRoute", namespace: "other" }];
+  const spec = { from, to: [{ group: "", kind: "Service" }] };
+  const second = await withdrawn(({ api }) => {
+    api.put(`${gateway}/referencegrants`, "in", { metadata: { namespace: "shop" }, spec });
+    const rules = [{ backendRefs: [{ name: "web", namespace: "shop" }] }];
+    const route = { parentRefs: [{ name: "edge" }], rules };
+    api.put(`${gateway}/httproutes`, "guest", { metadata: { namespace: "other" }, spec: route });
+  });
+  await using __ = second.all;
+  assert.equal(await second.state(), "waiting gateway-class/of other/edge (missing)");
+});
+
+test("a node that is not Ready when the coordinator starts may have been so a moment ago", async () => {
+  const { all, state } = await withdrawn((scene) => scene.node("node2", false));
+  await using _ = all;
+  assert.equal(await state(), "waiting kube-proxy/node2 (missing)");
+});
+
+test("a token of no node reports for none, where the account is bound to kinds", async () => {
+  const flags = [`--consumer-account=${account}=kube-proxy`];
+  await using all = await coordinating((scene) => scene.node("node1"), { flags });
+  all.api.tokens.set("unbound", { account: "lameduck-node:lameduck-watcher" });
+  all.api.tokens.set("of-a-pod", { account: "lameduck-node:lameduck-watcher", podUid: "unheard-of" });
+  for (const token of ["unbound", "of-a-pod"])
+    await assert.rejects(all.report("node1", {}, token), /^Error: 403.*no node that is known/);
 });

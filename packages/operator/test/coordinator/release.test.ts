@@ -169,6 +169,7 @@ describe("who matters", () => {
         ingressClassName: "nginx-internal",
         services: ["shop/web"],
         gateways: [],
+        isCut: false,
       },
     });
     for (const node of ["node1", "node2"]) model.report(node, 1);

@@ -217,6 +217,7 @@ export class ConsumerRequests {
     if (own && report.serves.some((need) => need !== servesNode)) return `${account} serves its node only`;
     const pod = podUid === undefined ? undefined : pods.get(podUid);
     const boundTo = node ?? pod?.node;
+    if (own && boundTo === undefined) return "the token belongs to no node that is known here";
     if (boundTo !== undefined && report.node !== undefined && report.node !== boundTo)
       return "the token belongs to another node";
     const key = `${report.kind}/${report.name}`;

@@ -1,4 +1,5 @@
 import type { KubernetesObject } from "@lameduck/kube";
+import { boundedBackends } from "../../exposure/keeping.ts";
 import { keepMetadata, keepRoute, type RouteObject, type ServiceObject } from "../../exposure/objects.ts";
 
 export interface KeptService extends KubernetesObject {
@@ -13,6 +14,8 @@ export interface KeptRoute extends KubernetesObject {
   /** As "NAMESPACE/NAME". */
   readonly services: readonly string[];
   readonly gateways: readonly string[];
+  /** It leads to more Services, or Gateways, than are kept. */
+  readonly isCut: boolean;
 }
 
 export interface KeptGateway extends KubernetesObject {
@@ -44,19 +47,26 @@ interface ParentsObject extends RouteObject {
 }
 
 const classAnnotation = "kubernetes.io/ingress.class";
+/** The Gateway API allows 32. */
+const mostGateways = 32;
+/** Longer ones are no names of objects. */
+const longestName = 253;
 
 export function keepLeadingRoute(kind: string): (route: ParentsObject) => KeptRoute {
   return (route) => {
     const { metadata, spec } = route;
-    const { services, ingressClassName } = keepRoute(kind)(route);
+    const { services: all, ingressClassName } = keepRoute(kind)(route);
+    const services = boundedBackends(all);
+    const gateways = (spec?.parentRefs ?? []).flatMap(({ kind: of = "Gateway", namespace, name }) =>
+      of === "Gateway" ? [`${namespace ?? metadata.namespace}/${name}`] : [],
+    );
     return {
       metadata: keepMetadata(metadata, nothing),
       kind,
       services,
-      ingressClassName: ingressClassName ?? metadata.annotations?.[classAnnotation],
-      gateways: (spec?.parentRefs ?? []).flatMap(({ kind: of = "Gateway", namespace, name }) =>
-        of === "Gateway" ? [`${namespace ?? metadata.namespace}/${name}`] : [],
-      ),
+      ingressClassName: (ingressClassName ?? metadata.annotations?.[classAnnotation])?.slice(0, longestName),
+      gateways: gateways.slice(0, mostGateways).map((one) => one.slice(0, 2 * longestName)),
+      isCut: services.length < all.length || gateways.length > mostGateways,
     };
   };
 }

@@ -34,7 +34,7 @@ export class Nodes {
     return this.#readiness;
   }
 
-  take({ type, object }: Change<KeptNode>, now: number): void {
+  take({ type, object, live }: Change<KeptNode>, now: number): void {
     const { uid, name } = object.metadata;
     for (const address of this.#addresses.get(uid) ?? []) this.#byAddress.delete(address);
     const known = this.#byUid.get(uid);
@@ -50,8 +50,8 @@ export class Nodes {
     const node = known ?? { name, isReady: true, notReadySince: Infinity, isGone: false };
     if (!known || node.isReady !== object.isReady) this.#readiness++;
     if (object.isReady) node.notReadySince = Infinity;
-    // A node that was never Ready has never sent anything.
-    else if (node.isReady) node.notReadySince = known ? now : -Infinity;
+    // A node that was never Ready has never sent anything. One that a list shows may have been Ready a moment ago.
+    else if (node.isReady) node.notReadySince = known || !live ? now : -Infinity;
     node.isReady = object.isReady;
     if (known) return;
     this.#byUid.set(uid, node);

@@ -1,4 +1,6 @@
 import type { Change } from "@lameduck/kube";
+import { Grants } from "../../exposure/grants.ts";
+import type { GrantObject } from "../../exposure/objects.ts";
 import type { KeptGateway, KeptIngressClass, KeptRoute, KeptService } from "./leading.ts";
 
 /** What leads to a pod. Besides the nodes these must let go of it: "ingress-class/nginx", "gateway-class/envoy", "load-balancer/aws". */
@@ -10,6 +12,9 @@ export interface Leading {
   readonly needs: readonly string[];
 }
 
+/** Needed where not all that leads to a pod is known. No consumer serves it, so that such a pod is never released. */
+const leftOutNeed = "objects-left-out";
+
 /** Services and what leads to them: Ingresses, Gateways, load balancers. */
 export class Routing {
   readonly #services = new Map<string, KeptService>();
@@ -18,6 +23,11 @@ export class Routing {
   /** Class of each Gateway, by "NAMESPACE/NAME". */
   readonly #gateways = new Map<string, string>();
   readonly #classes = new Map<string, KeptIngressClass>();
+  readonly #grants = new Grants();
+  /** Namespaces with more objects than are kept. */
+  readonly #full = new Set<string>();
+  /** Routes of which not all is kept, by namespace. */
+  readonly #cut = new Map<string, Set<string>>();
   #version = 0;
 
   /** Changes when an answer may. */
@@ -34,7 +44,8 @@ export class Routing {
 
   route({ type, object }: Change<KeptRoute>): void {
     this.#version++;
-    const { uid } = object.metadata;
+    const { uid, namespace = "" } = object.metadata;
+    this.#note(namespace, uid, type === "there" && object.isCut);
     for (const service of this.#served.get(uid) ?? []) {
       const routes = this.#routes.get(service);
       routes?.delete(uid);
@@ -47,6 +58,18 @@ export class Routing {
       const routes = this.#routes.get(service) ?? new Map<string, KeptRoute>();
       this.#routes.set(service, routes.set(uid, object));
     }
+  }
+
+  grant(change: Change<GrantObject>): void {
+    this.#version++;
+    this.#grants.take(change);
+  }
+
+  /** A Service or a route of this namespace is not kept, nor known when there is room again. */
+  leftOut(namespace: string): void {
+    if (this.#full.has(namespace)) return;
+    this.#version++;
+    this.#full.add(namespace);
   }
 
   gateway({ type, object }: Change<KeptGateway>): void {
@@ -67,15 +90,24 @@ export class Routing {
     const needs = new Set<string>();
     let [throughNodes, byName] = [false, false];
     for (const name of services) {
+      const [namespace = "", plain = ""] = name.split("/");
       const service = this.#services.get(name);
+      if (this.#full.has(namespace) || this.#cut.has(namespace)) needs.add(leftOutNeed);
       // A Service that is gone still leads to its pods, until each proxy has applied that.
       if (service?.isHeadless === true) byName = true;
       else throughNodes = true;
       for (const need of service?.balancers ?? []) needs.add(need);
       for (const route of this.#routes.get(name)?.values() ?? [])
-        for (const need of this.#needsOf(route)) needs.add(need);
+        if (this.#grants.letsIn({ kind: route.kind, from: route.metadata.namespace }, namespace, plain))
+          for (const need of this.#needsOf(route)) needs.add(need);
     }
     return { throughNodes, byName, needs: [...needs] };
+  }
+
+  #note(namespace: string, uid: string, isCut: boolean): void {
+    const cut = this.#cut.get(namespace) ?? new Set();
+    if (isCut) this.#cut.set(namespace, cut.add(uid));
+    else if (cut.delete(uid) && cut.size === 0) this.#cut.delete(namespace);
   }
 
   #needsOf({ kind, ingressClassName, gateways }: KeptRoute): readonly string[] {
