@@ -3,7 +3,8 @@
  *
  *     node coordinator-server.ts ADDRESS PORT MODE [AFTER-MS]
  *
- * In the modes `signal` and `hiccup` it releases the pod on SIGUSR2. In `hiccup` it resets the second and the third question.
+ * In the mode `behind` it has released the pod when it is first asked, and answers from then on as another one that is behind; in `again` as one that
+ * sees the pod published again. In the modes `signal` and `hiccup` it releases the pod on SIGUSR2. In `hiccup` it resets the second and the third question.
  * In `busy` it releases it as in `release`, and takes only what it is told for the fourth time.
  */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -44,6 +45,7 @@ let refused = 0;
 function stateNow(): string {
   withdrawnAt ??= performance.now();
   if (mode === "release" || mode === "busy") releasedAt = withdrawnAt + Number(after);
+  if (mode === "behind" || mode === "again") return asked > 1 ? "waiting" : "released";
   if (["release", "signal", "hiccup", "busy"].includes(mode))
     return performance.now() >= releasedAt ? "released" : "waiting";
   return mode === "consistency" ? "waiting" : mode;
@@ -55,10 +57,10 @@ function answer(): string {
   return [
     "lameduck 1",
     `state: ${state}`,
-    `withdrawn-ms: ${Math.round(sinceWithdrawn)}`,
+    ...(mode === "again" && state === "waiting" ? [] : [`withdrawn-ms: ${Math.round(sinceWithdrawn)}`]),
     ...(state === "released"
       ? [
-          `released-ms: ${Math.round(performance.now() - (mode === "released" ? withdrawnAt! : releasedAt))}`,
+          `released-ms: ${Math.round(performance.now() - (Number.isFinite(releasedAt) ? releasedAt : withdrawnAt!))}`,
           "consumers: 5/5",
           "last: kube-proxy/node5",
         ]

@@ -252,6 +252,20 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
       assert.equal(reportOf(server.stderr).reason, reason, server.stderr);
     });
 
+  for (const [mode, reason] of [
+    ["behind", "acknowledged"],
+    ["again", "cap"],
+  ] as const)
+    test(`a release, and then a coordinator that is ${mode}: the hold ends by ${reason}`, async () => {
+      await using network = await Network.create();
+      const cluster = await coordinator(network, mode);
+      const server = await pod(network, [...policy, "--settle", "3s", ...asks(coordinatorAt)]);
+      terminate(server);
+      await server.ended;
+      assert.ok(linesOf(cluster).filter((line) => line.asked !== undefined).length > 1, server.stderr);
+      assert.equal(reportOf(server.stderr).reason, reason, server.stderr);
+    });
+
   const named = ["--coordinator", "http://coordinator.lameduck-system.svc:8070", ...we];
 
   /** A pod with these nameservers. */

@@ -92,12 +92,27 @@ test("after a failure the next address of the name is asked", async () => {
 
 test("a coordinator that dies after the release takes nothing back", async () => {
   await using coordination = await Coordination.start(answerOf("released", { "released-ms": "0" }));
-  const child = await terminated({ ...coordination.environment, LAMEDUCK_FLOOR: "50ms" });
+  const settles = { options: { floor: "50ms", settle: "2s" } };
+  const child = await terminated(coordination.environment, settles);
   await child.until(() => coordination.asked.some((url) => url.includes("seen=released")));
   coordination.say((response) => void response.socket?.destroy());
   await child.exited;
   assert.equal(child.event("closing")?.reason, "acknowledged");
 });
+
+for (const [what, then, reason] of [
+  ["another coordinator that is behind takes nothing back", { "withdrawn-ms": "100" }, "acknowledged"],
+  ["a pod that is published again is released no more", {}, "cap"],
+] as const)
+  test(`after a release ${what}`, async () => {
+    await using coordination = await Coordination.start(released);
+    const settles = { options: { floor: "50ms", settle: "3s" } };
+    const child = await terminated({ ...coordination.environment, ...short }, settles);
+    await child.until(() => coordination.asked.some((url) => url.includes("seen=released")));
+    coordination.say(answerOf("waiting", { consumers: "4/5", ...then }));
+    await child.exited;
+    assert.equal(child.event("closing")?.reason, reason);
+  });
 
 test("a question and what the pod says are sent at the same time, also where its name takes a while", async () => {
   await using coordination = await Coordination.start(waiting);

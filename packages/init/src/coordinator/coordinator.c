@@ -25,6 +25,8 @@ static const double longest_failing = 1000;
 static const double longest_lookup = 1000;
 /* An answer that says nothing new comes no more often. */
 static const double least_pause = 250;
+/* After a release the pod stops soon. */
+static const double pause_once_released = 1000;
 
 void coordinator_begin(struct coordinator *coordinator, const struct where *where, const struct logger *logger, double now)
 {
@@ -33,6 +35,7 @@ void coordinator_begin(struct coordinator *coordinator, const struct where *wher
 	coordinator->on = where->url != NULL;
 	coordinator->found = coordinator->looking = coordinator->silent = false;
 	coordinator->status = (struct status){ .state = STATUS_NOTHING, .released = NAN };
+	coordinator->seen = STATUS_NOTHING;
 	coordinator->turn = coordinator->failures = 0;
 	coordinator->ask_at = coordinator->find_at = now;
 	coordinator->report_until = INFINITY;
@@ -123,9 +126,9 @@ static void ask(struct coordinator *coordinator, double now)
 {
 	char query[64] = "&wait=0";
 	/* After a failure it is asked for the state as it is: another one may answer, or another run of it. */
-	bool at_once = coordinator->status.state == STATUS_NOTHING || coordinator->failures > 0 || coordinator->silent;
+	bool at_once = coordinator->seen == STATUS_NOTHING || coordinator->failures > 0 || coordinator->silent;
 	if (!at_once)
-		snprintf(query, sizeof query, "&wait=%d&seen=%s", WAIT_SECONDS, status_state_names[coordinator->status.state]);
+		snprintf(query, sizeof query, "&wait=%d&seen=%s", WAIT_SECONDS, status_state_names[coordinator->seen]);
 	struct writer request = request_line(coordinator, &coordinator->asking, "GET", query);
 	text_add(&request, "\r\n");
 	coordinator->ask_at = now + least_pause;
@@ -149,6 +152,22 @@ static void send_report(struct coordinator *coordinator, double now)
 		report_failed(coordinator, now);
 }
 
+/* What has been released has been let go. Another replica may not know it yet, unless the pod is published again. */
+static bool takes_back_nothing(const struct status *before, const struct status *status)
+{
+	bool published = status->state != STATUS_UNKNOWN && !status->withdrawn;
+	return before->state == STATUS_RELEASED && status->state != STATUS_RELEASED && !published;
+}
+
+static void take(struct coordinator *coordinator, const struct status *status, double now)
+{
+	coordinator->seen = status->state;
+	if (status->state == STATUS_RELEASED)
+		coordinator->ask_at = now + pause_once_released;
+	if (!takes_back_nothing(&coordinator->status, status))
+		coordinator->status = *status;
+}
+
 static void take_answer(struct coordinator *coordinator, double now)
 {
 	struct status status;
@@ -158,7 +177,7 @@ static void take_answer(struct coordinator *coordinator, double now)
 			unanswered(coordinator, "an answer that is not understood", now);
 			break;
 		}
-		coordinator->status = status;
+		take(coordinator, &status, now);
 		answered(coordinator);
 		break;
 	case EXCHANGE_FAILED:

@@ -27,7 +27,8 @@ struct coordinator {
 	struct lookup lookup;
 	struct exchange asking, reporting;
 	struct http_answer answer;
-	struct status status; /* latest answer; STATUS_NOTHING where there is none */
+	struct status status; /* latest answer that counts; STATUS_NOTHING where there is none */
+	enum status_state seen; /* of the latest answer */
 	double ask_at;
 	double find_at;
 	double report_at;

@@ -52,6 +52,8 @@ static void read_value(struct status *status, const char *key, const char *value
 {
 	if (strcmp(key, "state") == 0)
 		status->state = state_named(value);
+	else if (strcmp(key, "withdrawn-ms") == 0)
+		status->withdrawn = true;
 	else if (strcmp(key, "released-ms") == 0)
 		status->released = milliseconds(value);
 	else if (strcmp(key, "consumers") == 0)

@@ -12,6 +12,7 @@ extern const char *const status_state_names[];
 
 struct status {
 	enum status_state state;
+	bool withdrawn; /* it has left the ready endpoints */
 	double released;  /* ms since then; NAN where it is not */
 	unsigned reported, relevant; /* consumers; 0 of 0 where it does not say */
 	char behind[STATUS_NAMES];

@@ -3,6 +3,8 @@ import { printable } from "@lameduck/drain/common";
 /** What the coordinator answers: docs/acknowledgements-protocol.md. Nothing of it is trusted, but what it says of the pod's consumers. */
 export interface Answer {
   readonly state: "waiting" | "released" | "incomplete" | "unknown";
+  /** It is, or is again, among the ready endpoints, as far as the coordinator that answered knows. */
+  readonly isPublished: boolean;
   /** Milliseconds since the release. */
   readonly releasedFor: number;
   /** How many have let go, of how many: "4/5". */
@@ -40,6 +42,7 @@ export function parseAnswer(text: string): Answer | undefined {
   };
   return {
     state,
+    isPublished: state !== "unknown" && !fields.has("withdrawn-ms"),
     releasedFor: millisecondsOf(fields.get("released-ms")),
     consumers: consumers && /^\d{1,6}\/\d{1,6}$/.test(consumers) ? consumers : undefined,
     behind: shownOf("behind"),

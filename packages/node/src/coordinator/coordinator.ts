@@ -13,6 +13,8 @@ const longPollSeconds = 5;
 const allowance = 2_000;
 /** Milliseconds between two questions: at least, and after failures. */
 const shortestPause = 100;
+/** After a release the pod stops soon. */
+const pauseOnceReleased = 1_000;
 const longestPause = 2_000;
 /**
  * A Service may lead to a dead coordinator for a moment. So one failure is no silence yet. Three failures are, and so is a second without an answer after
@@ -51,6 +53,8 @@ export class Coordinator {
   readonly #logged = new Set<string>();
   #mode: Mode;
   #answer: Answer | undefined;
+  /** The state that the latest answer had. */
+  #seen: Answer["state"] | undefined;
   #isBegun = false;
   #isSilent = false;
   #reporting: Promise<void> = Promise.resolve();
@@ -115,7 +119,7 @@ export class Coordinator {
     while (!this.#ended.signal.aborted) {
       const from = this.#clock.now();
       // The first question, and each one after a failure, is answered at once.
-      const seen = failures > 0 ? undefined : this.#answer?.state;
+      const seen = failures > 0 ? undefined : this.#seen;
       const wait = seen === undefined ? 0 : longPollSeconds;
       const query = `&wait=${wait}${seen === undefined ? "" : `&seen=${seen}`}`;
       try {
@@ -134,7 +138,9 @@ export class Coordinator {
         }
       }
       const pause = Math.min(longestPause, shortestPause * 2 ** failures) * (0.5 + Math.random());
-      const left = failures > 0 ? pause : shortestPause - (this.#clock.now() - from);
+      const least =
+        this.#seen === "released" ? pauseOnceReleased : shortestPause - (this.#clock.now() - from);
+      const left = failures > 0 ? pause : least;
       await sleep(left, this.#ended.signal);
     }
   }
@@ -147,9 +153,12 @@ export class Coordinator {
 
   #take(answer: Answer): void {
     const { state, releasedFor, consumers, last, behind, mode } = answer;
-    this.#answer = answer;
+    this.#seen = state;
     this.#isSilent = false;
     this.#mode = mode ?? this.#mode;
+    // What has been released has been let go. Another replica may not know it yet, unless it is published again.
+    if (this.#answer?.state === "released" && state !== "released" && !answer.isPublished) return;
+    this.#answer = answer;
     const now = this.#clock.now();
     if (this.#evidence.drain.release.overruled) this.#unreleased(true);
     else if (state === "released") {
