@@ -20,7 +20,7 @@ import {
   terminate,
   type HoldReport,
 } from "./pod.ts";
-import { Running, endAll, run, withoutNamespaces } from "./running.ts";
+import { Running, endAll, withoutNamespaces } from "./running.ts";
 
 after(endAll);
 const skip = withoutCompiler || withoutNamespaces;
@@ -59,6 +59,13 @@ async function held(network: Network, server: Running): Promise<void> {
   terminate(server);
   assert.equal((await resultOf(traffic)).lost, 0, server.stderr);
   assert.equal((await server.ended).code, 0, server.stderr);
+}
+
+/** The preStop hook of a pod, with a /dev/shm of its own. */
+function hookOf(network: Network, flags: readonly string[]): Running {
+  const shm = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /dev/shm && exec "$0" "$@"'];
+  const [command, ...rest] = network.asPod(...shm, initProgram(), "wait", "--log", "json", ...flags);
+  return new Running(command, rest);
 }
 
 /** With the budget of a strict user evidence alone would take twice as long. */
@@ -167,6 +174,32 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     assert.ok(tail < 2_500, `${tail} ms: ${stderr}`);
   });
 
+  for (const program of ["init", "wait"])
+    test(`once all have let go, requests of pools do not keep ${program}`, async (t) => {
+      await using network = await Network.create();
+      const cluster = await coordinator(network, "signal");
+      const flags = [...policyFlags, ...strict, ...asks(coordinatorAt)];
+      const [command, ...rest] = network.asPod(process.execPath, serverFile, "80");
+      const server = program === "init" ? await pod(network, flags) : new Running(command, rest);
+      await server.line("listening");
+      // It opens haltingly, so that its silence is long before it says something; and it has a pool.
+      const opening = [700, 1_100].map((every) => sender(network, 1, { every, for: 8_000, delay: 1 }));
+      const pool = sender(network, 1, { every: 100, for: 30_000, delay: 30, pooled: true });
+      await go(...opening, pool);
+      await server.line("served");
+      const hook = program === "wait" ? hookOf(network, flags) : undefined;
+      if (hook === undefined) terminate(server);
+      await Promise.all(opening.map((each) => each.line("sent")));
+      const releasedAt = performance.now();
+      cluster.kill("SIGUSR2");
+      await (hook ?? server).ended;
+      const tail = performance.now() - releasedAt;
+      const { stderr } = hook ?? server;
+      assert.equal(reportOf(stderr).reason, "acknowledged", stderr);
+      t.diagnostic(`${Math.round(tail)} ms after the release`);
+      assert.ok(tail < 2_000, `${tail} ms: ${stderr}`);
+    });
+
   test("a sender that goes on after the release overrules it, however seldom it comes", async () => {
     const { report, stderr } = await releasedAmid({ every: 450, for: 8_000, delay: 1 }, () => pause(2_000));
     assert.match(report.explanation, /release overruled by 198\.18\.1\.1 at \d\.\d/, stderr);
@@ -203,10 +236,8 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     const traffic = sender(network, 1, { every: 100, for: 2_500 });
     await go(traffic);
     await server.line("served");
-    const flags = ["wait", "--log", "json", ...policyFlags, ...strict, ...asks(coordinatorAt)];
-    const shm = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /dev/shm && exec "$0" "$@"'];
-    const [hook, ...arguments_] = network.asPod(...shm, initProgram(), ...flags);
-    const { code, stderr } = await run(hook, arguments_);
+    const hook = hookOf(network, [...policyFlags, ...strict, ...asks(coordinatorAt)]);
+    const { code, stderr } = await hook.ended;
     const told = linesOf(cluster).map((line) => line.told);
     assert.equal(code, 0);
     assert.equal(reportOf(stderr).reason, "acknowledged", stderr);

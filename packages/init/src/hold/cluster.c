@@ -110,6 +110,7 @@ void cluster_step(struct hold *hold, double now)
 	if (says != hold->cluster) {
 		hold->cluster = says;
 		observe(hold, now);
+		traffic_dump_soon(&hold->traffic);
 	}
 	if (hold->drain.release.overruled && !hold->overrule_told) {
 		hold->overrule_told = true;

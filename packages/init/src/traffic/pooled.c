@@ -104,9 +104,16 @@ bool has_work(struct traffic *traffic, const struct tcp_row *row, const struct c
 	return taken < longest_request && !(now - connection->active_since >= lasting_requests);
 }
 
+/* The cluster knows that all have let go of this pod: what still comes on old connections is a pool's, which no wait ends. */
+static bool have_let_go(const struct traffic *traffic)
+{
+	return !traffic->settings->wait_for_streams && release_stands(&traffic->drain->release);
+}
+
 bool of_lasting_pool(struct traffic *traffic, const struct tcp_row *row)
 {
-	return !isnan(pooled_peers_find(&traffic->pooled_peers, &row->peer)->lasting_since);
+	const struct pooled_peer *pooled_peer = pooled_peers_find(&traffic->pooled_peers, &row->peer);
+	return !isnan(pooled_peer->lasting_since) || (have_let_go(traffic) && pooled_peer->segments_sent > 0);
 }
 
 /* But for the longest. */
@@ -142,6 +149,8 @@ static bool will_last(const struct traffic *traffic, const struct pooled_peer *p
 	double active = now - pooled_peer->active_since;
 	if (traffic->settings->wait_for_streams)
 		return false;
+	if (have_let_go(traffic))
+		return true;
 	if (opens_evenly(pooled_peer) && has_stopped_opening(traffic, pooled_peer, now))
 		return true;
 	return active >= (opens_often(traffic, pooled_peer, now) ? lasting_requests : long_wait(traffic));
