@@ -32,6 +32,30 @@ describe("a deletion that is held", { concurrency: 4 }, () => {
     assert.ok(second.allowed && second.took < 2_000, String(second.took));
   });
 
+  it("is no longer for a mark of the future: of a replica whose clock is ahead, or of anybody", async () => {
+    const api = await shop(2, 1);
+    await using _api = api;
+    const began = Date.now() + 3_600_000;
+    const mark = {
+      step: "withdrawn",
+      by: "delete",
+      labels: { app: "web" },
+      began,
+      stepBegan: began,
+      until: began,
+    };
+    api.change("pods", "web-0", {
+      metadata: {
+        annotations: { [heldMark]: JSON.stringify(mark) },
+        labels: { app: "", [heldMark]: "withdrawn" },
+      },
+    });
+    api.reconcile();
+    await using replica = await replicaOf(api);
+    const { allowed, took } = await replica.call(deletion(podOf(api, "web-0")));
+    assert.ok(allowed && took < 5_000, String(took));
+  });
+
   it("ends when every consumer has reported, and not before", async () => {
     const api = await shop(2, 3_000);
     await using _api = api;

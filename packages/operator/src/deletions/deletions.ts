@@ -90,14 +90,16 @@ export class Deletions {
     const dependencies = this.#dependencies;
     const mark = markOf(pod);
     const now = dependencies.now();
-    const began = mark?.by === "delete" ? mark.began : now;
+    // Another replica wrote it, by its own clock, or anybody who may change the pod.
+    const passed = (since: number): number => Math.min(since, now);
+    const began = mark?.by === "delete" ? passed(mark.began) : now;
     const late = AbortSignal.timeout(Math.max(0, began + dependencies.settings.limit - now));
     const end = AbortSignal.any([abort, late]);
     if (!dependencies.endpoints.isKnown) return { because: "blind" };
     const study = await dependencies.pods.study(pod, mark);
     if (!study) return { because: "blind" };
     const steps = { by: "delete", began, until: now + dependencies.settings.limit + markedMs } as const;
-    let at = mark?.stepBegan ?? now;
+    let at = passed(mark?.stepBegan ?? now);
     if (mark?.step !== "withdrawn") {
       if ("because" in study.plan) return { because: study.plan.because };
       const ready = await this.#withAnother(pod, mark, asked, study, steps, end);
