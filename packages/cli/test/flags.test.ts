@@ -120,6 +120,7 @@ const flags: Record<string, Record<string, keyof typeof wrong>> = {
     namespace: "text",
     context: "text",
     kubeconfig: "text",
+    "consumer-account": "name",
     enable: "text",
     image: "text",
     timeout: "duration",

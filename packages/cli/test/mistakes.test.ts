@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { withoutInit } from "./install-cluster.ts";
 import { run } from "./running.ts";
 import { runEach, testThatEachIsTold, type Mistake } from "./told.ts";
 
@@ -164,7 +165,7 @@ const mistakes: Mistake[] = [
 
 testThatEachIsTold(mistakes);
 
-test("init-binary -o -: the binary, on stdout", async () => {
+test("init-binary -o -: the binary, on stdout", { skip: withoutInit }, async () => {
   const { code, out } = await run(["init-binary", "-o", "-"], { cwd: folder });
   assert.equal(code, 0);
   assert.match(out, /^\u007fELF/);

@@ -71,7 +71,7 @@ describe("times", () => {
     fc.assert(
       fc.property(fc.integer({ min: Date.UTC(1995, 0), max: Date.UTC(2150, 0) }), (milliseconds) => {
         const seconds = Math.floor(milliseconds / 1_000);
-        assert.deepEqual(readTime(String(seconds), 1, undefined), { at: seconds * 1_000, grain: 1_000 });
+        assert.deepEqual(readTime(String(seconds), 1, undefined), { at: seconds * 1_000, resolution: 1_000 });
         assert.equal(at(String(milliseconds)), milliseconds);
         assert.equal(at(`${milliseconds}000`), milliseconds);
         assert.ok(Math.abs(at(`${milliseconds}000000`) - milliseconds) < 0.001);
