@@ -109,7 +109,7 @@ export async function injects(cluster: Cluster, way: Way): Promise<void> {
     return (
       ours.length > 0 &&
       ours.every((one) => one.asked > 0 && one.seen === one.asked) &&
-      namespaces.some(({ name, hasCarrier }) => name === "default" && hasCarrier)
+      namespaces.some(({ name, carrier }) => name === "default" && carrier === "usable")
     );
   };
   await until(seen, { what: `lameduck status to see injection by ${way}`, timeoutMs: 120_000 });
@@ -117,7 +117,7 @@ export async function injects(cluster: Cluster, way: Way): Promise<void> {
 
 interface StatusRead {
   readonly trials: readonly { readonly by: Way; readonly asked: number; readonly seen: number }[];
-  readonly namespaces: readonly { readonly name: string; readonly hasCarrier: boolean }[];
+  readonly namespaces: readonly { readonly name: string; readonly carrier: string }[];
 }
 
 interface Made {

@@ -137,13 +137,17 @@ export class Cluster {
     } as Stored);
   }
 
-  addPod(name: string, pod: { annotations?: object; lifecycle?: object; grace?: number } = {}): void {
-    const { annotations = {}, lifecycle, grace = 30 } = pod;
+  addPod(
+    name: string,
+    pod: { annotations?: object; lifecycle?: object; grace?: number; mounts?: string } = {},
+  ): void {
+    const { annotations = {}, lifecycle, grace = 30, mounts } = pod;
     this.put(`/api/v1/namespaces/shop/pods/${name}`, {
       kind: "Pod",
       metadata: { labels: { app: "web" }, annotations },
       spec: {
         terminationGracePeriodSeconds: grace,
+        volumes: mounts === undefined ? [] : [{ name: "mounted", configMap: { name: mounts } }],
         containers: [{ name: "web", image: "web:1", ports: [{ containerPort: 80 }], lifecycle }],
       },
       status: { phase: "Running" },

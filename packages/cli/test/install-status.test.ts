@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
+import { carrierFiles } from "@lameduck/operator";
 import { carrier, Cluster, enabled, withoutInit } from "./install-cluster.ts";
 
 const cluster = new Cluster();
@@ -55,6 +56,39 @@ describe("lameduck status", () => {
         ["out", false],
       ],
     );
+  });
+});
+
+describe("lameduck status looks into the ConfigMap with lameduck-init", () => {
+  const name = "lameduck-init";
+  const binary = Buffer.from("ELF").toString("base64");
+  const put = (metadata: object, binaryData: object): void => {
+    cluster.put("/api/v1/namespaces/shop", { kind: "Namespace", metadata: { labels: enabled } });
+    cluster.put(carrier, { kind: "ConfigMap", metadata, binaryData });
+  };
+  const { sum } = carrierFiles([["lameduck-init-amd64", Buffer.from("ELF")]]);
+  const ours = { annotations: { "lameduck.dev/carrier-sum": sum } };
+
+  for (const [what, metadata, binaryData, problem] of [
+    ["as Lameduck wrote it", ours, { "lameduck-init-amd64": binary }, undefined],
+    ["made by hand", {}, { "lameduck-init-arm64": binary }, undefined],
+    ["changed since", ours, { "lameduck-init-amd64": "AAAA" }, /ConfigMap lameduck-init was changed since/],
+    ["somebody else's", {}, { other: binary }, /ConfigMap lameduck-init is somebody else's/],
+  ] as const)
+    test(what, async () => {
+      put(metadata, binaryData);
+      const { out } = await cluster.lameduck("status");
+      if (problem) assert.match(out, problem);
+      else assert.doesNotMatch(out, /ConfigMap/);
+    });
+
+  test("tells as JSON that a pod needs what is not there", async () => {
+    await cluster.lameduck("install", "--yes");
+    put({}, { other: binary });
+    cluster.addPod("new", { annotations: { "lameduck.dev/injected": "0.1.0" }, mounts: name });
+    const { out } = await cluster.lameduck("status", "--json");
+    const { namespaces } = JSON.parse(out) as { namespaces: object[] };
+    assert.partialDeepStrictEqual(namespaces, [{ carrier: "foreign", needsCarrier: true }]);
   });
 });
 

@@ -8,6 +8,7 @@ import {
   operatorNames,
   registerFile,
 } from "@lameduck/operator";
+import type { KubernetesObject } from "@lameduck/kube";
 import type { Manifest } from "./manifest.ts";
 
 const processors = { amd64: "x64", arm64: "arm64" } as const;
@@ -39,6 +40,25 @@ export function carrierFor(namespace: string): Manifest {
     },
     binaryData,
   };
+}
+
+/** What injected pods mount: `usable` also where somebody has made it by hand; `foreign` has no lameduck-init. */
+export type CarrierState = "usable" | "missing" | "foreign" | "changed";
+
+export interface CarrierConfigMap extends KubernetesObject {
+  readonly binaryData?: Readonly<Record<string, string>>;
+}
+
+export function carrierState(carrier: CarrierConfigMap | undefined): CarrierState {
+  if (carrier === undefined) return "missing";
+  const { metadata, binaryData = {} } = carrier;
+  const sum = metadata.annotations?.[carrierSumAnnotation];
+  if (sum === undefined)
+    return Object.values(carrierKeys).some((key) => binaryData[key] !== undefined) ? "usable" : "foreign";
+  const files = Object.keys(binaryData)
+    .sort()
+    .map((name) => [name, Buffer.from(binaryData[name] ?? "", "base64")] as const);
+  return carrierFiles(files).sum === sum ? "usable" : "changed";
 }
 
 /** It is made when the library is packed: a clone may be without. */

@@ -1,4 +1,10 @@
-import { injectLabel, injectLabelValue, systemNamespaces } from "@lameduck/operator";
+import {
+  carrierSumAnnotation,
+  injectLabel,
+  injectLabelValue,
+  operatorNames,
+  systemNamespaces,
+} from "@lameduck/operator";
 import { hasStatus, type KubernetesClient, type KubernetesObject } from "@lameduck/kube";
 import { CliError } from "../errors.ts";
 import type { Manifest } from "./manifest.ts";
@@ -55,8 +61,11 @@ export async function label(
   }
 }
 
-/** A namespace that somebody else made. Its labels are theirs, and so is what else is in it. */
-export function isForeign({ kind }: Manifest, there: KubernetesObject): boolean {
-  const { labels, deletionTimestamp } = there.metadata;
-  return kind === "Namespace" && deletionTimestamp === undefined && labels?.[nameLabel] !== "lameduck";
+/** A namespace, or a ConfigMap with lameduck-init, that somebody else made. What is in it is theirs. */
+export function isForeign({ kind, metadata: { name } }: Manifest, there: KubernetesObject): boolean {
+  const { labels, annotations, deletionTimestamp } = there.metadata;
+  if (deletionTimestamp !== undefined) return false;
+  if (kind === "ConfigMap" && name === operatorNames.carrierConfigMap)
+    return annotations?.[carrierSumAnnotation] === undefined;
+  return kind === "Namespace" && labels?.[nameLabel] !== "lameduck";
 }

@@ -3,6 +3,7 @@ import { exitCodes } from "../exit-codes.ts";
 import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
+import { mustBeIn } from "./place.ts";
 import { verdictOf } from "./trial/trial.ts";
 import { readStatus, type Status } from "./status/read.ts";
 import { statusText } from "./status/text.ts";
@@ -27,6 +28,7 @@ export function statusCommand(exit: (code: number) => void): Command {
 async function status(options: Options): Promise<number> {
   const client = connect(options);
   return interruptible(client, async (signal) => {
+    await mustBeIn(client, options.namespace);
     const read = await readStatus(client, options.namespace, signal);
     const names = read.namespaces.map(({ name }) => name);
     // The audit alone is a hundred files.
@@ -46,7 +48,10 @@ async function status(options: Options): Promise<number> {
 function isAsItShould({ operator, policy, webhook, trials, namespaces }: Status): boolean {
   const isOn = policy || (operator !== undefined && operator.ready > 0 && webhook === "called");
   const isInForce = trials.every((trial) => verdictOf(trial) !== "not in force");
-  return isOn && isInForce && namespaces.every(({ pods }) => pods.every(({ isOlder }) => !isOlder));
+  const hooksWork = namespaces.every(({ carrier, needsCarrier }) => carrier === "usable" || !needsCarrier);
+  return (
+    isOn && isInForce && hooksWork && namespaces.every(({ pods }) => pods.every(({ isOlder }) => !isOlder))
+  );
 }
 
 const examples = ending(
@@ -54,6 +59,6 @@ const examples = ending(
 Examples:
   $ lameduck status
   $ lameduck status --json | jq '.namespaces[].name'`,
-  "0 as it should be, 1 not installed, not ready or not in force, or a restart would bring Lameduck to a pod, 2 usage, 3 internal, 4 cluster or environment",
+  "0 as it should be, 1 not installed, not ready or not in force, hooks without lameduck-init, or a restart would bring Lameduck to a pod, 2 usage, 3 internal, 4 cluster or environment",
   "docs/install.md",
 );

@@ -1,7 +1,14 @@
-import { declining, injectLabel, injectLabelValue, operatorNames } from "@lameduck/operator";
+import {
+  declining,
+  injectedAnnotation,
+  injectLabel,
+  injectLabelValue,
+  operatorNames,
+} from "@lameduck/operator";
 import type { KubernetesClient, KubernetesObject, Pod, Service, Workload } from "@lameduck/kube";
 import { version } from "../../about.ts";
 import { inBatches } from "../batches.ts";
+import { carrierState, type CarrierConfigMap, type CarrierState } from "../carrier.ts";
 import { factsOf, orUndefined, policyOf } from "../facts.ts";
 import { helmRelease } from "../helm.ts";
 import { readCoordinator, type ReplicaStatus } from "./coordinator.ts";
@@ -11,8 +18,10 @@ import { judge, type JudgedPod, type Surroundings } from "./judge.ts";
 
 export interface NamespaceStatus {
   readonly name: string;
-  /** lameduck-init is there for pods to mount. */
-  readonly hasCarrier: boolean;
+  /** The ConfigMap from which pods mount lameduck-init. */
+  readonly carrier: CarrierState;
+  /** An injected pod mounts it. */
+  readonly needsCarrier: boolean;
   readonly pods: readonly JudgedPod[];
 }
 
@@ -112,9 +121,11 @@ async function namespacesOf(
   return inBatches(labelled, async ({ metadata: { name, labels = {} } }) => {
     const within = `/api/v1/namespaces/${name}`;
     const [pods, services, carrier, namespacePolicy] = await Promise.all([
-      client.list<Pod>(`${within}/pods`, signal),
+      client.list<MountingPod>(`${within}/pods`, signal),
       client.list<Service>(`${within}/services`, signal),
-      orUndefined(client.get(`${within}/configmaps/${operatorNames.carrierConfigMap}`, signal)),
+      orUndefined(
+        client.get<CarrierConfigMap>(`${within}/configmaps/${operatorNames.carrierConfigMap}`, signal),
+      ),
       policyOf(client, name, signal),
     ]);
     const around: Surroundings = {
@@ -131,8 +142,20 @@ async function namespacesOf(
     );
     return {
       name,
-      hasCarrier: carrier !== undefined,
+      carrier: carrierState(carrier),
+      needsCarrier: running.some(mountsCarrier),
       pods: running.map((pod) => judge(pod, around)),
     };
   });
+}
+
+interface MountingPod extends Pod {
+  readonly spec: Pod["spec"] & {
+    readonly volumes?: readonly { readonly configMap?: { readonly name?: string } }[];
+  };
+}
+
+function mountsCarrier({ metadata, spec: { volumes = [] } }: MountingPod): boolean {
+  const isInjected = metadata.annotations?.[injectedAnnotation] !== undefined;
+  return isInjected && volumes.some(({ configMap }) => configMap?.name === operatorNames.carrierConfigMap);
 }

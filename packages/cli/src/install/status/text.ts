@@ -1,4 +1,4 @@
-import { injectLabel, injectLabelValue } from "@lameduck/operator";
+import { injectLabel, injectLabelValue, operatorNames } from "@lameduck/operator";
 import { coordinatorLines } from "./coordinator.ts";
 import { trialText } from "../trial/trial.ts";
 import type { JudgedPod } from "./judge.ts";
@@ -33,11 +33,17 @@ function* lines(status: Status): Generator<string> {
   yield* graceLines(namespaces.flatMap(({ pods }) => pods));
 }
 
-function* namespaceLines({ name, pods, hasCarrier }: NamespaceStatus): Generator<string> {
+const carrierTexts = {
+  missing: "is not there yet: wait for the operator, or lameduck install --policy-only",
+  foreign: "is somebody else's and holds no lameduck-init: give it another name",
+  changed: "was changed since Lameduck wrote it: delete it, and it is written anew",
+} as const;
+
+function* namespaceLines({ name, pods, carrier }: NamespaceStatus): Generator<string> {
   const injected = pods.filter(({ version }) => version !== undefined);
   yield `namespace ${name}: ${injected.length} of ${pods.length} pods run with Lameduck${versionsOf(injected)}`;
-  if (!hasCarrier)
-    yield "  lameduck-init is not there yet: hooks of injected pods end at once; wait for the operator, or lameduck install --policy-only";
+  if (carrier !== "usable")
+    yield `  hooks of injected pods may do nothing: ConfigMap ${operatorNames.carrierConfigMap} ${carrierTexts[carrier]}`;
   const others = pods.filter(({ version }) => version === undefined);
   for (const [workload, own] of Map.groupBy(others, (pod) => pod.workload)) {
     for (const [why, alike] of Map.groupBy(own, (pod) => pod.why))
