@@ -128,7 +128,7 @@ if (network) {
 
   test("C5: SIGKILL ends the pod with requests in flight", scenario, async (context) => {
     const result = await play(context, network, {
-      app: server(`process.on("SIGTERM", () => {});`, 2_500),
+      app: server(`process.on("SIGTERM", () => {});`, 3_000),
       graceSeconds: 2,
       propagation: "instant",
       load: { ...single, rate: 50, slowShare: 1, paths: { slow: "/slow" }, timeout: "10s" },
