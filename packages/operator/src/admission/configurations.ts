@@ -45,7 +45,7 @@ function labelledNamespaces({ namespace = operatorNames.namespace }: Configurati
   };
 }
 
-/** Calls the operator for each pod that is made in a labelled namespace, but for those labelled "disabled", and those of Jobs that do not ask for it. */
+/** Calls the operator for new pods of a labelled namespace. Left out are pods labelled "disabled" and pods of Jobs that do not ask for it. */
 export function mutatingConfiguration(options: ConfigurationOptions = {}): Record<string, unknown> {
   return {
     apiVersion: "admissionregistration.k8s.io/v1",
