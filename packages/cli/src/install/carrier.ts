@@ -55,9 +55,9 @@ export function carrierState(carrier: CarrierConfigMap | undefined): CarrierStat
   const sum = metadata.annotations?.[carrierSumAnnotation];
   if (sum === undefined)
     return Object.values(carrierKeys).some((key) => binaryData[key] !== undefined) ? "usable" : "foreign";
-  const files = Object.keys(binaryData)
-    .sort()
-    .map((name) => [name, Buffer.from(binaryData[name] ?? "", "base64")] as const);
+  const files = Object.entries(binaryData).map(
+    ([name, text]) => [name, Buffer.from(text, "base64")] as const,
+  );
   return carrierFiles(files).sum === sum ? "usable" : "changed";
 }
 

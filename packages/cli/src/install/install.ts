@@ -141,7 +141,7 @@ async function install(options: Options): Promise<number> {
     for (const one of all) {
       const there = await found(client, one);
       if (there && isForeign(one, there)) say(foreignLine(one));
-      else say(`${nameOf(one)}: ${await applied(client, one, signal)}`);
+      else say(`${nameOf(one)}: ${await applied(client, one, there, signal)}`);
     }
     if (mode === "webhook") await untilReady(client, namespace, milliseconds, signal);
     if (acknowledgements)

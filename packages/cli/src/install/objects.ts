@@ -35,13 +35,13 @@ export async function found(
 
 export type Change = "created" | "changed" | "as it was";
 
-/** Makes it, or sets what we say of it and leaves the rest alone. */
+/** Makes it, or sets what we say of it and leaves the rest alone. `before` is what was there. */
 export async function applied(
   client: KubernetesClient,
   object: Manifest,
+  before: KubernetesObject | undefined,
   signal: AbortSignal,
 ): Promise<Change> {
-  const before = await found(client, object);
   const after = await client.apply<KubernetesObject>(pathOf(object), object, fieldManager, signal);
   if (before === undefined) return "created";
   return before.metadata.resourceVersion === after.metadata.resourceVersion ? "as it was" : "changed";

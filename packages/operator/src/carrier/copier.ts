@@ -4,7 +4,7 @@ import { operatorNames } from "../names.ts";
 import { Pause } from "../process/pause.ts";
 import { carrierSumAnnotation, type CarrierFiles } from "./files.ts";
 
-interface MountingPod extends KubernetesObject {
+export interface MountingPod extends KubernetesObject {
   readonly spec?: { readonly volumes?: readonly { readonly configMap?: { readonly name?: string } }[] };
   readonly status?: { readonly phase?: string };
 }
@@ -109,7 +109,7 @@ export class CarrierCopier {
 
   async #remove(namespace: string, { metadata }: KubernetesObject): Promise<void> {
     const pods = await this.#client.list<MountingPod>(`/api/v1/namespaces/${namespace}/pods`);
-    if (pods.some(mounts)) return;
+    if (pods.some(mountsCarrier)) return;
     const { uid, resourceVersion } = metadata;
     try {
       await this.#client.delete(this.#path(namespace), { preconditions: { uid, resourceVersion } });
@@ -136,7 +136,8 @@ function refuse(namespace: string): Promise<never> {
   );
 }
 
-function mounts({ spec, status }: MountingPod): boolean {
+/** It runs, and has lameduck-init from the ConfigMap. */
+export function mountsCarrier({ spec, status }: MountingPod): boolean {
   const hasEnded = status?.phase === "Succeeded" || status?.phase === "Failed";
   return !hasEnded && (spec?.volumes ?? []).some(({ configMap }) => configMap?.name === name);
 }

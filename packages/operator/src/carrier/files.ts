@@ -16,11 +16,13 @@ const mostBytes = 1024 * 1024;
 /** The annotation of a carrier by which it is known as ours, and as the one that it should be. */
 export const carrierSumAnnotation = "lameduck.dev/carrier-sum";
 
+/** In any order: the sum is that of the files sorted by name. */
 export function carrierFiles(files: readonly (readonly [name: string, bytes: Buffer])[]): CarrierFiles {
   const hash = createHash("sha256");
-  for (const [name, bytes] of files) hash.update(`${name}\0${bytes.length}\0`).update(bytes);
+  const sorted = files.toSorted(([one], [other]) => (one < other ? -1 : 1));
+  for (const [name, bytes] of sorted) hash.update(`${name}\0${bytes.length}\0`).update(bytes);
   return {
-    binaryData: Object.fromEntries(files.map(([name, bytes]) => [name, bytes.toString("base64")])),
+    binaryData: Object.fromEntries(sorted.map(([name, bytes]) => [name, bytes.toString("base64")])),
     sum: hash.digest("hex"),
   };
 }
@@ -31,7 +33,7 @@ export async function readCarrier(directory: string): Promise<CarrierFiles> {
     new OperatorError("LAMEDUCK_OPERATOR_NO_CARRIER", directory, problem);
   try {
     const entries = await readdir(directory, { withFileTypes: true });
-    const names = entries.flatMap((entry) => (entry.isFile() ? [entry.name] : [])).sort();
+    const names = entries.flatMap((entry) => (entry.isFile() ? [entry.name] : []));
     const files = await Promise.all(
       names.map(async (name) => [name, await readFile(join(directory, name))] as const),
     );

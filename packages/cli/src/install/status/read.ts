@@ -3,7 +3,9 @@ import {
   injectedAnnotation,
   injectLabel,
   injectLabelValue,
+  mountsCarrier,
   operatorNames,
+  type MountingPod,
 } from "@lameduck/operator";
 import type { KubernetesClient, KubernetesObject, Pod, Service, Workload } from "@lameduck/kube";
 import { version } from "../../about.ts";
@@ -121,7 +123,7 @@ async function namespacesOf(
   return inBatches(labelled, async ({ metadata: { name, labels = {} } }) => {
     const within = `/api/v1/namespaces/${name}`;
     const [pods, services, carrier, namespacePolicy] = await Promise.all([
-      client.list<MountingPod>(`${within}/pods`, signal),
+      client.list<Pod & MountingPod>(`${within}/pods`, signal),
       client.list<Service>(`${within}/services`, signal),
       orUndefined(
         client.get<CarrierConfigMap>(`${within}/configmaps/${operatorNames.carrierConfigMap}`, signal),
@@ -143,19 +145,10 @@ async function namespacesOf(
     return {
       name,
       carrier: carrierState(carrier),
-      needsCarrier: running.some(mountsCarrier),
+      needsCarrier: running.some(
+        (pod) => pod.metadata.annotations?.[injectedAnnotation] !== undefined && mountsCarrier(pod),
+      ),
       pods: running.map((pod) => judge(pod, around)),
     };
   });
-}
-
-interface MountingPod extends Pod {
-  readonly spec: Pod["spec"] & {
-    readonly volumes?: readonly { readonly configMap?: { readonly name?: string } }[];
-  };
-}
-
-function mountsCarrier({ metadata, spec: { volumes = [] } }: MountingPod): boolean {
-  const isInjected = metadata.annotations?.[injectedAnnotation] !== undefined;
-  return isInjected && volumes.some(({ configMap }) => configMap?.name === operatorNames.carrierConfigMap);
 }
