@@ -29,10 +29,10 @@ export interface Pauses {
 const noPauses: Pauses = { share: 0, longest: 0 };
 
 /**
- * A habit is the predictive distribution of the gaps of a sender seen to make `gaps` of them in `exposure`: the tail S = (t/(t+x))^n (Solow 1993), because a
- * rate learnt from few arrivals is uncertain; and no silence counts for more than its longest gap allows, because arrivals come
- * in bursts: of n Poisson gaps the longest is about (ln n + 0.577)/r, and one b times as long speaks of bursts. A silence may also be
- * a pause, as likely as one of its gaps was: S is a mixture then.
+ * The predictive distribution of a sender's gaps, of which it has made `gaps` in `exposure`. Its tail is S = (t/(t+x))^n (Solow 1993): a rate that
+ * is learnt from few arrivals is uncertain. Arrivals also come in bursts, so no silence counts for more than the longest gap allows. Of n Poisson
+ * gaps the longest is about (ln n + 0.577)/r. One b times as long is a sign of bursts. A silence may also be a pause, as likely as one of the gaps
+ * was. S is a mixture then.
  */
 export class LearntHabit {
   /** Mean rate until the last arrival. */

@@ -23,8 +23,8 @@ interface Judged {
 }
 
 /**
- * New connections by sender. Those that come often are separate. All others are one aggregate, whose arrivals are theirs: it neither matters how many they
- * are, nor whether one of them ever comes again.
+ * New connections by sender. Those that come often are separate. All others are one aggregate, and their arrivals are its arrivals. So it does not
+ * matter how many they are, nor whether one of them comes again.
  */
 export class SenderTable {
   readonly #capacity: number;
@@ -211,8 +211,9 @@ export class SenderTable {
   }
 
   /**
-   * Those that have long fallen silent go. If there are none, the table overflows: each sender's counter is the number of its arrivals, and a newcomer that
-   * finds no place takes one from each (Misra and Gries 1982). So whoever makes more than one of `capacity` arrivals has a place, however many come once.
+   * Senders that have long been silent are dropped. If there are none, the table overflows. Each sender then has a counter: its number of arrivals. A
+   * newcomer that finds no place takes one from each counter (Misra and Gries 1982). So a sender that makes more than one of `capacity` arrivals keeps
+   * its place, however many senders come once.
    */
   #makeRoom(at: number): void {
     this.#drop(({ last }) => at - last > horizon);

@@ -6,8 +6,8 @@
  *                                may have come earlier
  *     forget NAME AT             what the sender did so far was no traffic
  *     traced SHARE               of the connections before the termination, the share that is told of
- *     end                        answers "STOP REASON LOSS UNMET", with the loss expected then and the conditions that were not met, as "silence+requests"
- *                                or "-"; or "error CODE OPTION"
+ *     end                        answers "STOP REASON LOSS UNMET" or "error CODE OPTION". LOSS is the loss expected at the stop. UNMET are the
+ *                                conditions that were not met, such as "silence+requests", or "-".
  */
 #include "../../src/decision/drain.h"
 
