@@ -3,7 +3,7 @@ import fc from "fast-check";
 import assert from "node:assert/strict";
 import { Posterior } from "../src/belief/posterior.ts";
 import { LearntHabit } from "../src/belief/evidence.ts";
-import { hypothesisCount, perDelay } from "../src/belief/hypotheses.ts";
+import { hypothesisCount, means } from "../src/belief/hypotheses.ts";
 import { PoissonSender } from "../src/senders/arrival-process.ts";
 import { random } from "./random.ts";
 
@@ -11,7 +11,7 @@ const seconds = 1_000;
 
 /** What a sender is expected to send still, where it is known that each lets go after an exponential time of mean `tau`. */
 function expectedLoss(rate: number, silence: number, tau: number): number {
-  const noDelayMeanOne = perDelay - 4;
+  const noDelayMeanOne = means.indexOf(1);
   const prior = Array.from({ length: hypothesisCount }, (_, index) => Number(index === noDelayMeanOne));
   const environments = new Posterior(tau, prior, silence);
   environments.update(new PoissonSender(rate, 0));

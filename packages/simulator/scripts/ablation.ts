@@ -15,7 +15,7 @@ import { renderAblation, type Total } from "./ablation/table.ts";
 /**
  * What each mechanism of the rule buys: the grid without it. The rule's sources are copied and one line of them is changed.
  * Both are played on the same arrivals, and compared at the same hold by means of other loss budgets. Half of the environments
- * are those on which constants were tuned; the other half are reported. `--half laggards` and `--half bursts` are cells of their own.
+ * are those on which constants were tuned; the other half are reported. `--half bursts` are cells of their own.
  * Writes a table in Markdown to stdout, in some minutes.
  */
 const { values } = commandLine(import.meta.url, {

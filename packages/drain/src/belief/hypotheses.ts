@@ -1,8 +1,7 @@
 /**
  * How fast senders converge differs a thousandfold between clusters and is known to nobody, so the rule keeps many hypotheses of it at once:
  *
- *     after the deletion nothing happens for D; then each sender lets go after an exponential time of mean m; and in half of the hypotheses
- *     one sender in fifty is a laggard, of mean 4 m.
+ *     after the deletion nothing happens for D; then each sender lets go after an exponential time of mean m.
  *
  * Every sender's arrivals and silence are likely under some hypotheses and unlikely under others; the weights follow by Bayes' rule. So all
  * senders together show what no single one could: hundreds of clients that each come once a minute fall silent together, and a late
@@ -14,29 +13,16 @@
 export const delays = [0, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8] as const;
 const delayWeights = [8, 1, 1, 1, 0.5, 0.2, 0.02, 0.003] as const;
 
-/** In mean convergence times, each four times the one before: the powers of one exponential serve all, and one's laggards are the next one's usual senders. */
+/** In mean convergence times. */
 export const means = [1 / 64, 1 / 16, 1 / 4, 1, 4] as const;
 const meanWeights = [1, 1, 1, 0.5, 0.01] as const;
-export const step = 4;
 
-/** One sender in fifty lags behind the others: a lone straggler on a busy node must not be taken for gone because the rest are. */
-export const laggards = 0.02;
-
-/** How likely it is that there are such. A dimension of its own, so that it can be learnt that there are none. */
-const withoutLaggards = 0.7;
-export const kinds = [withoutLaggards, 1 - withoutLaggards] as const;
-
-/** Hypotheses of one delay. */
-export const perDelay = means.length * kinds.length;
-
-/** How many weights a prior has: by delay, within it by mean, within it without laggards and with them. */
-export const hypothesisCount = delays.length * means.length * kinds.length;
+/** How many weights a prior has: by delay, within it by mean. */
+export const hypothesisCount = delays.length * means.length;
 
 /** What is believed of hypotheses before anything has been learnt: weights that add up to 1. */
 export function unlearntPrior(): number[] {
-  const weights = delayWeights.flatMap((delay) =>
-    meanWeights.flatMap((mean) => kinds.map((kind) => delay * mean * kind)),
-  );
+  const weights = delayWeights.flatMap((delay) => meanWeights.map((mean) => delay * mean));
   const sum = weights.reduce((total, weight) => total + weight, 0);
   return weights.map((weight) => weight / sum);
 }
@@ -46,9 +32,6 @@ export interface Hypothesis {
   /** In mean convergence times (`convergence` of the settings). */
   readonly delay: number;
   readonly mean: number;
-  /** Share of senders that take `laggardMean` instead. */
-  readonly laggards: number;
-  readonly laggardMean: number;
   readonly weight: number;
 }
 
@@ -56,15 +39,7 @@ export interface Hypothesis {
 export function priorHypotheses(): Hypothesis[] {
   const prior = unlearntPrior();
   return delays.flatMap((delay, d) =>
-    means.flatMap((mean, m) =>
-      kinds.map((_, kind) => ({
-        delay,
-        mean,
-        laggards: kind * laggards,
-        laggardMean: step * mean,
-        weight: prior[(d * means.length + m) * kinds.length + kind]!,
-      })),
-    ),
+    means.map((mean, m) => ({ delay, mean, weight: prior[d * means.length + m]! })),
   );
 }
 
@@ -90,7 +65,7 @@ export function withLatest(prior: readonly number[], latest: Latest, convergence
   const before = delayBefore(latest, convergence);
   const way = ((delays[before + 1] ?? 2 * delays.at(-1)!) - delays[before]!) * convergence;
   const share = latest.at > 0 ? Math.min(1, 1 / (latest.rate * way)) : 0;
-  const nearest = prior.slice(before * perDelay, (before + 1) * perDelay);
+  const nearest = prior.slice(before * means.length, (before + 1) * means.length);
   return [...prior, ...nearest.map((weight) => share * weight)];
 }
 

@@ -1,4 +1,4 @@
-import { delays, laggards, means, hypothesisCount, step, unlearntPrior } from "./hypotheses.ts";
+import { delays, means, hypothesisCount, unlearntPrior } from "./hypotheses.ts";
 import { shown } from "../common.ts";
 import { DrainError } from "../errors.ts";
 
@@ -22,7 +22,7 @@ const unlearntWorth = 3;
  * Weights mean something only together with the hypotheses that they weigh and the belief that the first lesson was added to. So their version is
  * a checksum of these (FNV-1a), which nobody can forget to change.
  */
-export const learntVersion = checksum(JSON.stringify([delays, means, laggards, step, unlearntPrior()]));
+export const learntVersion = checksum(JSON.stringify([delays, means, unlearntPrior()]));
 
 function checksum(text: string): number {
   let hash = 0x811c9dc5;

@@ -4,7 +4,7 @@ import { learn, learntVersion, unusable, type Learnt } from "./learning.ts";
 const longest = 4_000;
 const decimals = 4;
 
-/** One line, some 500 characters, for an environment variable: "VERSION:TERMINATIONS:w1,w2,...". */
+/** One line, some 350 characters, for an environment variable: "VERSION:TERMINATIONS:w1,w2,...". */
 export function learntText({ version, terminations, weights }: Learnt): string {
   return `${version}:${terminations}:${weightsText(weights)}`;
 }

@@ -6,16 +6,14 @@
 
 #define HYPOTHESIS_DELAYS 8 /* of the prior; one more is that of the latest arrival */
 #define HYPOTHESIS_MEANS 5
-#define HYPOTHESIS_KINDS 2 /* without laggards, with them */
-#define HYPOTHESIS_COUNT ((HYPOTHESIS_DELAYS + 1) * HYPOTHESIS_MEANS * HYPOTHESIS_KINDS)
+#define HYPOTHESIS_COUNT ((HYPOTHESIS_DELAYS + 1) * HYPOTHESIS_MEANS)
 
-/* All times are since the deletion. */
+/* By delay, within it by mean. All times are since the deletion. */
 struct posterior {
 	double convergence;
 	double now;
 	double begins[HYPOTHESIS_DELAYS + 1];
 	double logs[HYPOTHESIS_COUNT];
-	double products[HYPOTHESIS_COUNT];
 	double losses[HYPOTHESIS_COUNT];
 };
 

@@ -16,18 +16,11 @@ export interface AblationCell {
   readonly rate: number;
 }
 
-/** Two mechanisms show their effect in cells of their own alone. */
-export const cellSets = ["tuned", "reported", "laggards", "bursts"] as const;
+/** Bursts show their effect in cells of their own alone. */
+export const cellSets = ["tuned", "reported", "bursts"] as const;
 
 export function* ablationCells(set: (typeof cellSets)[number]): Generator<AblationCell> {
-  if (set === "laggards")
-    yield* gridCells({
-      presets: ["busy-iptables", "kube-proxy-10s"],
-      traffic: ["poisson", "burstier", "periodic"],
-      senders: [200],
-      rates: [1, 20, 100],
-    });
-  else if (set === "bursts")
+  if (set === "bursts")
     yield* gridCells({
       presets: ["skipper", "kube-proxy-5s", "kube-proxy-10s"],
       traffic: ["bursty", "burstier"],

@@ -9,12 +9,6 @@ export interface Mechanism {
 
 export const mechanisms: readonly Mechanism[] = [
   {
-    name: "laggards",
-    file: "belief/hypotheses.ts",
-    whole: "const withoutLaggards = 0.7;",
-    changed: "const withoutLaggards = 1 - 1e-9;",
-  },
-  {
     name: "shared delays",
     file: "belief/hypotheses.ts",
     whole: "const delayWeights = [8, 1, 1, 1, 0.5, 0.2, 0.02, 0.003] as const;",

@@ -67,18 +67,8 @@ export function scenarioOfHypothesis(
   terminations: number,
 ): Scenario {
   const { convergence } = drainDefaults;
-  const usual = { exponential: hypothesis.mean * convergence };
-  const late = { exponential: hypothesis.laggardMean * convergence };
-  const own: Distribution =
-    hypothesis.laggards === 0
-      ? usual
-      : {
-          mixture: [
-            [1 - hypothesis.laggards, usual],
-            [hypothesis.laggards, late],
-          ],
-        };
-  const delay = { sum: [hypothesis.delay * convergence, own] };
+  const own = { exponential: hypothesis.mean * convergence };
+  const delay: Distribution = { sum: [hypothesis.delay * convergence, own] };
   return {
     name: "hypothesis",
     summary: "",
@@ -98,7 +88,7 @@ export function renderPrior(results: readonly PriorResult[], terminations: numbe
   return [
     "## At equal knowledge",
     "",
-    `Opponents that know what the rule knows: that the environment is one of its 80 hypotheses, and how likely each is. ${priorAxes.senders.join(" and ")} senders, Poisson, ${terminations} terminations in each hypothesis, each counted by its weight; the fixed delay that loses as much in the same terminations, exactly, and the shortest of ${windows.length} quiet windows that loses no more. Loss / hold in s, by \`npm run grid -w packages/simulator -- --prior\`:`,
+    `Opponents that know what the rule knows: that the environment is one of its 40 hypotheses, and how likely each is. ${priorAxes.senders.join(" and ")} senders, Poisson, ${terminations} terminations in each hypothesis, each counted by its weight; the fixed delay that loses as much in the same terminations, exactly, and the shortest of ${windows.length} quiet windows that loses no more. Loss / hold in s, by \`npm run grid -w packages/simulator -- --prior\`:`,
     "",
     "| rate/s | adaptive | fixed | quiet |",
     "|---|---|---|---|",

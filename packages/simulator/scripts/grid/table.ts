@@ -7,13 +7,13 @@ const reasons: Record<string, string> = {
   "nothing to see":
     "Fewer than one stale arrival is expected, so no rule can learn anything, and the rule waits for the tail that the default belief allows. A fixed delay tuned to this environment needs no such caution. Mended by telling the rule what the tuner knows, `convergence` and `cap` ([by how much](#tuned-to-the-preset)), and by `learnt`.",
   "small senders":
-    "Each sender makes fewer than three arrivals while it converges. All senders together show when most have gone, but the rule also allows for one laggard in fifty. Mended by `convergence` and `cap`, by `learnt`, and by a larger loss budget.",
+    "Each sender makes fewer than three arrivals while it converges. All senders together show when most have gone, but not that all have. Mended by `convergence` and `cap`, by `learnt`, and by a larger loss budget.",
   bursts:
     "Silences inside bursty traffic prove little. Mended by `cap`, by more history, and by a larger loss budget.",
   "hidden senders":
     "Several senders behind one address: the rule must follow the falling rate to its last gap. Mended by addresses that tell senders apart, and by `cap`.",
   "margin of caution":
-    "The rule allows for an address being shared and for laggards, which is what keeps it safe elsewhere; the tuned rule knows that there are none. Mended by `cap`, where the environment has an end.",
+    "The rule allows for an address being shared, which is what keeps it safe elsewhere; the tuned rule knows that none is. Mended by `cap`, where the environment has an end.",
 };
 
 /** Why cells lose more than the margin, and what would mend them. */
@@ -39,7 +39,7 @@ export function renderGrid(played: readonly PlayedCell[], terminations: number, 
     "",
     `${played.length} cells: ${gridAxes.presets.join(", ")} x ${gridAxes.senders.join(", ")} senders x ${gridAxes.rates.join(", ")} new connections a second to the pod x ${gridAxes.traffic.join(", ")}. ${terminationsText(terminations)}, seed ${seed}, floor 0, no cap, so that only the rule is seen. \`bursty\`: gaps with a coefficient of variation of 3. \`tiny\`: 300 clients, each behind one of the senders. \`snat\`: all senders behind one address.`,
     "",
-    "Fixed before the first run were the budget, the margins and the opponents below. The rule's own constants (priors, bursts, laggards) were tuned while looking at cells of this grid, so none of it is held-out evidence:",
+    "Fixed before the first run were the budget, the margins and the opponents below. The rule's own constants (priors, bursts) were tuned while looking at cells of this grid, so none of it is held-out evidence:",
     "",
     `- Loss budget 0.001, all other settings at their defaults. A loss below ${gridMargins.loss} requests per termination counts as none.`,
     `- The opponents are a fixed delay and a quiet window, each tuned to the very cell in hindsight to the shortest hold that loses no more than that: better than anybody can have them. The rule is on the frontier where it holds at most ${gridMargins.factor} times as long plus ${gridMargins.slack} ms.`,
