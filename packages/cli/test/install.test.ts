@@ -134,11 +134,16 @@ describe("lameduck install", () => {
         },
       ],
       missing: ["node3"],
+      unread: [{ name: "endpointslices", state: "unheard" }],
     });
     const { out } = await cluster.lameduck("status");
     assert.match(out, /one: 2 consumers report, mode availability; 4 pods terminate, 1 of them released/);
     assert.match(out, /nobody reports for node3: pods that they may send to decide by themselves/);
     assert.match(out, /silent: kube-proxy\/node2\n {4}kube-proxy\/node2: no such program: nft/);
+    assert.match(
+      out,
+      /endpointslices are not kept up to date: pods that ask here are told that nothing is known/,
+    );
     assert.match(out, /two: unknown, it could not be asked/);
     await cluster.lameduck("install", "--yes");
     assert.ok(!cluster.objects.has(coordinator) && !cluster.objects.has("/api/v1/namespaces/lameduck-node"));

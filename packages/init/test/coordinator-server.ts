@@ -4,7 +4,8 @@
  *     node coordinator-server.ts ADDRESS PORT MODE [AFTER-MS]
  *
  * In the mode `behind` it has released the pod when it is first asked, and answers from then on as another one that is behind; in `again` as one that
- * sees the pod published again. In the modes `signal` and `hiccup` it releases the pod on SIGUSR2. In `hiccup` it resets the second and the third question.
+ * sees the pod published again. In the modes `signal`, `hiccup` and `doubt` it releases the pod on SIGUSR2. The second and the third question it resets
+ * in `hiccup`, and answers by `unknown` in `doubt`.
  * In `busy` it releases it as in `release`, and takes only what it is told for the fourth time.
  */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -46,7 +47,8 @@ function stateNow(): string {
   withdrawnAt ??= performance.now();
   if (mode === "release" || mode === "busy") releasedAt = withdrawnAt + Number(after);
   if (mode === "behind" || mode === "again") return asked > 1 ? "waiting" : "released";
-  if (["release", "signal", "hiccup", "busy"].includes(mode))
+  if (mode === "doubt" && (asked === 2 || asked === 3)) return "unknown";
+  if (["release", "signal", "hiccup", "doubt", "busy"].includes(mode))
     return performance.now() >= releasedAt ? "released" : "waiting";
   return mode === "consistency" ? "waiting" : mode;
 }

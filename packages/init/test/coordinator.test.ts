@@ -205,7 +205,17 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     assert.match(report.explanation, /release overruled by 198\.18\.1\.1 at \d\.\d/, stderr);
   });
 
-  for (const mode of ["silent", "reset", "garbage", "endless", "drip", "refused", "version", "incomplete"])
+  for (const mode of [
+    "silent",
+    "reset",
+    "garbage",
+    "endless",
+    "drip",
+    "refused",
+    "version",
+    "incomplete",
+    "unknown",
+  ])
     test(`a coordinator that is ${mode}: what the pod sees itself decides`, async () => {
       await using network = await Network.create();
       const cluster = await coordinator(network, mode);
@@ -374,14 +384,18 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     await releasedLate(server, second);
   });
 
-  test("a coordinator of one address that fails twice in a moment is asked a third time", async () => {
-    await using network = await Network.create();
-    const cluster = await coordinator(network, "hiccup");
-    const server = await pod(network, [...policy, ...asks(coordinatorAt)]);
-    terminate(server);
-    await cluster.until(() => linesOf(cluster).length > 3);
-    await releasedLate(server, cluster);
-  });
+  for (const [mode, what] of [
+    ["hiccup", "fails"],
+    ["doubt", "knows nothing"],
+  ] as const)
+    test(`a coordinator of one address that ${what} twice in a moment is asked a third time`, async () => {
+      await using network = await Network.create();
+      const cluster = await coordinator(network, mode);
+      const server = await pod(network, [...policy, ...asks(coordinatorAt)]);
+      terminate(server);
+      await cluster.until(() => linesOf(cluster).length > 3);
+      await releasedLate(server, cluster);
+    });
 
   for (const mode of ["silent", "garbage", "fails"])
     test(`a name server that is ${mode} does not prolong the hold`, async () => {

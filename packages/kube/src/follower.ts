@@ -65,8 +65,13 @@ export interface FollowerOptions<T> {
   readonly quota?: QuotaOptions<T>;
   /** It cannot go on: credentials no longer accepted, permission withdrawn, or the resource does not exist. */
   readonly onFailure: (error: Error) => void;
-  /** Seconds; default 30. */
+  /**
+   * Seconds after which the watch is renewed; default 30. The API server sends a bookmark before that, so this bounds how long a watch that
+   * works is silent.
+   */
   readonly renewal?: number;
+  /** The API server has given a sign that what is known is up to date: a list, a line of the watch, or its end in time. */
+  readonly onHeard?: (() => void) | undefined;
   /** Milliseconds for which a refusal (401, 403, 404) is taken for one that passes; default 30,000. */
   readonly refusal?: number;
 }
@@ -129,6 +134,7 @@ export class Follower<T extends KubernetesObject> {
         const from = this.#version;
         if (from === "") await this.#list();
         await this.#watch();
+        if (this.#quota.isOutdated) this.#version = "";
         pause = firstPause;
         this.#refusedFrom = undefined;
       } catch (error) {
@@ -188,8 +194,14 @@ export class Follower<T extends KubernetesObject> {
     this.#counts.lists++;
     this.#quota = quota;
     this.#adopt(items, since);
+    this.#options.quota?.onListed?.(quota.full);
     this.#version = version;
-    this.#lastHeard = Date.now();
+    this.#heard(Date.now());
+  }
+
+  #heard(at: number): void {
+    this.#lastHeard = at;
+    this.#options.onHeard?.();
   }
 
   #adopt(items: readonly T[], since: number): void {
@@ -238,7 +250,7 @@ export class Follower<T extends KubernetesObject> {
         if (lines === undefined) throw this.#senseless("a line that does not end");
         for (const line of lines) if (line !== "") this.#take(JSON.parse(line) as WatchLine<T>, at);
       }
-      this.#lastHeard = Date.now();
+      this.#heard(Date.now());
       // A server that closes watches as soon as they are open must not be asked as fast as it can answer.
       if (Date.now() - began < (seconds * 1_000) / 2) throw new Error("the watch ended before its time");
     } finally {
@@ -260,7 +272,7 @@ export class Follower<T extends KubernetesObject> {
   #take({ type, object: told }: WatchLine<T>, at: number): void {
     if (type === "ERROR") throw new ApiFailure(this.#options.path, told.code ?? 500, "", told.message ?? "");
     if (!isObject(told) && type !== "BOOKMARK") throw this.#senseless("an object without a name");
-    this.#lastHeard = at;
+    this.#heard(at);
     this.#silent = 0;
     this.#version = told.metadata.resourceVersion ?? this.#version;
     if (type === "BOOKMARK") {
@@ -272,6 +284,7 @@ export class Follower<T extends KubernetesObject> {
     const known = this.#known.get(uid);
     if (known) this.#quota.free(known);
     const isThere = type !== "DELETED" && kept !== undefined && this.#quota.take(kept);
+    if (!known && kept && (isThere || type === "DELETED")) this.#quota.newsOfUnknown(kept);
     const object = kept ?? known;
     if (object === undefined) return;
     if (isThere) this.#known.set(uid, object);

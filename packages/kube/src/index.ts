@@ -32,5 +32,5 @@ export {
 export { type Rule, missingRights, rightsYaml, spellRight } from "./permissions.ts";
 export { hasStatus, isTransient, retry, startupRefusals, transientOrStarting } from "./retry.ts";
 export type { QuotaOptions } from "./quota.ts";
-export { Source } from "./source.ts";
+export { Source, type SourceOptions } from "./source.ts";
 export { checkVersion, requireVersion } from "./version.ts";

@@ -19,6 +19,9 @@ export interface SourceOptions<T> {
   readonly onProblem: (name: string, error: unknown) => void;
   /** Milliseconds until what failed, or is not there, is asked for again. */
   readonly again?: number;
+  /** As of a Follower. */
+  readonly renewal?: number;
+  readonly onHeard?: (() => void) | undefined;
 }
 
 /** Follows a collection for as long as the process runs, whatever happens to the API server, to rights and to the resource. */
@@ -90,7 +93,7 @@ export class Source<T extends KubernetesObject> {
 
   /** @throws when it cannot go on. */
   async #follow(): Promise<void> {
-    const { path, query, keep, quota } = this.#options;
+    const { path, query, keep, quota, renewal, onHeard } = this.#options;
     const { signal } = this.#stopping;
     const failed = Promise.withResolvers<never>();
     const follower = new Follower<T>(this.#client, {
@@ -98,6 +101,8 @@ export class Source<T extends KubernetesObject> {
       ...(query === undefined ? {} : { query }),
       keep,
       ...(quota === undefined ? {} : { quota }),
+      ...(renewal === undefined ? {} : { renewal }),
+      onHeard,
       onChange: (change) => this.#report(change),
       onFailure: failed.reject,
     });

@@ -71,6 +71,32 @@ test("one of two coordinators is killed in the hold, and its Service leads to it
   await service.close();
 });
 
+test("a coordinator that knows nothing of the pod is asked again at once: another one may", async () => {
+  await using coordination = await Coordination.start(waiting);
+  await releasedLate(coordination.environment, async (child) => {
+    await child.until(() => coordination.asked.length > 1);
+    let failures = 0;
+    coordination.say((response) => {
+      if (++failures <= 2) response.end(answerOf("unknown", { behind: "endpointslices" }));
+      else {
+        response.end(waiting);
+        coordination.say(waiting);
+      }
+    });
+    await child.until(() => failures > 2);
+    return coordination;
+  });
+});
+
+test("a coordinator that goes on knowing nothing leaves the pod to its own evidence, and one line says why", async () => {
+  const why = { behind: "endpointslices (not heard of for 17 s)" };
+  await using coordination = await Coordination.start((response) => response.end(answerOf("unknown", why)));
+  const child = await terminated({ ...coordination.environment, ...short });
+  await child.exited;
+  assert.equal(child.event("closing")?.reason, "quiet");
+  assert.match(notices(child).join("\n"), /^[^\n]*not heard of for 17 s[^\n]*own evidence decides$/);
+});
+
 test("after a failure the next address of the name is asked", async () => {
   await using coordination = await Coordination.start(waiting);
   const { port } = coordination;

@@ -155,8 +155,7 @@ static void send_report(struct coordinator *coordinator, double now)
 /* What has been released has been let go. Another replica may not know it yet, unless the pod is published again. */
 static bool takes_back_nothing(const struct status *before, const struct status *status)
 {
-	bool published = status->state != STATUS_UNKNOWN && !status->withdrawn;
-	return before->state == STATUS_RELEASED && status->state != STATUS_RELEASED && !published;
+	return before->state == STATUS_RELEASED && status->state != STATUS_RELEASED && status->withdrawn;
 }
 
 static void take(struct coordinator *coordinator, const struct status *status, double now)
@@ -175,6 +174,11 @@ static void take_answer(struct coordinator *coordinator, double now)
 	case EXCHANGE_ANSWERED:
 		if (coordinator->answer.status != 200 || !status_parse(coordinator->answer.body, &status)) {
 			unanswered(coordinator, "an answer that is not understood", now);
+			break;
+		}
+		/* This one knows nothing, another one may. */
+		if (status.state == STATUS_UNKNOWN) {
+			unanswered(coordinator, status.behind[0] ? status.behind : "the state is unknown", now);
 			break;
 		}
 		take(coordinator, &status, now);

@@ -42,7 +42,7 @@ export function parseAnswer(text: string): Answer | undefined {
   };
   return {
     state,
-    isPublished: state !== "unknown" && !fields.has("withdrawn-ms"),
+    isPublished: !fields.has("withdrawn-ms"),
     releasedFor: millisecondsOf(fields.get("released-ms")),
     consumers: consumers && /^\d{1,6}\/\d{1,6}$/.test(consumers) ? consumers : undefined,
     behind: shownOf("behind"),

@@ -125,6 +125,9 @@ export class Coordinator {
       try {
         const answer = parseAnswer(await this.#requests.send(query, undefined, wait * 1_000 + allowance));
         if (!answer) throw new Error("no answer of version 1");
+        // This one knows nothing, another one may.
+        if (answer.state === "unknown")
+          throw new Error(`the state is unknown: ${answer.behind ?? "not said why"}`);
         failures = 0;
         answered.abort();
         this.#take(answer);
@@ -165,7 +168,7 @@ export class Coordinator {
       const by = { ...(consumers !== undefined && { consumers }), ...(last !== undefined && { last }) };
       this.#evidence.observed({ type: "released", at: now - releasedFor, ...by });
     } else this.#unreleased(state !== "waiting");
-    if (state === "incomplete" || state === "unknown")
+    if (state === "incomplete")
       this.#once(
         "state",
         `the coordinator cannot release this pod (${state}${behind === undefined ? "" : `: ${behind}`})`,

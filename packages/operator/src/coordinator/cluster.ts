@@ -1,13 +1,14 @@
 import type { Change, KubernetesClient, KubernetesObject, Source } from "@lameduck/kube";
 import { Keeping } from "../exposure/keeping.ts";
 import { gatewayRoutes, type GrantObject, inVersion, keepPolicy } from "../exposure/objects.ts";
-import { sourcesOf, type SourcesOptions } from "../exposure/sources.ts";
+import { type Reading, sourcesOf, type SourcesOptions } from "../exposure/sources.ts";
 import { keepGateway, keepIngressClass, keepLeadingRoute, keepLeadingService } from "./state/leading.ts";
 import type { Nodes } from "./state/nodes.ts";
 import { keepNode, keepPod, keepSlice } from "./state/objects.ts";
 import type { Routing } from "./state/routing.ts";
 import type { Terminations } from "./state/terminations.ts";
 import type { PolicySettings } from "./settings.ts";
+import type { UnreadList } from "./status.ts";
 
 export interface ClusterOptions extends SourcesOptions {
   readonly nodes: Nodes;
@@ -18,18 +19,25 @@ export interface ClusterOptions extends SourcesOptions {
   readonly onChange: () => void;
 }
 
+/** Seconds after which the watch of EndpointSlices is renewed: it gives a sign of life each time, also where nothing changes. */
+const slicesRenewal = 5;
+/** Milliseconds without such a sign, after which nobody knows here which pods are published. */
+const longestUnheard = 15_000;
+
 /** Reads the cluster by list and watch, and passes each change on. */
 export class Cluster {
   readonly #essential: readonly Source<KubernetesObject>[];
   readonly #sources: readonly Source<KubernetesObject>[];
   readonly #options: ClusterOptions;
+  #slicesHeardAt: number;
 
   constructor(client: KubernetesClient, options: ClusterOptions) {
     this.#options = options;
+    this.#slicesHeardAt = options.now();
     const { nodes, routing, settings, terminations, now, onChange } = options;
     const read = sourcesOf(client, options);
-    const keeping = new Keeping((_part, { namespace = "" }) => {
-      routing.leftOut(namespace);
+    const keeping = new Keeping((kind, { namespace = "" }) => {
+      routing.leftOut(kind, namespace);
       onChange();
     });
     const source = <Kept extends KubernetesObject>(
@@ -37,13 +45,13 @@ export class Cluster {
       path: string,
       keep: (object: never) => Kept,
       take: (change: Change<Kept>) => void,
-      isBounded = false,
+      reading: Reading<Kept> = {},
     ): Source<Kept> => {
       const changed = (change: Change<Kept>): void => {
         take(change);
         onChange();
       };
-      return read(name, path, keep, changed, isBounded ? keeping.quota(name) : undefined);
+      return read(name, path, keep, changed, reading);
     };
     /** What whoever may write into a namespace may make any number of. */
     const bounded = <Kept extends KubernetesObject>(
@@ -51,11 +59,21 @@ export class Cluster {
       path: string,
       keep: (object: never) => Kept,
       take: (change: Change<Kept>) => void,
-    ): Source<Kept> => source(name, path, keep, take, true);
+    ): Source<Kept> => {
+      const listed = (full: ReadonlySet<string>): void => {
+        routing.listed(name, full);
+        onChange();
+      };
+      return source(name, path, keep, take, { quota: keeping.quota(name, listed) });
+    };
     this.#essential = [
       source("pods", "/api/v1/pods", keepPod, (change) => terminations.pod(change, now())),
-      source("endpointslices", "/apis/discovery.k8s.io/v1/endpointslices", keepSlice, (change) =>
-        terminations.slice(change, now()),
+      source(
+        "endpointslices",
+        "/apis/discovery.k8s.io/v1/endpointslices",
+        keepSlice,
+        (change) => terminations.slice(change, now()),
+        { renewal: slicesRenewal, onHeard: () => (this.#slicesHeardAt = now()) },
       ),
       source("nodes", "/api/v1/nodes", keepNode, (change) => nodes.take(change, now())),
       bounded("services", "/api/v1/services", keepLeadingService, (change) => routing.service(change)),
@@ -107,14 +125,26 @@ export class Cluster {
   /** The lists that have not been read once, or may not be read. No pod is released without all of them. */
   notReady(): string | undefined {
     const waiting = this.#essential.filter(({ state }) => state === "waiting" || state === "refused");
-    return waiting.length === 0 ? undefined : `not read yet: ${waiting.map(({ name }) => name).join(", ")}`;
+    if (waiting.length > 0) return `not read yet: ${waiting.map(({ name }) => name).join(", ")}`;
+    return this.knowsEndpoints ? undefined : `endpointslices: not heard of for ${Math.round(this.unheard)} s`;
   }
 
-  /** Lists that are refused, or not answered yet, by name. */
-  unread(): readonly { readonly name: string; readonly state: "waiting" | "refused" }[] {
-    return this.#sources.flatMap(({ name, state }) =>
+  /** Lists that are refused, not answered yet, or not kept up to date, by name. */
+  unread(): readonly UnreadList[] {
+    const unread = this.#sources.flatMap(({ name, state }): UnreadList[] =>
       state === "waiting" || state === "refused" ? [{ name, state }] : [],
     );
+    return unread.length > 0 || this.knowsEndpoints ? unread : [{ name: "endpointslices", state: "unheard" }];
+  }
+
+  /** Seconds since the API server gave a sign that the EndpointSlices are up to date. */
+  get unheard(): number {
+    return (this.#options.now() - this.#slicesHeardAt) / 1_000;
+  }
+
+  /** Whether a pod that is published here is published in the cluster. */
+  get knowsEndpoints(): boolean {
+    return this.unheard * 1_000 < longestUnheard;
   }
 
   /** Whether every list that the cluster has is read. A kind that it does not have names no consumer. */

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo } from "node:net";
-import { networkInterfaces } from "node:os";
 import type { ClusterConnection, KubernetesClient } from "@lameduck/kube";
 import type { Logger } from "pino";
 import { metricsHandler } from "../admission/health.ts";
@@ -10,7 +9,7 @@ import { operatorNames, lameduckVersion } from "../names.ts";
 import { Cluster } from "./cluster.ts";
 import type { CoordinatorFlags } from "./flags.ts";
 import { CoordinatorMetrics } from "./metrics.ts";
-import { Peers } from "./peers.ts";
+import { type Peers, peersOf } from "./peers.ts";
 import { ConsumerRequests } from "./protocol/consumer-requests.ts";
 import { Identifier } from "./protocol/identify.ts";
 import { PodRequests } from "./protocol/pod-requests.ts";
@@ -85,6 +84,7 @@ export class Coordinator {
       routing,
       settings: this.#settings,
       seesAll: () => this.#cluster.seesAll,
+      knowsEndpoints: () => this.#cluster.knowsEndpoints,
       events: {
         began: (record) => this.#notify("began", record),
         changed: (record) => this.#notify("changed", record),
@@ -113,6 +113,7 @@ export class Coordinator {
       terminations,
       settings: this.#settings,
       now,
+      unheard: () => this.#cluster.unheard,
       onPodReport: (record, text) => this.#peers?.send(record, text),
       onOverruled: (record, address) => {
         this.metrics.overruledBy(record.tooEarly);
@@ -159,7 +160,7 @@ export class Coordinator {
       onRefused: (path, status) => this.metrics.refused.inc({ path, status: String(status) }),
       onFault: (error) => onProblem("protocol", error),
     });
-    this.#peers = this.#peersOf(onProblem);
+    this.#peers = peersOf(flags, onProblem);
     this.#metricsServer = createServer(
       metricsHandler(this.metrics, { notReady: () => this.notReady(), status: () => this.status() }),
     );
@@ -168,6 +169,7 @@ export class Coordinator {
       status: () => this.status(),
       head: () => this.#withdrawals.head,
       parked: () => this.parked,
+      unheard: () => this.#cluster.unheard,
       records: () => this.#terminations.records.values(),
       objects: () => this.#cluster.sizes(),
     });
@@ -278,21 +280,6 @@ export class Coordinator {
         this.metrics.problems.inc({ part: "listener" });
         this.#options.log.error({ err: error, uid: record.uid }, "a listener failed");
       }
-  }
-
-  #peersOf(onProblem: (part: string, error: unknown) => void): Peers | undefined {
-    const { peers, tokenFile } = this.#options.flags;
-    if (peers === undefined || tokenFile === undefined) return undefined;
-    const own = new Set(
-      Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address)),
-    );
-    return new Peers({
-      host: peers,
-      port: operatorNames.coordinator.ports.protocol,
-      tokenFile,
-      isOwn: (address) => own.has(address),
-      onProblem: (error) => onProblem("peers", error),
-    });
   }
 }
 

@@ -11,6 +11,8 @@ export interface CoordinatorGauges {
   readonly head: () => number;
   /** Requests that wait. */
   readonly parked: () => number;
+  /** Seconds without a sign that the EndpointSlices are up to date. */
+  readonly unheard: () => number;
   readonly records: () => Iterable<TerminationRecord>;
   /** Objects in memory, by kind. */
   readonly objects: () => Iterable<readonly [string, number]>;
@@ -30,7 +32,7 @@ export class CoordinatorMetrics {
   );
   readonly ended = this.#counter(
     "lameduck_terminations_total",
-    "Pods that are gone, by what they were told last: released, waiting, incomplete.",
+    "Pods that are gone, by what they were told last: released, waiting, incomplete, unknown.",
     ["state"],
   );
   readonly overruled = this.#counter(
@@ -70,13 +72,19 @@ export class CoordinatorMetrics {
     }
   }
 
-  describe({ notReady, status, head, parked, records, objects }: CoordinatorGauges): void {
+  describe({ notReady, status, head, parked, unheard, records, objects }: CoordinatorGauges): void {
     const { registry } = this;
     gauge(registry, "lameduck_ready", "1 when everything has been read once.", () =>
       notReady() === undefined ? 1 : 0,
     );
     gauge(registry, "lameduck_withdrawal_head", "The number of the last withdrawal.", head);
     gauge(registry, "lameduck_parked_requests", "Requests that wait for news.", parked);
+    gauge(
+      registry,
+      "lameduck_endpoints_unheard_seconds",
+      "Since the API server gave a sign that the EndpointSlices are up to date; from 15 on pods are answered that nothing is known.",
+      unheard,
+    );
     gauges(registry, "lameduck_consumers", "Consumers by what is heard of them.", "state", () =>
       consumersByState(status()),
     );

@@ -1,7 +1,9 @@
 import { lookup } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { Agent, request } from "node:http";
+import { networkInterfaces } from "node:os";
 import { operatorNames } from "../names.ts";
+import type { CoordinatorFlags } from "./flags.ts";
 import type { TerminationRecord } from "./state/record.ts";
 
 export interface PeersOptions {
@@ -62,6 +64,24 @@ export class Peers {
         .end(text);
     });
   }
+}
+
+/** @returns none where there are no others, or nothing that would identify us to them. */
+export function peersOf(
+  { peers, tokenFile }: CoordinatorFlags,
+  onProblem: (part: string, error: unknown) => void,
+): Peers | undefined {
+  if (peers === undefined || tokenFile === undefined) return undefined;
+  const own = new Set(
+    Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address)),
+  );
+  return new Peers({
+    host: peers,
+    port: operatorNames.coordinator.ports.protocol,
+    tokenFile,
+    isOwn: (address) => own.has(address),
+    onProblem: (error) => onProblem("peers", error),
+  });
 }
 
 async function addressesOf(host: string): Promise<readonly string[]> {

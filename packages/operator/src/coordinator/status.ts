@@ -15,6 +15,12 @@ export interface ConsumerStatus {
   readonly problem: string | undefined;
 }
 
+/** `waiting`: not read yet. `refused`: it may not be read. `unheard`: what was read may be outdated. */
+export interface UnreadList {
+  readonly name: string;
+  readonly state: "waiting" | "refused" | "unheard";
+}
+
 /** What `lameduck status` shows: of this replica only. */
 export interface CoordinatorStatus {
   readonly version: 1;
@@ -26,8 +32,8 @@ export interface CoordinatorStatus {
   readonly consumers: readonly ConsumerStatus[];
   /** Ready nodes without a report. */
   readonly missing: readonly string[];
-  /** Lists of the cluster that are refused, or not answered yet. No pod is released without them. */
-  readonly unread?: readonly { readonly name: string; readonly state: "waiting" | "refused" }[];
+  /** Lists of the cluster without which no pod is released. */
+  readonly unread?: readonly UnreadList[];
 }
 
 /** Entries of each list, so that the answer for thousands of nodes stays below some hundred kilobytes. */
@@ -70,7 +76,7 @@ export function consumersByState({
 export function terminatingByState(
   records: Iterable<Pick<TerminationRecord, "state" | "isHeldOnly">>,
 ): ReadonlyMap<string, number> {
-  const counts = new Map(["waiting", "released", "incomplete"].map((state) => [state, 0]));
+  const counts = new Map(["waiting", "released", "incomplete", "unknown"].map((state) => [state, 0]));
   for (const { state, isHeldOnly } of records)
     if (!isHeldOnly) counts.set(state, (counts.get(state) ?? 0) + 1);
   return counts;

@@ -47,7 +47,7 @@ export class ClusterView {
       "/api/v1/services",
       (object: ServiceObject) => keeping.service(object),
       (change) => this.#senders.service(change),
-      keeping.quota("services"),
+      { quota: keeping.quota("services") },
     );
     this.#labelled = source<KubernetesObject>(
       "namespaces",
@@ -72,7 +72,9 @@ export class ClusterView {
     );
     const routes = (kind: string, name: string, path: string, version?: string): Source<LeadingRoute> => {
       const keep: (object: RouteObject) => LeadingRoute = keeping.route(name, kind);
-      return source(name, path, keep, (change) => this.#senders.route(change, version), keeping.quota(name));
+      return source(name, path, keep, (change) => this.#senders.route(change, version), {
+        quota: keeping.quota(name),
+      });
     };
     const ingresses = routes("Ingress", "ingresses", "/apis/networking.k8s.io/v1/ingresses");
     const gateways = gatewayRoutes.map(({ kind, name, path, version }) => routes(kind, name, path, version));
@@ -81,7 +83,7 @@ export class ClusterView {
       "/apis/gateway.networking.k8s.io/v1beta1/referencegrants",
       (object: GrantObject) => keeping.grant(object),
       (change) => this.#senders.grant(change),
-      keeping.quota("referencegrants"),
+      { quota: keeping.quota("referencegrants") },
     );
     this.#essential = [this.#services, this.#labelled, policies, nodes];
     this.#sources = [

@@ -97,8 +97,9 @@ export class Keeping {
     };
   }
 
-  quota<T extends Kept>(part: string): QuotaOptions<T> {
+  quota<T extends Kept>(part: string, onListed?: (full: ReadonlySet<string>) => void): QuotaOptions<T> {
     return {
+      ...(onListed && { onListed }),
       of: ({ metadata }) => metadata.namespace,
       sizeOf,
       most: quotaSize,

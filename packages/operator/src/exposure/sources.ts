@@ -2,8 +2,8 @@ import {
   type Change,
   type KubernetesClient,
   type KubernetesObject,
-  type QuotaOptions,
   Source,
+  type SourceOptions,
 } from "@lameduck/kube";
 
 export interface SourcesOptions {
@@ -11,6 +11,9 @@ export interface SourcesOptions {
   /** Milliseconds until what failed is asked for again. */
   readonly again?: number;
 }
+
+/** How one of them is read. */
+export type Reading<T> = Pick<SourceOptions<T>, "quota" | "renewal" | "onHeard">;
 
 /** Makes the lists and watches of one reader. Each keeps of an object what `keep` returns. */
 export function sourcesOf(
@@ -21,16 +24,16 @@ export function sourcesOf(
   path: string,
   keep: (object: never) => Kept | undefined,
   take: (change: Change<Kept>) => void,
-  quota?: QuotaOptions<Kept>,
+  reading?: Reading<Kept>,
 ) => Source<Kept> {
-  return (name, path, keep, take, quota) =>
+  return (name, path, keep, take, reading = {}) =>
     new Source(client, {
       name,
       path,
       keep: (object) => keep(object as never),
       onChange: take,
       onProblem,
-      ...(quota === undefined ? {} : { quota }),
+      ...reading,
       ...(again === undefined ? {} : { again }),
     });
 }

@@ -108,6 +108,20 @@ test("of a namespace's routes so much is kept, and where one is left out no pod 
   assert.ok(Number(kept) < 60, `${kept} of 60 are kept`);
 });
 
+test("routes of a namespace that are left out count for nothing once all of them fit again", () => {
+  const routing = new Routing();
+  const needs = (): readonly string[] => routing.of(["shop/web"]).needs;
+  routing.leftOut("ingresses", "shop");
+  routing.leftOut("services", "shop");
+  assert.deepEqual(needs(), ["objects-left-out"]);
+  routing.listed("ingresses", new Set());
+  assert.deepEqual(needs(), ["objects-left-out"]);
+  const { version } = routing;
+  routing.listed("services", new Set(["other"]));
+  assert.deepEqual(needs(), []);
+  assert.notEqual(routing.version, version);
+});
+
 test("a route with more Services than are kept keeps pods of its namespace, and of no other, until it is gone", async () => {
   const { all, state } = await withdrawn(({ api }) => {
     ingress(api, "wide", 1_001);

@@ -150,7 +150,12 @@ export async function coordinating(
   {
     flags = [],
     listeners = [],
-  }: { readonly flags?: readonly string[]; readonly listeners?: readonly TerminationListener[] } = {},
+    now,
+  }: {
+    readonly flags?: readonly string[];
+    readonly listeners?: readonly TerminationListener[];
+    readonly now?: () => number;
+  } = {},
 ): Promise<Coordinating> {
   const api = await CoordinatorApi.start();
   const scene = new Scene(api);
@@ -166,6 +171,7 @@ export async function coordinating(
     connection: connectionTo(api.url),
     log: pino({ level: "silent" }),
     listeners,
+    ...(now && { now }),
     again: 50,
     firstReportsTimeout: 0,
   });

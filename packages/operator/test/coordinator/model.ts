@@ -16,6 +16,7 @@ export const gone = <T>(object: T): Change<T> => ({ type: "gone", object, at: 0,
 export class Model {
   now = 1_000_000;
   seesAll = true;
+  knowsEndpoints = true;
   readonly nodes = new Nodes();
   readonly consumers = new Consumers();
   readonly withdrawals = new Withdrawals();
@@ -30,6 +31,7 @@ export class Model {
     routing: this.routing,
     settings: this.settings,
     seesAll: () => this.seesAll,
+    knowsEndpoints: () => this.knowsEndpoints,
     events: {
       began: ({ uid }) => this.happened.push(["began", uid]),
       changed: ({ uid }) => this.happened.push(["changed", uid]),

@@ -192,6 +192,18 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "released");
   });
 
+  it("where EndpointSlices are not heard of, only what was withdrawn before is known", () => {
+    const model = withdrawn();
+    model.pod("b");
+    model.publish("b", true);
+    model.pod("b", true);
+    model.knowsEndpoints = false;
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    assert.deepEqual([model.state("a"), model.state("b")], ["released", "unknown"]);
+    model.knowsEndpoints = true;
+    assert.deepEqual([model.state("a"), model.state("b")], ["released", "waiting"]);
+  });
+
   it("a replica that has just begun waits for proxies that have not found it yet", () => {
     const model = new Model();
     model.service(false, ["load-balancer/aws"]);

@@ -52,14 +52,19 @@ export function* coordinatorLines(replicas: readonly ReplicaStatus[]): Generator
     const troubled = consumers.filter((one) => one.problem !== undefined);
     yield `  ${pod}: ${consumers.length} consumers report, mode ${mode}; ${terminating} pods terminate, ${released} of them released`;
     // A coordinator of the release before does not say it.
-    for (const { name, state } of status.unread ?? [])
-      yield `    ${name} ${state === "refused" ? "may not be read" : "have not been read yet"}: nobody is released`;
+    for (const { name, state } of status.unread ?? []) yield `    ${name} ${unreadWords[state]}`;
     if (missing.length > 0)
       yield `    nobody reports for ${listed(missing)}: pods that they may send to decide by themselves`;
     if (silent.length > 0) yield `    silent: ${listed(silent)}`;
     for (const one of troubled.slice(0, mostNamed)) yield `    ${one.name}: ${one.problem}`;
   }
 }
+
+const unreadWords = {
+  waiting: "have not been read yet: nobody is released",
+  refused: "may not be read: nobody is released",
+  unheard: "are not kept up to date: pods that ask here are told that nothing is known",
+} as const;
 
 function listed(names: readonly string[]): string {
   const more = names.length - mostNamed;

@@ -28,6 +28,8 @@ export interface PodRequestsOptions {
   readonly terminations: Terminations;
   readonly settings: PolicySettings;
   readonly now: () => number;
+  /** Seconds without a sign that the EndpointSlices are up to date. */
+  readonly unheard: () => number;
   /** Passes a pod's report on to the other replicas. */
   readonly onPodReport: (record: TerminationRecord, text: string) => void;
   readonly onOverruled: (record: TerminationRecord, address: string) => void;
@@ -121,11 +123,13 @@ export class PodRequests {
   }
 
   #text(record: TerminationRecord): string {
-    const { terminations, settings, now } = this.#options;
+    const { terminations, settings, now, unheard } = this.#options;
     const { releases, progress } = terminations;
     const at = now();
     const rules = settings.of(record.namespace);
     const { state, withdrawnAt, releasedAt } = record;
+    if (state === "unknown")
+      return writeLines({ state, behind: `endpointslices (not heard of for ${Math.round(unheard())} s)` });
     const { relevant, applied } = releases.count(record, rules, at);
     const behind = state === "released" ? [] : progress.behind(record, rules, at);
     const named = behind.slice(0, mostBehind).map(({ name, how }) => `${name} (${how})`);

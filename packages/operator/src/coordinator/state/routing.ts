@@ -24,8 +24,8 @@ export class Routing {
   readonly #gateways = new Map<string, string>();
   readonly #classes = new Map<string, KeptIngressClass>();
   readonly #grants = new Grants();
-  /** Namespaces with more objects than are kept. */
-  readonly #full = new Set<string>();
+  /** By kind: namespaces with more objects than are kept. */
+  readonly #full = new Map<string, ReadonlySet<string>>();
   /** Routes of which not all is kept, by namespace. */
   readonly #cut = new Map<string, Set<string>>();
   #version = 0;
@@ -65,11 +65,18 @@ export class Routing {
     this.#grants.take(change);
   }
 
-  /** A Service or a route of this namespace is not kept, nor known when there is room again. */
-  leftOut(namespace: string): void {
-    if (this.#full.has(namespace)) return;
+  /** An object of this kind and namespace is not kept. */
+  leftOut(kind: string, namespace: string): void {
+    const full = this.#full.get(kind);
+    if (full?.has(namespace)) return;
     this.#version++;
-    this.#full.add(namespace);
+    this.#full.set(kind, new Set(full).add(namespace));
+  }
+
+  /** All objects of this kind have been listed anew: those of other namespaces than these are all kept. */
+  listed(kind: string, full: ReadonlySet<string>): void {
+    if (full.size > 0 || (this.#full.get(kind)?.size ?? 0) > 0) this.#version++;
+    this.#full.set(kind, full);
   }
 
   gateway({ type, object }: Change<KeptGateway>): void {
@@ -92,7 +99,7 @@ export class Routing {
     for (const name of services) {
       const [namespace = "", plain = ""] = name.split("/");
       const service = this.#services.get(name);
-      if (this.#full.has(namespace) || this.#cut.has(namespace)) needs.add(leftOutNeed);
+      if (this.#isFull(namespace) || this.#cut.has(namespace)) needs.add(leftOutNeed);
       // A Service that is gone still leads to its pods, until each proxy has applied that.
       if (service?.isHeadless === true) byName = true;
       else throughNodes = true;
@@ -102,6 +109,10 @@ export class Routing {
           for (const need of this.#needsOf(route)) needs.add(need);
     }
     return { throughNodes, byName, needs: [...needs] };
+  }
+
+  #isFull(namespace: string): boolean {
+    return [...this.#full.values()].some((full) => full.has(namespace));
   }
 
   #note(namespace: string, uid: string, isCut: boolean): void {

@@ -44,6 +44,8 @@ export interface TerminationsOptions {
   readonly events: TerminationEvents;
   /** Whether every list is read that may name a consumer. */
   readonly seesAll: () => boolean;
+  /** Whether a pod that is listed as ready is so in the cluster. */
+  readonly knowsEndpoints: () => boolean;
 }
 
 /** All pods, the terminating ones among them, and the release state of each. Pure: it is fed changes and times. */
@@ -230,7 +232,8 @@ export class Terminations {
     const isEarly =
       (decided === "incomplete" && age < firstReports && record.number !== undefined) ||
       (decided === "released" && age < firstMembers && this.releases.hasUnlisted(record));
-    const state = isEarly ? "waiting" : decided;
+    const told = isEarly ? "waiting" : decided;
+    const state = told === "waiting" && this.#isBlindTo(record) ? "unknown" : told;
     if (state === record.state) return;
     if (state === "released") {
       record.releasedAt = now;
@@ -238,6 +241,11 @@ export class Terminations {
     }
     this.#setState(record, state);
     if (state === "released") this.#changed(record);
+  }
+
+  /** Whether it may have been withdrawn without being heard of here. */
+  #isBlindTo({ withdrawnAt }: TerminationRecord): boolean {
+    return withdrawnAt === undefined && !this.#options.knowsEndpoints();
   }
 
   #setState(record: TerminationRecord, state: TerminationRecord["state"]): void {
