@@ -42,16 +42,24 @@ test("C and TypeScript decide alike where senders let go, pause and leave", { sk
   decidedAlike(fc.sample(trafficCase, { numRuns: 300, seed: 7 }));
 });
 
-/** When it stops for a sender of even gaps, of whose connections before the hold only a share left a trace. */
-function stopOf(gapBefore: number, gapInHold: number, traced: number): number {
-  const times = [
-    ...Array.from({ length: 50 }, (_, index) => -gapBefore * (50 - index)),
-    ...Array.from({ length: Math.floor(4_000 / gapInHold) }, (_, index) => (index + 1) * gapInHold),
-  ];
+/** When it stops for a sender that came at these times, if a share of its connections before the hold left a trace. */
+function stopAfter(times: readonly number[], traced: number): number {
   const seen: Observation[] = times.map((at) => ({ type: "arrival", kind: "connection", sender: "a", at }));
   const all = [...seen, { type: "termination", at: 0 } as const].sort((a, b) => a.at - b.at);
   return Number.parseFloat(
     answers(`traced ${traced}\n${linesOf({ config: {}, observations: all })}`)[0] ?? "",
+  );
+}
+
+function evenly(from: number, gap: number, to: number): number[] {
+  return Array.from({ length: Math.floor((to - from) / gap) }, (_, index) => from + index * gap);
+}
+
+/** For one of even gaps. */
+function stopOf(gapBefore: number, gapInHold: number, traced: number): number {
+  return stopAfter(
+    [...evenly(-gapBefore * 50, gapBefore, 0), ...evenly(gapInHold, gapInHold, 4_000 + gapInHold)],
+    traced,
   );
 }
 
@@ -64,5 +72,14 @@ test(
     assert.ok(stopOf(400, 100, 0.5) > stopOf(200, 100, 1) - 1);
     // and who is as slow as its trace left all of it: what is missing is another's.
     assert.equal(stopOf(400, 400, 0.5), stopOf(400, 400, 1));
+  },
+);
+
+test(
+  "the longest gap is shortened where connections left no trace, however long ago it was",
+  { skip: withoutCompiler },
+  () => {
+    const times = [...evenly(-140_000, 400, -130_000), ...evenly(-127_800, 400, 4_000)];
+    assert.ok(stopAfter(times, 0.5) < stopAfter(times, 1) - 200);
   },
 );

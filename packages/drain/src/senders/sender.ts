@@ -19,6 +19,8 @@ export class Sender {
   pool: Pool | undefined;
   /** Else its arrivals are the aggregate's. */
   isSeparate = false;
+  /** How many of its arrivals the aggregate has. */
+  shared = 0;
   /** How many of its arrivals keep its place. */
   counter = 1;
   /** How long the load had paused by `last`. */

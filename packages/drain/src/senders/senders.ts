@@ -65,17 +65,17 @@ export class SenderTable {
     this.#prepared = undefined;
     const held = at >= this.#heldFrom;
     this.#noteLoad(at, held);
-    const sender = this.#senders.get(name);
+    let sender = this.#senders.get(name);
     if (sender) {
       sender.meet(at, this.#load, held);
+      if (sender.gaps.count >= (this.#hasOverflowed(at) ? fewestOnceOverflowed : 1)) this.#separate(sender);
       if (sender.isSeparate) return;
-      const { count } = sender.gaps;
-      if (count >= (this.#hasOverflowed(at) ? fewestOnceOverflowed : 1)) return this.#separate(sender, count);
     } else {
       // Whom the hold waits for is not given up for those that come only now.
       if (this.#isFull && this.#heldFrom === Infinity) this.#makeRoom(at);
-      if (!this.#isFull) this.#senders.set(name, new Sender(at, this.#load.paused));
+      if (!this.#isFull) this.#senders.set(name, (sender = new Sender(at, this.#load.paused)));
     }
+    if (sender) sender.shared++;
     if (this.#aggregate) this.#aggregate.meet(at, this.#load, held);
     else this.#aggregate = new Aggregate(at, this.#load.paused);
   }
@@ -86,7 +86,7 @@ export class SenderTable {
     const sender = this.#senders.get(name);
     if (!sender) return;
     (sender.pool ??= new Pool()).request(at);
-    this.#separate(sender, sender.gaps.count + 1);
+    this.#separate(sender);
   }
 
   /** A connection that made so many of those requests is asked to close. */
@@ -101,7 +101,7 @@ export class SenderTable {
     const known = this.#senders.get(name);
     const sender = known ?? new Sender(-Infinity, 0);
     sender.rate = perMillisecond;
-    this.#separate(sender, known ? sender.gaps.count + 1 : 0);
+    this.#separate(sender);
     this.#senders.set(name, sender);
   }
 
@@ -167,7 +167,7 @@ export class SenderTable {
 
   get #onlyOne(): string | undefined {
     if (this.#aggregate?.counter !== 1) return undefined;
-    return [...this.#senders].find(([, { isSeparate }]) => !isSeparate)?.[0];
+    return [...this.#senders].find(([, { shared }]) => shared > 0)?.[0];
   }
 
   #processOf(sender: Sender, deletedAt: number): ArrivalProcess | undefined {
@@ -199,11 +199,10 @@ export class SenderTable {
     return this.#senders.size >= this.#capacity;
   }
 
-  /** Until now so many of its arrivals counted as the aggregate's. */
-  #separate(sender: Sender, arrivals: number): void {
-    if (sender.isSeparate) return;
+  #separate(sender: Sender): void {
     sender.isSeparate = true;
-    if (this.#aggregate?.without(arrivals)) this.#aggregate = undefined;
+    if (this.#aggregate?.without(sender.shared)) this.#aggregate = undefined;
+    sender.shared = 0;
   }
 
   #hasOverflowed(at: number): boolean {

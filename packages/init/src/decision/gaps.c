@@ -35,6 +35,12 @@ bool gaps_add(struct gaps *gaps, double gap, bool held, double share, double few
 	return false;
 }
 
+void gaps_traced(struct gaps *gaps, double share)
+{
+	gaps->longest *= share;
+	gaps->longest_before *= share;
+}
+
 double gaps_longest(const struct gaps *gaps)
 {
 	return fmax(gaps->longest, gaps->longest_before);

@@ -19,6 +19,8 @@ struct gaps {
 
 /* `share` of the arrivals left a trace. Returns whether it was a pause: a gap as unlikely as that the sender had left. */
 bool gaps_add(struct gaps *gaps, double gap, bool held, double share, double fewest);
+/* Only this share of the arrivals so far left a trace. */
+void gaps_traced(struct gaps *gaps, double share);
 double gaps_longest(const struct gaps *gaps);
 /* Where so much of the exposure counts, and nothing has come for `idle` since. */
 struct habit gaps_habit(const struct gaps *gaps, double exposure, double idle);

@@ -97,18 +97,13 @@ static void meet_aggregate(struct sender_table *table, double at)
 		table->aggregate = (struct sender){ .last = at, .paused = table->paused, .rate = NAN, .counter = 1 };
 }
 
-/* So many arrivals of the aggregate are another's, or were no traffic. */
-static void leave_aggregate(struct sender_table *table, double arrivals)
+/* From now on none of its arrivals is the aggregate's. */
+static void make_separate(struct sender_table *table, struct sender *sender)
 {
-	table->aggregate.counter -= arrivals;
-	table->aggregate.gaps.count = fmax(0, table->aggregate.gaps.count - arrivals);
-}
-
-/* Until now so many of its arrivals counted as the aggregate's. */
-static void make_separate(struct sender_table *table, struct sender *sender, double arrivals)
-{
-	if (!sender->is_separate)
-		leave_aggregate(table, arrivals);
+	struct sender *aggregate = &table->aggregate;
+	aggregate->counter -= sender->shared;
+	aggregate->gaps.count = fmax(0, aggregate->gaps.count - sender->shared);
+	sender->shared = 0;
 	sender->is_separate = true;
 }
 
@@ -119,16 +114,18 @@ void senders_arrival(struct sender_table *table, const char *name, double at)
 	if (sender) {
 		meet(table, sender, at);
 		if (sender->gaps.count >= (table_has_overflowed(table, at) ? fewest_once_overflowed : 1))
-			make_separate(table, sender, sender->gaps.count);
+			make_separate(table, sender);
 		if (sender->is_separate)
 			return;
 	} else {
 		/* Whom the hold waits for is not given up for those that come only now. */
 		if (table_is_full(table) && isinf(table->held_from))
 			table_make_room(table, at);
-		if (!table_is_full(table))
-			table_add(table, name, at, NAN);
+		if (!table_is_full(table) && table_add(table, name, at, NAN))
+			sender = &table->senders[table->count - 1];
 	}
+	if (sender)
+		sender->shared++;
 	meet_aggregate(table, at);
 }
 
@@ -137,8 +134,7 @@ void senders_forget(struct sender_table *table, const char *name)
 	struct sender *sender = table_find(table, name);
 	if (!sender)
 		return;
-	if (!sender->is_separate)
-		leave_aggregate(table, sender->gaps.count + 1);
+	make_separate(table, sender);
 	table_remove(table, sender);
 }
 
@@ -153,20 +149,19 @@ void senders_traced(struct sender_table *table, double share)
 {
 	table->traced = share;
 	for (size_t i = 0; i < table->count; i++)
-		table->senders[i].gaps.longest *= share;
-	table->aggregate.gaps.longest *= share;
+		gaps_traced(&table->senders[i].gaps, share);
+	gaps_traced(&table->aggregate.gaps, share);
 }
 
 void senders_rate(struct sender_table *table, const char *name, double per_millisecond)
 {
 	struct sender *sender = table_find(table, name);
-	bool known = sender != NULL;
-	if (!known && table_add(table, name, -INFINITY, per_millisecond))
+	if (!sender && table_add(table, name, -INFINITY, per_millisecond))
 		sender = &table->senders[table->count - 1];
 	if (!sender)
 		return;
 	sender->rate = per_millisecond;
-	make_separate(table, sender, known ? sender->gaps.count + 1 : 0);
+	make_separate(table, sender);
 }
 
 /*
@@ -251,7 +246,7 @@ double senders_expected_loss(const struct sender_table *table, double now, doubl
 static const char *only_one(const struct sender_table *table)
 {
 	for (size_t i = 0; i < table->count && table->aggregate.counter == 1; i++)
-		if (!table->senders[i].is_separate)
+		if (table->senders[i].shared > 0)
 			return table->senders[i].name;
 	return NULL;
 }

@@ -32,6 +32,7 @@ struct sender {
 	double paused;	   /* how long the load had paused by `last` */
 	double rate;	   /* per ms, where told; NAN where it is to be learnt */
 	bool is_separate; /* else its arrivals are the aggregate's */
+	double shared;	   /* how many of its arrivals the aggregate has */
 	double counter;	   /* how many of its arrivals keep its place */
 };
 
