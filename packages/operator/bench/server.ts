@@ -2,7 +2,7 @@
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { admissionHandler } from "../src/admission/handler.ts";
-import { mutation } from "../src/admission/mutate.ts";
+import { injectingHandler } from "../src/admission/mutate.ts";
 import { AdmissionServer } from "../src/admission/server.ts";
 import { validate } from "../src/admission/validate.ts";
 import { rotate } from "../src/certificates/rotate.ts";
@@ -25,7 +25,7 @@ async function ours(): Promise<number> {
       type: "there",
       object: {
         metadata: { name: `s${index}`, uid: `u${index}`, namespace: "shop" },
-        wanted: Object.entries({ app: index === 0 ? "web" : `other-${index}`, tier: "front" }),
+        selector: Object.entries({ app: index === 0 ? "web" : `other-${index}`, tier: "front" }),
         convergence: { value: 10, origin: "kube-proxy" },
       },
       at: 0,
@@ -34,7 +34,7 @@ async function ours(): Promise<number> {
     });
   const metrics = new OperatorMetrics();
   const handler = admissionHandler({
-    mutate: mutation({
+    mutate: injectingHandler({
       cluster: {
         exposure: (namespace, labels) => senders.of(namespace, labels),
         labelsOf: () => ({ "lameduck.dev/inject": "enabled" }),
@@ -50,7 +50,7 @@ async function ours(): Promise<number> {
     onReview: (path, outcome, seconds) => metrics.reviewed(path, outcome, seconds),
   });
   const server = new AdmissionServer({ handler });
-  server.show(leaf);
+  server.useCertificate(leaf);
   return server.listen(0, "127.0.0.1");
 }
 

@@ -1,6 +1,6 @@
 import { readLines } from "../src/coordinator/protocol/lines.ts";
 import { reportedKeys } from "../src/coordinator/protocol/pod-requests.ts";
-import { readPosted } from "../src/coordinator/protocol/report.ts";
+import { parseReport } from "../src/coordinator/protocol/report.ts";
 
 /** Numbers from 0 to below 1. */
 export type Random = () => number;
@@ -56,7 +56,7 @@ function tryReport(random: Random, pick: <T>(from: readonly T[]) => T): string |
     body[pick([...Object.keys(body), "also", "serves", "problem", "__proto__", "more"])] = pick(odd);
   let text = JSON.stringify(body);
   if (random() < 0.2) text = text.slice(0, Math.floor(random() * text.length)) + String(pick(odd));
-  const read = readPosted(text, pick(names));
+  const read = parseReport(text, pick(names));
   if (typeof read === "string") return read === "" ? "a refusal without a word" : undefined;
   const { report, known, wait, epoch } = read;
   const { applied, also, name, kind, node, serves, problem = "" } = report;

@@ -1,5 +1,5 @@
-import { mutation, type Cluster } from "../src/admission/mutate.ts";
-import { judged } from "../src/admission/handler.ts";
+import { injectingHandler, type ClusterLookup } from "../src/admission/mutate.ts";
+import { answerReview } from "../src/admission/handler.ts";
 import { validate } from "../src/admission/validate.ts";
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */
@@ -153,7 +153,7 @@ export function randomBody(random: Random): string {
 }
 
 /** Policies as hostile as the pods: they were stored before anybody judged them. */
-function clusterOf(random: Random): Cluster {
+function clusterOf(random: Random): ClusterLookup {
   const policyOf = (): Tree | undefined => {
     if (random() < 0.5) return undefined;
     const object = policy();
@@ -174,7 +174,7 @@ const path = /^\/(?:metadata|spec)(?:\/(?:[A-Za-z]+|\d+|-|[a-z.]+~1[a-z-]+))*$/;
 export function wrongWith(body: string, random: Random): string[] {
   const wrong: string[] = [];
   const judges = {
-    mutate: mutation({
+    mutate: injectingHandler({
       cluster: clusterOf(random),
       namespace: "lameduck-system",
       lameduckVersion: "0.1.0",
@@ -183,7 +183,9 @@ export function wrongWith(body: string, random: Random): string[] {
     validate,
   };
   for (const [name, judge] of Object.entries(judges)) {
-    const answer = judged(body, judge, { onFault: (error) => wrong.push(`${name} threw ${String(error)}`) });
+    const answer = answerReview(body, judge, {
+      onFault: (error) => wrong.push(`${name} threw ${String(error)}`),
+    });
     const { apiVersion, kind, response } = JSON.parse(answer.body) as {
       apiVersion: string;
       kind: string;

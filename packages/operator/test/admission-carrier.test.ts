@@ -51,36 +51,36 @@ const mounting = (phase: string): { spec: object; status: object } => ({
 test("it is written where it is missing or other, and only there, also by two at once", async () => {
   await using all = await copying();
   const { api, copier, other, writes } = all;
-  await Promise.all([copier.pass(), other.pass()]);
+  await Promise.all([copier.reconcile(), other.reconcile()]);
   assert.deepEqual((api.get("configmaps", name) as { binaryData?: object } | undefined)?.binaryData, {
     "lameduck-init-amd64": "YQ==",
   });
   const { length } = writes;
-  await copier.pass();
-  await other.pass();
+  await copier.reconcile();
+  await other.reconcile();
   assert.equal(writes.length, length, "nothing to write");
   api.change("configmaps", name, { metadata: { annotations: { "lameduck.dev/carrier-sum": "old" } } });
-  await copier.pass();
+  await copier.reconcile();
   assert.equal(writes.length, length + 1, "an older one");
   api.remove("configmaps", name);
-  await copier.pass();
+  await copier.reconcile();
   assert.notEqual(api.get("configmaps", name), undefined, "one that somebody removed");
 });
 
 test("it leaves a namespace after the last pod that mounts it, and never one that is somebody else's", async () => {
   await using all = await copying();
   const { api, copier, enabled, writes, problems } = all;
-  await copier.pass();
+  await copier.reconcile();
   api.put("pods", "web", mounting("Running"));
   enabled.clear();
-  await copier.pass();
+  await copier.reconcile();
   assert.notEqual(api.get("configmaps", name), undefined, "mounted");
   api.change("pods", "web", { status: { phase: "Succeeded" } });
-  await copier.pass();
+  await copier.reconcile();
   assert.equal(api.get("configmaps", name), undefined);
   assert.deepEqual(writes, ["applied shop", "removed shop"]);
   api.put("configmaps", name, { metadata: { namespace: "shop" } });
-  await copier.pass();
+  await copier.reconcile();
   assert.notEqual(api.get("configmaps", name), undefined, "a person's own");
   assert.deepEqual(problems, []);
 });
@@ -89,9 +89,9 @@ test("a ConfigMap of that name that somebody else made stays as it is, and is to
   await using all = await copying();
   const { api, copier, enabled, writes, problems } = all;
   api.put("configmaps", name, { metadata: { namespace: "shop" }, data: { mine: "1" } });
-  await copier.pass();
+  await copier.reconcile();
   enabled.clear();
-  await copier.pass();
+  await copier.reconcile();
   assert.deepEqual((api.get("configmaps", name) as { data?: object } | undefined)?.data, { mine: "1" });
   assert.deepEqual(writes, []);
   assert.match(String(problems[0]), /ConfigMap shop\/lameduck-init: somebody else made it/);
@@ -106,13 +106,13 @@ test("a namespace that is being deleted is no problem, one that refuses is told 
     method === "PATCH" && url.pathname.includes("/shop/")
       ? { status: 403, body: { reason: "Forbidden", message } }
       : undefined;
-  await copier.pass();
+  await copier.reconcile();
   assert.deepEqual([writes, problems], [["applied other"], []]);
   api.remove("configmaps", name);
   api.fault = ({ method, url }) =>
     method === "PATCH" && url.pathname.includes("/shop/")
       ? { status: 500, body: { message: "no" } }
       : undefined;
-  await copier.pass();
+  await copier.reconcile();
   assert.deepEqual([writes.length, problems.length], [2, 1]);
 });

@@ -31,8 +31,8 @@ describe("anybody in the cluster may connect; the API server is answered all the
         mutate: () => ({ allowed: true }),
         validate: () => ({ allowed: true }),
         hold: {
-          isFrom: () => true,
-          judge: async () => {
+          isTrustedPath: () => true,
+          reviewDeletion: async () => {
             await isHeld.promise;
             return { allowed: true };
           },

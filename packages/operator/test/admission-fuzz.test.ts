@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { judged } from "../src/admission/handler.ts";
+import { answerReview } from "../src/admission/handler.ts";
 import { randomBody, randomFrom, wrongWith } from "../fuzz/reviews.ts";
 
 test("3,000 reviews of every shape: each answer is whole, and nothing hostile reaches a command, a path or a prototype", () => {
@@ -15,7 +15,7 @@ test("the fuzzer sees what it looks for", () => {
   const seen = new Set<boolean>();
   for (let seed = 1; seed <= 200; seed++) {
     const body = randomBody(randomFrom(seed));
-    seen.add(judged(body, () => ({ allowed: true })).outcome === "unreadable");
+    seen.add(answerReview(body, () => ({ allowed: true })).outcome === "unreadable");
   }
   assert.equal(seen.size, 2, "bodies that can be read, and such that cannot");
 });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { judged, type Judge } from "../src/admission/handler.ts";
-import { mutation } from "../src/admission/mutate.ts";
+import { answerReview, type ReviewHandler } from "../src/admission/handler.ts";
+import { injectingHandler } from "../src/admission/mutate.ts";
 import { validate } from "../src/admission/validate.ts";
 
 const size = 3 * 1024 * 1024;
 
-const mutate = mutation({
+const mutate = injectingHandler({
   cluster: {
     exposure: () => ({ exposedBy: ["Service web"], convergence: undefined }),
     labelsOf: () => ({ "lameduck.dev/inject": "enabled" }),
@@ -169,8 +169,10 @@ describe("a review costs little more than to read it, whatever it holds", () => 
   for (const [what, body] of Object.entries(bodies))
     it(what, () => {
       const faults: unknown[] = [];
-      const judges: Judge[] = [mutate, validate];
-      const answers = judges.map((judge) => judged(body, judge, { onFault: (one) => faults.push(one) }));
+      const judges: ReviewHandler[] = [mutate, validate];
+      const answers = judges.map((judge) =>
+        answerReview(body, judge, { onFault: (one) => faults.push(one) }),
+      );
       assert.deepEqual(faults, []);
       for (const { body: answer } of answers) {
         const { warnings = [], status } = (JSON.parse(answer) as Whole).response;
@@ -187,7 +189,7 @@ describe("a review costs little more than to read it, whatever it holds", () => 
         costOf(() => JSON.parse(body)),
       );
       for (const judge of judges) {
-        const cost = costOf(() => judged(body, judge));
+        const cost = costOf(() => answerReview(body, judge));
         assert.ok(cost < 3 * toParse, `${cost} ms, and ${toParse} ms to parse it`);
       }
     });

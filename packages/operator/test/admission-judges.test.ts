@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { mutation, type Cluster } from "../src/admission/mutate.ts";
+import { injectingHandler, type ClusterLookup } from "../src/admission/mutate.ts";
 import type { AdmissionRequest } from "../src/admission/review.ts";
 import { validate } from "../src/admission/validate.ts";
 
@@ -22,7 +22,7 @@ const request = (changes: Partial<AdmissionRequest> = {}): AdmissionRequest => (
   ...changes,
 });
 
-const cluster: Cluster = {
+const cluster: ClusterLookup = {
   exposure: () => ({ exposedBy: ["Service web"], convergence: { value: 10, origin: "kube-proxy" } }),
   labelsOf: () => ({ "lameduck.dev/inject": "enabled" }),
   policyOf: () => undefined,
@@ -30,14 +30,17 @@ const cluster: Cluster = {
 };
 
 let blind = 0;
-const judged = (changes: Partial<Cluster> = {}, coordinator?: string): ReturnType<typeof mutation> =>
-  mutation({
+const judged = (
+  changes: Partial<ClusterLookup> = {},
+  coordinator?: string,
+): ReturnType<typeof injectingHandler> =>
+  injectingHandler({
     coordinator,
     cluster: { ...cluster, ...changes },
     namespace: "lameduck-system",
     lameduckVersion: "0.1.0",
     version: () => ({ major: 1, minor: 36 }),
-    onBlind: () => blind++,
+    onUnknownExposure: () => blind++,
   });
 
 test("an exposed pod is injected, and the audit log says how", () => {

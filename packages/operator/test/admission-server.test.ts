@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Agent, request as httpsRequest } from "node:https";
 import { after, before, describe, it } from "node:test";
-import { admissionHandler, type Judge } from "../src/admission/handler.ts";
+import { admissionHandler, type ReviewHandler } from "../src/admission/handler.ts";
 import { AdmissionServer } from "../src/admission/server.ts";
 import { listenLocally } from "./local-server.ts";
 
@@ -16,7 +16,7 @@ describe("the server that answers admission reviews", () => {
   let port = 0;
   let ca = "";
   let ready: string | undefined;
-  let judge: Judge = () => ({ allowed: true });
+  let judge: ReviewHandler = () => ({ allowed: true });
   const faults: unknown[] = [];
   const outcomes: string[] = [];
   let agent: Agent;

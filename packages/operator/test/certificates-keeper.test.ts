@@ -32,7 +32,7 @@ async function replica(api: OperatorApi, lifetimes: Partial<KeeperOptions> = {})
     certificateLifetime: 3_600_000,
     authorityLifetime: 36_000_000,
     onCertificate: (leaf) => {
-      server.show(leaf);
+      server.useCertificate(leaf);
       shown.push(leaf.cert);
     },
     onProblem: (error) => problems.push(error),
@@ -190,7 +190,7 @@ test("an API server that fails is asked again", async () => {
   api.remove("secrets", name);
   await until(() => one.problems.length > 0, "a problem");
   failing = false;
-  await one.keeper.look();
+  await one.keeper.reconcileSoon();
   await until(() => api.get("secrets", name) !== undefined, "restored");
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { KnownCaller } from "../src/deletions/call/caller.ts";
+import { SecretPath } from "../src/deletions/call/secret-path.ts";
 import { OperatorApi, until } from "./operator-api.ts";
 
 const resource = "admissionregistration.k8s.io/validatingwebhookconfigurations";
@@ -32,22 +32,22 @@ describe("the path that only the API server knows", () => {
     install(api);
     const problems: unknown[] = [];
     const client = api.client();
-    const replicas = [0, 1].map(() => new KnownCaller(client, (_part, error) => problems.push(error)));
+    const replicas = [0, 1].map(() => new SecretPath(client, (_part, error) => problems.push(error)));
     for (const one of replicas) {
       one.start();
-      one.know("key of the authority");
+      one.deriveFrom("key of the authority");
     }
     const isTold = (): boolean => paths(api).every((path) => /^\/hold\/[\w-]{43}$/.test(path));
     await until(isTold, "told");
     const [path = ""] = paths(api);
-    assert.ok(replicas.every((one) => one.isFrom(path)));
+    assert.ok(replicas.every((one) => one.matches(path)));
     for (const wrong of ["", "/hold", "/hold/", `${path}x`, path.slice(0, -1), path.toUpperCase()])
-      assert.ok(!replicas.some((one) => one.isFrom(wrong)), wrong);
+      assert.ok(!replicas.some((one) => one.matches(wrong)), wrong);
     install(api);
     await until(isTold, "told again");
-    for (const one of replicas) one.know("another key");
+    for (const one of replicas) one.deriveFrom("another key");
     await until(() => paths(api)[0] !== path && isTold(), "told of another");
-    assert.ok(!replicas.some((one) => one.isFrom(path)));
+    assert.ok(!replicas.some((one) => one.matches(path)));
     assert.deepEqual(problems, []);
     await Promise.all(replicas.map((one) => one.stop()));
     client.close();
@@ -56,8 +56,8 @@ describe("the path that only the API server knows", () => {
   it("lets nobody in as long as it is not known", async () => {
     await using api = await OperatorApi.start();
     const client = api.client();
-    const caller = new KnownCaller(client, () => undefined);
-    assert.ok(!caller.isFrom("") && !caller.isFrom("/hold"));
+    const caller = new SecretPath(client, () => undefined);
+    assert.ok(!caller.matches("") && !caller.matches("/hold"));
     client.close();
   });
 });

@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net";
 import { FakeApi, type Answer, type Item } from "../../kube/test/fake-api.ts";
 import { admissionHandler } from "../src/admission/handler.ts";
 import { AdmissionServer } from "../src/admission/server.ts";
-import { Holder, type Judged } from "../src/deletions/holder.ts";
+import { DeletionHolder, type HandledCall } from "../src/deletions/deletion-holder.ts";
 import { HeldPods } from "../src/deletions/pods.ts";
-import { coordinatorAt } from "../src/deletions/release/consumers.ts";
+import { coordinatorSource } from "../src/deletions/release/consumers.ts";
 import { EndpointView } from "../src/deletions/release/endpoints.ts";
 import { alwaysExempt } from "../src/deletions/settings.ts";
 import { ClusterView } from "../src/exposure/cluster-view.ts";
@@ -91,19 +91,19 @@ export interface HolderSettings {
 export async function replicaOf(api: PodApi, settings: HolderSettings = {}) {
   const client = api.client();
   const problems: unknown[] = [];
-  const judged: Judged[] = [];
+  const judged: HandledCall[] = [];
   let restored = 0;
   const onProblem = (_part: string, error: unknown): void => void problems.push(error);
   const view = new ClusterView(client, { onProblem });
   const endpoints = new EndpointView(client, onProblem);
   const { coordinator, ...limits } = settings;
-  const holder = new Holder({
+  const holder = new DeletionHolder({
     leads: () => true,
     dependencies: {
       client,
       pods: new HeldPods(client, view, "lameduck-system"),
       endpoints,
-      consumers: coordinator === undefined ? undefined : coordinatorAt(coordinator, undefined),
+      consumers: coordinator === undefined ? undefined : coordinatorSource(coordinator, undefined),
       settings: {
         limit: 20_000,
         mostAtOnce: 5,
@@ -117,13 +117,13 @@ export async function replicaOf(api: PodApi, settings: HolderSettings = {}) {
       onRestored: () => restored++,
       onProblem,
     },
-    onJudged: (one) => judged.push(one),
+    onCall: (one) => judged.push(one),
   });
   const server = new AdmissionServer({
     handler: admissionHandler({
       mutate: () => ({ allowed: true }),
       validate: () => ({ allowed: true }),
-      hold: { judge: holder.judge, isFrom: (path) => path === "/hold/secret" },
+      hold: { reviewDeletion: holder.review, isTrustedPath: (path) => path === "/hold/secret" },
       notReady: () => undefined,
     }),
   });

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { selects, type Pod } from "@lameduck/kube";
 import fc from "fast-check";
-import { askedOf } from "../src/deletions/call/asked.ts";
-import { podLetThrough, requestLetThrough } from "../src/deletions/let-through.ts";
+import { deletionCallOf } from "../src/deletions/call/deletion-call.ts";
+import { reasonNotToHoldPod, reasonNotToHoldCall } from "../src/deletions/not-held.ts";
 import { markingPatch, markOf, restoringPatch } from "../src/deletions/mark.ts";
-import { planOf, without, type Owner, type PlanFacts } from "../src/deletions/plan.ts";
-import { stateIn } from "../src/deletions/release/consumers.ts";
+import { planRemoval, withoutLabels, type Owner, type PlanFacts } from "../src/deletions/plan.ts";
+import { parseReleaseState } from "../src/deletions/release/consumers.ts";
 import { alwaysExempt } from "../src/deletions/settings.ts";
 import { heldMark } from "../src/names.ts";
 
@@ -22,7 +22,7 @@ const facts: fc.Arbitrary<PlanFacts> = labels.chain((own) =>
   fc.record({
     labels: fc.constant(own),
     services: fc.array(
-      chosen(own).map((wanted) => ({ name: "s", wanted: Object.entries(wanted) })),
+      chosen(own).map((selector) => ({ name: "s", selector: Object.entries(selector) })),
       { maxLength: 6 },
     ),
     owner: fc.oneof(
@@ -44,18 +44,18 @@ describe("the labels that are taken", () => {
   it("lead to no Service any more, and are as few and as harmless as can be", () => {
     fc.assert(
       fc.property(facts, (given) => {
-        const plan = planOf(given);
+        const plan = planRemoval(given);
         if ("because" in plan) return;
-        const left = without(given.labels, plan.remove);
+        const left = withoutLabels(given.labels, plan.remove);
         const leads = (to: typeof left): boolean =>
-          given.services.some(({ wanted }) => wanted.every(([key, value]) => to[key] === value));
+          given.services.some(({ selector }) => selector.every(([key, value]) => to[key] === value));
         assert.ok(!leads(left));
         for (const key of plan.remove) {
           assert.ok(!given.policyKeys.has(key));
           // None of them could stay.
           assert.ok(
             leads(
-              without(
+              withoutLabels(
                 given.labels,
                 plan.remove.filter((one) => one !== key),
               ),
@@ -68,8 +68,8 @@ describe("the labels that are taken", () => {
         // Wherever it can be done without the owner's labels, it is.
         if ("selector" in owner && !selects(owner.selector, left)) {
           const own = Object.keys(owner.selector.matchLabels ?? {});
-          const free = given.services.every(({ wanted }) =>
-            wanted.some(([key]) => !own.includes(key) && !given.policyKeys.has(key)),
+          const free = given.services.every(({ selector }) =>
+            selector.some(([key]) => !own.includes(key) && !given.policyKeys.has(key)),
           );
           assert.ok(!free);
         }
@@ -79,11 +79,11 @@ describe("the labels that are taken", () => {
   });
 
   it("are none where nothing leads to the pod, or something else would be cut", () => {
-    const services = [{ name: "web", wanted: [["app", "a"]] as const }];
+    const services = [{ name: "web", selector: [["app", "a"]] as const }];
     const none = { labels: { app: "a" }, services, budgets: [], policyKeys: new Set<string>() };
     const selector = { matchLabels: { app: "a" } };
     const because = (changes: Partial<PlanFacts>): unknown => {
-      const plan = planOf({ owner: { kind: "none" }, ...none, ...changes });
+      const plan = planRemoval({ owner: { kind: "none" }, ...none, ...changes });
       return "because" in plan ? plan.because : plan.remove;
     };
     assert.deepEqual(because({}), ["app"]);
@@ -131,8 +131,13 @@ describe("a pod that is marked", () => {
 
 describe("what is let through at once", () => {
   const whole = { name: "web-1", userInfo: { username: "u", groups: ["g"] }, options: {} };
-  const asked = (changes: object, object?: unknown, kind = "Pod", group = ""): ReturnType<typeof askedOf> =>
-    askedOf({
+  const asked = (
+    changes: object,
+    object?: unknown,
+    kind = "Pod",
+    group = "",
+  ): ReturnType<typeof deletionCallOf> =>
+    deletionCallOf({
       uid: "u",
       group,
       kind,
@@ -140,11 +145,11 @@ describe("what is let through at once", () => {
       namespace: "shop",
       object,
       oldObject: undefined,
-      whole: { ...whole, ...changes },
+      raw: { ...whole, ...changes },
     });
-  const because = (request: ReturnType<typeof askedOf>): unknown => {
+  const because = (request: ReturnType<typeof deletionCallOf>): unknown => {
     assert.ok(request);
-    return requestLetThrough(request, { exempt: [...alwaysExempt, "g2"], ownNamespace: "lameduck-system" });
+    return reasonNotToHoldCall(request, { exempt: [...alwaysExempt, "g2"], ownNamespace: "lameduck-system" });
   };
 
   it("is told by the request", () => {
@@ -171,7 +176,7 @@ describe("what is let through at once", () => {
   it("is told by the pod", () => {
     const ready = { conditions: [{ type: "Ready", status: "True" }] };
     const of = (metadata: object, status: object = ready, spec: object = {}): unknown =>
-      podLetThrough({
+      reasonNotToHoldPod({
         metadata: { name: "p", uid: "1", ...metadata },
         spec: { containers: [], ...spec },
         status,
@@ -196,7 +201,7 @@ describe("what is let through at once", () => {
   it("is never decided by an exception, whatever is sent", () => {
     fc.assert(
       fc.property(fc.anything(), fc.anything(), fc.constantFrom("Pod", "Eviction"), (object, rest, kind) => {
-        const request = askedOf({
+        const request = deletionCallOf({
           uid: "u",
           group: kind === "Pod" ? "" : "policy",
           kind,
@@ -204,18 +209,18 @@ describe("what is let through at once", () => {
           namespace: "shop",
           object,
           oldObject: object,
-          whole: { name: "x", options: rest, userInfo: rest },
+          raw: { name: "x", options: rest, userInfo: rest },
         });
         assert.ok(request);
-        requestLetThrough(request, { exempt: [], ownNamespace: "o" });
+        reasonNotToHoldCall(request, { exempt: [], ownNamespace: "o" });
       }),
     );
   });
 });
 
 it("what the coordinator says is silence unless it is understood", () => {
-  assert.equal(stateIn("lameduck 1\nstate: released\nbasis: rules\n"), "released");
-  assert.equal(stateIn("lameduck 1\r\nfuture: x\r\nstate: waiting\r\n"), "waiting");
+  assert.equal(parseReleaseState("lameduck 1\nstate: released\nbasis: rules\n"), "released");
+  assert.equal(parseReleaseState("lameduck 1\r\nfuture: x\r\nstate: waiting\r\n"), "waiting");
   for (const text of [
     "",
     "lameduck 2\nstate: released",
@@ -223,8 +228,8 @@ it("what the coordinator says is silence unless it is understood", () => {
     "lameduck 1\nstate: gone",
     "<html>",
   ])
-    assert.equal(stateIn(text), "silent", text);
-  fc.assert(fc.property(fc.string(), (text) => stateIn(text) === "silent"));
+    assert.equal(parseReleaseState(text), "silent", text);
+  fc.assert(fc.property(fc.string(), (text) => parseReleaseState(text) === "silent"));
 });
 
 function podWith(own: Readonly<Record<string, string>>, annotations?: Readonly<Record<string, string>>): Pod {

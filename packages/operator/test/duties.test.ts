@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { ClusterView } from "../src/exposure/cluster-view.ts";
-import { Duties } from "../src/process/duties.ts";
+import { LeaderTasks } from "../src/process/leader-tasks.ts";
 import { OperatorApi, until } from "./operator-api.ts";
 
 interface OnDuty extends AsyncDisposable {
   readonly api: OperatorApi;
-  readonly duties: Duties;
+  readonly duties: LeaderTasks;
   readonly problems: string[];
 }
 
@@ -17,8 +17,8 @@ async function onDuty(prepare: (api: OperatorApi) => void): Promise<OnDuty> {
   const client = api.client();
   const problems: string[] = [];
   const onProblem = (part: string, error: unknown): void => void problems.push(`${part}: ${String(error)}`);
-  const view = new ClusterView(client, { again: 20, onProblem, onChange: () => duties.look() });
-  const duties = new Duties({
+  const view = new ClusterView(client, { retryMs: 20, onProblem, onChange: () => duties.reconcileSoon() });
+  const duties = new LeaderTasks({
     client,
     view,
     namespace: "lameduck-system",
@@ -77,7 +77,7 @@ test("carriers stay where they are while nobody may read which namespaces are in
     ];
   const asked = (): number => api.asked.filter(({ resource }) => resource === "namespaces").length;
   const before = asked();
-  duties.look();
+  duties.reconcileSoon();
   await until(() => asked() > before + 5, "some time");
   assert.equal(sum(), "0", "neither removed nor replaced");
   isRefused = false;
@@ -93,7 +93,7 @@ test("looking often leaves no timer behind", async () => {
   const before = timers();
   for (let look = 0; look < 50; look++) {
     const seen = lists();
-    all.duties.look();
+    all.duties.reconcileSoon();
     await until(() => lists() > seen, "a look");
   }
   assert.ok(timers() < before + 20, `${timers()} timers, ${before} before`);

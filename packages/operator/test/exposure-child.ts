@@ -9,7 +9,7 @@ const client = new KubernetesClient(connectionTo(url));
 const leftOut: string[] = [];
 const problems: string[] = [];
 const view = new ClusterView(client, {
-  again: 50,
+  retryMs: 50,
   onLeftOut: (part, { namespace, name }, why) => leftOut.push(`${part} ${namespace}/${name} ${why}`),
   onProblem: (part, error) => problems.push(`${part}: ${String(error)}`),
 });

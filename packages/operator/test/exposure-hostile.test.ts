@@ -5,7 +5,7 @@ import test from "node:test";
 import { promisify } from "node:util";
 import { ClusterView } from "../src/exposure/cluster-view.ts";
 import { OperatorMetrics } from "../src/process/metrics.ts";
-import { toldLeftOut } from "../src/process/left-out.ts";
+import { leftOutLogger } from "../src/process/left-out.ts";
 import { OperatorApi, until } from "./operator-api.ts";
 
 interface Measured {
@@ -137,8 +137,8 @@ test("one namespace that is full takes nothing from another, and has room again 
   const metrics = new OperatorMetrics();
   const logged: unknown[] = [];
   let at = 0;
-  const onLeftOut = toldLeftOut(metrics, { warn: (...line: unknown[]) => logged.push(line) }, () => at);
-  const view = new ClusterView(client, { again: 20, onProblem: () => undefined, onLeftOut });
+  const onLeftOut = leftOutLogger(metrics, { warn: (...line: unknown[]) => logged.push(line) }, () => at);
+  const view = new ClusterView(client, { retryMs: 20, onProblem: () => undefined, onLeftOut });
   await using _ = {
     [Symbol.asyncDispose]: async () => {
       await view.stop();

@@ -15,7 +15,7 @@ async function viewed(fill: (api: OperatorApi) => void = () => undefined): Promi
   const client = api.client();
   const problems: string[] = [];
   const view = new ClusterView(client, {
-    again: 20,
+    retryMs: 20,
     onProblem: (part, error) => problems.push(`${part}: ${String(error)}`),
   });
   view.start();
@@ -144,7 +144,7 @@ test("nobody could look until the Services were read; it is not ready until then
   let failing = true;
   api.fault = ({ resource }) => (failing && resource === "services" ? { status: 503, body: {} } : undefined);
   const client = api.client();
-  const view = new ClusterView(client, { again: 20, onProblem: () => undefined });
+  const view = new ClusterView(client, { retryMs: 20, onProblem: () => undefined });
   view.start();
   await until(() => view.notReady() === "not read yet: services", "the others");
   assert.equal(view.exposure("shop", {}), undefined);
@@ -166,7 +166,7 @@ test("kinds that the cluster does not have keep nobody waiting; those that may n
   };
   const client = api.client();
   const problems: string[] = [];
-  const view = new ClusterView(client, { again: 20, onProblem: (part) => problems.push(part) });
+  const view = new ClusterView(client, { retryMs: 20, onProblem: (part) => problems.push(part) });
   view.start();
   await until(() => view.notReady() === undefined && problems.length > 0, "ready all the same");
   assert.deepEqual([...new Set(problems)], ["nodes"]);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { parse } from "yaml";
 import { inject, injectManifests, settingsFor, type InjectedManifests } from "../src/index.ts";
-import { patched } from "../src/inject/patched.ts";
+import { applyPatch } from "../src/inject/apply-patch.ts";
 import { facts as known } from "./injected.ts";
 
 const facts = { ...known, exposedBy: undefined, convergenceSeconds: undefined };
@@ -44,7 +44,7 @@ describe("manifests", () => {
       const templateOf = (from: string): unknown =>
         (parse(from) as { spec: { template: unknown } }).spec.template;
       const { patch } = inject(templateOf(text), settingsFor({}).settings, facts);
-      assert.deepEqual(templateOf(after), patched(templateOf(text), patch), after);
+      assert.deepEqual(templateOf(after), applyPatch(templateOf(text), patch), after);
       assert.equal(inFile(after).files[0]?.after.text, after, "a second time changes nothing");
     });
 

@@ -11,7 +11,7 @@ import {
   type ClusterFacts,
 } from "../src/index.ts";
 import { literal } from "../src/cel/expression.ts";
-import { patched } from "../src/inject/patched.ts";
+import { applyPatch } from "../src/inject/apply-patch.ts";
 import { generatedPods, pods } from "../../../e2e/inject/pods.ts";
 
 type Fields = Record<string, unknown>;
@@ -35,7 +35,7 @@ const clusterPolicy = {
 function injected(pod: Fields): unknown {
   const { annotations } = pod["metadata"] as { annotations?: Fields };
   const { settings } = settingsFor({ clusterPolicy, podAnnotations: annotations });
-  return patched(pod, inject(pod, settings, facts).patch);
+  return applyPatch(pod, inject(pod, settings, facts).patch);
 }
 
 const deploymentOf = ({ metadata, spec }: Fields): Fields => {
@@ -245,7 +245,7 @@ describe("strangers", () => {
             },
           ]) {
             const { patch } = inject(odd, { ...defaultSettings, instrumentNode: true }, facts);
-            patched(odd, patch);
+            applyPatch(odd, patch);
           }
         },
       ),

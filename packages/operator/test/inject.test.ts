@@ -108,7 +108,7 @@ describe("who is left alone, and why", () => {
 
   it("namespaces that are not labelled, the system's and our own", () => {
     const reason = (name: string, labels?: Record<string, string>): string | undefined =>
-      isLeftAlone(pod(), { name, labels, ofLameduck: "lameduck-system" })?.code;
+      isLeftAlone(pod(), { name, labels, ownNamespace: "lameduck-system" })?.code;
     const enabled = { "lameduck.dev/inject": "enabled" };
     assert.equal(reason("shop", enabled), undefined);
     assert.equal(reason("shop"), "namespace-not-labelled");

@@ -7,7 +7,7 @@ import {
   type InjectionSettings,
   type ReasonCode,
 } from "../src/index.ts";
-import { patched } from "../src/inject/patched.ts";
+import { applyPatch } from "../src/inject/apply-patch.ts";
 
 export const facts: ClusterFacts = {
   lameduckVersion: "0.1.0",
@@ -54,7 +54,7 @@ export function result(
 ): Result {
   const { patch, reasons } = injected(given, ...rest);
   assert.notEqual(patch.length, 0, JSON.stringify(reasons));
-  return patched(given, patch) as Result;
+  return applyPatch(given, patch) as Result;
 }
 
 export const commandOf = ({ spec }: Result, index = 0): readonly string[] =>

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
-import { copying } from "../src/inject/carrier.ts";
+import { copyContainer } from "../src/inject/carrier.ts";
 import { loader } from "../src/inject/node-options.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-loader-"));
@@ -37,7 +37,7 @@ describe("what NODE_OPTIONS of an injected Node app loads", () => {
 });
 
 describe("the init container that copies", () => {
-  const [, flag = "", script = ""] = copying("registry.example/lameduck")["command"] as string[];
+  const [, flag = "", script = ""] = copyContainer("registry.example/lameduck")["command"] as string[];
 
   it("copies both files, and ends well where they are missing", () => {
     const [from, to] = [join(folder, "image"), join(folder, "pod")];

@@ -12,6 +12,6 @@ export async function listenLocally(server: AdmissionServer): Promise<LocalServe
   const lifetimes = { certificateLifetime: 3_600_000, authorityLifetime: 3_600_000 };
   const names = ["localhost"];
   const { authority, leaf } = await rotate(undefined, Date.now(), { names, ...lifetimes }, () => true);
-  server.show(leaf);
+  server.useCertificate(leaf);
   return { port: await server.listen(0, "127.0.0.1"), ca: authority.cert };
 }

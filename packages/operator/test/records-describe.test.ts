@@ -115,10 +115,10 @@ it("names consumers that nobody knows of any more once the pod has left the endp
     () => deletedAt,
     () => deletedAt,
   );
-  followed.see(termination({ withdrawnAt: deletedAt + 100, number: 17 }));
-  followed.see(released());
+  followed.observe(termination({ withdrawnAt: deletedAt + 100, number: 17 }));
+  followed.observe(released());
   const gone = released({ consumers: new Map() });
-  const { consumers, summary } = describeTermination(gone, followed.see(gone));
+  const { consumers, summary } = describeTermination(gone, followed.observe(gone));
   assert.equal(consumers.length, 5);
   assert.match(summary.text, /released by 5 of 5 consumers/);
 });
@@ -148,7 +148,7 @@ it("no sequence of events yields a release or a hold that was not told", () => {
       );
       const change = (fields: Partial<Termination>): void => {
         seen = { ...seen, ...fields };
-        followed.see(seen);
+        followed.observe(seen);
       };
       for (const one of steps) {
         if ("wait" in one) now += one.wait;
@@ -168,7 +168,7 @@ it("no sequence of events yields a release or a hold that was not told", () => {
             ),
           });
       }
-      const { summary, moments, hold } = describeTermination(seen, followed.see(seen));
+      const { summary, moments, hold } = describeTermination(seen, followed.observe(seen));
       assert.equal(moments.released !== undefined, seen.releasedAt !== undefined);
       assert.equal(/\d/.test(summary.released), seen.releasedAt !== undefined);
       if (seen.releasedAt === undefined) assert.doesNotMatch(summary.text, /released by/);

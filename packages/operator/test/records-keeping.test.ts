@@ -4,7 +4,7 @@ import type { KubernetesClient } from "@lameduck/kube";
 import { Registry } from "@prometheus-io/client";
 import type { TerminationListener } from "../src/coordinator/termination.ts";
 import type { DrainReport } from "../src/records/report/drain-report.ts";
-import { RecordKeeping } from "../src/records/keeping.ts";
+import { RecordKeeping } from "../src/records/record-keeping.ts";
 import { defaultRetention } from "../src/records/writing/retention.ts";
 import { coordinating } from "./coordinator/fixture.ts";
 import { OperatorApi, until } from "./operator-api.ts";

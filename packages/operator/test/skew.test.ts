@@ -6,7 +6,7 @@ import { describe, it } from "node:test";
 import { initBinary } from "@lameduck/init";
 import { defaultSettings, inject, injectedAnnotation, type ClusterFacts } from "@lameduck/operator";
 import { parseAllDocuments } from "yaml";
-import { patched } from "../src/inject/patched.ts";
+import { applyPatch } from "../src/inject/apply-patch.ts";
 import { parseFlags } from "../src/process/flags.ts";
 
 const facts: ClusterFacts = {
@@ -25,7 +25,7 @@ const pod = (container: object = {}): object => ({
 const patchOf = (of: object): string => JSON.stringify(inject(of, defaultSettings, facts).patch);
 
 function injectedBy(lameduckVersion: string): object {
-  return patched(pod(), inject(pod(), defaultSettings, { ...facts, lameduckVersion }).patch) as object;
+  return applyPatch(pod(), inject(pod(), defaultSettings, { ...facts, lameduckVersion }).patch) as object;
 }
 
 describe("versions one apart", () => {

@@ -139,11 +139,11 @@ nft list table ip kube-proxy`);
       const prepared = `cat <<'EOF' | ${restore}\n${rules}EOF\n`;
       const uses = read(inside(`${prepared}${save}`), everybody);
       assert.deepEqual(new Set(uses.keys()), truth(all));
-      for (const { chain, says } of uses.values()) {
+      for (const { chain, rule } of uses.values()) {
         // That of the Service: others say the same when an endpoint has gone.
         assert.match(chain, /^(service-|KUBE-SVC-)/);
         const shown = inside(`${prepared}nft list chain ip ${table} ${chain}`);
-        assert.ok(shown.includes(says), `${says} in ${shown}`);
+        assert.ok(shown.includes(rule), `${rule} in ${shown}`);
       }
     }
   });

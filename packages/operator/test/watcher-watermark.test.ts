@@ -11,12 +11,12 @@ describe("a watermark", () => {
     ] as const;
     watermark.update(1, both);
     assert.deepEqual(watermark.pending, both);
-    watermark.letGo(1, "fd00::1:5");
+    watermark.markApplied(1, "fd00::1:5");
     assert.equal(watermark.progress().applied, 0);
     // The answer to a report from before lists both once more.
     watermark.update(1, both);
     assert.deepEqual(watermark.pending, [["10.244.1.5", 1]]);
-    watermark.letGo(1, "10.244.1.5");
+    watermark.markApplied(1, "10.244.1.5");
     assert.equal(watermark.progress().applied, 1);
   });
 
@@ -26,7 +26,7 @@ describe("a watermark", () => {
       ["10.0.0.1", 1],
       ["10.0.0.2", 2],
     ]);
-    watermark.letGo(2, "10.0.0.2");
+    watermark.markApplied(2, "10.0.0.2");
     assert.deepEqual(watermark.progress(), { applied: 0, also: [[2, 3]] });
   });
 });

@@ -6,7 +6,7 @@ export const largestBody = 8 * 1024 * 1024;
 const largestSum = 4 * largestBody;
 
 /** Bodies as they come. Where they are too many together, the one that began first is given up: it is nobody's who is in a hurry. */
-export class Bodies {
+export class RequestBodies {
   readonly #sizes = new Map<IncomingMessage, number>();
   readonly #onDrop: () => void;
   #sum = 0;
@@ -64,5 +64,5 @@ export class Bodies {
 
 /** One body by itself. */
 export function readBody(request: IncomingMessage, limit: number): Promise<string | undefined> {
-  return new Bodies().read(request, limit);
+  return new RequestBodies().read(request, limit);
 }

@@ -1,4 +1,4 @@
-import { injectLabelValue, systemNamespaces } from "../inject/left-alone.ts";
+import { injectLabelValue, systemNamespaces } from "../inject/skip.ts";
 import { declining, injectLabel, operatorNames } from "../names.ts";
 
 export interface ConfigurationOptions {
@@ -12,12 +12,16 @@ export interface ConfigurationOptions {
 
 const ownedByJob =
   "has(object.metadata.ownerReferences) && object.metadata.ownerReferences.exists(o, o.kind == 'Job')";
-const isAskedFor = `has(object.metadata.annotations) && '${injectLabel}' in object.metadata.annotations && object.metadata.annotations['${injectLabel}'] == 'true'`;
-const named = (of: string): string =>
+const isOptedIn = `has(object.metadata.annotations) && '${injectLabel}' in object.metadata.annotations && object.metadata.annotations['${injectLabel}'] == 'true'`;
+const hasOwnAnnotation = (of: string): string =>
   `has(${of}) && has(${of}.annotations) && ${of}.annotations.exists(a, a.startsWith('lameduck.dev/'))`;
 
 /** Nothing is blocked when the operator is down: `Ignore`, and 2 s at most for one that hangs. */
-export function common(name: string, path: string, options: ConfigurationOptions): Record<string, unknown> {
+export function webhookDefaults(
+  name: string,
+  path: string,
+  options: ConfigurationOptions,
+): Record<string, unknown> {
   const { namespace = operatorNames.namespace, url, caBundle } = options;
   const { service, ports } = operatorNames;
   return {
@@ -53,7 +57,7 @@ export function mutatingConfiguration(options: ConfigurationOptions = {}): Recor
     metadata: { name: operatorNames.configuration },
     webhooks: [
       {
-        ...common(operatorNames.webhooks.inject, operatorNames.paths.mutate, options),
+        ...webhookDefaults(operatorNames.webhooks.inject, operatorNames.paths.mutate, options),
         rules: [
           {
             apiGroups: [""],
@@ -69,7 +73,7 @@ export function mutatingConfiguration(options: ConfigurationOptions = {}): Recor
         objectSelector: {
           matchExpressions: [{ key: injectLabel, operator: "NotIn", values: declining }],
         },
-        matchConditions: [{ name: "not-of-a-job", expression: `!(${ownedByJob}) || (${isAskedFor})` }],
+        matchConditions: [{ name: "not-of-a-job", expression: `!(${ownedByJob}) || (${isOptedIn})` }],
       },
     ],
   };
@@ -85,7 +89,7 @@ export function validatingConfiguration(options: ConfigurationOptions = {}): Rec
     metadata: { name: operatorNames.configuration },
     webhooks: [
       {
-        ...common(webhooks.policies, paths.validate, options),
+        ...webhookDefaults(webhooks.policies, paths.validate, options),
         rules: [
           {
             apiGroups: ["lameduck.dev"],
@@ -97,7 +101,7 @@ export function validatingConfiguration(options: ConfigurationOptions = {}): Rec
         ],
       },
       {
-        ...common(webhooks.workloads, paths.validate, options),
+        ...webhookDefaults(webhooks.workloads, paths.validate, options),
         rules: [
           {
             apiGroups: ["apps"],
@@ -111,7 +115,7 @@ export function validatingConfiguration(options: ConfigurationOptions = {}): Rec
         matchConditions: [
           {
             name: "annotated",
-            expression: `(${named("object.metadata")}) || (${named("object.spec.template.metadata")})`,
+            expression: `(${hasOwnAnnotation("object.metadata")}) || (${hasOwnAnnotation("object.spec.template.metadata")})`,
           },
         ],
       },

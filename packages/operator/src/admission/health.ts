@@ -12,7 +12,7 @@ export interface Health {
 const { paths } = operatorNames;
 
 /** Readiness and liveness for the kubelet. */
-export function health(
+export function answerHealth(
   path: string,
   { method }: IncomingMessage,
   response: ServerResponse,
@@ -37,7 +37,8 @@ export function metricsHandler(
     const [path = ""] = (request.url ?? "").split("?", 1);
     if (path === operatorNames.coordinator.paths.status && options.status && request.method === "GET")
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(options.status()));
-    else if (path !== paths.metrics || request.method !== "GET") health(path, request, response, options);
+    else if (path !== paths.metrics || request.method !== "GET")
+      answerHealth(path, request, response, options);
     else
       void registry.metrics().then(
         (text) => response.writeHead(200, { "content-type": registry.contentType }).end(text),

@@ -1,17 +1,17 @@
 import type { PodsCoordinator } from "../inject/coordinator.ts";
 import { inject } from "../inject/inject.ts";
 import type { ClusterFacts, PatchOperation, Reason } from "../inject/injection.ts";
-import { injectLabelValue, isLeftAlone } from "../inject/left-alone.ts";
+import { injectLabelValue, reasonToSkip } from "../inject/skip.ts";
 import { mapIn } from "../inject/pod.ts";
 import { injectLabel, probeAnnotation } from "../names.ts";
 import { acknowledgementsFor, type AcknowledgementSources } from "../policy/acknowledgements.ts";
 import { settingsFor } from "../policy/merge.ts";
 import { isMap } from "../policy/validate.ts";
 import type { Exposure } from "../exposure/index-of-senders.ts";
-import type { AdmissionRequest, Verdict } from "./review.ts";
+import type { AdmissionRequest, AdmissionResponse } from "./review.ts";
 
 /** What a review needs to know of the cluster. */
-export interface Cluster {
+export interface ClusterLookup {
   exposure(namespace: string, labels: Readonly<Record<string, unknown>>): Exposure | undefined;
   labelsOf(namespace: string): Readonly<Record<string, string>> | undefined;
   policyOf(namespace: string): unknown;
@@ -19,7 +19,7 @@ export interface Cluster {
 }
 
 export interface MutationOptions {
-  readonly cluster: Cluster;
+  readonly cluster: ClusterLookup;
   /** The operator's own namespace: its DrainPolicy is the cluster's default. */
   readonly namespace: string;
   readonly lameduckVersion: string;
@@ -30,33 +30,33 @@ export interface MutationOptions {
   /** What terminations of the pod's workload have taught. */
   readonly learnt?: (namespace: string, pod: unknown) => string | undefined;
   /** A pod was judged while nobody could look what leads to it. */
-  readonly onBlind?: () => void;
+  readonly onUnknownExposure?: () => void;
 }
 
 /** Injects pods. It never says no. */
-export function mutation(options: MutationOptions): (request: AdmissionRequest) => Verdict {
+export function injectingHandler(options: MutationOptions): (request: AdmissionRequest) => AdmissionResponse {
   return ({ group, kind, operation, namespace, object }) => {
     // Whoever registers more than we ask for gets it back as it was.
     if (group !== "" || kind !== "Pod" || operation !== "CREATE") return { allowed: true, patch: [] };
     const { cluster } = options;
     // The API server calls only for labelled namespaces; one may be so new that we have not seen it.
     const labels = cluster.labelsOf(namespace) ?? { [injectLabel]: injectLabelValue };
-    const alone = isLeftAlone(object, { name: namespace, labels, ofLameduck: options.namespace });
-    if (alone)
+    const skipped = reasonToSkip(object, { name: namespace, labels, ownNamespace: options.namespace });
+    if (skipped)
       return {
         allowed: true,
         patch: [],
-        warnings: alone.code === "too-many-containers" ? [ours(alone.text)] : [],
-        audit: auditOf([alone]),
+        warnings: skipped.code === "too-many-containers" ? [withPrefix(skipped.text)] : [],
+        audit: auditAnnotations([skipped]),
       };
     const metadata = isMap(object) ? mapIn(object["metadata"]) : {};
     const exposure = cluster.exposure(namespace, mapIn(metadata["labels"]));
-    if (!exposure) options.onBlind?.();
+    if (!exposure) options.onUnknownExposure?.();
     const policies = {
       namespacePolicy: cluster.policyOf(namespace),
       clusterPolicy: cluster.policyOf(options.namespace),
     };
-    const { settings, warnings: said } = settingsFor({
+    const { settings, warnings: settingsWarnings } = settingsFor({
       podAnnotations: metadata["annotations"],
       ...policies,
     });
@@ -72,15 +72,15 @@ export function mutation(options: MutationOptions): (request: AdmissionRequest) 
     });
     return {
       allowed: true,
-      patch: [...patch, ...answerTo(metadata, options.lameduckVersion)],
-      warnings: [...said, ...warnings].map(ours),
-      audit: auditOf(reasons),
+      patch: [...patch, ...probeAnswer(metadata, options.lameduckVersion)],
+      warnings: [...settingsWarnings, ...warnings].map(withPrefix),
+      audit: auditAnnotations(reasons),
     };
   };
 }
 
 /** A probe learns that the API server has asked a webhook, whether or not such a pod is injected. */
-function answerTo({ annotations }: Readonly<Record<string, unknown>>, version: string): PatchOperation[] {
+function probeAnswer({ annotations }: Readonly<Record<string, unknown>>, version: string): PatchOperation[] {
   if (mapIn(annotations)[probeAnnotation] !== "webhook") return [];
   const path = `/metadata/annotations/${probeAnnotation.replace("/", "~1")}`;
   return [{ op: "replace", path, value: version }];
@@ -92,14 +92,14 @@ function coordinatorOf(address: string, policies: AcknowledgementSources): PodsC
 }
 
 /** kubectl prints it among those of others. */
-function ours(warning: string): string {
+function withPrefix(warning: string): string {
   return `lameduck: ${warning}`;
 }
 
-function auditOf(reasons: readonly Reason[]): Readonly<Record<string, string>> {
+function auditAnnotations(reasons: readonly Reason[]): Readonly<Record<string, string>> {
   if (reasons.length === 0) return {};
-  const spelt = reasons.map(({ code, container }) =>
+  const codes = reasons.map(({ code, container }) =>
     container === undefined ? code : `${container}: ${code}`,
   );
-  return { reasons: spelt.join(", ") };
+  return { reasons: codes.join(", ") };
 }

@@ -12,11 +12,11 @@ export interface AdmissionRequest {
   readonly object: unknown;
   readonly oldObject: unknown;
   /** The rest of what it says; only held deletions ask for it. */
-  readonly whole?: Readonly<Record<string, unknown>>;
+  readonly raw?: Readonly<Record<string, unknown>>;
 }
 
 /** What we say of it. */
-export interface Verdict {
+export interface AdmissionResponse {
   readonly allowed: boolean;
   /** Why it is not, for the person who sent it. */
   readonly message?: string;
@@ -43,14 +43,14 @@ const mostWarnings = 10;
 const longestAudit = 2_000;
 const longestMessage = 4_000;
 /** A Deployment of 100 containers has some 2,000, and a list in a list in a list takes the parser a second for a body of 3 MiB. */
-const mostOpened = 200_000;
+const mostBrackets = 200_000;
 /** What Kubernetes calls things is never longer. */
 const longestName = 253;
 
 /** @returns why it cannot be read, in place of a review. */
 export function readReview(text: string): Review | { readonly problem: string; readonly uid: string } {
-  if (opensMoreThan(mostOpened, text))
-    return { problem: `the body has more than ${mostOpened} lists and objects`, uid: "" };
+  if (hasMoreBrackets(mostBrackets, text))
+    return { problem: `the body has more than ${mostBrackets} lists and objects`, uid: "" };
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -65,7 +65,7 @@ export function readReview(text: string): Review | { readonly problem: string; r
   if (kind !== "AdmissionReview" || version === undefined)
     return { problem: `only ${versions.join(" and ")} are known`, uid };
   const { group, kind: name } = recordOf(requested);
-  const request_ = {
+  const request_: AdmissionRequest = {
     uid,
     group: textOf(group),
     kind: textOf(name),
@@ -73,13 +73,13 @@ export function readReview(text: string): Review | { readonly problem: string; r
     namespace: textOf(namespace),
     object,
     oldObject,
-    whole: recordOf(request),
+    raw: recordOf(request),
   };
   return { apiVersion: version, request: request_ };
 }
 
 /** Texts may hold brackets, too: then it is too many a little earlier. */
-function opensMoreThan(most: number, text: string): boolean {
+function hasMoreBrackets(most: number, text: string): boolean {
   if (text.length <= most) return false;
   let opened = 0;
   for (let at = 0; at < text.length; at++) {
@@ -90,10 +90,10 @@ function opensMoreThan(most: number, text: string): boolean {
 }
 
 /** The whole answer, whatever was asked. */
-export function answerOf(uid: string, verdict: Verdict, apiVersion: string = versions[0]): string {
+export function answerOf(uid: string, verdict: AdmissionResponse, apiVersion: string = versions[0]): string {
   const { allowed, message, retryAfter, patch = [], warnings = [], audit = {} } = verdict;
   const annotations = Object.entries(audit).map(
-    ([key, value]) => [key, shortened(value, longestAudit)] as const,
+    ([key, value]) => [key, printableWithin(value, longestAudit)] as const,
   );
   return JSON.stringify({
     apiVersion,
@@ -103,13 +103,13 @@ export function answerOf(uid: string, verdict: Verdict, apiVersion: string = ver
       allowed,
       ...(message === undefined
         ? {}
-        : { status: { ...statusOf(retryAfter), message: shortened(message, longestMessage) } }),
+        : { status: { ...statusOf(retryAfter), message: printableWithin(message, longestMessage) } }),
       ...(patch.length === 0
         ? {}
         : { patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(patch)).toString("base64") }),
       ...(warnings.length === 0
         ? {}
-        : { warnings: warnings.slice(0, mostWarnings).map((one) => shortened(one, longestWarning)) }),
+        : { warnings: warnings.slice(0, mostWarnings).map((one) => printableWithin(one, longestWarning)) }),
       ...(annotations.length === 0 ? {} : { auditAnnotations: Object.fromEntries(annotations) }),
     },
   });
@@ -122,12 +122,12 @@ function statusOf(retryAfter: number | undefined): object {
 }
 
 /** Whatever goes wrong with us, the cluster goes on. */
-export function admittedAll(problem: string): Verdict {
+export function admittedUnchanged(problem: string): AdmissionResponse {
   return { allowed: true, warnings: [`lameduck: admitted as it is: ${problem}`] };
 }
 
 /** What is made printable becomes longer: it is cut before, since it may have megabytes, and after. */
-function shortened(text: string, longest: number): string {
+function printableWithin(text: string, longest: number): string {
   return cut(printable(cut(text, longest)), longest);
 }
 

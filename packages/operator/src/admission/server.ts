@@ -9,9 +9,9 @@ import type { Issued } from "../certificates/issue.ts";
 const longestRequest = 10_000;
 const longestHandshake = 5_000;
 /** How often that is looked at. Milliseconds, all of them. */
-const lookAgain = 1_000;
+const checkInterval = 1_000;
 /** Go's HTTP client closes connections that were idle for 90 s: it must be the first, or a review meets a closed one. */
-const keepAlive = 95_000;
+const keepAliveTimeout = 95_000;
 
 export interface AdmissionServerOptions {
   readonly handler: RequestListener;
@@ -27,11 +27,11 @@ export class AdmissionServer {
   constructor({ handler, onTlsFailure, onDrop }: AdmissionServerOptions) {
     this.server = createServer(
       {
-        keepAliveTimeout: keepAlive,
+        keepAliveTimeout,
         requestTimeout: longestRequest,
         headersTimeout: longestRequest,
         handshakeTimeout: longestHandshake,
-        connectionsCheckingInterval: lookAgain,
+        connectionsCheckingInterval: checkInterval,
       },
       handler,
     );
@@ -44,7 +44,7 @@ export class AdmissionServer {
   }
 
   /** From now on for every new connection; those that are open go on. */
-  show({ cert, key }: Issued): void {
+  useCertificate({ cert, key }: Issued): void {
     this.server.setSecureContext({ cert, key });
   }
 

@@ -1,8 +1,8 @@
 import { misplacedSettings } from "../policy/misplaced.ts";
 import { isMap, validateAnnotations, validatePolicy } from "../policy/validate.ts";
-import { spelt, type Problem } from "../policy/read.ts";
+import { formatProblem, type Problem } from "../policy/read.ts";
 import { cut } from "../policy/briefly.ts";
-import type { AdmissionRequest, Verdict } from "./review.ts";
+import type { AdmissionRequest, AdmissionResponse } from "./review.ts";
 
 const workloads = new Set(["Deployment", "StatefulSet", "DaemonSet"]);
 
@@ -10,12 +10,12 @@ const workloads = new Set(["Deployment", "StatefulSet", "DaemonSet"]);
  * Judges DrainPolicies and the annotations of workloads. What was wrong before the change stays admitted, with a warning: who scales or deletes
  * something must not be stopped by what another wrote. So does an annotation that a newer version may know.
  */
-export function validate({ group, kind, operation, object, oldObject }: AdmissionRequest): Verdict {
+export function validate({ group, kind, operation, object, oldObject }: AdmissionRequest): AdmissionResponse {
   if (operation !== "CREATE" && operation !== "UPDATE") return { allowed: true };
   if (group === "lameduck.dev" && kind === "DrainPolicy")
-    return verdictOf(`DrainPolicy ${nameOf(object)}`, validatePolicy(object), oldObject, validatePolicy);
+    return responseFor(`DrainPolicy ${nameOf(object)}`, validatePolicy(object), oldObject, validatePolicy);
   if (group === "apps" && workloads.has(kind)) {
-    const verdict = verdictOf(
+    const verdict = responseFor(
       `${kind} ${nameOf(object)}`,
       workloadProblems(object),
       oldObject,
@@ -28,18 +28,23 @@ export function validate({ group, kind, operation, object, oldObject }: Admissio
   return { allowed: true };
 }
 
-function verdictOf(
+function responseFor(
   what: string,
   problems: readonly Problem[],
   oldObject: unknown,
   problemsOf: (object: unknown) => readonly Problem[],
-): Verdict {
+): AdmissionResponse {
   if (problems.length === 0) return { allowed: true };
-  const before = new Set(isMap(oldObject) ? problemsOf(oldObject).map(spelt) : []);
-  const fresh = problems.filter((problem) => problem.mayBeNewer !== true && !before.has(spelt(problem)));
+  const before = new Set(isMap(oldObject) ? problemsOf(oldObject).map(formatProblem) : []);
+  const fresh = problems.filter(
+    (problem) => problem.mayBeNewer !== true && !before.has(formatProblem(problem)),
+  );
   if (fresh.length === 0)
-    return { allowed: true, warnings: problems.map((one) => `lameduck: ${spelt(one)}`) };
-  return { allowed: false, message: `${what} is not valid for Lameduck: ${fresh.map(spelt).join("; ")}` };
+    return { allowed: true, warnings: problems.map((one) => `lameduck: ${formatProblem(one)}`) };
+  return {
+    allowed: false,
+    message: `${what} is not valid for Lameduck: ${fresh.map(formatProblem).join("; ")}`,
+  };
 }
 
 function workloadProblems(object: unknown): Problem[] {

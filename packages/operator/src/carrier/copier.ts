@@ -49,7 +49,7 @@ export class CarrierCopier {
   }
 
   /** Something may have changed. */
-  look(): void {
+  reconcileSoon(): void {
     this.#pause.end();
   }
 
@@ -58,14 +58,14 @@ export class CarrierCopier {
     const { isLeader, enabled, every = 60_000 } = this.#options;
     while (!signal.aborted) {
       const copies = isLeader() && enabled() !== undefined;
-      if (copies) await this.#attempt(() => this.pass());
+      if (copies) await this.#attempt(() => this.reconcile());
       // Who does not copy looks now and then whether it is the one that should.
       await this.#pause.begin(copies ? every : Math.min(every, 1_000), signal);
     }
   }
 
   /** Compares what is there with what should be, everywhere, and puts it right. */
-  async pass(): Promise<void> {
+  async reconcile(): Promise<void> {
     const found = await this.#client.listMetadata(`/api/v1/configmaps?fieldSelector=metadata.name%3D${name}`);
     const carriers = new Map(found.map((one) => [one.metadata.namespace ?? "", one]));
     const enabled = this.#options.enabled();
@@ -74,7 +74,9 @@ export class CarrierCopier {
       const there = carriers.get(namespace);
       if (sumOf(there) !== this.#options.files.sum)
         await this.#attempt(() =>
-          there !== undefined && sumOf(there) === undefined ? refuse(namespace) : this.#apply(namespace),
+          there !== undefined && sumOf(there) === undefined
+            ? foreignConfigMap(namespace)
+            : this.#apply(namespace),
         );
     }
     for (const [namespace, carrier] of carriers)
@@ -125,7 +127,7 @@ export class CarrierCopier {
 }
 
 /** It would lose it with the namespace's label otherwise. */
-function refuse(namespace: string): Promise<never> {
+function foreignConfigMap(namespace: string): Promise<never> {
   const place = `ConfigMap ${namespace}/${name}`;
   return Promise.reject(
     new OperatorError(

@@ -3,7 +3,7 @@ import {
   carrierMount,
   carrierPath,
   carrierVolume,
-  copying,
+  copyContainer,
   initFile,
   registerFile,
 } from "../inject/carrier.ts";
@@ -36,18 +36,18 @@ export function containerVariables({ coordinator }: ClusterFacts): Variable[] {
         `${containers}.transformList(i, c, variables.isHooked[i] ? variables.hold : ` +
         `!c.?lifecycle.?preStop.hasValue() ? 0 : c.?lifecycle.?preStop.?sleep.hasValue() ? ${ownSleep} : -1)`,
     },
-    { name: "tellsGrace", expression: `${containers}.map(c, !(${told("LAMEDUCK_GRACE_PERIOD")}))` },
+    { name: "addsGrace", expression: `${containers}.map(c, !(${hasVariable("LAMEDUCK_GRACE_PERIOD")}))` },
     {
-      name: "tellsPreStop",
-      expression: `${containers}.transformList(i, c, variables.preStop[i] >= 0 && (variables.isHooked[i] || variables.preStop[i] < variables.graceTold) && !(${told("LAMEDUCK_PRESTOP")}))`,
+      name: "addsPreStop",
+      expression: `${containers}.transformList(i, c, variables.preStop[i] >= 0 && (variables.isHooked[i] || variables.preStop[i] < variables.graceStated) && !(${hasVariable("LAMEDUCK_PRESTOP")}))`,
     },
     {
-      name: "tellsCoordinator",
-      expression: `${containers}.transformList(i, c, ${coordinator === undefined ? "false" : `variables.does[i] != "follow" && !(${told(coordinatorVariable)})`})`,
+      name: "addsCoordinator",
+      expression: `${containers}.transformList(i, c, ${coordinator === undefined ? "false" : `variables.does[i] != "follow" && !(${hasVariable(coordinatorVariable)})`})`,
     },
     {
       name: "isChanged",
-      expression: `variables.does.transformList(i, d, variables.isHooked[i] || d == "instrument" || variables.tellsGrace[i] || variables.tellsPreStop[i] || variables.tellsCoordinator[i])`,
+      expression: `variables.does.transformList(i, d, variables.isHooked[i] || d == "instrument" || variables.addsGrace[i] || variables.addsPreStop[i] || variables.addsCoordinator[i])`,
     },
     {
       name: "applies",
@@ -62,7 +62,7 @@ export function containerVariables({ coordinator }: ClusterFacts): Variable[] {
 }
 
 /** Whether the container has this variable. */
-function told(name: string): string {
+function hasVariable(name: string): string {
   return `${env}.exists(e, e.name == ${literal(name)})`;
 }
 
@@ -94,12 +94,15 @@ export function operations(settings: InjectionSettings, facts: ClusterFacts): st
       ),
     ),
     each(`${env}.size() == 0 && variables.isChanged[i]`, add(`${path} + "/env"`, "[]")),
-    variable("variables.tellsGrace[i]", "LAMEDUCK_GRACE_PERIOD", secondsOf("variables.graceTold")),
-    variable("variables.tellsPreStop[i]", "LAMEDUCK_PRESTOP", secondsOf("variables.preStop[i]")),
+    variable("variables.addsGrace[i]", "LAMEDUCK_GRACE_PERIOD", secondsOf("variables.graceStated")),
+    variable("variables.addsPreStop[i]", "LAMEDUCK_PRESTOP", secondsOf("variables.preStop[i]")),
     variable(isInstrumented, "LAMEDUCK_CAP", secondsOf("variables.hold")),
     variable(`${isInstrumented} && variables.floor >= 0`, "LAMEDUCK_FLOOR", secondsOf(floor)),
     ...(facts.coordinator === undefined ? [] : coordinatorVariables(facts.coordinator)).map((one) =>
-      each(`variables.tellsCoordinator[i] && !(${told(one.name)})`, add(`${path} + "/env/-"`, constant(one))),
+      each(
+        `variables.addsCoordinator[i] && !(${hasVariable(one.name)})`,
+        add(`${path} + "/env/-"`, constant(one)),
+      ),
     ),
     variable(`${isInstrumented} && !(${hasOptions})`, "NODE_OPTIONS", literal(loader)),
     each(
@@ -123,7 +126,7 @@ export function operations(settings: InjectionSettings, facts: ClusterFacts): st
       `${copied} && object.spec.?initContainers.orValue([]).size() == 0`,
       add(`"/spec/initContainers"`, "[]"),
     ),
-    once(copied, add(`"/spec/initContainers/0"`, constant(copying(settings.carrierImage ?? "")))),
+    once(copied, add(`"/spec/initContainers/0"`, constant(copyContainer(settings.carrierImage ?? "")))),
     once(
       "variables.grace > variables.graceBefore",
       add(`"/spec/terminationGracePeriodSeconds"`, "variables.grace"),
@@ -151,7 +154,7 @@ function answered(): string {
 function hook(): string {
   const command = [
     literal([`${carrierPath}/${initFile}`, "wait", "--grace"]),
-    `[string(variables.graceTold) + "s", "--prestop", "0s", "--cap", string(variables.hold) + "s"]`,
+    `[string(variables.graceStated) + "s", "--prestop", "0s", "--cap", string(variables.hold) + "s"]`,
     `(variables.floor >= 0 ? ["--floor", string(variables.floor < variables.hold ? variables.floor : variables.hold) + "s"] : [])`,
     `(variables.does[i] == "follow" ? (variables.isOrdered ? variables.awaited : []) : ` +
       `(variables.then[i] == "" ? [] : ["--then", variables.then[i]]) + ` +
@@ -160,7 +163,7 @@ function hook(): string {
   return `variables.byEvidence ? dyn({"exec": dyn({"command": ${command}})}) : dyn({"sleep": dyn({"seconds": variables.hold})})`;
 }
 
-/** As `carriedBy` writes it. */
+/** As `holdMethodOf` writes it. */
 function volume({ carrierName, carrierImage = "" }: InjectionSettings): string {
   const name = `"name": dyn(${literal(carrierVolume)})`;
   const keys = `${literal(carrierKeys)}[variables.architecture]`;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ClusterFacts } from "../inject/injection.ts";
-import { injectLabelValue, systemNamespaces } from "../inject/left-alone.ts";
+import { injectLabelValue, systemNamespaces } from "../inject/skip.ts";
 import { injectLabel, operatorNames } from "../names.ts";
 import type { InjectionSettings } from "../policy/settings.ts";
 import { literal } from "./expression.ts";

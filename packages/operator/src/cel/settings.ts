@@ -95,7 +95,7 @@ export function timeVariables(): Variable[] {
         lesser(String(usualReserve), "((variables.grace + 2) / 3)"),
       ),
     },
-    { name: "graceTold", expression: lesser("variables.grace", String(longestSeconds)) },
+    { name: "graceStated", expression: lesser("variables.grace", String(longestSeconds)) },
     { name: "hold", expression: lesser("variables.wanted", "(variables.grace - variables.reserve)") },
   ];
 }
@@ -115,15 +115,15 @@ function seconds(name: string, setting: SettingName, otherwise: number | undefin
   if (field.kind !== "seconds") return [];
   const value = text(setting);
   const digits = `int(${value}.substring(0, ${value}.size() - 1))`;
-  const said = `${name}Said`;
+  const stated = `${name}Stated`;
   return [
     {
-      name: said,
+      name: stated,
       expression: `${value}.matches(${literal(duration.source)}) ? ${digits} * (${value}.endsWith("m") ? 60 : 1) : ${unset}`,
     },
     {
       name,
-      expression: `variables.${said} >= ${field.least} && variables.${said} <= ${field.most} ? variables.${said} : ${otherwise ?? unset}`,
+      expression: `variables.${stated} >= ${field.least} && variables.${stated} <= ${field.most} ? variables.${stated} : ${otherwise ?? unset}`,
     },
   ];
 }

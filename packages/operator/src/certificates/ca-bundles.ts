@@ -10,22 +10,22 @@ const group = "/apis/admissionregistration.k8s.io/v1";
 const kinds = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"] as const;
 const always = kinds.map((kind) => ({ kind, name: operatorNames.configuration as string }));
 
-export interface TrustOptions {
+export interface CaBundlesOptions {
   /** ValidatingWebhookConfigurations of ours besides the two that are always there. */
-  readonly besides?: readonly string[] | undefined;
+  readonly extraConfigurations?: readonly string[] | undefined;
   /** Something has changed: what is wrong must be put right. */
   readonly onChange: () => void;
   readonly onProblem: (error: unknown) => void;
 }
 
 /** What the API server trusts, as our webhook configurations say. */
-export class Trust {
+export class CaBundles {
   readonly #client: KubernetesClient;
   readonly #sources: readonly { readonly path: string; readonly source: Source<WebhookConfiguration> }[];
 
-  constructor(client: KubernetesClient, { onChange, onProblem, besides = [] }: TrustOptions) {
+  constructor(client: KubernetesClient, { onChange, onProblem, extraConfigurations = [] }: CaBundlesOptions) {
     this.#client = client;
-    const all = [...always, ...besides.map((name) => ({ kind: kinds[1], name }))];
+    const all = [...always, ...extraConfigurations.map((name) => ({ kind: kinds[1], name }))];
     this.#sources = all.map(({ kind, name }) => ({
       path: `${group}/${kind}`,
       source: new Source<WebhookConfiguration>(client, {
@@ -52,17 +52,17 @@ export class Trust {
   }
 
   /** Whether every webhook of ours trusts it, as far as all are known. @param cert PEM. */
-  trusts(cert: string): boolean {
+  isInEvery(cert: string): boolean {
     const isKnown = this.#sources.every(({ source }) => source.state === "synced");
     return isKnown && this.#bundles().every((bundle) => bundle.includes(cert.trim()));
   }
 
-  isTold(bundle: string): boolean {
+  isInPlace(bundle: string): boolean {
     return this.#bundles().every((one) => one === bundle);
   }
 
   /** @returns how many webhook configurations were put right. */
-  async tell(bundle: string): Promise<number> {
+  async write(bundle: string): Promise<number> {
     const caBundle = Buffer.from(bundle).toString("base64");
     let changed = 0;
     for (const { path, source } of this.#sources)

@@ -39,7 +39,7 @@ export function fromSecretData(data: Data | undefined): Chain | undefined {
   const text = (key: string): string | undefined =>
     data?.[key] === undefined ? undefined : Buffer.from(data[key], "base64").toString("utf8");
   const pair = (cert = text("ca.crt"), key = text("ca.key")): Issued | undefined =>
-    cert !== undefined && key !== undefined && belongTogether({ cert, key }) ? { cert, key } : undefined;
+    cert !== undefined && key !== undefined && isKeyPair({ cert, key }) ? { cert, key } : undefined;
   const authority = pair();
   const next = pair(text("next-ca.crt") ?? "", text("next-ca.key") ?? "");
   const leaf = pair(text("tls.crt") ?? "", text("tls.key") ?? "");
@@ -49,7 +49,7 @@ export function fromSecretData(data: Data | undefined): Chain | undefined {
     authority,
     leaf,
     ...(next ? { next } : {}),
-    ...(previous !== undefined && isCertificate(previous) ? { previous } : {}),
+    ...(previous !== undefined && isAuthority(previous) ? { previous } : {}),
   };
 }
 
@@ -62,14 +62,14 @@ export function isSignedBy(leaf: Issued, authority: Issued): boolean {
   return new X509Certificate(leaf.cert).verify(new X509Certificate(authority.cert).publicKey);
 }
 
-export function servesAll(cert: string, names: readonly string[]): boolean {
+export function coversNames(cert: string, names: readonly string[]): boolean {
   const { subjectAltName = "" } = new X509Certificate(cert);
   const served = subjectAltName.split(", ").map((name) => name.replace(/^(?:DNS|IP Address):/, ""));
   return names.every((name) => served.includes(name));
 }
 
 /** Whether a server could show it. */
-export function belongTogether({ cert, key }: Issued): boolean {
+export function isKeyPair({ cert, key }: Issued): boolean {
   try {
     return new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
   } catch {
@@ -77,7 +77,7 @@ export function belongTogether({ cert, key }: Issued): boolean {
   }
 }
 
-function isCertificate(text: string): boolean {
+function isAuthority(text: string): boolean {
   try {
     return new X509Certificate(text).ca;
   } catch {

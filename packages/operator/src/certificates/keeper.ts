@@ -4,7 +4,7 @@ import { keepMetadata } from "../exposure/objects.ts";
 import { bundleOf, fromSecretData, toSecretData, validity, type Chain } from "./chain.ts";
 import type { Issued } from "./issue.ts";
 import { rotate, type RotationOptions } from "./rotate.ts";
-import { Trust } from "./trust.ts";
+import { CaBundles } from "./ca-bundles.ts";
 
 interface Secret extends KubernetesObject {
   readonly data?: Readonly<Record<string, string>>;
@@ -14,7 +14,7 @@ export interface KeeperOptions extends RotationOptions {
   readonly namespace: string;
   readonly secret: string;
   /** ValidatingWebhookConfigurations besides the two that are always there. */
-  readonly besides?: readonly string[];
+  readonly extraConfigurations?: readonly string[];
   /** Is given what the server should show from now on. */
   readonly onCertificate: (leaf: Issued) => void;
   /** Is given the authority's key, PEM: what is derived from it is the same for all replicas. */
@@ -32,22 +32,22 @@ export interface KeeperOptions extends RotationOptions {
 export class CertificateKeeper {
   readonly #client: KubernetesClient;
   readonly #options: KeeperOptions;
-  readonly #trust: Trust;
+  readonly #caBundles: CaBundles;
   readonly #secret: Source<KubernetesObject>;
   readonly #now: () => number;
   #chain: Chain | undefined;
-  #shown: Issued | undefined;
+  #served: Issued | undefined;
   #working: Promise<void> | undefined;
   #ticking: Promise<void> | undefined;
-  #again = false;
+  #isStale = false;
   readonly #stopping = new AbortController();
 
   constructor(client: KubernetesClient, options: KeeperOptions) {
     this.#client = client;
     this.#options = options;
     this.#now = options.now ?? Date.now;
-    const onChange = (): void => void this.look();
-    const { onProblem, secret, besides } = options;
+    const onChange = (): void => void this.reconcileSoon();
+    const { onProblem, secret, extraConfigurations } = options;
     this.#secret = new Source(client, {
       name: "secrets",
       path: this.#path(),
@@ -57,18 +57,18 @@ export class CertificateKeeper {
       onChange,
       onProblem: (_name, error) => onProblem(error),
     });
-    this.#trust = new Trust(client, { onChange, onProblem, besides });
+    this.#caBundles = new CaBundles(client, { onChange, onProblem, extraConfigurations });
   }
 
   /** When the certificate that is shown ends, milliseconds since 1970. */
   get expires(): number | undefined {
-    return this.#shown && validity(this.#shown.cert).to;
+    return this.#served && validity(this.#served.cert).to;
   }
 
   /** Resolves when there is a certificate. @throws {KubernetesError} where the API server allows it not. */
   async start(): Promise<void> {
     this.#secret.start();
-    await this.#trust.start();
+    await this.#caBundles.start();
     await this.#working;
     await this.#reconcile();
     this.#ticking ??= this.#tick();
@@ -76,12 +76,12 @@ export class CertificateKeeper {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await Promise.all([this.#secret.stop(), this.#trust.stop(), this.#working, this.#ticking]);
+    await Promise.all([this.#secret.stop(), this.#caBundles.stop(), this.#working, this.#ticking]);
   }
 
   /** Looks at everything, once more if something changes meanwhile. Reports problems, and tries again with the next tick. */
-  look(): Promise<void> {
-    this.#again = true;
+  reconcileSoon(): Promise<void> {
+    this.#isStale = true;
     this.#working ??= this.#work().finally(() => {
       this.#working = undefined;
     });
@@ -89,8 +89,8 @@ export class CertificateKeeper {
   }
 
   async #work(): Promise<void> {
-    while (this.#again && !this.#stopping.signal.aborted) {
-      this.#again = false;
+    while (this.#isStale && !this.#stopping.signal.aborted) {
+      this.#isStale = false;
       try {
         await this.#reconcile();
       } catch (error) {
@@ -104,35 +104,35 @@ export class CertificateKeeper {
     const pause = Math.min(60_000, this.#options.certificateLifetime / 20);
     while (!signal.aborted) {
       await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
-      await this.look();
+      await this.reconcileSoon();
     }
   }
 
   async #reconcile(): Promise<void> {
-    const chain = await this.#agree();
+    const chain = await this.#ensureChain();
     this.#chain = chain;
     this.#options.onAuthority?.(chain.authority.key);
     const bundle = bundleOf(chain);
     // First it is trusted, then it is shown.
-    if (!this.#trust.isTold(bundle)) {
-      const repaired = await this.#trust.tell(bundle).catch((error: unknown) => {
+    if (!this.#caBundles.isInPlace(bundle)) {
+      const repaired = await this.#caBundles.write(bundle).catch((error: unknown) => {
         this.#options.onProblem(error);
         return 0;
       });
       if (repaired > 0) this.#options.onRepair?.(repaired);
     }
-    if (this.#shown?.cert === chain.leaf.cert) return;
-    this.#shown = chain.leaf;
+    if (this.#served?.cert === chain.leaf.cert) return;
+    this.#served = chain.leaf;
     this.#options.onCertificate(chain.leaf);
   }
 
   /** The chain that the Secret holds in the end. What was lost or damaged is restored from memory: the API server knows that one. */
-  async #agree(): Promise<Chain> {
+  async #ensureChain(): Promise<Chain> {
     for (;;) {
       const found = await this.#read();
       const known = fromSecretData(found?.data);
       const chain = await rotate(known ?? this.#chain, this.#now(), this.#options, (cert) =>
-        this.#trust.trusts(cert),
+        this.#caBundles.isInEvery(cert),
       );
       if (chain === known) return chain;
       try {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "@lameduck/drain/common";
 import { OperatorError } from "../errors.ts";
-import { belongTogether, validity } from "./chain.ts";
+import { isKeyPair, validity } from "./chain.ts";
 import type { Issued } from "./issue.ts";
 
 export interface MountedOptions {
@@ -21,7 +21,7 @@ export interface MountedOptions {
 export class MountedCertificate {
   readonly #options: MountedOptions;
   readonly #stopping = new AbortController();
-  #shown: Issued | undefined;
+  #served: Issued | undefined;
   #following: Promise<void> = Promise.resolve();
 
   constructor(options: MountedOptions) {
@@ -29,12 +29,12 @@ export class MountedCertificate {
   }
 
   get expires(): number | undefined {
-    return this.#shown && validity(this.#shown.cert).to;
+    return this.#served && validity(this.#served.cert).to;
   }
 
   /** @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_CERTIFICATE where there is none that a server could show. */
   async start(): Promise<void> {
-    await this.#look();
+    await this.#reload();
     this.#following = this.#follow();
   }
 
@@ -47,22 +47,22 @@ export class MountedCertificate {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       await delay(this.#options.every ?? 10_000, undefined, { signal }).catch(() => undefined);
-      if (!signal.aborted) await this.#look().catch(this.#options.onProblem);
+      if (!signal.aborted) await this.#reload().catch(this.#options.onProblem);
     }
   }
 
-  async #look(): Promise<void> {
+  async #reload(): Promise<void> {
     const [cert, key] = await Promise.all([this.#read("tls.crt"), this.#read("tls.key")]);
-    if (this.#shown?.cert === cert && this.#shown.key === key) return;
+    if (this.#served?.cert === cert && this.#served.key === key) return;
     // In the middle of a swap one of them may be the new one already.
-    if (!belongTogether({ cert, key }))
+    if (!isKeyPair({ cert, key }))
       throw new OperatorError(
         "LAMEDUCK_OPERATOR_BAD_CERTIFICATE",
         this.#options.directory,
         "tls.crt and tls.key are no certificate and its key",
       );
-    this.#shown = { cert, key };
-    this.#options.onCertificate(this.#shown);
+    this.#served = { cert, key };
+    this.#options.onCertificate(this.#served);
   }
 
   async #read(name: string): Promise<string> {

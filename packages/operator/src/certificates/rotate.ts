@@ -1,4 +1,4 @@
-import { isSignedBy, servesAll, validity, type Chain } from "./chain.ts";
+import { isSignedBy, coversNames, validity, type Chain } from "./chain.ts";
 import { backdated, issueAuthority, issueLeaf } from "./issue.ts";
 
 export interface RotationOptions {
@@ -16,7 +16,7 @@ const renewedAt = 2 / 3;
  * A new authority is known to the API server for so long before it signs, milliseconds. A day, or a twelfth of its life: half of what
  * is left of the old one.
  */
-export function settling({ authorityLifetime }: RotationOptions): number {
+export function trustPeriod({ authorityLifetime }: RotationOptions): number {
   return Math.min(86_400_000, authorityLifetime / 12);
 }
 
@@ -31,11 +31,11 @@ export async function rotate(
   options: RotationOptions,
   isTrusted: (cert: string) => boolean,
 ): Promise<Chain> {
-  if (!chain || now >= validity(chain.authority.cert).to) return anew(now, options);
+  if (!chain || now >= validity(chain.authority.cert).to) return newChain(now, options);
   const { authority, next, previous, leaf, ...rest } = chain;
   if (previous !== undefined && now >= validity(previous).to)
     return { ...rest, authority, leaf, ...(next ? { next } : {}) };
-  if (next && now >= validity(next.cert).from + backdated + settling(options) && isTrusted(next.cert)) {
+  if (next && now >= validity(next.cert).from + backdated + trustPeriod(options) && isTrusted(next.cert)) {
     const signed = await issueLeaf(next, options.names, now, options.certificateLifetime);
     return { authority: next, previous: authority.cert, leaf: signed };
   }
@@ -45,13 +45,13 @@ export async function rotate(
   if (
     (isDue(leaf.cert, now, options.certificateLifetime) && canLastLonger) ||
     !isSignedBy(leaf, authority) ||
-    !servesAll(leaf.cert, options.names)
+    !coversNames(leaf.cert, options.names)
   )
     return { ...chain, leaf: await issueLeaf(authority, options.names, now, options.certificateLifetime) };
   return chain;
 }
 
-async function anew(now: number, options: RotationOptions): Promise<Chain> {
+async function newChain(now: number, options: RotationOptions): Promise<Chain> {
   const authority = await issueAuthority(now, options.authorityLifetime);
   return { authority, leaf: await issueLeaf(authority, options.names, now, options.certificateLifetime) };
 }

@@ -1,8 +1,13 @@
 import type { Change, KubernetesClient, KubernetesObject, Source } from "@lameduck/kube";
-import { Keeping } from "../exposure/keeping.ts";
+import { BoundedCache } from "../exposure/bounded-cache.ts";
 import { gatewayRoutes, type GrantObject, inVersion, keepPolicy } from "../exposure/objects.ts";
 import { type Reading, sourcesOf, type SourcesOptions } from "../exposure/sources.ts";
-import { keepGateway, keepIngressClass, keepLeadingRoute, keepLeadingService } from "./state/leading.ts";
+import {
+  keepGateway,
+  keepIngressClass,
+  keepRoutingRoute,
+  keepRoutingService,
+} from "./state/routing-objects.ts";
 import type { Nodes } from "./state/nodes.ts";
 import { keepNode, keepPod, keepSlice } from "./state/objects.ts";
 import type { Routing } from "./state/routing.ts";
@@ -36,7 +41,7 @@ export class Cluster {
     this.#slicesHeardAt = options.now();
     const { nodes, routing, settings, terminations, now, onChange } = options;
     const read = sourcesOf(client, options);
-    const keeping = new Keeping((kind, { namespace = "" }) => {
+    const keeping = new BoundedCache((kind, { namespace = "" }) => {
       routing.leftOut(kind, namespace);
       onChange();
     });
@@ -76,8 +81,8 @@ export class Cluster {
         { renewal: slicesRenewal, onHeard: () => (this.#slicesHeardAt = now()) },
       ),
       source("nodes", "/api/v1/nodes", keepNode, (change) => nodes.take(change, now())),
-      bounded("services", "/api/v1/services", keepLeadingService, (change) => routing.service(change)),
-      bounded("ingresses", "/apis/networking.k8s.io/v1/ingresses", keepLeadingRoute("Ingress"), (change) =>
+      bounded("services", "/api/v1/services", keepRoutingService, (change) => routing.service(change)),
+      bounded("ingresses", "/apis/networking.k8s.io/v1/ingresses", keepRoutingRoute("Ingress"), (change) =>
         routing.route(change),
       ),
       source("ingressclasses", "/apis/networking.k8s.io/v1/ingressclasses", keepIngressClass, (change) =>
@@ -93,7 +98,7 @@ export class Cluster {
         routing.gateway(change),
       ),
       ...gatewayRoutes.map(({ kind, name, path, version }) => {
-        const keep = keepLeadingRoute(kind);
+        const keep = keepRoutingRoute(kind);
         return bounded(
           name,
           path,

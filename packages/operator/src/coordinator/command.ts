@@ -1,7 +1,7 @@
 import { clusterConnection, KubernetesClient } from "@lameduck/kube";
 import { lameduck } from "@lameduck/node";
 import { processLog, ownEnvironment, subcommand } from "../process/subcommand.ts";
-import { RecordKeeping } from "../records/keeping.ts";
+import { RecordKeeping } from "../records/record-keeping.ts";
 import { Coordinator } from "./coordinator.ts";
 import { type CoordinatorFlags, helpText, parseCoordinatorFlags } from "./flags.ts";
 import type { TerminationListener } from "./termination.ts";
@@ -35,7 +35,7 @@ async function serve(flags: CoordinatorFlags): Promise<void> {
     environment: ownEnvironment(),
   })
     // Long polls are in flight. They are answered at once, so that they do not delay the stop.
-    .hook("lame-duck", "requests that wait", () => replica.leave())
+    .hook("lame-duck", "requests that wait", () => replica.endLongPolls())
     .hook("closed", "coordinator", async () => {
       await keeping.stop();
       await replica.stop();

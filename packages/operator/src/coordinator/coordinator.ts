@@ -37,7 +37,7 @@ export interface CoordinatorOptions {
   /** Milliseconds, by a clock that never jumps. */
   readonly now?: () => number;
   /** Milliseconds until a failed request is repeated. */
-  readonly again?: number;
+  readonly retryMs?: number;
   /** Milliseconds for which it is not ready because the proxies of nodes have not reported yet; default 15,000. */
   readonly firstReportsTimeout?: number;
 }
@@ -67,7 +67,7 @@ export class Coordinator {
 
   constructor(options: CoordinatorOptions) {
     this.#options = options;
-    const { flags, client, connection, log, now = steadyNow, again } = options;
+    const { flags, client, connection, log, now = steadyNow, retryMs } = options;
     this.#now = now;
     const namespace = flags.namespace ?? connection.namespace;
     const onProblem = (part: string, error: unknown): void => {
@@ -147,7 +147,7 @@ export class Coordinator {
       now,
       onChange: () => this.#decisions.soon(),
       onProblem,
-      ...(again === undefined ? {} : { again }),
+      ...(retryMs === undefined ? {} : { retryMs }),
     });
     this.server = protocolServer({
       consumerRequests: this.#consumerRequests,
@@ -164,7 +164,7 @@ export class Coordinator {
     this.#metricsServer = createServer(
       metricsHandler(this.metrics, { notReady: () => this.notReady(), status: () => this.status() }),
     );
-    this.metrics.describe({
+    this.metrics.registerGauges({
       notReady: () => this.notReady(),
       status: () => this.status(),
       head: () => this.#withdrawals.head,
@@ -204,13 +204,13 @@ export class Coordinator {
   }
 
   /** Answers every long poll before the process ends; the clients ask another replica. */
-  leave(): void {
+  endLongPolls(): void {
     this.#podRequests.close();
     this.#consumerRequests.close();
   }
 
   async stop(): Promise<void> {
-    this.leave();
+    this.endLongPolls();
     this.#decisions.stop();
     await Promise.all([this.#cluster.stop(), this.#starting]);
     this.#peers?.close();

@@ -33,7 +33,7 @@ export class EarlyReporters {
     if (own.length > 0) return own.filter(hasReported).map(({ key }) => key);
     const node = nodes.at(address) ?? pod?.node;
     if (node === undefined) return [];
-    const onNode = nodes.at(address) === undefined ? consumers.ofNode(node) : consumers.on(node);
+    const onNode = nodes.at(address) === undefined ? consumers.proxiesOf(node) : consumers.sharingNode(node);
     return onNode.filter(hasReported).map(({ key }) => key);
   }
 }

@@ -72,7 +72,7 @@ export class CoordinatorMetrics {
     }
   }
 
-  describe({ notReady, status, head, parked, unheard, records, objects }: CoordinatorGauges): void {
+  registerGauges({ notReady, status, head, parked, unheard, records, objects }: CoordinatorGauges): void {
     const { registry } = this;
     gauge(registry, "lameduck_ready", "1 when everything has been read once.", () =>
       notReady() === undefined ? 1 : 0,

@@ -18,7 +18,7 @@ export interface PeersOptions {
 }
 
 /** Milliseconds. */
-const longest = 2_000;
+const requestTimeout = 2_000;
 const mostUnderWay = 200;
 
 /** Sends a pod's report on to the other replicas. Best effort: a record may lack it, and no pod waits for it. */
@@ -35,7 +35,7 @@ export class Peers {
     if (this.#underWay >= mostUnderWay) return;
     this.#underWay++;
     const path = `${operatorNames.coordinator.paths.pods}/${namespace}/${name}?uid=${encodeURIComponent(uid)}`;
-    void this.#tellAll(path, text)
+    void this.#sendToAll(path, text)
       .catch((error: unknown) => this.#options.onProblem(error))
       .finally(() => this.#underWay--);
   }
@@ -44,7 +44,7 @@ export class Peers {
     this.#agent.destroy();
   }
 
-  async #tellAll(path: string, text: string): Promise<void> {
+  async #sendToAll(path: string, text: string): Promise<void> {
     const { host, tokenFile, isOwn, resolve = addressesOf } = this.#options;
     const others = (await resolve(host)).filter((address) => !isOwn(address));
     if (others.length === 0) return;
@@ -55,7 +55,7 @@ export class Peers {
   #post(host: string, path: string, token: string, text: string): Promise<void> {
     const { port } = this.#options;
     const headers = { authorization: `Bearer ${token}`, "content-length": Buffer.byteLength(text) };
-    const signal = AbortSignal.timeout(longest);
+    const signal = AbortSignal.timeout(requestTimeout);
     return new Promise((resolve, reject) => {
       request({ host, port, path, method: "POST", headers, agent: this.#agent, signal }, (response) => {
         response.resume().on("end", resolve).on("error", reject);

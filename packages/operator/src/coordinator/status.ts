@@ -55,7 +55,9 @@ export function consumersStatus(
   const missing = nodes.all
     .filter(
       ({ name, isGone, notReadySince }) =>
-        !isGone && now - notReadySince < notReadyAfterSeconds * 1_000 && consumers.ofNode(name).length === 0,
+        !isGone &&
+        now - notReadySince < notReadyAfterSeconds * 1_000 &&
+        consumers.proxiesOf(name).length === 0,
     )
     .map(({ name }) => name);
   return { consumers: all.slice(0, most), missing: missing.slice(0, most) };

@@ -29,14 +29,14 @@ interface Review {
 /** Longer than any token that the API server issues for a pod. */
 const longestToken = 8_192;
 /** Milliseconds for which a refused token is not reviewed again. */
-const refusedFor = 10_000;
+const refusalLifetime = 10_000;
 /** Milliseconds after which a token without an expiry is reviewed again. */
-const believedFor = 300_000;
+const defaultLifetime = 300_000;
 /** Milliseconds after which any token is reviewed again: its ServiceAccount may be gone. */
-const longestBelief = 3_600_000;
+const longestLifetime = 3_600_000;
 const most = 30_000;
 /** Concurrent reviews. When this process starts, all nodes send their tokens at once. */
-const atOnce = 32;
+const concurrentReviews = 32;
 
 /** Reviews each token once with the API server (TokenReview). */
 export class Tokens {
@@ -46,8 +46,8 @@ export class Tokens {
   readonly #known = new Map<string, Identity | { readonly refused: true; readonly until: number }>();
   readonly #asking = new Map<string, Promise<Identity | undefined>>();
   readonly #waiting: (() => void)[] = [];
-  readonly #strangers: RefusedAddresses;
-  #underWay = 0;
+  readonly #refused: RefusedAddresses;
+  #running = 0;
 
   constructor(
     client: KubernetesClient,
@@ -61,7 +61,7 @@ export class Tokens {
   ) {
     this.#client = client;
     this.#now = now;
-    this.#strangers = new RefusedAddresses(now);
+    this.#refused = new RefusedAddresses(now);
     this.#onReview = onReview;
   }
 
@@ -72,17 +72,18 @@ export class Tokens {
     const key = createHash("sha256").update(token).digest("base64");
     const known = this.#known.get(key);
     if (known && known.until > this.#now()) return "refused" in known ? undefined : known;
-    if (this.#strangers.isBarred(peer)) return undefined;
+    if (this.#refused.isBlocked(peer)) return undefined;
     const asking = this.#asking.get(key) ?? this.#ask(key, token);
     this.#asking.set(key, asking);
     const identity = await asking.finally(() => this.#asking.delete(key));
-    if (!identity) this.#strangers.refused(peer);
+    if (!identity) this.#refused.countRefusal(peer);
     return identity;
   }
 
   async #ask(key: string, token: string): Promise<Identity | undefined> {
-    while (this.#underWay >= atOnce) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#underWay++;
+    while (this.#running >= concurrentReviews)
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#running++;
     try {
       const review = await this.#client.post<Review>("/apis/authentication.k8s.io/v1/tokenreviews", {
         apiVersion: "authentication.k8s.io/v1",
@@ -91,13 +92,13 @@ export class Tokens {
       });
       const identity = this.#identityIn(review, token);
       this.#onReview(identity ? "accepted" : "refused");
-      this.#remember(key, identity ?? { refused: true, until: this.#now() + refusedFor });
+      this.#remember(key, identity ?? { refused: true, until: this.#now() + refusalLifetime });
       return identity;
     } catch (error) {
       this.#onReview("failed");
       throw error;
     } finally {
-      this.#underWay--;
+      this.#running--;
       this.#waiting.shift()?.();
     }
   }
@@ -114,7 +115,7 @@ export class Tokens {
       account: `${account[1]}/${account[2]}`,
       podUid: bound("pod-uid"),
       node: bound("node-name"),
-      until: Math.min(endOf(token) ?? this.#now() + believedFor, this.#now() + longestBelief),
+      until: Math.min(endOf(token) ?? this.#now() + defaultLifetime, this.#now() + longestLifetime),
     };
   }
 

@@ -1,15 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { retry, type Pod } from "@lameduck/kube";
-import type { Asked } from "./call/asked.ts";
+import type { DeletionCall } from "./call/deletion-call.ts";
 import { recount } from "./budget.ts";
 import type { Dependencies } from "./dependencies.ts";
-import { podLetThrough, type LetThrough } from "./let-through.ts";
+import { reasonNotToHoldPod, type NotHeldReason } from "./not-held.ts";
 import { markOf, type Mark } from "./mark.ts";
-import { losing, type Study } from "./pods.ts";
+import { budgetsLosing, type HoldFacts } from "./pods.ts";
 import { untilReleased, type Ending } from "./release/released.ts";
 
 /** How the hold of a deletion ended. */
-export type HoldEnd = { readonly ending: Ending } | { readonly because: LetThrough };
+export type HoldEnd = { readonly ending: Ending } | { readonly because: NotHeldReason };
 
 interface Hold {
   readonly end: Promise<HoldEnd>;
@@ -23,16 +23,16 @@ const replicaSetController = "system:serviceaccount:kube-system:replicaset-contr
 /** The share of the limit that may go into waiting for a replacement. */
 const replacementShare = 0.6;
 /** Milliseconds after which a deletion that was allowed, or whose caller has left, must be seen. */
-const aftercare = 5_000;
+const cleanupDelay = 5_000;
 /** So much longer a mark stands before another replica takes it away. */
-const markedMs = 60_000;
+const markMargin = 60_000;
 
 /** Holds deletions while their API calls wait. */
 export class Deletions {
   readonly #dependencies: Dependencies;
   /** By uid; those that are over stay until it is certain that the pod is deleted. */
   readonly #holds = new Map<string, Hold>();
-  readonly #caring = new Set<Promise<void>>();
+  readonly #cleanups = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
 
   constructor(dependencies: Dependencies) {
@@ -45,15 +45,15 @@ export class Deletions {
   }
 
   /** Resolves when the deletion may happen. It is always allowed. */
-  async hold(asked: Asked, gone: AbortSignal): Promise<HoldEnd> {
-    const { pod } = asked;
-    const because = pod ? podLetThrough(pod) : "gone";
+  async hold(call: DeletionCall, gone: AbortSignal): Promise<HoldEnd> {
+    const { pod } = call;
+    const because = pod ? reasonNotToHoldPod(pod) : "gone";
     if (!pod || because) return { because: because ?? "gone" };
     const { uid } = pod.metadata;
     let hold = this.#holds.get(uid);
     if (!hold) {
       if (this.size >= this.#dependencies.settings.mostAtOnce) return { because: "too-many" };
-      hold = this.#begin(pod, asked);
+      hold = this.#begin(pod, call);
     }
     // The second call of one deletion, or another's: both wait for the same.
     hold.callers++;
@@ -70,23 +70,25 @@ export class Deletions {
   async stop(): Promise<void> {
     this.#stopping.abort();
     for (const { abort } of this.#holds.values()) abort.abort();
-    await Promise.all(this.#caring);
+    await Promise.all(this.#cleanups);
   }
 
-  #begin(pod: Pod, asked: Asked): Hold {
+  #begin(pod: Pod, call: DeletionCall): Hold {
     const abort = new AbortController();
-    const end = this.#run(pod, asked, abort.signal).catch((error: unknown): HoldEnd => {
+    const end = this.#run(pod, call, abort.signal).catch((error: unknown): HoldEnd => {
       this.#dependencies.onProblem("deletions", error);
       return { because: "fault" };
     });
     const hold: Hold = { end, abort, isOver: false, callers: 0 };
     this.#holds.set(pod.metadata.uid, hold);
-    const caring = end.then(() => this.#careFor(pod, hold)).finally(() => this.#caring.delete(caring));
-    this.#caring.add(caring);
+    const caring = end
+      .then(() => this.#restoreUnlessDeleted(pod, hold))
+      .finally(() => this.#cleanups.delete(caring));
+    this.#cleanups.add(caring);
     return hold;
   }
 
-  async #run(pod: Pod, asked: Asked, abort: AbortSignal): Promise<HoldEnd> {
+  async #run(pod: Pod, call: DeletionCall, abort: AbortSignal): Promise<HoldEnd> {
     const dependencies = this.#dependencies;
     const mark = markOf(pod);
     const now = dependencies.now();
@@ -96,21 +98,21 @@ export class Deletions {
     const late = AbortSignal.timeout(Math.max(0, began + dependencies.settings.limit - now));
     const end = AbortSignal.any([abort, late]);
     if (!dependencies.endpoints.isKnown) return { because: "blind" };
-    const study = await dependencies.pods.study(pod, mark);
-    if (!study) return { because: "blind" };
-    const steps = { by: "delete", began, until: now + dependencies.settings.limit + markedMs } as const;
+    const facts = await dependencies.pods.factsFor(pod, mark);
+    if (!facts) return { because: "blind" };
+    const steps = { by: "delete", began, until: now + dependencies.settings.limit + markMargin } as const;
     let at = passed(mark?.stepBegan ?? now);
     if (mark?.step !== "withdrawn") {
-      if ("because" in study.plan) return { because: study.plan.because };
-      const ready = await this.#withAnother(pod, mark, asked, study, steps, end);
+      if ("because" in facts.plan) return { because: facts.plan.because };
+      const ready = await this.#withReplacement(pod, mark, call, facts, steps, end);
       if (!ready) return { because: "last-endpoint" };
       at = dependencies.now();
-      await dependencies.pods.withdraw(ready, study.plan.remove, { ...steps, stepBegan: at }, markOf(ready));
-      for (const budget of losing(study.budgets, ready.metadata.labels ?? {}, study.plan.remove))
+      await dependencies.pods.withdraw(ready, facts.plan.remove, { ...steps, stepBegan: at }, markOf(ready));
+      for (const budget of budgetsLosing(facts.budgets, ready.metadata.labels ?? {}, facts.plan.remove))
         await recount(dependencies.client, budget, pod.metadata.name, at);
     }
     const { namespace = "", name, uid } = pod.metadata;
-    const { services, convergence } = study;
+    const { services, convergence } = facts;
     return {
       ending: await untilReleased(
         { pod: { namespace, name, uid }, services, at, convergence },
@@ -121,20 +123,20 @@ export class Deletions {
   }
 
   /** The pod, once another is a ready endpoint beside it: made by its owner where there is none. @returns none where nothing comes. */
-  async #withAnother(
+  async #withReplacement(
     pod: Pod,
     mark: Mark | undefined,
-    asked: Asked,
-    { services, replaceableBy }: Study,
+    call: DeletionCall,
+    { services, replaceableBy }: HoldFacts,
     steps: Pick<Mark, "by" | "began" | "until">,
     end: AbortSignal,
   ): Promise<Pod | undefined> {
     const { endpoints, pods, settings, now } = this.#dependencies;
     const { uid } = pod.metadata;
-    const isLast = (): boolean => endpoints.isLast(services, uid, new Set(this.#holds.keys()));
+    const isLast = (): boolean => endpoints.isLastReady(services, uid, new Set(this.#holds.keys()));
     if (!isLast()) return pod;
     const isComing =
-      mark?.step === "replacing" || (replaceableBy !== undefined && asked.user !== replicaSetController);
+      mark?.step === "replacing" || (replaceableBy !== undefined && call.user !== replicaSetController);
     if (!isComing) return undefined;
     const stepBegan = now();
     const left =
@@ -150,12 +152,12 @@ export class Deletions {
   }
 
   /** Whatever has become of the call: where the pod is not being deleted it is as it was before. */
-  async #careFor(pod: Pod, hold: Hold): Promise<void> {
+  async #restoreUnlessDeleted(pod: Pod, hold: Hold): Promise<void> {
     hold.isOver = true;
     const { namespace = "", name, uid } = pod.metadata;
     // A caller that has left comes again, and finds a new hold.
     if (hold.abort.signal.aborted) this.#holds.delete(uid);
-    await delay(aftercare, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    await delay(cleanupDelay, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     if (this.#holds.get(uid) === hold) this.#holds.delete(uid);
     if (this.#holds.has(uid)) return;
     const { pods, onRestored, onProblem } = this.#dependencies;

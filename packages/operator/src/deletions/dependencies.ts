@@ -1,5 +1,5 @@
 import type { KubernetesClient } from "@lameduck/kube";
-import type { Consumers } from "./release/consumers.ts";
+import type { ReleaseSource } from "./release/consumers.ts";
 import type { EndpointView } from "./release/endpoints.ts";
 import type { HeldPods } from "./pods.ts";
 import type { HoldSettings } from "./settings.ts";
@@ -10,7 +10,7 @@ export interface Dependencies {
   readonly pods: HeldPods;
   readonly endpoints: EndpointView;
   /** None: the time that consumers may take is waited for. */
-  readonly consumers: Consumers | undefined;
+  readonly consumers: ReleaseSource | undefined;
   readonly settings: HoldSettings;
   /** Milliseconds since 1970: marks of one replica are read by the others. */
   readonly now: () => number;

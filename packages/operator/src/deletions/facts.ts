@@ -30,7 +30,7 @@ const groups = {
 } as const;
 type Known = keyof typeof groups;
 
-/** What owns the pod, read when it is asked: few pods are held. */
+/** What owns the pod, read when it is asked for: few pods are held. */
 export async function ownerOf(client: KubernetesClient, pod: Pod): Promise<Owner> {
   const controller = controllerOf(pod);
   if (!controller) return { kind: "none" };

@@ -1,11 +1,11 @@
 import type { Pod } from "@lameduck/kube";
-import { systemNamespaces } from "../inject/left-alone.ts";
+import { systemNamespaces } from "../inject/skip.ts";
 import { injectedAnnotation } from "../inject/pod.ts";
 import { declining, holdLabel } from "../names.ts";
-import type { Asked } from "./call/asked.ts";
+import type { DeletionCall } from "./call/deletion-call.ts";
 
 /** Why a deletion is not held, and what to say of it. docs/held-deletions.md lists them. */
-export const letThrough = {
+export const notHeldReasons = {
   "dry-run": "nothing is deleted",
   "at-once": "the caller, or the pod, gives a grace period of a second or less",
   collection: "a whole collection is deleted, one pod after another within one request",
@@ -30,7 +30,7 @@ export const letThrough = {
   blind: "the endpoints have not been read yet",
   fault: "something went wrong",
 } as const;
-export type LetThrough = keyof typeof letThrough;
+export type NotHeldReason = keyof typeof notHeldReasons;
 
 export interface Exempt {
   /** Users, groups and ServiceAccounts ("system:serviceaccount:NAMESPACE:NAME") whose deletions are never held. */
@@ -39,20 +39,22 @@ export interface Exempt {
   readonly ownNamespace: string;
 }
 
-/** What can be said of the request alone. */
-export function requestLetThrough(asked: Asked, { exempt, ownNamespace }: Exempt): LetThrough | undefined {
-  if (asked.isDryRun) return "dry-run";
-  if (asked.graceSeconds !== undefined && asked.graceSeconds <= 1) return "at-once";
-  if (asked.name === "") return "collection";
-  if (asked.isVersioned) return "versioned";
-  if ([asked.user, ...asked.groups].some((one) => exempt.includes(one))) return "exempt";
-  if (asked.namespace === ownNamespace || systemNamespaces.includes(asked.namespace))
-    return "system-namespace";
+/** What can be said of the call alone. */
+export function reasonNotToHoldCall(
+  call: DeletionCall,
+  { exempt, ownNamespace }: Exempt,
+): NotHeldReason | undefined {
+  if (call.isDryRun) return "dry-run";
+  if (call.graceSeconds !== undefined && call.graceSeconds <= 1) return "at-once";
+  if (call.name === "") return "collection";
+  if (call.isVersioned) return "versioned";
+  if ([call.user, ...call.groups].some((one) => exempt.includes(one))) return "exempt";
+  if (call.namespace === ownNamespace || systemNamespaces.includes(call.namespace)) return "system-namespace";
   return undefined;
 }
 
 /** What can be said of the pod alone. */
-export function podLetThrough({ metadata, spec, status }: Pod): LetThrough | undefined {
+export function reasonNotToHoldPod({ metadata, spec, status }: Pod): NotHeldReason | undefined {
   const { annotations = {}, labels = {}, ownerReferences = [] } = metadata;
   if (metadata.deletionTimestamp !== undefined) return "terminating";
   if (annotations["kubernetes.io/config.mirror"] !== undefined) return "static-pod";

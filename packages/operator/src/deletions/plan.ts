@@ -1,6 +1,6 @@
 import { selects, type LabelSelector } from "@lameduck/kube";
 import type { SelectingService } from "../exposure/index-of-senders.ts";
-import type { LetThrough } from "./let-through.ts";
+import type { NotHeldReason } from "./not-held.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -26,35 +26,35 @@ export interface PlanFacts {
 }
 
 /** The labels whose absence takes the pod out of every Service, and of as little else as possible. */
-export type Plan = { readonly remove: readonly string[] } | { readonly because: LetThrough };
+export type Plan = { readonly remove: readonly string[] } | { readonly because: NotHeldReason };
 
 /** A label costs so much. What no owner and no budget knows is free; owners are dearer than budgets, which we can tell ourselves. */
 const costs = { each: 1, budget: 10, owner: 100 } as const;
 
-export function planOf(facts: PlanFacts): Plan {
+export function planRemoval(facts: PlanFacts): Plan {
   const { labels, services, owner, policyKeys } = facts;
   if (services.length === 0) return { because: "nothing-leads-to-it" };
   if (owner.kind === "unknown") return { because: "owner-unknown" };
-  const isOwners = (key: string): boolean =>
-    "selector" in owner && !selects(owner.selector, without(labels, [key]));
+  const selectsByOwner = (key: string): boolean =>
+    "selector" in owner && !selects(owner.selector, withoutLabels(labels, [key]));
   // A StatefulSet cannot replace a pod whose name is still taken, and a pod that it has lost does not wake it when it ends.
-  const isLocked = (key: string): boolean => owner.kind === "StatefulSet" && isOwners(key);
-  const candidates = services.map(({ wanted }) => wanted.map(([key]) => key));
+  const isLocked = (key: string): boolean => owner.kind === "StatefulSet" && selectsByOwner(key);
+  const candidates = services.map(({ selector }) => selector.map(([key]) => key));
   const free = candidates.map((keys) => keys.filter((key) => !policyKeys.has(key)));
   if (free.some((keys) => keys.length === 0)) return { because: "network-policy-needs-label" };
   const allowed = free.map((keys) => keys.filter((key) => !isLocked(key)));
   if (allowed.some((keys) => keys.length === 0)) return { because: "owner-needs-label" };
   const costOf = (key: string): number =>
-    costs.each + (isOwners(key) ? costs.owner : 0) + (isBudgets(facts, key) ? costs.budget : 0);
+    costs.each + (selectsByOwner(key) ? costs.owner : 0) + (selectsByBudget(facts, key) ? costs.budget : 0);
   return { remove: cheapest(allowed, costOf) };
 }
 
-export function without(labels: Labels, keys: readonly string[]): Labels {
+export function withoutLabels(labels: Labels, keys: readonly string[]): Labels {
   return Object.fromEntries(Object.entries(labels).filter(([key]) => !keys.includes(key)));
 }
 
-function isBudgets({ labels, budgets }: PlanFacts, key: string): boolean {
-  return budgets.some((selector) => !selects(selector, without(labels, [key])));
+function selectsByBudget({ labels, budgets }: PlanFacts, key: string): boolean {
+  return budgets.some((selector) => !selects(selector, withoutLabels(labels, [key])));
 }
 
 /** More Services than these select few pods; beyond, each has its own cheapest label taken. */

@@ -10,7 +10,7 @@ import { settingsFor } from "../policy/merge.ts";
 import { budgetsOf, ownerOf, policyKeysFor } from "./facts.ts";
 import { markingPatch, restoringPatch, type Mark } from "./mark.ts";
 import { heldMark } from "../names.ts";
-import { ownerLabel, planOf, without, type Labels, type Owner, type Plan } from "./plan.ts";
+import { ownerLabel, planRemoval, withoutLabels, type Labels, type Owner, type Plan } from "./plan.ts";
 import { usualConvergence } from "./settings.ts";
 
 /** What is known of the cluster without asking. */
@@ -21,7 +21,7 @@ export interface KnownCluster {
 }
 
 /** What is known of a pod that is to be held. */
-export interface Study {
+export interface HoldFacts {
   /** "NAMESPACE/SERVICE" of those that select it, or did before its labels were taken. */
   readonly services: readonly string[];
   readonly owner: Owner;
@@ -56,9 +56,9 @@ export class HeldPods {
   }
 
   /** undefined where the Services have not been read yet. */
-  async study(pod: Pod, mark: Mark | undefined): Promise<Study | undefined> {
+  async factsFor(pod: Pod, mark: Mark | undefined): Promise<HoldFacts | undefined> {
     const { namespace = "" } = pod.metadata;
-    const labels = { ...without(pod.metadata.labels ?? {}, [heldMark]), ...mark?.labels };
+    const labels = { ...withoutLabels(pod.metadata.labels ?? {}, [heldMark]), ...mark?.labels };
     const selecting = this.#cluster.selecting(namespace, labels);
     if (!selecting) return undefined;
     const services = selecting.map(({ name }) => `${namespace}/${name}`);
@@ -78,7 +78,7 @@ export class HeldPods {
       policyKeysFor(this.#client, namespace),
     ]);
     const selectors = budgets.flatMap(({ spec }) => spec.selector ?? []);
-    const plan = planOf({ labels, services: selecting, owner, budgets: selectors, policyKeys });
+    const plan = planRemoval({ labels, services: selecting, owner, budgets: selectors, policyKeys });
     return {
       services,
       owner,
@@ -138,12 +138,14 @@ export class HeldPods {
 }
 
 /** The budgets that would not know the pod without these labels. */
-export function losing(
+export function budgetsLosing(
   budgets: readonly PodDisruptionBudget[],
   labels: Labels,
   remove: readonly string[],
 ): readonly PodDisruptionBudget[] {
-  return budgets.filter(({ spec }) => spec.selector && !selects(spec.selector, without(labels, remove)));
+  return budgets.filter(
+    ({ spec }) => spec.selector && !selects(spec.selector, withoutLabels(labels, remove)),
+  );
 }
 
 function replaceableBy(
@@ -154,7 +156,7 @@ function replaceableBy(
 ): string | undefined {
   if (owner.kind !== "ReplicaSet" || labels[ownerLabel] === undefined || policyKeys.has(ownerLabel))
     return undefined;
-  const isServices = services.some(({ wanted }) => wanted.some(([key]) => key === ownerLabel));
-  const isOwners = !selects(owner.selector, without(labels, [ownerLabel]));
+  const isServices = services.some(({ selector }) => selector.some(([key]) => key === ownerLabel));
+  const isOwners = !selects(owner.selector, withoutLabels(labels, [ownerLabel]));
   return isOwners && !isServices ? ownerReferences.find(({ controller }) => controller)?.name : undefined;
 }

@@ -8,12 +8,12 @@ import { heldMark } from "../names.ts";
 const pause = 10_000;
 
 /** Pods that are marked as held. */
-export function heldPods(client: KubernetesClient, signal?: AbortSignal): Promise<readonly Pod[]> {
+export function listHeldPods(client: KubernetesClient, signal?: AbortSignal): Promise<readonly Pod[]> {
   return client.list<Pod>(`/api/v1/pods?labelSelector=${encodeURIComponent(heldMark)}`, signal);
 }
 
 /** Whether the deletion for which a pod was held does not happen any more. */
-function isLeftBehind(pod: Pod, now: number): boolean {
+function isAbandoned(pod: Pod, now: number): boolean {
   return pod.metadata.deletionTimestamp === undefined && now > (markOf(pod)?.until ?? 0);
 }
 
@@ -42,23 +42,23 @@ export class Restorer {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       if (this.#leads())
-        await this.#look().catch((error: unknown) => {
+        await this.#restoreAbandoned().catch((error: unknown) => {
           if (!signal.aborted) this.#dependencies.onProblem("restorer", error);
         });
       await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
     }
   }
 
-  async #look(): Promise<void> {
+  async #restoreAbandoned(): Promise<void> {
     const { client, pods, now, onRestored } = this.#dependencies;
-    for (const pod of await heldPods(client, this.#stopping.signal))
-      if (isLeftBehind(pod, now()) && (await pods.restore(pod))) onRestored();
+    for (const pod of await listHeldPods(client, this.#stopping.signal))
+      if (isAbandoned(pod, now()) && (await pods.restore(pod))) onRestored();
   }
 }
 
 /** For an operator that is taken away: every pod is as it was before. @returns their names. */
 export async function restoreAll(client: KubernetesClient, signal: AbortSignal): Promise<string[]> {
-  const held = (await heldPods(client, signal)).filter(
+  const held = (await listHeldPods(client, signal)).filter(
     ({ metadata }) => metadata.deletionTimestamp === undefined,
   );
   for (const pod of held) {

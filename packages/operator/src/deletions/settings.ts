@@ -1,4 +1,4 @@
-import type { Exempt } from "./let-through.ts";
+import type { Exempt } from "./not-held.ts";
 
 export interface HoldSettings extends Exempt {
   /** The longest hold of a deletion, milliseconds, over all calls of it. The API server waits 30 s. */

@@ -1,5 +1,5 @@
 import type { KubernetesObject, ObjectMeta, QuotaOptions } from "@lameduck/kube";
-import { type Convergence, Convergences } from "./convergence.ts";
+import { type Convergence, ConvergenceCache } from "./convergence.ts";
 import {
   type GrantObject,
   keepMetadata,
@@ -9,13 +9,13 @@ import {
 } from "./objects.ts";
 
 /** What a Service tells of the pods that it leads to. */
-export interface LeadingService extends KubernetesObject {
-  readonly wanted: readonly (readonly [key: string, value: string])[];
+export interface IndexedService extends KubernetesObject {
+  readonly selector: readonly (readonly [key: string, value: string])[];
   readonly convergence: Convergence | undefined;
 }
 
 /** An Ingress or a route of a Gateway. */
-export interface LeadingRoute extends KubernetesObject {
+export interface IndexedRoute extends KubernetesObject {
   readonly kind: string;
   /** As "NAMESPACE/NAME". */
   readonly services: readonly string[];
@@ -23,7 +23,7 @@ export interface LeadingRoute extends KubernetesObject {
 }
 
 /** Pods carry some ten labels. */
-export const mostWanted = 64;
+export const mostSelectorLabels = 64;
 /** Distinct Services of one route. */
 export const mostBackends = 1_000;
 /** The Gateway API allows 16. */
@@ -41,31 +41,35 @@ const perIndexed = 250;
 export type OnLeftOut = (part: string, metadata: ObjectMeta, why: string) => void;
 
 /** Keeps little of each object, whatever it holds: whoever may write into one namespace must not fill the memory of all. */
-export class Keeping {
+export class BoundedCache {
   readonly #onLeftOut: OnLeftOut;
-  readonly #convergences = new Convergences();
+  readonly #convergences = new ConvergenceCache();
 
   constructor(onLeftOut: OnLeftOut) {
     this.#onLeftOut = onLeftOut;
   }
 
   /** None without a selector: somebody else keeps its endpoints. ExternalName has none. */
-  service(service: ServiceObject): LeadingService | undefined {
+  service(service: ServiceObject): IndexedService | undefined {
     const { metadata, spec } = service;
-    const wanted = Object.entries(spec?.selector ?? {});
-    if (wanted.length === 0 || spec?.type === "ExternalName") return undefined;
-    if (wanted.length > mostWanted) {
+    const selector = Object.entries(spec?.selector ?? {});
+    if (selector.length === 0 || spec?.type === "ExternalName") return undefined;
+    if (selector.length > mostSelectorLabels) {
       this.#onLeftOut(
         "services",
         metadata,
-        `selects by ${wanted.length} labels; by more than ${mostWanted} it counts as leading nowhere`,
+        `selects by ${selector.length} labels; by more than ${mostSelectorLabels} it counts as leading nowhere`,
       );
       return undefined;
     }
-    return { metadata: identityOf(metadata), wanted, convergence: this.#convergences.ofService(service) };
+    return {
+      metadata: identityOf(metadata),
+      selector,
+      convergence: this.#convergences.ofService(service),
+    };
   }
 
-  route(part: string, kind: string): (route: RouteObject) => LeadingRoute {
+  route(part: string, kind: string): (route: RouteObject) => IndexedRoute {
     return (route) => {
       const { metadata } = route;
       const { services, ingressClassName } = keepRoute(kind)(route);
@@ -113,12 +117,12 @@ export class Keeping {
   }
 }
 
-type Kept = KubernetesObject & Partial<LeadingService & LeadingRoute & GrantObject>;
+type Kept = KubernetesObject & Partial<IndexedService & IndexedRoute & GrantObject>;
 
 /** Many short texts take far more memory than they have characters. */
 function sizeOf(object: Kept): number {
-  const { wanted = [], services = [], spec: { from = [], to = [] } = {} } = object;
-  const pairs = wanted.length + from.length + to.length;
+  const { selector = [], services = [], spec: { from = [], to = [] } = {} } = object;
+  const pairs = selector.length + from.length + to.length;
   return JSON.stringify(object).length + perObject + pairs * perPair + services.length * perIndexed;
 }
 

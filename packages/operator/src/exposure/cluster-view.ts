@@ -1,10 +1,10 @@
 import type { Change, KubernetesClient, KubernetesObject, Source } from "@lameduck/kube";
-import { injectLabelValue } from "../inject/left-alone.ts";
+import { injectLabelValue } from "../inject/skip.ts";
 import { injectLabel } from "../names.ts";
 import { type Architecture, architectures } from "../policy/settings.ts";
 import { policyName } from "../policy/validate.ts";
 import { SenderIndex, type Exposure, type SelectingService } from "./index-of-senders.ts";
-import { Keeping, type LeadingRoute, type LeadingService, type OnLeftOut } from "./keeping.ts";
+import { BoundedCache, type IndexedRoute, type IndexedService, type OnLeftOut } from "./bounded-cache.ts";
 import {
   gatewayRoutes,
   keepLabel,
@@ -31,7 +31,7 @@ export class ClusterView {
   readonly #namespaces = new Map<string, Readonly<Record<string, string>>>();
   readonly #policies = new Map<string, PolicyObject>();
   readonly #nodes = new Map<string, string>();
-  readonly #services: Source<LeadingService>;
+  readonly #services: Source<IndexedService>;
   readonly #labelled: Source<KubernetesObject>;
   readonly #essential: readonly Source<KubernetesObject>[];
   readonly #sources: readonly Source<KubernetesObject>[];
@@ -41,7 +41,7 @@ export class ClusterView {
   constructor(client: KubernetesClient, options: ClusterViewOptions) {
     const { onChange } = options;
     const source = sourcesOf(client, options);
-    const keeping = new Keeping(options.onLeftOut ?? (() => undefined));
+    const keeping = new BoundedCache(options.onLeftOut ?? (() => undefined));
     this.#services = source(
       "services",
       "/api/v1/services",
@@ -70,8 +70,8 @@ export class ClusterView {
     const nodes = source<KubernetesObject>("nodes", "/api/v1/nodes", keepLabel(architectureLabel), (change) =>
       this.#node(change),
     );
-    const routes = (kind: string, name: string, path: string, version?: string): Source<LeadingRoute> => {
-      const keep: (object: RouteObject) => LeadingRoute = keeping.route(name, kind);
+    const routes = (kind: string, name: string, path: string, version?: string): Source<IndexedRoute> => {
+      const keep: (object: RouteObject) => IndexedRoute = keeping.route(name, kind);
       return source(name, path, keep, (change) => this.#senders.route(change, version), {
         quota: keeping.quota(name),
       });

@@ -13,7 +13,7 @@ type Annotations = Readonly<Record<string, string>>;
 
 const aws = "service.beta.kubernetes.io/aws-load-balancer-";
 /** Those whose values the audit reads. Of others of AWS it only sees that there are some. */
-const read: readonly string[] = [
+const annotationsRead: readonly string[] = [
   `${aws}nlb-target-type`,
   `${aws}type`,
   `${aws}healthcheck-interval`,
@@ -30,14 +30,14 @@ const longestClass = 253;
 const mostKnown = 1_000;
 
 /** By the same rules as the audit's. Most objects of a cluster say the same, and are looked at once. */
-export class Convergences {
+export class ConvergenceCache {
   readonly #known = new Map<string, Convergence | undefined>();
 
   ofService({ metadata, spec = {} }: ServiceObject): Convergence | undefined {
     const { type, clusterIP, externalTrafficPolicy } = spec;
     // The address itself tells nothing.
-    const told = { type, externalTrafficPolicy, ...(clusterIP === "None" ? { clusterIP } : {}) };
-    return this.#of("v1", "Service", metadata.annotations, told);
+    const relevant = { type, externalTrafficPolicy, ...(clusterIP === "None" ? { clusterIP } : {}) };
+    return this.#of("v1", "Service", metadata.annotations, relevant);
   }
 
   ofRoute(
@@ -56,7 +56,7 @@ export class Convergences {
     annotations: Annotations | undefined,
     spec: object,
   ): Convergence | undefined {
-    const metadata = { name: "one", annotations: tellingOf(annotations) };
+    const metadata = { name: "one", annotations: relevantOf(annotations) };
     const manifest = JSON.stringify({ apiVersion, kind, metadata, spec });
     if (this.#known.has(manifest)) return this.#known.get(manifest);
     if (this.#known.size >= mostKnown) this.#known.clear();
@@ -66,9 +66,9 @@ export class Convergences {
   }
 }
 
-function tellingOf(annotations: Annotations = {}): Annotations {
+function relevantOf(annotations: Annotations = {}): Annotations {
   const telling: Record<string, string> = {};
-  for (const key of read) {
+  for (const key of annotationsRead) {
     const value = Object.hasOwn(annotations, key) ? annotations[key] : undefined;
     if (value !== undefined && value.length <= longestValue) telling[key] = value;
   }

@@ -2,7 +2,7 @@ import type { Change } from "@lameduck/kube";
 import type { GrantObject } from "./objects.ts";
 
 /** Who leads from one namespace to a Service in another. */
-interface Leading {
+interface RouteSource {
   readonly kind: string;
   readonly from: string | undefined;
 }
@@ -21,7 +21,7 @@ export class Grants {
     else this.#byNamespace.set(namespace, new Map([[uid, object]]));
   }
 
-  letsIn({ kind, from }: Leading, to: string, service: string): boolean {
+  allows({ kind, from }: RouteSource, to: string, service: string): boolean {
     if (from === to) return true;
     for (const { spec = {} } of this.#byNamespace.get(to)?.values() ?? []) {
       const isFrom = spec.from?.some((one) => one.kind === kind && one.namespace === from);

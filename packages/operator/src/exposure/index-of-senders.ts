@@ -1,6 +1,6 @@
 import type { Change } from "@lameduck/kube";
 import type { Convergence } from "./convergence.ts";
-import type { LeadingRoute, LeadingService } from "./keeping.ts";
+import type { IndexedRoute, IndexedService } from "./bounded-cache.ts";
 import { Grants } from "./grants.ts";
 import type { GrantObject } from "./objects.ts";
 
@@ -8,7 +8,7 @@ type Labels = Readonly<Record<string, unknown>>;
 
 export interface SelectingService {
   readonly name: string;
-  readonly wanted: readonly (readonly [string, string])[];
+  readonly selector: readonly (readonly [string, string])[];
 }
 
 /** What leads to a pod. */
@@ -27,20 +27,20 @@ const mostNamed = 20;
  * Service leads to pods; Ingresses and routes lead to Services.
  */
 export class SenderIndex {
-  readonly #services = new Map<string, Map<string, LeadingService>>();
+  readonly #services = new Map<string, Map<string, IndexedService>>();
   /** By "NAMESPACE/SERVICE". */
-  readonly #routes = new Map<string, Map<string, LeadingRoute>>();
+  readonly #routes = new Map<string, Map<string, IndexedRoute>>();
   readonly #grants = new Grants();
   readonly #served = new Map<string, readonly string[]>();
 
-  service({ type, object }: Change<LeadingService>): void {
+  service({ type, object }: Change<IndexedService>): void {
     const { uid, namespace = "" } = object.metadata;
     if (type === "gone") removeFrom(this.#services, namespace, uid);
     else addTo(this.#services, namespace, uid, object);
   }
 
   /** @param version a route that is served in two is known by both: when one of them is served no more, the other still counts. */
-  route({ type, object }: Change<LeadingRoute>, version = ""): void {
+  route({ type, object }: Change<IndexedRoute>, version = ""): void {
     const uid = `${object.metadata.uid}/${version}`;
     for (const service of this.#served.get(uid) ?? []) removeFrom(this.#routes, service, uid);
     this.#served.delete(uid);
@@ -55,17 +55,20 @@ export class SenderIndex {
 
   /** The Services that select such a pod, and by what. */
   selecting(namespace: string, labels: Labels): readonly SelectingService[] {
-    return this.#selecting(namespace, labels).map(({ metadata: { name }, wanted }) => ({ name, wanted }));
+    return this.#selecting(namespace, labels).map(({ metadata: { name }, selector }) => ({
+      name,
+      selector,
+    }));
   }
 
   of(namespace: string, labels: Labels): Exposure {
     const exposedBy = new Set<string>();
     let slowest: Convergence | undefined;
-    const add = (kind: string, { metadata, convergence }: LeadingService | LeadingRoute): void => {
+    const add = (kind: string, { metadata, convergence }: IndexedService | IndexedRoute): void => {
       if (exposedBy.size < mostNamed) exposedBy.add(`${kind} ${metadata.name}`);
       if (convergence && convergence.value > (slowest?.value ?? -1)) slowest = convergence;
     };
-    const isLetIn = this.#isLetInTo(namespace);
+    const isLetIn = this.#grantCheck(namespace);
     for (const service of this.#selecting(namespace, labels)) {
       add("Service", service);
       const { name } = service.metadata;
@@ -76,22 +79,22 @@ export class SenderIndex {
   }
 
   /** Anybody may make thousands of routes that lead nowhere: grants are looked through once for each namespace that they come from. */
-  #isLetInTo(namespace: string): (route: LeadingRoute, service: string) => boolean {
+  #grantCheck(namespace: string): (route: IndexedRoute, service: string) => boolean {
     const answers = new Map<string, boolean>();
     return ({ kind, metadata }, service) => {
       if (metadata.namespace === namespace) return true;
       const question = `${kind}/${metadata.namespace}/${service}`;
       const known = answers.get(question);
       if (known !== undefined) return known;
-      const answer = this.#grants.letsIn({ kind, from: metadata.namespace }, namespace, service);
+      const answer = this.#grants.allows({ kind, from: metadata.namespace }, namespace, service);
       answers.set(question, answer);
       return answer;
     };
   }
 
-  #selecting(namespace: string, labels: Labels): LeadingService[] {
+  #selecting(namespace: string, labels: Labels): IndexedService[] {
     const services = [...(this.#services.get(namespace)?.values() ?? [])];
-    return services.filter(({ wanted }) => wanted.every(([key, value]) => labels[key] === value));
+    return services.filter(({ selector }) => selector.every(([key, value]) => labels[key] === value));
   }
 }
 

@@ -9,7 +9,7 @@ import {
 export interface SourcesOptions {
   readonly onProblem: (part: string, error: unknown) => void;
   /** Milliseconds until what failed is asked for again. */
-  readonly again?: number;
+  readonly retryMs?: number;
 }
 
 /** How one of them is read. */
@@ -18,7 +18,7 @@ export type Reading<T> = Pick<SourceOptions<T>, "quota" | "renewal" | "onHeard">
 /** Makes the lists and watches of one reader. Each keeps of an object what `keep` returns. */
 export function sourcesOf(
   client: KubernetesClient,
-  { onProblem, again }: SourcesOptions,
+  { onProblem, retryMs }: SourcesOptions,
 ): <Kept extends KubernetesObject>(
   name: string,
   path: string,
@@ -34,6 +34,6 @@ export function sourcesOf(
       onChange: take,
       onProblem,
       ...reading,
-      ...(again === undefined ? {} : { again }),
+      ...(retryMs === undefined ? {} : { retryMs }),
     });
 }

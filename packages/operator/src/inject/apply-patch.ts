@@ -1,7 +1,7 @@
 import type { PatchOperation } from "./injection.ts";
 
 /** A JSON patch, carried out as RFC 6902 says, as far as `add` and `replace` go. */
-export function patched(document: unknown, operations: readonly PatchOperation[]): unknown {
+export function applyPatch(document: unknown, operations: readonly PatchOperation[]): unknown {
   // Unlike a structured clone this one shares no part with another.
   const copy: unknown = JSON.parse(JSON.stringify(document));
   for (const { op, path, value } of operations) {

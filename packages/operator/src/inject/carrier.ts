@@ -23,7 +23,7 @@ export const carrierKeys: Readonly<Record<Architecture, string>> = {
 type Raw = Readonly<Record<string, unknown>>;
 
 /** How a stop signal is held in this pod, and what that needs. */
-export interface Carried {
+export interface HoldMethod {
   readonly kind: "wait" | "sleep" | "nothing";
   /** Why it is no `wait`; empty where that was asked for. */
   readonly because: string;
@@ -34,11 +34,11 @@ export interface Carried {
 
 export const carrierMount: Raw = { name: carrierVolume, mountPath: carrierPath, readOnly: true };
 
-export function carriedBy(pod: PodView, settings: InjectionSettings, facts: ClusterFacts): Carried {
+export function holdMethodOf(pod: PodView, settings: InjectionSettings, facts: ClusterFacts): HoldMethod {
   const { carrier, carrierImage = "", carrierName } = settings;
-  if (carrier === "none") return sleeping("", facts);
-  const reason = whyNot(pod, settings, facts);
-  if (reason !== undefined) return sleeping(reason, facts);
+  if (carrier === "none") return kubeletSleep("", facts);
+  const reason = reasonAgainstInit(pod, settings, facts);
+  if (reason !== undefined) return kubeletSleep(reason, facts);
   const base = { kind: "wait", because: "", mount: carrierMount } as const;
   if (pod.volumes.some(({ name }) => name === carrierVolume)) return base;
   if (carrier === "image-volume")
@@ -50,7 +50,7 @@ export function carriedBy(pod: PodView, settings: InjectionSettings, facts: Clus
     return {
       ...base,
       volume: { name: carrierVolume, emptyDir: { medium: "Memory" } },
-      initContainer: copying(carrierImage),
+      initContainer: copyContainer(carrierImage),
     };
   const architecture = architectureOf(pod, settings, facts) as Architecture;
   const items = [
@@ -67,15 +67,19 @@ export function carriedBy(pod: PodView, settings: InjectionSettings, facts: Clus
   };
 }
 
-function whyNot(pod: PodView, settings: InjectionSettings, facts: ClusterFacts): string | undefined {
+function reasonAgainstInit(
+  pod: PodView,
+  settings: InjectionSettings,
+  facts: ClusterFacts,
+): string | undefined {
   if (pod.spec["hostNetwork"] === true)
     return "hostNetwork: the kernel counts the connections of the whole node";
   // What an earlier pass has told already has our own mounts.
-  const isTold = (one: Raw): boolean =>
+  const hasGracePeriod = (one: Raw): boolean =>
     pod.isInjected && mapsIn(one["env"]).some(({ name }) => name === "LAMEDUCK_GRACE_PERIOD");
   const isTaken =
     (!pod.isInjected && pod.volumes.some(({ name }) => reservedNames.includes(textOf(name)))) ||
-    pod.containers.some((one) => !isTold(one) && pathsOf(one).some(isWithin));
+    pod.containers.some((one) => !hasGracePeriod(one) && pathsOf(one).some(isWithin));
   if (isTaken)
     return `the pod has a volume or a mount of its own where ${carrierPath} and ${orderPath} should be`;
   // Two containers of one name are refused, and the pod with them.
@@ -129,7 +133,7 @@ export function assumedArchitecture(
   return known.length === 1 ? known[0] : undefined;
 }
 
-function sleeping(because: string, facts: ClusterFacts): Carried {
+function kubeletSleep(because: string, facts: ClusterFacts): HoldMethod {
   return isAtLeast(facts, 30, true)
     ? { kind: "sleep", because }
     : { kind: "nothing", because: because || "the kubelet sleeps by itself since Kubernetes 1.30 only" };
@@ -140,16 +144,16 @@ function isAtLeast({ version }: Pick<ClusterFacts, "version">, minor: number, ot
 }
 
 /** Goes on without a file that is not there: a pod that cannot be held must start all the same. */
-const copy = [initFile, registerFile]
+const copyScript = [initFile, registerFile]
   .map((file) => `try{require("fs").copyFileSync("/${file}","${carrierPath}/${file}")}catch{}`)
   .join(";");
 
 /** Node of Lameduck's image copies what lies at its top; as Pod Security "restricted" wants it. */
-export function copying(image: string): Raw {
+export function copyContainer(image: string): Raw {
   return {
     name: carrierContainer,
     image,
-    command: ["/usr/local/bin/node", "-e", copy],
+    command: ["/usr/local/bin/node", "-e", copyScript],
     // Requests as limits: a pod of class Guaranteed stays one, and a quota that asks for limits lets it pass.
     resources: { requests: { cpu: "100m", memory: "128Mi" }, limits: { cpu: "100m", memory: "128Mi" } },
     securityContext: {

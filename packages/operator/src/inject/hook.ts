@@ -1,7 +1,7 @@
 import type { InjectionSettings } from "../policy/settings.ts";
 import type { Action } from "./action.ts";
 import { carrierPath, initFile, orderPath, orderVolume } from "./carrier.ts";
-import { thenOf } from "./software.ts";
+import { gracefulSignalOf } from "./software.ts";
 import { longestSeconds, type Times } from "./times.ts";
 
 export const orderMount = { name: orderVolume, mountPath: orderPath } as const;
@@ -15,7 +15,7 @@ export interface Hook {
   readonly isInit: boolean;
 }
 
-interface Circumstances {
+interface HookOptions {
   /** The containers that a sidecar follows. */
   readonly holds: readonly Action[];
   /** Some sidecar does. */
@@ -25,7 +25,7 @@ interface Circumstances {
   readonly settings: InjectionSettings;
 }
 
-export function hookOf(action: Action, circumstances: Circumstances): Hook | undefined {
+export function hookOf(action: Action, circumstances: HookOptions): Hook | undefined {
   const { kind, times } = circumstances;
   if ((action.does !== "hold" && action.does !== "follow") || kind === "nothing" || times.hold < 1)
     return undefined;
@@ -37,7 +37,7 @@ export function hookOf(action: Action, circumstances: Circumstances): Hook | und
 /** Nothing in it comes from the pod but the numbers of its containers. */
 function waitCommand(
   { does, index, container }: Action,
-  { holds, isOrdered, times, settings }: Circumstances,
+  { holds, isOrdered, times, settings }: HookOptions,
 ): string[] {
   const { grace, hold } = times;
   const { floorSeconds } = settings;
@@ -58,7 +58,7 @@ function waitCommand(
       ...command,
       ...(isOrdered ? holds.slice(0, mostAwaited) : []).map((one) => `--wait-for=${orderPath}/${one.index}`),
     ];
-  const signal = thenOf(container);
+  const signal = gracefulSignalOf(container);
   if (signal !== undefined) command.push("--then", signal);
   if (isOrdered) command.push("--ready-file", `${orderPath}/${index}`);
   return command;

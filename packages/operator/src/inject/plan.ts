@@ -1,10 +1,10 @@
 import type { InjectionSettings } from "../policy/settings.ts";
-import { carriedBy, type Carried } from "./carrier.ts";
+import { holdMethodOf, type HoldMethod } from "./carrier.ts";
 import { actionsOf, type Action } from "./action.ts";
 import { exposureOfPod } from "./exposure.ts";
 import { hookOf, mostAwaited, orderMount, sharedOrder } from "./hook.ts";
 import type { ClusterFacts, Reason } from "./injection.ts";
-import { podLeftAlone } from "./left-alone.ts";
+import { reasonToSkipPod } from "./skip.ts";
 import { nodeOptionsFor } from "./node-options.ts";
 import { injectedAnnotation, podOf, type PodView } from "./pod.ts";
 import type { EnvVariable } from "./coordinator.ts";
@@ -47,13 +47,13 @@ export function planOf(pod: unknown, settings: InjectionSettings, facts: Cluster
   });
   const view = podOf(pod);
   if ("code" in view) return none(view);
-  const alone = podLeftAlone(view);
+  const alone = reasonToSkipPod(view);
   if (alone) return none(alone);
   if (!settings.inject) return none({ code: "opted-out", text: "inject is off" });
   const exposure = exposureOfPod(view, settings, facts);
   if (exposure === undefined) return none({ code: "not-exposed", text: notExposed(settings, facts) });
 
-  const carried = carriedBy(view, settings, facts);
+  const carried = holdMethodOf(view, settings, facts);
   const { actions, reasons } = actionsOf(view, settings.instrumentNode && carried.kind === "wait");
   const stopping = actions.filter(({ does }) => does === "hold" || does === "instrument");
   if (!actions.some(({ does }) => does !== "nothing" && (does !== "follow" || view.isInjected)))
@@ -72,7 +72,7 @@ export function planOf(pod: unknown, settings: InjectionSettings, facts: Cluster
       { code: "no-time", text: `a grace period of ${times.grace} s leaves no time to hold` },
       ...reasons,
     );
-  return planned(view, actions, carried, times, settings, facts, reasons);
+  return assemble(view, actions, carried, times, settings, facts, reasons);
 }
 
 function notExposed({ serves }: InjectionSettings, { exposedBy }: ClusterFacts): string {
@@ -81,10 +81,10 @@ function notExposed({ serves }: InjectionSettings, { exposedBy }: ClusterFacts):
   return `${nobody}no container declares a port for requests; annotation lameduck.dev/serves says otherwise`;
 }
 
-function planned(
+function assemble(
   pod: PodView,
   actions: readonly Action[],
-  carried: Carried,
+  carried: HoldMethod,
   times: Times,
   settings: InjectionSettings,
   facts: ClusterFacts,
@@ -139,8 +139,8 @@ function planned(
       grace,
       annotations: { [injectedAnnotation]: facts.lameduckVersion },
     },
-    reasons: [...reasons, ...done(actions, containers, carried, times)],
-    warnings: [...warningsOf(pod), ...(isOrdered ? unawaited(byHook) : [])],
+    reasons: [...reasons, ...reasonsOf(actions, containers, carried, times)],
+    warnings: [...warningsOf(pod), ...(isOrdered ? unawaitedWarning(byHook) : [])],
   };
 }
 
@@ -154,17 +154,17 @@ function warningsOf({ spec }: PodView): string[] {
     : [];
 }
 
-function unawaited(holds: readonly Action[]): string[] {
+function unawaitedWarning(holds: readonly Action[]): string[] {
   const names = holds.slice(mostAwaited).map(({ name }) => name);
   return names.length === 0
     ? []
     : [`sidecars wait for the first ${mostAwaited} containers that hold, and not for ${names.join(", ")}`];
 }
 
-function done(
+function reasonsOf(
   actions: readonly Action[],
   containers: readonly ContainerPlan[],
-  carried: Carried,
+  carried: HoldMethod,
   { hold, grace, graceBefore, convergence }: Times,
 ): Reason[] {
   const reasons = containers.flatMap(({ index, preStop, env, changed }): Reason[] => {

@@ -11,13 +11,13 @@ export interface PodNamespace {
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /** The namespace that Lameduck itself runs in. */
-  readonly ofLameduck?: string;
+  readonly ownNamespace?: string;
 }
 
 /** Why a pod is none of Lameduck's business, whatever the settings; undefined where it is. */
-export function isLeftAlone(pod: unknown, namespace: PodNamespace): Reason | undefined {
-  const { name, labels, ofLameduck } = namespace;
-  if (name === ofLameduck || systemNamespaces.includes(name))
+export function reasonToSkip(pod: unknown, namespace: PodNamespace): Reason | undefined {
+  const { name, labels, ownNamespace } = namespace;
+  if (name === ownNamespace || systemNamespaces.includes(name))
     return { code: "system-namespace", text: `${name} is left alone` };
   if (labels?.[injectLabel] !== injectLabelValue)
     return {
@@ -25,11 +25,17 @@ export function isLeftAlone(pod: unknown, namespace: PodNamespace): Reason | und
       text: `namespace ${name} is not labelled ${injectLabel}=${injectLabelValue}`,
     };
   const view = podOf(pod);
-  return "code" in view ? view : podLeftAlone(view);
+  return "code" in view ? view : reasonToSkipPod(view);
 }
 
 /** The same, of the pod alone. */
-export function podLeftAlone({ annotations, labels, owners, spec, containers }: PodView): Reason | undefined {
+export function reasonToSkipPod({
+  annotations,
+  labels,
+  owners,
+  spec,
+  containers,
+}: PodView): Reason | undefined {
   if (containers.length > mostContainers)
     return {
       code: "too-many-containers",

@@ -5,14 +5,14 @@ import { listIn, mapsIn, pathIn, textOf } from "./pod.ts";
 type Raw = Readonly<Record<string, unknown>>;
 
 /** What is known of a container by its own words: nobody opens its image. */
-interface Known {
+interface Recognised {
   /** The program in `command`, without its folder; undefined where the image says it. */
   readonly program: string | undefined;
   /** Last part of the image's name, without tag and digest. */
   readonly image: string;
 }
 
-function knownOf(container: Raw): Known {
+function recognise(container: Raw): Recognised {
   const [first] = listIn(container["command"]);
   return {
     program: first === undefined ? undefined : programOf(pathIn(first)),
@@ -32,8 +32,8 @@ export const imageStopSignals: Readonly<Record<string, string>> = Object.fromEnt
 );
 
 /** The signal for `--then`, without SIG: where the software is known to need another than the kubelet will send. */
-export function thenOf(container: Raw): string | undefined {
-  const software = softwareOf(knownOf(container));
+export function gracefulSignalOf(container: Raw): string | undefined {
+  const software = softwareOf(recognise(container));
   if (software?.graceful === undefined) return undefined;
   const { lifecycle, image } = container;
   if (isMap(lifecycle) && lifecycle["stopSignal"] !== undefined) return undefined;
@@ -42,7 +42,7 @@ export function thenOf(container: Raw): string | undefined {
     : software.graceful.replace("SIG", "");
 }
 
-function softwareOf({ program, image }: Known): Software | undefined {
+function softwareOf({ program, image }: Recognised): Software | undefined {
   return softwares.find(({ programs, images }) =>
     program === undefined ? images.includes(image) : programs.includes(program),
   );
@@ -50,7 +50,7 @@ function softwareOf({ program, image }: Known): Software | undefined {
 
 /** Programs and images that nothing else is called like. */
 export function isNode(container: Raw): boolean {
-  const { program, image } = knownOf(container);
+  const { program, image } = recognise(container);
   return program === undefined ? image === "node" : program === "node";
 }
 
@@ -88,7 +88,9 @@ export const sidecarImages: readonly string[] = [
 ];
 
 export function isSidecar(container: Raw): boolean {
-  return sidecarNames.includes(textOf(container["name"])) || sidecarImages.includes(knownOf(container).image);
+  return (
+    sidecarNames.includes(textOf(container["name"])) || sidecarImages.includes(recognise(container).image)
+  );
 }
 
 /** Variables by which an app with a Lameduck of its own is told. */
@@ -99,7 +101,7 @@ export const ownLoaders: readonly string[] = ["@lameduck/node/register", "lamedu
 /** In which way the container brings Lameduck itself. */
 export function ownLameduck(container: Raw): string | undefined {
   const words = [...listIn(container["command"]), ...listIn(container["args"])];
-  if (knownOf(container).program === "lameduck-init") return "lameduck-init is its command";
+  if (recognise(container).program === "lameduck-init") return "lameduck-init is its command";
   if (words.some((word) => ownLoaders.some((loader) => word.includes(loader))))
     return "its command loads @lameduck/node";
   for (const { name, value } of mapsIn(container["env"])) {

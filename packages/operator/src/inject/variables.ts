@@ -15,7 +15,7 @@ export function variablesFor(
   { coordinator, learnt }: Pick<ClusterFacts, "coordinator" | "learnt">,
 ): EnvVariable[] {
   const known = mapsIn(container["env"]).map(({ name }) => name);
-  const own = secondsOf(container);
+  const own = ownHookSeconds(container);
   // A hook that takes all of the grace period leaves no time that could be told.
   const preStop =
     hookSeconds ?? (own !== undefined && own >= Math.min(grace, longestSeconds) ? undefined : own);
@@ -36,7 +36,7 @@ export function variablesFor(
 }
 
 /** How long the container's own hook takes; undefined where nobody knows. */
-function secondsOf(container: Readonly<Record<string, unknown>>): number | undefined {
+function ownHookSeconds(container: Readonly<Record<string, unknown>>): number | undefined {
   const preStop = preStopOf(container);
   if (preStop === undefined) return 0;
   const sleep = preStop["sleep"];

@@ -2,17 +2,17 @@ import { convergenceOf, spell, type InputFile, type Workload } from "@lameduck/a
 import { applyEdits, ManifestError, type Edit, type Field } from "@lameduck/manifests";
 import { OperatorError } from "../errors.ts";
 import type { ClusterFacts, Reason } from "../inject/injection.ts";
-import { systemNamespaces } from "../inject/left-alone.ts";
+import { systemNamespaces } from "../inject/skip.ts";
 import { planOf, type Planned } from "../inject/plan.ts";
 import { injectLabel, operatorNames } from "../names.ts";
 import { settingsFor } from "../policy/merge.ts";
 import { misplacedSettings } from "../policy/misplaced.ts";
-import { spelt, type Problem } from "../policy/read.ts";
+import { formatProblem, type Problem } from "../policy/read.ts";
 import { annotationOf, isMap, validateAnnotations, validatePolicy } from "../policy/validate.ts";
 import { editsOf } from "./edits.ts";
-import { hasMergeKey, merged } from "./merge-keys.ts";
-import { outdated } from "./outdated.ts";
-import { misreadOf, readManifests, type Failures, type Result } from "./reading.ts";
+import { hasMergeKey, withMergeKeys } from "./merge-keys.ts";
+import { outdatedWarnings } from "./outdated.ts";
+import { firstMisread, readManifests, type Failures, type Result } from "./reading.ts";
 
 export interface ManifestOptions {
   readonly facts: Omit<ClusterFacts, "exposedBy" | "convergenceSeconds">;
@@ -58,8 +58,8 @@ export function injectManifests(files: readonly InputFile[], options: ManifestOp
     const { object, template } = workload;
     try {
       const planned =
-        leftAlone(object.namespace, namespaces.get(object.namespace)) ??
-        plan(workload, policies, options, failures);
+        skipped(object.namespace, namespaces.get(object.namespace)) ??
+        planWorkload(workload, policies, options, failures);
       const own = planned.plan && editsOf(planned.plan, template, texts.get(template.source.file) ?? "");
       if (planned.plan && (own === undefined || hasMergeKey(template.plain())))
         failures.push(cannotEdit(workload));
@@ -72,7 +72,7 @@ export function injectManifests(files: readonly InputFile[], options: ManifestOp
     }
   });
   const edited = files.map((before) => ({ before, after: withEdits(before, edits, failures) }));
-  const misread = misreadOf(edited, results);
+  const misread = firstMisread(edited, results);
   if (misread) failures.push(cannotEdit(misread));
   return {
     files: misread ? files.map((before) => ({ before, after: before })) : edited,
@@ -114,7 +114,7 @@ function withEdits(before: InputFile, edits: readonly Edit[], failures: Failures
   return before;
 }
 
-function plan(
+function planWorkload(
   workload: Workload,
   policies: ReadonlyMap<string, unknown>,
   { facts, clusterPolicy = policies.get(operatorNames.namespace) }: ManifestOptions,
@@ -122,26 +122,26 @@ function plan(
 ): Planned {
   const { object, template, services, routes } = workload;
   const annotations = annotationsOf(template);
-  const said = merged(annotations.plain()) as Readonly<Record<string, unknown>> | undefined;
+  const stated = withMergeKeys(annotations.plain()) as Readonly<Record<string, unknown>> | undefined;
   const { kind } = object;
-  if ((kind === "Job" || kind === "CronJob") && said?.[annotationOf("inject")] !== "true")
+  if ((kind === "Job" || kind === "CronJob") && stated?.[annotationOf("inject")] !== "true")
     return {
       plan: undefined,
       reasons: [{ code: "of-a-job", text: `a ${kind}'s pods end by themselves` }],
       warnings: [],
     };
   const slowest = slowestOf(workload);
-  const told: string[] = [];
-  for (const problem of validateAnnotations(said))
-    if (problem.mayBeNewer) told.push(spelt(problem));
+  const messages: string[] = [];
+  for (const problem of validateAnnotations(stated))
+    if (problem.mayBeNewer) messages.push(formatProblem(problem));
     else failures.push(failureOf("LAMEDUCK_OPERATOR_BAD_ANNOTATION", annotations, problem));
   const { settings, warnings } = settingsFor({
-    podAnnotations: said,
+    podAnnotations: stated,
     namespacePolicy:
       object.namespace === operatorNames.namespace ? undefined : policies.get(object.namespace),
     clusterPolicy,
   });
-  const pod = merged(template.plain());
+  const pod = withMergeKeys(template.plain());
   const known: ClusterFacts = {
     ...facts,
     // A Service may be in another file: then ports count.
@@ -156,21 +156,21 @@ function plan(
   };
   const planned = planOf(pod, settings, known);
   const isDeclined = planned.reasons.some(({ code }) => code === "opted-out");
-  told.push(...warnings, ...planned.warnings, ...misplaced(object.field, template));
-  told.push(...outdated(pod, isDeclined, settings, known));
-  return { ...planned, warnings: told };
+  messages.push(...warnings, ...planned.warnings, ...misplacedWarnings(object.field, template));
+  messages.push(...outdatedWarnings(pod, isDeclined, settings, known));
+  return { ...planned, warnings: messages };
 }
 
 /** What the workload itself says of it is a setting. */
 function slowestOf(workload: Workload): ReturnType<typeof convergenceOf> {
-  const isSaid = [workload.template, workload.object.field].some(
+  const isConfigured = [workload.template, workload.object.field].some(
     (one) => annotationsOf(one).at(annotationOf("convergenceSeconds")).exists,
   );
-  return isSaid ? undefined : convergenceOf(workload, {});
+  return isConfigured ? undefined : convergenceOf(workload, {});
 }
 
 /** Admission sees the pod, and nothing of what made it. */
-function misplaced(object: Field, template: Field): string[] {
+function misplacedWarnings(object: Field, template: Field): string[] {
   if (object.at("spec").at("template").path !== template.path) return [];
   return misplacedSettings(annotationsOf(object).plain(), annotationsOf(template).plain());
 }
@@ -179,7 +179,7 @@ function annotationsOf(field: Field): Field {
   return field.at("metadata").at("annotations");
 }
 
-function leftAlone(namespace: string, label: string | undefined): Planned | undefined {
+function skipped(namespace: string, label: string | undefined): Planned | undefined {
   const none = (code: Reason["code"], text: string): Planned => ({
     plan: undefined,
     reasons: [{ code, text }],

@@ -1,12 +1,12 @@
 import { isMap } from "../policy/validate.ts";
 
 /** A value with what its `<<:` stand for, as kubectl reads them: a field of its own wins, then the first mapping that has it. */
-export function merged(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((one) => merged(one));
+export function withMergeKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((one) => withMergeKeys(one));
   if (!isMap(value)) return value;
   const { "<<": bases, ...own } = value;
-  const fields = Object.fromEntries(Object.entries(own).map(([key, one]) => [key, merged(one)]));
-  const others = (Array.isArray(bases) ? bases : [bases]).map((one) => merged(one)).filter(isMap);
+  const fields = Object.fromEntries(Object.entries(own).map(([key, one]) => [key, withMergeKeys(one)]));
+  const others = (Array.isArray(bases) ? bases : [bases]).map((one) => withMergeKeys(one)).filter(isMap);
   return Object.assign({}, ...others.toReversed(), fields) as unknown;
 }
 

@@ -13,7 +13,7 @@ const noBound = 1_000_000;
  * What an earlier injection has written stays. It may no longer be what the settings ask for; without a warning nobody would notice.
  * @param isDeclined the workload says no.
  */
-export function outdated(
+export function outdatedWarnings(
   template: unknown,
   isDeclined: boolean,
   settings: InjectionSettings,

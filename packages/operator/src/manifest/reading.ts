@@ -3,7 +3,7 @@ import { readStream, type Field, type ManifestError } from "@lameduck/manifests"
 import { isDeepStrictEqual } from "node:util";
 import type { OperatorError } from "../errors.ts";
 import { patchOf } from "../inject/inject.ts";
-import { patched } from "../inject/patched.ts";
+import { applyPatch } from "../inject/apply-patch.ts";
 import type { Planned } from "../inject/plan.ts";
 
 export type Failures = (ManifestError | OperatorError)[];
@@ -32,7 +32,7 @@ export function readManifests(files: readonly InputFile[]): {
  * The first workload that does not stand in the edited files as it was planned. Edits are made by offsets, and YAML has more ways to
  * write a thing than the edits know: so what comes out is read again.
  */
-export function misreadOf(
+export function firstMisread(
   files: readonly { readonly before: InputFile; readonly after: InputFile }[],
   results: readonly Result[],
 ): Workload | undefined {
@@ -40,7 +40,7 @@ export function misreadOf(
   const { workloads } = readManifests(files.map(({ after }) => after));
   return results.find(({ workload: { template }, index, plan }) => {
     const before = template.plain();
-    const expected = plan === undefined ? before : patched(before, patchOf(plan));
+    const expected = plan === undefined ? before : applyPatch(before, patchOf(plan));
     return !isDeepStrictEqual(workloads[index]?.template.plain(), expected);
   })?.workload;
 }

@@ -99,13 +99,13 @@ export function acknowledgementProblems(value: unknown): Problem[] {
         remedy: `write fields below ${place}`,
       },
     ];
-  const strangers = Object.keys(value).filter((key) => !acknowledgementNames.includes(key as Name));
+  const unknownKeys = Object.keys(value).filter((key) => !acknowledgementNames.includes(key as Name));
   const wrong = acknowledgementNames.flatMap((name) => {
     if (value[name] === undefined || value[name] === null) return [];
     const read = readValue(acknowledgementFields[name], value[name]);
     return "value" in read ? [] : [{ field: `${place}.${name}`, ...read }];
   });
-  return [...wrong, ...unknownNames("field", `${place}.`, strangers, acknowledgementNames)];
+  return [...wrong, ...unknownNames("field", `${place}.`, unknownKeys, acknowledgementNames)];
 }
 
 export interface AcknowledgementSources {
@@ -125,9 +125,9 @@ export function acknowledgementsFor({ namespacePolicy, clusterPolicy }: Acknowle
     ["cluster", clusterPolicy],
     ["namespace", namespacePolicy],
   ] as const) {
-    const said = saidIn(policy);
+    const stated = acknowledgementsIn(policy);
     for (const name of acknowledgementNames) {
-      const value = said[name];
+      const value = stated[name];
       if (value === undefined || value === null) continue;
       const read = readValue(acknowledgementFields[name], value);
       if ("value" in read) values[name] = read.value;
@@ -140,8 +140,8 @@ export function acknowledgementsFor({ namespacePolicy, clusterPolicy }: Acknowle
   return { settings: values as unknown as AcknowledgementSettings, warnings };
 }
 
-function saidIn(policy: unknown): Readonly<Record<string, unknown>> {
+function acknowledgementsIn(policy: unknown): Readonly<Record<string, unknown>> {
   const spec = isMap(policy) ? policy["spec"] : undefined;
-  const said = isMap(spec) ? spec["acknowledgements"] : undefined;
-  return isMap(said) ? said : {};
+  const stated = isMap(spec) ? spec["acknowledgements"] : undefined;
+  return isMap(stated) ? stated : {};
 }

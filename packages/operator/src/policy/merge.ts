@@ -64,12 +64,12 @@ export function settingsFor({
       origins[name] = "default";
     }
   }
-  bound(specOf(clusterPolicy, "cluster", []), values, origins, warnings);
-  return { settings: consistent(values as unknown as InjectionSettings, warnings), origins, warnings };
+  limitGracePeriod(specOf(clusterPolicy, "cluster", []), values, origins, warnings);
+  return { settings: resolveConflicts(values as unknown as InjectionSettings, warnings), origins, warnings };
 }
 
 /** A namespace may ask for less than the cluster's policy allows, never for more: long grace periods slow drains of nodes for all. */
-function bound(
+function limitGracePeriod(
   cluster: Readonly<Record<string, unknown>>,
   values: Record<SettingName, unknown>,
   origins: Record<SettingName, SettingSource>,
@@ -98,7 +98,7 @@ function specOf(policy: unknown, of: string, warnings: string[]): Readonly<Recor
 }
 
 /** Sources that know nothing of each other may contradict each other: the greater bound counts. */
-function consistent(settings: InjectionSettings, warnings: string[]): InjectionSettings {
+function resolveConflicts(settings: InjectionSettings, warnings: string[]): InjectionSettings {
   const { floorSeconds, capSeconds, gracePeriodSeconds, maxGracePeriodSeconds, carrier, carrierImage } =
     settings;
   const changes: { -readonly [Name in SettingName]?: InjectionSettings[Name] } = {};

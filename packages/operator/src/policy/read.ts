@@ -12,7 +12,7 @@ export interface Problem {
 }
 
 /** In one line, for a person. */
-export function spelt({ field, message, remedy }: Problem): string {
+export function formatProblem({ field, message, remedy }: Problem): string {
   return `${field}: ${message}: ${remedy}`;
 }
 

@@ -1,10 +1,10 @@
 import type { KubernetesClient } from "@lameduck/kube";
 import type { Logger } from "pino";
-import { KnownCaller } from "../deletions/call/caller.ts";
+import { SecretPath } from "../deletions/call/secret-path.ts";
 import type { KnownCluster } from "../deletions/pods.ts";
 import { HeldPods } from "../deletions/pods.ts";
-import { Holder } from "../deletions/holder.ts";
-import { coordinatorAt } from "../deletions/release/consumers.ts";
+import { DeletionHolder } from "../deletions/deletion-holder.ts";
+import { coordinatorSource } from "../deletions/release/consumers.ts";
 import { EndpointView } from "../deletions/release/endpoints.ts";
 import { alwaysExempt } from "../deletions/settings.ts";
 import type { HoldingFlags } from "./holding-flags.ts";
@@ -23,37 +23,45 @@ export interface HoldingOptions {
 }
 
 /** Calls that say more in the log than that nothing was to be done. */
-const telling = new Set(["released", "waited", "limit", "last-endpoint", "too-many", "fault", "later"]);
+const loggedOutcomes = new Set([
+  "released",
+  "waited",
+  "limit",
+  "last-endpoint",
+  "too-many",
+  "fault",
+  "later",
+]);
 
 export interface Holding {
-  readonly holder: Holder;
-  readonly caller: KnownCaller;
+  readonly holder: DeletionHolder;
+  readonly caller: SecretPath;
 }
 
 /** Held deletions as flags ask for them, counted and logged. */
-export function holdingOf(options: HoldingOptions): Holding {
+export function setUpHolding(options: HoldingOptions): Holding {
   const { flags, client, cluster, namespace, metrics, log, leads, onProblem } = options;
   const { coordinator, coordinatorToken, exempt, ...limits } = flags;
-  const holder = new Holder({
+  const holder = new DeletionHolder({
     leads,
     dependencies: {
       client,
       pods: new HeldPods(client, cluster, namespace),
       endpoints: new EndpointView(client, onProblem),
-      consumers: coordinator === undefined ? undefined : coordinatorAt(coordinator, coordinatorToken),
+      consumers: coordinator === undefined ? undefined : coordinatorSource(coordinator, coordinatorToken),
       settings: { ...limits, exempt: [...alwaysExempt, ...exempt], ownNamespace: namespace },
       now: Date.now,
       onRestored: () => metrics.restored.inc(),
       onProblem,
     },
-    onJudged: ({ action, outcome, held, pod, user }) => {
+    onCall: ({ action, outcome, held, pod, user }) => {
       metrics.deletions.inc({ action, outcome });
       // Evictions are rare, and somebody waits for each.
-      if (action === "delete" && !telling.has(outcome)) return;
+      if (action === "delete" && !loggedOutcomes.has(outcome)) return;
       if (action === "delete") metrics.holdSeconds.observe(held);
       log.info({ action, outcome, held: Math.round(held * 10) / 10, pod, user }, "deletion");
     },
   });
   gauge(metrics.registry, "lameduck_held_deletions", "Deletions that wait at present.", () => holder.size);
-  return { holder, caller: new KnownCaller(client, onProblem) };
+  return { holder, caller: new SecretPath(client, onProblem) };
 }

@@ -4,9 +4,9 @@ import type { CarrierFiles } from "../carrier/files.ts";
 import type { ClusterView } from "../exposure/cluster-view.ts";
 import { operatorNames } from "../names.ts";
 import { Pause } from "./pause.ts";
-import { tellPolicies } from "./policy-status.ts";
+import { updatePolicyStatus } from "./policy-status.ts";
 
-export interface DutiesOptions {
+export interface LeaderTasksOptions {
   readonly client: KubernetesClient;
   readonly view: ClusterView;
   readonly namespace: string;
@@ -18,15 +18,15 @@ export interface DutiesOptions {
 }
 
 /** What one replica does for all: copying carriers, and telling DrainPolicies whether they count. */
-export class Duties {
-  readonly #options: DutiesOptions;
+export class LeaderTasks {
+  readonly #options: LeaderTasksOptions;
   readonly #lease: Lease;
   readonly #copier: CarrierCopier | undefined;
   readonly #stopping = new AbortController();
   #running: readonly Promise<unknown>[] = [];
   readonly #pause = new Pause();
 
-  constructor(options: DutiesOptions) {
+  constructor(options: LeaderTasksOptions) {
     this.#options = options;
     const { client, namespace, name, files, view, onWrite, onProblem } = options;
     this.#lease = new Lease(client, {
@@ -51,12 +51,12 @@ export class Duties {
 
   start(): void {
     this.#copier?.start();
-    this.#running = [this.#lease.keep(this.#stopping.signal), this.#tellPolicies()];
+    this.#running = [this.#lease.keep(this.#stopping.signal), this.#updatePolicies()];
   }
 
   /** The cluster has changed. */
-  look(): void {
-    this.#copier?.look();
+  reconcileSoon(): void {
+    this.#copier?.reconcileSoon();
     this.#pause.end();
   }
 
@@ -67,12 +67,12 @@ export class Duties {
     await Promise.all(this.#running);
   }
 
-  async #tellPolicies(): Promise<void> {
+  async #updatePolicies(): Promise<void> {
     const { signal } = this.#stopping;
     const { client, view, onProblem } = this.#options;
     const problem = (error: unknown): void => onProblem("policies", error);
     while (!signal.aborted) {
-      if (this.leads) await tellPolicies(client, view.policies(), Date.now, problem);
+      if (this.leads) await updatePolicyStatus(client, view.policies(), Date.now, problem);
       await this.#pause.begin(this.leads ? 30_000 : 1_000, signal);
     }
   }

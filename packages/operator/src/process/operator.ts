@@ -6,7 +6,7 @@ import { type KubernetesClient, type ClusterConnection } from "@lameduck/kube";
 import type { Logger } from "pino";
 import { admissionHandler, type HandlerOptions } from "../admission/handler.ts";
 import { metricsHandler } from "../admission/health.ts";
-import { mutation } from "../admission/mutate.ts";
+import { injectingHandler } from "../admission/mutate.ts";
 import { AdmissionServer } from "../admission/server.ts";
 import { validate } from "../admission/validate.ts";
 import type { CarrierFiles } from "../carrier/files.ts";
@@ -16,10 +16,10 @@ import { rotate } from "../certificates/rotate.ts";
 import { ClusterView } from "../exposure/cluster-view.ts";
 import { LearntView } from "../records/learning/learnt-view.ts";
 import { lameduckVersion, operatorNames } from "../names.ts";
-import { Duties } from "./duties.ts";
+import { LeaderTasks } from "./leader-tasks.ts";
 import type { OperatorFlags } from "./flags.ts";
-import { toldLeftOut } from "./left-out.ts";
-import { holdingOf, type Holding } from "./holding.ts";
+import { leftOutLogger } from "./left-out.ts";
+import { setUpHolding, type Holding } from "./holding.ts";
 import { gauge } from "./gauges.ts";
 import { OperatorMetrics } from "./metrics.ts";
 import { followVersion, type ServerVersion } from "./server-version.ts";
@@ -33,7 +33,7 @@ export interface OperatorOptions {
 }
 
 /** Milliseconds until what failed at the start is tried again. */
-const again = 1_000;
+const retryMs = 1_000;
 
 /** Connections that read the metrics: Prometheus keeps one. */
 const mostReaders = 50;
@@ -45,7 +45,7 @@ export class Operator {
   readonly #namespace: string;
   readonly #view: ClusterView;
   readonly #learnt: LearntView | undefined;
-  readonly #duties: Duties;
+  readonly #leaderTasks: LeaderTasks;
   readonly #holding: Holding | undefined;
   readonly #certificates: CertificateKeeper | MountedCertificate;
   readonly #admission: AdmissionServer;
@@ -65,12 +65,12 @@ export class Operator {
     };
     this.#view = new ClusterView(client, {
       onProblem,
-      onChange: () => this.#duties.look(),
-      onLeftOut: toldLeftOut(this.metrics, log),
+      onChange: () => this.#leaderTasks.reconcileSoon(),
+      onLeftOut: leftOutLogger(this.metrics, log),
     });
     // Without a coordinator nobody writes down what pods have learnt.
     if (flags.coordinator !== undefined) this.#learnt = new LearntView(client, onProblem);
-    this.#duties = new Duties({
+    this.#leaderTasks = new LeaderTasks({
       client,
       view: this.#view,
       namespace: this.#namespace,
@@ -85,23 +85,23 @@ export class Operator {
     const { holding } = flags;
     const { metrics } = this;
     const [cluster, namespace] = [this.#view, this.#namespace];
-    const leads = (): boolean => this.#duties.leads;
+    const leads = (): boolean => this.#leaderTasks.leads;
     this.#holding =
-      holding && holdingOf({ flags: holding, client, cluster, namespace, metrics, log, leads, onProblem });
+      holding && setUpHolding({ flags: holding, client, cluster, namespace, metrics, log, leads, onProblem });
     const notReady = (): string | undefined => this.notReady();
     this.#admission = new AdmissionServer({
       handler: admissionHandler({
-        mutate: mutation({
+        mutate: injectingHandler({
           cluster: this.#view,
           namespace: this.#namespace,
           lameduckVersion,
           version: () => this.#version,
           coordinator: flags.coordinator,
           learnt: (namespace, pod) => this.#learnt?.of(namespace, pod),
-          onBlind: () => this.metrics.blind.inc(),
+          onUnknownExposure: () => this.metrics.blind.inc(),
         }),
         validate,
-        ...(this.#holding ? { hold: judgedFrom(this.#holding) } : {}),
+        ...(this.#holding ? { hold: heldDeletionOptions(this.#holding) } : {}),
         notReady,
         onDrop: () => this.metrics.dropped.inc(),
         onReview: (path, outcome, seconds) => this.metrics.reviewed(path, outcome, seconds),
@@ -114,7 +114,7 @@ export class Operator {
     this.#metricsServer = createServer(metricsHandler(this.metrics, { notReady }));
     this.#metricsServer.maxConnections = mostReaders;
     this.#certificates = this.#certificatesOf(onProblem);
-    this.#describe();
+    this.#registerGauges();
   }
 
   /** For the library that stops it. */
@@ -134,11 +134,11 @@ export class Operator {
     await once(this.#metricsServer, "listening");
     // One that nobody trusts, for the kubelet, which does not ask for more.
     const provisional = await rotate(undefined, Date.now(), this.#rotation(), () => false);
-    this.#admission.show(provisional.leaf);
+    this.#admission.useCertificate(provisional.leaf);
     const port = await this.#admission.listen(flags.port, flags.address);
     this.#view.start();
     this.#learnt?.start();
-    this.#duties.start();
+    this.#leaderTasks.start();
     this.#holding?.holder.start();
     this.#holding?.caller.start();
     this.#starting = Promise.all([
@@ -154,7 +154,7 @@ export class Operator {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all([this.#holding?.holder.stop(), this.#holding?.caller.stop()]);
-    await this.#duties.stop();
+    await this.#leaderTasks.stop();
     await Promise.all([this.#certificates.stop(), this.#view.stop(), this.#learnt?.stop(), this.#starting]);
     if (this.#admission.server.listening) await this.#admission.close();
     this.#metricsServer.close();
@@ -172,7 +172,7 @@ export class Operator {
         if (signal.aborted) return;
         this.metrics.problems.inc({ part: "certificates" });
         this.#options.log.warn({ part: "certificates", err: error }, "it is tried again");
-        await delay(again, undefined, { signal }).catch(() => undefined);
+        await delay(retryMs, undefined, { signal }).catch(() => undefined);
       }
   }
 
@@ -180,7 +180,7 @@ export class Operator {
     const { flags, client, log } = this.#options;
     const common = {
       onCertificate: (leaf: { readonly cert: string; readonly key: string }): void => {
-        this.#admission.show(leaf);
+        this.#admission.useCertificate(leaf);
         this.#hasCertificate = true;
         log.info({ expires: new Date(this.#certificates.expires ?? 0).toISOString() }, "certificate");
       },
@@ -193,8 +193,8 @@ export class Operator {
       ...this.#rotation(),
       namespace: this.#namespace,
       secret: flags.secret,
-      ...(flags.holding ? { besides: [operatorNames.heldDeletions] } : {}),
-      onAuthority: (key) => this.#holding?.caller.know(key),
+      ...(flags.holding ? { extraConfigurations: [operatorNames.heldDeletions] } : {}),
+      onAuthority: (key) => this.#holding?.caller.deriveFrom(key),
       onRepair: (count) => {
         this.metrics.repairs.inc(count);
         log.info({ count }, "webhook configurations told of the authority");
@@ -208,13 +208,13 @@ export class Operator {
     return { names, certificateLifetime, authorityLifetime };
   }
 
-  #describe(): void {
+  #registerGauges(): void {
     const { metrics } = this;
     gauge(metrics.registry, "lameduck_ready", "1 when reviews are answered with all that is needed.", () =>
       this.notReady() === undefined ? 1 : 0,
     );
     gauge(metrics.registry, "lameduck_leader", "1 for the replica that copies carriers.", () =>
-      this.#duties.leads ? 1 : 0,
+      this.#leaderTasks.leads ? 1 : 0,
     );
     gauge(
       metrics.registry,
@@ -228,6 +228,6 @@ export class Operator {
   }
 }
 
-function judgedFrom({ holder, caller }: Holding): HandlerOptions["hold"] {
-  return { judge: holder.judge, isFrom: (path) => caller.isFrom(path) };
+function heldDeletionOptions({ holder, caller }: Holding): HandlerOptions["hold"] {
+  return { reviewDeletion: holder.review, isTrustedPath: (path) => caller.matches(path) };
 }

@@ -1,5 +1,5 @@
 import { hasStatus, type KubernetesClient } from "@lameduck/kube";
-import { spelt } from "../policy/read.ts";
+import { formatProblem } from "../policy/read.ts";
 import { isMap, validatePolicy } from "../policy/validate.ts";
 import type { PolicyObject } from "../exposure/objects.ts";
 
@@ -13,7 +13,7 @@ interface AcceptedCondition {
 }
 
 /** Says in each DrainPolicy whether it counts: one may be older than the webhook that would have refused it. */
-export async function tellPolicies(
+export async function updatePolicyStatus(
   client: KubernetesClient,
   policies: readonly PolicyObject[],
   now: () => number,
@@ -22,10 +22,10 @@ export async function tellPolicies(
   for (const policy of policies) {
     const { name, namespace = "", generation } = policy.metadata;
     const condition: AcceptedCondition = {
-      ...judged(policy),
+      ...conditionFor(policy),
       ...(generation === undefined ? {} : { observedGeneration: generation }),
     };
-    const before = conditionOf(policy);
+    const before = writtenCondition(policy);
     if (before && isSame(before, condition)) continue;
     const lastTransitionTime =
       before?.status === condition.status && before.lastTransitionTime !== undefined
@@ -42,15 +42,17 @@ export async function tellPolicies(
   }
 }
 
-function judged(policy: PolicyObject): Pick<AcceptedCondition, "type" | "status" | "reason" | "message"> {
+function conditionFor(
+  policy: PolicyObject,
+): Pick<AcceptedCondition, "type" | "status" | "reason" | "message"> {
   const problems = validatePolicy(policy);
   if (problems.length === 0)
     return { type: "Accepted", status: "True", reason: "Valid", message: "every field counts" };
-  const message = problems.map(spelt).join("; ");
+  const message = problems.map(formatProblem).join("; ");
   return { type: "Accepted", status: "False", reason: "Invalid", message: message.slice(0, 4_000) };
 }
 
-function conditionOf({ status }: PolicyObject): AcceptedCondition | undefined {
+function writtenCondition({ status }: PolicyObject): AcceptedCondition | undefined {
   const conditions = isMap(status) && Array.isArray(status["conditions"]) ? status["conditions"] : [];
   return (conditions as unknown[]).find((one) => isMap(one) && one["type"] === "Accepted") as
     AcceptedCondition | undefined;

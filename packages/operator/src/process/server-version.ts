@@ -6,8 +6,8 @@ export interface ServerVersion {
   readonly minor: number;
 }
 
-const known = 600_000;
-const unknown = 2_000;
+const intervalWhenKnown = 600_000;
+const intervalWhenUnknown = 2_000;
 
 /** The API server's version, asked for anew now and then: clusters are upgraded. Ends with the signal. */
 export async function followVersion(
@@ -26,6 +26,8 @@ export async function followVersion(
     );
     const isKnown = version !== undefined && !Number.isNaN(version.major + version.minor);
     if (isKnown) onVersion(version);
-    await delay(isKnown ? known : unknown, undefined, { signal }).catch(() => undefined);
+    await delay(isKnown ? intervalWhenKnown : intervalWhenUnknown, undefined, { signal }).catch(
+      () => undefined,
+    );
   }
 }

@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import { standsForNode } from "../coordinator/state/consumers.ts";
+import { isNodeProxy } from "../coordinator/state/consumers.ts";
 import { operatorNames } from "../names.ts";
 import {
   badFlag,
@@ -88,7 +88,7 @@ export function parseWatcherFlags(
   const serves = values.serves ?? [];
   const wrong = serves.find((one) => !served.test(one));
   if (wrong !== undefined) throw badFlag("--serves", `"${wrong}" is not of the form ingress-class/NAME`);
-  const isForNode = consumers.some(({ kind }) => standsForNode({ kind, serves }));
+  const isForNode = consumers.some(({ kind }) => isNodeProxy({ kind, serves }));
   return {
     coordinators,
     tokenFile,

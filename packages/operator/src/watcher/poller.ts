@@ -14,9 +14,9 @@ export interface Subscriber {
 const leastPause = 250;
 /** Pause after a poll, as a multiple of its duration: polls take a third of a core at most, however many rules there are. */
 const pausePerPoll = 2;
-/** Milliseconds from which a poll counts as slow. A slow one is preceded by a quick check, whose answer holds for `believed` milliseconds. */
-const slow = 200;
-const believed = 30_000;
+/** Milliseconds from which a poll counts as slow. A slow one is preceded by a quick check, whose answer holds for `quickCheckLifetime` milliseconds. */
+const slowPoll = 200;
+const quickCheckLifetime = 30_000;
 
 /** Polls one consumer for all sessions at once, and only while a session waits. */
 export class Poller {
@@ -40,15 +40,15 @@ export class Poller {
   }
 
   /** Polls once at the start, so that a problem is known before a pod waits. */
-  async try(): Promise<void> {
+  async check(): Promise<void> {
     await this.#poll(() => this.consumer.stillUsed([], this.#stopping.signal));
   }
 
-  join(subscriber: Subscriber): void {
+  subscribe(subscriber: Subscriber): void {
     this.#subscribers.add(subscriber);
   }
 
-  leave(subscriber: Subscriber): void {
+  unsubscribe(subscriber: Subscriber): void {
     this.#subscribers.delete(subscriber);
   }
 
@@ -76,7 +76,7 @@ export class Poller {
     const { at, took } = this.#whole;
     const since = performance.now() - at;
     if (since < took * pausePerPoll) return false;
-    if (took < slow || since > believed || this.consumer.surelyUsed === undefined) return true;
+    if (took < slowPoll || since > quickCheckLifetime || this.consumer.surelyUsed === undefined) return true;
     const addresses = this.#addresses();
     const sure = await this.consumer.surelyUsed(addresses, this.#stopping.signal).catch(() => undefined);
     return sure === undefined || addresses.some((address) => !sure.has(address));
@@ -100,7 +100,7 @@ export class Poller {
     if (used === undefined) return;
     for (const { subscriber, watermark, pending } of waiting) {
       const gone = pending.filter(([address]) => !used.has(address));
-      for (const [address, number] of gone) watermark.letGo(number, address);
+      for (const [address, number] of gone) watermark.markApplied(number, address);
       if (gone.length > 0) subscriber.advanced();
     }
   }

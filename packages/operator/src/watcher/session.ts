@@ -32,7 +32,7 @@ export class Session implements Subscriber {
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    options.poller.join(this);
+    options.poller.subscribe(this);
     this.#running = this.#run();
   }
 
@@ -46,7 +46,7 @@ export class Session implements Subscriber {
   }
 
   async stop(): Promise<void> {
-    this.#options.poller.leave(this);
+    this.#options.poller.unsubscribe(this);
     this.#stopping.abort();
     await this.#running;
     this.#options.client.close();

@@ -14,7 +14,7 @@ export class Watcher {
     this.#flags = flags;
     this.#log = log;
     this.#pollers = flags.consumers.map(
-      (consumer) => new Poller(consumer, (problem) => this.#say(consumer.kind, problem)),
+      (consumer) => new Poller(consumer, (problem) => this.#logProblem(consumer.kind, problem)),
     );
   }
 
@@ -25,7 +25,7 @@ export class Watcher {
 
   async start(): Promise<void> {
     const { coordinators, tokenFile, name, node, serves } = this.#flags;
-    await Promise.all(this.#pollers.map((poller) => poller.try()));
+    await Promise.all(this.#pollers.map((poller) => poller.check()));
     this.#replicas = this.#pollers.map(
       (poller) =>
         new Replicas({
@@ -47,7 +47,7 @@ export class Watcher {
     await Promise.all(this.#pollers.map((poller) => poller.stop()));
   }
 
-  #say(kind: string, problem: string | undefined): void {
+  #logProblem(kind: string, problem: string | undefined): void {
     if (problem === undefined) this.#log.info({ kind }, "readable again");
     else this.#log.warn({ kind, problem }, "cannot be read: nothing is reported as applied");
   }

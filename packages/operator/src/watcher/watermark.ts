@@ -55,7 +55,7 @@ export class Watermark {
     this.#head = Math.max(this.#head, head);
   }
 
-  letGo(number: number, address: string): void {
+  markApplied(number: number, address: string): void {
     const addresses = this.#pending.get(number);
     addresses?.delete(address);
     if (addresses?.size === 0) this.#pending.delete(number);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { keepLeadingRoute } from "../../src/coordinator/state/leading.ts";
+import { keepRoutingRoute } from "../../src/coordinator/state/routing-objects.ts";
 import { Routing } from "../../src/coordinator/state/routing.ts";
 import { gatewayRoutes, inVersion } from "../../src/exposure/objects.ts";
 import { until } from "../operator-api.ts";
@@ -50,7 +50,7 @@ test("routes of all kinds and versions lead to a pod, and one version's end take
     "UDPRoute v1alpha2",
   ]);
   const [old, newer] = ["v1alpha2", "v1"].map((version) =>
-    inVersion(version, keepLeadingRoute("TLSRoute")(route)),
+    inVersion(version, keepRoutingRoute("TLSRoute")(route)),
   );
   assert.ok(old && newer);
   for (const object of [old, newer]) routing.route({ ...change, object });

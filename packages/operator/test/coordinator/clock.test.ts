@@ -50,8 +50,8 @@ test("a clock that is set back delays no answer to a pod that waits", async (t) 
 test("a record's moments and its hour are right, though the clock is set between the start and the deletion", async (t) => {
   let seen: Termination | undefined;
   const listener = {
-    began: (one: Termination) => void followed.see(one),
-    changed: (one: Termination) => void followed.see(one),
+    began: (one: Termination) => void followed.observe(one),
+    changed: (one: Termination) => void followed.observe(one),
     ended: (one: Termination) => void (seen = one),
   };
   const followed = new FollowedTerminations(() => Date.now(), steadyNow);
@@ -68,7 +68,7 @@ test("a record's moments and its hour are right, though the clock is set between
   await until(() => [...all.coordinator.terminations.values()].some((one) => one.number), "the withdrawal");
   all.scene.gone("web-1");
   await until(() => seen !== undefined, "the end");
-  const { moments, deletedAt } = describeTermination(seen!, followed.see(seen!));
+  const { moments, deletedAt } = describeTermination(seen!, followed.observe(seen!));
   assert.ok(Math.abs(Date.parse(deletedAt) - Date.now()) < 5_000, deletedAt);
   for (const moment of [moments.withdrawn, moments.gone])
     assert.ok(moment! < 10_000, JSON.stringify(moments));

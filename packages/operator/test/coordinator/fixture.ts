@@ -172,7 +172,7 @@ export async function coordinating(
     log: pino({ level: "silent" }),
     listeners,
     ...(now && { now }),
-    again: 50,
+    retryMs: 50,
     firstReportsTimeout: 0,
   });
   const ports = await coordinator.start();

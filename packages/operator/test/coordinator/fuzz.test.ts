@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { tryProtocols } from "../../fuzz/protocols.ts";
 import { randomFrom } from "../../fuzz/reviews.ts";
-import { readPosted } from "../../src/coordinator/protocol/report.ts";
+import { parseReport } from "../../src/coordinator/protocol/report.ts";
 
 test("20,000 bodies of both protocols: what is taken is within its bounds", () => {
   for (let seed = 1; seed <= 20_000; seed++)
@@ -21,7 +21,7 @@ test("a good report is taken, and each wrong field is named", () => {
     wait: 99_999,
     also: [[3, 4]],
   };
-  const read = readPosted(JSON.stringify(good), "kube-proxy/node1");
+  const read = parseReport(JSON.stringify(good), "kube-proxy/node1");
   assert.ok(typeof read !== "string");
   assert.deepEqual([read.report.name, read.wait], ["node1", 30_000]);
   for (const [field, wrong] of Object.entries({
@@ -39,6 +39,6 @@ test("a good report is taken, and each wrong field is named", () => {
 });
 
 function refusalOf(body: object): string {
-  const read = readPosted(JSON.stringify(body), "node1");
+  const read = parseReport(JSON.stringify(body), "node1");
   return typeof read === "string" ? read : "taken";
 }

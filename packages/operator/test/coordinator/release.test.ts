@@ -97,7 +97,7 @@ describe("a withdrawal", () => {
     model.pod("a", false, { address: "" });
     model.synced();
     model.publish("a", true);
-    model.terminations.ask("a", model.now);
+    model.terminations.follow("a", model.now);
     model.pod("a");
     model.pod("a", true);
     model.publish("a", false);
@@ -319,7 +319,7 @@ describe("a termination", () => {
     const model = withdrawn();
     model.pod("b");
     model.publish("b", false);
-    const asked = model.terminations.ask("b", model.now);
+    const asked = model.terminations.follow("b", model.now);
     assert.equal(asked?.number, 2);
     for (const node of ["node1", "node2"]) model.report(node, 2);
     assert.equal(model.state("b"), "released");
@@ -328,7 +328,7 @@ describe("a termination", () => {
     assert.deepEqual(model.happened.filter(([, uid]) => uid === "b")[0], ["began", "b"]);
     const forgotten = withdrawn();
     forgotten.pod("c");
-    forgotten.terminations.ask("c", forgotten.now);
+    forgotten.terminations.follow("c", forgotten.now);
     forgotten.pass(61_000);
     assert.equal(forgotten.terminations.records.has("c"), false);
   });

@@ -1,11 +1,11 @@
 import type { ServerResponse } from "node:http";
 import type { Consumer } from "../state/consumer.ts";
-import { servesNode, standsForNode, type Consumers } from "../state/consumers.ts";
+import { servesNode, isNodeProxy, type Consumers } from "../state/consumers.ts";
 import type { Pods } from "../state/pods.ts";
 import type { Withdrawals } from "../state/withdrawals.ts";
 import type { Identity } from "../tokens.ts";
 import { LongPolls, type LongPoll } from "./long-polls.ts";
-import { readPosted, type Posted } from "./report.ts";
+import { parseReport, type PostedReport } from "./report.ts";
 
 export type ReportOutcome = "taken" | "unreadable" | "unauthorized" | "forbidden" | "too-many";
 
@@ -25,18 +25,18 @@ export interface ConsumerRequestsOptions {
 
 interface ParkedReport extends LongPoll {
   readonly key: string;
-  readonly posted: Posted;
+  readonly posted: PostedReport;
 }
 
 /** Least milliseconds between two answers to one consumer. With very many consumers it is longer, for five answers a millisecond in all. */
-const quietFor = 500;
+const answerInterval = 500;
 const perMillisecond = 5;
 /** Milliseconds for which a process that is about to end keeps a request, so that clients do not ask in a tight loop. */
 export const longestAtEnd = 1_000;
 /** Milliseconds without a report after which a consumer whose pod is gone is dropped. Idle consumers report more often than that. */
-const unheardFor = 60_000;
+const forgetAfter = 60_000;
 /** Milliseconds for which answers are written before the event loop gets its turn. */
-const turn = 10;
+const sweepSlice = 10;
 
 /** Takes the reports of consumers, and answers them with new withdrawals. */
 export class ConsumerRequests {
@@ -46,7 +46,7 @@ export class ConsumerRequests {
   /** By consumer: the pod that reports for it. */
   readonly #owners = new Map<string, string>();
   #bodies = new Map<number, string>();
-  #bodiesOf = -1;
+  #bodiesVersion = -1;
   #isSweeping = false;
   #isClosing = false;
 
@@ -60,13 +60,13 @@ export class ConsumerRequests {
 
   report(name: string, text: string, identity: Identity, response: ServerResponse): void {
     const { onReport } = this.#options;
-    const posted = readPosted(text, name);
+    const posted = parseReport(text, name);
     if (typeof posted === "string") {
       onReport("unreadable");
       this.#refuse(response, 400, posted);
       return;
     }
-    const refusal = this.#refusal(posted, identity);
+    const refusal = this.#reasonToRefuse(posted, identity);
     if (refusal !== undefined) {
       onReport("forbidden");
       this.#refuse(response, 403, refusal);
@@ -100,7 +100,7 @@ export class ConsumerRequests {
       for (const one of waiting) {
         if (now < one.until && !this.#isDue(one, now)) continue;
         this.#release(one, now);
-        if (performance.now() - began < turn) continue;
+        if (performance.now() - began < sweepSlice) continue;
         setImmediate(go);
         return;
       }
@@ -115,7 +115,7 @@ export class ConsumerRequests {
     for (const [key, owner] of this.#owners) {
       const consumer = consumers.get(key);
       const isGone =
-        consumer && !standsForNode(consumer) && !pods.get(owner) && now() - consumer.heardAt > unheardFor;
+        consumer && !isNodeProxy(consumer) && !pods.get(owner) && now() - consumer.heardAt > forgetAfter;
       if (isGone) consumers.remove(consumer);
       if (!isGone && consumer) continue;
       this.#owners.delete(key);
@@ -130,7 +130,7 @@ export class ConsumerRequests {
     for (const one of this.#parked.all()) this.#release(one, now);
   }
 
-  #take(posted: Posted, identity: Identity, response: ServerResponse): void {
+  #take(posted: PostedReport, identity: Identity, response: ServerResponse): void {
     const { epoch, consumers, withdrawals, now, onReport, onAdvance } = this.#options;
     const at = now();
     const isCurrent = posted.epoch === epoch;
@@ -144,7 +144,7 @@ export class ConsumerRequests {
     const report = isCurrent ? posted.report : { ...posted.report, applied: 0, also: [] };
     const key = `${report.kind}/${report.name}`;
     const known = consumers.get(key);
-    if (!isCurrent) known?.beginAnew();
+    if (!isCurrent) known?.reset();
     const before = known?.applied ?? -1;
     const consumer = consumers.report(report, at);
     if (!consumer) {
@@ -155,7 +155,7 @@ export class ConsumerRequests {
     onReport("taken");
     if (identity.podUid !== undefined) this.#owners.set(key, identity.podUid);
     if (consumer.applied > before || report.also.length > 0) onAdvance();
-    const mine: Posted = { ...posted, report, known: isCurrent ? posted.known : 0 };
+    const mine: PostedReport = { ...posted, report, known: isCurrent ? posted.known : 0 };
     const wait = this.#isClosing ? Math.min(posted.wait, longestAtEnd) : posted.wait;
     const one = { key, posted: mine, response, until: at + wait };
     if (!isCurrent || posted.wait === 0 || this.#isDue(one, at)) this.#answer(one, at);
@@ -169,7 +169,7 @@ export class ConsumerRequests {
   /** Whether there is a new withdrawal and the consumer's last answer is old enough, so that one answer carries several withdrawals. */
   #isDue({ key, posted }: Pick<ParkedReport, "key" | "posted">, now: number): boolean {
     if (this.#options.withdrawals.head <= posted.known) return false;
-    const quiet = Math.max(quietFor, this.#options.consumers.size / perMillisecond);
+    const quiet = Math.max(answerInterval, this.#options.consumers.size / perMillisecond);
     return now - (this.#answeredAt.get(key) ?? -Infinity) >= quiet;
   }
 
@@ -188,9 +188,9 @@ export class ConsumerRequests {
   /** The answer's body, shared by consumers with the same watermark, as most have. */
   #bodyAfter(applied: number): string {
     const { version } = this.#options.withdrawals;
-    if (this.#bodiesOf !== version) {
+    if (this.#bodiesVersion !== version) {
       this.#bodies = new Map();
-      this.#bodiesOf = version;
+      this.#bodiesVersion = version;
     }
     let body = this.#bodies.get(applied);
     if (body === undefined) {
@@ -200,7 +200,7 @@ export class ConsumerRequests {
     return body;
   }
 
-  #body(applied: number, posted?: Posted): string {
+  #body(applied: number, posted?: PostedReport): string {
     const { epoch, withdrawals } = this.#options;
     const withdrawn: [string, number][] = [];
     for (const { addresses, number } of withdrawals.after(applied))
@@ -209,7 +209,7 @@ export class ConsumerRequests {
     return JSON.stringify({ version: 1, epoch, head: withdrawals.head, withdrawn });
   }
 
-  #refusal({ report }: Posted, { account, podUid, node }: Identity): string | undefined {
+  #reasonToRefuse({ report }: PostedReport, { account, podUid, node }: Identity): string | undefined {
     const { accounts, kinds, pods, consumers } = this.#options;
     if (!accounts.includes(account)) return `${account} may not report`;
     const own = kinds?.get(account);
@@ -225,7 +225,7 @@ export class ConsumerRequests {
     const owner = this.#owners.get(key);
     // A watcher's successor may report for the node before its predecessor is gone.
     const isTakenOver = known !== undefined && owner !== undefined && owner !== podUid;
-    if (isTakenOver && !standsForNode(report) && pods.get(owner)?.isFinished === false)
+    if (isTakenOver && !isNodeProxy(report) && pods.get(owner)?.isFinished === false)
       return "another pod reports by this name";
     return undefined;
   }

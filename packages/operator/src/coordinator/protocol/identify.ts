@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Identity, Tokens } from "../tokens.ts";
 
-interface Shown {
+interface CachedIdentity {
   readonly authorization: string;
   readonly identity: Identity;
 }
@@ -11,7 +11,7 @@ interface Shown {
 export class Identifier {
   readonly #tokens: Tokens;
   readonly #now: () => number;
-  readonly #shown = new WeakMap<Socket, Shown>();
+  readonly #cache = new WeakMap<Socket, CachedIdentity>();
 
   constructor(tokens: Tokens, now: () => number) {
     this.#tokens = tokens;
@@ -19,22 +19,22 @@ export class Identifier {
   }
 
   /** The identity, if it is cached. No promise, because this is called thousands of times a second. */
-  known({ headers, socket }: IncomingMessage): Identity | undefined {
-    const shown = this.#shown.get(socket);
+  cached({ headers, socket }: IncomingMessage): Identity | undefined {
+    const shown = this.#cache.get(socket);
     return shown && shown.authorization === headers.authorization && shown.identity.until > this.#now()
       ? shown.identity
       : undefined;
   }
 
   /** @returns undefined for a token that is not valid. @throws where the API server does not answer. */
-  async of(request: IncomingMessage): Promise<Identity | undefined> {
-    const known = this.known(request);
+  async identify(request: IncomingMessage): Promise<Identity | undefined> {
+    const known = this.cached(request);
     if (known) return known;
     const { authorization = "" } = request.headers;
     const [, token] = /^Bearer (\S+)$/i.exec(authorization) ?? [];
     if (token === undefined) return undefined;
     const identity = await this.#tokens.identityOf(token, peerOf(request));
-    if (identity) this.#shown.set(request.socket, { authorization, identity });
+    if (identity) this.#cache.set(request.socket, { authorization, identity });
     return identity;
   }
 }

@@ -1,17 +1,17 @@
 import type { Server, Socket } from "node:net";
 
 /** Loopback: the pod's own containers, and `kubectl port-forward`. */
-const isOwn = (address: string): boolean => /^(?:::ffff:)?127\.0\.0\.1$|^::1$/.test(address);
+const isLoopback = (address: string): boolean => /^(?:::ffff:)?127\.0\.0\.1$|^::1$/.test(address);
 
 /** Connections of one address. A pod needs two; all pods of a node may share the node's address. */
-const mostOfOne = 1_000;
+const mostPerAddress = 1_000;
 
 /** Limits the connections of one address, so that others find room. */
-export function limitConnections(server: Server, most = mostOfOne): void {
+export function limitConnections(server: Server, most = mostPerAddress): void {
   const counts = new Map<string, number>();
   server.on("connection", (socket: Socket) => {
     const address = socket.remoteAddress ?? "";
-    if (isOwn(address)) return;
+    if (isLoopback(address)) return;
     const count = counts.get(address) ?? 0;
     if (count >= most) {
       socket.destroy();
@@ -41,13 +41,13 @@ export class RefusedAddresses {
     this.#now = now;
   }
 
-  isBarred(address: string): boolean {
+  isBlocked(address: string): boolean {
     const known = this.#refused.get(address);
     return known !== undefined && known.until > this.#now() && known.count >= mostRefused;
   }
 
-  refused(address: string): void {
-    if (isOwn(address)) return;
+  countRefusal(address: string): void {
+    if (isLoopback(address)) return;
     const known = this.#refused.get(address);
     if (known && known.until > this.#now()) {
       known.count++;

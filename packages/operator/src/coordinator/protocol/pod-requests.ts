@@ -72,7 +72,7 @@ export class PodRequests {
     const { terminations, now } = this.#options;
     const at = now();
     // A pod that asks is terminating, even if the watch has not reported its deletion yet.
-    const record = terminations.ask(uid, at);
+    const record = terminations.follow(uid, at);
     if (!record) {
       sendText(response, 200, writeLines({ state: "unknown" }), this.#isClosing);
       return;
@@ -90,7 +90,7 @@ export class PodRequests {
 
   report(uid: string, text: string, isPassedOn: boolean): void {
     const { terminations, now, onPodReport, onOverruled, earlyReporters } = this.#options;
-    const record = terminations.ask(uid, now());
+    const record = terminations.follow(uid, now());
     if (!record) return;
     const fields = readLines(text, reportedKeys);
     const { overruled } = fields;

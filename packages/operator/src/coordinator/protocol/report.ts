@@ -1,10 +1,10 @@
 import { isMap } from "../../policy/validate.ts";
 import { bases, type Basis } from "../termination.ts";
-import { standsForNode } from "../state/consumers.ts";
+import { isNodeProxy } from "../state/consumers.ts";
 import type { Ranges, Report } from "../state/consumer.ts";
 
 /** The body of `POST /v1/consumers/{name}`. */
-export interface Posted {
+export interface PostedReport {
   readonly report: Report;
   /** Null before the coordinator's first answer. */
   readonly epoch: string | null;
@@ -20,7 +20,7 @@ const mostRanges = 100;
 const mostServed = 32;
 
 /** @param name from the path: "KIND/NAME", or only the name. @returns what is wrong with it otherwise. */
-export function readPosted(text: string, name: string): Posted | string {
+export function parseReport(text: string, name: string): PostedReport | string {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -52,7 +52,7 @@ export function readPosted(text: string, name: string): Posted | string {
     serves: serves as string[],
     problem: typeof problem === "string" ? problem.slice(0, 500) : undefined,
   };
-  if (standsForNode(report) && own !== node) return "node: a proxy of a node has that node's name";
+  if (isNodeProxy(report) && own !== node) return "node: a proxy of a node has that node's name";
   return { report, epoch, known, wait: Math.min(wait, longestWait) };
 }
 

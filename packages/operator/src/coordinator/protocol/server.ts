@@ -26,11 +26,11 @@ export interface ProtocolOptions {
 /** Bytes: tokens take a kilobyte or two, reports and what pods say a few hundred. */
 const longestHead = 16_384;
 const longestReport = 32_768;
-const longestSaid = 8_192;
+const longestPodReport = 8_192;
 /** Milliseconds for a request to arrive: whoever sends for longer is no caller of ours. */
 const longestRequest = 5_000;
 /** Consumers ask again within 30 s; they must be the first to close. */
-const keepAlive = 65_000;
+const keepAliveTimeout = 65_000;
 /** Seconds that a pod may wait. */
 const longestPodWait = 20;
 const mostConnections = 50_000;
@@ -45,7 +45,7 @@ export function protocolServer(options: ProtocolOptions): Server {
       headersTimeout: longestRequest,
       requestTimeout: longestRequest,
       connectionsCheckingInterval: 1_000,
-      keepAliveTimeout: keepAlive,
+      keepAliveTimeout,
       noDelay: true,
     },
     (request, response) => {
@@ -76,11 +76,12 @@ async function handle(
     return;
   }
   const query = new URLSearchParams(at === -1 ? "" : url.slice(at + 1));
-  const asked = podIn(path, query);
+  const asked = parsePodPath(path, query);
   if (asked === undefined) sendText(response, 404, `there are ${consumers}, ${pods} and ${holds}\n`, true);
-  else if (asked.resource === "holds" && method === "GET") await askHold(options, asked, request, response);
+  else if (asked.resource === "holds" && method === "GET")
+    await answerHold(options, asked, request, response);
   else if (asked.resource === "pods" && (method === "GET" || method === "POST"))
-    await askPod(options, asked, request, response);
+    await answerPod(options, asked, request, response);
   else sendText(response, 405, "only GET and POST are answered\n", true);
 }
 
@@ -93,7 +94,7 @@ async function takeReport(
   const name = decoded(segment);
   let identity: Identity | undefined;
   try {
-    identity = identifier.known(request) ?? (await identifier.of(request));
+    identity = identifier.cached(request) ?? (await identifier.identify(request));
   } catch {
     sendText(response, 503, "the API server does not say who this is; try again\n", true);
     return;
@@ -119,7 +120,7 @@ interface AskedPod {
   readonly ask: Ask;
 }
 
-function podIn(path: string, query: URLSearchParams): AskedPod | undefined {
+function parsePodPath(path: string, query: URLSearchParams): AskedPod | undefined {
   const resource = path.startsWith(`${pods}/`) ? "pods" : path.startsWith(`${holds}/`) ? "holds" : undefined;
   if (resource === undefined) return undefined;
   const [, namespace, name] = /^\/v1\/\w+\/([a-z0-9-]{1,63})\/([a-z0-9.-]{1,253})$/.exec(path) ?? [];
@@ -134,7 +135,7 @@ function podIn(path: string, query: URLSearchParams): AskedPod | undefined {
 }
 
 /** A pod may ask for itself: by its address, or by a token that is bound to it. */
-async function askPod(
+async function answerPod(
   options: ProtocolOptions,
   { namespace, name, ask }: AskedPod,
   request: IncomingMessage,
@@ -154,7 +155,7 @@ async function askPod(
     return;
   }
   if (!isAddressOf(pod, peerOf(request))) {
-    const identity = await identifier.of(request).catch(() => undefined);
+    const identity = await identifier.identify(request).catch(() => undefined);
     isPassedOn = identity?.account === ownAccount && request.method === "POST";
     if (identity?.podUid !== ask.uid && !isPassedOn) {
       refuse(403);
@@ -165,7 +166,7 @@ async function askPod(
     podRequests.ask(ask, response);
     return;
   }
-  const text = await readBody(request, longestSaid);
+  const text = await readBody(request, longestPodReport);
   if (text === undefined) refuse(413);
   else {
     podRequests.report(ask.uid, text, isPassedOn);
@@ -173,7 +174,7 @@ async function askPod(
   }
 }
 
-async function askHold(
+async function answerHold(
   { terminations, podRequests, identifier, holdAccounts, onRefused }: ProtocolOptions,
   { namespace, name, ask }: AskedPod,
   request: IncomingMessage,
@@ -183,7 +184,7 @@ async function askHold(
     onRefused("holds", status);
     sendText(response, status, `${headLine}\n`);
   };
-  const identity = await identifier.of(request);
+  const identity = await identifier.identify(request);
   const pod = terminations.pods.get(ask.uid);
   if (!identity) refuse(401);
   else if (!holdAccounts.includes(identity.account)) refuse(403);

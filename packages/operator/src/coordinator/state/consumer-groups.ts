@@ -14,10 +14,10 @@ export const silentAfter = 3_000;
  * - `silent`: it has been silent for so long that it no longer counts.
  * - `absent`: its node is gone or not Ready, so that it does not count.
  */
-export type Verdict = "applied" | "behind" | "missing" | "silent" | "absent";
+export type GroupState = "applied" | "behind" | "missing" | "silent" | "absent";
 
-/** The withdrawal that a group is judged by. */
-export interface Question {
+/** The withdrawal that is asked about. */
+export interface WithdrawalQuery {
   readonly number: number;
   readonly withdrawnAt: number;
   readonly settings: AcknowledgementSettings;
@@ -41,7 +41,7 @@ export function silence(consumer: Consumer, withdrawals: Withdrawals, now: numbe
   return Math.max(0, now - Math.max(heardAt, withdrawals.timeOf(applied + 1)));
 }
 
-export class Judge {
+export class GroupStates {
   readonly #consumers: Consumers;
   readonly #withdrawals: Withdrawals;
   #listeningFrom = -Infinity;
@@ -51,18 +51,18 @@ export class Judge {
     this.#withdrawals = withdrawals;
   }
 
-  node(node: SendingNode, question: Question): Verdict {
-    if (this.isAbsent(node, question)) return "absent";
-    return this.#judge(this.ofNode(node), question);
+  stateOfNode(node: SendingNode, query: WithdrawalQuery): GroupState {
+    if (this.isAbsent(node, query)) return "absent";
+    return this.#stateOf(this.proxiesOf(node), query);
   }
 
   /** The node is gone, or has been not Ready for so long that it does not count. */
-  isAbsent(node: SendingNode, { settings, now }: Pick<Question, "settings" | "now">): boolean {
+  isAbsent(node: SendingNode, { settings, now }: Pick<WithdrawalQuery, "settings" | "now">): boolean {
     return node.isGone || now - node.notReadySince >= settings.notReadyAfterSeconds * 1_000;
   }
 
-  ofNode({ name }: SendingNode): readonly Consumer[] {
-    return this.#consumers.ofNode(name);
+  proxiesOf({ name }: SendingNode): readonly Consumer[] {
+    return this.#consumers.proxiesOf(name);
   }
 
   /** Changes when a node may have its first consumer, or have lost its last one. */
@@ -70,13 +70,13 @@ export class Judge {
     return this.#consumers.version;
   }
 
-  group({ node, consumers, passes }: ConsumerGroup, question: Question): Verdict {
-    if (passes !== undefined) return question.now >= question.withdrawnAt + passes ? "applied" : "behind";
-    return node ? this.node(node, question) : this.#judge(consumers, question);
+  stateOfGroup({ node, consumers, passes }: ConsumerGroup, query: WithdrawalQuery): GroupState {
+    if (passes !== undefined) return query.now >= query.withdrawnAt + passes ? "applied" : "behind";
+    return node ? this.stateOfNode(node, query) : this.#stateOf(consumers, query);
   }
 
   groupOfNode(node: SendingNode): ConsumerGroup {
-    const consumers = this.ofNode(node);
+    const consumers = this.proxiesOf(node);
     return { name: consumers[0]?.key ?? `kube-proxy/${node.name}`, consumers, node };
   }
 
@@ -101,15 +101,15 @@ export class Judge {
     this.#listeningFrom = now;
   }
 
-  #judge(consumers: readonly Consumer[], { number, settings, now }: Question): Verdict {
+  #stateOf(consumers: readonly Consumer[], { number, settings, now }: WithdrawalQuery): GroupState {
     if (consumers.length === 0) return "missing";
-    let verdict: Verdict = "applied";
+    let state: GroupState = "applied";
     for (const consumer of consumers) {
       if (consumer.hasApplied(number)) continue;
       if (settings.mode === "consistency") return "behind";
       if (this.silence(consumer, now) < settings.silentAfterSeconds * 1_000) return "behind";
-      verdict = "silent";
+      state = "silent";
     }
-    return verdict;
+    return state;
   }
 }

@@ -3,10 +3,15 @@ import { mostNamed, type Basis, type TerminationConsumer } from "../termination.
 import type { TerminationRecord } from "./record.ts";
 import type { Consumer } from "./consumer.ts";
 import type { Releases } from "./releases.ts";
-import { silentAfter, type Judge, type Question, type ConsumerGroup } from "./consumer-groups.ts";
-import { Slowest } from "./slowest.ts";
+import {
+  silentAfter,
+  type GroupStates,
+  type WithdrawalQuery,
+  type ConsumerGroup,
+} from "./consumer-groups.ts";
+import { SlowestConsumers } from "./slowest.ts";
 
-export interface Named {
+export interface BehindConsumer {
   /** "kube-proxy/node5" */
   readonly name: string;
   /** Its basis, or why there is no report of it. */
@@ -16,27 +21,31 @@ export interface Named {
 /** Which consumers are behind, and when the others let go: for the pod's closing line and for records. */
 export class ConsumerProgress {
   readonly #releases: Releases;
-  readonly #judge: Judge;
+  readonly #groupStates: GroupStates;
 
-  constructor(releases: Releases, judge: Judge) {
+  constructor(releases: Releases, groupStates: GroupStates) {
     this.#releases = releases;
-    this.#judge = judge;
+    this.#groupStates = groupStates;
   }
 
   /** The consumers that have not let go. */
-  behind(record: TerminationRecord, settings: AcknowledgementSettings, now: number): readonly Named[] {
-    const question = questionOf(record, settings, now);
-    const named: Named[] = [];
+  behind(
+    record: TerminationRecord,
+    settings: AcknowledgementSettings,
+    now: number,
+  ): readonly BehindConsumer[] {
+    const query = queryOf(record, settings, now);
+    const named: BehindConsumer[] = [];
     for (const group of this.#groups(record, settings)) {
-      const verdict = this.#judge.group(group, question);
-      if (verdict === "missing") named.push({ name: group.name, how: "missing" });
-      if (verdict !== "behind") continue;
+      const state = this.#groupStates.stateOfGroup(group, query);
+      if (state === "missing") named.push({ name: group.name, how: "missing" });
+      if (state !== "behind") continue;
       if (group.passes !== undefined) named.push({ name: group.name, how: "time" });
       for (const consumer of group.consumers)
-        if (!consumer.hasApplied(question.number))
+        if (!consumer.hasApplied(query.number))
           named.push({
             name: consumer.key,
-            how: this.#judge.silence(consumer, now) > silentAfter ? "silent" : consumer.basis,
+            how: this.#groupStates.silence(consumer, now) > silentAfter ? "silent" : consumer.basis,
           });
     }
     return named;
@@ -74,23 +83,28 @@ export class ConsumerProgress {
     settings: AcknowledgementSettings,
     now: number,
   ): ReadonlyMap<string, TerminationConsumer> {
-    const question = questionOf(record, settings, now);
-    const slowest = new Slowest(mostNamed);
+    const query = queryOf(record, settings, now);
+    const slowest = new SlowestConsumers(mostNamed);
     for (const group of this.#releases.groups(record, settings)) {
-      if (slowest.isSettled) break;
+      if (slowest.isFinal) break;
       if (group.passes !== undefined) {
-        const at = question.withdrawnAt + group.passes;
+        const at = query.withdrawnAt + group.passes;
         const appliedAt = now >= at ? at : undefined;
         slowest.offer(appliedAt, () => [
           group.name,
           { kind: "dns", basis: "time", appliedAt, isMissing: false, isSilent: false },
         ]);
-      } else this.#offer(group.consumers, () => group.name, question, slowest);
+      } else this.#offer(group.consumers, () => group.name, query, slowest);
     }
     for (const node of this.#releases.nodesOf(record, settings)) {
-      if (slowest.isSettled) break;
-      if (this.#judge.isAbsent(node, question)) continue;
-      this.#offer(this.#judge.ofNode(node), () => this.#judge.groupOfNode(node).name, question, slowest);
+      if (slowest.isFinal) break;
+      if (this.#groupStates.isAbsent(node, query)) continue;
+      this.#offer(
+        this.#groupStates.proxiesOf(node),
+        () => this.#groupStates.groupOfNode(node).name,
+        query,
+        slowest,
+      );
     }
     return slowest.named;
   }
@@ -99,8 +113,8 @@ export class ConsumerProgress {
   #offer(
     consumers: readonly Consumer[],
     nameOf: () => string,
-    { number, now }: Question,
-    slowest: Slowest,
+    { number, now }: WithdrawalQuery,
+    slowest: SlowestConsumers,
   ): void {
     if (consumers.length === 0)
       slowest.offer(undefined, () => {
@@ -111,7 +125,7 @@ export class ConsumerProgress {
     for (const consumer of consumers) {
       const appliedAt = consumer.appliedAt(number);
       slowest.offer(appliedAt, () => {
-        const isSilent = appliedAt === undefined && this.#judge.silence(consumer, now) > silentAfter;
+        const isSilent = appliedAt === undefined && this.#groupStates.silence(consumer, now) > silentAfter;
         const { key, kind, basis } = consumer;
         return [key, { kind, basis, appliedAt, isMissing: false, isSilent }];
       });
@@ -122,12 +136,12 @@ export class ConsumerProgress {
     const nodes = this.#releases.nodesOf(record, settings);
     return [
       ...this.#releases.groups(record, settings),
-      ...nodes.filter(({ isGone }) => !isGone).map((node) => this.#judge.groupOfNode(node)),
+      ...nodes.filter(({ isGone }) => !isGone).map((node) => this.#groupStates.groupOfNode(node)),
     ];
   }
 }
 
-function questionOf(record: TerminationRecord, settings: AcknowledgementSettings, now: number): Question {
+function queryOf(record: TerminationRecord, settings: AcknowledgementSettings, now: number): WithdrawalQuery {
   const { number = Infinity, withdrawnAt = Infinity } = record;
   return { number, withdrawnAt, settings, now };
 }

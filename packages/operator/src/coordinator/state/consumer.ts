@@ -78,7 +78,7 @@ export class Consumer {
   }
 
   /** Its process has restarted: earlier reports no longer count. */
-  beginAnew(): void {
+  reset(): void {
     this.#applied = 0;
     this.#also = [];
     this.#advances = [];

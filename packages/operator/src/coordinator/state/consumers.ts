@@ -52,12 +52,12 @@ export class Consumers {
   }
 
   /** The consumers that carry the node's own traffic. */
-  ofNode(node: string): readonly Consumer[] {
+  proxiesOf(node: string): readonly Consumer[] {
     return this.#byNode.get(node) ?? none;
   }
 
   /** All consumers of the node: its own proxy, and proxies that share its address. */
-  on(node: string): readonly Consumer[] {
+  sharingNode(node: string): readonly Consumer[] {
     return [...this.#all.values()].filter((one) => one.node === node);
   }
 
@@ -65,7 +65,7 @@ export class Consumers {
   serving(need: string): readonly Consumer[] {
     let found = this.#serving.get(need);
     if (!found) {
-      found = [...this.#all.values()].filter((one) => leadsTo(one, need));
+      found = [...this.#all.values()].filter((one) => isServing(one, need));
       this.#serving.set(need, found);
     }
     return found;
@@ -80,8 +80,8 @@ export class Consumers {
     this.#version++;
     this.#all.set(consumer.key, consumer);
     this.#serving.clear();
-    if (!standsForNode(consumer) || consumer.node === undefined) return;
-    this.#byNode.set(consumer.node, [...this.ofNode(consumer.node), consumer]);
+    if (!isNodeProxy(consumer) || consumer.node === undefined) return;
+    this.#byNode.set(consumer.node, [...this.proxiesOf(consumer.node), consumer]);
   }
 
   remove(consumer: Consumer): void {
@@ -89,7 +89,7 @@ export class Consumers {
     this.#all.delete(consumer.key);
     this.#serving.clear();
     if (consumer.node === undefined) return;
-    const others = this.ofNode(consumer.node).filter((one) => one !== consumer);
+    const others = this.proxiesOf(consumer.node).filter((one) => one !== consumer);
     if (others.length > 0) this.#byNode.set(consumer.node, others);
     else this.#byNode.delete(consumer.node);
   }
@@ -97,16 +97,16 @@ export class Consumers {
 
 const none: readonly Consumer[] = [];
 
-export function standsForNode({ kind, serves }: Pick<Consumer, "kind" | "serves">): boolean {
+export function isNodeProxy({ kind, serves }: Pick<Consumer, "kind" | "serves">): boolean {
   return nodeKinds.has(kind) || serves.includes(servesNode);
 }
 
 /** What a consumer reports to serve counts. Else a class is served by the kind that its name begins with: "nginx-internal" by nginx. */
-function leadsTo(consumer: Consumer, need: string): boolean {
+function isServing(consumer: Consumer, need: string): boolean {
   const [what = "", ...rest] = need.split("/");
   const name = rest.join("/");
   if (what === "consumer") return consumer.key === name;
   if (consumer.serves.length > 0) return consumer.serves.includes(need);
-  if (standsForNode(consumer)) return false;
+  if (isNodeProxy(consumer)) return false;
   return name === consumer.kind || name.toLowerCase().includes(consumer.kind);
 }

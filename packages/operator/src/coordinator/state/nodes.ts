@@ -42,7 +42,7 @@ export class Nodes {
       this.#addresses.delete(uid);
       this.#byUid.delete(uid);
       this.#readiness++;
-      if (known) this.#leave(known);
+      if (known) this.#markGone(known);
       return;
     }
     this.#addresses.set(uid, object.addresses);
@@ -63,7 +63,7 @@ export class Nodes {
     return this.#byAddress.get(address);
   }
 
-  #leave(node: SendingNode): void {
+  #markGone(node: SendingNode): void {
     node.isGone = true;
     this.#gone++;
     if (this.#gone < 32 || this.#gone < this.#all.length / 4) return;

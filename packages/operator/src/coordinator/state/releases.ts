@@ -2,8 +2,8 @@ import type { AcknowledgementSettings } from "../../policy/acknowledgements.ts";
 import type { Listings } from "./listings.ts";
 import type { Nodes, SendingNode } from "./nodes.ts";
 import type { ReleaseState, TerminationRecord } from "./record.ts";
-import type { Leading, Routing } from "./routing.ts";
-import type { Judge, Question, ConsumerGroup, Verdict } from "./consumer-groups.ts";
+import type { PodRoutes, Routing } from "./routing.ts";
+import type { GroupStates, WithdrawalQuery, ConsumerGroup, GroupState } from "./consumer-groups.ts";
 
 /** How many groups of consumers matter to one pod, and how far they are. */
 export interface Count {
@@ -15,11 +15,11 @@ export interface Count {
 }
 
 /** Versions count up from 0. */
-const outdated = -1;
+const outdatedVersion = -1;
 
 interface Cached {
   readonly version: number;
-  readonly leading: Leading;
+  readonly routes: PodRoutes;
   readonly groups: readonly ConsumerGroup[];
 }
 
@@ -28,8 +28,8 @@ export class Releases {
   readonly #listings: Listings;
   readonly #routing: Routing;
   readonly #nodes: Nodes;
-  readonly #judge: Judge;
-  readonly #leading = new WeakMap<TerminationRecord, Cached>();
+  readonly #groupStates: GroupStates;
+  readonly #routes = new WeakMap<TerminationRecord, Cached>();
   readonly #missing = new Map<number, boolean>();
   /** The state of nodes and consumers for which none was missing, by `notReadyAfterSeconds`. */
   readonly #complete = new Map<number, string>();
@@ -38,17 +38,17 @@ export class Releases {
     listings,
     routing,
     nodes,
-    judge,
+    groupStates,
   }: {
     readonly listings: Listings;
     readonly routing: Routing;
     readonly nodes: Nodes;
-    readonly judge: Judge;
+    readonly groupStates: GroupStates;
   }) {
     this.#listings = listings;
     this.#routing = routing;
     this.#nodes = nodes;
-    this.#judge = judge;
+    this.#groupStates = groupStates;
   }
 
   /** Begins a round of decisions, which share what holds for all of them. */
@@ -63,15 +63,17 @@ export class Releases {
     if (record.hasHostPort && settings.external === undefined) return "incomplete";
     const { number, withdrawnAt } = record;
     if (number === undefined || withdrawnAt === undefined) return "waiting";
-    const question = { number, withdrawnAt, settings, now };
-    const leading = this.leading(record);
+    const query = { number, withdrawnAt, settings, now };
+    const routes = this.routesTo(record);
     // Cheap checks come first: most rounds end here, or at the node that was behind in the last round.
     if (settings.quorum === "all") {
-      const verdicts = this.groups(record, settings).map((group) => this.#judge.group(group, question));
-      if (verdicts.includes("missing")) return "incomplete";
-      if (leading.throughNodes && this.#isMissing(record, question)) return "incomplete";
-      if (verdicts.includes("behind")) return "waiting";
-      if (leading.throughNodes && !this.#areNodesThrough(record, question)) return "waiting";
+      const states = this.groups(record, settings).map((group) =>
+        this.#groupStates.stateOfGroup(group, query),
+      );
+      if (states.includes("missing")) return "incomplete";
+      if (routes.throughNodes && this.#isMissing(record, query)) return "incomplete";
+      if (states.includes("behind")) return "waiting";
+      if (routes.throughNodes && !this.#haveNodesApplied(record, query)) return "waiting";
     }
     const { relevant, applied, missing, silent } = this.count(record, settings, now);
     if (missing > 0 || relevant === 0 || silent > relevant) return "incomplete";
@@ -84,12 +86,12 @@ export class Releases {
     { external, dnsTtlSeconds }: AcknowledgementSettings,
   ): readonly ConsumerGroup[] {
     const { groups } = this.#cached(record);
-    const { byName } = this.leading(record);
+    const { byName } = this.routesTo(record);
     if (external === undefined && !byName) return groups;
     const declared = (external ?? "").split(/, ?/).filter((key) => key !== "");
     return [
       ...groups,
-      ...declared.map((key) => this.#judge.groupOfNeed(`consumer/${key}`)),
+      ...declared.map((key) => this.#groupStates.groupOfNeed(`consumer/${key}`)),
       ...(byName
         ? [{ name: "dns/cluster", consumers: [], node: undefined, passes: dnsTtlSeconds * 1_000 }]
         : []),
@@ -97,23 +99,23 @@ export class Releases {
   }
 
   /** Looks the pod's routes up anew: other slices list it now. */
-  refresh(record: TerminationRecord): void {
-    const known = this.#leading.get(record);
-    if (known) this.#leading.set(record, { ...known, version: outdated });
+  forgetRoutes(record: TerminationRecord): void {
+    const known = this.#routes.get(record);
+    if (known) this.#routes.set(record, { ...known, version: outdatedVersion });
   }
 
-  leading(record: TerminationRecord): Leading {
-    return this.#cached(record).leading;
+  routesTo(record: TerminationRecord): PodRoutes {
+    return this.#cached(record).routes;
   }
 
   /** Whether some of the consumers are known only by their own reports. */
   hasUnlisted(record: TerminationRecord): boolean {
-    return this.leading(record).needs.length > 0;
+    return this.routesTo(record).needs.length > 0;
   }
 
   /** The nodes that matter. */
   nodesOf(record: TerminationRecord, { consumers }: AcknowledgementSettings): readonly SendingNode[] {
-    if (!this.leading(record).throughNodes) return [];
+    if (!this.routesTo(record).throughNodes) return [];
     const { seenNodes } = record;
     if (consumers === "all" || seenNodes === undefined) return this.#nodes.all;
     return this.#nodes.all.filter(({ name }) => seenNodes.has(name));
@@ -121,41 +123,43 @@ export class Releases {
 
   count(record: TerminationRecord, settings: AcknowledgementSettings, now: number): Count {
     const { number = Infinity, withdrawnAt = Infinity } = record;
-    const question = { number, withdrawnAt, settings, now };
-    const counts: Record<Verdict, number> = { applied: 0, behind: 0, missing: 0, silent: 0, absent: 0 };
-    for (const group of this.groups(record, settings)) counts[this.#judge.group(group, question)]++;
-    for (const node of this.nodesOf(record, settings)) counts[this.#judge.node(node, question)]++;
+    const query = { number, withdrawnAt, settings, now };
+    const counts: Record<GroupState, number> = { applied: 0, behind: 0, missing: 0, silent: 0, absent: 0 };
+    for (const group of this.groups(record, settings)) counts[this.#groupStates.stateOfGroup(group, query)]++;
+    for (const node of this.nodesOf(record, settings)) counts[this.#groupStates.stateOfNode(node, query)]++;
     const { applied, behind, missing, silent } = counts;
     return { relevant: applied + behind + missing, applied, missing, silent };
   }
 
   #cached(record: TerminationRecord): Cached {
-    const known = this.#leading.get(record);
+    const known = this.#routes.get(record);
     const { version } = this.#routing;
     if (known?.version === version) return known;
     const services = [...this.#listings.servicesOf(record.uid)];
     // No slice lists a pod that is gone. Its record still names the consumers that mattered to it.
     if (known && services.length === 0) return known;
-    const leading = this.#routing.of(services);
-    const groups = leading.needs.map((need) => this.#judge.groupOfNeed(need));
-    const cached = { version, leading, groups };
-    this.#leading.set(record, cached);
+    const routes = this.#routing.of(services);
+    const groups = routes.needs.map((need) => this.#groupStates.groupOfNeed(need));
+    const cached = { version, routes, groups };
+    this.#routes.set(record, cached);
     return cached;
   }
 
   /** Whether some node has no consumer that reports for it. */
-  #isMissing(record: TerminationRecord, question: Question): boolean {
-    const { settings } = question;
+  #isMissing(record: TerminationRecord, query: WithdrawalQuery): boolean {
+    const { settings } = query;
     if (settings.consumers === "seen")
-      return this.nodesOf(record, settings).some((node) => this.#judge.node(node, question) === "missing");
+      return this.nodesOf(record, settings).some(
+        (node) => this.#groupStates.stateOfNode(node, query) === "missing",
+      );
     const key = settings.notReadyAfterSeconds;
     let known = this.#missing.get(key);
     if (known === undefined) {
       // No consumer becomes missing unless nodes or consumers change. This saves a walk along thousands of nodes in each round.
-      const there = `${this.#nodes.readiness}/${this.#judge.membership}`;
+      const there = `${this.#nodes.readiness}/${this.#groupStates.membership}`;
       known =
         this.#complete.get(key) !== there &&
-        this.#nodes.all.some((node) => this.#judge.node(node, question) === "missing");
+        this.#nodes.all.some((node) => this.#groupStates.stateOfNode(node, query) === "missing");
       if (known) this.#complete.delete(key);
       else this.#complete.set(key, there);
       this.#missing.set(key, known);
@@ -164,10 +168,10 @@ export class Releases {
   }
 
   /** Starts at the node where the last round stopped: nodes before it have applied the withdrawal, and stay so. */
-  #areNodesThrough(record: TerminationRecord, question: Question): boolean {
-    if (question.settings.consumers === "seen")
-      return this.nodesOf(record, question.settings).every(
-        (node) => this.#judge.node(node, question) !== "behind",
+  #haveNodesApplied(record: TerminationRecord, query: WithdrawalQuery): boolean {
+    if (query.settings.consumers === "seen")
+      return this.nodesOf(record, query.settings).every(
+        (node) => this.#groupStates.stateOfNode(node, query) !== "behind",
       );
     const { all, version } = this.#nodes;
     if (record.cursorVersion !== version) {
@@ -177,7 +181,7 @@ export class Releases {
     for (let passes = 0; passes < 2; passes++) {
       for (let at = record.cursor; at < all.length; at++) {
         const node = all[at];
-        if (node === undefined || this.#judge.node(node, question) !== "behind") continue;
+        if (node === undefined || this.#groupStates.stateOfNode(node, query) !== "behind") continue;
         record.cursor = at;
         return false;
       }

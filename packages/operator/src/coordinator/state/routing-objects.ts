@@ -1,5 +1,5 @@
 import type { KubernetesObject } from "@lameduck/kube";
-import { boundedBackends } from "../../exposure/keeping.ts";
+import { boundedBackends } from "../../exposure/bounded-cache.ts";
 import { keepMetadata, keepRoute, type RouteObject, type ServiceObject } from "../../exposure/objects.ts";
 
 export interface KeptService extends KubernetesObject {
@@ -26,7 +26,7 @@ export interface KeptIngressClass extends KubernetesObject {
   readonly isDefault: boolean;
 }
 
-export function keepLeadingService({ metadata, spec }: ServiceObject): KeptService {
+export function keepRoutingService({ metadata, spec }: ServiceObject): KeptService {
   const annotations = metadata.annotations ?? {};
   const aws = "service.beta.kubernetes.io/aws-load-balancer";
   const balancers: string[] = [];
@@ -52,7 +52,7 @@ const mostGateways = 32;
 /** Longer ones are no names of objects. */
 const longestName = 253;
 
-export function keepLeadingRoute(kind: string): (route: ParentsObject) => KeptRoute {
+export function keepRoutingRoute(kind: string): (route: ParentsObject) => KeptRoute {
   return (route) => {
     const { metadata, spec } = route;
     const { services: all, ingressClassName } = keepRoute(kind)(route);

@@ -1,10 +1,10 @@
 import type { Change } from "@lameduck/kube";
 import { Grants } from "../../exposure/grants.ts";
 import type { GrantObject } from "../../exposure/objects.ts";
-import type { KeptGateway, KeptIngressClass, KeptRoute, KeptService } from "./leading.ts";
+import type { KeptGateway, KeptIngressClass, KeptRoute, KeptService } from "./routing-objects.ts";
 
 /** What leads to a pod. Besides the nodes these must let go of it: "ingress-class/nginx", "gateway-class/envoy", "load-balancer/aws". */
-export interface Leading {
+export interface PodRoutes {
   /** A Service with a cluster IP leads to it, through the proxy of each node. */
   readonly throughNodes: boolean;
   /** Clients find its address by DNS. */
@@ -45,7 +45,7 @@ export class Routing {
   route({ type, object }: Change<KeptRoute>): void {
     this.#version++;
     const { uid, namespace = "" } = object.metadata;
-    this.#note(namespace, uid, type === "there" && object.isCut);
+    this.#noteCut(namespace, uid, type === "there" && object.isCut);
     for (const service of this.#served.get(uid) ?? []) {
       const routes = this.#routes.get(service);
       routes?.delete(uid);
@@ -93,7 +93,7 @@ export class Routing {
   }
 
   /** @param services as "NAMESPACE/NAME". */
-  of(services: Iterable<string>): Leading {
+  of(services: Iterable<string>): PodRoutes {
     const needs = new Set<string>();
     let [throughNodes, byName] = [false, false];
     for (const name of services) {
@@ -105,7 +105,7 @@ export class Routing {
       else throughNodes = true;
       for (const need of service?.balancers ?? []) needs.add(need);
       for (const route of this.#routes.get(name)?.values() ?? [])
-        if (this.#grants.letsIn({ kind: route.kind, from: route.metadata.namespace }, namespace, plain))
+        if (this.#grants.allows({ kind: route.kind, from: route.metadata.namespace }, namespace, plain))
           for (const need of this.#needsOf(route)) needs.add(need);
     }
     return { throughNodes, byName, needs: [...needs] };
@@ -115,7 +115,7 @@ export class Routing {
     return [...this.#full.values()].some((full) => full.has(namespace));
   }
 
-  #note(namespace: string, uid: string, isCut: boolean): void {
+  #noteCut(namespace: string, uid: string, isCut: boolean): void {
     const cut = this.#cut.get(namespace) ?? new Set();
     if (isCut) this.#cut.set(namespace, cut.add(uid));
     else if (cut.delete(uid) && cut.size === 0) this.#cut.delete(namespace);

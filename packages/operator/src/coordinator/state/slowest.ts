@@ -3,7 +3,7 @@ import type { TerminationConsumer } from "../termination.ts";
 type Make = () => readonly [string, TerminationConsumer];
 
 /** Keeps the consumers that let go last, or have not, out of thousands. Entries for the others are never made. */
-export class Slowest {
+export class SlowestConsumers {
   readonly #most: number;
   #kept: { readonly at: number; readonly make: Make }[] = [];
   /** A consumer that let go before this is not among them. */
@@ -15,7 +15,7 @@ export class Slowest {
   }
 
   /** As many as are kept have not let go: no later one can be slower. */
-  get isSettled(): boolean {
+  get isFinal(): boolean {
     return this.#behind >= this.#most;
   }
 

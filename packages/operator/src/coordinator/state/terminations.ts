@@ -9,7 +9,7 @@ import { Pods } from "./pods.ts";
 import { TerminationRecord } from "./record.ts";
 import { Releases } from "./releases.ts";
 import type { Routing } from "./routing.ts";
-import { Judge } from "./consumer-groups.ts";
+import { GroupStates } from "./consumer-groups.ts";
 import type { Withdrawals } from "./withdrawals.ts";
 
 /** Called after each change of a termination. */
@@ -23,12 +23,12 @@ export interface TerminationEvents {
 }
 
 /** Milliseconds after the first read of the cluster, during which a consumer without a report counts as late, not as missing. */
-const firstReports = 10_000;
+const reportGrace = 10_000;
 /**
  * No list says how many proxies serve a class: they are those that report. Milliseconds until all of them report to this replica: they resolve
  * its name every 10 s, and the name has its address 5 s after the start.
  */
-const firstMembers = 20_000;
+const membershipGrace = 20_000;
 /** Milliseconds after the last question about a pod that is not being deleted, until its record is dropped. */
 const heldFor = 60_000;
 
@@ -59,16 +59,16 @@ export class Terminations {
   /** Those that are not released yet. */
   readonly #pending = new Set<TerminationRecord>();
   readonly #askedAt = new Map<TerminationRecord, number>();
-  readonly #judge: Judge;
+  readonly #groupStates: GroupStates;
   #syncedAt: number | undefined;
 
   constructor(options: TerminationsOptions) {
     this.#options = options;
     const { nodes, consumers, withdrawals, routing, settings } = options;
-    const judge = new Judge(consumers, withdrawals);
-    this.#judge = judge;
-    this.releases = new Releases({ listings: this.listings, routing, nodes, judge });
-    this.progress = new ConsumerProgress(this.releases, judge);
+    const groupStates = new GroupStates(consumers, withdrawals);
+    this.#groupStates = groupStates;
+    this.releases = new Releases({ listings: this.listings, routing, nodes, groupStates });
+    this.progress = new ConsumerProgress(this.releases, groupStates);
     this.#consumersOf = (record) => this.progress.consumers(record, settings.of(record.namespace), this.#now);
   }
 
@@ -121,13 +121,13 @@ export class Terminations {
     for (const uid of this.listings.slice(change)) {
       const record = this.#records.get(uid);
       if (!record) continue;
-      this.releases.refresh(record);
+      this.releases.forgetRoutes(record);
       this.#number(record, now);
     }
   }
 
   /** Follows a pod as if it were being deleted: somebody asks whether it could be. */
-  ask(uid: string, now: number): TerminationRecord | undefined {
+  follow(uid: string, now: number): TerminationRecord | undefined {
     this.#tick(now);
     const pod = this.pods.get(uid);
     if (!pod || !this.isSynced) return undefined;
@@ -162,7 +162,7 @@ export class Terminations {
 
   /** After a pause of this process no consumer counts as silent: reports sent meanwhile are not read yet. */
   #tick(now: number): void {
-    if (now - this.#now > longestPause) this.#judge.listenFrom(now);
+    if (now - this.#now > longestPause) this.#groupStates.listenFrom(now);
     this.#now = now;
   }
 
@@ -178,7 +178,7 @@ export class Terminations {
     this.#pending.add(record);
     record.isFinished = pod.isFinished;
     // What leads to the pod must be looked up now: it is unknown once the pod is gone.
-    this.releases.leading(record);
+    this.releases.routesTo(record);
     this.#number(record, now, false);
     return record;
   }
@@ -230,10 +230,10 @@ export class Terminations {
     const decided = found === "released" && !this.#options.seesAll() ? "incomplete" : found;
     const age = now - (this.#syncedAt ?? 0);
     const isEarly =
-      (decided === "incomplete" && age < firstReports && record.number !== undefined) ||
-      (decided === "released" && age < firstMembers && this.releases.hasUnlisted(record));
-    const told = isEarly ? "waiting" : decided;
-    const state = told === "waiting" && this.#isBlindTo(record) ? "unknown" : told;
+      (decided === "incomplete" && age < reportGrace && record.number !== undefined) ||
+      (decided === "released" && age < membershipGrace && this.releases.hasUnlisted(record));
+    const settled = isEarly ? "waiting" : decided;
+    const state = settled === "waiting" && this.#isBlindTo(record) ? "unknown" : settled;
     if (state === record.state) return;
     if (state === "released") {
       record.releasedAt = now;

@@ -1,6 +1,6 @@
-import { common, type ConfigurationOptions } from "../../admission/configurations.ts";
+import { webhookDefaults, type ConfigurationOptions } from "../../admission/configurations.ts";
 import { declining, holdLabel, operatorNames } from "../../names.ts";
-import { systemNamespaces } from "../../inject/left-alone.ts";
+import { systemNamespaces } from "../../inject/skip.ts";
 import { injectedAnnotation } from "../../inject/pod.ts";
 import { alwaysExempt } from "../settings.ts";
 
@@ -36,7 +36,7 @@ export function heldDeletionsConfiguration(options: ConfigurationOptions = {}): 
   const { namespace = operatorNames.namespace } = options;
   const { webhooks, paths, heldDeletions } = operatorNames;
   const of = (name: string): Record<string, unknown> => ({
-    ...common(name, paths.hold, options),
+    ...webhookDefaults(name, paths.hold, options),
     // A hold changes the pod, and says so only where it is no dry run.
     sideEffects: "NoneOnDryRun",
     // The most that the API server allows; a hold ends 5 s before.

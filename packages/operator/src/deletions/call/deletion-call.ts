@@ -3,7 +3,7 @@ import type { AdmissionRequest } from "../../admission/review.ts";
 import { isMap } from "../../policy/validate.ts";
 
 /** A deletion or an eviction, as the API server asks about it. */
-export interface Asked {
+export interface DeletionCall {
   readonly action: "delete" | "evict";
   readonly namespace: string;
   readonly name: string;
@@ -19,32 +19,31 @@ export interface Asked {
 }
 
 /** @returns none where it is neither. */
-export function askedOf({
+export function deletionCallOf({
   group,
   kind,
   operation,
   namespace,
   object,
   oldObject,
-  whole = {},
-}: AdmissionRequest): Asked | undefined {
+  raw = {},
+}: AdmissionRequest): DeletionCall | undefined {
   const isDeletion = group === "" && kind === "Pod" && operation === "DELETE";
   const isEviction = group === "policy" && kind === "Eviction" && operation === "CREATE";
   if (!isDeletion && !isEviction) return undefined;
   const eviction = isMap(object) && isMap(object["deleteOptions"]) ? object["deleteOptions"] : {};
-  const options = isDeletion ? recordIn(whole, "options") : eviction;
+  const options = isDeletion ? recordIn(raw, "options") : eviction;
   const grace = options["gracePeriodSeconds"];
-  const user = recordIn(whole, "userInfo");
+  const user = recordIn(raw, "userInfo");
   const groups = user["groups"];
   return {
     action: isDeletion ? "delete" : "evict",
     namespace,
     // Of a whole collection none is given.
-    name: typeof whole["name"] === "string" ? whole["name"] : "",
+    name: typeof raw["name"] === "string" ? raw["name"] : "",
     pod: isDeletion && isObject(oldObject) ? (oldObject as Pod) : undefined,
     graceSeconds: typeof grace === "number" ? grace : undefined,
-    isDryRun:
-      whole["dryRun"] === true || (Array.isArray(eviction["dryRun"]) && eviction["dryRun"].length > 0),
+    isDryRun: raw["dryRun"] === true || (Array.isArray(eviction["dryRun"]) && eviction["dryRun"].length > 0),
     isVersioned: typeof recordIn(options, "preconditions")["resourceVersion"] === "string",
     user: typeof user["username"] === "string" ? user["username"] : "",
     groups: Array.isArray(groups) ? groups.filter((one) => typeof one === "string") : [],

@@ -17,7 +17,7 @@ const group = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurat
  * Tells the API server from others that reach the port: a made-up review would have us withdraw any pod. The path that it is to call holds a
  * secret, which stands in the webhook configuration, where only administrators read it. All replicas derive the same from the authority.
  */
-export class KnownCaller {
+export class SecretPath {
   readonly #client: KubernetesClient;
   readonly #onProblem: (part: string, error: unknown) => void;
   readonly #source: Source<Configuration>;
@@ -34,7 +34,7 @@ export class KnownCaller {
         metadata: keepMetadata(metadata),
         webhooks: webhooks.map(({ clientConfig = {} }) => ({ clientConfig })),
       }),
-      onChange: () => this.#look(),
+      onChange: () => this.#updateAll(),
       onProblem,
     });
   }
@@ -48,28 +48,28 @@ export class KnownCaller {
   }
 
   /** @param authorityKey PEM; the same for all replicas, and for years. */
-  know(authorityKey: string): void {
+  deriveFrom(authorityKey: string): void {
     const secret = createHmac("sha256", authorityKey).update("held deletions").digest("base64url");
     const path = `${operatorNames.paths.hold}/${secret}`;
     if (path === this.#path) return;
     this.#path = path;
-    this.#look();
+    this.#updateAll();
   }
 
-  isFrom(path: string): boolean {
+  matches(path: string): boolean {
     const [own, other] = [Buffer.from(this.#path ?? ""), Buffer.from(path)];
     return own.length > 0 && own.length === other.length && timingSafeEqual(own, other);
   }
 
-  #look(): void {
+  #updateAll(): void {
     for (const one of this.#source.objects)
-      this.#setPath(one).catch((error: unknown) => {
+      this.#update(one).catch((error: unknown) => {
         // It has changed since, and is looked at again.
         if (!hasStatus(error, 404, 409, 422)) this.#onProblem("deletions", error);
       });
   }
 
-  async #setPath({ metadata, webhooks = [] }: Configuration): Promise<void> {
+  async #update({ metadata, webhooks = [] }: Configuration): Promise<void> {
     const path = this.#path;
     if (path === undefined) return;
     const wrong = webhooks.flatMap(({ clientConfig = {} }, index) => {

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { operatorNames } from "../../names.ts";
 
 /** What the coordinator knows of a withdrawn pod. `silent`: it cannot be asked. */
-export type KnownRelease = "waiting" | "released" | "incomplete" | "unknown" | "silent";
+export type ReleaseAnswer = "waiting" | "released" | "incomplete" | "unknown" | "silent";
 
 export interface PodName {
   readonly namespace: string;
@@ -11,23 +11,23 @@ export interface PodName {
 }
 
 /** Who has let go of a pod, asked of the coordinator. */
-export interface Consumers {
+export interface ReleaseSource {
   /** Answers at once where the state is not `seen`, else within `waitSeconds`. Never throws. */
-  ask(pod: PodName, waitSeconds: number, seen: KnownRelease, signal: AbortSignal): Promise<KnownRelease>;
+  ask(pod: PodName, waitSeconds: number, seen: ReleaseAnswer, signal: AbortSignal): Promise<ReleaseAnswer>;
 }
 
-const states: readonly KnownRelease[] = ["waiting", "released", "incomplete", "unknown"];
+const states: readonly ReleaseAnswer[] = ["waiting", "released", "incomplete", "unknown"];
 /** The first line of an answer that we understand. */
-const opening = "lameduck 1";
+const firstLine = "lameduck 1";
 /** Milliseconds for an answer beyond the time that it was asked to wait. */
-const answerMs = 2_000;
+const answerAllowance = 2_000;
 
 /** @param tokenFile the ServiceAccount's token for the audience "lameduck"; the kubelet renews it in place. */
-export function coordinatorAt(url: string, tokenFile: string | undefined): Consumers {
+export function coordinatorSource(url: string, tokenFile: string | undefined): ReleaseSource {
   return {
     async ask({ namespace, name, uid }, waitSeconds, seen, signal) {
       const query = new URLSearchParams({ uid, wait: String(waitSeconds), seen }).toString();
-      const within = AbortSignal.timeout(waitSeconds * 1_000 + answerMs);
+      const within = AbortSignal.timeout(waitSeconds * 1_000 + answerAllowance);
       try {
         const token = tokenFile === undefined ? undefined : (await readFile(tokenFile, "utf8")).trim();
         const response = await fetch(
@@ -37,7 +37,7 @@ export function coordinatorAt(url: string, tokenFile: string | undefined): Consu
             signal: AbortSignal.any([signal, within]),
           },
         );
-        return response.ok ? stateIn(await response.text()) : "silent";
+        return response.ok ? parseReleaseState(await response.text()) : "silent";
       } catch {
         return "silent";
       }
@@ -46,9 +46,9 @@ export function coordinatorAt(url: string, tokenFile: string | undefined): Consu
 }
 
 /** Whatever is not understood is silence. */
-export function stateIn(text: string): KnownRelease {
+export function parseReleaseState(text: string): ReleaseAnswer {
   const [first, ...lines] = text.slice(0, 10_000).split(/\r?\n/);
-  if (first !== opening) return "silent";
+  if (first !== firstLine) return "silent";
   const state = lines
     .find((line) => line.startsWith("state:"))
     ?.slice("state:".length)

@@ -48,12 +48,12 @@ export class EndpointView {
   }
 
   /** Whether one of these Services has the pod as a ready endpoint. @param services "NAMESPACE/SERVICE" */
-  leadsTo(services: readonly string[], uid: string): boolean {
+  hasReadyEndpoint(services: readonly string[], uid: string): boolean {
     return services.some((service) => this.#readyOf(service).has(uid));
   }
 
   /** Whether the pod is the last ready endpoint of one of these Services, but for those of `going`. */
-  isLast(services: readonly string[], uid: string, going: ReadonlySet<string>): boolean {
+  isLastReady(services: readonly string[], uid: string, going: ReadonlySet<string>): boolean {
     return services.some((service) => {
       const ready = this.#readyOf(service);
       return ready.has(uid) && [...ready].every((one) => one === uid || going.has(one));

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Consumers, KnownRelease, PodName } from "./consumers.ts";
+import type { ReleaseSource, ReleaseAnswer, PodName } from "./consumers.ts";
 import type { EndpointView } from "./endpoints.ts";
 
 /** `released`: every consumer says so. `waited`: for as long as they may take. `limit`: neither in the time that there was. */
 export type Ending = "released" | "waited" | "limit";
 
-export interface Withdrawn {
+export interface WithdrawnPod {
   readonly pod: PodName;
   /** "NAMESPACE/SERVICE" */
   readonly services: readonly string[];
@@ -15,9 +15,9 @@ export interface Withdrawn {
   readonly convergence: number;
 }
 
-export interface Knowing {
-  readonly endpoints: Pick<EndpointView, "leadsTo" | "changed">;
-  readonly consumers: Consumers | undefined;
+export interface ReleaseEvidence {
+  readonly endpoints: Pick<EndpointView, "hasReadyEndpoint" | "changed">;
+  readonly consumers: ReleaseSource | undefined;
   readonly now: () => number;
 }
 
@@ -26,24 +26,28 @@ const longestQuestion = 10;
 
 /** Waits until a withdrawn pod is let go of everywhere, or until `end`. */
 export async function untilReleased(
-  withdrawn: Withdrawn,
-  { endpoints, consumers, now }: Knowing,
+  withdrawn: WithdrawnPod,
+  { endpoints, consumers, now }: ReleaseEvidence,
   end: AbortSignal,
 ): Promise<Ending> {
   const { pod, services, at, convergence } = withdrawn;
-  while (endpoints.leadsTo(services, pod.uid)) {
+  while (endpoints.hasReadyEndpoint(services, pod.uid)) {
     if (end.aborted) return "limit";
     await endpoints.changed(end);
   }
-  const known = consumers ? await untilKnown(pod, consumers, end) : "silent";
+  const known = consumers ? await askUntilDecided(pod, consumers, end) : "silent";
   if (known === "released") return "released";
   if (known !== "waiting") await pause(at + convergence - now(), end);
   return end.aborted ? "limit" : "waited";
 }
 
 /** What the coordinator says in the end. */
-async function untilKnown(pod: PodName, consumers: Consumers, end: AbortSignal): Promise<KnownRelease> {
-  let known: KnownRelease = "unknown";
+async function askUntilDecided(
+  pod: PodName,
+  consumers: ReleaseSource,
+  end: AbortSignal,
+): Promise<ReleaseAnswer> {
+  let known: ReleaseAnswer = "unknown";
   do {
     known = await consumers.ask(pod, longestQuestion, known, end);
     // Whoever answers at once with what is known must not be asked in a loop without a pause.
@@ -54,12 +58,12 @@ async function untilKnown(pod: PodName, consumers: Consumers, end: AbortSignal):
 
 /** The same question for one who cannot wait. */
 export async function isReleased(
-  withdrawn: Withdrawn,
-  { endpoints, consumers, now }: Knowing,
+  withdrawn: WithdrawnPod,
+  { endpoints, consumers, now }: ReleaseEvidence,
   signal: AbortSignal,
 ): Promise<boolean> {
   const { pod, services, at, convergence } = withdrawn;
-  if (endpoints.leadsTo(services, pod.uid)) return false;
+  if (endpoints.hasReadyEndpoint(services, pod.uid)) return false;
   const known = consumers ? await consumers.ask(pod, 0, "unknown", signal) : "silent";
   return known === "released" || (known !== "waiting" && now() >= at + convergence);
 }

@@ -15,7 +15,7 @@ interface Series {
   readonly since: number;
   message: string;
   count: number;
-  told: number;
+  written: number;
   last: number;
   /** Name of the Event, and when it was written last. */
   event: string | undefined;
@@ -23,9 +23,9 @@ interface Series {
 }
 
 /** Milliseconds between two writes of one series: a rollout of 500 pods is ten of them. */
-const between = 60_000;
+const writeInterval = 60_000;
 /** The API server forgets Events an hour after their last change. */
-const forgotten = 3_600_000;
+const eventLifetime = 3_600_000;
 const most = 1_000;
 const perSecond = 5;
 const burst = 25;
@@ -66,7 +66,7 @@ export class WorkloadEvents {
       since: now,
       message,
       count: 0,
-      told: 0,
+      written: 0,
       last: now,
       event: undefined,
       writtenAt: -Infinity,
@@ -83,8 +83,8 @@ export class WorkloadEvents {
   async pass(signal: AbortSignal): Promise<void> {
     const now = this.#now();
     for (const [key, series] of this.#series) {
-      if (now - series.last > forgotten) this.#series.delete(key);
-      if (series.count === series.told || now - series.writtenAt < between) continue;
+      if (now - series.last > eventLifetime) this.#series.delete(key);
+      if (series.count === series.written || now - series.writtenAt < writeInterval) continue;
       if (this.#pace.take() > 0) return;
       await this.#write(series, signal);
     }
@@ -97,14 +97,14 @@ export class WorkloadEvents {
 
   async #write(series: Series, signal: AbortSignal): Promise<void> {
     const { count } = series;
-    const isTold = series.event !== undefined && (await this.#grown(series, signal));
-    if (!isTold) await this.#created(series, signal);
-    series.told = count;
+    const isUpdated = series.event !== undefined && (await this.#updateEvent(series, signal));
+    if (!isUpdated) await this.#createEvent(series, signal);
+    series.written = count;
     series.writtenAt = this.#now();
   }
 
   /** @returns whether the Event was still there. */
-  async #grown(series: Series, signal: AbortSignal): Promise<boolean> {
+  async #updateEvent(series: Series, signal: AbortSignal): Promise<boolean> {
     const { namespace, event, count, message } = series;
     const body = { count, message, lastTimestamp: timestamp(series.last) };
     try {
@@ -116,7 +116,7 @@ export class WorkloadEvents {
     }
   }
 
-  async #created(series: Series, signal: AbortSignal): Promise<void> {
+  async #createEvent(series: Series, signal: AbortSignal): Promise<void> {
     const { namespace, workload, reason, message, count, since, last } = series;
     const uid = series.uid ?? (await this.#uids.of(namespace, workload, signal));
     const apiVersion = apiVersionOf(workload.kind);

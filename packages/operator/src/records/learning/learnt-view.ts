@@ -14,7 +14,7 @@ interface LearntObject extends KubernetesObject {
 const longestEntry = 2_000;
 
 /** No more than the coordinator writes: others may write the ConfigMap, too. */
-function ownIn(data: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function boundedEntries(data: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const own = Object.entries(data).filter(
     ([key, { length }]) => key.length <= longestKey && length <= longestEntry,
   );
@@ -33,7 +33,7 @@ export class LearntView {
       query: { fieldSelector: `metadata.name=${operatorNames.learntConfigMap}` },
       keep: ({ metadata: { name, namespace = "", uid, resourceVersion = "" }, data = {} }) => ({
         metadata: { name, namespace, uid, resourceVersion },
-        data: ownIn(data),
+        data: boundedEntries(data),
       }),
       onChange: ({ type, object }) => {
         const { namespace = "" } = object.metadata;

@@ -14,7 +14,7 @@ const mostNamespaces = 2_000;
 /** Characters of a ConfigMap's key. The API server refuses the whole ConfigMap for a longer one. */
 export const longestKey = 253;
 /** Milliseconds between two writes of one namespace's ConfigMap. */
-const between = 30_000;
+const writeInterval = 30_000;
 const name = operatorNames.learntConfigMap;
 const managedBy = "app.kubernetes.io/managed-by";
 
@@ -54,7 +54,7 @@ export class Lessons {
    */
   async pass(signal: AbortSignal, isLast = false): Promise<void> {
     for (const [namespace, waiting] of this.#waiting) {
-      if (!isLast && this.#now() - waiting.triedAt < between) continue;
+      if (!isLast && this.#now() - waiting.triedAt < writeInterval) continue;
       waiting.triedAt = this.#now();
       if (waiting.lessons.length === 0) this.#waiting.delete(namespace);
       else await this.#write(namespace, waiting, signal);
@@ -68,10 +68,10 @@ export class Lessons {
     // A ConfigMap of that name that is not ours is left alone.
     const isOurs = before === undefined || before.metadata.labels?.[managedBy] === "lameduck";
     if (isOurs) {
-      const data = within(this.#learnt(before?.data ?? {}, added));
+      const data = mostRecent(this.#learnt(before?.data ?? {}, added));
       try {
         if (before) await this.#client.put(`${path}/${name}`, { ...before, data }, signal);
-        else await this.#client.post(path, { ...created(namespace), data }, signal);
+        else await this.#client.post(path, { ...newConfigMap(namespace), data }, signal);
       } catch (error) {
         // Another replica has written meanwhile. The next pass adds these lessons to its version.
         if (hasStatus(error, 409)) return;
@@ -111,12 +111,12 @@ export function learntIn(entry: string | undefined): ReturnType<typeof parseLear
 }
 
 /** The workloads that learnt last. */
-function within(data: Readonly<Record<string, string>>): Record<string, string> {
+function mostRecent(data: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(data).sort(([, a], [, b]) => (a < b ? 1 : -1));
   return Object.fromEntries(entries.slice(0, mostWorkloads));
 }
 
-function created(namespace: string): object {
+function newConfigMap(namespace: string): object {
   return {
     apiVersion: "v1",
     kind: "ConfigMap",

@@ -39,7 +39,7 @@ export class FollowedTerminations {
     this.#clock = clock;
   }
 
-  see(termination: Termination): Followed {
+  observe(termination: Termination): Followed {
     const { uid, reported } = termination;
     const known = this.#known.get(uid);
     const followed = known ?? this.#begin(termination);
@@ -47,7 +47,7 @@ export class FollowedTerminations {
     const moment = moments[reported["phase"] as keyof typeof moments] as
       (typeof moments)[keyof typeof moments] | undefined;
     if (moment !== undefined) followed[moment] ??= this.#clock();
-    lookAtConsumers(followed, termination);
+    readConsumers(followed, termination);
     return followed;
   }
 
@@ -71,7 +71,7 @@ export class FollowedTerminations {
 }
 
 /** Reads the consumers once for each stage, because each read walks along all nodes. */
-function lookAtConsumers(followed: Followed, termination: Termination): void {
+function readConsumers(followed: Followed, termination: Termination): void {
   const stage = stageOf(termination);
   if (followed.stage === stage) return;
   const { consumers } = termination;

@@ -7,21 +7,23 @@ type Body = Omit<DrainReport, "apiVersion" | "kind" | "metadata" | "summary">;
 /** Texts for columns and sentences; "unknown" where no report tells. */
 export function summaryOf(body: Body, consumers: readonly ConsumerRecord[]): ReportSummary {
   const { hold, moments, killed, workload, pod } = body;
-  const told = hold.ms ?? between(moments.lameDuck, moments.closing);
+  const holdMs = hold.ms ?? between(moments.lameDuck, moments.closing);
   return {
-    hold: secondsOr(told),
+    hold: secondsOr(holdMs),
     released: releasedText(body, consumers),
     reason: hold.reason ?? "unknown",
     atRisk: atRiskText(body),
     killed,
     text: [
       `${pod.name} of ${workload}`,
-      told === undefined ? programText(body) : `held ${seconds(told)} (${hold.reason ?? "reason unknown"})`,
-      tellingOf(body, consumers),
+      holdMs === undefined
+        ? programText(body)
+        : `held ${seconds(holdMs)} (${hold.reason ?? "reason unknown"})`,
+      releaseSentence(body, consumers),
       ...(body.overruledBy === undefined
         ? []
         : [`overruled by a connection from ${body.overruledBy}${earlyReportersText(body)}`]),
-      ...endOf(body),
+      ...failuresOf(body),
     ].join("; "),
   };
 }
@@ -40,7 +42,7 @@ function releasedText({ moments }: Body, consumers: readonly ConsumerRecord[]): 
   return isKnown && moments.withdrawn !== undefined ? "no" : "unknown";
 }
 
-function tellingOf({ moments }: Body, consumers: readonly ConsumerRecord[]): string {
+function releaseSentence({ moments }: Body, consumers: readonly ConsumerRecord[]): string {
   const applied = consumers.filter(({ state }) => state === "applied");
   if (moments.released !== undefined) {
     const last = applied[0] ? ` (${applied[0].name} last)` : "";
@@ -60,7 +62,7 @@ function atRiskText({ atRisk: { connections, requests } }: Body): string {
   return connections === undefined ? "unknown" : `${connections} conn`;
 }
 
-function endOf({ killed, containers }: Body): string[] {
+function failuresOf({ killed, containers }: Body): string[] {
   if (killed === "yes") return ["killed at the end of the grace period"];
   const failed = containers.filter(({ exitCode }) => exitCode !== 0 && exitCode !== 143);
   return failed.map(({ name, exitCode }) => `${name} ended with exit code ${exitCode}`);

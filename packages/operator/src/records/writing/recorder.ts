@@ -51,7 +51,7 @@ export class Recorder implements TerminationListener {
   readonly #stopping = new AbortController();
   #wake: () => void = () => undefined;
   #running: Promise<void> = Promise.resolve();
-  #led = false;
+  #wasLeader = false;
   #tidiedAt = -Infinity;
 
   constructor(client: KubernetesClient, options: RecorderOptions) {
@@ -72,15 +72,15 @@ export class Recorder implements TerminationListener {
   }
 
   began(termination: Termination): void {
-    this.#followed.see(termination);
+    this.#followed.observe(termination);
   }
 
   changed(termination: Termination): void {
-    this.#followed.see(termination);
+    this.#followed.observe(termination);
   }
 
   ended(termination: Termination): void {
-    const followed = this.#followed.see(termination);
+    const followed = this.#followed.observe(termination);
     this.#followed.forget(termination.uid);
     if (isUnserved(termination, followed)) {
       if (this.#options.isLeader()) this.#options.onOutcome?.("unserved");
@@ -111,8 +111,8 @@ export class Recorder implements TerminationListener {
     while (!signal.aborted) {
       const woken = new Promise<void>((resolve) => (this.#wake = resolve));
       const leads = isLeader();
-      if (leads && !this.#led) this.#stored.forget();
-      this.#led = leads;
+      if (leads && !this.#wasLeader) this.#stored.forget();
+      this.#wasLeader = leads;
       try {
         if (leads) await this.#pass();
         else this.#ended.forgetOld();
@@ -132,7 +132,7 @@ export class Recorder implements TerminationListener {
     while (this.#ended.size > 0 && this.#options.isLeader()) {
       const allowed = this.#ended.first(atOnce).filter(() => this.#writes.take() === 0);
       if (allowed.length === 0) await delay(1_000 / perSecond, undefined, { signal });
-      await settled(allowed.map((one) => this.#record(one)));
+      await allSettled(allowed.map((one) => this.#record(one)));
     }
     await this.#stored.read(relist, signal);
     await this.#tidy();
@@ -182,7 +182,7 @@ function isUnserved({ reported }: Termination, { consumers }: Followed): boolean
 }
 
 /** Waits for all. @throws the first failure. */
-async function settled(work: readonly Promise<void>[]): Promise<void> {
+async function allSettled(work: readonly Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(work);
   const failed = results.find(({ status }) => status === "rejected");
   if (failed?.status === "rejected") throw failed.reason;

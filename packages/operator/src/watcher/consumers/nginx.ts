@@ -26,7 +26,7 @@ interface Configuration {
  */
 export function nginx(file: string, pidFile: string): Consumer {
   /** Since when each address is in no file. */
-  let absent = new Map<string, number>();
+  let absentSince = new Map<string, number>();
   return {
     kind: "nginx",
     basis: "state",
@@ -42,11 +42,11 @@ export function nginx(file: string, pidFile: string): Consumer {
       const used = addresses.filter((address) => {
         if (isIPv6(address) ? inBrackets.has(canonicalAddress(address) ?? "") : mentions(text, [address]))
           return true;
-        const since = absent.get(address) ?? changedAt;
+        const since = absentSince.get(address) ?? changedAt;
         next.set(address, since);
         return oldest < since || now < since + settle;
       });
-      absent = next;
+      absentSince = next;
       return new Set(used);
     },
   };

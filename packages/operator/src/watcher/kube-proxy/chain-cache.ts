@@ -29,13 +29,13 @@ export class ChainCache {
     for (const address of addresses) {
       const lead = this.#of[family].get(address);
       if (lead === undefined) continue;
-      const { chain, says } = lead;
+      const { chain, rule } = lead;
       // A chain that is gone says nothing.
       const text =
         shown.get(chain) ??
         (await run("nft", ["list", "chain", family, this.#table, chain], signal).catch(() => ""));
       shown.set(chain, text);
-      if (text.includes(says)) used.add(address);
+      if (text.includes(rule)) used.add(address);
     }
     return used;
   }

@@ -43,7 +43,7 @@ export function readSyncs(text: string, family: "IPv4" | "IPv6", place: string):
   return { finished, lastFinished, lastQueued, pending };
 }
 
-interface Asked {
+interface FirstAsked {
   /** Finished syncs at the first question about the address. */
   readonly finished: number;
   /** Seconds. */
@@ -55,22 +55,22 @@ const syncsAfter = 2;
 /** Seconds by which kube-proxy's watch may be later than the coordinator's. */
 const watchDelay = 2;
 /** Seconds by which kube-proxy may have applied a change before we learn of it. */
-const ahead = 10;
+const mayHaveAppliedBefore = 10;
 
 /**
  * Whether kube-proxy may still not have applied a change. It has applied it when two syncs have finished since we learnt of it. It has also when it
  * synced at about that time, has no pending change, and has had the time to see this one.
  */
-export function mayBePending({ finished, at }: Asked, syncs: Syncs, now: number): boolean {
+export function mayBePending({ finished, at }: FirstAsked, syncs: Syncs, now: number): boolean {
   if (syncs.finished >= finished + syncsAfter) return false;
   const isIdle = syncs.pending === 0 && syncs.lastQueued <= syncs.lastFinished;
-  return !(isIdle && now - at >= watchDelay && syncs.lastFinished >= at - ahead);
+  return !(isIdle && now - at >= watchDelay && syncs.lastFinished >= at - mayHaveAppliedBefore);
 }
 
 /** kube-proxy, by its metrics. They are evidence, not proof: they do not say which changes its watch has delivered. */
 export function syncMetrics(metrics: URL): Consumer {
   const url = new URL("/metrics", metrics);
-  let asked = new Map<string, Asked>();
+  let firstAsked = new Map<string, FirstAsked>();
   return {
     kind: "kube-proxy",
     basis: "syncs",
@@ -78,10 +78,10 @@ export function syncMetrics(metrics: URL): Consumer {
       const { text } = await askHttp(url, signal);
       const now = Date.now() / 1_000;
       const used = new Set<string>();
-      const next = new Map<string, Asked>();
+      const next = new Map<string, FirstAsked>();
       for (const address of addresses.length === 0 ? ["0.0.0.0"] : addresses) {
         const syncs = readSyncs(text, isIPv6(address) ? "IPv6" : "IPv4", url.href);
-        const before = asked.get(address);
+        const before = firstAsked.get(address);
         // A count that falls belongs to a restarted process.
         const from =
           before === undefined || syncs.finished < before.finished
@@ -90,7 +90,7 @@ export function syncMetrics(metrics: URL): Consumer {
         next.set(address, from);
         if (mayBePending(from, syncs, now)) used.add(address);
       }
-      asked = next;
+      firstAsked = next;
       return used;
     },
   };

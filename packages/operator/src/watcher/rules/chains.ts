@@ -3,7 +3,7 @@ import { canonicalAddress } from "./addresses.ts";
 /** A chain, and its text while an address is used by it. */
 export interface ChainUse {
   readonly chain: string;
-  readonly says: string;
+  readonly rule: string;
 }
 
 /** Those of `asked` that are used, in the spelling of `asked`, with what was found for each. */

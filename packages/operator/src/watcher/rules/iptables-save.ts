@@ -72,7 +72,7 @@ function destinationsOf(text: string): ReadonlyMap<string, ChainUse> {
     for (const next of [chain, ...(jumps.get(chain) ?? [])])
       // The first chain found is the Service's. It changes before the endpoint's chain is removed.
       for (const address of destinations.get(next) ?? [])
-        if (!uses.has(address)) uses.set(address, { chain, says: ` ${next}\n` });
+        if (!uses.has(address)) uses.set(address, { chain, rule: ` ${next}\n` });
   return uses;
 }
 

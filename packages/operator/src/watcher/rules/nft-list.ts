@@ -53,8 +53,8 @@ function destinationsOf(lines: readonly string[]): ReadonlyMap<string, ChainUse>
     // A target that is not in the output could lead anywhere.
     if (part === undefined)
       throw unreadable(place, `it leads to ${name.slice(0, 200)}, which it does not show`);
-    const lead = (address: string, says: string): void => {
-      if (!uses.has(address)) uses.set(address, { chain: name, says });
+    const lead = (address: string, rule: string): void => {
+      if (!uses.has(address)) uses.set(address, { chain: name, rule });
     };
     for (const address of part.destinations) lead(address, ` ${address} . `);
     // With session affinity the Service's chain leads to the endpoint's, and changes first.
