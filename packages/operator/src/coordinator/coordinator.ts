@@ -50,7 +50,7 @@ export class Coordinator {
   readonly #options: CoordinatorOptions;
   readonly #now: () => number;
   readonly #nodes = new Nodes();
-  readonly #consumers = new Consumers();
+  readonly #consumers = new Consumers((node, now) => this.#nodes.reported(node, now));
   readonly #withdrawals = new Withdrawals();
   readonly #settings: PolicySettings;
   readonly #terminations: Terminations;

@@ -18,7 +18,7 @@ export class Model {
   seesAll = true;
   knowsEndpoints = true;
   readonly nodes = new Nodes();
-  readonly consumers = new Consumers();
+  readonly consumers = new Consumers((node, now) => this.nodes.reported(node, now));
   readonly withdrawals = new Withdrawals();
   readonly routing = new Routing();
   readonly settings = new PolicySettings("lameduck-system");

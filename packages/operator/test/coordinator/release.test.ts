@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { Model } from "./model.ts";
+import { Model, there } from "./model.ts";
 
 /** Two nodes that report, and one pod that is terminating and withdrawn. */
 function withdrawn(acknowledgements: object = {}, nodes: readonly string[] = ["node1", "node2"]): Model {
@@ -28,6 +28,22 @@ describe("a withdrawal", () => {
     assert.equal(model.state("a"), "incomplete", "it is published although it terminates");
     model.publish("a", false);
     assert.deepEqual([model.record("a").number, model.withdrawals.head], [1, 1]);
+  });
+
+  it("is none of the slices of other namespaces: whoever may write them there lists what they like", () => {
+    const model = new Model();
+    model.node("node1");
+    model.report("node1", 0);
+    model.pod("a");
+    model.publish("a", true);
+    const endpoints = [{ uid: "a", isReady: true, isTerminating: true }];
+    const metadata = { name: "foreign", uid: "foreign", namespace: "other" };
+    model.terminations.slice(there({ metadata, service: "other/web", endpoints }), model.now);
+    model.synced();
+    model.pod("a", true);
+    model.publish("a", false);
+    model.report("node1", 1);
+    assert.equal(model.state("a"), "released");
   });
 
   it("is taken back where the pod is ready again, and numbered anew", () => {
@@ -113,6 +129,36 @@ describe("who matters", () => {
     model.synced();
     model.pod("a", true);
     assert.equal(model.state("a"), "incomplete");
+  });
+
+  it("a node that only its proxy has told of counts, until it must have been listed", () => {
+    const model = withdrawn();
+    model.report("node3", 0);
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    assert.equal(model.state("a"), "waiting");
+    model.node("node3");
+    assert.equal(model.nodes.all.length, 3);
+    assert.equal(model.state("a"), "waiting");
+    model.report("node3", 1);
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("a node that is not listed is waited for a minute, also where nobody is left out for silence", () => {
+    const model = withdrawn({ mode: "consistency" });
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    model.report("node3", 0);
+    model.pass(50_000);
+    assert.equal(model.state("a"), "waiting");
+    model.pass(30_000);
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("a node that is gone does not come back because its proxy still reports", () => {
+    const model = withdrawn();
+    model.nodeGone("node2");
+    model.report("node2", 0);
+    model.report("node1", 1);
+    assert.equal(model.state("a"), "released");
   });
 
   it("a node that joins during the hold joins it", () => {

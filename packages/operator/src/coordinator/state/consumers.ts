@@ -16,8 +16,13 @@ export class Consumers {
   readonly #all = new Map<string, Consumer>();
   readonly #byNode = new Map<string, Consumer[]>();
   readonly #serving = new Map<string, readonly Consumer[]>();
-
+  readonly #onNode: (node: string, now: number) => void;
   #version = 0;
+
+  /** @param onNode called when somebody begins to report for a node. */
+  constructor(onNode: (node: string, now: number) => void = () => undefined) {
+    this.#onNode = onNode;
+  }
 
   /** Changes when a consumer comes, goes, or serves something else; its watermark does not change it. */
   get version(): number {
@@ -47,7 +52,7 @@ export class Consumers {
       (known.serves !== report.serves && known.serves.join() !== report.serves.join());
     if (isElsewhere && known) this.remove(known);
     consumer.report(report, now);
-    if (isElsewhere) this.#add(consumer);
+    if (isElsewhere) this.#add(consumer, now);
     return consumer;
   }
 
@@ -76,12 +81,13 @@ export class Consumers {
     for (const one of this.#all.values()) if (now - one.heardAt > forgottenAfter) this.remove(one);
   }
 
-  #add(consumer: Consumer): void {
+  #add(consumer: Consumer, now: number): void {
     this.#version++;
     this.#all.set(consumer.key, consumer);
     this.#serving.clear();
     if (!isNodeProxy(consumer) || consumer.node === undefined) return;
     this.#byNode.set(consumer.node, [...this.proxiesOf(consumer.node), consumer]);
+    this.#onNode(consumer.node, now);
   }
 
   remove(consumer: Consumer): void {

@@ -1,6 +1,9 @@
 import type { Change } from "@lameduck/kube";
 import type { KeptNode } from "./objects.ts";
 
+/** Milliseconds for which a node counts that only its own proxy tells of: until a late watch has told, too, or it must have been deleted. */
+const untilListed = 60_000;
+
 /** A node, as one that sends to pods. */
 export interface SendingNode {
   readonly name: string;
@@ -14,6 +17,9 @@ export interface SendingNode {
 export class Nodes {
   #all: SendingNode[] = [];
   readonly #byUid = new Map<string, SendingNode>();
+  readonly #byName = new Map<string, SendingNode>();
+  /** Nodes of which no list or watch has told yet. */
+  readonly #reported = new Set<SendingNode>();
   readonly #byAddress = new Map<string, string>();
   readonly #addresses = new Map<string, readonly string[]>();
   #gone = 0;
@@ -47,15 +53,24 @@ export class Nodes {
     }
     this.#addresses.set(uid, object.addresses);
     for (const address of object.addresses) this.#byAddress.set(address, name);
-    const node = known ?? { name, isReady: true, notReadySince: Infinity, isGone: false };
+    const told = known ?? this.#claimReported(name);
+    const node = told ?? this.#add(name, Infinity);
     if (!known || node.isReady !== object.isReady) this.#readiness++;
     if (object.isReady) node.notReadySince = Infinity;
     // A node that was never Ready has never sent anything. One that a list shows may have been Ready a moment ago.
-    else if (node.isReady) node.notReadySince = known || !live ? now : -Infinity;
+    else if (node.isReady) node.notReadySince = told || !live ? now : -Infinity;
     node.isReady = object.isReady;
-    if (known) return;
     this.#byUid.set(uid, node);
-    this.#all.push(node);
+    this.#byName.set(name, node);
+  }
+
+  /** A proxy reports for this node. It may have joined while the watch of nodes is late: what sends must be waited for. */
+  reported(name: string, now: number): void {
+    if (this.#byName.has(name)) return;
+    this.#readiness++;
+    const node = this.#add(name, now + untilListed);
+    this.#byName.set(name, node);
+    this.#reported.add(node);
   }
 
   /** The node that has this address itself. */
@@ -63,8 +78,21 @@ export class Nodes {
     return this.#byAddress.get(address);
   }
 
+  #add(name: string, notReadySince: number): SendingNode {
+    const node = { name, isReady: true, notReadySince, isGone: false };
+    this.#all.push(node);
+    return node;
+  }
+
+  /** The node of this name that only its proxy has told of; it is like any other from now on. */
+  #claimReported(name: string): SendingNode | undefined {
+    const node = this.#byName.get(name);
+    return node && this.#reported.delete(node) ? node : undefined;
+  }
+
   #markGone(node: SendingNode): void {
     node.isGone = true;
+    if (this.#byName.get(node.name) === node) this.#byName.delete(node.name);
     this.#gone++;
     if (this.#gone < 32 || this.#gone < this.#all.length / 4) return;
     this.#all = this.#all.filter(({ isGone }) => !isGone);

@@ -58,7 +58,7 @@ export class Releases {
 
   /** @returns the state that the pod is answered. A pod without a consumer that counts is never released. */
   decide(record: TerminationRecord, settings: AcknowledgementSettings, now: number): ReleaseState {
-    if (record.isHostNetwork || this.#listings.isPinned(record.uid)) return "incomplete";
+    if (record.isHostNetwork || this.#listings.isPinned(record)) return "incomplete";
     // Clients of a host port are unknown here, unless a consumer is declared.
     if (record.hasHostPort && settings.external === undefined) return "incomplete";
     const { number, withdrawnAt } = record;
@@ -135,7 +135,7 @@ export class Releases {
     const known = this.#routes.get(record);
     const { version } = this.#routing;
     if (known?.version === version) return known;
-    const services = [...this.#listings.servicesOf(record.uid)];
+    const services = [...this.#listings.servicesOf(record)];
     // No slice lists a pod that is gone. Its record still names the consumers that mattered to it.
     if (known && services.length === 0) return known;
     const routes = this.#routing.of(services);

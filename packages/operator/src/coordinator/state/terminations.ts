@@ -51,7 +51,9 @@ export interface TerminationsOptions {
 /** All pods, the terminating ones among them, and the release state of each. Pure: it is fed changes and times. */
 export class Terminations {
   readonly pods = new Pods();
-  readonly listings = new Listings((uid) => this.pods.get(uid) !== undefined);
+  readonly listings = new Listings(
+    ({ uid, namespace }) => this.pods.get(uid)?.metadata.namespace === namespace,
+  );
   readonly releases: Releases;
   readonly progress: ConsumerProgress;
   readonly #options: TerminationsOptions;
@@ -101,10 +103,10 @@ export class Terminations {
 
   pod({ type, object }: Change<KeptPod>, now: number): void {
     this.#tick(now);
-    const { uid } = object.metadata;
+    const { uid, namespace = "" } = object.metadata;
     if (type === "gone") {
       this.pods.remove(object);
-      this.listings.podGone(uid);
+      this.listings.podGone({ uid, namespace });
       const record = this.#records.get(uid);
       if (record) this.#end(record, now);
       return;
@@ -207,7 +209,7 @@ export class Terminations {
   /** Numbers the withdrawal of a pod that has left the ready endpoints, and drops the number if it comes back. */
   #number(record: TerminationRecord, now: number, isNews = true): void {
     const { withdrawals } = this.#options;
-    const isReady = this.listings.isReady(record.uid);
+    const isReady = this.listings.isReady(record);
     if (isReady === (record.withdrawnAt === undefined)) return;
     if (isReady) {
       if (record.number !== undefined) withdrawals.drop(record.number);
