@@ -64,11 +64,6 @@ export class Drain {
         this.#evaluations.observed();
         this.#senders.asked(observation.sender, observation.requests, at);
         return;
-      case "rate":
-        this.#trafficKnown ||= observation.perSecond > 0;
-        this.#evaluations.observed();
-        this.#senders.rate(observation.sender, observation.perSecond / 1_000);
-        return;
       case "in-flight":
         this.#inFlight = Math.max(0, this.#inFlight + observation.change);
         if (this.#inFlight === 0) this.#lastRequest = Math.max(this.#lastRequest, at);

@@ -7,7 +7,6 @@ export type Observation =
   | Termination
   | Arrival
   | Asked
-  | Rate
   | InFlight
   | Acknowledgement
   | Released
@@ -54,15 +53,6 @@ export interface Asked {
   readonly sender: string;
   /** So many, arrivals of the kind "request" all. */
   readonly requests: number;
-}
-
-/** The rate of a sender's new connections, where it is known rather than to be learnt. */
-export interface Rate {
-  readonly type: "rate";
-  readonly at: number;
-  readonly sender: string;
-  /** New connections per second. */
-  readonly perSecond: number;
 }
 
 /** Requests begun (+n) or finished (-n). */

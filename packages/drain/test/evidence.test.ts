@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { Posterior } from "../src/belief/posterior.ts";
 import { LearntHabit } from "../src/belief/evidence.ts";
 import { hypothesisCount, means } from "../src/belief/hypotheses.ts";
-import { PoissonSender } from "../src/senders/arrival-process.ts";
 import { random } from "./random.ts";
 
 const seconds = 1_000;
@@ -14,7 +13,7 @@ function expectedLoss(rate: number, silence: number, tau: number): number {
   const noDelayMeanOne = means.indexOf(1);
   const prior = Array.from({ length: hypothesisCount }, (_, index) => Number(index === noDelayMeanOne));
   const environments = new Posterior(tau, prior, silence);
-  environments.update(new PoissonSender(rate, 0));
+  environments.update({ rate, last: 0, rateAfter: () => rate, hazard: (x) => rate * x });
   return environments.summary().expectedLoss;
 }
 

@@ -76,6 +76,22 @@ test("no time and no rate makes the verdict anything but a number", () => {
         }
 });
 
+// Of several senders one's arrival also tells how the others let go, and now and then that they have.
+test("of a lone sender of a known rate no more is expected because its last arrival was earlier", () => {
+  for (const rate of [0.0001, 0.001, 0.02])
+    for (const now of [500, 3_000, 20_000]) {
+      const losses = [0, 0.2, 0.5, 0.8, 1].map((share) => {
+        const posterior = new Posterior(4_000, unlearntPrior(), now);
+        posterior.update(steady(rate, share * now));
+        return posterior.summary().expectedLoss;
+      });
+      assert.deepEqual(
+        losses,
+        losses.toSorted((a, b) => a - b),
+      );
+    }
+});
+
 test("an address shared by senders that let go one by one is held for the last of them", () => {
   // 100/s from behind one address, half as much after each second. Judged by its old rate it would be given up in the first long gap.
   const drain = new Drain(parseConfig({ floor: 0, grace: "600s", reserve: 0 }));

@@ -174,7 +174,7 @@ test("what is no trace, of another version, or changed is refused with its place
 });
 
 test("any text is read or refused, and what is read is replayed or refused", () => {
-  const kinds = ["arrival", "blind", "forgotten", "settled", "share", "in-flight", "decision", "end", "rate"];
+  const kinds = ["arrival", "blind", "forgotten", "settled", "share", "in-flight", "decision", "end"];
   const line = fc.oneof(
     fc.json(),
     fc.string(),
@@ -188,7 +188,6 @@ test("any text is read or refused, and what is read is replayed or refused", () 
           sender: fc.constantFrom("a", "b", ""),
           kind: fc.constantFrom("connection", "request"),
           change: fc.integer({ min: -3, max: 3 }),
-          perSecond: fc.nat(100),
           reason: fc.constantFrom("quiet", "cap"),
           waitingFor: fc.constantFrom("silence", "floor"),
           leftOut: fc.nat(),

@@ -20,15 +20,6 @@ const observation: fc.Arbitrary<Observation> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
-      type: fc.constant("rate" as const),
-      at,
-      sender,
-      perSecond: fc.double({ min: 0, max: 1000, noNaN: true }),
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
       type: fc.constant("in-flight" as const),
       at,
       change: fc.integer({ min: -2, max: 2 }),

@@ -37,8 +37,6 @@ function lineOf(seen: Observation): string {
   switch (seen.type) {
     case "arrival":
       return `see ${seen.kind} ${seen.at} ${seen.sender} ${seen.old ? "old" : (seen.earlier ?? "-")}`;
-    case "rate":
-      return `see rate ${seen.at} ${seen.sender} ${seen.perSecond}`;
     case "in-flight":
       return `see in-flight ${seen.at} - ${seen.change}`;
     case "acknowledgement":

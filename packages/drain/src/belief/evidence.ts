@@ -4,7 +4,7 @@
  */
 
 /** No sender opens more than 10,000 connections in a millisecond; the bound keeps arithmetic on any finite input free of NaN. */
-export const highestRate = 10_000;
+const highestRate = 10_000;
 
 /** A silence with a chance of 1e-9 or less is not one of those that a habit knows. */
 export const leftHazard = -Math.log(1e-9);

@@ -187,7 +187,6 @@ const fields: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
     old: absentOr(is(true, false)),
   },
   asked: { sender: isText, requests: isAmount },
-  rate: { sender: isText, perSecond: isAmount },
   "in-flight": { change: isTime },
   acknowledgement: { consumer: isText },
   released: { consumers: absentOr(isText), last: absentOr(isText) },

@@ -1,24 +1,5 @@
 import type { ArrivalProcess } from "../belief/posterior.ts";
-import { highestRate, recentHazard, type LearntHabit, type Recent } from "../belief/evidence.ts";
-
-/** A sender that comes by chance at a rate that was told. */
-export class PoissonSender implements ArrivalProcess {
-  readonly rate: number;
-  readonly last: number;
-
-  constructor(rate: number, last: number) {
-    this.rate = Math.min(rate, highestRate);
-    this.last = last;
-  }
-
-  hazard(silence: number): number {
-    return this.rate * silence;
-  }
-
-  rateAfter(): number {
-    return this.rate;
-  }
-}
+import { recentHazard, type LearntHabit, type Recent } from "../belief/evidence.ts";
 
 /** A sender judged by its habit; and by its latest gaps, where it has slowed down since the deletion. */
 export class LearntSender implements ArrivalProcess {

@@ -13,8 +13,6 @@ interface Load {
 export class Sender {
   readonly gaps = new Gaps();
   last: number;
-  /** Per millisecond, where told. */
-  rate: number | undefined;
   /** Its connections of before the hold; undefined until one is used. */
   pool: Pool | undefined;
   /** Else its arrivals are the aggregate's. */
@@ -35,7 +33,7 @@ export class Sender {
   meet(at: number, load: Load, held: boolean): void {
     this.pool?.connection(at);
     this.counter++;
-    if (this.last > -Infinity) this.gaps.add(Math.max(0, at - this.last - this.#sharedPause(load)), held);
+    this.gaps.add(Math.max(0, at - this.last - this.#sharedPause(load)), held);
     this.last = Math.max(this.last, at);
     this.#paused = load.paused;
   }

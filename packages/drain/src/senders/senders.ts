@@ -4,7 +4,7 @@ import { unlearntPrior, type Latest } from "../belief/hypotheses.ts";
 import { fewest, Gaps, horizon } from "./gaps.ts";
 import { Pool } from "./pool.ts";
 import { Aggregate, Sender } from "./sender.ts";
-import { LearntSender, PooledSender, PoissonSender } from "./arrival-process.ts";
+import { LearntSender, PooledSender } from "./arrival-process.ts";
 
 /** Who is still to be expected: a sender by name, or the aggregate. */
 export interface Suspect {
@@ -95,16 +95,6 @@ export class SenderTable {
     this.#senders.get(name)?.pool?.asked(requests, at);
   }
 
-  /** Whose rates are told are few, and always separate. */
-  rate(name: string, perMillisecond: number): void {
-    this.#prepared = undefined;
-    const known = this.#senders.get(name);
-    const sender = known ?? new Sender(-Infinity, 0);
-    sender.rate = perMillisecond;
-    this.#separate(sender);
-    this.#senders.set(name, sender);
-  }
-
   /** The posterior at `now`, and what it expects to be lost by a stop then. */
   posterior(now: number, convergence: number, prior: readonly number[]): Summary {
     const posterior = new Posterior(convergence, prior, this.#since(now), this.#latest);
@@ -173,7 +163,6 @@ export class SenderTable {
   #processOf(sender: Sender, deletedAt: number): ArrivalProcess | undefined {
     // Silence before the deletion proves nothing about routing: it is part of the sender's habit.
     const last = Math.max(0, sender.last - deletedAt);
-    if (sender.rate !== undefined) return new PoissonSender(sender.rate, last);
     const idleBefore = Math.max(0, deletedAt - sender.last);
     const { gaps, pool } = sender;
     const left = sender.hasLeft(idleBefore);
@@ -226,8 +215,7 @@ export class SenderTable {
   }
 
   #drop(isToGo: (sender: Sender) => boolean): void {
-    for (const [name, sender] of this.#senders)
-      if (sender.rate === undefined && isToGo(sender)) this.#senders.delete(name);
+    for (const [name, sender] of this.#senders) if (isToGo(sender)) this.#senders.delete(name);
   }
 }
 

@@ -100,11 +100,6 @@ void drain_observe(struct drain *drain, struct observation seen)
 		drain->told++;
 		arrival(drain, seen);
 		return;
-	case SEEN_RATE:
-		drain->traffic_known = drain->traffic_known || seen.value > 0;
-		drain->told++;
-		senders_rate(&drain->senders, seen.name, seen.value / 1000);
-		return;
 	case SEEN_IN_FLIGHT:
 		drain->in_flight = fmax(0, drain->in_flight + seen.value);
 		if (drain->in_flight == 0)

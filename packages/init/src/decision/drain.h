@@ -43,7 +43,6 @@ enum observation_type {
 	SEEN_TERMINATION,
 	SEEN_CONNECTION,
 	SEEN_REQUEST, /* on an older connection */
-	SEEN_RATE,
 	SEEN_IN_FLIGHT,
 	SEEN_ACKNOWLEDGEMENT,
 	SEEN_RELEASED,
@@ -56,7 +55,7 @@ struct observation {
 	enum observation_type type;
 	double at;
 	const char *name;  /* sender, or consumer; of a release that of the last one, or NULL */
-	double value;      /* rate per second, change in flight, when we began to see nothing, or 1 where no release is to be waited for */
+	double value;      /* change in flight, when we began to see nothing, or 1 where no release is to be waited for */
 	const char *consumers; /* of a release, for people: "5/5", or NULL */
 	double earlier; /* of a connection: ms by which it may have come before `at` */
 	bool old; /* of a connection: it was open before, and a request on it is told as one; it says nothing of a release */

@@ -10,12 +10,6 @@ static const double least_exposure = 1000;
 /* How much more slowly than their longest gap tells the tail of bursty gaps falls. */
 static const double burstiness = 0.4;
 
-struct habit steady_habit(double rate)
-{
-	double bounded = fmin(rate, highest_rate);
-	return (struct habit){ .rate = bounded, .slope = bounded };
-}
-
 struct habit learnt_habit(double gaps, double exposure, double longest_gap)
 {
 	double time = fmax(exposure, least_exposure);
@@ -23,13 +17,13 @@ struct habit learnt_habit(double gaps, double exposure, double longest_gap)
 	double expected = log(fmax(gaps, 1)) + 0.577;
 	double bursts = pow(fmax(1, longest_gap * rate / expected), burstiness);
 	double slope = longest_gap > 0 ? expected / longest_gap / bursts : INFINITY;
-	return (struct habit){ .rate = rate, .slope = slope, .learnt = true, .gaps = gaps, .time = time };
+	return (struct habit){ .rate = rate, .slope = slope, .gaps = gaps, .time = time };
 }
 
 double habit_hazard(const struct habit *habit, double silence)
 {
-	if (!habit->learnt || silence <= 0)
-		return fmax(0, silence) * (habit->learnt ? 0 : habit->slope);
+	if (silence <= 0)
+		return 0;
 	double hazard = fmin(habit->gaps * log1p(silence / habit->time), silence * habit->slope);
 	if (habit->pause_share > 0) {
 		/* Relative to the likelier of both: neither chance can vanish in rounding. */
@@ -45,5 +39,5 @@ double habit_hazard(const struct habit *habit, double silence)
 
 double habit_rate_after(const struct habit *habit, double silence)
 {
-	return habit->learnt ? fmin(habit->gaps / (habit->time + silence), highest_rate) : habit->rate;
+	return fmin(habit->gaps / (habit->time + silence), highest_rate);
 }

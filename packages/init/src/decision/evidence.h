@@ -9,17 +9,14 @@ extern const double left_hazard;
 
 struct habit {
 	double rate;  /* mean rate until the last arrival */
-	double slope; /* -ln of the chance of silence, per ms: at most, where it is learnt */
-	bool learnt;
-	double gaps, time;	 /* where it is learnt: from so many gaps in such a time */
+	double slope; /* -ln of the chance of silence, per ms: at most */
+	double gaps, time;	 /* learnt from so many gaps in such a time */
 	double pause_share;	 /* of its gaps, which were pauses */
 	double longest_pause;
 	double recent_gap;   /* mean of its latest gaps, where it has slowed down since the deletion; else 0 */
 	double recent_worth; /* as many gaps */
 };
 
-/* Of a sender that comes by chance. */
-struct habit steady_habit(double rate);
 struct habit learnt_habit(double gaps, double exposure, double longest_gap);
 /* -ln of the chance that it is silent for so long while it still sends. */
 double habit_hazard(const struct habit *habit, double silence);

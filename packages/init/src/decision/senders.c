@@ -57,14 +57,12 @@ static double shared_pause(const struct sender_table *table, const struct sender
 
 static void meet(const struct sender_table *table, struct sender *sender, double at)
 {
-	if (isfinite(sender->last)) {
-		bool held = at >= table->held_from;
-		double gap = fmax(0, at - sender->last - shared_pause(table, sender));
-		if (!gaps_add(&sender->gaps, gap, held, table->traced, fewest_of_one))
-			sender->recent_gap += (sender->gaps.count == 1 ? 1 : recency) * (gap - sender->recent_gap);
-		sender->held_gaps += held;
-		sender->held_exposure += held ? gap : 0;
-	}
+	bool held = at >= table->held_from;
+	double gap = fmax(0, at - sender->last - shared_pause(table, sender));
+	if (!gaps_add(&sender->gaps, gap, held, table->traced, fewest_of_one))
+		sender->recent_gap += (sender->gaps.count == 1 ? 1 : recency) * (gap - sender->recent_gap);
+	sender->held_gaps += held;
+	sender->held_exposure += held ? gap : 0;
 	sender->counter++;
 	sender->last = fmax(sender->last, at);
 	sender->paused = table->paused;
@@ -94,7 +92,7 @@ static void meet_aggregate(struct sender_table *table, double at)
 	if (table->aggregate.counter > 0)
 		meet(table, &table->aggregate, at);
 	else
-		table->aggregate = (struct sender){ .last = at, .paused = table->paused, .rate = NAN, .counter = 1 };
+		table->aggregate = (struct sender){ .last = at, .paused = table->paused, .counter = 1 };
 }
 
 /* From now on none of its arrivals is the aggregate's. */
@@ -121,7 +119,7 @@ void senders_arrival(struct sender_table *table, const char *name, double at)
 		/* Whom the hold waits for is not given up for those that come only now. */
 		if (table_is_full(table) && isinf(table->held_from))
 			table_make_room(table, at);
-		if (!table_is_full(table) && table_add(table, name, at, NAN))
+		if (!table_is_full(table) && table_add(table, name, at))
 			sender = &table->senders[table->count - 1];
 	}
 	if (sender)
@@ -153,17 +151,6 @@ void senders_traced(struct sender_table *table, double share)
 	gaps_traced(&table->aggregate.gaps, share);
 }
 
-void senders_rate(struct sender_table *table, const char *name, double per_millisecond)
-{
-	struct sender *sender = table_find(table, name);
-	if (!sender && table_add(table, name, -INFINITY, per_millisecond))
-		sender = &table->senders[table->count - 1];
-	if (!sender)
-		return;
-	sender->rate = per_millisecond;
-	make_separate(table, sender);
-}
-
 /*
  * The time in which its gaps were made. Where connections before the hold left no trace, a sender that is faster in the hold than in the trace of
  * it was no slower before: as far as others are not known to have left none.
@@ -182,10 +169,6 @@ static double exposure_of(const struct sender_table *table, const struct sender 
 /* Its habit; false where it has left for good. */
 static bool judge(const struct sender_table *table, const struct sender *sender, struct habit *habit)
 {
-	if (!isnan(sender->rate)) {
-		*habit = steady_habit(sender->rate);
-		return true;
-	}
 	double idle_before = fmax(0, deleted_at(table) - sender->last);
 	struct habit before = gaps_habit(&sender->gaps, sender->gaps.exposure, 0);
 	bool left = sender->gaps.count > 0 && habit_hazard(&before, idle_before) > left_hazard;

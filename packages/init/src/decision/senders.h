@@ -30,7 +30,6 @@ struct sender {
 	double held_exposure;
 	double recent_gap; /* mean of the latest gaps, the latest counting most */
 	double paused;	   /* how long the load had paused by `last` */
-	double rate;	   /* per ms, where told; NAN where it is to be learnt */
 	bool is_separate; /* else its arrivals are the aggregate's */
 	double shared;	   /* how many of its arrivals the aggregate has */
 	double counter;	   /* how many of its arrivals keep its place */
@@ -66,8 +65,6 @@ void senders_settle(struct sender_table *table);
 void senders_traced(struct sender_table *table, double share);
 /* As if it had never come: what came was no traffic. */
 void senders_forget(struct sender_table *table, const char *name);
-/* Whose rates are told are few, and always separate. */
-void senders_rate(struct sender_table *table, const char *name, double per_millisecond);
 /* Whose requests are most of what is to be expected then. */
 struct suspect senders_suspect(const struct sender_table *table, double now, double convergence);
 double senders_expected_loss(const struct sender_table *table, double now, double convergence);

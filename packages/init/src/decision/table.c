@@ -61,7 +61,7 @@ static bool grow(struct sender_table *table)
 	return true;
 }
 
-bool table_add(struct sender_table *table, const char *name, double at, double rate)
+bool table_add(struct sender_table *table, const char *name, double at)
 {
 	if (table->count == table->allocated && !grow(table))
 		return false;
@@ -69,7 +69,7 @@ bool table_add(struct sender_table *table, const char *name, double at, double r
 	if (!copy)
 		return false;
 	table->senders[table->count] = (struct sender){
-		.name = copy, .hash = hash_of(name), .last = at, .paused = table->paused, .rate = rate, .counter = 1
+		.name = copy, .hash = hash_of(name), .last = at, .paused = table->paused, .counter = 1
 	};
 	enter(table, table->count++);
 	return true;
@@ -97,7 +97,7 @@ static void drop(struct sender_table *table, double silent_since, double least_c
 	size_t kept = 0;
 	for (size_t i = 0; i < table->count; i++) {
 		struct sender *sender = &table->senders[i];
-		if (!isnan(sender->rate) || (sender->last >= silent_since && sender->counter >= least_counter))
+		if (sender->last >= silent_since && sender->counter >= least_counter)
 			table->senders[kept++] = *sender;
 		else
 			free(sender->name);
@@ -116,8 +116,6 @@ void table_make_room(struct sender_table *table, double at)
 	table->overflowed_at = at;
 	for (size_t i = 0; i < table->count; i++) {
 		struct sender *sender = &table->senders[i];
-		if (!isnan(sender->rate))
-			continue;
 		sender->counter--;
 		if (is_new && sender->gaps.count < fewest_once_overflowed)
 			sender->is_separate = false;

@@ -166,10 +166,6 @@ void trace_observed(struct trace *trace, const struct observation *seen)
 	case SEEN_REQUEST:
 		add_request(trace, seen->name, seen->at);
 		return;
-	case SEEN_RATE:
-		add(trace, "{\"type\":\"rate\",%s,\"sender\":\"%s\",\"perSecond\":%.17g}\n", times(trace, seen->at, text),
-		    json_escape(seen->name, escaped, sizeof escaped), seen->value);
-		return;
 	case SEEN_IN_FLIGHT:
 		add(trace, "{\"type\":\"in-flight\",%s,\"change\":%.17g}\n", times(trace, seen->at, text), seen->value);
 		return;

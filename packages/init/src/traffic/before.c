@@ -16,6 +16,9 @@ static const double beginning = 10000;
 /* What is missing may be another's: no habit is taken for more than twice as fast as its trace. */
 static const double least_traced = 0.5;
 
+/* As many arrivals tell a rate. */
+static const double most_told = 256;
+
 struct baseline baseline_read(double now)
 {
 	struct baseline baseline = { .at = now };
@@ -112,6 +115,13 @@ static double watched_for(const struct traffic *traffic)
 	return traffic->settings->ignored_peers.count > 0 ? fmin(1000, traffic->drain->config.floor) : 0;
 }
 
+/* As one sender, at even gaps. They say nothing of a release, as nobody knows when each of them came. */
+static void tell_unnamed(struct traffic *traffic, double count, double gap)
+{
+	for (double before = fmin(count, most_told); before >= 1; before--)
+		traffic_request_on_old(traffic, "before", traffic->began - before * gap);
+}
+
 void observe_before(struct traffic *traffic, double now)
 {
 	struct before *before = &traffic->before;
@@ -126,5 +136,5 @@ void observe_before(struct traffic *traffic, double now)
 		return;
 	/* Of connections that the peer closes first no trace is left: the gaps between those that left one are longer than its habit. */
 	traffic_traced(traffic, fmax(least_traced, before->named / (before->named + rest)));
-	traffic_observe(traffic, SEEN_RATE, now, "before", rest / before->span * 1000);
+	tell_unnamed(traffic, rest, before->span / rest);
 }

@@ -56,7 +56,7 @@ static const char **option_named(struct drain_options *options, const char *name
 
 static enum observation_type type_named(const char *name)
 {
-	static const char *const names[] = { "watching",  "termination", "connection", "request", "rate",
+	static const char *const names[] = { "watching",  "termination", "connection", "request",
 					     "in-flight", "acknowledgement", "released", "unreleased", "blind", "force" };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(names[i], name) == 0)
