@@ -13,8 +13,8 @@ export interface EarlyReportersOptions {
 }
 
 /**
- * Finds the consumers that had reported a withdrawal as applied, and yet sent the pod a connection. The connection's source address tells: it is
- * that of a proxy, of a node, or of a pod on a node. A sender outside the cluster gives no consumer.
+ * Finds the consumers on whose reports a release rests, and that sent the pod a connection after it, as the pod says. The connection's source
+ * address tells: it is that of a proxy, of a node, or of a pod on a node. A sender outside the cluster gives no consumer.
  */
 export class EarlyReporters {
   readonly #options: EarlyReportersOptions;
@@ -23,8 +23,8 @@ export class EarlyReporters {
     this.#options = options;
   }
 
-  of({ number }: TerminationRecord, source: string): readonly string[] {
-    if (number === undefined) return [];
+  of({ number, state }: TerminationRecord, source: string): readonly string[] {
+    if (number === undefined || state !== "released") return [];
     const [address = ""] = source.replace(/^::ffff:(?=\d+\.)/, "").split(/[\s,]/, 1);
     const { pods, nodes, consumers, reportedBy } = this.#options;
     const hasReported = (one: Consumer | undefined): one is Consumer => one?.hasApplied(number) === true;

@@ -37,7 +37,7 @@ export class CoordinatorMetrics {
   );
   readonly overruled = this.#counter(
     "lameduck_releases_overruled_total",
-    "Releases after which a new connection came, by the consumer that had reported too early; unknown: the sender is nobody's.",
+    "Releases after which the pod says that a new connection came, by the consumer at its address or node that had reported; unknown: there is none.",
     ["consumer"],
   );
   readonly reports = this.#counter("lameduck_reports_total", "Reports of consumers, by outcome.", [

@@ -54,9 +54,9 @@ export interface Termination {
   readonly consumers: ReadonlyMap<string, TerminationConsumer>;
   /** What the pod reported last, by the keys of the protocol: "phase", "held-ms". */
   readonly reported: Readonly<Record<string, string>>;
-  /** The address from which a new connection came after the release. */
+  /** The address from which a new connection came after the release, as the pod says. */
   readonly overruledBy: string | undefined;
-  /** Consumers of that address that had reported the withdrawal as applied: "kube-proxy/node5". */
+  /** Consumers of that address that had reported the withdrawal as applied, if the pod is right: "kube-proxy/node5". */
   readonly tooEarly: readonly string[];
   readonly exits: readonly ContainerExit[];
   /** When the pod's object was gone. */

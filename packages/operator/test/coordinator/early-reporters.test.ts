@@ -48,7 +48,7 @@ describe("a consumer that reported too early is named", () => {
   it("in the record, the Event and the metric: the proxy of the sender's node", async () => {
     const { record, event, metric } = await accusedOf("10.244.2.9");
     assert.equal(record, "kube-proxy/node2");
-    assert.match(event, /from 10\.244\.2\.9 .*: kube-proxy\/node2 reported too early$/);
+    assert.match(event, /from 10\.244\.2\.9 .*: kube-proxy\/node2 would have reported too early$/);
     assert.match(metric, /^lameduck_releases_overruled_total\{consumer="kube-proxy\/node2"\} 1$/m);
   });
 
@@ -58,6 +58,42 @@ describe("a consumer that reported too early is named", () => {
 
   it("an ingress proxy, where the connection came from its pod", async () => {
     assert.equal((await accusedOf("10.244.1.7")).record, "haproxy/edge-1");
+  });
+
+  it("but not before the release, nor by a pod that is not being deleted, and once by each", async () => {
+    const uids: string[] = [];
+    await using all = await coordinating((scene) => {
+      scene.node("node1");
+      for (const name of ["web-1", "web-2"]) uids.push(scene.pod(name));
+    });
+    const { scene, follow, ask, coordinator } = all;
+    const blame = (at: number): Promise<unknown> =>
+      ask({
+        method: "POST",
+        path: `/v1/pods/shop/web-${at + 1}?uid=${uids[at]}`,
+        body: "overruled: 192.168.0.1\n",
+      });
+    const counted = async (): Promise<string[]> => {
+      const metrics = await coordinator.metrics.registry.metrics();
+      return [...metrics.matchAll(/^lameduck_releases_overruled_total\{consumer="(.*)"\} (\d+)$/gm)].map(
+        ([, name, count]) => `${name} ${count}`,
+      );
+    };
+    await follow("node1");
+    await blame(0);
+    assert.deepEqual(await counted(), [], "it serves");
+    for (const [name, follows] of [
+      ["web-1", true],
+      ["web-2", false],
+    ] as const) {
+      scene.terminate(name);
+      scene.withdraw(name);
+      await until(() => coordinator.terminations.size === coordinator.status().head, "the withdrawal");
+      if (follows) await follow("node1");
+    }
+    await until(() => coordinator.status().released === 1, "the release");
+    for (const at of [1, 1, 0, 0]) await blame(at);
+    assert.deepEqual(await counted(), ["unknown 1", "kube-proxy/node1 1"]);
   });
 
   it("and nobody, where the address belongs to nobody in the cluster", async () => {

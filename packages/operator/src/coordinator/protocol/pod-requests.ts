@@ -94,7 +94,8 @@ export class PodRequests {
     if (!record) return;
     const fields = readLines(text, reportedKeys);
     const { overruled } = fields;
-    const isNew = overruled !== undefined && record.overruledBy === undefined;
+    // Only a pod that is being deleted has been released for good. It says so once, whatever it goes on to say.
+    const isNew = overruled !== undefined && record.overruledBy === undefined && !record.isHeldOnly;
     if (isNew) record.tooEarly = earlyReporters.of(record, overruled);
     terminations.report(record, fields, now());
     if (isPassedOn) return;

@@ -145,7 +145,7 @@ export class Terminations {
     this.#tick(now);
     record.reported = { ...record.reported, ...fields };
     const { senders, overruled } = fields;
-    if (overruled !== undefined) record.overruledBy ??= overruled;
+    if (overruled !== undefined && !record.isHeldOnly) record.overruledBy ??= overruled;
     if (senders !== undefined) this.#seen(record, senders);
     this.#options.events.changed(record);
   }

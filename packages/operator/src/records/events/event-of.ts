@@ -25,7 +25,7 @@ export function eventOf(report: NewReport): { readonly reason: EventReason; read
   if (overruledBy !== undefined)
     add(
       "DrainOverruled",
-      `got a new connection from ${overruledBy} after every consumer had reported that it let go${earlyReportersText(report)}`,
+      `reports a new connection from ${overruledBy} after every consumer had reported that it let go${earlyReportersText(report)}`,
     );
   if (hold.reason === "cap")
     add(

@@ -25,7 +25,7 @@ export function namesOf(consumers: readonly ConsumerRecord[]): string {
   return others.length === 0 ? first.name : `${first.name} and ${others.length} more`;
 }
 
-/** The consumers that reported too early, as the end of a sentence; empty without any. */
+/** The consumers that reported too early, if the pod is right, as the end of a sentence; empty without any. */
 export function earlyReportersText({ tooEarly = [] }: Pick<DrainReport, "tooEarly">): string {
-  return tooEarly.length === 0 ? "" : `: ${tooEarly.join(", ")} reported too early`;
+  return tooEarly.length === 0 ? "" : `: ${tooEarly.join(", ")} would have reported too early`;
 }

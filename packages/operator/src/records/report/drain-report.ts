@@ -78,6 +78,7 @@ export interface DrainReport extends KubernetesObject {
   /** Arrivals during the hold. A stop at SIGTERM would have put them at risk. */
   readonly atRisk: { readonly connections?: number; readonly requests?: number };
   readonly killed: "yes" | "no" | "unknown";
+  /** As the pod says. */
   readonly overruledBy?: string;
   /** Consumers of that address that had reported the withdrawal as applied. */
   readonly tooEarly?: readonly string[];
