@@ -55,6 +55,12 @@ const mistakes: Mistake[] = [
   { words: "-e 256 -- true", says: /LAMEDUCK_BAD_NUMBER: -e/ },
   { words: "--port 70000 -- true", says: /LAMEDUCK_BAD_ADDRESS: --port: "70000" is no port/ },
   { words: "--ignore-peer 10.0.0.0/33 -- true", says: /LAMEDUCK_BAD_ADDRESS: --ignore-peer/ },
+  { words: "--probe-period 10 -- true", says: /LAMEDUCK_BAD_DURATION: --probe-period: "10"/ },
+  {
+    words: "-- true",
+    environment: { LAMEDUCK_PROBE_PERIOD: "10s,0s" },
+    says: /LAMEDUCK_BAD_DURATION: LAMEDUCK_PROBE_PERIOD: "0s" is no period of probes/,
+  },
   {
     words: "--coordinator https://c:8070 -- true",
     says: /LAMEDUCK_BAD_COORDINATOR: --coordinator: is no http:\/\/HOST:PORT/,
@@ -126,6 +132,7 @@ describe("arguments", { skip: withoutCompiler }, () => {
       env: { ...process.env, LAMEDUCK_EXPECT: "3, 4" },
     });
     assert.equal((await expected.ended).code, 0);
+    assert.equal((await init("-- true", { LAMEDUCK_PROBE_PERIOD: "10s,10s,5s" }).ended).code, 0);
     assert.equal((await init("--floor 1s -- true", { LAMEDUCK_FLOOR: "2s" }).ended).code, 0);
     assert.equal((await init("--cap=20s -- true", { LAMEDUCK_CAP: "99s" }).ended).code, 0);
   });

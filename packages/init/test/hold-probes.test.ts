@@ -1,5 +1,8 @@
 /** What is no traffic, though it connects. */
 import assert from "node:assert/strict";
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { initProgram, withoutCompiler } from "./compiled.ts";
@@ -8,6 +11,9 @@ import { go, pod, reportOf, resultOf, sender, terminate } from "./pod.ts";
 import { endAll, withoutNamespaces } from "./running.ts";
 
 after(endAll);
+const folder = mkdtempSync(join(tmpdir(), "lameduck-probes-"));
+chmodSync(folder, 0o777);
+after(() => rmSync(folder, { recursive: true }));
 const skip = withoutCompiler || withoutNamespaces;
 
 describe("probes", { skip, concurrency: 3 }, () => {
@@ -52,5 +58,42 @@ describe("probes", { skip, concurrency: 3 }, () => {
     assert.equal(report.reason, "quiet", server.stderr);
     // Were the probes traffic, the node would seem to come once a second for as long as it probes.
     assert.ok(report.hold_ms < 16_000, server.stderr);
+  });
+
+  test("a prober whose period is told is known by its second probe", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "1s", "--probe-period", "10s"]);
+    const prober = sender(network, 1, { every: 10_000, for: 60_000, patient: true });
+    await go(prober);
+    await server.line("working");
+    await pause(500);
+    terminate(server);
+    await server.ended;
+    const report = reportOf(server.stderr);
+    assert.equal(report.probes, 1, server.stderr);
+    // As an unknown sender it would hold the pod to its cap of 25 s.
+    assert.ok(report.hold_ms < 15_000, server.stderr);
+  });
+
+  test("who was taken for a prober by chance is a sender again once it comes in between", async () => {
+    await using network = await Network.create();
+    const trace = join(folder, "trace");
+    const flags = ["--floor", "20s", "--probe-period", "10s", "--trace", trace];
+    const server = await pod(network, flags);
+    const client = sender(network, 1, { every: 10_000, for: 10_500, patient: true });
+    const again = sender(network, 1, { every: 1_000, for: 100, patient: true });
+    await again.line("ready");
+    terminate(server);
+    await go(client);
+    await resultOf(client);
+    await pause(500);
+    await go(again);
+    await resultOf(again);
+    terminate(server, "SIGINT");
+    await server.ended;
+    const recorded = [...readFileSync(trace, "utf8").matchAll(/"type":"(forgotten|arrival)"/g)];
+    const types = recorded.map(([, type]) => type);
+    const [first, second, third] = ["arrival", "arrival", "arrival"];
+    assert.deepEqual(types, [first, "forgotten", "forgotten", first, second, third]);
   });
 });

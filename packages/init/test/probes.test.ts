@@ -1,46 +1,10 @@
 /** Probes that nobody named are known by their regularity, and traffic is not taken for them. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { nativeProgram, withoutCompiler } from "./compiled.ts";
+import { withoutCompiler } from "./compiled.ts";
+import { chance, every, node, poisson, taken } from "./noted.ts";
 
 const skip = withoutCompiler;
-const node = "198.18.0.2";
-
-interface Connection {
-  readonly peer: string;
-  readonly at: number;
-  /** Bytes that it brought; unknown where only that it was is known. */
-  readonly size?: number;
-}
-
-/** Which of the connections, in order of time, were taken for probes. */
-function taken(connections: readonly Connection[]): boolean[] {
-  const sorted = [...connections].sort((a, b) => a.at - b.at);
-  const input = sorted.map(({ peer, at, size = -1 }) => `${peer} ${at} ${size}\n`).join("");
-  const { stdout, status } = spawnSync(nativeProgram("probes"), { input, encoding: "utf8" });
-  assert.equal(status, 0);
-  return stdout
-    .trim()
-    .split("\n")
-    .map((line) => line === "1");
-}
-
-/** A repeatable sequence of numbers in [0, 1). */
-function* chance(seed: number): Generator<number, never> {
-  for (let state = seed; ;) {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-    yield state / 2_147_483_648;
-  }
-}
-
-function every(period: number, count: number, from = 0, jitter = 0): { peer: string; at: number }[] {
-  const random = chance(7);
-  return Array.from({ length: count }, (_, index) => ({
-    peer: node,
-    at: from + index * period + jitter * random.next().value,
-  }));
-}
 
 for (const period of [1_000, 5_000, 10_000])
   test(`a connection each ${period / 1_000} s is a probe from the sixth on`, { skip }, () => {
@@ -80,17 +44,6 @@ test("random traffic is not, whatever its rate", { skip }, () => {
     }
   }
 });
-
-/** Traffic at random, 60 connections. */
-function poisson(mean: number, seed: number, size?: number): Connection[] {
-  const random = chance(seed);
-  let at = 0;
-  return Array.from({ length: 60 }, () => ({
-    peer: node,
-    at: (at += -Math.log(1 - random.next().value) * mean),
-    ...(size === undefined ? {} : { size }),
-  }));
-}
 
 test("probes of which half have left no trace are known from what is left", { skip }, () => {
   const random = chance(3);

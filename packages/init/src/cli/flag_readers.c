@@ -1,6 +1,7 @@
 #include "flag_readers.h"
 
 #include "../base/text.h"
+#include "../decision/duration.h"
 #include "../kernel/namespace.h"
 
 #include <string.h>
@@ -123,6 +124,20 @@ bool read_ignored_peer(struct settings *settings, const char *value, struct erro
 	if (!address_range_parse(value, range))
 		return bad(error, ERROR_BAD_ADDRESS, value, "address, range or \"gateway\"");
 	ignored->count++;
+	return true;
+}
+
+bool read_probe_period(struct settings *settings, const char *value, struct error *error)
+{
+	struct told_periods *told = &settings->hold.traffic.probe_periods;
+	double period;
+	if (!parse_duration(value, "", &period, error))
+		return false;
+	if (period == 0)
+		return bad(error, ERROR_BAD_DURATION, value, "period of probes");
+	if (told->count == MOST_TOLD)
+		return too_many(error, ERROR_BAD_DURATION, MOST_TOLD);
+	told->periods[told->count++] = period;
 	return true;
 }
 

@@ -18,6 +18,7 @@ flag_reader read_then;
 flag_reader read_port;
 flag_reader read_ignored_port;
 flag_reader read_ignored_peer;
+flag_reader read_probe_period;
 flag_reader read_ignored_socket;
 flag_reader read_wait_for;
 flag_reader read_wait_gone;

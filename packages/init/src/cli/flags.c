@@ -43,6 +43,7 @@ const struct flag flags[] = {
 	{ "port", 0, 0, LIST, true, 0, read_port },
 	{ "ignore-port", 0, 0, LIST, true, 0, read_ignored_port },
 	{ "ignore-peer", 0, 0, LIST, true, 0, read_ignored_peer },
+	{ "probe-period", 0, 0, LIST, true, 0, read_probe_period },
 	{ "ignore-socket", 0, 0, LIST, true, 0, read_ignored_socket },
 	{ "streams", 0, 0, TEXT, true, AT(streams), NULL },
 	{ "ready-file", 0, 0, TEXT, false, AT(hold.order.ready_file), NULL },

@@ -43,6 +43,7 @@ static const char help[] =
 	"  --port N           count only this port (default: all ports on which the program listens)\n"
 	"  --ignore-port N    do not count this port, such as that of metrics\n"
 	"  --ignore-peer CIDR do not count this source; \"gateway\": the default gateway, from which many kubelets probe\n"
+	"  --probe-period D   periodSeconds of the kubelet's httpGet or grpc probe, once for each (assumed: 10s)\n"
 	"  --ignore-socket P  do not count this Unix socket, or those below this directory (/: none counts)\n"
 	"  --max-senders N    senders tracked one by one (128)\n"
 	"\n"

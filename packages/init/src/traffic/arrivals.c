@@ -15,7 +15,7 @@ static const struct kept_arrival *kept_at(const struct arrivals *arrivals, size_
 	return &arrivals->kept[(arrivals->count - 1 - age) % MOST_KEPT_ARRIVALS];
 }
 
-void take_back_probes(struct traffic *traffic, const struct address *peer)
+void judge_anew(struct traffic *traffic, const struct address *peer)
 {
 	const struct arrivals *arrivals = &traffic->arrivals;
 	char name[ADDRESS_TEXT];

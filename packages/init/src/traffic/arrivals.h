@@ -1,4 +1,4 @@
-/* The latest connections that were taken for traffic, so that those that turn out to be probes can be taken back. */
+/* The latest connections, so that each can be judged anew when its address turns out to be a prober, or to be none. */
 #ifndef LAMEDUCK_ARRIVALS_H
 #define LAMEDUCK_ARRIVALS_H
 
@@ -25,7 +25,7 @@ struct traffic;
 void arrivals_keep(struct arrivals *arrivals, const struct address *peer, uint64_t size, double at,
 		   double since);
 
-/* Some of what `peer` opened has turned out to be probes: it is judged anew by the others. */
-void take_back_probes(struct traffic *traffic, const struct address *peer);
+/* What is known of `peer` as a prober has changed. */
+void judge_anew(struct traffic *traffic, const struct address *peer);
 
 #endif

@@ -66,20 +66,24 @@ double learn_past(struct traffic *traffic, const struct baseline *baseline)
 	traffic_observe(traffic, SEEN_WATCHING, history.count > 0 ? history.complete_from : traffic->began, NULL, 0);
 	double first = history.past[0].at;
 	double settled = fmin(first + beginning, (first + traffic->began) / 2);
+	bool has_settled = false;
 	for (size_t i = 0; i < history.count; i++)
 		probes_note(&traffic->probes, &history.past[i].peer, SIZE_UNKNOWN, history.past[i].at);
 	for (size_t i = 0; i < history.count; i++) {
 		const struct past_connection *past = &history.past[i];
-		if (probes_ignore(&traffic->probes, &past->peer) || was_probe(&traffic->probes, past))
+		if (probes_ignore(&traffic->probes, &past->peer))
 			continue;
-		if (past->at >= settled) {
-			settled = INFINITY;
+		bool probe = was_probe(&traffic->probes, past);
+		if (past->at >= settled && !probe && !has_settled) {
+			has_settled = true;
 			traffic_settle(traffic);
 		}
-		if (settled == INFINITY) {
+		if (past->at >= settled)
 			arrivals_keep(&traffic->arrivals, &past->peer, SIZE_UNKNOWN, past->at, past->at);
+		if (probe)
+			continue;
+		if (has_settled)
 			note_opening(traffic, &past->peer, past->at);
-		}
 		char name[ADDRESS_TEXT];
 		traffic_observe(traffic, SEEN_CONNECTION, past->at, address_format(&past->peer, name), 0);
 	}

@@ -55,10 +55,15 @@ static struct prober *find_or_add(struct probes *probes, const struct address *p
 	return prober;
 }
 
+static bool is_known(const struct prober *prober)
+{
+	return prober->rhythm.period > 0 || prober->told;
+}
+
 bool probes_expect(const struct probes *probes, const struct address *peer, bool by_size)
 {
 	for (size_t i = 0; i < probes->count; i++)
-		if (probes->probers[i].rhythm.period > 0 && !(by_size && probes->probers[i].size == SIZE_UNKNOWN) &&
+		if (is_known(&probes->probers[i]) && !(by_size && probes->probers[i].size == SIZE_UNKNOWN) &&
 		    address_equal(&probes->probers[i].peer, peer))
 			return true;
 	return false;
@@ -71,6 +76,21 @@ static bool note_due(struct prober *prober, double at, bool alone)
 	if (!isnan(due))
 		rhythm_note(&prober->rhythm, due);
 	return !isnan(due);
+}
+
+/* By the told periods. `any`: those of the same address of unknown size, unless that is what `prober` is. */
+static enum noted note_told(struct probes *probes, struct prober *prober, struct prober *any)
+{
+	bool was = prober->told, any_was = any && any->told;
+	bool with_any = any && any->rhythm.period == 0 &&
+			told_are_probes(&probes->told, &prober->rhythm, &any->rhythm);
+	prober->told = with_any || told_are_probes(&probes->told, &prober->rhythm, NULL);
+	/* Where another size is that of the probes, this one says nothing of those of unknown size. */
+	if (any && (with_any || !probes_expect(probes, &prober->peer, true)))
+		any->told = with_any;
+	if (prober->told)
+		return was && any_was == (any && any->told) ? A_PROBE : FIRST_KNOWN_PROBE;
+	return was || (any_was && !any->told) ? NO_PROBER : NO_PROBE;
 }
 
 enum noted probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at)
@@ -88,9 +108,11 @@ enum noted probes_note(struct probes *probes, const struct address *peer, uint64
 		      note_due(any, at, probes_are_all(probes, peer));
 	rhythm_note(rhythm, at);
 	if (rhythm->period == 0) {
-		if (rhythm_learn(rhythm, sized))
+		if (rhythm_learn(rhythm, sized)) {
+			prober->told = false;
 			return FIRST_KNOWN_PROBE;
-		return of_any ? A_PROBE : NO_PROBE;
+		}
+		return of_any ? A_PROBE : note_told(probes, prober, any);
 	}
 	/* Traffic from an address that also probes is traffic; when it becomes frequent, nothing from there is a probe for sure. */
 	if (rhythm_is_lost(rhythm))
@@ -102,13 +124,21 @@ enum noted probes_note(struct probes *probes, const struct address *peer, uint64
 	return NO_PROBE;
 }
 
+/* Of one of unknown size. All of those are probes, or none, where the told periods decide. */
+static bool explains(const struct probes *probes, const struct prober *prober, double at)
+{
+	if (prober->rhythm.period > 0)
+		return rhythm_explains(&prober->rhythm, at);
+	return prober->size == SIZE_UNKNOWN || told_explain(&probes->told, &prober->rhythm, at);
+}
+
 bool probes_explain(const struct probes *probes, const struct address *peer, uint64_t size, double at)
 {
 	for (size_t i = 0; i < probes->count; i++) {
 		const struct prober *prober = &probes->probers[i];
-		if (prober->rhythm.period == 0 || !address_equal(&prober->peer, peer))
+		if (!is_known(prober) || !address_equal(&prober->peer, peer))
 			continue;
-		if (size == SIZE_UNKNOWN ? rhythm_explains(&prober->rhythm, at) : same_size(prober->size, size))
+		if (size == SIZE_UNKNOWN ? explains(probes, prober, at) : same_size(prober->size, size))
 			return true;
 	}
 	return false;

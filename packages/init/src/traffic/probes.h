@@ -1,9 +1,10 @@
-/* Probes are never arrivals. They are recognised by address or port if the user names these, else by their regularity. */
+/* Probes are never arrivals. They are recognised by address, port or period if the user names these, else by their regularity. */
 #ifndef LAMEDUCK_PROBES_H
 #define LAMEDUCK_PROBES_H
 
 #include "../kernel/address.h"
 #include "rhythm.h"
+#include "told.h"
 
 enum { MOST_IGNORED = 32, MOST_PROBERS = 64 };
 
@@ -23,10 +24,12 @@ struct prober {
 	struct address peer;
 	uint64_t size;
 	struct rhythm rhythm;
+	bool told; /* a prober by the told periods; its rhythm may not be known yet */
 };
 
 struct probes {
 	struct ignored_peers ignored;
+	struct told_periods told;
 	struct prober probers[MOST_PROBERS];
 	size_t count;
 };
@@ -37,6 +40,7 @@ enum noted {
 	NO_PROBE,
 	A_PROBE,
 	FIRST_KNOWN_PROBE, /* those of before, which were taken for traffic, were probes too */
+	NO_PROBER, /* those of before, which were taken for probes, were traffic */
 };
 
 /* Notes a small connection from `peer`, with the bytes that it brought, and returns what it is. */

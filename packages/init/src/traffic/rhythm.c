@@ -1,14 +1,9 @@
 #include "rhythm.h"
 
-
 #include <math.h>
 
 /* The kubelet's shortest period is 1 s; traffic as regular and as slow as that is a probe, from any source. */
 static const double shortest_period = 900;
-/* A prober's ticks are even, and a busy node's probes come late, by up to so many ms, never early. */
-static const double latest = 500;
-/* In time is what is off by no more than that. */
-static const double tolerance = 100;
 /* Startup, readiness and liveness probe of one kubelet; more than that in one period is traffic, however regular it may look. */
 enum { MOST_PER_PERIOD = 3 };
 /* Probes in a row that may have left no trace. */
@@ -18,13 +13,12 @@ enum { PERIODS = MOST_LOST + 1 };
 /* -ln of how rarely traffic at random may look as regular: once in a million. */
 static const double surprising = 13.8;
 
-static size_t kept(const struct rhythm *rhythm)
+size_t rhythm_kept(const struct rhythm *rhythm)
 {
 	return rhythm->count < MOST_TIMES ? rhythm->count : MOST_TIMES;
 }
 
-/* `age` 0 is the latest. */
-static double time_of(const struct rhythm *rhythm, size_t age)
+double rhythm_time(const struct rhythm *rhythm, size_t age)
 {
 	return rhythm->times[(rhythm->count - 1 - age) % MOST_TIMES];
 }
@@ -33,7 +27,7 @@ void rhythm_note(struct rhythm *rhythm, double at)
 {
 	if (rhythm->count == 0)
 		rhythm->first = at;
-	double later = rhythm->count > 0 ? time_of(rhythm, 0) : at;
+	double later = rhythm->count > 0 ? rhythm_time(rhythm, 0) : at;
 	/* A connection that was found open is reported when it is over. It may have come before the latest. */
 	if (at < later)
 		rhythm->times[(rhythm->count - 1) % MOST_TIMES] = at;
@@ -42,21 +36,21 @@ void rhythm_note(struct rhythm *rhythm, double at)
 
 double rhythm_span(const struct rhythm *rhythm)
 {
-	return time_of(rhythm, 0) - rhythm->first;
+	return rhythm_time(rhythm, 0) - rhythm->first;
 }
 
 static size_t within(const struct rhythm *rhythm, double span)
 {
 	size_t count = 0;
-	for (size_t age = 0; age < kept(rhythm); age++)
-		count += time_of(rhythm, 0) - time_of(rhythm, age) < span;
+	for (size_t age = 0; age < rhythm_kept(rhythm); age++)
+		count += rhythm_time(rhythm, 0) - rhythm_time(rhythm, age) < span;
 	return count;
 }
 
 static bool came_at(const struct rhythm *rhythm, double at)
 {
-	for (size_t age = 0; age < kept(rhythm); age++)
-		if (fabs(time_of(rhythm, age) - at) <= tolerance)
+	for (size_t age = 0; age < rhythm_kept(rhythm); age++)
+		if (fabs(rhythm_time(rhythm, age) - at) <= IN_TIME)
 			return true;
 	return false;
 }
@@ -87,13 +81,13 @@ static bool is_surprising(double hits, double trials, double chance)
  */
 static bool fits(const struct rhythm *rhythm, double period, int lost)
 {
-	double first = time_of(rhythm, kept(rhythm) - 1);
-	double rate = (double)kept(rhythm) / (time_of(rhythm, 0) - first);
-	double chance = 1 - exp(-rate * 2 * tolerance * (lost + 1));
+	double first = rhythm_time(rhythm, rhythm_kept(rhythm) - 1);
+	double rate = (double)rhythm_kept(rhythm) / (rhythm_time(rhythm, 0) - first);
+	double chance = 1 - exp(-rate * 2 * IN_TIME * (lost + 1));
 	double trials = 0, hits = 0;
-	for (size_t age = 0; age < kept(rhythm); age++) {
-		double at = time_of(rhythm, age);
-		if (at - first < period - tolerance)
+	for (size_t age = 0; age < rhythm_kept(rhythm); age++) {
+		double at = rhythm_time(rhythm, age);
+		if (at - first < period - IN_TIME)
 			continue;
 		trials++;
 		hits += may_have_come_at(rhythm, at, period, lost);
@@ -119,7 +113,7 @@ static double spread(const struct rhythm *rhythm, size_t gaps, double period)
 {
 	double earliest = INFINITY, last = -INFINITY;
 	for (size_t age = 0; age <= gaps; age++) {
-		double place = time_of(rhythm, age) + (double)age * period;
+		double place = rhythm_time(rhythm, age) + (double)age * period;
 		earliest = fmin(earliest, place);
 		last = fmax(last, place);
 	}
@@ -129,17 +123,17 @@ static double spread(const struct rhythm *rhythm, size_t gaps, double period)
 /* The period of the latest, where they are evenly spaced, or at most so late. */
 static double even_period(const struct rhythm *rhythm, size_t gaps, double late)
 {
-	if (kept(rhythm) <= gaps)
+	if (rhythm_kept(rhythm) <= gaps)
 		return 0;
-	double period = whole((time_of(rhythm, 0) - time_of(rhythm, gaps)) / (double)gaps);
+	double period = whole((rhythm_time(rhythm, 0) - rhythm_time(rhythm, gaps)) / (double)gaps);
 	bool even = spread(rhythm, gaps, period) <= late;
 	return even && period >= shortest_period ? period : 0;
 }
 
 static double fitting_period(const struct rhythm *rhythm, int lost)
 {
-	for (size_t age = 1; age < kept(rhythm); age++) {
-		double period = whole(time_of(rhythm, 0) - time_of(rhythm, age));
+	for (size_t age = 1; age < rhythm_kept(rhythm); age++) {
+		double period = whole(rhythm_time(rhythm, 0) - rhythm_time(rhythm, age));
 		if (period >= shortest_period && within(rhythm, period * 0.95) <= MOST_PER_PERIOD &&
 		    (fits(rhythm, period, 0) || (lost > 0 && fits(rhythm, period, lost))))
 			return period;
@@ -151,7 +145,7 @@ bool rhythm_learn(struct rhythm *rhythm, bool complete)
 {
 	/* Few that are exact or more of which some are late: of traffic at random, if it is as slow as probes, 5 of 100 stretches of 15 s have either. */
 	enum { FEW = 3, MORE = 5 };
-	rhythm->period = fmax(even_period(rhythm, FEW, tolerance), even_period(rhythm, MORE, latest));
+	rhythm->period = fmax(even_period(rhythm, FEW, IN_TIME), even_period(rhythm, MORE, LATEST));
 	rhythm->per_period = 1;
 	if (rhythm->period > 0)
 		return true;
@@ -163,10 +157,10 @@ bool rhythm_learn(struct rhythm *rhythm, bool complete)
 double rhythm_due(const struct rhythm *rhythm, double at, bool alone)
 {
 	double period = rhythm->period;
-	for (size_t age = 0; period > 0 && age < kept(rhythm); age++) {
-		double periods = floor((at + tolerance - time_of(rhythm, age)) / period);
-		double due = time_of(rhythm, age) + periods * period;
-		if (periods >= 1 && periods <= PERIODS && (alone || at - due <= latest) && !came_at(rhythm, due))
+	for (size_t age = 0; period > 0 && age < rhythm_kept(rhythm); age++) {
+		double periods = floor((at + IN_TIME - rhythm_time(rhythm, age)) / period);
+		double due = rhythm_time(rhythm, age) + periods * period;
+		if (periods >= 1 && periods <= PERIODS && (alone || at - due <= LATEST) && !came_at(rhythm, due))
 			return due;
 	}
 	return NAN;
@@ -187,8 +181,8 @@ bool rhythm_explains(const struct rhythm *rhythm, double at)
 {
 	/* Of so many at least one is in time. */
 	enum { LATELY = 8 };
-	double latest_time = time_of(rhythm, 0), earliest = 0;
-	for (size_t age = 0; age < kept(rhythm) && age < LATELY; age++)
-		earliest = fmin(earliest, beside(time_of(rhythm, age) - latest_time, rhythm->period));
-	return fabs(beside(at - latest_time - earliest, rhythm->period)) <= tolerance;
+	double latest_time = rhythm_time(rhythm, 0), earliest = 0;
+	for (size_t age = 0; age < rhythm_kept(rhythm) && age < LATELY; age++)
+		earliest = fmin(earliest, beside(rhythm_time(rhythm, age) - latest_time, rhythm->period));
+	return fabs(beside(at - latest_time - earliest, rhythm->period)) <= IN_TIME;
 }

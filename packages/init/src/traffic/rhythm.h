@@ -7,6 +7,9 @@
 
 enum { MOST_TIMES = 32 };
 
+/* ms. A prober's ticks are even: in time is what is off by no more. A busy node's probes come late, by up to so much, never early. */
+enum { IN_TIME = 100, LATEST = 500 };
+
 struct rhythm {
 	double first;		  /* ms, of all noted */
 	double times[MOST_TIMES]; /* a ring of the latest */
@@ -16,6 +19,10 @@ struct rhythm {
 };
 
 void rhythm_note(struct rhythm *rhythm, double at);
+
+size_t rhythm_kept(const struct rhythm *rhythm);
+/* Of one that is kept; `age` 0 is the latest. */
+double rhythm_time(const struct rhythm *rhythm, size_t age);
 
 /* From the first to the latest, ms. */
 double rhythm_span(const struct rhythm *rhythm);

@@ -17,14 +17,24 @@ static uint64_t size_of(const struct tcp_row *row)
 	return row->has_info ? row->bytes_received : SIZE_UNKNOWN;
 }
 
+/* The end of the peer's data counts as a byte: one that sent nothing asked for nothing. */
+static bool is_empty(const struct tcp_row *row)
+{
+	return row->has_info && row->bytes_received <= 1;
+}
+
 static bool is_probe(struct traffic *traffic, const struct tcp_row *row, double at)
 {
 	if (row->bytes_received >= small)
 		return false;
 	enum noted noted = probes_note(&traffic->probes, &row->peer, size_of(row), at);
-	if (noted == FIRST_KNOWN_PROBE)
-		take_back_probes(traffic, &row->peer);
-	return noted != NO_PROBE;
+	bool is = noted == A_PROBE || noted == FIRST_KNOWN_PROBE;
+	/* A later one may show that it is none. */
+	if (is && !is_empty(row))
+		arrivals_keep(&traffic->arrivals, &row->peer, size_of(row), at, at);
+	if (noted == FIRST_KNOWN_PROBE || noted == NO_PROBER)
+		judge_anew(traffic, &row->peer);
+	return is;
 }
 
 /*
@@ -132,9 +142,7 @@ void take_open(void *context, const struct tcp_row *row)
 /* A connection from its beginning, between `since` and `at`, to its end. */
 static void take_whole(struct traffic *traffic, const struct tcp_row *row, double at, double since, double ended_at)
 {
-	/* The end of the peer's data counts as a byte: one that sent nothing asked for nothing. */
-	bool empty = row->has_info && row->bytes_received <= 1;
-	if (is_probe(traffic, row, ended_at) || empty)
+	if (is_probe(traffic, row, ended_at) || is_empty(row))
 		traffic->probes_seen++;
 	else
 		traffic_arrive_from(traffic, &row->peer, size_of(row), at, since);

@@ -21,6 +21,7 @@ struct traffic_settings {
 	struct port_list ignored_ports;
 	struct ignored_peers ignored_peers;
 	struct ignored_sockets ignored_sockets;
+	struct told_periods probe_periods;
 	bool wait_for_streams;
 };
 
