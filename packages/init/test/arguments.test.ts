@@ -50,10 +50,16 @@ const mistakes: Mistake[] = [
   { words: "--loss-budget none -- true", says: /LAMEDUCK_BAD_NUMBER: --loss-budget/ },
   { words: "--loss-budget -1 -- true", says: /LAMEDUCK_BAD_NUMBER/ },
   { words: "--signal TERM=NONSENSE -- true", says: /LAMEDUCK_BAD_SIGNAL: --signal: "TERM=NONSENSE"/ },
+  {
+    words: "--signal TERM -- true",
+    says: /LAMEDUCK_BAD_SIGNAL: --signal: "TERM" is no pair of signals.*TERM=USR1/,
+  },
   { words: "--rewrite TERM -- true", says: /LAMEDUCK_BAD_SIGNAL: --rewrite/ },
   { words: "-p NONSENSE -- true", says: /LAMEDUCK_BAD_SIGNAL: --parent-death/ },
   { words: "-e 256 -- true", says: /LAMEDUCK_BAD_NUMBER: -e/ },
   { words: "--port 70000 -- true", says: /LAMEDUCK_BAD_ADDRESS: --port: "70000" is no port/ },
+  { words: "--port 80,x -- true", says: /LAMEDUCK_BAD_ADDRESS: --port: "x" is no port/ },
+  { words: "--port 80, -- true", says: /LAMEDUCK_BAD_ADDRESS: --port: "" is no port/ },
   { words: "--ignore-peer 10.0.0.0/33 -- true", says: /LAMEDUCK_BAD_ADDRESS: --ignore-peer/ },
   { words: "--probe-period 10 -- true", says: /LAMEDUCK_BAD_DURATION: --probe-period: "10"/ },
   {

@@ -21,6 +21,8 @@ describe("ending", { skip, concurrency: 4 }, () => {
     await server.ended;
     const report = reportOf(server.stderr);
     assert.equal(report.reason, "cap");
+    assert.ok(report.unmet.includes("silence"), server.stderr);
+    assert.match(report.explanation, /still waiting for/);
     assert.ok(report.hold_ms >= 3_000 && report.hold_ms < 4_000, `${report.hold_ms} ms`);
   });
 

@@ -38,6 +38,8 @@ export interface HoldExplained {
   readonly waitedFor: WaitedFor | null;
   /** When each condition of the stop was met, in milliseconds since the hold began: floor, silence, requests, in-flight and others. */
   readonly met: Readonly<Record<string, number>>;
+  /** The conditions that a stop still lacked. In the event `closing` a cap or a force did not wait for them. */
+  readonly unmet: readonly string[];
   /** The release by the cluster that ended the wait for senders; null where none did. */
   readonly released: ReleasedBy | null;
   /** Who connected after all consumers had let go, as the cluster said: that release did not count. */
@@ -56,7 +58,7 @@ export interface ReleasedBy {
   readonly at: number;
 }
 
-/** A sender, or a crowd, that a hold waits for. */
+/** A sender, or an aggregate of senders, that a hold waits for. */
 export interface WaitedFor {
   /** Null for all senders that are not told apart. */
   readonly sender: string | null;

@@ -6,7 +6,8 @@ import { test } from "node:test";
 import { inspect } from "node:util";
 import { environmentVariables, lameduck, LameduckError, type LameduckOptions } from "../src/index.ts";
 import { documentedOptions } from "../src/options/option-names.ts";
-import { fixture, startScript } from "./child.ts";
+import { ask } from "./ask.ts";
+import { fixture, inPod, startScript, startServer } from "./child.ts";
 
 const durations = [
   "20",
@@ -163,7 +164,10 @@ const written: Record<string, readonly string[]> = {
   LAMEDUCK_STOP_FILE: ["20", "stop.json"],
 };
 
-for (const name of Object.keys(environmentVariables))
+/** A recording is for diagnosis: see the last test. */
+const fatal = Object.keys(environmentVariables).filter((name) => name !== "LAMEDUCK_TRACE");
+
+for (const name of fatal)
   for (const value of written[name] ?? ["20", "-5s", "5 parsecs"])
     test(`${name}=${value} is an error of lameduck() that names the variable`, () => {
       assert.throws(
@@ -180,7 +184,7 @@ for (const name of Object.keys(environmentVariables))
 test("without code each mistake in a variable is one line with place and remedy, and exit code 2", async () => {
   const register = new URL("../src/register.ts", import.meta.url).href;
   await Promise.all(
-    Object.keys(environmentVariables).map(async (name) => {
+    fatal.map(async (name) => {
       const value = written[name]?.[0] ?? "20";
       const child = await startScript(["--import", register, fixture("plain.cjs")], { [name]: value });
       assert.equal((await child.exited).code, 2);
@@ -195,4 +199,13 @@ test("without code each mistake in a variable is one line with place and remedy,
 test("an empty variable is an unset one", () => {
   const environment = Object.fromEntries(Object.keys(environmentVariables).map((name) => [name, " "]));
   lameduck(createServer(), { environment }).detach();
+});
+
+test("LAMEDUCK_TRACE without an absolute path is one line, and the server serves", async () => {
+  await using child = await startServer({}, { ...inPod, LAMEDUCK_TRACE: "hold.jsonl" });
+  assert.equal((await ask(child.port)).status, 200);
+  const told = child.stderr.split("\n").filter((line) => line.includes("LAMEDUCK_TRACE"));
+  assert.equal(told.length, 1, child.stderr);
+  assert.match(told[0]!, /hold\.jsonl.* is not an absolute path; no hold is recorded/);
+  assert.doesNotMatch(child.stderr, /\n\s+at /);
 });

@@ -91,6 +91,7 @@ test("state() says whom the hold waits for, from its beginning on", async () => 
     /^still waiting for 127\.0\.0\.1 \([\d.]+\/s before, silent 0\.\d s\)$/,
   );
   assert.deepEqual(hold?.met, {});
+  assert.deepEqual(hold.unmet, ["silence"]);
   void duck.stop();
   await closed;
   assert.equal(duck.state().hold?.waitedFor?.sender, "127.0.0.1");

@@ -4,6 +4,7 @@
 #include "../decision/duration.h"
 #include "../kernel/namespace.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* The caller adds the place: the flag or the variable. */
@@ -61,7 +62,7 @@ bool read_expected_code(struct settings *settings, const char *value, struct err
 bool read_translation(struct settings *settings, const char *value, struct error *error)
 {
 	return translation_add(&settings->translation, value, HIGHEST_SIGNAL) ||
-	       bad(error, ERROR_BAD_SIGNAL, value, "translation of signals");
+	       bad(error, ERROR_BAD_SIGNAL, value, "pair of signals such as TERM=QUIT");
 }
 
 bool read_rewrite(struct settings *settings, const char *value, struct error *error)
@@ -89,25 +90,29 @@ bool read_then(struct settings *settings, const char *value, struct error *error
 	return possible || bad(error, ERROR_BAD_SIGNAL, value, "signal that the program can handle");
 }
 
-static bool add_port(struct port_list *list, const char *value, struct error *error)
+/* One, or several with commas between: "80,443". */
+static bool add_ports(struct port_list *list, const char *value, struct error *error)
 {
+	char text[6];
+	size_t length = strcspn(value, ",");
 	uint64_t port;
-	if (!is_number(value, 1, 65535, &port))
+	snprintf(text, sizeof text, "%.*s", (int)(length < sizeof text ? length : 0), value);
+	if (!is_number(text, 1, 65535, &port))
 		return bad(error, ERROR_BAD_ADDRESS, value, "port");
 	if (list->count == MOST_PORTS)
 		return too_many(error, ERROR_BAD_ADDRESS, MOST_PORTS);
 	list->ports[list->count++] = (uint16_t)port;
-	return true;
+	return value[length] == '\0' || add_ports(list, value + length + 1, error);
 }
 
 bool read_port(struct settings *settings, const char *value, struct error *error)
 {
-	return add_port(&settings->hold.traffic.ports, value, error);
+	return add_ports(&settings->hold.traffic.ports, value, error);
 }
 
 bool read_ignored_port(struct settings *settings, const char *value, struct error *error)
 {
-	return add_port(&settings->hold.traffic.ignored_ports, value, error);
+	return add_ports(&settings->hold.traffic.ignored_ports, value, error);
 }
 
 bool read_ignored_peer(struct settings *settings, const char *value, struct error *error)

@@ -40,7 +40,7 @@ static const char help[] =
 	"  --no-hold          pass every signal on at once\n"
 	"\n"
 	"What counts as traffic\n"
-	"  --port N           count only this port (default: all ports on which the program listens)\n"
+	"  --port N           count only this port, or these: 80,443 (default: all ports on which the program listens)\n"
 	"  --ignore-port N    do not count this port, such as that of metrics\n"
 	"  --ignore-peer CIDR do not count this source; \"gateway\": the default gateway, from which many kubelets probe\n"
 	"  --probe-period D   periodSeconds of the kubelet's httpGet or grpc probe, once for each (assumed: 10s)\n"

@@ -32,7 +32,7 @@ static void warn_of_host_network(const struct hold_settings *settings, const str
 {
 	if (is_host_network() && settings->traffic.ports.count == 0)
 		log_line(logger, LOG_WARNING,
-		    "this is the host's network: name our ports with --port; without it only listeners of processes seen from "
+		    "this is the host's network: name the program's ports with --port; without it only listeners of processes seen from "
 		    "here are watched, and without any only the floor is held");
 }
 

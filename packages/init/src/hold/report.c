@@ -170,6 +170,14 @@ static void add_course_fields(struct writer *text, const struct hold *hold, cons
 		}
 	if (strcmp(before, ",") == 0)
 		text_add(text, "}");
+	text_add(text, ",\"unmet\":[");
+	before = "";
+	for (int kind = 0; kind < WAIT_KINDS; kind++)
+		if (isinf(explanation->met_at[kind])) {
+			text_add(text, "%s\"%s\"", before, waiting_for_names[kind]);
+			before = ",";
+		}
+	text_add(text, "]");
 }
 
 static const char *state_of_cluster(const struct hold *hold)

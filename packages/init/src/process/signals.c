@@ -81,13 +81,13 @@ bool translation_add(struct translation *translation, const char *text, int high
 {
 	char from[16];
 	const char *separator = strpbrk(text, "=:");
-	size_t length = separator ? (size_t)(separator - text) : 0;
+	size_t length = separator ? (size_t)(separator - text) : sizeof from;
 	if (length >= sizeof from)
 		return false;
 	memcpy(from, text, length);
 	from[length] = '\0';
-	const char *to = separator ? separator + 1 : text;
-	int received = separator ? signal_number(from) : SIGTERM;
+	const char *to = separator + 1;
+	int received = signal_number(from);
 	int sent = strcmp(to, "0") == 0 ? 0 : signal_number(to);
 	if (received == 0 || (sent == 0 && strcmp(to, "0") != 0) || received > highest || sent > highest)
 		return false;

@@ -30,7 +30,7 @@ struct translation {
 };
 
 void translation_init(struct translation *translation);
-/* "TERM=USR1" or "15:10", "15:0" to drop; "USR1" alone stands for TERM=USR1. False for signals above `highest`. */
+/* "TERM=USR1" or "15:10", "15:0" to drop. False for signals above `highest`. */
 bool translation_add(struct translation *translation, const char *text, int highest);
 
 signal_mask set_signal_mask(signal_mask mask);

@@ -127,12 +127,14 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     if (timeout !== undefined) boundBy(timeout, some, whole.prestop);
     return waitingFor(health, timeout === undefined ? whole : parseAt(some, inCode, environment));
   });
+  const trace = traceFrom(options.trace, environment);
   const warnings = [
     ...misspeltVariables(environment),
     ...unread,
     ...unusable,
     ...yielded,
     ...coordinator.warnings,
+    ...trace.warnings,
   ];
   const ramp = parseDuration(options.ramp === undefined ? defaultRamp : options.ramp, "ramp");
   return Object.freeze({
@@ -148,8 +150,8 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
     signals: parseSignals(options.signals, environment),
     otherHandlers: parseOtherHandlers(options.otherHandlers),
     crashes: parseCrashes(options.crashes, environment),
-    stopFile: parsePath("stopFile", options.stopFile, environment),
-    trace: parsePath("trace", options.trace, environment),
+    stopFile: parsePath("stopFile", options.stopFile, environment["LAMEDUCK_STOP_FILE"]),
+    trace: trace.path,
     coordinator: coordinator.isMeant || isOfCluster(drain) ? coordinator : undefined,
     warnings: [...warnings, ...warningsAbout(merged, drain, environment)],
   });
@@ -266,14 +268,28 @@ function parseLog(value: unknown): Logger | false | undefined {
   );
 }
 
+/** @param text of the variable. */
 function parsePath(
   name: "stopFile" | "trace",
   inCode: unknown,
-  environment: Environment,
+  text: string | undefined,
 ): string | undefined {
-  const variable = name === "trace" ? "LAMEDUCK_TRACE" : "LAMEDUCK_STOP_FILE";
-  const text = environment[variable]?.trim();
-  const value = inCode === undefined && text ? text : inCode;
+  const value = inCode === undefined ? text?.trim() || undefined : inCode;
   if (value === undefined || (typeof value === "string" && isAbsolute(value))) return value;
-  throw badOption(inCode === undefined ? variable : name, `${shown(value)} is not an absolute path`);
+  throw badOption(
+    inCode === undefined ? "LAMEDUCK_STOP_FILE" : name,
+    `${shown(value)} is not an absolute path`,
+  );
+}
+
+/** A recording is for diagnosis: a mistake in its variable must not keep a server from serving. */
+function traceFrom(
+  inCode: unknown,
+  { LAMEDUCK_TRACE: text }: Environment,
+): { readonly path: string | undefined; readonly warnings: readonly string[] } {
+  const given = text?.trim();
+  if (inCode !== undefined || !given || isAbsolute(given))
+    return { path: parsePath("trace", inCode, given), warnings: [] };
+  const warning = `LAMEDUCK_TRACE: ${shown(given)} is not an absolute path; no hold is recorded`;
+  return { path: undefined, warnings: [warning] };
 }

@@ -92,7 +92,7 @@ export function heldFor(course: Course | undefined): HoldExplained | undefined {
 }
 
 function explained(course: Course): HoldExplained {
-  const { sender: suspect, met, release, overruled } = course;
+  const { sender: suspect, met, unmet, release, overruled } = course;
   return {
     waitedFor: suspect
       ? {
@@ -102,6 +102,7 @@ function explained(course: Course): HoldExplained {
         }
       : null,
     met: Object.fromEntries(met.map(({ condition, at }) => [condition, Math.round(at)])),
+    unmet,
     released: release
       ? { consumers: release.consumers ?? null, last: release.last ?? null, at: Math.round(release.after) }
       : null,
