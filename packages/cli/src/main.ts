@@ -52,6 +52,14 @@ Examples that change nothing in a cluster:
 
 /** Commander's own mistakes in the form that all others have. */
 function usageError({ message }: CommanderError, command: Command | undefined): CliError {
-  const problem = message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
+  const problem = message
+    .replace(/^error: /, "")
+    .replace(/\s*\n\s*/g, " ")
+    .replace(
+      /^(?:command-argument value|(option) '(?:-\w, )?(\S+)[^']*' argument) '(.*)' is invalid.* Allowed choices are (.*)\.$/,
+      (_, option?: string, flag = "", value = "", choices = "") =>
+        `${option ? `${flag}: ` : ""}"${value}" is none of ${choices}`,
+    )
+    .replace(/^missing required argument '(\w+)'$/, "the argument $1 is missing");
   return new CliError("LAMEDUCK_BAD_OPTION", command ? `lameduck ${command.name()}` : "lameduck", problem);
 }

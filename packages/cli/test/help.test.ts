@@ -32,6 +32,11 @@ test("a rule of the audit is explained as its page does, without its examples", 
     assert.throws(() => explain(topic), { code: "LAMEDUCK_UNKNOWN_TOPIC" });
 });
 
+test("a code is found without its prefix, in any case", () => {
+  for (const topic of ["bad_duration", "Bad-Duration", "lameduck_bad_duration"])
+    assert.equal(explain(topic), explain("LAMEDUCK_BAD_DURATION"), topic);
+});
+
 test("a cause of loss is explained as its page does", async () => {
   const { code, out } = await run(["help", "c3"]);
   assert.equal(code, 0);

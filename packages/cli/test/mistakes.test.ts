@@ -69,7 +69,11 @@ const mistakes: Mistake[] = [
     ["lab", "--remedies", "magic"],
     /"magic" is none of nothing.*, sleep-N \[LAMEDUCK_UNKNOWN_REMEDY\]/,
   ],
-  ["a policy that is a sleep", ["lab", "--policy", "sleep-2"], /--policy.*choices are fixed, quiet, until/],
+  [
+    "a policy that is a sleep",
+    ["lab", "--policy", "sleep-2"],
+    /--policy.*"sleep-2" is none of fixed, quiet, until/,
+  ],
   ["unknown sender", ["lab", "--senders", "l5:1"], /"l5:1".*\[LAMEDUCK_BAD_OPTION\]/],
   ["unknown protocol", ["lab", "--protocol", "spdy"], /--protocol.*spdy/],
   [

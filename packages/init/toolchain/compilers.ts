@@ -9,7 +9,7 @@ export interface Compiler {
   readonly libc: "musl" | "glibc";
 }
 
-/** In order of preference: musl gives 130 kB where glibc gives 670 kB. */
+/** In order of preference: musl gives 165 kB where glibc gives 670 to 860 kB. */
 const candidates: Readonly<Record<Architecture, readonly Compiler[]>> = {
   x64: [
     { command: "musl-gcc", libc: "musl" },

@@ -164,9 +164,28 @@ function parsed(chunk: string, fail: (problem: string) => never): Document.Parse
   }
 }
 
-/** The parser's stack ends at thousands of brackets in each other. */
+/** The parser's words for frequent mistakes, and what a person calls them. */
+const explanations: readonly (readonly [RegExp, string])[] = [
+  // Its stack ends at thousands of brackets in each other.
+  [/call stack/, "it is nested too deep"],
+  [/^Flow (?:sequence|map)/, "a [ or { is not closed, or a line within it is not indented"],
+  [
+    /^Implicit keys need to be on a single line/,
+    "a key must end on its line: a quote or a bracket may be missing",
+  ],
+  [/^Implicit map keys need to be followed by/, "a colon and a value are missing after the key"],
+  [
+    /^Nested mappings are not allowed in compact/,
+    "there are two colons on one line: put the value in quotes",
+  ],
+  [
+    /^All (?:collection|mapping) items must start/,
+    "entries of one list or mapping must start in the same column",
+  ],
+];
+
 function explained(message: string): string {
-  return message.includes("call stack") ? "it is nested too deep" : message;
+  return explanations.find(([words]) => words.test(message))?.[1] ?? message;
 }
 
 /** `{{ .Values.x }}` reads as a mapping whose key is a mapping, which no manifest has, or breaks the syntax. In texts it is data. */

@@ -132,6 +132,15 @@ const mistakes: [title: string, text: string, code: string, place: string, said:
     "s.yaml:1:",
     /: "20" has no unit: write "20s" for 20 seconds or "20ms" for 20 milliseconds$/,
   ]),
+  ...["endpoints: { cacheLag: 700h }\n", "senders: [{ name: a, convergence: { uniform: [1s, 61m] } }]\n"].map(
+    (text): (typeof mistakes)[number] => [
+      `a time that no simulation ends with (${text.trim()})`,
+      text,
+      "LAMEDUCK_SCENARIO_INVALID",
+      "s.yaml:1:",
+      /: is longer than 1h, /,
+    ],
+  ),
   [
     "a falling range",
     "senders:\n  - name: a\n    convergence: { uniform: [5s, 1s] }\n",

@@ -44,7 +44,8 @@ function ruleText(topic: string): string | undefined {
 export function explain(topic: string): string {
   const text = causeText(topic) ?? ruleText(topic);
   if (text !== undefined) return text;
-  const code = topic.toUpperCase();
+  const name = topic.toUpperCase().replaceAll(/[\s-]+/g, "_");
+  const code = name.startsWith("LAMEDUCK_") ? name : `LAMEDUCK_${name}`;
   const remedies = remediesOf(code);
   if (remedies.length === 0)
     throw new CliError(

@@ -77,10 +77,11 @@ async function run(given: readonly string[], options: Options): Promise<number> 
 
 async function publish(injected: InjectedManifests, { diff, write, json }: Options): Promise<void> {
   const files = injected.files.filter(({ before, after }) => before.text !== after.text);
+  // First, so that nothing is called injected that could not be written.
+  if (write) writeFixes({ files });
   if (json) process.stdout.write(jsonOf(injected));
   else process.stderr.write(textOf(injected, process.stderr));
   if (diff) process.stdout.write(await diffOf({ files }));
-  if (write) writeFixes({ files });
   if (!diff && !write && !json) process.stdout.write(joined(injected.files.map(({ after }) => after.text)));
 }
 

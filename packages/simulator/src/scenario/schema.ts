@@ -25,11 +25,15 @@ interface Issue {
   readonly errors?: readonly (readonly Issue[])[] | undefined;
 }
 
+/** Milliseconds. Traffic is simulated for as long as a sender or the endpoints lag behind: 700 h of it would never end. */
+const longestTime = 3_600_000;
+const tooLong = "is longer than 1h, the longest time that a scenario may take for anything";
+
 /** What is wrong with a duration somewhere within a union, which would only say what may stand there. */
-function unitless({ message, errors = [] }: Issue): string | undefined {
-  if (message?.includes("has no unit")) return message;
+function durationProblem({ message, errors = [] }: Issue): string | undefined {
+  if (message?.includes("has no unit") || message === tooLong) return message;
   for (const issue of errors.flat()) {
-    const found = unitless(issue);
+    const found = durationProblem(issue);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -61,7 +65,7 @@ function distributionOf(value: z.ZodType<number, number | string>, what: string)
       ],
       {
         error: (issue) =>
-          unitless(issue) ??
+          durationProblem(issue) ??
           `expected ${what}, or one of uniform: [from, to], exponential: mean, lognormal: [median, p90], quantiles: [[p, value], ...], mixture: [[weight, ...], ...], sum: [...]`,
       },
     ),
@@ -85,7 +89,8 @@ const ownDurations = [
 /** What a scenario may say; every object refuses unknown keys. */
 export function scenarioSchema(numbers: Numbers) {
   const duration = durations(numbers);
-  const distribution = distributionOf(duration, "a duration");
+  const bounded = duration.refine((milliseconds) => milliseconds <= longestTime, tooLong);
+  const distribution = distributionOf(bounded, "a duration");
   const member = {
     count: count.default(1),
     /** 0: it sends nothing, and its reports are waited for. */
@@ -107,7 +112,7 @@ export function scenarioSchema(numbers: Numbers) {
       z.strictObject({
         name: z.string(),
         kubeProxy: z.strictObject({
-          minSyncPeriod: duration,
+          minSyncPeriod: bounded,
           sync: distribution.default({ uniform: [50, 200] }),
           busy: z.boolean().default(false),
         }),
@@ -116,7 +121,7 @@ export function scenarioSchema(numbers: Numbers) {
     ],
     {
       error: (issue) =>
-        unitless(issue) ??
+        durationProblem(issue) ??
         `expected preset (${Object.keys(presets).join(", ")}), or name with convergence or kubeProxy`,
     },
   );
@@ -140,9 +145,9 @@ export function scenarioSchema(numbers: Numbers) {
     endpoints: z
       .strictObject({
         latency: distribution.optional(),
-        batch: duration.optional(),
+        batch: bounded.optional(),
         cacheLag: distribution.optional(),
-        backOff: duration.optional(),
+        backOff: bounded.optional(),
         drawn: distribution.optional(),
       })
       .prefault({}),
@@ -185,7 +190,7 @@ export function scenarioSchema(numbers: Numbers) {
         prestop: duration.default(0),
         reserve: duration.optional(),
         watched: duration.default(120_000),
-        age: distribution.optional(),
+        age: distributionOf(duration, "a duration").optional(),
         /** Without a processor for this part of the time, for so long each time. */
         stalls: z
           .strictObject({ share: distributionOf(part, "a part of 1"), length: distribution })
