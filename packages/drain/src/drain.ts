@@ -196,9 +196,14 @@ export class Drain {
     return [{ until: Math.min(until, settledAt), for: "silence" }];
   }
 
-  /** Connections from before the hold are a second clock: they must be silent too, and nothing in flight. */
+  /**
+   * Connections from before the hold are a second clock: they must be silent too, and nothing in flight. Once nobody opens new ones, these become
+   * fewer, and a shorter silence is enough.
+   */
   #oldConnections(now: number): Awaited[] {
-    const silentAt = this.#requests > 0 ? this.#lastRequest + this.config.requestQuiet : now;
+    const { requestQuiet, settle } = this.config;
+    const quiet = now >= this.release.settledAt ? Math.min(requestQuiet, settle) : requestQuiet;
+    const silentAt = this.#requests > 0 ? this.#lastRequest + quiet : now;
     return [...this.#unfinished(), ...later(now, silentAt, "requests")];
   }
 

@@ -43,12 +43,18 @@ static void add_in_flight(struct waits *waits, const struct drain *drain, double
 	add_wait(waits, now, drain->in_flight > 0 ? INFINITY : now, WAIT_IN_FLIGHT);
 }
 
-/* Connections from before the hold are a second clock: they must be silent too, and nothing in flight. */
+/*
+ * Connections from before the hold are a second clock: they must be silent too, and nothing in flight. Once nobody opens new ones, these become fewer, and
+ * a shorter silence is enough.
+ */
 static void add_old_connections(struct waits *waits, const struct drain *drain, double now)
 {
+	double quiet = drain->config.request_quiet;
+	if (now >= release_settled_at(&drain->release))
+		quiet = fmin(quiet, drain->config.settle);
 	add_in_flight(waits, drain, now);
 	if (drain->requests > 0)
-		add_wait(waits, now, drain->last_request + drain->config.request_quiet, WAIT_REQUESTS);
+		add_wait(waits, now, drain->last_request + quiet, WAIT_REQUESTS);
 }
 
 static size_t confirmed(const struct drain *drain)
