@@ -19,7 +19,7 @@ export interface Case {
   readonly observations: readonly Observation[];
 }
 
-const plainNumbers: ReadonlySet<string> = new Set(["lossBudget", "maxSenders", "quorum"]);
+const plainNumbers: ReadonlySet<string> = new Set(["lossBudget", "maxSenders"]);
 
 /** Numbers in code are milliseconds; texts have a unit. */
 function textOf(name: string, value: unknown): string {
@@ -27,9 +27,9 @@ function textOf(name: string, value: unknown): string {
 }
 
 export function linesOf({ config, observations }: Case): string {
-  const options = Object.entries(config).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).map((each) => `option ${name} ${textOf(name, each)}`),
-  );
+  // To lameduck-init the consumers are always those of the cluster.
+  const { consumers: _, ...rest } = config as { consumers?: unknown };
+  const options = Object.entries(rest).map(([name, value]) => `option ${name} ${textOf(name, value)}`);
   return [...options, ...observations.map(lineOf), "end", ""].join("\n");
 }
 
@@ -39,14 +39,10 @@ function lineOf(seen: Observation): string {
       return `see ${seen.kind} ${seen.at} ${seen.sender} ${seen.old ? "old" : (seen.earlier ?? "-")}`;
     case "in-flight":
       return `see in-flight ${seen.at} - ${seen.change}`;
-    case "acknowledgement":
-      return `see acknowledgement ${seen.at} ${seen.consumer} -`;
     case "released":
       return `see released ${seen.at} ${seen.last ?? "-"} -`;
     case "unreleased":
       return `see unreleased ${seen.at} - ${seen.local ? 1 : 0}`;
-    case "blind":
-      return `see blind ${seen.at} - ${seen.from}`;
     default:
       return `see ${seen.type} ${seen.at} - -`;
   }

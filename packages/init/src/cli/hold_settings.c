@@ -47,13 +47,11 @@ static bool read_cluster(struct settings *settings, struct error *error)
 /* Without a coordinator nothing that `acknowledged` waits for reaches an init. */
 static bool read_policy(struct settings *settings, struct error *error)
 {
-	struct drain_options *options = &settings->decision;
-	if (!options->policy || strcmp(options->policy, policy_names[POLICY_ACKNOWLEDGED]) != 0)
+	const char *policy = settings->decision.policy;
+	if (!policy || strcmp(policy, policy_names[POLICY_ACKNOWLEDGED]) != 0)
 		return true;
-	if (settings->hold.where.url) {
-		options->consumers[options->consumer_count++] = by_cluster;
+	if (settings->hold.where.url)
 		return true;
-	}
 	error_set(error, ERROR_MISSING_OPTION, "policy", "acknowledged needs a coordinator (LAMEDUCK_COORDINATOR)");
 	return false;
 }
@@ -67,7 +65,7 @@ static bool check_use(struct settings *settings, const char *name, const char *v
 {
 	char place[LONGEST_PLACE];
 	enum policy_kind policy = settings->hold.decision.policy;
-	bool used = policy == user || (user == POLICY_ADAPTIVE && settings->hold.decision.by_cluster);
+	bool used = policy == user || (user == POLICY_ADAPTIVE && policy == POLICY_ACKNOWLEDGED);
 	if (!value || used)
 		return true;
 	if (given_by_variable(settings, name, place)) {

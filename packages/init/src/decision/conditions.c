@@ -15,7 +15,7 @@ static void add_wait(struct waits *waits, double now, double until, enum waiting
 
 static bool uses_evidence(const struct drain *drain)
 {
-	return drain->config.policy == POLICY_ADAPTIVE || (drain->config.by_cluster && drain->release.local);
+	return drain->config.policy == POLICY_ADAPTIVE || (drain->config.policy == POLICY_ACKNOWLEDGED && drain->release.local);
 }
 
 double conditions_evaluate(struct drain *drain, double now)
@@ -57,14 +57,6 @@ static void add_old_connections(struct waits *waits, const struct drain *drain, 
 		add_wait(waits, now, drain->last_request + quiet, WAIT_REQUESTS);
 }
 
-static size_t confirmed(const struct drain *drain)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < drain->config.consumer_count; i++)
-		count += drain->acknowledged[i];
-	return count;
-}
-
 struct waits conditions_unmet(const struct drain *drain, double now, double evidence)
 {
 	const struct drain_config *config = &drain->config;
@@ -90,10 +82,8 @@ struct waits conditions_unmet(const struct drain *drain, double now, double evid
 	}
 	if (uses_evidence(drain))
 		add_wait(&waits, now, fmin(evidence, settled_at), WAIT_SILENCE);
-	else if (config->by_cluster)
-		add_wait(&waits, now, settled_at, WAIT_ACKNOWLEDGEMENTS);
 	else
-		add_wait(&waits, now, confirmed(drain) < config->quorum ? INFINITY : now, WAIT_ACKNOWLEDGEMENTS);
+		add_wait(&waits, now, settled_at, WAIT_ACKNOWLEDGEMENTS);
 	add_old_connections(&waits, drain, now);
 	return waits;
 }

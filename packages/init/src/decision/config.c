@@ -8,8 +8,6 @@
 
 const char *const policy_names[] = { "fixed", "until-deadline", "quiet", "adaptive", "acknowledged" };
 
-const char by_cluster[] = "cluster";
-
 static const double default_floor = 1000;
 static const double default_grace = 30000;
 static const double default_prestop = 0;
@@ -53,33 +51,6 @@ static bool whole_number(const char *text, double fallback, const char *option, 
 	return true;
 }
 
-static bool parse_acknowledged(const struct drain_options *options, struct drain_config *config, struct error *error)
-{
-	config->by_cluster = options->consumer_count == 1 && strcmp(options->consumers[0], by_cluster) == 0;
-	if (config->by_cluster)
-		return true;
-	for (size_t i = 0; i < options->consumer_count; i++) {
-		bool known = false;
-		for (size_t j = 0; j < config->consumer_count; j++)
-			known = known || strcmp(config->consumers[j], options->consumers[i]) == 0;
-		if (!known)
-			config->consumers[config->consumer_count++] = options->consumers[i];
-	}
-	if (config->consumer_count == 0) {
-		error_set(error, ERROR_MISSING_OPTION, "consumers", "the policy acknowledged needs at least one consumer");
-		return false;
-	}
-	double quorum;
-	if (!number(options->quorum, (double)config->consumer_count, "quorum", &quorum, error))
-		return false;
-	if (floor(quorum) != quorum || quorum < 1 || quorum > (double)config->consumer_count) {
-		error_set(error, ERROR_BAD_QUORUM, "quorum", "%g of %zu consumers", quorum, config->consumer_count);
-		return false;
-	}
-	config->quorum = (size_t)quorum;
-	return true;
-}
-
 static bool parse_policy(const struct drain_options *options, struct drain_config *config, struct error *error)
 {
 	const char *name = options->policy ? options->policy : "adaptive";
@@ -111,7 +82,7 @@ static bool parse_policy(const struct drain_options *options, struct drain_confi
 		error_set(error, ERROR_MISSING_OPTION, "delay", "the policy fixed needs a delay");
 		return false;
 	}
-	return config->policy != POLICY_ACKNOWLEDGED || parse_acknowledged(options, config, error);
+	return true;
 }
 
 bool parse_config(const struct drain_options *options, struct drain_config *config, struct error *error)

@@ -8,9 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* POLICY_ACKNOWLEDGED: by all consumers that the cluster knows; where it cannot say so, evidence decides. */
 enum policy_kind { POLICY_FIXED, POLICY_UNTIL_DEADLINE, POLICY_QUIET, POLICY_ADAPTIVE, POLICY_ACKNOWLEDGED };
-
-#define MOST_CONSUMERS 16
 
 /* What a user said, as text; NULL where nothing was said. */
 struct drain_options {
@@ -24,9 +23,6 @@ struct drain_options {
 	const char *window;
 	const char *loss_budget;
 	const char *convergence;
-	const char *consumers[MOST_CONSUMERS];
-	size_t consumer_count;
-	const char *quorum;
 	const char *request_quiet;
 	const char *settle;
 	const char *max_senders;
@@ -39,10 +35,6 @@ struct drain_config {
 	double window;
 	double loss_budget;
 	double convergence;
-	const char *consumers[MOST_CONSUMERS];
-	size_t consumer_count;
-	size_t quorum;
-	bool by_cluster; /* acknowledged: all consumers that the cluster knows; where it cannot say so, evidence decides */
 	double floor;
 	double cap;
 	double prestop;
@@ -53,8 +45,6 @@ struct drain_config {
 };
 
 extern const char *const policy_names[];
-/* The consumer that stands for all that the cluster knows. */
-extern const char by_cluster[];
 
 /* False with `error` filled in when the options contradict one another. */
 bool parse_config(const struct drain_options *options, struct drain_config *config, struct error *error);

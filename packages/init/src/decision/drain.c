@@ -4,7 +4,6 @@
 #include "explain.h"
 
 #include <math.h>
-#include <string.h>
 
 const char *const stop_reason_names[] = { "delay", "floor", "quiet", "idle", "acknowledged", "cap", "forced" };
 const char *const waiting_for_names[] = { "termination", "floor",    "delay",     "deadline",
@@ -105,19 +104,11 @@ void drain_observe(struct drain *drain, struct observation seen)
 		if (drain->in_flight == 0)
 			drain->last_request = fmax(drain->last_request, at);
 		return;
-	case SEEN_ACKNOWLEDGEMENT:
-		for (size_t i = 0; i < drain->config.consumer_count; i++)
-			if (strcmp(drain->config.consumers[i], seen.name) == 0)
-				drain->acknowledged[i] = true;
-		return;
 	case SEEN_RELEASED:
 		release_give(&drain->release, at);
 		return;
 	case SEEN_UNRELEASED:
 		release_withdraw(&drain->release, seen.value > 0);
-		return;
-	case SEEN_BLIND:
-		/* What waited in the kernel meanwhile is seen by now: silence that it ends in was silence. */
 		return;
 	case SEEN_FORCE:
 		drain->forced = true;
@@ -127,7 +118,7 @@ void drain_observe(struct drain *drain, struct observation seen)
 
 bool drain_weighs(const struct drain_config *config)
 {
-	return config->policy == POLICY_ADAPTIVE || config->by_cluster;
+	return config->policy == POLICY_ADAPTIVE || config->policy == POLICY_ACKNOWLEDGED;
 }
 
 double drain_expected_loss(const struct drain *drain, double now)
@@ -163,7 +154,7 @@ static bool was_met_by(const struct drain *drain, double at)
 static enum stop_reason reason_of(const struct drain *drain, double now, double floor_at)
 {
 	enum policy_kind kind = drain->config.policy;
-	if (kind == POLICY_ACKNOWLEDGED && !(drain->config.by_cluster && drain->release.local))
+	if (kind == POLICY_ACKNOWLEDGED && !drain->release.local)
 		return STOP_ACKNOWLEDGED;
 	if (kind != POLICY_FIXED && !drain->traffic_known)
 		return STOP_IDLE;

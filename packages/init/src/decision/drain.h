@@ -44,18 +44,16 @@ enum observation_type {
 	SEEN_CONNECTION,
 	SEEN_REQUEST, /* on an older connection */
 	SEEN_IN_FLIGHT,
-	SEEN_ACKNOWLEDGEMENT,
 	SEEN_RELEASED,
 	SEEN_UNRELEASED,
-	SEEN_BLIND,
 	SEEN_FORCE,
 };
 
 struct observation {
 	enum observation_type type;
 	double at;
-	const char *name;  /* sender, or consumer; of a release that of the last one, or NULL */
-	double value;      /* change in flight, when we began to see nothing, or 1 where no release is to be waited for */
+	const char *name;  /* sender; of a release that of the last one, or NULL */
+	double value;      /* change in flight, or 1 where no release is to be waited for */
 	const char *consumers; /* of a release, for people: "5/5", or NULL */
 	double earlier; /* of a connection: ms by which it may have come before `at` */
 	bool old; /* of a connection: it was open before, and a request on it is told as one; it says nothing of a release */
@@ -80,7 +78,6 @@ struct drain {
 	double last_request;
 	bool traffic_known;
 	double requests; /* since the hold began */
-	bool acknowledged[MOST_CONSUMERS];
 	struct release release;
 	double met_at[WAIT_KINDS]; /* NAN where it is not */
 	bool met; /* the latest decision is a stop for which every condition was met */

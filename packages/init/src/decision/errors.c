@@ -22,7 +22,6 @@ static const struct {
 				    "lower the floor, or raise the cap or the grace period" },
 	[ERROR_CAP_ABOVE_GRACE] = { "LAMEDUCK_CAP_ABOVE_GRACE",
 				    "lower the cap, or raise the grace period (terminationGracePeriodSeconds)" },
-	[ERROR_BAD_QUORUM] = { "LAMEDUCK_BAD_QUORUM", "set the quorum to at least 1 and at most the number of consumers" },
 	[ERROR_BAD_SIGNAL] = { "LAMEDUCK_BAD_SIGNAL",
 			       "name a signal as TERM, SIGTERM or 15, and a translation as TERM=USR1 or 15:10" },
 	[ERROR_BAD_ADDRESS] = { "LAMEDUCK_BAD_ADDRESS",

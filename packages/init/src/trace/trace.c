@@ -82,9 +82,10 @@ static const char *policy_fields(const struct drain_config *config, char fields[
 		snprintf(fields, 128, "\"delay\":%.17g,", config->delay);
 	else if (config->policy == POLICY_QUIET)
 		snprintf(fields, 128, "\"window\":%.17g,", config->window);
-	else if (config->policy == POLICY_ADAPTIVE || config->by_cluster)
+	else if (drain_weighs(config))
 		snprintf(fields, 128, "%s\"lossBudget\":%.17g,\"convergence\":%.17g,",
-			 config->by_cluster ? "\"consumers\":\"cluster\"," : "", config->loss_budget, config->convergence);
+			 config->policy == POLICY_ACKNOWLEDGED ? "\"consumers\":\"cluster\"," : "", config->loss_budget,
+			 config->convergence);
 	return fields;
 }
 
@@ -169,8 +170,6 @@ void trace_observed(struct trace *trace, const struct observation *seen)
 	case SEEN_IN_FLIGHT:
 		add(trace, "{\"type\":\"in-flight\",%s,\"change\":%.17g}\n", times(trace, seen->at, text), seen->value);
 		return;
-	case SEEN_ACKNOWLEDGEMENT:
-		return;
 	case SEEN_RELEASED:
 		add(trace, "{\"type\":\"released\",%s%s%s}\n", times(trace, seen->at, text),
 		    optional("consumers", seen->consumers, escaped), optional("last", seen->name, last));
@@ -178,10 +177,6 @@ void trace_observed(struct trace *trace, const struct observation *seen)
 	case SEEN_UNRELEASED:
 		add(trace, "{\"type\":\"unreleased\",%s%s}\n", times(trace, seen->at, text),
 		    seen->value > 0 ? ",\"local\":true" : "");
-		return;
-	case SEEN_BLIND:
-		add(trace, "{\"type\":\"blind\",%s,\"from\":%.3f}\n", times(trace, seen->at, text),
-		    seen->value - trace->from);
 		return;
 	case SEEN_FORCE:
 		add(trace, "{\"type\":\"force\",%s}\n", times(trace, seen->at, text));

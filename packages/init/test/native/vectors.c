@@ -40,13 +40,10 @@ static const char **option_named(struct drain_options *options, const char *name
 		{ "window", &options->window },
 		{ "lossBudget", &options->loss_budget },
 		{ "convergence", &options->convergence },
-		{ "quorum", &options->quorum },
 		{ "requestQuiet", &options->request_quiet },
 		{ "settle", &options->settle },
 		{ "maxSenders", &options->max_senders },
 	};
-	if (strcmp(name, "consumers") == 0 && options->consumer_count < MOST_CONSUMERS)
-		return &options->consumers[options->consumer_count++];
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strcmp(known[i].name, name) == 0)
 			return known[i].value;
@@ -57,7 +54,7 @@ static const char **option_named(struct drain_options *options, const char *name
 static enum observation_type type_named(const char *name)
 {
 	static const char *const names[] = { "watching",  "termination", "connection", "request",
-					     "in-flight", "acknowledgement", "released", "unreleased", "blind", "force" };
+					     "in-flight", "released", "unreleased", "force" };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(names[i], name) == 0)
 			return (enum observation_type)i;
