@@ -8,6 +8,9 @@ const double gaps_horizon = 120000;
 static const double shortest_pause = 3000;
 const double fewest_of_one = 50;
 
+/* Weight of the latest gap in the mean of recent ones. */
+static const double recency = 1.0 / 8;
+
 static void fade(struct gaps *gaps)
 {
 	double part = pow(0.5, ceil(log2(gaps->exposure / gaps_horizon)));
@@ -32,6 +35,7 @@ bool gaps_add(struct gaps *gaps, double gap, bool held, double share, double few
 	gaps->longest = fmax(gaps->longest, judged);
 	if (gaps->exposure > gaps_horizon)
 		fade(gaps);
+	gaps->recent += (gaps->count == 1 ? 1 : recency) * (gap - gaps->recent);
 	return false;
 }
 

@@ -13,6 +13,7 @@ extern const double fewest_of_one;
 
 struct gaps {
 	double count, exposure;
+	double recent; /* mean of the latest gaps, the latest counting most */
 	double longest, longest_before; /* the latter of the time before the latest half of what is kept */
 	double pauses, longest_pause;
 };

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Weight of the latest gap in the mean of recent ones; fewer than four are chance. */
-static const double recency = 1.0 / 8;
+/* Fewer are chance. */
 static const double fewest_recent_gaps = 4;
 /* How many gaps the mean of the latest is worth: those of the aggregate go on growing, since one sender after the other lets go. */
 static const double recent_gaps_of_one = 10;
@@ -29,7 +28,6 @@ void senders_free(struct sender_table *table)
 	for (size_t i = 0; i < table->count; i++)
 		free(table->senders[i].name);
 	free(table->senders);
-	free(table->index);
 	*table = (struct sender_table){ 0 };
 }
 
@@ -59,8 +57,7 @@ static void meet(const struct sender_table *table, struct sender *sender, double
 {
 	bool held = at >= table->held_from;
 	double gap = fmax(0, at - sender->last - shared_pause(table, sender));
-	if (!gaps_add(&sender->gaps, gap, held, table->traced, fewest_of_one))
-		sender->recent_gap += (sender->gaps.count == 1 ? 1 : recency) * (gap - sender->recent_gap);
+	gaps_add(&sender->gaps, gap, held, table->traced, fewest_of_one);
 	sender->held_gaps += held;
 	sender->held_exposure += held ? gap : 0;
 	sender->counter++;
@@ -119,8 +116,8 @@ void senders_arrival(struct sender_table *table, const char *name, double at)
 		/* Whom the hold waits for is not given up for those that come only now. */
 		if (table_is_full(table) && isinf(table->held_from))
 			table_make_room(table, at);
-		if (!table_is_full(table) && table_add(table, name, at))
-			sender = &table->senders[table->count - 1];
+		if (!table_is_full(table))
+			sender = table_add(table, name, at);
 	}
 	if (sender)
 		sender->shared++;
@@ -180,8 +177,8 @@ static bool judge(const struct sender_table *table, const struct sender *sender,
 	else
 		*habit = gaps_habit(&sender->gaps, exposure_of(table, sender), idle_before);
 	bool came_late = since(table, sender->last) > 0;
-	if (sender->gaps.count >= fewest_recent_gaps && came_late && sender->recent_gap * habit->rate > 1)
-		habit->recent_gap = sender->recent_gap;
+	if (sender->gaps.count >= fewest_recent_gaps && came_late && sender->gaps.recent * habit->rate > 1)
+		habit->recent_gap = sender->gaps.recent;
 	habit->recent_worth = sender == &table->aggregate ? recent_gaps_of_aggregate : recent_gaps_of_one;
 	return true;
 }

@@ -28,7 +28,6 @@ struct sender {
 	struct gaps gaps;
 	double held_gaps; /* of them, since the hold began */
 	double held_exposure;
-	double recent_gap; /* mean of the latest gaps, the latest counting most */
 	double paused;	   /* how long the load had paused by `last` */
 	bool is_separate; /* else its arrivals are the aggregate's */
 	double shared;	   /* how many of its arrivals the aggregate has */
@@ -41,8 +40,6 @@ struct sender_table {
 	size_t count;
 	size_t allocated;
 	struct sender *senders;
-	uint32_t *index; /* open addressing: position in `senders` + 1, or 0 */
-	size_t index_size;
 	struct sender aggregate; /* all that are not separate, as one; of counter 0 where there are none */
 	double overflowed_at;    /* when a newcomer last found no place */
 	struct gaps load; /* of all arrivals together */

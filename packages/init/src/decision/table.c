@@ -18,30 +18,11 @@ static uint32_t hash_of(const char *name)
 
 struct sender *table_find(const struct sender_table *table, const char *name)
 {
-	if (table->index_size == 0)
-		return NULL;
-	for (size_t slot = hash_of(name);; slot++) {
-		uint32_t position = table->index[slot & (table->index_size - 1)];
-		if (position == 0)
-			return NULL;
-		if (strcmp(table->senders[position - 1].name, name) == 0)
-			return &table->senders[position - 1];
-	}
-}
-
-static void enter(struct sender_table *table, size_t position)
-{
-	size_t slot = table->senders[position].hash;
-	while (table->index[slot & (table->index_size - 1)] != 0)
-		slot++;
-	table->index[slot & (table->index_size - 1)] = (uint32_t)(position + 1);
-}
-
-static void reindex(struct sender_table *table)
-{
-	memset(table->index, 0, table->index_size * sizeof *table->index);
+	uint32_t hash = hash_of(name);
 	for (size_t i = 0; i < table->count; i++)
-		enter(table, i);
+		if (table->senders[i].hash == hash && strcmp(table->senders[i].name, name) == 0)
+			return &table->senders[i];
+	return NULL;
 }
 
 static bool grow(struct sender_table *table)
@@ -51,35 +32,26 @@ static bool grow(struct sender_table *table)
 	if (!senders)
 		return false;
 	table->senders = senders;
-	uint32_t *index = realloc(table->index, allocated * 2 * sizeof *index);
-	if (!index)
-		return false;
-	table->index = index;
 	table->allocated = allocated;
-	table->index_size = allocated * 2;
-	reindex(table);
 	return true;
 }
 
-bool table_add(struct sender_table *table, const char *name, double at)
+struct sender *table_add(struct sender_table *table, const char *name, double at)
 {
 	if (table->count == table->allocated && !grow(table))
-		return false;
+		return NULL;
 	char *copy = strdup(name);
 	if (!copy)
-		return false;
-	table->senders[table->count] = (struct sender){
-		.name = copy, .hash = hash_of(name), .last = at, .paused = table->paused, .counter = 1
-	};
-	enter(table, table->count++);
-	return true;
+		return NULL;
+	struct sender *sender = &table->senders[table->count++];
+	*sender = (struct sender){ .name = copy, .hash = hash_of(name), .last = at, .paused = table->paused, .counter = 1 };
+	return sender;
 }
 
 void table_remove(struct sender_table *table, struct sender *sender)
 {
 	free(sender->name);
 	*sender = table->senders[--table->count];
-	reindex(table);
 }
 
 bool table_is_full(const struct sender_table *table)
@@ -103,7 +75,6 @@ static void drop(struct sender_table *table, double silent_since, double least_c
 			free(sender->name);
 	}
 	table->count = kept;
-	reindex(table);
 }
 
 /* A newcomer that finds no place takes one from each counter (Misra and Gries 1982): whoever makes more than one of `capacity` arrivals has a place. */

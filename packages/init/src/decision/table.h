@@ -9,8 +9,8 @@ extern const double fewest_once_overflowed;
 
 /* NULL where there is none of this name. */
 struct sender *table_find(const struct sender_table *table, const char *name);
-/* False when memory is short: the arrival is then the aggregate's alone. */
-bool table_add(struct sender_table *table, const char *name, double at);
+/* NULL when memory is short: the arrival is then the aggregate's alone. */
+struct sender *table_add(struct sender_table *table, const char *name, double at);
 void table_remove(struct sender_table *table, struct sender *sender);
 bool table_is_full(const struct sender_table *table);
 /* For a newcomer, before the hold: those that have long fallen silent go; where there are none, those that come seldom. */
