@@ -2,6 +2,7 @@ import { injectLabel, operatorNames } from "@lameduck/operator";
 import { processOf } from "../cluster/container-process.ts";
 import { until, type Cluster } from "../cluster/index.ts";
 import { deliverImage, lameduckDoes } from "../injected/installation.ts";
+import { apply } from "../test/support.ts";
 
 const { namespace, coordinator, watcher } = operatorNames;
 
@@ -31,6 +32,17 @@ export async function watchersReady(cluster: Cluster): Promise<void> {
 export async function inject(cluster: Cluster, enabled: boolean): Promise<void> {
   const value = enabled ? "enabled" : "disabled";
   await cluster.kubectl(["label", "namespace", "default", `${injectLabel}=${value}`, "--overwrite"]);
+}
+
+/** Injected pods stop by their own evidence, too, or on the word of the cluster alone. */
+export async function requirePolicy(cluster: Cluster, policy: string): Promise<void> {
+  const mode = policy === "acknowledged" ? "consistency" : "availability";
+  await apply(cluster, {
+    apiVersion: "lameduck.dev/v1alpha1",
+    kind: "DrainPolicy",
+    metadata: { name: "default", namespace: "default" },
+    spec: { acknowledgements: { mode } },
+  });
 }
 
 export interface Watcher {

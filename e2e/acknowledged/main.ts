@@ -11,7 +11,7 @@
  *   --routes LIST      as of `npm run matrix` (cluster-ip)
  *   --situations LIST  rollout, and rollouts with a fault: watcher-stopped, watcher-killed, watcher-partitioned, coordinator-killed,
  *                      coordinator-rolled, coordinator-down, apiserver-stopped, consumer-lies (rollout)
- *   --policy NAME      of pods that are not injected: adaptive, or acknowledged, which stops only when released (adaptive)
+ *   --policy NAME      adaptive, or acknowledged, which stops only when released; injected pods get it by a DrainPolicy (adaptive)
  *   --alone            measure the same without acknowledgements, too
  *   --times N, --minutes N, --replicas 12, --surge 25%, --unavailable 25%, --proxy-lag 1s,1s,2s,5s,10s
  *   --append           add to the rows of the file that --keep names
@@ -26,7 +26,7 @@ import { listed, named, onCluster, positive, runMain } from "../program.ts";
 import { commandLine } from "../../scripts/command-line.ts";
 import { apply } from "../test/support.ts";
 import { tableOf, type Row } from "./figures.ts";
-import { coordinatorUrl, inject, install } from "./installation.ts";
+import { coordinatorUrl, inject, install, requirePolicy } from "./installation.ts";
 import { startIngressConsumer } from "./ingress-consumer.ts";
 import { situations } from "./situations.ts";
 import { remedyOf, ways, type Way } from "./ways.ts";
@@ -59,6 +59,7 @@ const wantedOf = () => ({
   rates: values.rates.split(",").map((rate) => positive("--rates", rate)),
   routes: listed("--routes", values.routes, Object.keys(routes) as RouteName[]),
   situations: named("--situations", values.situations, situations),
+  policy: listed("--policy", values.policy, ["adaptive", "acknowledged"])[0] ?? "adaptive",
   times: positive("--times", values.times),
   withinMs: positive("--minutes", values.minutes) * 60_000,
   replicas: positive("--replicas", values.replicas),
@@ -97,7 +98,10 @@ async function measure(cluster: Cluster, wanted: Wanted): Promise<Row[]> {
   let installed: boolean | undefined;
   for (const cell of cells(wanted))
     try {
-      if (installed !== cell.acknowledged) await install(cluster, cell.acknowledged);
+      if (installed !== cell.acknowledged) {
+        await install(cluster, cell.acknowledged);
+        await requirePolicy(cluster, wanted.policy);
+      }
       installed = cell.acknowledged;
       rows.push(await one(cluster, wanted, cell));
       if (values.keep !== undefined) await writeFile(values.keep, JSON.stringify(rows, undefined, 1));
@@ -112,14 +116,14 @@ async function measure(cluster: Cluster, wanted: Wanted): Promise<Row[]> {
 
 async function one(
   cluster: Cluster,
-  { times, withinMs, replicas }: Wanted,
+  { policy, times, withinMs, replicas }: Wanted,
   { way, acknowledged, route, situation, rate }: Cell,
 ): Promise<Row> {
   await inject(cluster, way.isInjected);
   await using consumer = acknowledged ? await startIngressConsumer(cluster, route, "web") : undefined;
   void consumer;
   const { result } = await runScenario(cluster, {
-    remedy: remedyOf(way, acknowledged ? coordinatorUrl : undefined, values.policy),
+    remedy: remedyOf(way, acknowledged ? coordinatorUrl : undefined, policy),
     scenario: situation,
     route,
     times,
@@ -134,7 +138,7 @@ async function one(
   return {
     way: way.name,
     acknowledged,
-    policy: values.policy,
+    policy,
     route,
     situation: situation.name,
     requestsPerSecond: rate,

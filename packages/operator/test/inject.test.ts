@@ -317,10 +317,13 @@ describe("the coordinator's address", () => {
     ]);
   });
 
-  it("comes with the mode where that is not what the library takes anyway", () => {
+  it("comes with the mode consistency, and then with the policy that waits for the release alone", () => {
     const known = { coordinator: { ...coordinator, mode: "consistency" } } as const;
     const { spec } = result(pod(), {}, known);
-    assert.deepEqual(spec.containers[0]?.env?.at(-1), { name: "LAMEDUCK_MODE", value: "consistency" });
+    assert.deepEqual(spec.containers[0]?.env?.slice(-2), [
+      { name: "LAMEDUCK_MODE", value: "consistency" },
+      { name: "LAMEDUCK_POLICY", value: "acknowledged" },
+    ]);
   });
 
   it("is left to whoever sets it, with an empty value too", () => {

@@ -19,9 +19,15 @@ export function coordinatorVariables({ address, mode }: PodsCoordinator): EnvVar
     ofPod("LAMEDUCK_POD_NAME", "metadata.name"),
     ofPod("LAMEDUCK_POD_NAMESPACE", "metadata.namespace"),
     ofPod("LAMEDUCK_POD_UID", "metadata.uid"),
-    ...(mode === "consistency" ? [{ name: "LAMEDUCK_MODE", value: mode }] : []),
+    ...(mode === "consistency" ? consistent : []),
   ];
 }
+
+/** Stops on the cluster's word alone, however little traffic there was to learn from. */
+const consistent: readonly EnvVariable[] = [
+  { name: "LAMEDUCK_MODE", value: "consistency" },
+  { name: "LAMEDUCK_POLICY", value: "acknowledged" },
+];
 
 function ofPod(name: string, fieldPath: string): EnvVariable {
   return { name, valueFrom: { fieldRef: { fieldPath } } };
