@@ -2,7 +2,7 @@ export { ApiFailure } from "./answer.ts";
 export { KubernetesClient, type ServerTime } from "./client.ts";
 export type { ClusterConnection, Credentials } from "./connection/connection.ts";
 export { KubernetesError, kubernetesErrors, type KubernetesErrorCode } from "./errors.ts";
-export { type Change, type FollowCounts, Follower } from "./follower.ts";
+export { type Change, type FollowCounts, Follower } from "./following/follower.ts";
 export { type ConnectionOptions, clusterConnection } from "./connection/kubeconfig.ts";
 export { Lease } from "./lease.ts";
 export {
@@ -31,6 +31,7 @@ export {
 } from "./objects.ts";
 export { type Rule, missingRights, rightsYaml, spellRight } from "./permissions.ts";
 export { hasStatus, isTransient, retry, startupRefusals, transientOrStarting } from "./retry.ts";
-export type { QuotaOptions } from "./quota.ts";
-export { Source, type SourceOptions } from "./source.ts";
+export type { QuotaOptions } from "./following/quota.ts";
+export { ServerClock } from "./server-clock.ts";
+export { Source, type SourceOptions } from "./following/source.ts";
 export { checkVersion, requireVersion } from "./version.ts";

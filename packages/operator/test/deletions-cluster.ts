@@ -2,6 +2,7 @@ import { request as httpsRequest } from "node:https";
 import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
+import { ServerClock } from "@lameduck/kube";
 import { FakeApi, type Answer, type Item } from "../../kube/test/fake-api.ts";
 import { admissionHandler } from "../src/admission/handler.ts";
 import { AdmissionServer } from "../src/admission/server.ts";
@@ -113,7 +114,7 @@ export async function replicaOf(api: PodApi, settings: HolderSettings = {}) {
         ownNamespace: "lameduck-system",
         ...limits,
       },
-      now: Date.now,
+      now: ServerClock.of(client).now,
       onRestored: () => restored++,
       onProblem,
     },

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubernetesClient, Workload } from "@lameduck/kube";
+import { type KubernetesClient, ServerClock, type Workload } from "@lameduck/kube";
 import type { Target } from "../src/target.ts";
 import { restart } from "../src/actions/restart.ts";
 import { scale } from "../src/actions/scale.ts";
 import { inspect } from "../src/preflight.ts";
 import { Completion, RolloutStuck } from "../src/completion.ts";
 import { PodHistory } from "../src/following/pods.ts";
-import { ServerClock } from "../src/following/server-clock.ts";
 import { controllerProgress, replicaFailures } from "../src/progress.ts";
 import type { TargetKind } from "../src/target-reference.ts";
 

@@ -2,12 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { podLives } from "@lameduck/accounting";
-import type { Change, Container, Event, Pod } from "@lameduck/kube";
+import { type Change, type Container, type Event, type Pod, ServerClock } from "@lameduck/kube";
 import { EndpointHistory } from "../src/following/endpoints.ts";
 import { parsePhase } from "../src/following/phases.ts";
 import { podTimeline, type Hints } from "../src/following/pod-timeline.ts";
 import { PodHistory } from "../src/following/pods.ts";
-import { ServerClock } from "../src/following/server-clock.ts";
 import { waitingReasons } from "../src/progress.ts";
 
 /** The moment at which the test's pod is deleted, by this machine's clock; a full second. */

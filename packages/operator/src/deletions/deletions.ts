@@ -92,7 +92,7 @@ export class Deletions {
     const dependencies = this.#dependencies;
     const mark = markOf(pod);
     const now = dependencies.now();
-    // Another replica wrote it, by its own clock, or anybody who may change the pod.
+    // Another replica wrote it, by the same clock but for a second, or anybody who may change the pod.
     const passed = (since: number): number => Math.min(since, now);
     const began = mark?.by === "delete" ? passed(mark.began) : now;
     const late = AbortSignal.timeout(Math.max(0, began + dependencies.settings.limit - now));

@@ -12,7 +12,7 @@ export interface Dependencies {
   /** None: the time that consumers may take is waited for. */
   readonly consumers: ReleaseSource | undefined;
   readonly settings: HoldSettings;
-  /** Milliseconds since 1970: marks of one replica are read by the others. */
+  /** Milliseconds since 1970 by the API server's clock: marks of one replica are read by the others. */
   readonly now: () => number;
   readonly onRestored: () => void;
   readonly onProblem: (part: string, error: unknown) => void;

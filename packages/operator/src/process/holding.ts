@@ -1,4 +1,4 @@
-import type { KubernetesClient } from "@lameduck/kube";
+import { type KubernetesClient, ServerClock } from "@lameduck/kube";
 import type { Logger } from "pino";
 import { SecretPath } from "../deletions/call/secret-path.ts";
 import type { KnownCluster } from "../deletions/pods.ts";
@@ -50,7 +50,7 @@ export function setUpHolding(options: HoldingOptions): Holding {
       endpoints: new EndpointView(client, onProblem),
       consumers: coordinator === undefined ? undefined : coordinatorSource(coordinator, coordinatorToken),
       settings: { ...limits, exempt: [...alwaysExempt, ...exempt], ownNamespace: namespace },
-      now: Date.now,
+      now: ServerClock.of(client).now,
       onRestored: () => metrics.restored.inc(),
       onProblem,
     },

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import {
   type KubernetesClient,
   Follower,
+  ServerClock,
   hasStatus,
   type Change,
   type FollowCounts,
@@ -19,7 +20,6 @@ import { EndpointHistory } from "./endpoints.ts";
 import { OwnedPods } from "./ownership.ts";
 import { followPhases } from "./phases.ts";
 import { PodHistory } from "./pods.ts";
-import { ServerClock } from "./server-clock.ts";
 
 /** What may be followed beside the pods; what may not is left out. */
 export interface Allowed {

@@ -1,6 +1,5 @@
-import type { Change, ContainerState, ContainerStatus, Event, Pod } from "@lameduck/kube";
+import type { Change, ContainerState, ContainerStatus, Event, Pod, ServerClock } from "@lameduck/kube";
 import type { ContainerEnd, Moment, PodFacts } from "./pod-facts.ts";
-import type { ServerClock } from "./server-clock.ts";
 
 type Growing = {
   -readonly [K in keyof PodFacts]: PodFacts[K] extends readonly (infer T)[] ? T[] : PodFacts[K];

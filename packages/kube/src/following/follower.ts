@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { ApiFailure } from "./answer.ts";
-import type { KubernetesClient } from "./client.ts";
-import { KubernetesError } from "./errors.ts";
-import { LineReader } from "./line-reader.ts";
-import { isObject, type KubernetesObject } from "./objects.ts";
+import { ApiFailure } from "../answer.ts";
+import type { KubernetesClient } from "../client.ts";
+import { KubernetesError } from "../errors.ts";
+import { LineReader } from "../line-reader.ts";
+import { isObject, type KubernetesObject } from "../objects.ts";
 import { Quota, type QuotaOptions } from "./quota.ts";
 
 /** One change of an object, in the order in which the API server made them. */

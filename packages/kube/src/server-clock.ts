@@ -1,4 +1,4 @@
-import type { ServerTime } from "@lameduck/kube";
+import type { KubernetesClient, ServerTime } from "./client.ts";
 
 /**
  * The difference between the API server's clock and ours. Its Date header has whole seconds only; each answer bounds the difference by a second and a
@@ -8,6 +8,13 @@ export class ServerClock {
   #low = -Infinity;
   #high = Infinity;
   #samples = 0;
+
+  /** Learns from each answer that this client gets. */
+  static of(client: KubernetesClient): ServerClock {
+    const clock = new ServerClock();
+    client.onServerTime((time) => clock.note(time));
+    return clock;
+  }
 
   note({ server, sent, received }: ServerTime): void {
     this.#samples++;
@@ -39,6 +46,9 @@ export class ServerClock {
   toLocal(server: number): number {
     return server - (this.offset?.milliseconds ?? 0);
   }
+
+  /** The server's time, whole milliseconds. */
+  readonly now = (): number => Math.round(this.toServer(Date.now()));
 
   toServer(local: number): number {
     return local + (this.offset?.milliseconds ?? 0);

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { KubernetesClient } from "./client.ts";
+import type { KubernetesClient } from "../client.ts";
 import { type Change, Follower } from "./follower.ts";
-import type { KubernetesObject } from "./objects.ts";
-import { hasStatus } from "./retry.ts";
+import type { KubernetesObject } from "../objects.ts";
+import { hasStatus } from "../retry.ts";
 import type { QuotaOptions } from "./quota.ts";
 
 /** `absent`: the cluster has no such resource, and so no such objects. `refused`: they may not be read. */
