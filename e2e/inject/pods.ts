@@ -59,6 +59,7 @@ const ownVariables = [
   { name: "NODE_OPTIONS", value: "--import=@lameduck/node/register" },
   { name: "LAMEDUCK_GRACE_PERIOD", value: "60s" },
   { name: "LAMEDUCK_PRESTOP", value: "3s" },
+  { name: "LAMEDUCK_PROBE_PERIOD", value: "10s" },
 ];
 
 const ports = [
@@ -66,6 +67,14 @@ const ports = [
   { containerPort: 9090, name: "metrics" },
   { containerPort: 53, protocol: "UDP" },
   { containerPort: 8443, name: "https" },
+];
+
+const probes = [
+  { httpGet: { path: "/", port: 8080 } },
+  { httpGet: { path: "/", port: 8080 }, periodSeconds: 5 },
+  { grpc: { port: 8080 }, periodSeconds: 3_601 },
+  { tcpSocket: { port: 8080 }, periodSeconds: 3 },
+  { exec: { command: ["true"] } },
 ];
 
 const values: Readonly<Record<string, readonly string[]>> = {
@@ -112,6 +121,9 @@ const container = fc
       { weight: 1, arbitrary: fc.constant([{ configMapRef: { name: "settings" } }]) },
     ),
     ports: maybe(fc.uniqueArray(fc.constantFrom(...ports), { maxLength: 2 })),
+    readinessProbe: maybe(fc.constantFrom(...probes)),
+    livenessProbe: mostly(fc.constant(undefined), fc.constantFrom(...probes)),
+    startupProbe: rare(probes[1]),
     volumeMounts: fc.oneof(
       { weight: 8, arbitrary: fc.constant(undefined) },
       { weight: 1, arbitrary: fc.constant([{ name: "data", mountPath: "/data" }]) },

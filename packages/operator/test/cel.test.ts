@@ -67,6 +67,17 @@ describe("the MutatingAdmissionPolicy", () => {
     assert.match(asked?.expression ?? "", /: 60$/);
   });
 
+  it("tells the periods of probes by which the kubelet sends something", () => {
+    const { variables } = made().policy.spec;
+    const periods = variables.find(({ name }) => name === "probePeriods");
+    assert.equal(
+      periods?.expression,
+      "object.spec.containers.map(c, [c.?readinessProbe, c.?livenessProbe, c.?startupProbe]" +
+        ".filter(p, p.?httpGet.hasValue() || p.?grpc.hasValue()).map(p, p.?periodSeconds.orValue(10))" +
+        '.filter(s, s >= 1 && s <= 3600).map(s, string(s) + "s").join(","))',
+    );
+  });
+
   it("tells pods of the coordinator where there is one", () => {
     const coordinator = { address: "http://coordinator:8070", mode: "availability" } as const;
     const [policy] = admissionPolicy(defaultSettings, { ...facts, coordinator }) as unknown as [Policy];

@@ -223,6 +223,7 @@ describe("strangers", () => {
       "ports",
       "volumeMounts",
       "lifecycle",
+      "readinessProbe",
     ];
     fc.assert(
       fc.property(

@@ -156,6 +156,35 @@ describe("hooks and programs of the pod's own", () => {
   });
 });
 
+describe("the periods of probes", () => {
+  const toldFor = (fields: Fields): string | undefined =>
+    told(result(pod({ containers: [{ ...web, ...fields }] })))["LAMEDUCK_PROBE_PERIOD"];
+  const httpGet = { path: "/healthz", port: 8080 };
+
+  it("are told, of each probe that makes a connection and sends on it", () => {
+    const probes = {
+      readinessProbe: { httpGet, periodSeconds: 5 },
+      livenessProbe: { grpc: { port: 8080 } },
+      startupProbe: { httpGet, periodSeconds: 1 },
+    };
+    assert.equal(toldFor(probes), "5s,10s,1s");
+    assert.equal(toldFor({ readinessProbe: { httpGet, periodSeconds: 0 } }), "10s");
+  });
+
+  it("are not where the kubelet sends nothing, or where lameduck-init could not read them", () => {
+    assert.equal(toldFor({}), undefined);
+    assert.equal(toldFor({ readinessProbe: { tcpSocket: { port: 8080 } } }), undefined);
+    assert.equal(toldFor({ livenessProbe: { exec: { command: ["true"] } } }), undefined);
+    for (const periodSeconds of [-1, 1.5, 3_601, 2 ** 31 - 1, "10", "1s; x", {}])
+      assert.equal(toldFor({ readinessProbe: { httpGet, periodSeconds } }), undefined);
+  });
+
+  it("stay as they are set", () => {
+    const env = [{ name: "LAMEDUCK_PROBE_PERIOD", value: "7s" }];
+    assert.equal(toldFor({ readinessProbe: { httpGet }, env }), "7s");
+  });
+});
+
 describe("the signal that software understands", () => {
   const cases: readonly (readonly [Fields, string | undefined])[] = [
     [{ image: "registry.example/haproxy:3" }, "USR1"],

@@ -13,6 +13,13 @@ import { orderPath } from "../inject/carrier.ts";
 import type { ClusterFacts } from "../inject/injection.ts";
 import { loader } from "../inject/node-options.ts";
 import { injectedAnnotation } from "../inject/pod.ts";
+import {
+  longestProbePeriod,
+  probeActions,
+  probeFields,
+  probePeriodVariable,
+  usualProbePeriod,
+} from "../inject/variables.ts";
 import { probeAnnotation } from "../names.ts";
 import type { InjectionSettings } from "../policy/settings.ts";
 import { constant, literal } from "./expression.ts";
@@ -41,13 +48,18 @@ export function containerVariables({ coordinator }: ClusterFacts): Variable[] {
       name: "addsPreStop",
       expression: `${containers}.transformList(i, c, variables.preStop[i] >= 0 && (variables.isHooked[i] || variables.preStop[i] < variables.graceStated) && !(${hasVariable("LAMEDUCK_PRESTOP")}))`,
     },
+    { name: "probePeriods", expression: `${containers}.map(c, ${probePeriods()})` },
+    {
+      name: "addsProbePeriods",
+      expression: `${containers}.transformList(i, c, variables.probePeriods[i] != "" && !(${hasVariable(probePeriodVariable)}))`,
+    },
     {
       name: "addsCoordinator",
       expression: `${containers}.transformList(i, c, ${coordinator === undefined ? "false" : `variables.does[i] != "follow" && !(${hasVariable(coordinatorVariable)})`})`,
     },
     {
       name: "isChanged",
-      expression: `variables.does.transformList(i, d, variables.isHooked[i] || d == "instrument" || variables.addsGrace[i] || variables.addsPreStop[i] || variables.addsCoordinator[i])`,
+      expression: `variables.does.transformList(i, d, variables.isHooked[i] || d == "instrument" || variables.addsGrace[i] || variables.addsPreStop[i] || variables.addsProbePeriods[i] || variables.addsCoordinator[i])`,
     },
     {
       name: "applies",
@@ -64,6 +76,16 @@ export function containerVariables({ coordinator }: ClusterFacts): Variable[] {
 /** Whether the container has this variable. */
 function hasVariable(name: string): string {
   return `${env}.exists(e, e.name == ${literal(name)})`;
+}
+
+/** As `variablesFor` writes them. */
+function probePeriods(): string {
+  const isSeen = probeActions.map((action) => `p.?${action}.hasValue()`).join(" || ");
+  return (
+    `[${probeFields.map((field) => `c.?${field}`).join(", ")}].filter(p, ${isSeen})` +
+    `.map(p, p.?periodSeconds.orValue(${usualProbePeriod})).filter(s, s >= 1 && s <= ${longestProbePeriod})` +
+    `.map(s, string(s) + "s").join(",")`
+  );
 }
 
 /** One JSON patch, as `patchOf` makes it. */
@@ -96,6 +118,7 @@ export function operations(settings: InjectionSettings, facts: ClusterFacts): st
     each(`${env}.size() == 0 && variables.isChanged[i]`, add(`${path} + "/env"`, "[]")),
     variable("variables.addsGrace[i]", "LAMEDUCK_GRACE_PERIOD", secondsOf("variables.graceStated")),
     variable("variables.addsPreStop[i]", "LAMEDUCK_PRESTOP", secondsOf("variables.preStop[i]")),
+    variable("variables.addsProbePeriods[i]", probePeriodVariable, "variables.probePeriods[i]"),
     variable(isInstrumented, "LAMEDUCK_CAP", secondsOf("variables.hold")),
     variable(`${isInstrumented} && variables.floor >= 0`, "LAMEDUCK_FLOOR", secondsOf(floor)),
     ...(facts.coordinator === undefined ? [] : coordinatorVariables(facts.coordinator)).map((one) =>

@@ -48,7 +48,7 @@ export const reasonCodes = {
   "sidecar-ordered": "a sidecar's stop signal waits until the holds of the app's containers are over",
   "sleep-instead": "why there is a sleep and no lameduck-init",
   "grace-raised": "terminationGracePeriodSeconds was raised to fit the hold",
-  told: "LAMEDUCK_GRACE_PERIOD and LAMEDUCK_PRESTOP were added for a Lameduck that the container brings itself",
+  told: "LAMEDUCK_GRACE_PERIOD or another time was added for a Lameduck that the container brings itself",
   "own-lameduck": "the container brings Lameduck itself, and that wins",
   "hook-kept": "the container has a preStop hook, and that is never replaced",
   "opted-out": "a preStop sleep of 0 seconds, or the annotation, says no",
