@@ -3,9 +3,10 @@ import type { Cluster } from "../cluster/index.ts";
 import { ingressNode } from "../ingress/ingress.ts";
 import type { RouteName } from "../matrix/routes.ts";
 import { apply } from "../test/support.ts";
+import { ingressAccount } from "./installation.ts";
 
 const { namespace, coordinator, watcher } = operatorNames;
-const name = "ingress-consumer";
+const { name } = ingressAccount;
 
 /** The ingress proxies of the matrix, by what a watcher beside each is told. */
 const consumers: Partial<Record<RouteName, { readonly directory: string; readonly consumer: string }>> = {
@@ -35,6 +36,7 @@ export async function startIngressConsumer(
         defaultBackend: { service: { name: service, port: { number: 80 } } },
       },
     },
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: ingressAccount },
     await watcherPod(cluster, own),
   );
   const wait = ["wait", "--for=condition=Ready", `pod/${name}`, "-n", watcher.namespace, "--timeout=60s"];
@@ -68,7 +70,7 @@ async function watcherPod(
     metadata: { name, namespace: watcher.namespace, labels: { app: name } },
     spec: {
       nodeName: ingressNode,
-      serviceAccountName: watcher.workload,
+      serviceAccountName: name,
       automountServiceAccountToken: false,
       terminationGracePeriodSeconds: 1,
       containers: [

@@ -9,10 +9,15 @@ const { namespace, coordinator, watcher } = operatorNames;
 /** Where pods ask. */
 export const coordinatorUrl = `http://${coordinator.service}.${namespace}.svc:${coordinator.ports.protocol}`;
 
+/** The account of watchers beside an ingress proxy: that of the DaemonSet reports for nodes only. */
+export const ingressAccount = { name: "ingress-consumer", namespace: watcher.namespace };
+
 /** Installs the operator, with coordinator and watchers or without, and waits until every one of them is ready. */
 export async function install(cluster: Cluster, acknowledged: boolean): Promise<void> {
   await deliverImage(cluster);
-  await lameduckDoes(cluster, "install", "--yes", ...(acknowledged ? ["--acknowledgements"] : []));
+  const further = ["--consumer-account", `${ingressAccount.namespace}/${ingressAccount.name}`];
+  const options = acknowledged ? ["--acknowledgements", ...further] : [];
+  await lameduckDoes(cluster, "install", "--yes", ...options);
   if (!acknowledged) return;
   await coordinatorReady(cluster);
   await watchersReady(cluster);

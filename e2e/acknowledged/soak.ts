@@ -4,14 +4,14 @@
  *
  *     npm run acknowledged:soak -w e2e -- --minutes 60 --every 5
  *
- * It prints a line after each restart: terminations, those without a DrainReport, and memory and processor of coordinators and
- * watchers. Ends with 1 where a termination was missed. --attach uses the cluster of `npm run cluster:up`.
+ * It prints a line after each rollout: terminations, those without a DrainReport, and memory and processor of coordinators and
+ * watchers; and at the end all of it in a line. Ends with 1 where a termination was missed. --attach uses the cluster of `npm run cluster:up`.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { runClock } from "@lameduck/accounting";
 import type { KubernetesObject } from "@lameduck/kube";
 import { operatorNames } from "@lameduck/operator";
-import { processOf } from "../cluster/container-process.ts";
+import { chartEnvironment } from "@lameduck/operator/chart-environment";
 import { follow, until, type Cluster } from "../cluster/index.ts";
 import { deployment, service } from "../cluster/workload.ts";
 import { expireWatches } from "../matrix/faults/expire-watches.ts";
@@ -20,6 +20,7 @@ import { onCluster, positive, runMain } from "../program.ts";
 import { apply } from "../test/support.ts";
 import { commandLine } from "../../scripts/command-line.ts";
 import { coordinatorUrl, install } from "./installation.ts";
+import { idleNode, WorkloadUsage } from "./process-usage.ts";
 import { remedyOf, ways } from "./ways.ts";
 
 const { values } = commandLine(import.meta.url, {
@@ -37,26 +38,6 @@ const { namespace, watcher } = operatorNames;
 interface Report extends KubernetesObject {
   readonly pod: { readonly name: string };
   readonly moments: { readonly withdrawn?: number; readonly released?: number };
-}
-
-/** What a process has used of a processor so far, seconds, and its memory, megabytes. */
-async function usage(cluster: Cluster, own: string, selector: string): Promise<string[]> {
-  const field = 'jsonpath={range .items[*]}{.metadata.name} {.spec.nodeName}{"\\n"}{end}';
-  const pods = await cluster.kubectl(["get", "pods", "-n", own, "-l", selector, "-o", field]);
-  return Promise.all(
-    pods
-      .split("\n")
-      .filter((line) => line !== "")
-      .map(async (line) => {
-        const [name = "", node = ""] = line.split(" ");
-        const pid = await processOf(cluster, { name, namespace: own, node });
-        if (pid === undefined) return `${name} has no process`;
-        const files = await cluster.inside(node, ["cat", `/proc/${pid}/stat`, `/proc/${pid}/status`]);
-        const fields = files.slice(files.indexOf(") ") + 2).split(" ");
-        const memory = Number(/^VmRSS:\s+(\d+) kB/m.exec(files)?.[1] ?? 0) / 1_000;
-        return `${name} ${(Number(fields[11]) + Number(fields[12])) / 100} s, ${memory.toFixed(0)} MB`;
-      }),
-  );
 }
 
 const wantedOf = () => ({
@@ -95,6 +76,25 @@ async function soak(
     const gone = new Set(pods.events.filter(({ type }) => type === "deleted").map((event) => event.pod));
     return [...gone].filter((name) => !reports.has(name));
   };
+  const reported = (timeoutMs: number): Promise<unknown> =>
+    until(() => Promise.resolve(missed().length === 0), { what: "reports", timeoutMs }).catch(
+      () => undefined,
+    );
+  const usages = [
+    new WorkloadUsage(cluster, "coordinators", [
+      "-n",
+      namespace,
+      "-l",
+      "app.kubernetes.io/component=coordinator",
+    ]),
+    new WorkloadUsage(cluster, "watchers", ["-n", watcher.namespace]),
+  ];
+  const usage = async (): Promise<string[]> => {
+    const texts: string[] = [];
+    for (const one of usages) texts.push(await one.read());
+    return texts;
+  };
+  await usage();
   const end = clock.now() + lengthMs;
   let disturbance = clock.now() + everyMs;
   let restarts = 0;
@@ -108,9 +108,7 @@ async function soak(
     }
     await settled();
     // A report is written when the pod's object is gone, and may wait for its turn.
-    await until(() => Promise.resolve(missed().length === 0), { what: "reports", timeoutMs: 20_000 }).catch(
-      () => undefined,
-    );
+    await reported(20_000);
     const ended = pods.events.filter(({ type }) => type === "deleted").length;
     const unreleased = [...reports.values()].filter(({ moments }) => moments.released === undefined).length;
     say(
@@ -118,14 +116,20 @@ async function soak(
         `${((clock.now() - end + lengthMs) / 60_000).toFixed(1)} min`,
         `${ended} terminations, ${missed().length} without a report, ${unreleased} not released`,
         `${restarts} restarts of the API server`,
-        ...(await usage(cluster, namespace, "app.kubernetes.io/component=coordinator")),
-        ...(await usage(cluster, watcher.namespace, "")),
+        ...(await usage()),
       ].join("; "),
     );
   }
+  await reported(60_000);
   await following.stop();
-  await cluster.kubectl(["delete", `deployment/${app}`, `service/${app}`]);
+  const ended = pods.events.filter(({ type }) => type === "deleted").length;
+  const floor = await idleNode(chartEnvironment("watcher"));
+  process.stdout.write(
+    `${ended} terminations in ${lengthMs / 60_000} min, ${missed().length} missed, ${restarts} restarts of the API server; ` +
+      `${[...usages.map(({ most }) => most), floor].join("; ")}\n`,
+  );
   for (const name of missed()) process.stdout.write(`missed: ${name}\n`);
+  await cluster.kubectl(["delete", `deployment/${app}`, `service/${app}`]);
   return missed().length === 0 ? 0 : 1;
 }
 

@@ -18,6 +18,8 @@ export interface DrivePlan {
   readonly kubeconfig: string;
   /** The coordinator's program. */
   readonly operator: string;
+  /** As the chart gives it. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly token: string;
   readonly nodes: number;
   readonly pods: number;
@@ -36,8 +38,13 @@ const released: number[] = [];
 const outcomes: Record<string, number> = {};
 const count = (outcome: string): void => void (outcomes[outcome] = (outcomes[outcome] ?? 0) + 1);
 
-function start(args: readonly string[], output: "pipe" | "inherit"): ChildProcess {
-  const child = spawn(process.execPath, args, { stdio: ["pipe", output, "inherit"] });
+function start(
+  args: readonly string[],
+  output: "pipe" | "inherit",
+  environment: Readonly<Record<string, string>> = {},
+): ChildProcess {
+  const env = { ...process.env, ...environment };
+  const child = spawn(process.execPath, args, { env, stdio: ["pipe", output, "inherit"] });
   children.push(child);
   child.on("exit", (code) => say(`${args[0]} ended with ${code}`));
   return child;
@@ -52,7 +59,7 @@ async function isUp(url: string): Promise<boolean> {
 
 async function startCoordinator(): Promise<ChildProcess> {
   const flags = ["--kubeconfig", plan.kubeconfig, "--namespace", "lameduck-system", "--log-level", "warn"];
-  const child = start(["--max-old-space-size=512", plan.operator, "coordinator", ...flags], "inherit");
+  const child = start([plan.operator, "coordinator", ...flags], "inherit", plan.environment);
   while (!(await isUp("http://127.0.0.1:9090/readyz"))) await sleep(200);
   return child;
 }
@@ -137,6 +144,10 @@ async function main(): Promise<void> {
     failures: consumers.counts.failures,
   };
   process.stdout.write(`${JSON.stringify(result, undefined, 1)}\n`);
+  process.stdout.write(
+    `coordinator: ${most.cores.toFixed(2)} cores and ${(most.resident / 1e6).toFixed(0)} MB at most, ` +
+      `${each.length === 0 ? 0 : (each.reduce((a, b) => a + b) / each.length).toFixed(2)} cores on average\n`,
+  );
 }
 
 try {

@@ -14,6 +14,7 @@ import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { chartEnvironment } from "@lameduck/operator/chart-environment";
 import { writeFiles } from "@lameduck/operator/image";
 import { operatorNames } from "@lameduck/operator";
 import { parseAllDocuments } from "yaml";
@@ -69,7 +70,7 @@ async function prepare(cluster: Cluster): Promise<string> {
   return (await cluster.kubectl(["create", "token", ...who])).trim();
 }
 
-function wantedOf(): Omit<DrivePlan, "kubeconfig" | "operator" | "token"> {
+function wantedOf(): Omit<DrivePlan, "kubeconfig" | "operator" | "environment" | "token"> {
   const [least = "", most = ""] = values.lag.split("-");
   return {
     nodes: positive("--nodes", values.nodes),
@@ -97,6 +98,7 @@ async function drive(cluster: Cluster, wanted: ReturnType<typeof wantedOf>): Pro
     const plan: DrivePlan = {
       kubeconfig,
       operator: join(directory, "lameduck-operator.cjs"),
+      environment: chartEnvironment("coordinator"),
       token,
       ...wanted,
     };
