@@ -18,7 +18,7 @@ const subcommands: Readonly<Record<string, { readonly does: string; load(): Prom
   },
   watcher: {
     does: "reports to the coordinator which changes a proxy has applied; one on each node",
-    load: async () => (await import("./watcher/command.ts")).watcher,
+    load: async () => (await import("./watcher/watcher.ts")).watcher,
   },
 };
 

@@ -3,7 +3,7 @@ export { drain } from "./actions/drain.ts";
 export { remove } from "./actions/remove.ts";
 export { restart } from "./actions/restart.ts";
 export { scale } from "./actions/scale.ts";
-export { watch } from "./actions/watch.ts";
+export { watch } from "./actions/action.ts";
 export { aboutRoute, checkRights, inspect, looksLikeProduction, neededRules } from "./preflight.ts";
 export { observedFacts, rolloutConclusion, rolloutNotes, rolloutResult } from "./results.ts";
 export {

@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { remove } from "../src/actions/remove.ts";
 import { restart } from "../src/actions/restart.ts";
-import { watch } from "../src/actions/watch.ts";
 import { rolloutResult } from "../src/results.ts";
 import { parseTarget } from "../src/target-reference.ts";
 import { findTarget } from "../src/target.ts";
 import { FakeCluster, namespace, status } from "./fake-cluster.ts";
 import { roll, type Rolled } from "./fake-rollout.ts";
+import { watch } from "../src/actions/action.ts";
 
 const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -7,13 +7,12 @@ import { ending } from "../help/ending.ts";
 import { interruptible } from "../interrupt.ts";
 import { carrierIn } from "./carrier.ts";
 import { addConnectionOptions, connect, type ConnectionFlags } from "./connection.ts";
-import { inBatches } from "./batches.ts";
 import { mustNotBeHelms } from "./helm.ts";
 import { manifestsOf, type Manifest } from "./manifest.ts";
 import { isForeign, label, labelledNamespaces } from "./namespaces.ts";
 import { mustBeIn } from "./place.ts";
 import { isAdmissionPolicy, policiesThere } from "./policy.ts";
-import { found, nameOf, pathOf, removed } from "./objects.ts";
+import { found, nameOf, pathOf, removed, inBatches } from "./objects.ts";
 
 interface Options extends ConnectionFlags {
   readonly keepLabels?: boolean;

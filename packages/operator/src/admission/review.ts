@@ -1,6 +1,6 @@
 import { printable } from "@lameduck/drain/common";
-import { cut } from "../policy/briefly.ts";
 import type { PatchOperation } from "../inject/injection.ts";
+import { cut } from "../policy/read.ts";
 
 /** What the API server asks about. Objects are as strangers wrote them. */
 export interface AdmissionRequest {

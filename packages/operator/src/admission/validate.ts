@@ -1,7 +1,5 @@
-import { misplacedSettings } from "../policy/misplaced.ts";
-import { isMap, validateAnnotations, validatePolicy } from "../policy/validate.ts";
-import { formatProblem, type Problem } from "../policy/read.ts";
-import { cut } from "../policy/briefly.ts";
+import { isMap, validateAnnotations, validatePolicy, misplacedSettings } from "../policy/validate.ts";
+import { formatProblem, type Problem, cut } from "../policy/read.ts";
 import type { AdmissionRequest, AdmissionResponse } from "./review.ts";
 
 const workloads = new Set(["Deployment", "StatefulSet", "DaemonSet"]);

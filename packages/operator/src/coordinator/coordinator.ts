@@ -21,11 +21,10 @@ import { Nodes } from "./state/nodes.ts";
 import type { TerminationRecord } from "./state/record.ts";
 import { Routing } from "./state/routing.ts";
 import { EarlyReporters } from "./early-reporters.ts";
-import { steadyNow } from "./steady-clock.ts";
 import { Terminations } from "./state/terminations.ts";
 import { Withdrawals } from "./state/withdrawals.ts";
 import { consumersStatus, type CoordinatorStatus } from "./status.ts";
-import type { TerminationListener } from "./termination.ts";
+import { type TerminationListener, steadyNow } from "./termination.ts";
 import { Tokens } from "./tokens.ts";
 
 export interface CoordinatorOptions {

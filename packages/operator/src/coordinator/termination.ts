@@ -30,7 +30,7 @@ export interface WorkloadName {
 
 /**
  * One pod's way from its deletion to its end, as the coordinator sees it. The object is the same for all calls of a listener, and changes
- * in between. Times are milliseconds by the coordinator's clock, which nobody sets: steady-clock.ts.
+ * in between. Times are milliseconds by the coordinator's clock, which nobody sets (`steadyNow`).
  */
 export interface Termination {
   readonly uid: string;
@@ -77,4 +77,12 @@ export interface TerminationListener {
 /** "deployment/web", as kubectl names it; "pod/NAME" for a pod without a controller. */
 export function workloadText({ workload, name }: Pick<Termination, "workload" | "name">): string {
   return workload === undefined ? `pod/${name}` : `${workload.kind.toLowerCase()}/${workload.name}`;
+}
+
+/**
+ * Milliseconds since 1970 by this machine's clock when the process began, and from there by one that nobody sets: neither a lifetime nor a silence
+ * ends because the time is corrected.
+ */
+export function steadyNow(): number {
+  return performance.timeOrigin + performance.now();
 }

@@ -1,8 +1,7 @@
 import type { AsyncReviewHandler } from "../admission/handler.ts";
 import type { AdmissionResponse } from "../admission/review.ts";
 import { deletionCallOf, type DeletionCall } from "./call/deletion-call.ts";
-import { Deletions, type HoldEnd } from "./deletions.ts";
-import type { Dependencies } from "./dependencies.ts";
+import { Deletions, type HoldEnd, type Dependencies } from "./deletions.ts";
 import { Evictions, type EvictionEnd } from "./evictions.ts";
 import { notHeldReasons, reasonNotToHoldCall } from "./not-held.ts";
 import { Restorer } from "./restorer.ts";

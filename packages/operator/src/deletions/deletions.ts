@@ -1,12 +1,28 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { retry, type Pod } from "@lameduck/kube";
+import { retry, type Pod, type KubernetesClient } from "@lameduck/kube";
 import type { DeletionCall } from "./call/deletion-call.ts";
 import { recount } from "./budget.ts";
-import type { Dependencies } from "./dependencies.ts";
 import { reasonNotToHoldPod, type NotHeldReason } from "./not-held.ts";
 import { markOf, type Mark } from "./mark.ts";
-import { budgetsLosing, type HoldFacts } from "./pods.ts";
+import { budgetsLosing, type HoldFacts, type HeldPods } from "./pods.ts";
 import { untilReleased, type Ending } from "./release/released.ts";
+import type { ReleaseSource } from "./release/consumers.ts";
+import type { EndpointView } from "./release/endpoints.ts";
+import type { HoldSettings } from "./settings.ts";
+
+/** What deletions and evictions work with. */
+export interface Dependencies {
+  readonly client: KubernetesClient;
+  readonly pods: HeldPods;
+  readonly endpoints: EndpointView;
+  /** None: the time that consumers may take is waited for. */
+  readonly consumers: ReleaseSource | undefined;
+  readonly settings: HoldSettings;
+  /** Milliseconds since 1970 by the API server's clock: marks of one replica are read by the others. */
+  readonly now: () => number;
+  readonly onRestored: () => void;
+  readonly onProblem: (part: string, error: unknown) => void;
+}
 
 /** How the hold of a deletion ended. */
 export type HoldEnd = { readonly ending: Ending } | { readonly because: NotHeldReason };

@@ -1,12 +1,12 @@
 import type { Pod } from "@lameduck/kube";
 import type { DeletionCall } from "./call/deletion-call.ts";
 import { reserve } from "./budget.ts";
-import type { Dependencies } from "./dependencies.ts";
 import { isReplaced } from "./facts.ts";
 import { reasonNotToHoldPod, type NotHeldReason } from "./not-held.ts";
 import { markOf, type Mark } from "./mark.ts";
 import { budgetsLosing, type HoldFacts } from "./pods.ts";
 import { isReleased, type Ending } from "./release/released.ts";
+import type { Dependencies } from "./deletions.ts";
 
 /** `later`: seconds after which the caller should ask again, and why. */
 export type EvictionEnd =

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubernetesClient, Pod } from "@lameduck/kube";
-import type { Dependencies } from "./dependencies.ts";
 import { markOf, restoringPatch } from "./mark.ts";
 import { heldMark } from "../names.ts";
+import type { Dependencies } from "./deletions.ts";
 
 /** Milliseconds between two looks. */
 const pause = 10_000;

@@ -6,13 +6,24 @@ import { systemNamespaces } from "../inject/skip.ts";
 import { planOf, type Planned } from "../inject/plan.ts";
 import { injectLabel, operatorNames } from "../names.ts";
 import { settingsFor } from "../policy/merge.ts";
-import { misplacedSettings } from "../policy/misplaced.ts";
 import { formatProblem, type Problem } from "../policy/read.ts";
-import { annotationOf, isMap, validateAnnotations, validatePolicy } from "../policy/validate.ts";
+import {
+  annotationOf,
+  isMap,
+  validateAnnotations,
+  validatePolicy,
+  misplacedSettings,
+} from "../policy/validate.ts";
 import { editsOf } from "./edits.ts";
-import { hasMergeKey, withMergeKeys } from "./merge-keys.ts";
 import { outdatedWarnings } from "./outdated.ts";
-import { firstMisread, readManifests, type Failures, type Result } from "./reading.ts";
+import {
+  firstMisread,
+  readManifests,
+  type Failures,
+  type Result,
+  hasMergeKey,
+  withMergeKeys,
+} from "./reading.ts";
 
 export interface ManifestOptions {
   readonly facts: Omit<ClusterFacts, "exposedBy" | "convergenceSeconds">;

@@ -1,6 +1,5 @@
-import { briefly } from "./briefly.ts";
 import type { SettingField } from "./fields.ts";
-import { isMap, readValue, type Problem } from "./read.ts";
+import { isMap, readValue, type Problem, briefly } from "./read.ts";
 import { unknownNames } from "./unknown.ts";
 
 /** When a pod counts as released: `spec.acknowledgements` of a DrainPolicy. Times are whole seconds. */

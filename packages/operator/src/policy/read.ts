@@ -1,5 +1,5 @@
-import { briefly } from "./briefly.ts";
 import type { SettingField } from "./fields.ts";
+import { shown } from "@lameduck/drain/common";
 
 /** Something that a DrainPolicy or an annotation says wrongly. */
 export interface Problem {
@@ -91,4 +91,16 @@ export function readAnnotation(field: SettingField, text: unknown): ReadSetting 
 
 export function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Characters of a stranger's text in a message. */
+const longest = 100;
+
+/** A value in a message, in one line, of a length that a message may have. */
+export function briefly(value: unknown): string {
+  return shown(typeof value === "string" ? cut(value) : value);
+}
+
+export function cut(text: string, most = longest): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }

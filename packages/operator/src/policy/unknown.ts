@@ -1,6 +1,5 @@
 import { unknownName } from "@lameduck/drain";
-import { cut } from "./briefly.ts";
-import type { Problem } from "./read.ts";
+import { type Problem, cut } from "./read.ts";
 
 /** To find what a name was meant to be takes its time; a person writes no more wrong ones. */
 const most = 20;

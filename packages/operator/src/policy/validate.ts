@@ -2,8 +2,7 @@ import { factNames } from "@lameduck/audit";
 import { nearest } from "@lameduck/drain";
 import { acknowledgementProblems } from "./acknowledgements.ts";
 import { annotationPrefix, settingFields, settingNames, type SettingName } from "./fields.ts";
-import { briefly } from "./briefly.ts";
-import { isMap, readAnnotation, readValue, type Problem } from "./read.ts";
+import { isMap, readAnnotation, readValue, type Problem, briefly } from "./read.ts";
 import { heldMark, holdLabel, probeAnnotation } from "../names.ts";
 import type { InjectionSettings } from "./settings.ts";
 import { unknownNames } from "./unknown.ts";
@@ -146,4 +145,14 @@ function contradictions(
       remedy: "name the image of Lameduck, with its tag",
     });
   return problems;
+}
+
+/** What is said of settings on a workload itself, which reach no pod. @param own annotations of the workload. @param template those of its pods. */
+export function misplacedSettings(own: unknown, template: unknown): string[] {
+  if (!isMap(own)) return [];
+  return settingNames
+    .filter((name) => settingFields[name].annotation !== undefined)
+    .map(annotationOf)
+    .filter((key) => key in own && !(isMap(template) && key in template))
+    .map((key) => `${key} is read from spec.template.metadata.annotations only: move it there`);
 }

@@ -1,7 +1,6 @@
 import { type KubernetesClient, Lease } from "@lameduck/kube";
 import type { Registry } from "@prometheus-io/client";
-import type { TerminationListener } from "../coordinator/termination.ts";
-import { steadyNow } from "../coordinator/steady-clock.ts";
+import { type TerminationListener, steadyNow } from "../coordinator/termination.ts";
 import { operatorNames } from "../names.ts";
 import { Records } from "./records.ts";
 import type { RetentionLimits } from "./writing/retention.ts";

@@ -1,7 +1,9 @@
 import type { Logger } from "pino";
-import type { WatcherFlags } from "./flags.ts";
+import { type WatcherFlags, parseWatcherFlags, watcherHelp } from "./flags.ts";
 import { Poller } from "./poller.ts";
 import { Replicas } from "./replicas.ts";
+import { once } from "node:events";
+import { processLog, subcommand } from "../process/subcommand.ts";
 
 /** All consumers of one process, each with a session for each replica of the coordinator. */
 export class Watcher {
@@ -51,4 +53,14 @@ export class Watcher {
     if (problem === undefined) this.#log.info({ kind }, "readable again");
     else this.#log.warn({ kind, problem }, "cannot be read: nothing is reported as applied");
   }
+}
+
+export const watcher = subcommand(watcherHelp, parseWatcherFlags, watch);
+
+async function watch(flags: WatcherFlags): Promise<void> {
+  const ended = Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
+  const watching = new Watcher(flags, processLog(flags));
+  await watching.start();
+  await ended;
+  await watching.stop();
 }

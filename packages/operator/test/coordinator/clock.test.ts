@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import test, { type TestContext } from "node:test";
-import type { Termination } from "../../src/coordinator/termination.ts";
+import { type Termination, steadyNow } from "../../src/coordinator/termination.ts";
 import { describeTermination } from "../../src/records/report/describe.ts";
 import { FollowedTerminations } from "../../src/records/report/followed.ts";
-import { steadyNow } from "../../src/coordinator/steady-clock.ts";
 import { until } from "../operator-api.ts";
 import { coordinating, fieldsOf } from "./fixture.ts";
 

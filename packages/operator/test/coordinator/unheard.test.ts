@@ -1,9 +1,9 @@
 /** A replica that the API server tells nothing any more. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { steadyNow } from "../../src/coordinator/steady-clock.ts";
 import { until } from "../operator-api.ts";
 import { coordinating, fieldsOf } from "./fixture.ts";
+import { steadyNow } from "../../src/coordinator/termination.ts";
 
 const slices = "discovery.k8s.io/endpointslices";
 

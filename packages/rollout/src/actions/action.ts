@@ -1,5 +1,6 @@
 import type { KubernetesClient, Rule } from "@lameduck/kube";
 import type { Target } from "../target.ts";
+import { nameOf, type TargetReference } from "../target-reference.ts";
 
 export interface StagePod {
   readonly name: string;
@@ -49,4 +50,18 @@ export interface Action {
   readonly undo?: () => Undo | undefined;
   /** What goes on in the cluster when the run is given up in the middle; undefined when nothing does. */
   readonly goesOn: (target: Target) => string | undefined;
+}
+
+/** Does nothing: another tool rolls the target. It is only watched, under load if there is one. */
+export function watch(reference: TargetReference): Action {
+  const name = nameOf(reference);
+  return {
+    name: "watch",
+    plan: `watch ${name}; change nothing`,
+    summary: `${name} was watched`,
+    obstacle: () => undefined,
+    rules: [],
+    run: () => Promise.resolve(),
+    goesOn: () => undefined,
+  };
 }

@@ -9,7 +9,6 @@ import {
 } from "@lameduck/operator";
 import type { KubernetesClient, KubernetesObject, Pod, Service, Workload } from "@lameduck/kube";
 import { version } from "../../about.ts";
-import { inBatches } from "../batches.ts";
 import { carrierState, type CarrierConfigMap, type CarrierState } from "../carrier.ts";
 import { factsOf, orUndefined, policyOf } from "../facts.ts";
 import { helmRelease } from "../helm.ts";
@@ -17,6 +16,7 @@ import { readCoordinator, type ReplicaStatus } from "./coordinator.ts";
 import { injectorOfPolicy, injectorOfWebhook } from "../trial/injector.ts";
 import { tried, type Trial } from "../trial/trial.ts";
 import { judge, type JudgedPod, type Surroundings } from "./judge.ts";
+import { inBatches } from "../objects.ts";
 
 export interface NamespaceStatus {
   readonly name: string;
