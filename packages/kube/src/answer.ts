@@ -54,3 +54,8 @@ export async function textOf(response: IncomingMessage, place: string): Promise<
   }
   return text;
 }
+
+/** The place from which a watch or a list should go on is forgotten by the API server. */
+export function isExpired(error: unknown): boolean {
+  return error instanceof ApiFailure && (error.status === 410 || error.reason === "Expired");
+}

@@ -1,15 +1,10 @@
-import {
-  request as httpRequest,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-  type RequestOptions,
-} from "node:http";
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { setImmediate } from "node:timers/promises";
 import { orAborted } from "@lameduck/drain/common";
 import { KubernetesError } from "./errors.ts";
 import { ApiFailure, failureOf, parsed, textOf } from "./answer.ts";
-import type { ClusterConnection } from "./connection/connection.ts";
+import { impersonationHeaders, type ClusterConnection } from "./connection/connection.ts";
 import { ListReader, MalformedList } from "./list-reader.ts";
 import { isObject, type KubernetesObject } from "./objects.ts";
 import { Sessions, type Session } from "./sessions.ts";
@@ -287,20 +282,4 @@ export class KubernetesClient {
 
 function placeOf({ method, path }: Sending): string {
   return `${method} ${path.split("?")[0]}`;
-}
-
-function impersonationHeaders({ impersonation }: ClusterConnection): OutgoingHttpHeaders {
-  if (!impersonation) return {};
-  const { user, uid, groups, extra = {} } = impersonation;
-  return {
-    "impersonate-user": user,
-    ...(uid === undefined ? {} : { "impersonate-uid": uid }),
-    ...(groups.length > 0 ? { "impersonate-group": [...groups] } : {}),
-    ...Object.fromEntries(
-      Object.entries(extra).map(([key, values]) => [
-        `impersonate-extra-${encodeURIComponent(key)}`,
-        [...values],
-      ]),
-    ),
-  };
 }

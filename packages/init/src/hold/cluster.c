@@ -1,6 +1,7 @@
 #include "cluster.h"
 
 #include "../base/text.h"
+#include "course.h"
 #include "report.h"
 
 #include <math.h>
@@ -37,7 +38,7 @@ static void add_end(struct writer *text, const struct hold *hold, double now)
 	char course[256];
 	text_add(text, "reason: %s\nheld-ms: %.0f\nconnections: %.0f\nrequests: %.0f\noldest-wait: %s\n", report_reason(hold),
 		 now - hold->began, traffic->connections_seen, hold->drain.requests,
-		 report_course(hold, course, sizeof course, now));
+		 course_text(hold, course, sizeof course, now));
 	if (!isnan(traffic->last_arrival))
 		text_add(text, "last-arrival-ms: %.0f\n", now - traffic->last_arrival);
 }

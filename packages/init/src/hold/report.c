@@ -2,6 +2,7 @@
 
 #include "../base/text.h"
 #include "../decision/duration.h"
+#include "course.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,123 +42,11 @@ const char *report_reason(const struct hold *hold)
 	return stop_reason_names[hold->decision.stop ? hold->decision.reason : STOP_FORCED];
 }
 
-/* "198.18.0.14 (4.1/s before, silent 2.9 s)". */
-static void add_suspect(struct writer *text, const struct drain *drain, const struct explanation *explanation, double now)
-{
-	const struct suspect *suspect = &explanation->suspect;
-	double met = explanation->met_at[WAIT_SILENCE];
-	double at = isfinite(met) ? met : now - drain->terminated_at;
-	double silence = isnan(suspect->silence) ? at + drain->config.prestop : suspect->silence;
-	double rate = suspect->rate * 1000;
-	if (suspect->sender)
-		text_add(text, "%s", suspect->sender);
-	else
-		text_add(text, "other senders");
-	text_add(text, rate >= 99.5 ? " (%.0f/s before, " : " (%.2g/s before, ", rate);
-	text_add(text, "silent %.1f s)", fmax(0, silence) / 1000);
-}
-
-/* "released by 5 of 5 consumers at 5.1 (kube-proxy/node5 last)". */
-static void add_release(struct writer *text, const struct hold *hold)
-{
-	const struct status *status = &hold->coordinator.status;
-	text_add(text, "released");
-	if (status->relevant > 0)
-		text_add(text, " by %u of %u consumers", status->reported, status->relevant);
-	text_add(text, " at %.1f", (hold->drain.release.given_at - hold->drain.terminated_at) / 1000);
-	if (*status->last)
-		text_add(text, " (%s last)", status->last);
-}
-
-/* Whether the release ended the wait for senders, or for acknowledgements. */
-static bool ended_by_release(const struct hold *hold, const double met_at[WAIT_KINDS])
-{
-	const struct drain *drain = &hold->drain;
-	double met = isfinite(met_at[WAIT_ACKNOWLEDGEMENTS]) ? met_at[WAIT_ACKNOWLEDGEMENTS] : met_at[WAIT_SILENCE];
-	return isfinite(met) && drain->terminated_at + met >= release_settled_at(&drain->release);
-}
-
-static void add_wait(struct writer *text, const struct hold *hold, const struct explanation *explanation, int kind, double now)
-{
-	bool named = kind == WAIT_SILENCE && explanation->suspect.any;
-	if (named)
-		add_suspect(text, &hold->drain, explanation, now);
-	else if (kind == WAIT_REQUESTS)
-		text_add(text, "requests on older connections");
-	else
-		text_add(text, "%s", kind == WAIT_IN_FLIGHT ? "requests in flight" : waiting_for_names[kind]);
-}
-
-/* The condition met next after that one, in the order of time; WAIT_KINDS after the last. */
-static int next_met(const double met_at[WAIT_KINDS], int after)
-{
-	int next = WAIT_KINDS;
-	for (int kind = 0; kind < WAIT_KINDS; kind++) {
-		if (!isfinite(met_at[kind]))
-			continue;
-		bool later = after == WAIT_KINDS || met_at[kind] > met_at[after] ||
-			     (met_at[kind] == met_at[after] && kind > after);
-		if (later && (next == WAIT_KINDS || met_at[kind] < met_at[next]))
-			next = kind;
-	}
-	return next;
-}
-
-/*
- * "floor 1.0, 198.18.0.14 (4.1/s before, silent 2.9 s) until 9.7", "floor 1.0, released by 5 of 5 consumers at 5.1": as courseText in
- * packages/drain/src/explain/course-text.ts.
- */
-static void add_course(struct writer *text, const struct hold *hold, const struct explanation *explanation, double now)
-{
-	const double *met_at = explanation->met_at;
-	const struct release *release = &hold->drain.release;
-	const char *before = "";
-	bool by_release = ended_by_release(hold, met_at), told = false;
-	for (int kind = next_met(met_at, WAIT_KINDS); kind < WAIT_KINDS; kind = next_met(met_at, kind)) {
-		bool is_length = kind == WAIT_FLOOR || kind == WAIT_DELAY;
-		bool of_release = by_release && (kind == WAIT_SILENCE || kind == WAIT_ACKNOWLEDGEMENTS);
-		if (of_release && told)
-			continue;
-		text_add(text, "%s", before);
-		before = ", ";
-		told = told || of_release;
-		if (of_release) {
-			add_release(text, hold);
-			continue;
-		}
-		add_wait(text, hold, explanation, kind, now);
-		text_add(text, "%s %.1f", is_length ? "" : " until", met_at[kind] / 1000);
-	}
-	if (release->overruled) {
-		text_add(text, "%srelease overruled by %s at %.1f", before, release->overruled_by,
-			 (release->overruled_at - hold->drain.terminated_at) / 1000);
-		before = ", ";
-	}
-	bool waits = false;
-	for (int kind = 0; kind < WAIT_KINDS; kind++)
-		if (isinf(met_at[kind])) {
-			text_add(text, "%s%s", waits ? " and " : before, waits ? "" : "still waiting for ");
-			add_wait(text, hold, explanation, kind, now);
-			waits = true;
-		}
-	if (!waits && !*before)
-		text_add(text, "nothing to wait for");
-}
-
-const char *report_course(const struct hold *hold, char *buffer, size_t size, double now)
-{
-	const struct explanation explanation = drain_explain(&hold->drain, now);
-	struct writer text = { buffer, size };
-	*buffer = '\0';
-	add_course(&text, hold, &explanation, now);
-	return buffer;
-}
-
 static void add_course_fields(struct writer *text, const struct hold *hold, const struct explanation *explanation, double now)
 {
 	char course[256], escaped[384];
 	struct writer words = { course, sizeof course };
-	add_course(&words, hold, explanation, now);
+	course_add(&words, hold, explanation, now);
 	text_add(text, ",\"explanation\":\"%s\"", json_escape(course, escaped, sizeof escaped));
 	if (explanation->suspect.sender)
 		text_add(text, ",\"waited_for\":\"%s\",\"waited_for_rate\":%.3g",
@@ -267,7 +156,7 @@ void report_end(const struct hold *hold, const char *and_then, double now)
 	if (hold->ended_by)
 		text_add(&text, " (%s)", hold->ended_by);
 	text_add(&text, ": ");
-	add_course(&text, hold, &explanation, now);
+	course_add(&text, hold, &explanation, now);
 	text_add(&text, "; %.0f new connection%s and ", traffic->connections_seen,
 	    traffic->connections_seen == 1 ? "" : "s");
 	add_bytes(&text, traffic->bytes);
@@ -295,7 +184,7 @@ void report_now(const struct hold *hold, double now)
 	    traffic->probes_seen, drain_expected_loss(&hold->drain, now));
 	const struct explanation explanation = drain_explain(&hold->drain, now);
 	text_add(&text, "; ");
-	add_course(&text, hold, &explanation, now);
+	course_add(&text, hold, &explanation, now);
 	if (!hold->decision.stop)
 		text_add(&text, ", until %s at %s",
 		    format_duration(hold->decision.until - hold->began, until, sizeof until),

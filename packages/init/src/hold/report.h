@@ -9,9 +9,6 @@ void report_begin(const struct hold *hold, const char *why, double now);
 /* Why it ended, in a word. */
 const char *report_reason(const struct hold *hold);
 
-/* What was waited for until when, in one phrase. */
-const char *report_course(const struct hold *hold, char *buffer, size_t size, double now);
-
 /* One line that says why the hold ended and what was seen of the traffic meanwhile. */
 void report_end(const struct hold *hold, const char *and_then, double now);
 

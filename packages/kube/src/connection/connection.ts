@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from "node:http";
 /** What authenticates a request: a client certificate, a token, or a name and password. */
 export interface Credentials {
   readonly cert?: string | Buffer;
@@ -30,4 +31,21 @@ export interface ClusterConnection {
   readonly impersonation?: Impersonation | undefined;
   /** Made anew each time it is asked for: tokens are renewed in their files, plugins issue new ones. */
   readonly credentials: (signal?: AbortSignal) => Promise<Credentials>;
+}
+
+/** The headers by which a request is made as somebody else. */
+export function impersonationHeaders({ impersonation }: ClusterConnection): OutgoingHttpHeaders {
+  if (!impersonation) return {};
+  const { user, uid, groups, extra = {} } = impersonation;
+  return {
+    "impersonate-user": user,
+    ...(uid === undefined ? {} : { "impersonate-uid": uid }),
+    ...(groups.length > 0 ? { "impersonate-group": [...groups] } : {}),
+    ...Object.fromEntries(
+      Object.entries(extra).map(([key, values]) => [
+        `impersonate-extra-${encodeURIComponent(key)}`,
+        [...values],
+      ]),
+    ),
+  };
 }

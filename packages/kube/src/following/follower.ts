@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { ApiFailure } from "../answer.ts";
+import { ApiFailure, isExpired } from "../answer.ts";
 import type { KubernetesClient } from "../client.ts";
 import { KubernetesError } from "../errors.ts";
 import { LineReader } from "../line-reader.ts";
@@ -158,12 +158,9 @@ export class Follower<T extends KubernetesObject> {
   /** An API server that has just started forbids everything until it knows its roles: only what lasts is meant. */
   #isRefusedForGood(error: unknown): boolean {
     const refused = error instanceof ApiFailure && [401, 403, 404].includes(error.status);
-    if (!refused) {
-      this.#refusedFrom = undefined;
-      return false;
-    }
-    this.#refusedFrom ??= Date.now();
-    return Date.now() - this.#refusedFrom > (this.#options.refusal ?? longestRefusal);
+    this.#refusedFrom = refused ? (this.#refusedFrom ?? Date.now()) : undefined;
+    const { refusal = longestRefusal } = this.#options;
+    return this.#refusedFrom !== undefined && Date.now() - this.#refusedFrom > refusal;
   }
 
   async #list(): Promise<void> {
@@ -299,8 +296,4 @@ export class Follower<T extends KubernetesObject> {
   #path(parameters: Readonly<Record<string, string>>): string {
     return `${this.#options.path}?${new URLSearchParams({ ...this.#options.query, ...parameters }).toString()}`;
   }
-}
-
-function isExpired(error: unknown): boolean {
-  return error instanceof ApiFailure && (error.status === 410 || error.reason === "Expired");
 }
