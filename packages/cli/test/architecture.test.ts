@@ -146,9 +146,7 @@ test("at most one file in twenty-five has fewer than 20 or more than 300 lines",
 test("no folder has more than 15 files", () => {
   const counts = new Map<string, number>();
   const isCode = (file: string): boolean => /^packages\/[^/]+\/src\/|^e2e\/|^scripts\//.test(file);
-  for (const file of lengths()
-    .keys()
-    .filter((one) => isCode(one) && !one.includes("/test/")))
+  for (const file of [...lengths().keys()].filter((one) => isCode(one) && !one.includes("/test/")))
     counts.set(posix.dirname(file), (counts.get(posix.dirname(file)) ?? 0) + 1);
   assert.deepEqual(
     [...counts].filter(([, count]) => count > 15),
