@@ -69,15 +69,16 @@ export async function watcherOn(cluster: Cluster, node: string): Promise<Watcher
 
 export async function coordinatorPods(
   cluster: Cluster,
-): Promise<readonly { readonly name: string; readonly address: string }[]> {
-  const field = 'jsonpath={range .items[*]}{.metadata.name} {.status.podIP}{"\\n"}{end}';
+): Promise<readonly { readonly name: string; readonly node: string; readonly address: string }[]> {
+  const fields = "{.metadata.name} {.spec.nodeName} {.status.podIP}";
+  const field = `jsonpath={range .items[*]}${fields}{"\\n"}{end}`;
   const selection = ["-n", namespace, "-l", "app.kubernetes.io/component=coordinator"];
   const lines = await cluster.kubectl(["get", "pods", ...selection, "-o", field]);
   return lines
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => {
-      const [name = "", address = ""] = line.split(" ");
-      return { name, address };
+      const [name = "", node = "", address = ""] = line.split(" ");
+      return { name, node, address };
     });
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { operatorNames } from "@lameduck/operator";
 import type { Cluster } from "../cluster/index.ts";
+import { apiPort } from "../cluster/network/addresses.ts";
 import { during, scenarios, type Scenario, type Stage } from "../matrix/scenarios.ts";
 import { coordinatorPods, coordinatorReady, watcherOn, watchersReady } from "./installation.ts";
 import { reportFalsely } from "./false-reports.ts";
@@ -20,18 +21,8 @@ const faults: readonly Scenario[] = [
       await watchersReady(cluster);
     };
   }),
-  around(
-    "watcher-partitioned",
-    "the watcher of one node cut off from the coordinator",
-    async ({ cluster }) => {
-      const node = nodeOf(cluster);
-      const drop = `add rule ip proof output tcp dport ${coordinator.ports.protocol} drop`;
-      const chain = "add chain ip proof output { type filter hook output priority -1; }";
-      await cluster.inside(node, ["nft", "-f", "-"], ["add table ip proof", chain, drop, ""].join("\n"));
-      return async () => {
-        await cluster.inside(node, ["nft", "delete", "table", "ip", "proof"]);
-      };
-    },
+  around("watcher-partitioned", "the watcher of one node cut off from the coordinator", ({ cluster }) =>
+    dropping(cluster, nodeOf(cluster), "output", `tcp dport ${coordinator.ports.protocol}`),
   ),
   during("watcher-killed", "rollout restart; the watcher of one node killed", async ({ cluster }) => {
     const node = nodeOf(cluster);
@@ -60,6 +51,28 @@ const faults: readonly Scenario[] = [
     await cluster.kubectl(["rollout", "restart", `deployment/${coordinator.workload}`, "-n", namespace]);
     await coordinatorReady(cluster);
   }),
+  around(
+    "coordinator-partitioned",
+    "one replica of the coordinator cut off from the API server",
+    async ({ cluster }) => {
+      const [first] = await coordinatorPods(cluster);
+      if (first === undefined) throw new Error("no coordinator");
+      const end = await dropping(
+        cluster,
+        first.node,
+        "forward",
+        `ip saddr ${first.address} tcp dport ${apiPort}`,
+      );
+      await untilReady(cluster, first.name, false).catch(async (error: unknown) => {
+        await end();
+        throw error;
+      });
+      return async () => {
+        await end();
+        await untilReady(cluster, first.name, true);
+      };
+    },
+  ),
   around("coordinator-down", "no replica of the coordinator", async ({ cluster }) => {
     await scaled(cluster, 0);
     return () => scaled(cluster, 2);
@@ -96,6 +109,31 @@ function around(
       }
     },
   };
+}
+
+/** @param hook of nftables: what the node's own processes send, or what its pods do. */
+async function dropping(
+  cluster: Cluster,
+  node: string,
+  hook: "output" | "forward",
+  what: string,
+): Promise<() => Promise<void>> {
+  const lines = [
+    "add table ip proof",
+    `add chain ip proof ${hook} { type filter hook ${hook} priority -1; }`,
+    `add rule ip proof ${hook} ${what} drop`,
+    "",
+  ];
+  await cluster.inside(node, ["nft", "-f", "-"], lines.join("\n"));
+  return async () => {
+    await cluster.inside(node, ["nft", "delete", "table", "ip", "proof"]);
+  };
+}
+
+/** It says itself that it knows nothing, and that it knows everything again. */
+async function untilReady(cluster: Cluster, pod: string, isReady: boolean): Promise<void> {
+  const condition = `--for=condition=Ready=${isReady}`;
+  await cluster.kubectl(["wait", condition, `pod/${pod}`, "-n", namespace, "--timeout=90s"]);
 }
 
 async function scaled(cluster: Cluster, replicas: number): Promise<void> {
