@@ -6,6 +6,7 @@
  * In the mode `behind` it has released the pod when it is first asked, and answers from then on as another one that is behind; in `again` as one that
  * sees the pod published again. In the modes `signal`, `hiccup` and `doubt` it releases the pod on SIGUSR2. The second and the third question it resets
  * in `hiccup`, and answers by `unknown` in `doubt`.
+ * In `falls-silent` it answers once, and takes nothing that it is told; it prints how long it was waited for.
  * In `busy` it releases it as in `release`, and takes only what it is told for the fourth time.
  */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -50,7 +51,7 @@ function stateNow(): string {
   if (mode === "doubt" && (asked === 2 || asked === 3)) return "unknown";
   if (["release", "signal", "hiccup", "doubt", "busy"].includes(mode))
     return performance.now() >= releasedAt ? "released" : "waiting";
-  return mode === "consistency" ? "waiting" : mode;
+  return mode === "consistency" || mode === "falls-silent" ? "waiting" : mode;
 }
 
 function answer(): string {
@@ -91,6 +92,13 @@ function ask(url: URL, response: ServerResponse): void {
 async function tell(request: IncomingMessage, response: ServerResponse): Promise<void> {
   let body = "";
   for await (const chunk of request) body += String(chunk);
+  if (mode === "falls-silent") {
+    const since = performance.now();
+    request.socket.on("close", () =>
+      console.log(JSON.stringify({ told: body, waited: performance.now() - since })),
+    );
+    return;
+  }
   if (mode === "busy" && ++refused <= 3) return void response.writeHead(503).end();
   console.log(JSON.stringify({ told: body, path: request.url }));
   response.end("lameduck 1\n");
@@ -103,7 +111,7 @@ function handle(request: IncomingMessage, response: ServerResponse): void {
   if (mode === "refused") response.writeHead(403).end("no");
   else if (mode === "version") response.end("lameduck 2\nstate: released\n");
   // Has answered once, and is silent from then on.
-  else if (mode === "consistency" && asked > 1) request.resume();
+  else if ((mode === "consistency" || mode === "falls-silent") && asked > 1) request.resume();
   else if (mode === "hiccup" && (asked === 2 || asked === 3)) request.socket.resetAndDestroy();
   else ask(url, response);
 }

@@ -45,6 +45,7 @@ interface Line {
   readonly asked?: number;
   readonly told?: string;
   readonly path?: string;
+  readonly waited?: number;
 }
 
 function linesOf(running: Running): Line[] {
@@ -255,6 +256,24 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
       told.some((text) => text?.startsWith("phase: closing\nprogram: wait\n")),
       String(told),
     );
+  });
+
+  test("a coordinator that has fallen silent does not keep a hook from returning", async () => {
+    await using network = await Network.create();
+    const cluster = await coordinator(network, "falls-silent");
+    const [command, ...rest] = network.asPod(process.execPath, serverFile, "80");
+    await new Running(command, rest).line("listening");
+    const { code, stderr } = await hookOf(network, [
+      "--policy",
+      "acknowledged",
+      ...policyFlags,
+      ...asks(coordinatorAt),
+    ]).ended;
+    assert.deepEqual([code, reportOf(stderr).cluster], [0, "silent"], stderr);
+    const lines = (): Line[] => linesOf(cluster).filter(({ told }) => told !== undefined);
+    await cluster.until(() => lines().length > 0, "the first that it is told");
+    const kept = lines().filter(({ told, waited = 0 }) => told?.includes("closing") && waited > 100);
+    assert.deepEqual(kept, []);
   });
 
   const policy = ["--policy", "acknowledged", ...policyFlags, "--cap", "9s"];

@@ -221,8 +221,10 @@ void hold_report_step(struct hold *hold, double now)
 void hold_report_end(struct hold *hold)
 {
 	struct pollfd polled[HOLD_DESCRIPTORS];
+	const struct coordinator *coordinator = &hold->coordinator;
 	double now = clock_now(), until = now + longest_telling;
-	while (hold->coordinator.status.state != STATUS_NOTHING && now < until && hold_is_reporting(hold, now)) {
+	bool answers = coordinator->status.state != STATUS_NOTHING && !coordinator->silent;
+	while (answers && now < until && hold_is_reporting(hold, now)) {
 		hold_descriptors(hold, now, polled);
 		poll(polled, HOLD_DESCRIPTORS, (int)ceil(until - now));
 		now = clock_now();
