@@ -1,8 +1,11 @@
+import type { Socket } from "node:net";
 import type { Outcome, RequestRecord } from "@lameduck/accounting";
 import type { Answer } from "../answer.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange, Failure } from "./exchange.ts";
+import { classify } from "./failures.ts";
 import type { TlsOptions } from "../plan.ts";
-import type { RequestForm } from "../request-form.ts";
+import { allHeaders, headOf, type RequestForm } from "../request-form.ts";
+import { cut, openHttp1, type Http1Events } from "./socket.ts";
 
 /** One connection of the load, in whatever protocol. */
 export interface Connection {
@@ -59,20 +62,6 @@ export interface ConnectionOptions {
   readonly sessionEnded: (end: SessionEnd) => void;
 }
 
-/** How a lasting connection ended, from what it knows of itself. */
-export function sessionEnd(
-  { id, pod }: Connection,
-  rest: Pick<SessionEnd, "connected" | "at" | "error" | "received" | "endedBySender">,
-): SessionEnd {
-  return {
-    connection: id,
-    pod,
-    podKnownBy: pod === undefined ? undefined : "choice",
-    outcome: rest.error === undefined ? "ok" : "truncated",
-    ...rest,
-  };
-}
-
 /** The server answered something else than the protocol: every request that waited fails, with the error code given for each case. */
 export function refuse(
   exchanges: Iterable<Exchange>,
@@ -91,13 +80,111 @@ export function refuse(
   }
 }
 
-/** Notes on the request's record what carries it. */
-export function carry(exchange: Exchange, { id, pod }: Connection, carried: number): void {
-  const { record } = exchange;
-  record.connection = id;
-  record.reused = carried > 0;
-  if (pod !== undefined) {
-    record.pod = pod;
+/** What connections of all protocols share: what they carry, and how they were cut. */
+export abstract class BaseConnection<Options extends ConnectionOptions> implements Connection {
+  readonly id: number;
+  readonly pod: string | undefined;
+  protected readonly options: Options;
+  protected abstract readonly socket: Socket;
+  /** When TCP was established. */
+  protected connected: number | undefined;
+  /** It is closed as soon as nothing is on it. */
+  protected retiring = false;
+  /** Bytes. */
+  protected received = 0;
+  /** Why it ended. */
+  protected code = "EOF";
+  protected severed = false;
+  #carried = 0;
+
+  constructor(options: Options) {
+    this.id = options.id;
+    this.pod = options.pod;
+    this.options = options;
+  }
+
+  abstract get reusable(): boolean;
+  abstract send(exchange: Exchange): void;
+  abstract retire(): void;
+  /** It has ended; `orderly`: by an end of stream. */
+  protected abstract finish(orderly: boolean): void;
+
+  sever(): void {
+    this.severed = true;
+    this.code = "ECONNRESET";
+    cut(this.socket);
+    this.finish(false);
+  }
+
+  /** Notes on the request's record what carries it. */
+  protected carry({ record }: Exchange): void {
+    record.connection = this.id;
+    record.reused = this.#carried++ > 0;
+    if (this.pod === undefined) return;
+    record.pod = this.pod;
     record.podKnownBy = "choice";
+  }
+
+  protected openHttp1({ connected, ready, read }: Omit<Http1Events, "failed" | "ended">): Socket {
+    return openHttp1(this.options, {
+      connected: () => {
+        this.connected = this.options.now();
+        connected();
+      },
+      ready,
+      read,
+      failed: (code) => {
+        this.code = code;
+      },
+      ended: (orderly) => this.finish(orderly),
+    });
+  }
+
+  /** What becomes of a request that was on it when it ended. */
+  protected failure(received = this.received): Failure {
+    return classify(this.code, { connected: this.connected !== undefined, received });
+  }
+}
+
+/** A connection that begins with a GET and then lasts, as a WebSocket and an event stream do. */
+export abstract class LastingConnection extends BaseConnection<
+  ConnectionOptions & { readonly path: string }
+> {
+  /** It has carried requests that want a connection that lasts. */
+  #lasting = false;
+
+  send(exchange: Exchange): void {
+    this.carry(exchange);
+    exchange.record.connected = this.connected;
+    if (exchange.mode === "new") this.retiring = true;
+    else this.#lasting = true;
+    exchange.giveUp = () => this.giveUp(exchange);
+    this.wait(exchange);
+  }
+
+  /** The exchange waits for its answer on this connection. */
+  protected abstract wait(exchange: Exchange): void;
+  protected abstract giveUp(exchange: Exchange): void;
+
+  protected get(headers: readonly (readonly [name: string, value: string])[]): void {
+    const { host, form, path } = this.options;
+    const all = allHeaders([["Host", host], ["User-Agent", "lameduck-load"], ...headers], form);
+    this.socket.write(`${headOf("GET", path, all)}\r\n`, "latin1");
+  }
+
+  /** Tells how it ended where its client did not end it. @param error none where it ended in order. */
+  protected sessionEnded(error: string | undefined): void {
+    if (!this.#lasting) return;
+    this.options.sessionEnded({
+      connection: this.id,
+      pod: this.pod,
+      podKnownBy: this.pod === undefined ? undefined : "choice",
+      connected: this.connected,
+      at: this.options.now(),
+      outcome: error === undefined ? "ok" : "truncated",
+      error,
+      received: this.received,
+      endedBySender: this.severed,
+    });
   }
 }

@@ -1,10 +1,9 @@
 import type { Socket } from "node:net";
 
-import { carry, type Connection, type ConnectionOptions } from "./connection.ts";
+import { BaseConnection, type ConnectionOptions } from "./connection.ts";
 import type { Exchange } from "./exchange.ts";
-import { classify, gaveUp } from "./failures.ts";
+import { gaveUp } from "./failures.ts";
 import { ResponseReader } from "./response.ts";
-import { cut, openHttp1 } from "./socket.ts";
 
 /** What HTTP/1.1 needs besides. */
 export interface HttpConnectionOptions extends ConnectionOptions {
@@ -20,86 +19,60 @@ const idleMargin = 1_000;
  * One HTTP/1.1 connection over a bare socket, clear or TLS, one request at a time, no pipelining, no retry. Bare because only so is every
  * errno, byte and moment ours to tell, and because it is the cheapest (packages/load/bench has the figures).
  */
-export class HttpConnection implements Connection {
-  readonly id: number;
-  readonly pod: string | undefined;
-  readonly #options: HttpConnectionOptions;
-  readonly #socket: Socket;
+export class HttpConnection extends BaseConnection<HttpConnectionOptions> {
+  protected readonly socket: Socket;
   readonly #reader = new ResponseReader();
-  /** When TCP was established. */
-  #connected: number | undefined;
   /** Requests can be written: TLS is established, too. */
   #ready = false;
-  /** Requests it has carried. */
-  #carried = 0;
-  /** To be closed as soon as the request on it has ended. */
-  #retiring = false;
   #exchange: Exchange | undefined;
   #reuseUntil = Infinity;
-  #received = 0;
-  #code = "EOF";
   #gone = false;
-  #severed = false;
 
   constructor(options: HttpConnectionOptions) {
-    this.id = options.id;
-    this.pod = options.pod;
-    this.#options = options;
-    this.#socket = openHttp1(options, {
+    super(options);
+    this.socket = this.openHttp1({
       connected: () => {
-        this.#connected = options.now();
         // A handshake that fails is not a connection that was never there.
-        if (this.#exchange) this.#exchange.record.connected = this.#connected;
+        if (this.#exchange) this.#exchange.record.connected = this.connected;
       },
       ready: () => {
         this.#ready = true;
         if (this.#exchange) this.#write(this.#exchange);
       },
       read: (bytes, length) => this.#read(bytes, length),
-      failed: (code) => {
-        this.#code = code;
-      },
-      ended: (orderly) => this.#finish(orderly),
     });
   }
 
   /** Whether the server, by its own announcement, still keeps it open. */
   get reusable(): boolean {
-    return !this.#gone && !this.#retiring && this.#options.now() < this.#reuseUntil;
+    return !this.#gone && !this.retiring && this.options.now() < this.#reuseUntil;
   }
 
   send(exchange: Exchange): void {
     this.#exchange = exchange;
-    this.#received = 0;
-    this.#reader.reset(exchange.wanted, this.#options.form.method === "HEAD");
+    this.received = 0;
+    this.#reader.reset(exchange.wanted, this.options.form.method === "HEAD");
     exchange.giveUp = () => this.#giveUp();
-    carry(exchange, this, this.#carried++);
+    this.carry(exchange);
     if (this.#ready) this.#write(exchange);
   }
 
   retire(): void {
-    this.#retiring = true;
+    this.retiring = true;
     if (!this.#exchange) this.#close();
   }
 
-  sever(): void {
-    this.#severed = true;
-    this.#code = "ECONNRESET";
-    cut(this.#socket);
-    this.#finish(false);
-  }
-
   #write(exchange: Exchange): void {
-    exchange.record.sent = this.#options.now();
-    exchange.record.connected = this.#connected;
-    const head = this.#options.head(exchange, exchange.mode === "pooled");
-    const { body } = this.#options;
-    if (!body) this.#socket.write(head, "latin1");
+    exchange.record.sent = this.options.now();
+    exchange.record.connected = this.connected;
+    const head = this.options.head(exchange, exchange.mode === "pooled");
+    const { body } = this.options;
+    if (!body) this.socket.write(head, "latin1");
     else {
-      this.#socket.cork();
-      this.#socket.write(head, "latin1");
-      this.#socket.write(body);
-      this.#socket.uncork();
+      this.socket.cork();
+      this.socket.write(head, "latin1");
+      this.socket.write(body);
+      this.socket.uncork();
     }
   }
 
@@ -110,11 +83,11 @@ export class HttpConnection implements Connection {
       this.#close();
       return;
     }
-    this.#received += length;
+    this.received += length;
     const taken = this.#reader.push(bytes, length);
     if (this.#reader.invalid) {
       this.#end(exchange);
-      exchange.fail({ outcome: "wrong-body", error: "NOT_HTTP" }, this.#options.now());
+      exchange.fail({ outcome: "wrong-body", error: "NOT_HTTP" }, this.options.now());
       this.#close();
     } else if (this.#reader.complete) this.#complete(exchange, taken === length);
   }
@@ -122,10 +95,10 @@ export class HttpConnection implements Connection {
   #complete(exchange: Exchange, clean: boolean): void {
     this.#end(exchange);
     exchange.record.status = this.#reader.status;
-    this.#options.answered(exchange, this.#reader);
-    exchange.answered(this.#reader, this.#options.now());
+    this.options.answered(exchange, this.#reader);
+    exchange.answered(this.#reader, this.options.now());
     const keepAlive =
-      clean && exchange.mode === "pooled" && this.#reader.keepAlive && !this.#retiring && !this.#gone;
+      clean && exchange.mode === "pooled" && this.#reader.keepAlive && !this.retiring && !this.#gone;
     if (!keepAlive) {
       this.#close();
       return;
@@ -134,20 +107,20 @@ export class HttpConnection implements Connection {
     this.#reuseUntil =
       idleLimit === undefined
         ? Infinity
-        : this.#options.now() + Math.max(idleLimit - idleMargin, idleLimit / 2);
-    this.#options.idle(this);
+        : this.options.now() + Math.max(idleLimit - idleMargin, idleLimit / 2);
+    this.options.idle(this);
   }
 
   #giveUp(): void {
     const exchange = this.#exchange;
     if (!exchange) return;
     this.#end(exchange);
-    exchange.fail(gaveUp(this.#connected), this.#options.now());
+    exchange.fail(gaveUp(this.connected), this.options.now());
     this.#close();
   }
 
   /** The socket has ended, in order or not. */
-  #finish(orderly: boolean): void {
+  protected finish(orderly: boolean): void {
     const exchange = this.#exchange;
     if (exchange) {
       if (orderly && this.#reader.end()) {
@@ -155,32 +128,29 @@ export class HttpConnection implements Connection {
         return;
       }
       this.#end(exchange);
-      if (this.#severed) exchange.record.endedBySender = true;
-      if (this.#received > 0 && this.#reader.status >= 200) {
+      if (this.severed) exchange.record.endedBySender = true;
+      if (this.received > 0 && this.#reader.status >= 200) {
         exchange.record.status = this.#reader.status;
-        this.#options.answered(exchange, this.#reader);
+        this.options.answered(exchange, this.#reader);
       }
-      exchange.fail(
-        classify(this.#code, { connected: this.#connected !== undefined, received: this.#received }),
-        this.#options.now(),
-      );
+      exchange.fail(this.failure(), this.options.now());
     }
     this.#leave();
   }
 
   #end(exchange: Exchange): void {
-    exchange.record.received = this.#received;
+    exchange.record.received = this.received;
     this.#exchange = undefined;
   }
 
   #close(): void {
-    this.#socket.destroy();
+    this.socket.destroy();
     this.#leave();
   }
 
   #leave(): void {
     if (this.#gone) return;
     this.#gone = true;
-    this.#options.gone(this);
+    this.options.gone(this);
   }
 }

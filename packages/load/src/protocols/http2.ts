@@ -3,12 +3,12 @@ import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 
 import { Call } from "./call.ts";
-import { carry, type Connection, type ConnectionOptions } from "./connection.ts";
+import { BaseConnection, type ConnectionOptions } from "./connection.ts";
 import type { Exchange } from "./exchange.ts";
 import { classify, gaveUp } from "./failures.ts";
 import { GrpcCall } from "./grpc.ts";
 import { headerFields } from "../request-form.ts";
-import { cut, open } from "./socket.ts";
+import { open } from "./socket.ts";
 
 /** What HTTP/2 needs besides. */
 export interface Http2ConnectionOptions extends ConnectionOptions {
@@ -20,92 +20,79 @@ export interface Http2ConnectionOptions extends ConnectionOptions {
  * One HTTP/2 session with as many streams as are asked for. Node's client does on GOAWAY what clients do: no new stream on this session,
  * those up to the last one named are waited for, those above it are refused by it and go elsewhere.
  */
-export class Http2Connection implements Connection {
-  readonly id: number;
-  readonly pod: string | undefined;
-  readonly #options: Http2ConnectionOptions;
-  readonly #socket: Socket;
+export class Http2Connection extends BaseConnection<Http2ConnectionOptions> {
+  protected readonly socket: Socket;
   /** Sent when the session is there. */
   readonly #waiting = new Set<Exchange>();
   #session: ClientHttp2Session | undefined;
-  #connected: number | undefined;
-  #carried = 0;
   #open = 0;
-  #retiring = false;
-  #severed = false;
-  #code = "EOF";
   #gone = false;
 
   constructor(options: Http2ConnectionOptions) {
-    this.id = options.id;
-    this.pod = options.pod;
-    this.#options = options;
-    this.#socket = open(
+    super(options);
+    this.socket = open(
       options,
       { alpn: options.secure ? "h2" : undefined },
       {
         connected: () => {
-          this.#connected = options.now();
-          for (const { record } of this.#waiting) record.connected = this.#connected;
+          this.connected = options.now();
+          for (const { record } of this.#waiting) record.connected = this.connected;
         },
         ready: (socket) => this.#begin(socket),
       },
     );
-    this.#socket.on("error", (error: NodeJS.ErrnoException) => {
-      this.#code = error.code ?? error.message;
+    this.socket.on("error", (error: NodeJS.ErrnoException) => {
+      this.code = error.code ?? error.message;
     });
-    this.#socket.on("close", () => this.#finish());
+    this.socket.on("close", () => this.finish());
   }
 
   get reusable(): boolean {
-    return !this.#gone && !this.#retiring && !(this.#session?.closed ?? false);
+    return !this.#gone && !this.retiring && !(this.#session?.closed ?? false);
   }
 
   send(exchange: Exchange): void {
-    carry(exchange, this, this.#carried++);
-    if (exchange.mode === "new") this.#retiring = true;
+    this.carry(exchange);
+    if (exchange.mode === "new") this.retiring = true;
     if (this.#session) this.#start(exchange, this.#session);
     else {
-      exchange.record.connected = this.#connected;
+      exchange.record.connected = this.connected;
       exchange.giveUp = () => this.#giveUpWaiting(exchange);
       this.#waiting.add(exchange);
     }
   }
 
   retire(): void {
-    this.#retiring = true;
+    this.retiring = true;
     this.#closeIfDone();
   }
 
-  sever(): void {
-    this.#severed = true;
-    this.#code = "ECONNRESET";
-    cut(this.#socket);
+  override sever(): void {
+    super.sever();
     this.#session?.destroy();
-    this.#finish();
   }
 
   #begin(socket: Socket): void {
-    if (this.#options.secure && socket instanceof TLSSocket && socket.alpnProtocol !== "h2") {
+    if (this.options.secure && socket instanceof TLSSocket && socket.alpnProtocol !== "h2") {
       for (const exchange of this.#waiting)
-        exchange.fail({ outcome: "wrong-body", error: "NO_H2" }, this.#options.now());
+        exchange.fail({ outcome: "wrong-body", error: "NO_H2" }, this.options.now());
       this.#waiting.clear();
       socket.destroy();
       // Its close comes later, and nothing must be sent on it until then.
       this.#leave();
       return;
     }
-    const session = connect(`${this.#options.secure ? "https" : "http"}://${this.#options.host}`, {
+    const session = connect(`${this.options.secure ? "https" : "http"}://${this.options.host}`, {
       createConnection: () => socket,
       settings: { enablePush: false },
     });
     this.#session = session;
     session.on("error", (error: NodeJS.ErrnoException) => {
-      this.#code = error.code ?? error.message;
+      this.code = error.code ?? error.message;
     });
     // After its close no stream can be begun, and a pool must not count it any more.
     session.on("goaway", () => this.#leave());
-    session.on("close", () => this.#finish());
+    session.on("close", () => this.finish());
     for (const exchange of this.#waiting) this.#start(exchange, session);
     this.#waiting.clear();
     this.#closeIfDone();
@@ -113,10 +100,10 @@ export class Http2Connection implements Connection {
 
   #start(exchange: Exchange, session: ClientHttp2Session): void {
     const { record } = exchange;
-    const { grpc, host, secure, now, form, body } = this.#options;
-    record.connected = this.#connected;
+    const { grpc, host, secure, now, form, body } = this.options;
+    record.connected = this.connected;
     if (session.closed || session.destroyed) {
-      this.#options.again(exchange);
+      this.options.again(exchange);
       return;
     }
     record.sent = now();
@@ -137,7 +124,7 @@ export class Http2Connection implements Connection {
     );
     if (message !== undefined) stream.end(message);
     exchange.giveUp = () => {
-      exchange.fail(gaveUp(this.#connected), now());
+      exchange.fail(gaveUp(this.connected), now());
       stream.close(constants.NGHTTP2_CANCEL);
     };
     call.follow(stream);
@@ -148,7 +135,7 @@ export class Http2Connection implements Connection {
 
   #ended(exchange: Exchange, call: Call, stream: ClientHttp2Stream): void {
     this.#open--;
-    const { now, again, answered } = this.#options;
+    const { now, again, answered } = this.options;
     const { record } = exchange;
     record.received = call.received;
     // A gRPC call is judged by its own status, if it has one. The HTTP status is 200 for all.
@@ -161,7 +148,7 @@ export class Http2Connection implements Connection {
         if (wrong === undefined) exchange.answered(call, now());
         else exchange.fail({ outcome: "wrong-body", error: wrong }, now());
       } else {
-        if (this.#severed) record.endedBySender = true;
+        if (this.severed) record.endedBySender = true;
         exchange.fail(classify(this.#reason(stream), { connected: true, received: call.received }), now());
       }
     }
@@ -171,34 +158,31 @@ export class Http2Connection implements Connection {
   /** Why a stream ended too soon: its own reset, or what ended the connection under it. */
   #reason(stream: ClientHttp2Stream): string {
     const code = stream.rstCode ?? 0;
-    const connectionEnded = this.#socket.destroyed || (this.#session?.destroyed ?? true);
+    const connectionEnded = this.socket.destroyed || (this.#session?.destroyed ?? true);
     return connectionEnded && (code === constants.NGHTTP2_CANCEL || code === 0)
-      ? this.#code
+      ? this.code
       : (errorNames[code] ?? `H2_${code}`);
   }
 
   #giveUpWaiting(exchange: Exchange): void {
     if (!this.#waiting.delete(exchange)) return;
-    exchange.fail(gaveUp(this.#connected), this.#options.now());
+    exchange.fail(gaveUp(this.connected), this.options.now());
     if (this.#waiting.size > 0) return;
-    this.#socket.destroy();
+    this.socket.destroy();
     this.#leave();
   }
 
   #closeIfDone(): void {
-    if (!this.#retiring || this.#open > 0 || this.#waiting.size > 0) return;
+    if (!this.retiring || this.#open > 0 || this.#waiting.size > 0) return;
     if (this.#session) this.#session.close();
-    else this.#socket.destroy();
+    else this.socket.destroy();
     this.#leave();
   }
 
-  #finish(): void {
+  protected finish(): void {
     for (const exchange of this.#waiting) {
-      if (this.#severed) exchange.record.endedBySender = true;
-      exchange.fail(
-        classify(this.#code, { connected: this.#connected !== undefined, received: 0 }),
-        this.#options.now(),
-      );
+      if (this.severed) exchange.record.endedBySender = true;
+      exchange.fail(this.failure(0), this.options.now());
     }
     this.#waiting.clear();
     this.#leave();
@@ -207,7 +191,7 @@ export class Http2Connection implements Connection {
   #leave(): void {
     if (this.#gone) return;
     this.#gone = true;
-    this.#options.gone(this);
+    this.options.gone(this);
   }
 }
 

@@ -1,11 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
 
-import { carry, refuse, sessionEnd, type Connection, type ConnectionOptions } from "./connection.ts";
+import { LastingConnection, refuse, type ConnectionOptions } from "./connection.ts";
 import type { Exchange, Failure } from "./exchange.ts";
-import { classify, gaveUp } from "./failures.ts";
-import { allHeaders, headOf } from "../request-form.ts";
-import { cut, openHttp1 } from "./socket.ts";
+import { gaveUp } from "./failures.ts";
 import { clientFrame, closeCode, FrameReader, opcodes, type Frame } from "./websocket-frames.ts";
 
 /** RFC 6455, 7.4.1: going away; IANA's registry: service restart. Both ask a client to connect to another server. */
@@ -21,93 +19,58 @@ const token = /lameduck-(\d+)/g;
  * One WebSocket. A request is a message and the message that answers it with the same token; several may be under way. On a close with
  * "come back elsewhere" what was not answered is sent again there, as clients that wait for acknowledgements do; any other end loses it.
  */
-export class WebSocketConnection implements Connection {
-  readonly id: number;
-  readonly pod: string | undefined;
-  readonly #options: ConnectionOptions;
-  readonly #socket: Socket;
+export class WebSocketConnection extends LastingConnection {
+  protected readonly socket: Socket;
   readonly #key = randomBytes(16).toString("base64");
   readonly #frames = new FrameReader();
   readonly #unanswered = new Map<string, Exchange>();
-  readonly #path: string;
   #state: "connecting" | "upgrading" | "open" | "closing" | "gone" = "connecting";
   #head = Buffer.alloc(0);
-  #connected: number | undefined;
-  #carried = 0;
-  #received = 0;
-  #retiring = false;
-  #severed = false;
-  #lasting = false;
-  #code = "EOF";
   #closed: number | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: ConnectionOptions & { readonly path: string }) {
-    this.id = options.id;
-    this.pod = options.pod;
-    this.#options = options;
-    this.#path = options.path;
-    this.#socket = openHttp1(options, {
+    super(options);
+    this.socket = this.openHttp1({
       connected: () => {
-        this.#connected = options.now();
-        for (const { record } of this.#unanswered.values()) record.connected = this.#connected;
+        for (const { record } of this.#unanswered.values()) record.connected = this.connected;
       },
       ready: () => this.#upgrade(),
       read: (bytes, length) => this.#read(bytes, length),
-      failed: (code) => {
-        this.#code = code;
-      },
-      ended: () => this.#finish(),
     });
   }
 
   get reusable(): boolean {
-    return !this.#retiring && this.#state !== "closing" && this.#state !== "gone";
+    return !this.retiring && this.#state !== "closing" && this.#state !== "gone";
   }
 
-  send(exchange: Exchange): void {
-    carry(exchange, this, this.#carried++);
-    exchange.record.connected = this.#connected;
-    if (exchange.mode === "new") this.#retiring = true;
-    else this.#lasting = true;
+  protected wait(exchange: Exchange): void {
     this.#unanswered.set(String(exchange.row), exchange);
-    exchange.giveUp = () => this.#giveUp(exchange);
     if (this.#state === "open") this.#write(exchange);
   }
 
   retire(): void {
-    this.#retiring = true;
+    this.retiring = true;
     this.#closeIfDone();
-  }
-
-  sever(): void {
-    this.#severed = true;
-    this.#code = "ECONNRESET";
-    cut(this.#socket);
-    this.#finish();
   }
 
   #upgrade(): void {
     this.#state = "upgrading";
-    const { form, host } = this.#options;
-    const ours = [
-      ["Host", host],
-      ["User-Agent", "lameduck-load"],
+    this.get([
       ["Connection", "Upgrade"],
       ["Upgrade", "websocket"],
       ["Sec-WebSocket-Version", "13"],
       ["Sec-WebSocket-Key", this.#key],
-    ] as const;
-    this.#socket.write(`${headOf("GET", this.#path, allHeaders(ours, form))}\r\n`, "latin1");
+    ]);
   }
 
   #write(exchange: Exchange): void {
-    exchange.record.sent = this.#options.now();
-    this.#socket.write(clientFrame(opcodes.text, Buffer.from(`lameduck-${exchange.row}`)));
+    exchange.record.sent = this.options.now();
+    this.socket.write(clientFrame(opcodes.text, Buffer.from(`lameduck-${exchange.row}`)));
   }
 
   #read(bytes: Buffer, length: number): void {
-    this.#received += length;
+    this.received += length;
     // The buffer is read into again; what waits for its rest must not lie in it.
     const own = Buffer.from(bytes.subarray(0, length));
     if (this.#state === "upgrading") this.#readHead(own);
@@ -136,7 +99,7 @@ export class WebSocketConnection implements Connection {
     this.#state = "closing";
     refuse(
       this.#unanswered.values(),
-      { status, received: this.#received, at: this.#options.now() },
+      { status, received: this.received, at: this.options.now() },
       { serverError: "NO_UPGRADE", otherAnswer: "NOT_WEBSOCKET" },
     );
     this.#unanswered.clear();
@@ -149,7 +112,7 @@ export class WebSocketConnection implements Connection {
 
   #understand({ opcode, payload }: Frame): void {
     if (this.#state !== "open" && this.#state !== "closing") return;
-    if (opcode === opcodes.ping) this.#socket.write(clientFrame(opcodes.pong, payload));
+    if (opcode === opcodes.ping) this.socket.write(clientFrame(opcodes.pong, payload));
     else if (opcode === opcodes.close) this.#closing(payload);
     else if (opcode === opcodes.text || opcode === opcodes.binary)
       for (const [, row = ""] of payload.toString("latin1").matchAll(token))
@@ -162,8 +125,8 @@ export class WebSocketConnection implements Connection {
     this.#unanswered.delete(row);
     exchange.record.received = length;
     const answer = { status: 101, body: length, text: "", reported: {} };
-    this.#options.answered(exchange, answer);
-    exchange.answered(answer, this.#options.now());
+    this.options.answered(exchange, answer);
+    exchange.answered(answer, this.options.now());
     this.#closeIfDone();
   }
 
@@ -171,58 +134,48 @@ export class WebSocketConnection implements Connection {
   #closing(payload: Buffer): void {
     if (this.#state === "open") {
       this.#closed = closeCode(payload);
-      this.#socket.write(clientFrame(opcodes.close, payload.subarray(0, 2)));
+      this.socket.write(clientFrame(opcodes.close, payload.subarray(0, 2)));
     }
-    this.#finish();
+    this.finish();
   }
 
   #closeIfDone(): void {
-    if (!this.#retiring || this.#unanswered.size > 0) return;
+    if (!this.retiring || this.#unanswered.size > 0) return;
     if (this.#state === "open") {
       this.#state = "closing";
-      this.#socket.write(clientFrame(opcodes.close, Buffer.from([0x03, 0xe8])));
+      this.socket.write(clientFrame(opcodes.close, Buffer.from([0x03, 0xe8])));
       this.#timer = setTimeout(() => this.#end(), closeTimeout);
     } else if (this.#state !== "closing") this.#end();
   }
 
-  #giveUp(exchange: Exchange): void {
+  protected giveUp(exchange: Exchange): void {
     if (!this.#unanswered.delete(String(exchange.row))) return;
-    exchange.fail(gaveUp(this.#connected), this.#options.now());
+    exchange.fail(gaveUp(this.connected), this.options.now());
     if (this.#state === "connecting" || this.#state === "upgrading") this.#end();
     else this.#closeIfDone();
   }
 
   /** Ended by the server, by a close frame or without one; what follows for the messages on it and for itself. */
-  #finish(): void {
+  protected finish(): void {
     if (this.#state === "gone") return;
-    const { now, again } = this.#options;
-    const byClient = this.#state === "closing";
+    const { now, again } = this.options;
     const wasOpen = this.#state === "open";
     const code = this.#closed ?? abnormal;
     const orderly = wasOpen && reconnectCodes.has(code);
-    const failure = this.#failure(wasOpen, code);
+    const failure = this.#failureOf(wasOpen, code);
     const unanswered = [...this.#unanswered.values()];
     this.#unanswered.clear();
     this.#end();
-    if (this.#lasting && wasOpen && !byClient)
-      this.#options.sessionEnded(
-        sessionEnd(this, {
-          connected: this.#connected,
-          at: now(),
-          error: orderly ? undefined : `WS_${code}`,
-          received: this.#received,
-          endedBySender: this.#severed,
-        }),
-      );
+    if (wasOpen) this.sessionEnded(orderly ? undefined : `WS_${code}`);
     for (const exchange of unanswered) {
-      if (this.#severed) exchange.record.endedBySender = true;
+      if (this.severed) exchange.record.endedBySender = true;
       if (orderly) again(exchange);
       else exchange.fail(failure, now());
     }
   }
 
-  #failure(wasOpen: boolean, code: number): Failure {
-    const failure = classify(this.#code, { connected: this.#connected !== undefined, received: 0 });
+  #failureOf(wasOpen: boolean, code: number): Failure {
+    const failure = this.failure(0);
     return wasOpen && this.#closed !== undefined ? { ...failure, error: `WS_${code}` } : failure;
   }
 
@@ -231,10 +184,10 @@ export class WebSocketConnection implements Connection {
     this.#state = "gone";
     clearTimeout(this.#timer);
     // Ends in order, so that the close frame on its way arrives.
-    if (this.#socket.destroyed) this.#options.gone(this);
+    if (this.socket.destroyed) this.options.gone(this);
     else {
-      this.#socket.destroySoon();
-      this.#options.gone(this);
+      this.socket.destroySoon();
+      this.options.gone(this);
     }
   }
 }
