@@ -3,13 +3,10 @@
 #include "../src/coordinator/resolver.h"
 #include "../src/coordinator/status.h"
 #include "../src/coordinator/where.h"
+#include "text.h"
 
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(bool holds)
 {
@@ -91,13 +88,9 @@ static void fuzz_where(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	if (size == 0)
-		return 0;
-	char *text = malloc(size);
+	char *text = text_of(data, size);
 	if (!text)
 		return 0;
-	memcpy(text, data + 1, size - 1);
-	text[size - 1] = '\0';
 	switch (data[0] % 5) {
 	case 0:
 		fuzz_http(text, size - 1);

@@ -3,23 +3,15 @@
 #include "../src/kernel/namespace.h"
 #include "../src/kernel/proc_tcp.h"
 #include "../src/traffic/unix_sockets.h"
+#include "text.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	if (size == 0)
-		return 0;
-	char *text = malloc(size);
+	char *text = text_of(data, size);
 	if (!text)
 		return 0;
-	memcpy(text, data + 1, size - 1);
-	text[size - 1] = '\0';
 	uint64_t value;
 	struct tcp_row row;
 	struct unix_row unix_row;

@@ -2,16 +2,7 @@ import { injectingHandler, type ClusterLookup } from "../src/admission/mutate.ts
 import { answerReview } from "../src/admission/handler.ts";
 import { validate } from "../src/admission/validate.ts";
 
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
+export { random as randomFrom } from "../../drain/test/random.ts";
 
 type Random = () => number;
 type Tree = Record<string, unknown> | unknown[];
