@@ -105,11 +105,10 @@ test("docs/architecture.md names every package and its folders, and no path that
     [...named].filter((path) => !existsSync(join(root, path))),
     [],
   );
-  const folders = globSync("packages/*/src/*/", { cwd: root }).map((path) => path.replace(/\/$/, ""));
-  // The library is described as a whole.
-  const expected = [...order.map((name) => `packages/${name}`), ...folders].filter(
-    (path) => !path.startsWith("packages/node/src/"),
-  );
+  const folders = globSync("{packages/*/src,e2e}/*/", { cwd: root })
+    .map((path) => path.replace(/\/$/, ""))
+    .filter((path) => !path.endsWith("node_modules"));
+  const expected = [...order.map((name) => `packages/${name}`), ...folders];
   assert.deepEqual(
     expected.filter((path) => !named.has(path)),
     [],
