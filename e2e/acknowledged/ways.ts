@@ -29,7 +29,7 @@ export const ways: readonly Way[] = [
 ];
 
 /** What tells a pod of the coordinator; injected ones get it from the webhook. */
-export const coordinatorEnvironment = (coordinator: string, policy: string): ClusterRemedy["pod"] => ({
+const coordinatorEnvironment = (coordinator: string, policy: string): ClusterRemedy["pod"] => ({
   environment: { LAMEDUCK_COORDINATOR: coordinator, LAMEDUCK_POLICY: policy },
   fields: {
     LAMEDUCK_POD_NAME: "metadata.name",

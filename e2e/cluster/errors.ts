@@ -21,8 +21,6 @@ const clusterErrors = {
   LAMEDUCK_CLUSTER_BAD_OPTION: "see npm run cluster -- --help",
 } as const;
 
-export type ClusterErrorCode = keyof typeof clusterErrors;
-
 /** `code` is stable, `place` says which option, program or component, `remedy` what to do. */
 export class ClusterError extends errorClass(clusterErrors) {}
 

@@ -10,7 +10,7 @@ const relativeImports = /^(?:import\s*|(?:import|export)\b[\w$\s{},*]*\bfrom\s*)
 const bareImports = /^(?:import\s*|(?:import|export)\b[\w$\s{},*]*\bfrom\s*)["']([^."'][^"']*)["']/gm;
 
 /** @param file path below `dist`, with forward slashes. */
-export function rewriteImports(text: string, file: string, names: readonly string[]): string {
+function rewriteImports(text: string, file: string, names: readonly string[]): string {
   return text.replace(imports, (whole, before: string, quote: string, name: string, subpath: string) => {
     if (!names.includes(name)) return whole;
     const target = posix.join("private", name, entryOf(name, subpath));

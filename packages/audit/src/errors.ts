@@ -14,7 +14,5 @@ export const auditErrors = {
   LAMEDUCK_AUDIT_UNKNOWN_RULE: "see `lameduck audit --rules` for the names",
 } as const;
 
-export type AuditErrorCode = keyof typeof auditErrors;
-
 /** `code` is stable, `place` is the file or the option, `remedy` says what to do. */
 export class AuditError extends errorClass(auditErrors) {}

@@ -17,7 +17,5 @@ export const operatorErrors = {
     "replace anchors, aliases, merge keys and tags in the pod template by what they stand for",
 } as const;
 
-export type OperatorErrorCode = keyof typeof operatorErrors;
-
 /** `code` is stable, `place` is the file, field or annotation, `remedy` says what to do. */
 export class OperatorError extends errorClass(operatorErrors) {}

@@ -9,7 +9,5 @@ export const simulatorErrors = {
   LAMEDUCK_UNKNOWN_PRESET: "choose one of the presets listed, or describe the senders with `convergence`",
 } as const;
 
-export type SimulatorErrorCode = keyof typeof simulatorErrors;
-
 /** A mistake in a scenario: `code` is stable, `place` is file:line:column or an option, `remedy` says what to do. */
 export class SimulatorError extends errorClass(simulatorErrors) {}

@@ -7,7 +7,5 @@ export const resultsErrors = {
   LAMEDUCK_RESULTS_INVALID: "correct the field at this place; docs/results.md explains every field",
 } as const;
 
-export type ResultsErrorCode = keyof typeof resultsErrors;
-
 /** `code` is stable, `place` is the file and the field, `remedy` says what to do. */
 export class ResultsError extends errorClass(resultsErrors) {}

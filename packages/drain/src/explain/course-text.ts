@@ -17,7 +17,7 @@ export function courseText({ met, unmet, sender, release, overruled }: Course): 
 }
 
 /** "198.18.0.14 (4.1/s before, silent 2.9 s)". */
-export function suspectText({ sender, perSecond, silence }: Suspect): string {
+function suspectText({ sender, perSecond, silence }: Suspect): string {
   return `${sender ?? "other senders"} (${rate(perSecond)}/s before, silent ${seconds(silence)} s)`;
 }
 

@@ -10,8 +10,6 @@ enum personality { PERSONALITY_OWN, PERSONALITY_TINI, PERSONALITY_DUMB_INIT };
 
 enum action { ACTION_RUN, ACTION_WAIT, ACTION_HELP, ACTION_VERSION, ACTION_LICENSE };
 
-enum { MOST_TEXT = 4096 };
-
 struct settings {
 	enum personality personality;
 	enum action action;

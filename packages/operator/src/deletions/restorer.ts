@@ -8,7 +8,7 @@ import type { Dependencies } from "./deletions.ts";
 const pause = 10_000;
 
 /** Pods that are marked as held. */
-export function listHeldPods(client: KubernetesClient, signal?: AbortSignal): Promise<readonly Pod[]> {
+function listHeldPods(client: KubernetesClient, signal?: AbortSignal): Promise<readonly Pod[]> {
   return client.list<Pod>(`/api/v1/pods?labelSelector=${encodeURIComponent(heldMark)}`, signal);
 }
 

@@ -23,9 +23,9 @@ export interface IndexedRoute extends KubernetesObject {
 }
 
 /** Pods carry some ten labels. */
-export const mostSelectorLabels = 64;
+const mostSelectorLabels = 64;
 /** Distinct Services of one route. */
-export const mostBackends = 1_000;
+const mostBackends = 1_000;
 /** The Gateway API allows 16. */
 const mostGranted = 64;
 /** The API server takes no longer name of a Service or a namespace. */

@@ -19,7 +19,7 @@ export interface FlaggedNamespace {
 }
 
 /** Each is some twenty lists. */
-export const mostFlagged = 20;
+const mostFlagged = 20;
 
 /** The errors of `lameduck audit` over what runs in these namespaces. */
 export async function flagsOf(

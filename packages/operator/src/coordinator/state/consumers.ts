@@ -9,7 +9,7 @@ export const servesNode = "node";
 /** Milliseconds after its last report until a consumer is dropped from memory. */
 const forgottenAfter = 3_600_000;
 /** More consumers than any cluster has: a mistake, or an attack. */
-export const mostConsumers = 20_000;
+const mostConsumers = 20_000;
 
 /** All consumers that have reported in this run. */
 export class Consumers {

@@ -41,7 +41,7 @@ export function awsTargetGroup(arn: string, endpoint?: string): Consumer {
 }
 
 /** @throws {OperatorError} where targets are no addresses: then kube-proxies choose the pods. */
-export function targetsInUse(descriptions: unknown, place: string): ReadonlySet<string> {
+function targetsInUse(descriptions: unknown, place: string): ReadonlySet<string> {
   if (!Array.isArray(descriptions)) throw unreadable(place, "it has no list of targets");
   const used = new Set<string>();
   for (const description of descriptions) {

@@ -12,7 +12,7 @@ import { ChainCache } from "./chain-cache.ts";
 import { emptyRules, type KubeProxyRules } from "./kube-proxy.ts";
 
 /** The two kinds of tables that the kernel keeps for iptables; kube-proxy writes into one of them. */
-export type IptablesBackend = "legacy" | "nft";
+type IptablesBackend = "legacy" | "nft";
 
 const programs = { ip: "iptables", ip6: "ip6tables" } as const;
 const tables = { ip: "/proc/net/ip_tables_names", ip6: "/proc/net/ip6_tables_names" } as const;
