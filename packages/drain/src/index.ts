@@ -32,4 +32,4 @@ export type { Overrule, Release, Standing } from "./release.ts";
 export { priorHypotheses, type Hypothesis } from "./belief/hypotheses.ts";
 export { nearest, unknownName } from "./spelling.ts";
 export { policyKinds, type Policy } from "./policy.ts";
-export { expandVector, runVector, type DecisionVector, type VectorOutcome } from "./vectors.ts";
+export { expandVector, runVector, type DecisionVector } from "./vectors.ts";

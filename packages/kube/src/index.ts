@@ -1,6 +1,6 @@
 export { ApiFailure } from "./answer.ts";
 export { KubernetesClient, type ServerTime } from "./client.ts";
-export type { ClusterConnection, Credentials } from "./connection/connection.ts";
+export type { ClusterConnection } from "./connection/connection.ts";
 export { KubernetesError, kubernetesErrors, type KubernetesErrorCode } from "./errors.ts";
 export { type Change, type FollowCounts, Follower } from "./following/follower.ts";
 export { type ConnectionOptions, clusterConnection } from "./connection/kubeconfig.ts";

@@ -4,7 +4,6 @@ export { readDocuments } from "./documents.ts";
 export { Field } from "./field.ts";
 export { manifestYaml } from "./manifest-yaml.ts";
 export { readManifest } from "./workload/read.ts";
-export { placeOf, type Source, type Span } from "./source.ts";
 export {
   appendItems,
   applyEdits,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { failuresSeen } from "../src/named/closed-loop.ts";
+import { failuresSeen } from "./closed-loop.ts";
 import { namedScenarios, type NamedScenarioName } from "../src/named/scenarios.ts";
 import { run } from "../src/run.ts";
 import { scenarioFrom } from "../src/scenario/parse.ts";

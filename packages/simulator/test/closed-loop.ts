@@ -1,5 +1,5 @@
-import { Random } from "../kernel/random.ts";
-import { Simulation } from "../kernel/simulation.ts";
+import { Random } from "../src/kernel/random.ts";
+import { Simulation } from "../src/kernel/simulation.ts";
 
 /** A pod that swallows requests for a while, seen by two kinds of load. */
 export interface BlackHole {
