@@ -6,7 +6,7 @@ import { sourceOfManifest } from "./advise/manifest.ts";
 import { sourceOfRecording } from "./advise/recording.ts";
 import type { Source } from "./advise/source.ts";
 import { SimulatorError } from "./errors.ts";
-import { namedScenarios, type NamedScenarioName } from "./named/scenarios.ts";
+import { namedScenarios, type NamedScenarioName } from "./scenario/named.ts";
 import { withFlags, type ScenarioFlags } from "./scenario/flags.ts";
 import { parseScenario, scenarioFrom, type ParsedScenario } from "./scenario/parse.ts";
 import type { ScenarioFile } from "./scenario/schema.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { failuresSeen } from "./closed-loop.ts";
-import { namedScenarios, type NamedScenarioName } from "../src/named/scenarios.ts";
+import { namedScenarios, type NamedScenarioName } from "../src/scenario/named.ts";
 import { run } from "../src/run.ts";
 import { scenarioFrom } from "../src/scenario/parse.ts";
 import { usualContenders } from "../src/simulate/contenders.ts";

@@ -1,4 +1,4 @@
-import type { ScenarioFile } from "../scenario/schema.ts";
+import type { ScenarioFile } from "./schema.ts";
 
 /** A published experiment with the assumption under which the model gives its result. */
 export interface NamedScenario {
