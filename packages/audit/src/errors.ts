@@ -1,6 +1,6 @@
 import { errorClass } from "@lameduck/drain/common";
 
-/** Every way an audit can be asked for wrongly. Mistakes in manifests are told by packages/manifests. */
+/** Mistakes in the use of the audit. Mistakes in manifests are errors of packages/manifests. */
 export const auditErrors = {
   LAMEDUCK_AUDIT_UNREADABLE: "name a file or a folder that exists and may be read, or - for stdin",
   LAMEDUCK_AUDIT_NO_NAMESPACE: "name an existing namespace: `kubectl get namespaces` lists them",

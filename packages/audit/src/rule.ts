@@ -9,7 +9,7 @@ export interface Context {
   readonly facts: Facts;
   /** Minor version of the cluster, such as 34; undefined where nobody said. */
   readonly kubernetes: number | undefined;
-  /** Types that the cluster did not let us list: that there is none of them is not known. */
+  /** Types that could not be listed: whether objects of them exist is unknown. */
   readonly notRead?: ReadonlySet<string> | undefined;
   /** Whole text of a file of the input. */
   readonly textOf: (file: string) => string;

@@ -60,12 +60,12 @@ function placeOf(file: string): string {
     try {
       return join(realpathSync(known), rest);
     } catch {
-      // It is not there yet; or its folder is not, which is told when it is written.
+      // The file does not exist yet. A missing folder is reported when the file is written.
     }
   return path;
 }
 
-/** Whether nothing but talk goes to stdout. */
+/** Whether no machine output goes to stdout. */
 export function isStdoutFree(options: OutputOptions): boolean {
   return names.every((name) => options[name] !== "-");
 }

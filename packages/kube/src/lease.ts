@@ -29,8 +29,8 @@ interface LeaseObject {
 }
 
 /**
- * One of several replicas does what one should do. As in client-go, no clocks are compared: a holder has fallen silent when
- * its entry has not changed for the lease's time by our own clock. Two may believe to hold it for a moment: what they do must bear that.
+ * Chooses one of several replicas as the leader. As in client-go, no clocks are compared: a holder has fallen silent when
+ * its entry has not changed for the lease's time by our own clock. Two may hold it for a moment: the leader's work must allow that.
  */
 export class Lease {
   readonly #client: KubernetesClient;

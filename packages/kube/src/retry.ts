@@ -8,7 +8,7 @@ import { KubernetesError } from "./errors.ts";
  */
 export const startupRefusals = 15_000;
 
-/** Whether an error may pass. `refused`: for how long the API server has answered with refusals by now, milliseconds. */
+/** Whether to try again. `refused`: for how long the API server has answered with refusals, milliseconds. */
 export type Retryable = (error: KubernetesError, refused: number) => boolean;
 
 export function hasStatus(error: unknown, ...statuses: readonly number[]): error is ApiFailure {
@@ -36,7 +36,7 @@ export interface RetryOptions {
   readonly pause?: number;
 }
 
-/** Tries again while an error may pass. @throws the error of the last attempt. */
+/** Tries again while the error is retryable. @throws the error of the last attempt. */
 export async function retry<T>(attempt: () => Promise<T>, options: RetryOptions = {}): Promise<T> {
   const { signal, timeout = Infinity, retryable = transientOrStarting, pause = 500 } = options;
   const begun = Date.now();

@@ -6,13 +6,13 @@ import type { ClusterConnection, Credentials } from "./connection/connection.ts"
 export interface Session {
   readonly credentials: Credentials;
   readonly agent: HttpAgent | HttpsAgent;
-  /** Each request of it makes a connection of its own. */
+  /** Each of its requests opens a connection. */
   readonly once: HttpAgent | HttpsAgent;
 }
 
-/** Credentials are used for this long at least, milliseconds: by a clock that is wrong they may seem to have expired when they are issued. */
+/** Least time for which credentials are used, milliseconds: with a wrong clock they seem to have expired when they are issued. */
 const shortest = 60_000;
-/** Credentials that were refused as soon as they were issued would be so again: a plugin may ask a person each time. Milliseconds. */
+/** Least time between two renewals, milliseconds: a plugin may ask a person each time. */
 const betweenRenewals = 5_000;
 
 /** The credentials in use, asked for once for all requests that wait for them, and the connections made with them. */
@@ -81,7 +81,7 @@ export class Sessions {
     const { server, ca, insecure, serverName, proxy } = this.#connection;
     const common = {
       keepAlive,
-      // Which one it is, and whether, has been decided: Node knows no networks in NO_PROXY.
+      // The proxy has been chosen already: Node ignores networks in NO_PROXY.
       proxyEnv: proxy === undefined ? {} : { HTTPS_PROXY: proxy, HTTP_PROXY: proxy },
     };
     const agent =

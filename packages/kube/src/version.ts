@@ -6,7 +6,7 @@ import { KubernetesError } from "./errors.ts";
 const oldestMinor = { rollout: 21, inCluster: 29 } as const;
 
 /**
- * An older API server would drop what it does not know without a word.
+ * An older API server silently drops fields that it does not know.
  * @param oldest minor version of Kubernetes.
  * @param what needs it.
  * @returns a note where the version may not be read.
@@ -21,7 +21,7 @@ export async function requireVersion(
   // Managed clusters add a plus sign.
   const number = Number.parseInt(minor, 10);
   if (Number.isNaN(number))
-    return [`the cluster does not tell its version; at least Kubernetes 1.${oldest} is needed`];
+    return [`the cluster's version could not be read; at least Kubernetes 1.${oldest} is needed`];
   if (Number(major) > 1 || number >= oldest) return [];
   throw new KubernetesError(
     "LAMEDUCK_CLUSTER_TOO_OLD",

@@ -60,7 +60,7 @@ export interface ReleasedBy {
 
 /** A sender, or an aggregate of senders, that a hold waits for. */
 export interface WaitedFor {
-  /** Null for all senders that are not told apart. */
+  /** Null for the aggregate of the senders without a place of their own. */
   readonly sender: string | null;
   /** Its rate before, arrivals per second. */
   readonly perSecond: number;

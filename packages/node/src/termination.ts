@@ -125,7 +125,7 @@ export class Termination {
     return { hooks };
   }
 
-  /** An application that exits by itself ends the story, too. */
+  /** An application that exits by itself ends the termination, too. */
   #reportExit(report: Report): (code: number) => void {
     const { clock, announcer, closing, hooks } = this.#parts;
     const onExit = (code: number): void => {

@@ -78,7 +78,7 @@ export class Completion {
     }
   }
 
-  /** Pods that are to be there in the end; an autoscaler may change its mind meanwhile. */
+  /** How many pods the workload wants in the end; an autoscaler may change that meanwhile. */
   #wanted(): number {
     const { spec, status } = this.#observation.workload ?? {};
     if (!this.#target.owner) return 0;

@@ -58,7 +58,7 @@ export function rolloutNotes({
   if (withdrawals.length > 0) {
     const { p50, max } = quantiles(withdrawals);
     said.push(
-      `EndpointSlices withdrew a pod ${spell(p50)} after its deletion (median; at most ${spell(max)}): senders are told then, and act later.`,
+      `EndpointSlices withdrew a pod ${spell(p50)} after its deletion (median; at most ${spell(max)}): senders learn of it then, and act later.`,
     );
   }
   if (follow.interrupted + follow.expired > 0)

@@ -49,7 +49,7 @@ export interface RequestRecord {
   readonly pod?: string;
   /** How the pod is known, surest first: the sender's own choice, the app's header, the proxy's header or log, address and port, time alone. */
   readonly podKnownBy?: "choice" | "header" | "proxy" | "tuple" | "time";
-  /** The answer named a pod that is none of the target's: it was no load for the target. */
+  /** The answer named a pod of another workload, so that the request was no load for the target. */
   readonly elsewhere?: true;
   /** Number of the client's connection, unique in the run. */
   readonly connection?: number;

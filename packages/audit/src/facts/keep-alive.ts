@@ -36,7 +36,7 @@ export function upstreamIdleOf(workload: Workload, facts: Facts): Amount | undef
   return undefined;
 }
 
-/** What servers do that are not told otherwise, in seconds. */
+/** Defaults of servers, in seconds. */
 const defaults: Readonly<Record<string, readonly [value: number, of: string]>> = {
   uvicorn: [5, "Uvicorn (--timeout-keep-alive)"],
   gunicorn: [2, "Gunicorn (--keep-alive)"],

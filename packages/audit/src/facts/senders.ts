@@ -25,7 +25,7 @@ export function sendersOf({ services, routes }: Pick<Workload, "services" | "rou
   ];
 }
 
-/** How long the slowest sender takes; as told, where it was. */
+/** How long the slowest sender takes: the user's answer, else the slowest preset. */
 export function convergenceOf(
   workload: Workload,
   facts: Facts,

@@ -2,7 +2,7 @@ import { assumed, byDefault, fromField, type Amount } from "../model/amount.ts";
 import type { Container } from "../model/container.ts";
 import { programOf } from "../model/shell.ts";
 
-/** A time that the app is told by an argument or a variable. */
+/** A time that an argument or a variable sets. */
 export interface Setting {
   readonly amount: Amount;
   /** Recognised by its name only, not because the program is known. */

@@ -7,7 +7,7 @@ export interface StopSignal {
   readonly from: string;
 }
 
-/** @returns undefined where only the image could say it, and nobody has told what it says. */
+/** @returns undefined where it depends on the image, and the image's configuration was not given. */
 export function stopSignalOf(container: Container, kubernetes: number | undefined): StopSignal | undefined {
   const { lifecycle, software, image, imageFacts } = container;
   const own = lifecycle.at("stopSignal").text();

@@ -12,7 +12,7 @@ export interface ImageFacts {
 }
 
 export interface Images {
-  /** @returns undefined where nothing was told of the image. */
+  /** @returns undefined where no configuration of the image was given. */
   factsOf(image: string | undefined): ImageFacts | undefined;
 }
 

@@ -33,7 +33,7 @@ export function inventoryOf(fields: readonly Field[], images: Images): Inventory
   const objects = fields
     .map((field) => attempt(() => objectOf(field)))
     .filter((object) => object !== undefined)
-    // Of a known kind in another group, such as Knative's Service, the group is told as well.
+    // The name of a known kind in another group, such as Knative's Service, includes the group.
     .filter(
       (object) =>
         auditedTypes.has(object.type) || skip(`${object.field.at("apiVersion").text()} ${object.kind}`),

@@ -78,7 +78,7 @@ function* grace(
     arithmetic: compare([option.amount], "is not", own),
     remedy: `write ${seconds(own.value)}s`,
     ...(option.isWhole
-      ? fixOf(`grace period told: ${seconds(own.value)}s`, [
+      ? fixOf(`grace period configured: ${seconds(own.value)}s`, [
           replaceScalar(option.field, likeBefore(option.field, `${seconds(own.value)}s`, textOf)),
         ])
       : {}),
@@ -105,7 +105,7 @@ function* preStop(container: Container, stop: OwnStop): Iterable<Report> {
     arithmetic: compare(
       [hook.least],
       ">",
-      option?.amount ?? { name: "told", value: 0, origin: { kind: "default", of: "Lameduck" } },
+      option?.amount ?? { name: "configured", value: 0, origin: { kind: "default", of: "Lameduck" } },
     ),
     remedy: `set LAMEDUCK_PRESTOP to ${seconds(hook.least.value)}s, or drop the hook: Lameduck holds by itself`,
   };
@@ -129,8 +129,8 @@ function* cap({ grace: own }: Workload, container: Container, stop: OwnStop): It
   };
 }
 
-interface Told {
-  /** undefined: told, but not by a literal. */
+interface Configured {
+  /** undefined: configured, but not by a literal. */
   readonly amount: Amount | undefined;
   readonly field: Field;
   /** The field holds this and nothing else. */
@@ -143,7 +143,7 @@ function optionFor(
   { by, argv }: OwnStop,
   flag: string,
   variable: string,
-): Told | undefined {
+): Configured | undefined {
   const value = by === "library" ? undefined : optionOf(argv, flag);
   if (value !== undefined) {
     const inHook = by === "wait hook" ? container.hook?.field.at("command").items() : undefined;

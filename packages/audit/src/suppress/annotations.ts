@@ -8,7 +8,7 @@ import { ruleNamed } from "../rules/index.ts";
 const ignore = "ignore-";
 const names = [...Object.keys(factNames), "serves"];
 
-/** Annotations of ours that say nothing: a rule that does not exist, a name that is misspelt, a value that is none. */
+/** Annotations without effect: an unknown rule, a misspelt name, an invalid value. */
 export function wrongAnnotations({ template, object }: Workload): AuditError[] {
   return [template, object.field].flatMap((one) => {
     const all = one.at("metadata").at("annotations");

@@ -109,7 +109,7 @@ async function run(paths: readonly string[], given: Options): Promise<number> {
   mustFit(paths, options);
   const outputs = outputsFrom(options.format);
   if (options.prove) mustShowProofs(outputs);
-  // Loaded where they are wanted: most audits need neither a lab nor a cluster.
+  // Loaded on demand: most audits need neither a lab nor a cluster.
   const lab = options.prove ? await import("./prove/enter.ts") : undefined;
   const elsewhere = await lab?.enterLab();
   if (elsewhere !== undefined) return elsewhere;
@@ -159,7 +159,7 @@ async function fix(shown: Audit, settings: AuditOptions, { write, allowUnknown }
   return exitCodeOf(write ? { ...plan.audit, failures: shown.failures } : shown, { allowUnknown });
 }
 
-/** As kubectl's own commands do: whoever names a namespace and no file means what runs there. */
+/** As in kubectl, a namespace without a file means what runs there. */
 function meansCluster(paths: readonly string[], options: Options): boolean {
   const { namespace, allNamespaces, context, kubeconfig } = options;
   return (

@@ -8,7 +8,7 @@ export interface Explained {
 
 /** One sender through the whole hold. */
 export interface Course {
-  /** Undefined: those that are not told apart. */
+  /** Undefined for the aggregate of the senders without a place of their own. */
   readonly sender: string | undefined;
   readonly name: string;
   /** Arrivals per second before the end. */

@@ -3,7 +3,7 @@ import { element, label, title } from "@lameduck/accounting/markup";
 import type { Met } from "@lameduck/drain";
 import { budgetOf, seconds, type Course, type Explained } from "./explained.ts";
 
-/** Told apart in light and dark, and by most who see colours otherwise. */
+/** Distinct in light and dark mode, and with most kinds of colour blindness. */
 export const colours = ["#3b7dd8", "#d17a00", "#2a9d6f", "#b455b6", "#c2452d", "#6b7f99"] as const;
 
 const width = 960;

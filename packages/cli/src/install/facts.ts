@@ -9,8 +9,8 @@ export async function factsOf(
   client: KubernetesClient,
   signal: AbortSignal,
 ): Promise<Omit<ClusterFacts, "exposedBy">> {
-  const told = await client.get<{ major?: string; minor?: string }>("/version", signal);
-  const [major, minor] = [told.major ?? "", told.minor ?? ""].map((text) => Number.parseInt(text, 10));
+  const found = await client.get<{ major?: string; minor?: string }>("/version", signal);
+  const [major, minor] = [found.major ?? "", found.minor ?? ""].map((text) => Number.parseInt(text, 10));
   const nodes = await orUndefined(client.list<Node>("/api/v1/nodes", signal));
   return {
     lameduckVersion: version(),

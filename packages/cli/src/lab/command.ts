@@ -14,7 +14,7 @@ export function labCommand(exit: (code: number) => void): Command {
       .argument("[command...]", "the server and its arguments, after --; without one, a bundled sample"),
   );
   return command.action(async (argv: string[], options: LabOptions) => {
-    // Mistakes are told before anything is entered. Standard input can be read only once: inside.
+    // Mistakes are reported before a namespace is entered. Standard input can be read only once: inside.
     if (!insideStage() && options.file !== "-") await labSettings(options, argv);
     // What is run inside is this very command line, so that there is one way of reading it.
     const [, program = "", ...rest] = process.argv;

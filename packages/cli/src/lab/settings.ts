@@ -90,7 +90,7 @@ function wholeSeconds(text: string, option: string): number {
   return seconds;
 }
 
-/** Whoever listens for what is allowed would keep the program from listening itself. */
+/** A listener here would keep the program from listening on its port. */
 function mustLeavePorts({ allow = [] }: LabOptions, { template }: Workload): void {
   const own = [template.port, ...template.containers.flatMap(({ ports }) => ports.map(({ port }) => port))];
   const taken = allow.find(({ port }) => own.includes(port));

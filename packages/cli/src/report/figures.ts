@@ -1,7 +1,7 @@
 import { quantiles, type Quantiles } from "@lameduck/accounting";
 import type { DrainReport } from "@lameduck/operator";
 
-/** What the terminations of a namespace have in common. Only those count in a figure that told it. */
+/** What the terminations of a namespace have in common. A figure counts only those that reported it. */
 export interface Figures {
   readonly terminations: number;
   /** Milliseconds. */
@@ -13,22 +13,22 @@ export interface Figures {
   readonly killed: number;
   readonly killedUnknown: number;
   readonly overruled: number;
-  readonly atRisk: { readonly requests: number; readonly connections: number; readonly told: number };
+  readonly atRisk: { readonly requests: number; readonly connections: number; readonly reported: number };
 }
 
 export function figuresOf(reports: readonly DrainReport[]): Figures {
-  const told = <T>(value: (report: DrainReport) => T | undefined): T[] =>
+  const reported = <T>(value: (report: DrainReport) => T | undefined): T[] =>
     reports.flatMap((one) => value(one) ?? []);
   const sum = (values: readonly number[]): number => values.reduce((total, one) => total + one, 0);
   const reasons = Map.groupBy(reports, ({ summary }) => summary.reason);
-  const requests = told(({ atRisk }) => atRisk?.requests);
-  const connections = told(({ atRisk }) => atRisk?.connections);
+  const requests = reported(({ atRisk }) => atRisk?.requests);
+  const connections = reported(({ atRisk }) => atRisk?.connections);
   return {
     terminations: reports.length,
-    hold: quantiles(told(({ hold }) => hold?.ms)),
-    released: quantiles(told(({ moments }) => moments.released)),
+    hold: quantiles(reported(({ hold }) => hold?.ms)),
+    released: quantiles(reported(({ moments }) => moments.released)),
     afterRelease: quantiles(
-      told(({ moments: { released, closing } }) =>
+      reported(({ moments: { released, closing } }) =>
         released === undefined || closing === undefined ? undefined : closing - released,
       ),
     ),
@@ -39,7 +39,7 @@ export function figuresOf(reports: readonly DrainReport[]): Figures {
     atRisk: {
       requests: sum(requests),
       connections: sum(connections),
-      told: Math.max(requests.length, connections.length),
+      reported: Math.max(requests.length, connections.length),
     },
   };
 }

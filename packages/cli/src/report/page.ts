@@ -20,7 +20,7 @@ export function reportPage(reports: readonly DrainReport[], asked: Asked): strin
       "p",
       { class: "soft" },
       escape(
-        `The last ${asked.since}, as the coordinator saw and the pods told it; ${killed} killed, ${overruled} overruled. Nobody counted lost requests here: that takes lameduck rollout.`,
+        `The last ${asked.since}, as the coordinator saw and the pods reported it; ${killed} killed, ${overruled} overruled. Nobody counted lost requests here: that takes lameduck rollout.`,
       ),
     ),
     element("pre", {}, escape(overviewText(reports, asked))),
@@ -29,7 +29,7 @@ export function reportPage(reports: readonly DrainReport[], asked: Asked): strin
     ...(others.length > 0
       ? [
           element("h2", {}, "Without a picture"),
-          element("p", { class: "soft" }, "Nothing in these pods told when it stopped accepting."),
+          element("p", { class: "soft" }, "No container of these pods reported when it stopped accepting."),
           element("ul", {}, ...others.map(({ summary }) => element("li", {}, escape(summary.text)))),
         ]
       : []),

@@ -15,7 +15,7 @@ const mostRows = 40;
 /** All terminations of a namespace: their figures, and a row each. */
 export function overviewText(reports: readonly DrainReport[], { namespace, since }: Asked): string {
   if (reports.length === 0)
-    return `namespace ${namespace}: no termination was recorded in the last ${since}; pods that no Service selects are not recorded, and reports are kept for a day unless told otherwise\n`;
+    return `namespace ${namespace}: no termination was recorded in the last ${since}; pods that no Service selects are not recorded, and reports are kept for a day unless configured otherwise\n`;
   const shown = reports.slice(-mostRows);
   const left = reports.length - shown.length;
   return [
@@ -38,14 +38,14 @@ function figureLines({ hold, released, afterRelease, reasons, ...rest }: Figures
     `  stop reasons    ${reasonText.join(", ")}`,
     `  killed          ${killed}${killedUnknown > 0 ? ` (and ${killedUnknown} of which nobody knows)` : ""}`,
     `  overruled       ${overruled}`,
-    `  at risk         ${atRisk.told === 0 ? "unknown" : `${atRisk.requests} requests, ${atRisk.connections} new connections came during holds (${atRisk.told} of ${terminations} told)`}`,
+    `  at risk         ${atRisk.reported === 0 ? "unknown" : `${atRisk.requests} requests, ${atRisk.connections} new connections came during holds (${atRisk.reported} of ${terminations} reported them)`}`,
   ];
 }
 
 function spread({ count, p50, p90, max }: Quantiles, of: number): string {
   if (count === 0) return "unknown";
-  const told = count === of ? "" : `  (${count} of ${of})`;
-  return `p50 ${seconds(p50)}  p90 ${seconds(p90)}  max ${seconds(max)}${told}`;
+  const basis = count === of ? "" : `  (${count} of ${of})`;
+  return `p50 ${seconds(p50)}  p90 ${seconds(p90)}  max ${seconds(max)}${basis}`;
 }
 
 const head = ["deleted", "pod", "workload", "hold", "released", "reason", "at risk", "killed", "program"];

@@ -38,7 +38,7 @@ const pooledShares = { new: 0, pooled: 1, mixed: 0.5 } as const;
 /** @throws coded errors that name the option, the kubeconfig's entry or the target. */
 export function rolloutRequest(target: string, options: RolloutOptions): RolloutRequest {
   checkOutputs(options);
-  // A mistake in the target's name is told before a kubeconfig is looked for.
+  // A mistake in the target's name is reported before a kubeconfig is looked for.
   parseTarget(target, options.namespace ?? "default");
   const routes = parseRoutes(options.url ?? [], mannerOf(options));
   if (routes.length === 0)
@@ -47,7 +47,7 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
         throw new CliError("LAMEDUCK_BAD_OPTION", flagOf(name), "goes with --url only");
   if (routes.length > 0 && options.requests)
     throw new CliError("LAMEDUCK_BAD_OPTION", "--requests", "cannot be given with --url");
-  // The file is read after the rollout; a wrong zone is told before.
+  // The file is read after the rollout; a wrong time zone is reported before.
   if (options.requestsZone !== undefined) parseZone(options.requestsZone, "--requests-zone");
   if (options.inCluster)
     checkInClusterOptions({ parallel: options.parallel ?? 1, routes, maxRequests: options.requestsMax });

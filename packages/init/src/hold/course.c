@@ -69,15 +69,15 @@ void course_add(struct writer *text, const struct hold *hold, const struct expla
 	const double *met_at = explanation->met_at;
 	const struct release *release = &hold->drain.release;
 	const char *before = "";
-	bool by_release = ended_by_release(hold, met_at), told = false;
+	bool by_release = ended_by_release(hold, met_at), release_added = false;
 	for (int kind = next_met(met_at, WAIT_KINDS); kind < WAIT_KINDS; kind = next_met(met_at, kind)) {
 		bool is_length = kind == WAIT_FLOOR || kind == WAIT_DELAY;
 		bool of_release = by_release && (kind == WAIT_SILENCE || kind == WAIT_ACKNOWLEDGEMENTS);
-		if (of_release && told)
+		if (of_release && release_added)
 			continue;
 		text_add(text, "%s", before);
 		before = ", ";
-		told = told || of_release;
+		release_added = release_added || of_release;
 		if (of_release) {
 			add_release(text, hold);
 			continue;

@@ -266,18 +266,19 @@ export class Follower<T extends KubernetesObject> {
     return keep ? keep(object) : object;
   }
 
-  #take({ type, object: told }: WatchLine<T>, at: number): void {
-    if (type === "ERROR") throw new ApiFailure(this.#options.path, told.code ?? 500, "", told.message ?? "");
-    if (!isObject(told) && type !== "BOOKMARK") throw this.#senseless("an object without a name");
+  #take({ type, object: received }: WatchLine<T>, at: number): void {
+    if (type === "ERROR")
+      throw new ApiFailure(this.#options.path, received.code ?? 500, "", received.message ?? "");
+    if (!isObject(received) && type !== "BOOKMARK") throw this.#senseless("an object without a name");
     this.#heard(at);
     this.#silent = 0;
-    this.#version = told.metadata.resourceVersion ?? this.#version;
+    this.#version = received.metadata.resourceVersion ?? this.#version;
     if (type === "BOOKMARK") {
       this.#counts.bookmarks++;
       return;
     }
-    const kept = this.#kept(told);
-    const { uid } = (kept ?? told).metadata;
+    const kept = this.#kept(received);
+    const { uid } = (kept ?? received).metadata;
     const known = this.#known.get(uid);
     if (known) this.#quota.free(known);
     const isThere = type !== "DELETED" && kept !== undefined && this.#quota.take(kept);

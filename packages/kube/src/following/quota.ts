@@ -9,7 +9,7 @@ export interface QuotaOptions<T> {
   readonly onListed?: (full: ReadonlySet<string>) => void;
 }
 
-/** How much is kept of the objects of each namespace: whoever may write into one must not fill the memory of all. */
+/** How much is kept of the objects of each namespace: a writer of one namespace must not fill the memory. */
 export class Quota<T> {
   readonly #options: QuotaOptions<T> | undefined;
   readonly #used: Map<string, number>;

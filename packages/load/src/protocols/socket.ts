@@ -82,7 +82,7 @@ export interface Http1Events extends SocketEvents {
   /** The bytes are to be consumed at once. */
   readonly read: (bytes: Buffer, length: number) => void;
   readonly failed: (code: string) => void;
-  /** Orderly: by an end of stream. What is orderly is told a second time when the connection is closed. */
+  /** Orderly: by an end of stream. An orderly end is reported again when the connection is closed. */
   readonly ended: (orderly: boolean) => void;
 }
 

@@ -121,7 +121,7 @@ export function readDuration(text: string, line: number): number {
   throw new BadLine(line, `${quoted(text)} is not a duration such as 12.5, "12.5ms" or "1.2s"`);
 }
 
-/** Not a number where it is none. */
+/** NaN for an invalid time. */
 function fromUnits(text: string): number {
   if (!/^(?:\d+(?:\.\d+)?(?:ns|us|µs|μs|ms|s|m|h))+$/.test(text)) return Number.NaN;
   let sum = 0;

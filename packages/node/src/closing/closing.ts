@@ -8,7 +8,7 @@ import type { ServerWatch } from "../servers/traffic.ts";
 const pollPeriod = 10;
 /** How long ended connections have to say goodbye before they are cut. Two round trips of a slow client. */
 const goodbyeTimeout = 250;
-/** WebSockets and event streams are told within this time at most, one a millisecond, so that they do not all reconnect together. */
+/** WebSockets and event streams are ended over at most this time, one a millisecond, so that clients do not all reconnect at once. */
 const longestSpread = 5_000;
 
 export interface Cut {
@@ -23,7 +23,7 @@ export class Closing {
 
   readonly #failed: (problem: string) => void;
 
-  /** @param failed told what a server's own methods threw. */
+  /** @param failed called with what a server's own methods threw. */
   constructor(watches: ReadonlySet<ServerWatch>, clock: Clock, failed: (problem: string) => void) {
     this.#watches = watches;
     this.#clock = clock;

@@ -16,9 +16,9 @@ export interface CoordinatorPlace {
 }
 
 export interface CoordinatorSettings {
-  /** Undefined where there is none, or none that could be asked. */
+  /** Undefined without a coordinator, or without a usable address. */
   readonly place: CoordinatorPlace | undefined;
-  /** Somebody told of a coordinator: `acknowledged` needs no names of consumers. */
+  /** A coordinator was configured, usable or not: `acknowledged` needs no names of consumers. */
   readonly isMeant: boolean;
   readonly mode: Mode;
   readonly warnings: readonly string[];

@@ -9,7 +9,7 @@ const longestConnect = 1_000;
 /** Bytes of an answer; one has some 300. */
 const longestAnswer = 16_384;
 
-/** Sends requests to the coordinator, one connection each. Nothing of it keeps the process alive, or waits longer than it was told to. */
+/** Sends requests to the coordinator, one connection each. No request keeps the process alive, or waits beyond its timeout. */
 export class Requests {
   readonly #place: CoordinatorPlace;
   readonly #ended: AbortSignal;

@@ -25,7 +25,7 @@ const ownVariables = {
   LAMEDUCK_MODE: "mode",
 } as const;
 
-/** What platforms inject. A value that cannot be used is told in one line, and keeps no pod from starting. */
+/** What platforms inject. An invalid value is reported in one line, and keeps no pod from starting. */
 export const injectedVariables = {
   LAMEDUCK_COORDINATOR: "coordinator",
   LAMEDUCK_COORDINATOR_TOKEN_FILE: "coordinator",
@@ -40,7 +40,7 @@ export const environmentVariables = { ...variables, ...ownVariables };
 type Variable = keyof typeof variables;
 const names = Object.keys(variables) as Variable[];
 
-/** Options said in the environment. Empty values count as unset: manifests often leave them so. */
+/** Options from the environment. Empty values count as unset: manifests often have them. */
 export function optionsFromEnvironment(environment: Environment): DrainOptions {
   const options: DrainOptions = {};
   for (const name of names) {
@@ -77,7 +77,7 @@ export function variableOf(option: string, environment: Environment): string | u
 /** What only a pod has. */
 const ofPods = ["KUBERNETES_SERVICE_HOST", "LAMEDUCK_GRACE_PERIOD", "LAMEDUCK_PRESTOP"];
 
-/** In a pod, or told about one: else nobody routes to this process by a list that lags behind. */
+/** In a pod, or where a grace period is set. Elsewhere no endpoint list that lags behind leads to this process. */
 export function isInKubernetes(environment: Environment): boolean {
   return ofPods.some((name) => environment[name]?.trim());
 }

@@ -33,7 +33,7 @@ export const decisionOptions = [...decision, "requestQuiet", "settle", "maxSende
 
 const all: readonly string[] = [...decisionOptions, ...own, "environment"];
 
-/** The first name that is none of an option's, and what is said of it. */
+/** The first name that is no option, and the message about it. */
 export function unknownOptionIn(options: object): { name: string; problem: string } | undefined {
   const name = Object.keys(options).find((each) => !all.includes(each));
   return name === undefined ? undefined : { name, problem: unknownName("option", name, documentedOptions) };

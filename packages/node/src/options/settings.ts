@@ -97,7 +97,7 @@ export interface Settings {
   readonly trace: string | undefined;
   /** Undefined where nobody is to be asked. */
   readonly coordinator: CoordinatorSettings | undefined;
-  /** What is no mistake for certain, and is told once. */
+  /** Possible mistakes. Each is reported once. */
   readonly warnings: readonly string[];
 }
 

@@ -61,7 +61,7 @@ export class FreshConnections {
     this.#forget(socket);
   }
 
-  /** From the hold on each is looked at, and requests are told by `firstRequest()`. */
+  /** From the hold on each connection is looked at, and `firstRequest()` reports requests. */
   askAll(): void {
     this.#tellMore(this.#now());
     this.#mostAsked = Infinity;

@@ -23,7 +23,7 @@ const youngestAge = 1_000;
 const timeout = 500;
 /** Between the first GOAWAY and the one that names the last stream: a round trip, so that no stream is on its way any more. */
 const roundTrip = 100;
-/** Whoever still begins streams so long after the first GOAWAY does not heed it. */
+/** A client that begins streams so long after the first GOAWAY ignores it. */
 const longestRoundTrip = 1_000;
 
 interface SessionState {

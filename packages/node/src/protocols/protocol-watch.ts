@@ -2,7 +2,7 @@ import type { Server as NetServer } from "node:net";
 import { closeListener } from "../closing/listener.ts";
 import type { WatchContext } from "../servers/traffic.ts";
 
-/** What the watches of all protocols have in common: the server, what is counted of it, and to whom that is told. */
+/** What the watches of all protocols have in common: the server, its counts, and where they are reported. */
 export abstract class ProtocolWatch<S extends NetServer> {
   protected readonly server: S;
   protected readonly context: WatchContext;

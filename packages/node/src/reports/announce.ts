@@ -20,7 +20,7 @@ function isEvent(name: unknown): name is keyof LameduckEvents {
   return (events as readonly unknown[]).includes(name);
 }
 
-/** Everything said goes three ways: to the log, to whoever listens, and to the diagnostics channels of the same names. */
+/** Each event goes to the log, to listeners, and to the diagnostics channel of its name. */
 export class Announcer extends EventEmitter<LameduckEvents> {
   readonly #log: Log;
   readonly #phases = channel("lameduck.phase");

@@ -14,12 +14,10 @@ export function makeLog(logger: Logger | false | undefined): Log {
   if (!logger) return (event) => writeLine(JSON.stringify(event));
   const write = writerFor(logger);
   return (event) => {
-    // A logger that is already closed must not stop the shutdown it reports on, nor be told of its own failure.
+    // A closed logger must not stop the shutdown. Its failure is not logged: that would fail again.
     try {
       void Promise.resolve(write(event)).catch(() => undefined);
-    } catch {
-      // See above.
-    }
+    } catch {}
   };
 }
 

@@ -42,7 +42,7 @@ export class Recording {
   readonly #ended = new AbortController();
   #written: Promise<void> = Promise.resolve();
 
-  /** @param say is told once, where nothing more can be written. */
+  /** @param say is called once, when nothing more can be written. */
   constructor(place: string, say: (problem: string) => void) {
     this.#place = place;
     this.#say = say;

@@ -8,7 +8,7 @@ const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constant
 const making = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_NONBLOCK;
 const reading = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
 
-/** How every trace begins, by which one is told from a stranger's file. */
+/** How every trace begins. It distinguishes a trace from another program's file. */
 const beginning = '{"lameduck":"trace"';
 
 /**

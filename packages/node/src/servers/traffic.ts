@@ -6,11 +6,11 @@ import { isOfUnixSocket, remoteEnd } from "../internals.ts";
 
 /** Where the watched servers report what they see. */
 export interface Traffic {
-  /** A new connection that carries traffic: its sender still chooses this pod. `at`, on the watch's clock, where it is told later. */
+  /** A new connection that carries traffic: its sender still chooses this pod. `at`, on the watch's clock, where it is reported later. */
   connection(sender: string, at?: number): void;
   /** A request on a connection opened earlier; `asked` where its client has been asked to leave before. */
   request(sender: string, asked: boolean): void;
-  /** The client of a connection that has told of so many requests is asked to leave. */
+  /** The client of a connection that reported so many requests is asked to leave. */
   asked(sender: string, requests: number): void;
   /** Requests begun (positive) or finished (negative). */
   inFlight(change: number): void;

@@ -26,7 +26,7 @@ export class SignalGate {
   readonly #handlers = new Map<NodeJS.Signals, () => void>();
   readonly #owed = new Set<NodeJS.Signals>();
   #emit: typeof process.emit | undefined;
-  /** With which a member would have ended the process, had it been the last one. */
+  /** The exit code of a member that has ended while others still run. */
   #exitCode: number | undefined;
 
   join(member: SignalMember): void {
@@ -42,7 +42,7 @@ export class SignalGate {
         process.removeListener(name, handler);
         this.#handlers.delete(name);
       }
-    // Whoever has wrapped process.emit after us calls ours still.
+    // Code that wrapped process.emit after us still calls our function.
     if (this.#handlers.size > 0 || !this.#emit || process.emit !== this.#gatedEmit) return;
     if (this.#emit === EventEmitter.prototype.emit) Reflect.deleteProperty(process, "emit");
     else process.emit = this.#emit;
@@ -62,7 +62,7 @@ export class SignalGate {
     const name = owed.find((each) => this.others(each).length > 0);
     if (!name) return undefined;
     const others = this.others(name);
-    // Ours leaves meanwhile: there are packages that act only if no handler but their own is there.
+    // Our handler is removed meanwhile: some packages act only if theirs is the only handler.
     const ours = this.#handlers.get(name);
     if (ours) process.removeListener(name, ours);
     for (const other of others) call(other, name);
@@ -70,7 +70,7 @@ export class SignalGate {
     return name;
   }
 
-  /** Exits once no member is left. @param bySignal whether the process was told to end, or code ended one member. */
+  /** Exits once no member is left. @param bySignal a signal ended the process; false: code ended one member. */
   exitWhenLast(exitCode: number, bySignal: boolean): void {
     if (this.#members.size === 0) process.exit(exitCode);
     this.#exitCode = exitCode;
@@ -84,7 +84,7 @@ export class SignalGate {
     if (this.#members.size === 0 && this.#exitCode !== undefined) process.exit(this.#exitCode);
   }
 
-  /** The process cannot go on: whoever still serves stops. */
+  /** The process cannot go on: every member stops. */
   endAll(): void {
     for (const member of this.#members) member.processEnds();
   }

@@ -9,7 +9,7 @@ export interface Hints {
   readonly lastAnswer?: number;
   /** When connections that certainly were the pod's were cut, in order. */
   readonly cuts?: readonly number[];
-  /** When connections, to which pod is not known, found nobody at an address: some pod's network had been taken down by then. In order. */
+  /** When connections to an unknown pod found nobody at an address: some pod's network had been removed. In order. */
   readonly nobody?: readonly number[];
 }
 

@@ -140,7 +140,7 @@ class Termination {
     });
   }
 
-  /** The pod begins to ask at SIGTERM. Where no release will come, it is told so. */
+  /** The pod begins to ask at SIGTERM. Where no release will come, the coordinator says so. */
   #scheduleRelease(): void {
     const { released = Infinity } = this.#trace;
     if (released === Infinity) this.#unrelease(this.#signalAt);

@@ -23,7 +23,7 @@ export function drained(name: string, options: DrainOptions, description = ""): 
   };
 }
 
-/** The same with `LAMEDUCK_COORDINATOR` set: it is told when all consumers have let go. */
+/** The same with `LAMEDUCK_COORDINATOR` set: the coordinator reports when all consumers have converged. */
 export function withCoordinator(name: string, options: DrainOptions, description = ""): Contender {
   return {
     ...drained(name, options, description),

@@ -11,13 +11,13 @@ export interface Contender {
   readonly name: string;
   /** What it knows beforehand, in words. */
   readonly description: string;
-  /** Whether it learns from traffic before the termination; if not, it is spared the telling. */
+  /** Whether it observes traffic before the termination. If not, none is simulated for it. */
   readonly learns: boolean;
   /** Asks clients to leave (`Connection: close`) from then on, each at its turn within the ramp. Milliseconds after SIGTERM. */
   readonly hints?: { readonly from: number; readonly ramp: number };
   /** What is in flight then is cut. Milliseconds after SIGTERM; without it, it has until SIGKILL. */
   readonly finishBy?: number;
-  /** Whether it is told when all consumers have let go, where they report. */
+  /** Whether a coordinator reports when all consumers have converged. */
   readonly seesRelease?: boolean;
   /** How to make the same one elsewhere. */
   readonly recipe: Recipe;

@@ -16,6 +16,6 @@ export function signalStage(pid: number, wrapped: boolean, signal: NodeJS.Signal
   try {
     process.kill(target, signal);
   } catch {
-    // It has ended meanwhile; its exit is on its way to us.
+    // It has just ended; the exit event follows.
   }
 }

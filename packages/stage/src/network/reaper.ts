@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from "node:child_process";
 
 /**
- * Where pods share the machine's processes nothing dies with us by itself. This shell outlives the stage by an instant: it is
- * told every process group, and kills those left when its input ends, however the stage ended.
+ * Where pods share the machine's processes, they would outlive a stage that is killed. This shell outlives the stage by an instant: it
+ * reads every process group, and kills the remaining ones when its input ends.
  */
 const script = `
 trap '' INT TERM HUP QUIT
