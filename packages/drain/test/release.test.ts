@@ -121,7 +121,7 @@ test("the course says who let go when, and what was waited for after it", () => 
   const old: Observation = { type: "arrival", at: 5_500, sender: "a", kind: "request" };
   assert.equal(
     courseOf({}, [...traffic, released, old]),
-    `floor 1.0, ${by}, requests on older connections until 6.5`,
+    `floor 1.0, ${by}, requests on older connections until 6.0`,
   );
   assert.equal(courseOf({}, [...traffic, { type: "released", at: 5_100 }]), "floor 1.0, released at 5.1");
 });
