@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { learn, learntText } from "@lameduck/drain";
+import { learn, learntText, priorHypotheses } from "@lameduck/drain";
 import { printable } from "@lameduck/drain/common";
 import { parseAnswer } from "../src/coordinator/answer.ts";
 import { parseSettings } from "../src/options/settings.ts";
@@ -49,7 +49,7 @@ test("what a platform has injected wrongly is one line, and the pod starts", () 
 });
 
 test("what earlier terminations taught comes by a variable, unless code says it", () => {
-  const weights = Array.from({ length: 80 }, (_, index) => (index === 0 ? 1 : 0));
+  const weights = priorHypotheses().map((_, index) => (index === 0 ? 1 : 0));
   const environment = { ...inPod, LAMEDUCK_LEARNT: learntText(learn(undefined, weights)) };
   const priorOf = (options: object): number | undefined => {
     const { policy } = parseSettings({ environment, ...options }).drain;

@@ -10,7 +10,7 @@ interface LearntObject extends KubernetesObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** Characters of what one workload has learnt: some 600 where the coordinator wrote it. */
+/** Characters of what one workload has learnt: some 400 where the coordinator wrote it. */
 const longestEntry = 2_000;
 
 /** No more than the coordinator writes: others may write the ConfigMap, too. */
