@@ -55,7 +55,7 @@ export function auditCommand(exit: (code: number) => number): Command {
     .optionsGroup("Facts that manifests do not contain:")
     .option(
       "--assume <name=duration>",
-      `a time that no manifest says: ${Object.keys(factNames).join(", ")}; for one workload by its annotation lameduck.dev/NAME; may be repeated`,
+      `a time that manifests do not contain: ${Object.keys(factNames).join(", ")}; may be repeated; the annotation lameduck.dev/NAME sets it for one workload`,
       collect,
     )
     .option(

@@ -70,7 +70,7 @@ export function installCommand(exit: (code: number) => void): Command {
     )
     .option(
       "--timeout <time>",
-      "wait this long until the operator is ready, and then until what injects is in force",
+      "wait this long for the operator to be ready, and as long again for the webhook or policy to take effect",
       "120s",
     )
     .option("--dry-run", "print the objects (YAML) on stdout and the changes on stderr, and change nothing")

@@ -59,6 +59,6 @@ const examples = ending(
 Examples:
   $ lameduck status
   $ lameduck status --json | jq '.namespaces[].name'`,
-  "0 as it should be, 1 not installed, not ready or not in force, hooks without lameduck-init, or a restart would bring Lameduck to a pod, 2 usage, 3 internal, 4 cluster or environment",
+  "0 all is well, 1 not installed, not ready, not in force, hooks that lack lameduck-init, or pods that would get Lameduck only by a restart, 2 usage, 3 internal, 4 cluster or environment",
   "docs/install.md",
 );

@@ -153,8 +153,8 @@ Examples:
   $ lameduck uninstall --dry-run
   $ lameduck uninstall
 
-ConfigMaps that running pods mount are kept. Restart the workloads that are
-named, and run it again.`,
+ConfigMaps that running pods mount are kept, and their workloads are printed.
+Restart these, and uninstall again.`,
   "0 done, 2 usage, 3 internal, 4 cluster or environment, 130 interrupted",
   "docs/install.md#remove-it",
 );

@@ -84,7 +84,7 @@ export function addLabOptions(command: Command): Command {
     )
     .option(
       "--port <n>",
-      "port that the server listens on; it gets it as PORT, too (default: 8080)",
+      "port that the server listens on; the variable PORT holds it (default: 8080)",
       whole(1, 65_535),
     )
     .option(

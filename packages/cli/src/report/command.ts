@@ -29,7 +29,7 @@ export function reportCommand(exit: (code: number) => void): Command {
       "Show how the pods of a namespace ended: hold, release, stop reason, and what a stop at SIGTERM would have put at risk.",
     )
     .option("-n, --namespace <name>", "namespace of the pods (default: that of the kubeconfig's context)")
-    .option("--pod <name>", "only pods whose name begins with this; if it is one, everything is shown of it")
+    .option("--pod <name>", "only pods whose name begins with this; a single pod is shown in full")
     .option("--since <time>", "only terminations of this time: 30m, 1h, 24h", "1h")
     .option("--context <name>", "context of the kubeconfig (default: its current one)")
     .option(

@@ -69,7 +69,7 @@ function summary(kept: readonly KeptCell[]): string[] {
     `${kept.length} cells of ${span(kept.map(({ terminations }) => terminations))} terminations and ` +
       `${span(kept.map(({ sent }) => sent))} requests each, ${span(kept.map(({ rps }) => rps))} a second` +
       (notSent.length === 0
-        ? "; none that the generator could not send"
+        ? "; the generator sent every one"
         : `; in ${notSent.length} of them the generator could not send ${span(notSent.map((cell) => cell.notSent))}`) +
       `; ${span(kept.map(({ slow, sent }) => Math.round((100 * slow) / sent)))} % answered more than a second late, as the pods of a ` +
       "rollout start on the same cores.",
