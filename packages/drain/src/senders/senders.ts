@@ -4,7 +4,7 @@ import { unlearntPrior, type Latest } from "../belief/hypotheses.ts";
 import { fewest, Gaps, horizon } from "./gaps.ts";
 import { Pool } from "./pool.ts";
 import { Aggregate, Sender } from "./sender.ts";
-import { LearntSender, PooledSender } from "./arrival-process.ts";
+import { connectionsOf, withRequests } from "./arrival-process.ts";
 
 /** Who is still to be expected: a sender by name, or the aggregate. */
 export interface Suspect {
@@ -177,11 +177,9 @@ export class SenderTable {
     const { count, recent } = returning ?? gaps;
     const slowed = count >= fewestRecentGaps && last > 0 && recent * habit.rate > 1;
     const worth = sender === this.#aggregate ? recentGaps.ofAggregate : recentGaps.ofOne;
-    const connections = new LearntSender(habit, last, slowed ? { meanGap: recent, worth } : undefined);
+    const connections = connectionsOf(habit, last, slowed ? { meanGap: recent, worth } : undefined);
     const requests = pool?.habit;
-    return pool && requests
-      ? new PooledSender(connections, requests, pool.last - deletedAt - last)
-      : connections;
+    return pool && requests ? withRequests(connections, requests, pool.last - deletedAt - last) : connections;
   }
 
   get #isFull(): boolean {

@@ -39,17 +39,22 @@ static void arrival(struct drain *drain, struct observation seen)
 	}
 }
 
-void drain_settle(struct drain *drain)
+/* What was told is another now, and so is perhaps what evidence says. */
+static void corrected(struct drain *drain)
 {
 	drain->revision++;
 	drain->told++;
+}
+
+void drain_settle(struct drain *drain)
+{
+	corrected(drain);
 	senders_settle(&drain->senders);
 }
 
 void drain_traced(struct drain *drain, double share)
 {
-	drain->revision++;
-	drain->told++;
+	corrected(drain);
 	senders_traced(&drain->senders, share);
 }
 
@@ -60,16 +65,14 @@ double drain_traced_share(const struct drain *drain)
 
 void drain_forget(struct drain *drain, const char *sender)
 {
-	drain->revision++;
-	drain->told++;
+	corrected(drain);
 	senders_forget(&drain->senders, sender);
 	release_forget(&drain->release, sender);
 }
 
 void drain_recall(struct drain *drain, const char *sender, double at, double earlier)
 {
-	drain->revision++;
-	drain->told++;
+	corrected(drain);
 	senders_arrival(&drain->senders, sender, at);
 	release_connection(&drain->release, sender, at, earlier);
 }
