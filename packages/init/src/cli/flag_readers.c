@@ -134,15 +134,15 @@ bool read_ignored_peer(struct settings *settings, const char *value, struct erro
 
 bool read_probe_period(struct settings *settings, const char *value, struct error *error)
 {
-	struct told_periods *told = &settings->hold.traffic.probe_periods;
+	struct probe_periods *periods = &settings->hold.traffic.probe_periods;
 	double period;
 	if (!parse_duration(value, "", &period, error))
 		return false;
 	if (period == 0)
 		return bad(error, ERROR_BAD_DURATION, value, "period of probes");
-	if (told->count == MOST_TOLD)
-		return too_many(error, ERROR_BAD_DURATION, MOST_TOLD);
-	told->periods[told->count++] = period;
+	if (periods->count == MOST_PROBE_PERIODS)
+		return too_many(error, ERROR_BAD_DURATION, MOST_PROBE_PERIODS);
+	periods->each[periods->count++] = period;
 	return true;
 }
 

@@ -57,7 +57,7 @@ static struct prober *find_or_add(struct probes *probes, const struct address *p
 
 static bool is_known(const struct prober *prober)
 {
-	return prober->rhythm.period > 0 || prober->told;
+	return prober->rhythm.period > 0 || prober->by_period;
 }
 
 bool probes_expect(const struct probes *probes, const struct address *peer, bool by_size)
@@ -78,19 +78,19 @@ static bool note_due(struct prober *prober, double at, bool alone)
 	return !isnan(due);
 }
 
-/* By the told periods. `any`: those of the same address of unknown size, unless that is what `prober` is. */
-static enum noted note_told(struct probes *probes, struct prober *prober, struct prober *any)
+/* By the configured periods. `any`: those of the same address of unknown size, unless that is what `prober` is. */
+static enum noted note_by_period(struct probes *probes, struct prober *prober, struct prober *any)
 {
-	bool was = prober->told, any_was = any && any->told;
+	bool was = prober->by_period, any_was = any && any->by_period;
 	bool with_any = any && any->rhythm.period == 0 &&
-			told_are_probes(&probes->told, &prober->rhythm, &any->rhythm);
-	prober->told = with_any || told_are_probes(&probes->told, &prober->rhythm, NULL);
+			probe_periods_match(&probes->periods, &prober->rhythm, &any->rhythm);
+	prober->by_period = with_any || probe_periods_match(&probes->periods, &prober->rhythm, NULL);
 	/* Where another size is that of the probes, this one says nothing of those of unknown size. */
 	if (any && (with_any || !probes_expect(probes, &prober->peer, true)))
-		any->told = with_any;
-	if (prober->told)
-		return was && any_was == (any && any->told) ? A_PROBE : FIRST_KNOWN_PROBE;
-	return was || (any_was && !any->told) ? NO_PROBER : NO_PROBE;
+		any->by_period = with_any;
+	if (prober->by_period)
+		return was && any_was == (any && any->by_period) ? A_PROBE : FIRST_KNOWN_PROBE;
+	return was || (any_was && !any->by_period) ? NO_PROBER : NO_PROBE;
 }
 
 enum noted probes_note(struct probes *probes, const struct address *peer, uint64_t size, double at)
@@ -109,10 +109,10 @@ enum noted probes_note(struct probes *probes, const struct address *peer, uint64
 	rhythm_note(rhythm, at);
 	if (rhythm->period == 0) {
 		if (rhythm_learn(rhythm, sized)) {
-			prober->told = false;
+			prober->by_period = false;
 			return FIRST_KNOWN_PROBE;
 		}
-		return of_any ? A_PROBE : note_told(probes, prober, any);
+		return of_any ? A_PROBE : note_by_period(probes, prober, any);
 	}
 	/* Traffic from an address that also probes is traffic; when it becomes frequent, nothing from there is a probe for sure. */
 	if (rhythm_is_lost(rhythm))
@@ -124,12 +124,12 @@ enum noted probes_note(struct probes *probes, const struct address *peer, uint64
 	return NO_PROBE;
 }
 
-/* Of one of unknown size. All of those are probes, or none, where the told periods decide. */
+/* Of one of unknown size. All of those are probes, or none, where the configured periods decide. */
 static bool explains(const struct probes *probes, const struct prober *prober, double at)
 {
 	if (prober->rhythm.period > 0)
 		return rhythm_explains(&prober->rhythm, at);
-	return prober->size == SIZE_UNKNOWN || told_explain(&probes->told, &prober->rhythm, at);
+	return prober->size == SIZE_UNKNOWN || probe_periods_explain(&probes->periods, &prober->rhythm, at);
 }
 
 bool probes_explain(const struct probes *probes, const struct address *peer, uint64_t size, double at)

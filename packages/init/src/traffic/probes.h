@@ -4,7 +4,7 @@
 
 #include "../kernel/address.h"
 #include "rhythm.h"
-#include "told.h"
+#include "probe_periods.h"
 
 enum { MOST_IGNORED = 32, MOST_PROBERS = 64 };
 
@@ -24,12 +24,12 @@ struct prober {
 	struct address peer;
 	uint64_t size;
 	struct rhythm rhythm;
-	bool told; /* a prober by the told periods; its rhythm may not be known yet */
+	bool by_period; /* a prober by the configured periods; its rhythm may not be known yet */
 };
 
 struct probes {
 	struct ignored_peers ignored;
-	struct told_periods told;
+	struct probe_periods periods;
 	struct prober probers[MOST_PROBERS];
 	size_t count;
 };

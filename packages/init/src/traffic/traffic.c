@@ -131,8 +131,8 @@ void traffic_begin(struct traffic *traffic, const struct traffic_settings *setti
 	traffic->rate_before = traffic->last_arrival = traffic->backlog_since = NAN;
 	traffic->undecided_until = -INFINITY;
 	traffic->probes.ignored = settings->ignored_peers;
-	traffic->probes.told = settings->probe_periods;
-	told_or_assumed(&traffic->probes.told);
+	traffic->probes.periods = settings->probe_periods;
+	probe_periods_default(&traffic->probes.periods);
 	traffic->host_network = is_host_network();
 	traffic->events = -1;
 	pooled_peers_init(&traffic->pooled_peers);

@@ -21,7 +21,7 @@ struct traffic_settings {
 	struct port_list ignored_ports;
 	struct ignored_peers ignored_peers;
 	struct ignored_sockets ignored_sockets;
-	struct told_periods probe_periods;
+	struct probe_periods probe_periods;
 	bool wait_for_streams;
 };
 
@@ -78,7 +78,7 @@ struct traffic {
 	double retries_until; /* ms: clients that were turned away come back before */
 	double undecided_until; /* ms: what connections are that were open for less than a moment is not known before */
 	double glanced; /* when */
-	double named_until; /* ms: all that were counted by then have been named, or told without a name */
+	double named_until; /* ms: all that were counted by then have been reported, with or without a name */
 	double unnamed; /* of them, neither named by an event nor by a dump so far */
 	struct unknown unknown[MOST_UNKNOWN]; /* connections that were reported without an address, a ring */
 	size_t unknown_count;

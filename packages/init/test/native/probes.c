@@ -1,6 +1,6 @@
 /*
  * Reads lines "PEER AT-MS SIZE", a SIZE below 0 for one that nobody knows, and answers 1 where the connection is taken for a probe, else 0. The
- * arguments are the periods that are told, ms, or "assumed".
+ * arguments are the configured periods, ms, or "assumed".
  */
 #include "../../src/traffic/probes.h"
 
@@ -12,9 +12,9 @@ int main(int count, char **arguments)
 {
 	static struct probes probes;
 	if (count > 1 && strcmp(arguments[1], "assumed") == 0)
-		told_or_assumed(&probes.told);
-	for (int i = 1; i < count && i <= MOST_TOLD && !probes.told.assumed; i++)
-		probes.told.periods[probes.told.count++] = strtod(arguments[i], NULL);
+		probe_periods_default(&probes.periods);
+	for (int i = 1; i < count && i <= MOST_PROBE_PERIODS && !probes.periods.assumed; i++)
+		probes.periods.each[probes.periods.count++] = strtod(arguments[i], NULL);
 	char peer[64], at[64], size[64];
 	while (scanf("%63s %63s %63s", peer, at, size) == 3) {
 		struct address_range range;

@@ -1,4 +1,4 @@
-/** Probes whose periods are told are known by the second, and traffic is not taken for them. */
+/** With configured periods the second probe is recognised, and traffic is not taken for probes. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { withoutCompiler } from "./compiled.ts";
@@ -8,15 +8,15 @@ const before = (...times: readonly number[]): Connection[] => times.map((at) => 
 const inHold = (...times: readonly number[]): Connection[] =>
   times.map((at) => ({ peer: node, at, size: 111 }));
 
-describe("told periods", { skip: withoutCompiler }, () => {
-  test("two connections a told period apart are probes, one before the hold and one in it", () => {
+describe("configured periods", { skip: withoutCompiler }, () => {
+  test("two connections a configured period apart are probes, one before the hold and one in it", () => {
     assert.deepEqual(taken([...before(0), ...inHold(10_060)]), [false, false]);
     assert.deepEqual(taken([...before(0), ...inHold(10_060)], [10_000]), [false, true]);
     assert.deepEqual(taken([...before(0, 9_990), ...inHold(20_010)], [10_000]), [false, true, true]);
     assert.deepEqual(taken([...before(0), ...inHold(9_700)], [10_000]), [false, false]);
   });
 
-  test("three are where the period is the kubelet's default and nothing is told", () => {
+  test("three are where the period is the kubelet's default and none is configured", () => {
     assert.deepEqual(taken(before(0, 10_020, 20_010), ["assumed"]), [false, false, true]);
     assert.deepEqual(taken([...before(0, 10_020), ...inHold(20_010)], ["assumed"]), [false, false, true]);
     assert.deepEqual(taken(before(0, 12_020, 24_010), ["assumed"]), [false, false, false]);
@@ -51,7 +51,7 @@ describe("told periods", { skip: withoutCompiler }, () => {
     assert.deepEqual(answers, [false, true, false, true]);
   });
 
-  test("random traffic is hardly ever taken for probes because of what is told", () => {
+  test("random traffic is hardly ever taken for probes because of configured periods", () => {
     for (const mean of [300, 1_000, 2_000, 5_000, 10_000, 20_000]) {
       const pods = Array.from({ length: 25 }, (_, seed) => young(mean, seed + 1));
       const without = shareOf(pods, []);

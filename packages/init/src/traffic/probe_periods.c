@@ -1,17 +1,17 @@
-#include "told.h"
+#include "probe_periods.h"
 
 #include <math.h>
 
-/* So rarely may traffic at random look like probes, at the rate at which it looks most like them. */
+/* How likely random traffic may be taken for probes, at the rate at which it resembles them most. */
 static const double rarely = 1.0 / 100;
 static const double rarely_where_assumed = 1.0 / 500;
 /* Probes of one kubelet that have the same period come at once. */
 enum { MOST_AT_ONCE = 3 };
 
-void told_or_assumed(struct told_periods *told)
+void probe_periods_default(struct probe_periods *periods)
 {
-	if (told->count == 0)
-		*told = (struct told_periods){ .periods = { 10000, 10000, 10000 }, .count = 3, .assumed = true };
+	if (periods->count == 0)
+		*periods = (struct probe_periods){ .each = { 10000, 10000, 10000 }, .count = 3, .assumed = true };
 }
 
 static size_t merge(const struct rhythm *rhythm, const struct rhythm *before, double times[2 * MOST_TIMES])
@@ -31,41 +31,41 @@ struct series {
 };
 
 struct attempt {
-	const struct told_periods *told;
-	struct series series[MOST_TOLD];
+	const struct probe_periods *periods;
+	struct series series[MOST_PROBE_PERIODS];
 	size_t count;
 	double chance; /* that as many connections at random come as evenly */
 	size_t even;
 };
 
-static bool is_again(const struct told_periods *told, size_t index)
+static bool is_again(const struct probe_periods *periods, size_t index)
 {
 	for (size_t i = 0; i < index; i++)
-		if (told->periods[i] == told->periods[index])
+		if (periods->each[i] == periods->each[index])
 			return true;
 	return false;
 }
 
 /*
- * How likely the next of connections at random goes on with one of the series, but for `off`. At the rate at which that is likeliest it
- * comes in the very millisecond with a chance of 1 / (e * period).
+ * The chance that the next connection of random traffic continues one of the series within `off` ms. At the rate at which that is likeliest,
+ * it comes in one given millisecond with a chance of 1 / (e * period).
  */
 static double chance(const struct attempt *attempt, double off)
 {
 	double per_ms = 0;
-	for (size_t i = 0; i < attempt->told->count; i++)
-		per_ms += is_again(attempt->told, i) ? 0 : exp(-1) / attempt->told->periods[i];
+	for (size_t i = 0; i < attempt->periods->count; i++)
+		per_ms += is_again(attempt->periods, i) ? 0 : exp(-1) / attempt->periods->each[i];
 	return fmin(1, (double)attempt->count * 2 * off * per_ms);
 }
 
 static bool goes_on(struct attempt *attempt, double at)
 {
-	const struct told_periods *told = attempt->told;
+	const struct probe_periods *periods = attempt->periods;
 	struct series *next = NULL;
 	double least = LATEST, period = 0;
-	for (size_t i = 0; i < attempt->count * told->count; i++) {
-		struct series *series = &attempt->series[i / told->count];
-		double candidate = told->periods[i % told->count], off = fabs(at - series->latest - candidate);
+	for (size_t i = 0; i < attempt->count * periods->count; i++) {
+		struct series *series = &attempt->series[i / periods->count];
+		double candidate = periods->each[i % periods->count], off = fabs(at - series->latest - candidate);
 		if (off > least || (series->period != 0 && series->period != candidate))
 			continue;
 		least = off;
@@ -80,7 +80,7 @@ static bool goes_on(struct attempt *attempt, double at)
 	return true;
 }
 
-/* That the product of so many chances is as small, by Fisher's method. */
+/* The chance that a product of so many chances is as small, by Fisher's method. */
 static double combined(double product, size_t count)
 {
 	double term = product, sum = 0;
@@ -91,9 +91,9 @@ static double combined(double product, size_t count)
 	return sum;
 }
 
-bool told_are_probes(const struct told_periods *told, const struct rhythm *rhythm, const struct rhythm *before)
+bool probe_periods_match(const struct probe_periods *periods, const struct rhythm *rhythm, const struct rhythm *before)
 {
-	struct attempt attempt = { .told = told, .chance = 1 };
+	struct attempt attempt = { .periods = periods, .chance = 1 };
 	double times[2 * MOST_TIMES];
 	size_t count = merge(rhythm, before, times), tick = 0;
 	bool latest_goes_on = false;
@@ -107,19 +107,19 @@ bool told_are_probes(const struct told_periods *told, const struct rhythm *rhyth
 		latest_goes_on = goes_on(&attempt, times[i]);
 		if (latest_goes_on)
 			continue;
-		if (attempt.count == told->count)
+		if (attempt.count == periods->count)
 			return false;
 		attempt.series[attempt.count++] = (struct series){ .latest = times[i] };
 	}
 	return latest_goes_on &&
-	       combined(attempt.chance, attempt.even) <= (told->assumed ? rarely_where_assumed : rarely);
+	       combined(attempt.chance, attempt.even) <= (periods->assumed ? rarely_where_assumed : rarely);
 }
 
-bool told_explain(const struct told_periods *told, const struct rhythm *rhythm, double at)
+bool probe_periods_explain(const struct probe_periods *periods, const struct rhythm *rhythm, double at)
 {
 	for (size_t age = 0; age < rhythm_kept(rhythm); age++)
-		for (size_t i = 0; i < told->count; i++)
-			if (fabs(fabs(rhythm_time(rhythm, age) - at) - told->periods[i]) <= IN_TIME)
+		for (size_t i = 0; i < periods->count; i++)
+			if (fabs(fabs(rhythm_time(rhythm, age) - at) - periods->each[i]) <= IN_TIME)
 				return true;
 	return false;
 }
