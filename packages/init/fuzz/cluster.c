@@ -2,7 +2,7 @@
 #include "../src/coordinator/http.h"
 #include "../src/coordinator/resolver.h"
 #include "../src/coordinator/status.h"
-#include "../src/coordinator/where.h"
+#include "../src/coordinator/place.h"
 #include "text.h"
 
 #include <math.h>
@@ -81,9 +81,9 @@ static void fuzz_resolver(const char *text)
 
 static void fuzz_where(const char *text)
 {
-	struct where where = { .url = text };
-	if (where_parse(&where))
-		check(where.port > 0 && *where.host && strpbrk(where.host, "\r\n ") == NULL);
+	struct coordinator_place place = { .url = text };
+	if (place_parse(&place))
+		check(place.port > 0 && *place.host && strpbrk(place.host, "\r\n ") == NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -16,19 +16,19 @@ static bool refuse_cluster(struct settings *settings, const char *name, const ch
 		error_set(error, ERROR_BAD_COORDINATOR, name, "%s", problem);
 		return false;
 	}
-	if (settings->hold.where.url)
+	if (settings->hold.place.url)
 		snprintf(settings->notice, sizeof settings->notice, "%s %s: the cluster is not asked", place, problem);
-	settings->hold.where.url = NULL;
+	settings->hold.place.url = NULL;
 	return true;
 }
 
 /* Whom to ask, and who we are. */
 static bool read_cluster(struct settings *settings, struct error *error)
 {
-	struct where *where = &settings->hold.where;
+	struct coordinator_place *place = &settings->hold.place;
 	const struct {
 		const char *name, *value;
-	} parts[] = { { "pod-name", where->pod }, { "pod-namespace", where->pod_namespace }, { "pod-uid", where->pod_uid } };
+	} parts[] = { { "pod-name", place->pod }, { "pod-namespace", place->pod_namespace }, { "pod-uid", place->pod_uid } };
 	settings->hold.program = settings->action == ACTION_WAIT ? "wait" : "init";
 	bool known = true;
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -37,9 +37,9 @@ static bool read_cluster(struct settings *settings, struct error *error)
 		    !refuse_cluster(settings, parts[i].name, "is no name", error))
 			return false;
 	}
-	if (!where->url)
+	if (!place->url)
 		return true;
-	if (!where_parse(where))
+	if (!place_parse(place))
 		return refuse_cluster(settings, "coordinator", "is no http://HOST:PORT", error);
 	return known || refuse_cluster(settings, "coordinator", "needs the pod's name, namespace and uid", error);
 }
@@ -50,7 +50,7 @@ static bool read_policy(struct settings *settings, struct error *error)
 	const char *policy = settings->decision.policy;
 	if (!policy || strcmp(policy, policy_names[POLICY_ACKNOWLEDGED]) != 0)
 		return true;
-	if (settings->hold.where.url)
+	if (settings->hold.place.url)
 		return true;
 	error_set(error, ERROR_MISSING_OPTION, "policy", "acknowledged needs a coordinator (LAMEDUCK_COORDINATOR)");
 	return false;

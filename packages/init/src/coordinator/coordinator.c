@@ -28,11 +28,11 @@ static const double least_pause = 250;
 /* After a release the pod stops soon. */
 static const double pause_once_released = 1000;
 
-void coordinator_begin(struct coordinator *coordinator, const struct where *where, const struct logger *logger, double now)
+void coordinator_begin(struct coordinator *coordinator, const struct coordinator_place *place, const struct logger *logger, double now)
 {
-	coordinator->where = where;
+	coordinator->place = place;
 	coordinator->logger = logger;
-	coordinator->on = where->url != NULL;
+	coordinator->on = place->url != NULL;
 	coordinator->found = coordinator->looking = coordinator->silent = false;
 	coordinator->status = (struct status){ .state = STATUS_NOTHING, .released = NAN };
 	coordinator->seen = STATUS_NOTHING;
@@ -47,7 +47,7 @@ void coordinator_begin(struct coordinator *coordinator, const struct where *wher
 
 static void note_failure(struct coordinator *coordinator, const char *what)
 {
-	log_line(coordinator->logger, LOG_DETAIL, "coordinator %s: %s", coordinator->where->url, what);
+	log_line(coordinator->logger, LOG_DETAIL, "coordinator %s: %s", coordinator->place->url, what);
 	coordinator->turn++;
 }
 
@@ -83,7 +83,7 @@ static void find(struct coordinator *coordinator, double now)
 	if (coordinator->found || now < coordinator->find_at)
 		return;
 	if (!coordinator->looking) {
-		lookup_begin(&coordinator->lookup, coordinator->where->host);
+		lookup_begin(&coordinator->lookup, coordinator->place->host);
 		coordinator->looked_since = now;
 	}
 	coordinator->looking = false;
@@ -106,10 +106,10 @@ static void find(struct coordinator *coordinator, double now)
 static struct writer request_line(const struct coordinator *coordinator, struct exchange *exchange, const char *method,
 				  const char *more)
 {
-	const struct where *where = coordinator->where;
+	const struct coordinator_place *place = coordinator->place;
 	struct writer text = { exchange->request, sizeof exchange->request };
 	text_add(&text, "%s /v1/pods/%s/%s?uid=%s%s HTTP/1.1\r\nHost: %.*s\r\nConnection: close\r\n", method,
-		 where->pod_namespace, where->pod, where->pod_uid, more, where->authority_length, where->authority);
+		 place->pod_namespace, place->pod, place->pod_uid, more, place->authority_length, place->authority);
 	return text;
 }
 
@@ -118,7 +118,7 @@ static bool begin(struct coordinator *coordinator, struct exchange *exchange, co
 {
 	const struct addresses *found = &coordinator->lookup.found;
 	size_t length = (size_t)(request->at - exchange->request);
-	return exchange_begin(exchange, &found->all[coordinator->turn % found->count], coordinator->where->port, length, timeout,
+	return exchange_begin(exchange, &found->all[coordinator->turn % found->count], coordinator->place->port, length, timeout,
 			      now);
 }
 

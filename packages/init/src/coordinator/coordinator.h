@@ -9,12 +9,12 @@
 #include "exchange.h"
 #include "lookup.h"
 #include "status.h"
-#include "where.h"
+#include "place.h"
 
 enum { COORDINATOR_DESCRIPTORS = 2, MOST_MESSAGE = 3072 };
 
 struct coordinator {
-	const struct where *where;
+	const struct coordinator_place *place;
 	const struct logger *logger;
 	bool on;
 	bool found; /* the addresses are known */
@@ -37,8 +37,8 @@ struct coordinator {
 	char message[MOST_MESSAGE]; /* not yet taken; empty where there is none */
 };
 
-/* `where`: its url is NULL where nobody is to be asked. Then everything here returns at once. */
-void coordinator_begin(struct coordinator *coordinator, const struct where *where, const struct logger *logger, double now);
+/* Without a url in `place` nobody is asked, and everything here returns at once. */
+void coordinator_begin(struct coordinator *coordinator, const struct coordinator_place *place, const struct logger *logger, double now);
 
 void coordinator_step(struct coordinator *coordinator, double now);
 

@@ -56,8 +56,8 @@ static void tell(struct hold *hold, bool ended, double now)
 
 void cluster_begin(struct hold *hold, bool real, double now)
 {
-	static const struct where nobody;
-	coordinator_begin(&hold->coordinator, real ? &hold->settings->where : &nobody, hold->logger, now);
+	static const struct coordinator_place nobody;
+	coordinator_begin(&hold->coordinator, real ? &hold->settings->place : &nobody, hold->logger, now);
 	hold->cluster = CLUSTER_WAITS;
 	hold->overrule_told = false;
 	if (hold->coordinator.on)

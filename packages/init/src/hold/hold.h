@@ -13,7 +13,7 @@ struct hold_settings {
 	struct traffic_settings traffic;
 	struct order order;
 	double order_timeout; /* ms after which --wait-for and --wait-gone are given up; the cap at the latest */
-	struct where where;    /* whom to ask beside */
+	struct coordinator_place place;    /* which coordinator to ask */
 	const char *program;   /* "init" or "wait" */
 	bool trace;	       /* say every second what is seen */
 	const char *recording; /* file or directory; NULL: none is made */

@@ -1,4 +1,4 @@
-#include "where.h"
+#include "place.h"
 
 #include "../base/text.h"
 
@@ -15,27 +15,27 @@ bool is_plain_name(const char *text)
 	return length > 0 && length < DNS_NAME && strspn(text, plain) == length;
 }
 
-bool where_parse(struct where *where)
+bool place_parse(struct coordinator_place *place)
 {
-	if (strncmp(where->url, scheme, sizeof scheme - 1) != 0)
+	if (strncmp(place->url, scheme, sizeof scheme - 1) != 0)
 		return false;
-	const char *host = where->url + sizeof scheme - 1;
+	const char *host = place->url + sizeof scheme - 1;
 	bool ipv6 = *host == '[';
 	host += ipv6;
 	size_t length = strcspn(host, ipv6 ? "]" : ":/");
 	const char *after = host + length;
 	uint64_t port = HTTP_PORT;
 	struct address address;
-	snprintf(where->host, sizeof where->host, "%.*s", length < sizeof where->host ? (int)length : 0, host);
-	if (ipv6 ? *after++ != ']' || !address_parse(where->host, &address) : !is_plain_name(where->host))
+	snprintf(place->host, sizeof place->host, "%.*s", length < sizeof place->host ? (int)length : 0, host);
+	if (ipv6 ? *after++ != ']' || !address_parse(place->host, &address) : !is_plain_name(place->host))
 		return false;
 	if (*after == ':') {
 		after = read_decimal(after + 1, &port);
 		if (!after || port < 1 || port > 65535)
 			return false;
 	}
-	where->port = (uint16_t)port;
-	where->authority = where->url + sizeof scheme - 1;
-	where->authority_length = (int)(after - where->authority);
+	place->port = (uint16_t)port;
+	place->authority = place->url + sizeof scheme - 1;
+	place->authority_length = (int)(after - place->authority);
 	return *after == '\0' || strcmp(after, "/") == 0;
 }
