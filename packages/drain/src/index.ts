@@ -28,7 +28,7 @@ export { courseText } from "./explain/course-text.ts";
 export { longestDuration, parseDuration, formatDuration, type Duration } from "./duration.ts";
 export { DrainError, drainErrors, type DrainErrorCode } from "./errors.ts";
 export type * from "./observation.ts";
-export type { Overrule, Release, Standing } from "./release.ts";
+export type { Overrule, Release, ActiveRelease } from "./release.ts";
 export { priorHypotheses, type Hypothesis } from "./belief/hypotheses.ts";
 export { nearest, unknownName } from "./spelling.ts";
 export { policyKinds, type Policy } from "./policy.ts";

@@ -3,8 +3,8 @@ import type { Released, Unreleased } from "./observation.ts";
 /** A new connection so long after the release, ms, was on its way when the last consumer let go. */
 const onItsWay = 100;
 
-/** A release that stands, for reports. */
-export interface Standing {
+/** A release that no connection has disproved, for reports. */
+export interface ActiveRelease {
   readonly at: number;
   /** From then on it says as much as the silence of all senders. */
   readonly settledAt: number;
@@ -71,13 +71,13 @@ export class Release {
     return this.#overruled;
   }
 
-  get standing(): Standing | undefined {
+  get active(): ActiveRelease | undefined {
     if (!this.#given || this.#overruled) return undefined;
     const { at, consumers, last } = this.#given;
     return { at, settledAt: Math.max(at, this.#latest) + this.#settle, consumers, last };
   }
 
   get settledAt(): number {
-    return this.standing?.settledAt ?? Infinity;
+    return this.active?.settledAt ?? Infinity;
   }
 }

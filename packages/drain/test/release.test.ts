@@ -87,7 +87,7 @@ test("a connection since the release overrules it also where the release is told
   for (const seen of [termination, connection(3_600), { type: "released", at: 3_400 } as const])
     drain.observe(seen);
   assert.deepEqual(drain.release.overruled, { at: 3_600, sender: "a" });
-  assert.equal(drain.release.standing, undefined);
+  assert.equal(drain.release.active, undefined);
 });
 
 /** The course of a hold that decides each 10 ms. */

@@ -196,7 +196,7 @@ static int timeout(struct init *init, double now)
 	return hold_timeout(init->hold, now);
 }
 
-/* The end of the hold is still being told. */
+/* Reports the end of the hold to the coordinator. */
 static void turn_reporting(struct init *init)
 {
 	struct pollfd polled[1 + HOLD_DESCRIPTORS] = { { .fd = init->signals, .events = POLLIN } };

@@ -1,6 +1,6 @@
 import type { Decision, Wait } from "../decision.ts";
 import type { Drain } from "../drain.ts";
-import type { Overrule, Standing } from "../release.ts";
+import type { Overrule, ActiveRelease } from "../release.ts";
 import type { Suspect } from "../senders/senders.ts";
 
 /** A condition of the stop, and when it was met. */
@@ -19,7 +19,7 @@ export interface Course {
   /** Whose silence the hold waited for last; undefined where it waited for nobody's. */
   readonly sender: Suspect | undefined;
   /** The release that ended the wait for senders, or for acknowledgements, where one did. */
-  readonly release?: Standing & After;
+  readonly release?: ActiveRelease & After;
   /** The connection that showed a release to be wrong. */
   readonly overruled?: Overrule & After;
 }
@@ -66,8 +66,8 @@ export class Conditions {
     const met = [...this.#met].filter(([condition]) => !unmet.includes(condition));
     const metAt = new Map(met);
     const silentAt = unmet.includes("silence") ? now : metAt.get("silence");
-    const { standing: release, overruled } = this.#drain.release;
-    const after = ({ at }: Standing | Overrule): After => ({ after: at - this.#from });
+    const { active: release, overruled } = this.#drain.release;
+    const after = ({ at }: ActiveRelease | Overrule): After => ({ after: at - this.#from });
     const letGoAt = metAt.get("acknowledgements") ?? metAt.get("silence") ?? -Infinity;
     return {
       met: met.map(([condition, at]) => ({ condition, at: at - this.#from })).sort((a, b) => a.at - b.at),

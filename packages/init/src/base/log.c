@@ -28,8 +28,8 @@ const char *json_escape(const char *text, char *buffer, unsigned size)
 }
 
 /*
- * A character at the beginning of `text` that a terminal obeys: a control character, or one that turns the direction of what follows.
- * Returns how many bytes it has, 0 where there is none.
+ * Whether `text` begins with a character that a terminal acts on: a control character, or one that changes the direction of text.
+ * Returns its bytes, or 0.
  */
 static unsigned obeyed(const unsigned char *text, unsigned *character)
 {
@@ -47,7 +47,7 @@ static unsigned obeyed(const unsigned char *text, unsigned *character)
 	return (*character >= 0x202a && *character <= 0x202e) || (*character >= 0x2066 && *character <= 0x2069) ? 3 : 0;
 }
 
-/* What strangers wrote (values, names of files, answers), such that a line stays one line. Cuts what does not fit. */
+/* Text from outside (values, names of files, answers), escaped so that a line stays one line. Cuts what does not fit. */
 static const char *printable(const char *text, char *buffer, unsigned size)
 {
 	const unsigned char *from = (const unsigned char *)text;
@@ -73,8 +73,8 @@ static void on_alarm(int number, siginfo_t *info, void *context)
 }
 
 /*
- * What polls writable may still block: a terminal takes a part of a line, and in a pipe the program may be faster than we. O_NONBLOCK
- * is no way out, as the program shares it. So a timer ends the write, time and again in case it begins later than the timer.
+ * A descriptor that polls writable may still block: a terminal takes a part of a line, and the program may fill a pipe before us.
+ * O_NONBLOCK would also change the program's descriptor. So a timer ends the write. It repeats, in case the write begins after it.
  */
 static void write_unless_stuck(int fd, const char *line, size_t length)
 {

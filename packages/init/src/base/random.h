@@ -1,10 +1,10 @@
-/* Numbers that nobody outside of the process can guess. */
+/* Random numbers that nobody outside of the process can guess. */
 #ifndef LAMEDUCK_RANDOM_H
 #define LAMEDUCK_RANDOM_H
 
 #include <stdint.h>
 
-/* Never waits: before the kernel has gathered enough of chance, it is made of the process id and the clock. */
+/* Never waits: before the kernel has enough entropy, the number is made of the process id and the clock. */
 uint32_t random_number(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a flag's value does to the settings, where that is more than being kept. False with `error` filled in. */
+/* Readers of flags whose value is not just stored. False with `error` filled in. */
 #ifndef LAMEDUCK_FLAG_READERS_H
 #define LAMEDUCK_FLAG_READERS_H
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A mistake in a flag is an error; a variable may be another program's, and nobody is asked then. */
+/* A mistake in a flag is an error. A variable may be another program's: then no coordinator is asked. */
 static bool refuse_cluster(struct settings *settings, const char *name, const char *problem, struct error *error)
 {
 	char place[LONGEST_PLACE];
@@ -57,7 +57,7 @@ static bool read_policy(struct settings *settings, struct error *error)
 }
 
 /*
- * What only another policy would use. A flag was typed for this program, so that it is an error; a variable may be meant for all containers
+ * Settings that only another policy uses. A flag was typed for this program, so it is an error; a variable may be meant for all containers
  * of many pods.
  */
 static bool check_use(struct settings *settings, const char *name, const char *value, enum policy_kind user,
@@ -97,7 +97,7 @@ static bool check_uses(struct settings *settings, struct error *error)
 	return true;
 }
 
-/* A bound of something that is not waited for. */
+/* A timeout without anything to wait for. */
 static bool check_order(struct settings *settings, struct error *error)
 {
 	const struct order *order = &settings->hold.order;
@@ -113,7 +113,7 @@ static bool check_order(struct settings *settings, struct error *error)
 	return false;
 }
 
-/* By a flag, which stands in an image or a manifest. */
+/* Set by a flag, in an image or a manifest. */
 static bool is_typed(struct settings *settings, const char *name, const char *value)
 {
 	char place[LONGEST_PLACE];

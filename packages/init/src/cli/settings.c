@@ -25,7 +25,7 @@ static bool is_true(const char *value)
 	return value && *value && strcmp(value, "0") != 0 && strcmp(value, "false") != 0;
 }
 
-/* The variables of the programs that we stand in for. */
+/* The variables of tini and dumb-init. */
 static void read_foreign_environment(struct settings *settings)
 {
 	const char *verbosity = getenv("TINI_VERBOSITY");

@@ -1,4 +1,4 @@
-/* Everything a user can say, by flag or by environment. */
+/* Everything a user can set, by flags or environment variables. */
 #ifndef LAMEDUCK_SETTINGS_H
 #define LAMEDUCK_SETTINGS_H
 

@@ -47,7 +47,7 @@ static bool apply_variable(struct settings *settings, const struct flag *flag, c
 	return false;
 }
 
-/* A Service that is named as our variables begin brings some of its own into every pod of its namespace: LAMEDUCK_PORT=tcp://10.0.0.1:80. */
+/* A Service named lameduck sets variables in every pod of its namespace, such as LAMEDUCK_PORT=tcp://10.0.0.1:80. */
 static bool is_of_service(const char *name, const char *value)
 {
 	static const char *const schemes[] = { "tcp://", "udp://", "sctp://" };
@@ -73,7 +73,7 @@ bool flags_from_environment(struct settings *settings, struct error *error)
 	return true;
 }
 
-/* Of the library for Node, which may run below, and near one of ours. */
+/* Variables of the library for Node, whose server may run below, and which resemble ours. */
 static const char of_library[] = "LAMEDUCK_SIGNALS";
 
 static bool is_known(const char *name, size_t length)

@@ -13,7 +13,7 @@ bool flags_from_environment(struct settings *settings, struct error *error);
 enum { LONGEST_PLACE = 48 };
 bool given_by_variable(struct settings *settings, const char *name, char place[LONGEST_PLACE]);
 
-/* Warns of variables that look like slips of the pen. Silent about others: a newer injector may set what an older pod does not know. */
+/* Warns of variables that look misspelt. Silent about others: a newer injector may set what an older pod does not know. */
 void warn_of_misspelt_variables(const struct logger *logger);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Seconds that the coordinator may wait with its answer, and ms that we wait longer. One that has stopped is found out soon after. */
+/* Seconds for which the coordinator may delay its answer, and ms that we wait longer. A coordinator that has stopped is noticed soon after. */
 enum { WAIT_SECONDS = 5 };
 static const double grace = 2000;
 static const double report_timeout = 2000;
@@ -51,7 +51,7 @@ static void note_failure(struct coordinator *coordinator, const char *what)
 	coordinator->turn++;
 }
 
-/* Half as long to half as long again: those who lost the same coordinator do not all come at once. */
+/* 0.5 to 1.5 times as long: pods that lost the same coordinator do not all come at once. */
 static double about(double pause)
 {
 	return pause * (0.5 + random_number() / (double)UINT32_MAX);
@@ -77,7 +77,7 @@ static void answered(struct coordinator *coordinator)
 	coordinator->silent = false;
 }
 
-/* Looks it up, as often as it takes. */
+/* Looks its addresses up, as often as needed. */
 static void find(struct coordinator *coordinator, double now)
 {
 	if (coordinator->found || now < coordinator->find_at)
@@ -152,8 +152,8 @@ static void send_report(struct coordinator *coordinator, double now)
 		report_failed(coordinator, now);
 }
 
-/* What has been released has been let go. Another replica may not know it yet, unless the pod is published again. */
-static bool takes_back_nothing(const struct status *before, const struct status *status)
+/* A release stays valid: another replica may not know of it yet. Only a pod that is published again is no longer released. */
+static bool keeps_release(const struct status *before, const struct status *status)
 {
 	return before->state == STATUS_RELEASED && status->state != STATUS_RELEASED && status->withdrawn;
 }
@@ -163,7 +163,7 @@ static void take(struct coordinator *coordinator, const struct status *status, d
 	coordinator->seen = status->state;
 	if (status->state == STATUS_RELEASED)
 		coordinator->ask_at = now + pause_once_released;
-	if (!takes_back_nothing(&coordinator->status, status))
+	if (!keeps_release(&coordinator->status, status))
 		coordinator->status = *status;
 }
 
@@ -176,7 +176,7 @@ static void take_answer(struct coordinator *coordinator, double now)
 			unanswered(coordinator, "an answer that is not understood", now);
 			break;
 		}
-		/* This one knows nothing, another one may. */
+		/* Another replica may know the pod. */
 		if (status.state == STATUS_UNKNOWN) {
 			unanswered(coordinator, status.behind[0] ? status.behind : "the state is unknown", now);
 			break;

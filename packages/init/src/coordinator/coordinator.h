@@ -1,6 +1,6 @@
 /*
- * The conversation with the cluster's coordinator during a hold: asks whether all that send to this pod have let go of it, and says how the pod gets on.
- * Nothing is opened before it begins, nothing in it waits, and whatever the other side does or does not costs the hold nothing.
+ * The conversation with the cluster's coordinator during a hold: asks whether every sender has converged, and reports the pod's progress.
+ * Nothing is opened before the hold. No call blocks, and a coordinator that fails does not prolong the hold.
  */
 #ifndef LAMEDUCK_COORDINATOR_H
 #define LAMEDUCK_COORDINATOR_H

@@ -1,4 +1,4 @@
-/* One request and its answer, over a connection of its own, without ever waiting: driven by its caller's loop. */
+/* One request and its answer, over a connection of its own, without blocking: driven by its caller's loop. */
 #ifndef LAMEDUCK_EXCHANGE_H
 #define LAMEDUCK_EXCHANGE_H
 
@@ -28,7 +28,7 @@ void exchange_init(struct exchange *exchange);
 bool exchange_begin(struct exchange *exchange, const struct address *address, uint16_t port, size_t length, double timeout,
 		    double now);
 
-/* Once it is answered, or has failed, it is idle again. */
+/* After an answer or a failure it is idle again. */
 enum exchanged exchange_step(struct exchange *exchange, struct http_answer *answer, double now);
 
 struct pollfd exchange_descriptor(const struct exchange *exchange, double now);

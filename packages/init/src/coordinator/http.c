@@ -81,7 +81,7 @@ static enum http_parsed take_part(struct rest *rest, size_t length, char *body, 
 	return HTTP_WHOLE;
 }
 
-/* What follows the last chunk is of no use to anybody who closes the connection. */
+/* Trailers after the last chunk are ignored: the connection is closed. */
 static enum http_parsed take_chunks(struct rest rest, char *body)
 {
 	struct rest line;

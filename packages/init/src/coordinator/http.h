@@ -1,4 +1,4 @@
-/* An answer of HTTP/1.1, as far as one to a small question needs it. No I/O. */
+/* Parses an HTTP/1.1 answer with a small body. No I/O. */
 #ifndef LAMEDUCK_HTTP_H
 #define LAMEDUCK_HTTP_H
 
@@ -18,7 +18,7 @@ struct http_answer {
 	char body[HTTP_BODY]; /* a text */
 };
 
-/* What has come so far, `ended` where no more will come. It is parsed from its beginning each time. */
+/* Parses what has come so far, from its beginning each time. `ended`: no more will come. */
 enum http_parsed http_parse(const char *data, size_t size, bool ended, struct http_answer *answer);
 
 #endif

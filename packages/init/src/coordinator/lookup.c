@@ -37,7 +37,7 @@ void lookup_end(struct lookup *lookup)
 	close_socket(lookup);
 }
 
-/* Connected, so that the kernel takes answers of this server alone, and from a port of its own for each question. */
+/* The socket is connected, so that the kernel accepts answers of this server only. Each question has a port of its own. */
 static void ask(struct lookup *lookup, double now)
 {
 	close_socket(lookup);
@@ -82,7 +82,7 @@ static enum dns_result receive(struct lookup *lookup)
 	ssize_t got = lookup->fd >= 0 ? recv(lookup->fd, data, sizeof data, MSG_DONTWAIT) : -1;
 	if (got >= 0)
 		return dns_answer(lookup->question, lookup->asked, data, (size_t)got, &lookup->found);
-	/* Nobody is there: a port that is closed says so. The next try comes when it is due. */
+	/* The port is closed (ECONNREFUSED). The next try comes when it is due. */
 	if (lookup->fd >= 0 && errno != EAGAIN && errno != EINTR)
 		close_socket(lookup);
 	return DNS_FOREIGN;

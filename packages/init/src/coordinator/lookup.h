@@ -1,4 +1,4 @@
-/* The addresses of a host, without ever waiting for them: driven by its caller's loop. One question at a time is under way. */
+/* Looks up the addresses of a host without blocking: driven by its caller's loop. One question at a time is under way. */
 #ifndef LAMEDUCK_LOOKUP_H
 #define LAMEDUCK_LOOKUP_H
 

@@ -9,7 +9,7 @@
 
 static const char blanks[] = " \t\r\n";
 
-/* The next word of the line, in `word`; NULL after the last, or at a comment. One that is too long is no word. */
+/* The next word of the line, in `word`; NULL after the last, or at a comment. A word that is too long is skipped. */
 static const char *next_word(const char *at, char *word, size_t size)
 {
 	at += strspn(at, blanks);

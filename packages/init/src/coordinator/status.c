@@ -9,11 +9,11 @@
 const char *const status_state_names[] = { "nothing", "unknown", "waiting", "incomplete", "released" };
 
 static const char protocol[] = "lameduck 1";
-/* ms, a day: what is older than that is none of this termination. */
+/* ms, a day: older values belong to no current termination. */
 static const uint64_t longest = 86400000;
 static const uint64_t most_consumers = 1000000;
 
-/* The text goes to logs: what is no plain character is left out of it. */
+/* The text goes to logs: only printable ASCII is kept. */
 static void copy_plain(char *to, size_t size, const char *from, size_t length)
 {
 	size_t used = 0;
@@ -85,7 +85,7 @@ bool status_parse(const char *text, struct status *status)
 	*status = (struct status){ .state = STATUS_UNKNOWN, .released = NAN };
 	size_t first = strcspn(text, "\n");
 	size_t version = sizeof protocol - 1;
-	/* 1.2 is spoken like 1, and 10 is not. */
+	/* 1.2 is compatible with 1, and 10 is not. */
 	if (strncmp(text, protocol, version) != 0 || (text[version] >= '0' && text[version] <= '9'))
 		return false;
 	for (const char *line = text + first; *line;) {

@@ -20,7 +20,7 @@ struct status {
 	bool consistency; /* nobody is left out for being silent */
 };
 
-/* False where the text is none of this protocol, or of another major version of it. Lines that are not known are left out. */
+/* False for another protocol, or another major version of it. Unknown lines are ignored. */
 bool status_parse(const char *text, struct status *status);
 
 #endif

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 enum { MOST_SENDERS_REPORTED = 64 };
-/* ms for which the end is told to a coordinator that does not answer. */
-static const double telling_takes = 2000;
+/* ms for which the end is reported to a coordinator that does not answer. */
+static const double end_reported_for = 2000;
 
 static void add_hold(struct writer *text, const struct hold *hold, const char *phase)
 {
@@ -59,14 +59,14 @@ void cluster_begin(struct hold *hold, bool real, double now)
 	static const struct coordinator_place nobody;
 	coordinator_begin(&hold->coordinator, real ? &hold->settings->place : &nobody, hold->logger, now);
 	hold->cluster = CLUSTER_WAITS;
-	hold->overrule_told = false;
+	hold->overrule_reported = false;
 	if (hold->coordinator.on)
 		tell(hold, false, now);
 }
 
 /*
- * Silence takes back no release: the pod's own evidence does. In the mode `consistency` an answer is waited for, and what an arrival has shown to be wrong
- * is no reason to stop.
+ * A coordinator that falls silent does not withdraw its release: the pod's own evidence does. In the mode `consistency` the pod waits for an
+ * answer, and does not stop on a release that an arrival has disproved.
  */
 static enum cluster_says state_for_decision(const struct hold *hold)
 {
@@ -113,15 +113,15 @@ void cluster_step(struct hold *hold, double now)
 		observe(hold, now);
 		traffic_dump_soon(&hold->traffic);
 	}
-	if (hold->drain.release.overruled && !hold->overrule_told) {
-		hold->overrule_told = true;
+	if (hold->drain.release.overruled && !hold->overrule_reported) {
+		hold->overrule_reported = true;
 		tell(hold, false, now);
 	}
 }
 
 void cluster_end(struct hold *hold, double now)
 {
-	coordinator_stop_asking(&hold->coordinator, now + telling_takes);
+	coordinator_stop_asking(&hold->coordinator, now + end_reported_for);
 	tell(hold, true, now);
 	coordinator_step(&hold->coordinator, now);
 }

@@ -19,8 +19,8 @@ static const double fresh_for = 20;
 static const double trace_interval = 1000;
 static const double longest_wait_for_pools = 500;
 static const double between_requests = 10;
-/* For which an exit is delayed where the coordinator has not yet taken what it is told. */
-static const double longest_telling = 200;
+/* ms by which an exit is delayed until the coordinator has taken the last report. */
+static const double longest_report = 200;
 
 bool in_kubernetes(void)
 {
@@ -222,7 +222,7 @@ void hold_report_end(struct hold *hold)
 {
 	struct pollfd polled[HOLD_DESCRIPTORS];
 	const struct coordinator *coordinator = &hold->coordinator;
-	double now = clock_now(), until = now + longest_telling;
+	double now = clock_now(), until = now + longest_report;
 	bool answers = coordinator->status.state != STATUS_NOTHING && !coordinator->silent;
 	while (answers && now < until && hold_is_reporting(hold, now)) {
 		hold_descriptors(hold, now, polled);

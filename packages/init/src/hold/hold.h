@@ -19,7 +19,7 @@ struct hold_settings {
 	const char *recording; /* file or directory; NULL: none is made */
 };
 
-/* What the decision was told of the release. */
+/* What the decision knows of the release. */
 enum cluster_says { CLUSTER_WAITS, CLUSTER_CANNOT_SAY, CLUSTER_RELEASED };
 
 struct hold {
@@ -30,7 +30,7 @@ struct hold {
 	struct trace recording;
 	struct coordinator coordinator;
 	enum cluster_says cluster;
-	bool overrule_told;
+	bool overrule_reported;
 	int order_events;
 	double began;
 	double next_glance;

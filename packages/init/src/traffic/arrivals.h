@@ -1,4 +1,4 @@
-/* The latest connections, so that each can be judged anew when its address turns out to be a prober, or to be none. */
+/* The latest connections. Each is judged again when its address turns out to be a prober, or not to be one. */
 #ifndef LAMEDUCK_ARRIVALS_H
 #define LAMEDUCK_ARRIVALS_H
 

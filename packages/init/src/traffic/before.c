@@ -10,14 +10,14 @@
 
 #include <math.h>
 
-/* ms. To a pod that has just begun its senders come one by one, and haltingly: their habits are what follows. */
+/* ms. Senders of a new pod come one by one, at irregular intervals. Their usual rates are those of the time after. */
 static const double beginning = 10000;
 
-/* What is missing may be another's: no habit is taken for more than twice as fast as its trace. */
+/* Connections without a trace may be of other senders: no rate is taken for more than twice that of its trace. */
 static const double least_traced = 0.5;
 
-/* As many arrivals tell a rate. */
-static const double most_told = 256;
+/* So many arrivals are enough for a rate. */
+static const double most_reported = 256;
 
 struct baseline baseline_read(double now)
 {
@@ -102,7 +102,7 @@ void learn_rate(struct traffic *traffic, const struct baseline *baseline, double
 	traffic->rate_before = rate * 1000;
 	if (read_data_sent(&data_sent))
 		rate = fmin(rate, (double)(data_sent - baseline->data_sent) / span);
-	/* Those that are still open have a name, too. */
+	/* Open connections have a known peer, too. */
 	double named = known_rate * span + (double)traffic->connections.count;
 	traffic->before = (struct before){
 		.pending = true,
@@ -113,7 +113,7 @@ void learn_rate(struct traffic *traffic, const struct baseline *baseline, double
 	observe_before(traffic, traffic->began);
 }
 
-/* How often ignored peers come without leaving a name shows only when their connections are seen to end. */
+/* How often ignored peers come without a trace is known only once their connections are seen to end. */
 static double watched_for(const struct traffic *traffic)
 {
 	return traffic->settings->ignored_peers.count > 0 ? fmin(1000, traffic->drain->config.floor) : 0;
@@ -122,7 +122,7 @@ static double watched_for(const struct traffic *traffic)
 /* As one sender, at even gaps. They say nothing of a release, as nobody knows when each of them came. */
 static void tell_unnamed(struct traffic *traffic, double count, double gap)
 {
-	for (double before = fmin(count, most_told); before >= 1; before--)
+	for (double before = fmin(count, most_reported); before >= 1; before--)
 		traffic_request_on_old(traffic, "before", traffic->began - before * gap);
 }
 
@@ -138,7 +138,7 @@ void observe_before(struct traffic *traffic, double now)
 	/* Probes that left no trace, and connections just being closed, must not look like a rare sender. */
 	if (rest <= 0.2 * before->named || rest < 3)
 		return;
-	/* Of connections that the peer closes first no trace is left: the gaps between those that left one are longer than its habit. */
+	/* Connections that the peer closes first leave no trace: the gaps between the others are longer than its usual ones. */
 	traffic_traced(traffic, fmax(least_traced, before->named / (before->named + rest)));
 	tell_unnamed(traffic, rest, before->span / rest);
 }

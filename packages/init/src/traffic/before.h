@@ -5,7 +5,7 @@
 #include "traffic.h"
 
 struct baseline baseline_read(double now);
-/* As `wait` has it, which was not there when the namespace began: counters from zero at its birth. */
+/* For `wait`, which starts long after the namespace: all counters were zero when it was made. */
 struct baseline baseline_of_namespace(double now);
 
 /*
@@ -13,9 +13,9 @@ struct baseline baseline_of_namespace(double now);
  * Returns their rate, per ms.
  */
 double learn_past(struct traffic *traffic, const struct baseline *baseline);
-/* After the first dump: the rate at which others came than those, and than the connections that are open. */
+/* After the first dump: the rate of all others, beside those senders and the open connections. */
 void learn_rate(struct traffic *traffic, const struct baseline *baseline, double known_rate);
-/* Reports the rate that none of them accounts for to the decision, as soon as it is known. */
+/* Reports that remaining rate to the decision, as soon as it is known. */
 void observe_before(struct traffic *traffic, double now);
 
 #endif

@@ -24,7 +24,7 @@ void history_sort(struct history *history)
 	qsort(history->past, history->count, sizeof *history->past, compare_times);
 }
 
-/* A busy server leaves 60,000 and more: the latest are kept, as the older half says nothing that they do not. */
+/* A busy server leaves 60,000 and more. The latest are kept: the older half adds no information. */
 static void drop_older_half(struct history *history)
 {
 	history_sort(history);

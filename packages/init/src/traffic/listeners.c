@@ -77,7 +77,7 @@ static bool mark_owned(void *context, uint32_t inode)
 	return search->found < search->listeners->count;
 }
 
-/* Remembers the ports found ours by the processes that hold them; asking again costs a walk through /proc. */
+/* Caches which ports are ours, by the processes that hold them: to ask again costs a walk through /proc. */
 static void find_own_by_process(struct listeners *listeners, const struct reading *reading,
 				const struct port_list *ignored)
 {

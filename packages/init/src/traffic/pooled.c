@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Talk on one connection, or of a sender that also opens new ones, that has gone on for so long will not end by waiting. */
+/* Requests on one connection, or of a sender that also opens new ones, that have gone on for so long will not end during a hold. */
 static const double lasting_requests = 3000;
 /* A sender that only uses connections it has may just not have converged: it gets 2.5 mean convergence times. */
 static const double pinned_after = 2.5;
@@ -104,7 +104,7 @@ bool has_work(struct traffic *traffic, const struct tcp_row *row, const struct c
 	return taken < longest_request && !(now - connection->active_since >= lasting_requests);
 }
 
-/* The cluster knows that all have let go of this pod: what still comes on old connections is a pool's, which no wait ends. */
+/* The cluster reports that all senders have converged: further requests on old connections are a pool's, which no hold ends. */
 static bool have_let_go(const struct traffic *traffic)
 {
 	return !traffic->settings->wait_for_streams && release_stands(&traffic->drain->release);

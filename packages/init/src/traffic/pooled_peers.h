@@ -1,4 +1,4 @@
-/* What each sender says on connections that it opened earlier, added up over one dump. */
+/* The requests of each sender on connections that it opened earlier, summed over one dump. */
 #ifndef LAMEDUCK_POOLED_PEERS_H
 #define LAMEDUCK_POOLED_PEERS_H
 

@@ -78,7 +78,7 @@ static bool note_due(struct prober *prober, double at, bool alone)
 	return !isnan(due);
 }
 
-/* By the configured periods. `any`: those of the same address of unknown size, unless that is what `prober` is. */
+/* Decides by the configured periods. `any`: connections of the same address of unknown size; NULL if `prober` is those. */
 static enum noted note_by_period(struct probes *probes, struct prober *prober, struct prober *any)
 {
 	bool was = prober->by_period, any_was = any && any->by_period;
@@ -124,7 +124,7 @@ enum noted probes_note(struct probes *probes, const struct address *peer, uint64
 	return NO_PROBE;
 }
 
-/* Of one of unknown size. All of those are probes, or none, where the configured periods decide. */
+/* For connections of unknown size: where the configured periods decide, all of them are probes, or none. */
 static bool explains(const struct probes *probes, const struct prober *prober, double at)
 {
 	if (prober->rhythm.period > 0)

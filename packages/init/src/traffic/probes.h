@@ -13,12 +13,12 @@ struct ignored_peers {
 	size_t count;
 };
 
-/* Of connections of which only that they were is known. */
+/* The size of a connection of which only TIME_WAIT was seen. */
 #define SIZE_UNKNOWN UINT64_MAX
 
 /*
- * Connections from one address that asked for as much. A kubelet's requests are all as long as one another and as no one else's: where a node
- * also sends traffic from the address that it probes from, that distinguishes them.
+ * Connections from one address with requests of one size. A kubelet's requests all have the same size, and others' differ. That distinguishes
+ * them where a node sends traffic from the address that it probes from.
  */
 struct prober {
 	struct address peer;

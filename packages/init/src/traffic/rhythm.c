@@ -8,9 +8,9 @@ static const double shortest_period = 900;
 enum { MOST_PER_PERIOD = 3 };
 /* Probes in a row that may have left no trace. */
 enum { MOST_LOST = 3 };
-/* Of so many periods a prober neither leaves all out nor makes more, but for what is late. */
+/* Over so many periods a prober sends at least one probe. Except for late ones, it sends no more than in earlier periods. */
 enum { PERIODS = MOST_LOST + 1 };
-/* -ln of how rarely traffic at random may look as regular: once in a million. */
+/* -ln of the chance that random traffic looks as regular: one in a million. */
 static const double surprising = 13.8;
 
 size_t rhythm_kept(const struct rhythm *rhythm)
@@ -179,7 +179,7 @@ bool rhythm_is_lost(const struct rhythm *rhythm)
 
 bool rhythm_explains(const struct rhythm *rhythm, double at)
 {
-	/* Of so many at least one is in time. */
+	/* Of so many probes at least one is in time. */
 	enum { LATELY = 8 };
 	double latest_time = rhythm_time(rhythm, 0), earliest = 0;
 	for (size_t age = 0; age < rhythm_kept(rhythm) && age < LATELY; age++)

@@ -7,7 +7,7 @@
 
 enum { MOST_TIMES = 32 };
 
-/* ms. A prober's ticks are even: in time is what is off by no more. A busy node's probes come late, by up to so much, never early. */
+/* ms. IN_TIME: the deviation of a prober's regular ticks. LATEST: how late a busy node's probes may come. They never come early. */
 enum { IN_TIME = 100, LATEST = 500 };
 
 struct rhythm {
@@ -21,7 +21,7 @@ struct rhythm {
 void rhythm_note(struct rhythm *rhythm, double at);
 
 size_t rhythm_kept(const struct rhythm *rhythm);
-/* Of one that is kept; `age` 0 is the latest. */
+/* When a kept connection came; `age` 0 is the latest. */
 double rhythm_time(const struct rhythm *rhythm, size_t age);
 
 /* From the first to the latest, ms. */
@@ -33,7 +33,7 @@ bool rhythm_learn(struct rhythm *rhythm, bool complete);
 /* When a connection that came `at` was due; NAN where none was. `alone`: the address only probes, so a probe may be arbitrarily late. */
 double rhythm_due(const struct rhythm *rhythm, double at, bool alone);
 
-/* Whether no more have come lately than when the period was learnt, wherever in it. */
+/* Whether no more connections have come per period lately than when the period was learnt. */
 bool rhythm_keeps(const struct rhythm *rhythm);
 
 /* Whether they come so often that a prober cannot be found among them, or have paused, as no prober does. */

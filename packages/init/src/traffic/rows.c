@@ -29,7 +29,7 @@ static bool is_probe(struct traffic *traffic, const struct tcp_row *row, double 
 		return false;
 	enum noted noted = probes_note(&traffic->probes, &row->peer, size_of(row), at);
 	bool is = noted == A_PROBE || noted == FIRST_KNOWN_PROBE;
-	/* A later one may show that it is none. */
+	/* A later connection may show that it is no probe. */
 	if (is && !is_empty(row))
 		arrivals_keep(&traffic->arrivals, &row->peer, size_of(row), at, at);
 	if (noted == FIRST_KNOWN_PROBE || noted == NO_PROBER)
@@ -80,7 +80,7 @@ static struct connection *take_new(struct traffic *traffic, const struct tcp_row
 	return connection;
 }
 
-/* A connection that is none of ours: known only so that the counters' increments are explained. */
+/* A connection to a port that is not ours. It is kept only to explain increments of the counters. */
 static void take_foreign(struct traffic *traffic, const struct tcp_row *row, bool beginning)
 {
 	struct connection *connection = connections_find(&traffic->connections, row);

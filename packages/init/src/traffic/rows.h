@@ -1,4 +1,4 @@
-/* What each socket that the kernel shows means: a connection that came, one that has ended, one that is none of ours. */
+/* Interprets the sockets that the kernel lists: a new connection, an ended one, one to a port that is not ours. */
 #ifndef LAMEDUCK_ROWS_H
 #define LAMEDUCK_ROWS_H
 
@@ -6,11 +6,11 @@
 
 /* Visitors of rows; the context is the struct traffic. */
 
-/* Of a dump. */
+/* For a dump. */
 void take_open(void *context, const struct tcp_row *row);
-/* Of an event. */
+/* For an event. */
 void take_ended(void *context, const struct tcp_row *row);
-/* Of a dump where there are no events; TIME_WAIT is asked for, too. */
+/* For a dump where no events are available; the dump includes TIME_WAIT. */
 void take_without_events(void *context, const struct tcp_row *row);
 
 #endif

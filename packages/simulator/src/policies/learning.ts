@@ -27,13 +27,13 @@ export function learning(name: string, options: DrainOptions, description = ""):
     ...asTheLibraryCloses(options),
     learnt: () => learnt,
     start: () =>
-      new Pupil(new Drain(parseConfig({ ...options, ...(learnt ? { learnt } : {}) })), (lesson) => {
+      new LearningDrain(new Drain(parseConfig({ ...options, ...(learnt ? { learnt } : {}) })), (lesson) => {
         learnt = learn(learnt, lesson);
       }),
   };
 }
 
-class Pupil implements Stopper {
+class LearningDrain implements Stopper {
   readonly #drain: Drain;
   readonly #teach: (lesson: readonly number[]) => void;
 
