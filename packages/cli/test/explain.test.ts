@@ -4,7 +4,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { optionsOf, parseConfig, runVector, type Observation } from "@lameduck/drain";
+import {
+  learn,
+  optionsOf,
+  parseConfig,
+  runVector,
+  type DrainOptions,
+  type Observation,
+} from "@lameduck/drain";
 import { program, run, runProgram } from "./running.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lameduck-explain-"));
@@ -31,8 +38,8 @@ const held = Math.ceil(
 );
 
 /** What a process would have recorded that asked every 100 ms and stopped then. */
-function recording(held: number): string {
-  const config = optionsOf(parseConfig({}));
+function recording(held: number, options: DrainOptions = {}, ...others: readonly object[]): string {
+  const config = optionsOf(parseConfig(options));
   const clock = { epoch: 1_790_000_000_000, unit: "ms" };
   const decisions = Array.from({ length: Math.ceil(held / 100) }, (_, index) => ({
     type: "decision",
@@ -42,6 +49,7 @@ function recording(held: number): string {
   const seen = [...observations, ...decisions, { type: "decision", at: held, reason: "quiet" }];
   return [
     { lameduck: "trace", version: 1, by: "lameduck-init", pid: 1, on: "SIGTERM", config, clock },
+    ...others,
     ...seen.sort((a, b) => a.at - b.at),
     { type: "end", at: held, reason: "quiet", leftOut: 0 },
   ]
@@ -67,6 +75,22 @@ test("one line says why, a chart shows the expected loss, and a row each sender"
   const rows = out.split("\n").filter((line) => /^\S*198\.18/.test(line));
   assert.equal(rows.length, 2, out);
   assert.match(rows[0] ?? "", /^198\.18\.0\.14 +4\/s +17 +[\d.]+ s {2}[▁-█]+$/);
+});
+
+test("a sender's silence is that of the end, and senders that are not told apart have their arrivals, too", async () => {
+  const once = Array.from({ length: 12 }, (_, index) => ({
+    type: "arrival",
+    at: 500 + index,
+    sender: `198.18.1.${index}`,
+    kind: "connection",
+  }));
+  const crowd = join(folder, "crowd");
+  writeFileSync(crowd, recording(held, {}, ...once));
+  const { out, err } = await run(["explain", crowd]);
+  const silence = ((held - 4_000) / 1_000).toFixed(1);
+  const row = new RegExp(`^198\\.18\\.0\\.14 +4/s +17 +${silence} s {2}`, "m");
+  assert.match(out, row, err);
+  assert.match(out, /^other senders +\S+\/s +12 +\d/m);
 });
 
 test("what a recording says cannot write to the terminal", async () => {
@@ -118,6 +142,30 @@ test("a recording that differs from this release's decision, or was cut, says so
   assert.match(told(recording(held + 1_000)), /This release's decision differs: .*would end at \d+\.\d s/);
   assert.match(told(recording(held).slice(0, -40)), /The recording has no end: .*killed/);
   assert.doesNotMatch(told(recording(held)), /differs|no end|left out/);
+});
+
+test("of another release's recording, what is not known and what the pod had learnt is left out, and said", async () => {
+  const learnt = learn(
+    undefined,
+    Array.from({ length: 40 }, () => 1 / 40),
+  );
+  const older = join(folder, "older");
+  const rates = [1, 2].map((at) => ({ type: "rate", at, sender: "198.18.0.14", gaps: 30 }));
+  const recorded = recording(held, { learnt }, ...rates);
+  writeFileSync(older, recorded.replace(/"version":\d{2,}/, '"version":123'));
+  const { code, out, err } = await run(["explain", older]);
+  assert.equal(code, 0, err);
+  assert.match(out, /^2 lines of another release or program left out, .*: rate\.$/m);
+  assert.match(out, /^What the pod had learnt .* belongs to another release/m);
+});
+
+test("a hold that ends at its cap is no different for ending a millisecond early: the cap counts from the signal", async () => {
+  const file = join(folder, "cap");
+  const early = (cap: number): string => recording(1_999, { cap }).replaceAll('"quiet"', '"cap"');
+  writeFileSync(file, early(2_000).replace(/\{"type":"decision","at":1999,"reason":"cap"\}\n/, ""));
+  assert.doesNotMatch((await run(["explain", file])).out, /differs/);
+  writeFileSync(file, early(3_000));
+  assert.match((await run(["explain", file])).out, /differs: .*would not have stopped yet/);
 });
 
 test("a log that comes late is read to its end, and a byte order mark before it does not matter", async () => {

@@ -43,7 +43,7 @@ describe("a recording", { skip, concurrency: 3 }, () => {
     const report = reportOf(server.stderr);
     const trace = parseTrace(readFileSync(path, "utf8"), path);
     assert.equal(trace.header.on, "SIGTERM");
-    assert.equal(trace.unknown, 0);
+    assert.deepEqual(trace.unknown, []);
     const { stop, recordedStop, reason, length, course } = replay(trace);
     assert.equal(reason, report.reason, server.stderr);
     assert.ok(Math.abs(length - report.hold_ms) < 20, `${length} and ${report.hold_ms}`);

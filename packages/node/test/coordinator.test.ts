@@ -65,9 +65,9 @@ describe("what the coordinator answers", { concurrency: 3 }, () => {
   });
 
   /** What the decision would have been without a word of the coordinator. */
-  function alone({ header, lines, end, unknown }: Trace): number {
-    const kept = lines.filter(({ type }) => type !== "released" && type !== "unreleased");
-    return replay({ header, lines: kept, end, unknown }).stop ?? Infinity;
+  function alone(trace: Trace): number {
+    const lines = trace.lines.filter(({ type }) => type !== "released" && type !== "unreleased");
+    return replay({ ...trace, lines }).stop ?? Infinity;
   }
 
   const hostile: Record<string, (response: ServerResponse) => void> = {

@@ -1,4 +1,6 @@
+import { count } from "@lameduck/accounting";
 import { formatDuration, parseConfig, type Moment, type Replay, type Trace } from "@lameduck/drain";
+import { printable } from "@lameduck/drain/common";
 
 /** A hold as it was recorded, and what the decision makes of it now. */
 export interface Explained {
@@ -17,8 +19,8 @@ export interface Course {
   readonly losses: readonly number[];
   /** Its arrivals in the hold. */
   readonly arrivals: readonly SeenArrival[];
-  /** How long it had been silent at the end. */
-  readonly silence: number;
+  /** How long it had been silent at the end; undefined for others that had all been told apart by then. */
+  readonly silence: number | undefined;
 }
 
 interface SeenArrival {
@@ -31,16 +33,24 @@ interface SeenArrival {
 /** The senders that were waited for most, first; the others are left out. */
 export function coursesOf({ trace, replayed: { moments } }: Explained, most: number): Course[] {
   const weights = new Map<string | undefined, number>();
+  const separate = new Set(moments.flatMap(({ suspects }) => suspects.map(({ sender }) => sender)));
   for (const { suspects, expectedLoss } of moments)
     for (const { sender, loss } of suspects)
       if (expectedLoss > 0) weights.set(sender, (weights.get(sender) ?? 0) + loss / expectedLoss);
   return [...weights]
     .sort(([, a], [, b]) => b - a)
     .slice(0, most)
-    .map(([sender]) => courseOf(sender, trace, moments));
+    .map(([sender]) => {
+      const isIts = (name: string): boolean => (sender === undefined ? !separate.has(name) : name === sender);
+      return courseOf(sender, arrivalsIn(trace, isIts), moments);
+    });
 }
 
-function courseOf(sender: string | undefined, trace: Trace, moments: readonly Moment[]): Course {
+function courseOf(
+  sender: string | undefined,
+  arrivals: readonly SeenArrival[],
+  moments: readonly Moment[],
+): Course {
   const seen = moments.map(({ suspects }) => suspects.find((one) => one.sender === sender));
   const last = seen.findLast((one) => one !== undefined);
   return {
@@ -48,13 +58,17 @@ function courseOf(sender: string | undefined, trace: Trace, moments: readonly Mo
     name: sender ?? "other senders",
     perSecond: last?.perSecond ?? 0,
     losses: seen.map((one) => one?.loss ?? 0),
-    arrivals: trace.lines.flatMap((line) =>
-      line.type === "arrival" && line.sender === sender && line.at >= 0
-        ? [{ at: line.at, isConnection: line.kind === "connection" }]
-        : [],
-    ),
-    silence: last?.silence ?? 0,
+    arrivals,
+    silence: seen.at(-1)?.silence,
   };
+}
+
+function arrivalsIn({ lines }: Trace, isIts: (sender: string) => boolean): SeenArrival[] {
+  return lines.flatMap((line) =>
+    line.type === "arrival" && line.at >= 0 && isIts(line.sender)
+      ? [{ at: line.at, isConnection: line.kind === "connection" }]
+      : [],
+  );
 }
 
 /** Below it the adaptive policy stops; undefined for the others. */
@@ -76,7 +90,7 @@ export function origin({ trace: { header } }: Explained): string {
 
 /** What keeps a reader from believing the picture as it is. */
 export function reservations({ trace, replayed }: Explained): string[] {
-  const { end, unknown, lines } = trace;
+  const { end, unknown, lines, isUnlearnt } = trace;
   const notes: string[] = [];
   if (!end)
     notes.push(
@@ -90,21 +104,44 @@ export function reservations({ trace, replayed }: Explained): string[] {
     notes.push(
       "Many connections before the hold had left no trace in the kernel, and lameduck-init took habits for faster than they are drawn here.",
     );
-  if (unknown > 0) notes.push(`${unknown} lines are of a kind that this release does not know.`);
-  const difference = end && differenceOf(end.reason, replayed);
+  if (unknown.length > 0)
+    notes.push(
+      `${count(unknown.length, "line")} of another release or program left out, since this release does not know the kind: ${kindsOf(unknown)}.`,
+    );
+  if (isUnlearnt)
+    notes.push(
+      "What the pod had learnt from earlier terminations belongs to another release: what is drawn begins without it.",
+    );
+  const difference = differenceOf(trace, replayed);
   if (difference !== undefined)
     notes.push(`This release's decision differs: with what was recorded it ${difference}.`);
   return notes;
 }
 
-/** Milliseconds: times of a recording are rounded, and a decision is asked again at its beat. */
+/** Milliseconds: times of a recording are rounded, a decision is asked again at its beat, and the cap counts from the signal itself. */
 const tolerance = 250;
 
-function differenceOf(recorded: string, { reason, stop, recordedStop }: Replay): string | undefined {
-  if (stop === undefined || reason === undefined) return "would not have stopped yet";
-  if (reason !== recorded) return `would end with "${reason}"`;
+function differenceOf({ header, end }: Trace, replayed: Replay): string | undefined {
+  const { reason, stop, recordedStop } = replayed;
+  if (!end) return undefined;
+  if (stop === undefined || reason === undefined) {
+    const isAtCap = end.reason === "cap" && end.at >= parseConfig(header.config).cap - tolerance;
+    return isAtCap ? undefined : "would not have stopped yet";
+  }
+  if (reason !== end.reason) return `would end with "${reason}"`;
   const isSame = recordedStop === undefined || Math.abs(stop - recordedStop) <= tolerance;
   return isSame ? undefined : `would end at ${seconds(stop)} s`;
 }
 
+function kindsOf(unknown: readonly string[]): string {
+  const kinds = [...new Set(unknown)];
+  const shown = kinds.slice(0, mostKinds).map((kind) => printable(kind).slice(0, 20));
+  return [...shown, ...(kinds.length > mostKinds ? ["..."] : [])].join(", ");
+}
+
+const mostKinds = 3;
+
 export const seconds = (milliseconds: number): string => (milliseconds / 1_000).toFixed(1);
+
+export const silent = (silence: number | undefined): string =>
+  silence === undefined ? "-" : `${seconds(silence)} s`;

@@ -1,7 +1,15 @@
 import { htmlPage } from "@lameduck/accounting";
 import { element, escape } from "@lameduck/accounting/markup";
 import { courseText } from "@lameduck/drain";
-import { coursesOf, origin, reservations, seconds, type Course, type Explained } from "./explained.ts";
+import {
+  coursesOf,
+  origin,
+  reservations,
+  seconds,
+  silent,
+  type Course,
+  type Explained,
+} from "./explained.ts";
 import { colours, lossOverTime } from "./picture.ts";
 
 /** One file without script: the line, the picture and the senders. */
@@ -52,7 +60,7 @@ function row({ name, perSecond, arrivals, silence, losses }: Course, colour: str
     `${Number(perSecond.toPrecision(2))}/s`,
     String(arrivals.length),
     last === undefined ? "before SIGTERM" : `${seconds(last)} s`,
-    `${seconds(silence)} s`,
+    silent(silence),
     String(Number((losses.at(-1) ?? 0).toPrecision(2))),
   ];
   return element(

@@ -1,6 +1,6 @@
 import { courseText } from "@lameduck/drain";
 import { printable } from "@lameduck/drain/common";
-import { budgetOf, coursesOf, origin, reservations, seconds, type Explained } from "./explained.ts";
+import { budgetOf, coursesOf, origin, reservations, seconds, silent, type Explained } from "./explained.ts";
 
 const columns = 62;
 /** At most, about: each power of ten has as many as another. */
@@ -102,7 +102,7 @@ function senders(explained: Explained, scale: Scale): string[] {
         .map((loss) => blockOf(heightOf(loss, scale)))
         .join("");
       const rate = `${Number(perSecond.toPrecision(2))}/s`;
-      return `${named[index]!.padEnd(width)}  ${rate.padStart(8)}  ${String(arrivals.length).padStart(7)}  ${`${seconds(silence)} s`.padStart(7)}  ${spark.trimEnd()}`;
+      return `${named[index]!.padEnd(width)}  ${rate.padStart(8)}  ${String(arrivals.length).padStart(7)}  ${silent(silence).padStart(7)}  ${spark.trimEnd()}`;
     }),
   ];
 }

@@ -29,7 +29,7 @@ export interface Replay {
 
 /**
  * Feeds the decision with what was recorded.
- * @param count how many moments of the hold to look at, evenly spread.
+ * @param count how many moments of the hold to look at, evenly spread from its beginning to its end.
  * @throws {DrainError} for settings that this release does not know.
  */
 export function replay(trace: Trace, count = 0): Replay {
@@ -49,11 +49,10 @@ export function replay(trace: Trace, count = 0): Replay {
   const moments: Moment[] = [];
   let recordedStop: number | undefined;
   let ended: { stop: number; reason: StopReason } | undefined;
+  const next = (): number => (moments.length * length) / Math.max(1, count - 1);
   const look = (until: number): void => {
-    for (let at = (moments.length * length) / count; moments.length < count && at < until;) {
+    for (let at = next(); moments.length < count && at < until; at = next())
       moments.push({ at, expectedLoss: drain.explain(at).expectedLoss, suspects: drain.suspects(at) });
-      at = (moments.length * length) / count;
-    }
   };
   const decide = ({ at, reason: recorded }: DecisionLine): void => {
     const decision = drain.decide(at);

@@ -1,4 +1,4 @@
-import { learntVersion } from "../belief/learning.ts";
+import { learntVersion, unusable } from "../belief/learning.ts";
 import { parseConfig, type DrainConfig, type DrainOptions } from "../config.ts";
 import type { StopReason, Wait } from "../decision.ts";
 import { DrainError } from "../errors.ts";
@@ -59,8 +59,10 @@ export interface Trace {
   readonly lines: readonly TraceLine[];
   /** Undefined where the process was killed, or its disk full, before. */
   readonly end: EndLine | undefined;
-  /** Lines of kinds that a later release may have added. */
-  readonly unknown: number;
+  /** The kind of each line that this release does not know: of a later release, or of an earlier one. */
+  readonly unknown: readonly string[];
+  /** The pod had learnt with the hypotheses of another release: without it, the replay begins with the prior of this one. */
+  readonly isUnlearnt: boolean;
 }
 
 /** The settings in the form in which decision vectors have them. */
@@ -92,22 +94,22 @@ export function parseTrace(text: string, name: string): Trace {
   const rows = rowsOf(text);
   const first = rows.findIndex(({ value }) => value?.["lameduck"] === "trace");
   if (first < 0) throw bad(name, 'it has no line of a trace\'s header, {"lameduck":"trace", ...}');
-  const header = headerIn(rows[first]!, name);
+  const { header, isUnlearnt } = headerIn(rows[first]!, name);
   const lines: TraceLine[] = [];
-  let unknown = 0;
+  const unknown: string[] = [];
   for (const row of rows.slice(first + 1)) {
     const { type } = row.value ?? {};
     if (type === undefined) continue;
     const check = typeof type === "string" && Object.hasOwn(fields, type) ? fields[type] : undefined;
-    if (!check) unknown++;
+    if (!check) unknown.push(typeof type === "string" ? type : JSON.stringify(type));
     else {
       checkRow(row, check, name);
       if (type === "end")
-        return whole({ header, lines, unknown, end: row.value as unknown as EndLine }, name);
+        return whole({ header, lines, unknown, isUnlearnt, end: row.value as unknown as EndLine }, name);
       lines.push(row.value as unknown as TraceLine);
     }
   }
-  return whole({ header, lines, unknown, end: undefined }, name);
+  return whole({ header, lines, unknown, isUnlearnt, end: undefined }, name);
 }
 
 function whole(trace: Trace, name: string): Trace {
@@ -135,7 +137,7 @@ function objectIn(line: string): Record<string, unknown> | undefined {
   }
 }
 
-function headerIn({ number, value }: Row, name: string): TraceHeader {
+function headerIn({ number, value }: Row, name: string): Pick<Trace, "header" | "isUnlearnt"> {
   const place = `${name}:${number}`;
   const { version, by, clock, config } = value as Partial<Record<keyof TraceHeader, unknown>>;
   if (version !== 1)
@@ -148,8 +150,11 @@ function headerIn({ number, value }: Row, name: string): TraceHeader {
     throw bad(place, "the header must say who wrote it (by) and with which settings (config)");
   const { epoch } = Object(clock) as { epoch?: unknown };
   if (!isTime(epoch)) throw bad(place, "the header's clock must have a number, epoch");
-  checkSettings(config, place);
-  return value as unknown as TraceHeader;
+  const { learnt, ...others } = config as DrainOptions;
+  const isUnlearnt = unusable(learnt) !== undefined;
+  const header = { ...value, config: isUnlearnt ? others : config } as unknown as TraceHeader;
+  checkSettings(header.config, place);
+  return { header, isUnlearnt };
 }
 
 function checkSettings(config: DrainOptions, place: string): void {
