@@ -4,7 +4,7 @@ import { random } from "./model/random.ts";
 /** Fewer values than this are no sample to draw an interval from. */
 export const few = 10;
 
-/** What can be said without drawing; undefined where an interval is to be drawn. */
+/** Intervals that need no bootstrap; undefined where one is needed. */
 export function withoutDrawing(values: readonly number[]): Interval | undefined {
   const n = values.length;
   if (n === 0) return { mean: 0, low: 0, high: 0 };
@@ -15,7 +15,7 @@ export function withoutDrawing(values: readonly number[]): Interval | undefined 
 }
 
 /**
- * The value below which a share of the sample lies, interpolated between neighbours (type 7 of Hyndman and Fan, the usual one).
+ * The value below which a share of the sample lies, interpolated between neighbours (type 7 of Hyndman and Fan, the default of R).
  * @param sorted in ascending order, not empty.
  */
 export function quantile(sorted: ArrayLike<number>, share: number): number {

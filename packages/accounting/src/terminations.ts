@@ -82,7 +82,7 @@ export function termination(
   };
 }
 
-/** By the kernel for want of memory, by a deletion without grace, by somebody on the node. */
+/** Killed by the kernel's OOM killer, by a deletion without grace, or by hand on the node. */
 function killedEarly({ deleted, killed, exits }: PodLife): Pick<TerminationResult, "killedEarly"> {
   const end = exits.find((exit) => exit.type === "exited" && exit.signal === "SIGKILL");
   if (!deleted || !end || killed !== undefined || end.at < deleted.at) return {};

@@ -12,7 +12,7 @@ export interface Asking {
 }
 
 /**
- * Asks before anything real happens. What looks like production is confirmed by its name, so that nobody says yes by habit.
+ * Asks before a cluster is changed. What looks like production is confirmed by typing its name, which nobody does by habit.
  * @throws {KubernetesError} LAMEDUCK_NOT_CONFIRMED.
  */
 export async function obtainConsent(asking: Asking): Promise<void> {
@@ -25,7 +25,7 @@ export async function obtainConsent(asking: Asking): Promise<void> {
   const word = production ?? "yes";
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    // A terminal that is read from makes no signal of Ctrl-C. Who ends the input has not said yes.
+    // In raw mode Ctrl-C is no signal. The end of the input is a no.
     terminal.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
     const ended = new Promise<string>((resolve) => terminal.once("close", () => resolve("")));
     const question = `Type ${production === undefined ? word : `"${word}"`} to go on: `;

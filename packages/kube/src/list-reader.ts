@@ -14,7 +14,7 @@ const longest = 32 * 1024 * 1024;
 export class MalformedList extends Error {}
 
 /**
- * Takes the answer to a list apart as it comes: each object is read by itself, and what is not kept of it is free again. A page of 500 objects
+ * Parses the answer to a list as it arrives: object by object, so that the parts that are not kept can be freed. A page of 500 objects
  * may have 750 MB, since the API server bounds their number only.
  */
 export class ListReader<T> {

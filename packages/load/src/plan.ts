@@ -45,7 +45,7 @@ export interface LoadOptions extends RequestOptions {
   readonly expect?: Readonly<Partial<Record<ScheduledKind, Expectation>>>;
   /** 5xx statuses, or gRPC's, that the app means and that are no loss. */
   readonly meantStatuses?: readonly number[];
-  /** For so long statuses below 500 are learned; later ones of another class are losses. Default 0: all are right. */
+  /** Time in which statuses below 500 are learned. Later statuses of another class are losses. Default 0: all are right. */
   readonly learn?: Duration;
   /** Statuses that are known already to be answered. */
   readonly learned?: readonly number[];

@@ -79,7 +79,7 @@ function bad(option: string, problem: string): LoadError {
   return new LoadError("LAMEDUCK_BAD_LOAD", option, problem);
 }
 
-/** Ours first, where nothing else was said under the same name. */
+/** Our headers first, except those whose names the user has set. */
 export function allHeaders(
   ours: readonly (readonly [name: string, value: string])[],
   { headers }: RequestForm,

@@ -14,7 +14,7 @@ import {
 import { ManifestError, type ManifestErrorCode } from "./errors.ts";
 import { placeOf, type Source, type Span } from "./source.ts";
 
-/** More fields are no manifest that somebody wrote. */
+/** No manifest written by hand has more fields. */
 const mostExpandedNodes = 1_000_000;
 
 /** A field of a manifest, there or not, that knows its path and its place. Types are as strict as the API server's. */

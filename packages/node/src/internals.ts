@@ -1,6 +1,6 @@
 /**
- * What we lean on of Node that its documentation does not promise: all of it is in this file, each part with what it is for and what happens in a
- * Node that has it no more. None is needed to start or to stop in order. test/internals.test.ts takes each away in turn.
+ * Everything that we use of Node and that its documentation does not promise. Each part says what it is for, and what happens in a Node
+ * without it. None is needed to start or to stop in order. test/internals.test.ts takes each away in turn.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { IncomingMessage, ServerResponse, type Server as HttpServer } from "node:http";
@@ -110,7 +110,7 @@ export function currentResponse(socket: Socket): ServerResponse | undefined {
 
 const tracked = Symbol("@lameduck/node:response");
 
-/** Where a response does not tell its socket of itself, every request has to be looked at. @returns what stops it. */
+/** For a Node without `_httpMessage`: looks at every request. @returns what stops it. */
 export function trackResponses(server: HttpServer): () => void {
   if (socketsKnowResponses()) return () => {};
   return onRequests(server, ({ socket }, response) => {
@@ -128,8 +128,8 @@ function socketsKnowResponses(): boolean {
 const requestStart = "http.server.request.start";
 
 /**
- * Tells of each request before the application sees it, whatever its kind: a channel of node:diagnostics_channel, which Node's documentation calls
- * experimental. Without it: a listener, beside one of the application's, tells of those that the application's gets.
+ * Reports each request before the application sees it, whatever its kind: a channel of node:diagnostics_channel, which Node's documentation calls
+ * experimental. Without it: a listener, beside one of the application's, reports the requests that the application's gets.
  * @returns what stops it.
  */
 export function onRequests(
@@ -158,7 +158,7 @@ export function onRequests(
 const listenStart = "tracing:net.server.listen:asyncStart";
 
 /**
- * Tells of each server of the process as it begins to listen: another such channel. Without it: none is found, and the process is as it would be
+ * Reports each server of the process as it begins to listen: another such channel. Without it: none is found, and the process is as it would be
  * without us; servers that code names do not need it.
  * @returns what stops it.
  */

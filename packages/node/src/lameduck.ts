@@ -79,7 +79,7 @@ export class Lameduck {
     this.#signals = this.#signalsOf(settings);
     for (const server of servers) this.add(server as WatchedServer);
     traceTermination(this);
-    // Who only may find servers later leaves signals alone until then: the process may be none of our business.
+    // Until a server is found, signals are left alone: the process may not serve at all.
     if (manner === "named") this.#engage();
   }
 
@@ -150,7 +150,7 @@ export class Lameduck {
     return this;
   }
 
-  /** There is something to stop: from here on the process is our business. */
+  /** There is something to stop: from here on signals and crashes are handled. */
   #engage(): void {
     this.#stopFile?.read();
     for (const warning of this.#settings.warnings)
@@ -218,7 +218,7 @@ export class Lameduck {
     await this.stop("disposed");
   }
 
-  /** For what was done on its behalf elsewhere, and is to be taken back with it. */
+  /** Adds something that detach() has to undo. */
   atDetach(undo: () => void): void {
     this.#atDetach.push(undo);
   }

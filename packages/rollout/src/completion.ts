@@ -5,7 +5,7 @@ import { nameOf } from "./target-reference.ts";
 import type { Workload } from "@lameduck/kube";
 import type { Target } from "./target.ts";
 
-/** How often what is waited for is looked at, beside every change. */
+/** Milliseconds between two checks of a condition, beside every change. */
 export const look = 250;
 
 /** The controller says itself that the rollout will not come to its end. */
@@ -26,7 +26,7 @@ export class Completion {
     this.#exceededBefore = target.owner && deadlineExceeded(target.owner.object)?.lastTransitionTime;
   }
 
-  /** The controller has not seen what was asked for before it has seen this generation. */
+  /** The generation in which the controller has seen the action. */
   expect(generation: number): void {
     this.#generation = generation;
   }
@@ -71,7 +71,7 @@ export class Completion {
       const { workload, deleted } = this.#observation;
       if (deleted) throw new RolloutStuck(`${nameOf(this.#target.reference)} was deleted meanwhile`);
       const exceeded = workload && deadlineExceeded(workload);
-      // One that stood there before is about a rollout before this one.
+      // A condition from before belongs to an earlier rollout.
       if (exceeded && exceeded.lastTransitionTime !== this.#exceededBefore)
         throw new RolloutStuck(`progress deadline exceeded: ${exceeded.message ?? ""}`);
       await this.#change(signal);

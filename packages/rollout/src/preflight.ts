@@ -31,7 +31,7 @@ import type { Target } from "./target.ts";
 
 const watched = ["list", "watch"] as const;
 
-/** What reading needs; what is said to be lost without a right is what the results then lack. */
+/** Rights for reading. Each says what the results lack without it. */
 function readingRules(reference: TargetReference): Rule[] {
   const { kind, name } = reference;
   const own: Rule[] =

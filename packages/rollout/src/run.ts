@@ -25,7 +25,7 @@ export interface RolloutSettings {
   readonly settle: number;
   /** The rollout is given up after this time. */
   readonly timeout: number;
-  /** What was changed is tried to be taken back for so long. Default: 60,000. */
+  /** For how long undoing the action is tried, milliseconds. Default: 60,000. */
   readonly undoing?: number;
 }
 
@@ -66,7 +66,7 @@ export interface RolloutRun extends Undone {
 export const baseline = 2_000;
 /** Senders may still send to pods that have gone while requests are lost; not for longer than this. */
 export const longestSettling = 60_000;
-/** So long without a loss counts as settled. */
+/** Milliseconds without a loss that count as settled. */
 const calm = 5_000;
 
 const noLoad: LoadSeen = { records: [], missing: 0, notes: [] };

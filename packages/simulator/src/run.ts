@@ -186,7 +186,7 @@ function joinedAt(scenario: Scenario, ready: number, random: Random): Float64Arr
   return joined;
 }
 
-/** A habit is as well known after 200 arrivals as it needs to be: longer histories only cost time. */
+/** 200 arrivals are enough to learn a sender's rate: longer histories only cost time. */
 function historyOf(scenario: Scenario): number {
   const sending = senderRates(scenario).filter((rate) => rate > 0);
   const slowest = sending.reduce((least, rate) => Math.min(least, rate), Infinity);

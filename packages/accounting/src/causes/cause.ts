@@ -19,7 +19,7 @@ export const causes = {
 
 export type Cause = keyof typeof causes;
 
-/** One cause: where it applies it says so in a sentence with the numbers behind it. */
+/** One cause. Where it applies, `explain` returns a sentence with the numbers behind it. */
 export interface Rule {
   readonly cause: Exclude<Cause, "C10" | "unknown">;
   explain(evidence: Evidence): string | undefined;

@@ -43,7 +43,7 @@ export interface Explanation {
   readonly sentence: string;
 }
 
-/** Every loss gets exactly one cause; what no rule explains is said to be unknown, with what is known. */
+/** Every loss gets exactly one cause. Without a rule that applies it is `unknown`, with the known facts. */
 export function explain(evidence: Evidence): Explanation {
   for (const rule of rules) {
     const sentence = rule.explain(evidence);

@@ -12,7 +12,7 @@ export const podGone: Rule = {
     if (gone === undefined || symptom === "truncated" || symptom === "wrong-answer") return undefined;
     const at = failedAt(record);
     if (at < gone - tolerance.observation) return undefined;
-    // What was answered by nobody must have been sent to nobody; a connection attempt is over only when it fails.
+    // A request that timed out counts from when it was sent; a failed connection attempt, from its failure.
     if (symptom === "timeout" && setOut(record) < gone - tolerance.observation) return undefined;
     const past = setOut(record) - gone;
     const when =

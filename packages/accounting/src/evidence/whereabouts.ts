@@ -26,7 +26,7 @@ export function lifeFor(
 
 /**
  * Where the pod is not known: the one whose end fits the failure best in time, among those that the sender might still have chosen.
- * @returns how many fit, too.
+ * @returns also how many fit.
  */
 export function lifeByTime(
   record: RequestRecord,

@@ -120,7 +120,7 @@ export interface TerminationResult {
   readonly exitCode?: number;
   /** SIGKILL before the grace period was over, and why, if it is known: "OOMKilled". An orderly stop was impossible. */
   readonly killedEarly?: { readonly after: number; readonly why?: string };
-  /** Why nothing follows from it: no load went through it, or nobody saw its end. It is in no figure of losses. */
+  /** Why it is untested: no load went through it, or its end was not seen. Figures of losses leave it out. */
   readonly untested?: string;
 }
 

@@ -44,7 +44,7 @@ export function causesOf(result: RemedyResult): {
   };
 }
 
-/** Where there is nothing to choose among: what the rows are, what else has to be known, and what is proved instead of advice. */
+/** Texts of a report without remedies to choose from: what the rows are, notes, and a conclusion instead of advice. */
 export interface Wording {
   readonly title: string;
   readonly notes: readonly string[];

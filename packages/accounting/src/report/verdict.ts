@@ -1,7 +1,7 @@
 import type { RemedyResult } from "../model/results.ts";
 
 /**
- * What is to be said of a remedy. `loses`: requests that are held against its pods. `overruns`: nothing was lost, but pods were killed at the
+ * The verdict on a remedy. `loses`: requests that are held against its pods. `overruns`: nothing was lost, but pods were killed at the
  * end of their grace period, so that hooks did not run and whatever was open
  * would have been cut. `untested`: nothing was terminated, some termination had no load through it, or the run was
  * interrupted, and nothing is known to be worse.

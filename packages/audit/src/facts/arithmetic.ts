@@ -8,7 +8,7 @@ export const reserve: Amount = assumed(
   "the kubelet counts whole seconds, and a process needs a moment to exit",
 );
 
-/** Where nobody says how long the app needs: hold and drain then fit as the drain alone does into Kubernetes' 30 s. */
+/** The drain that is assumed without an answer: what fits into Kubernetes' default of 30 s. */
 export const usualDrain: Amount = assumed("drain", 30 - reserve.value, "what Kubernetes' default leaves");
 
 /** "20 preStop + 25 drain = 45 > 30 grace" */

@@ -46,7 +46,7 @@ function isSameImage(given: string, image: string | undefined): boolean {
 
 /** Without tag and digest. */
 export function repositoryOf(image: string): string {
-  // No pattern: admission asks this of texts that nobody has checked, of megabytes.
+  // No regular expression: admission passes unchecked texts of megabytes.
   const [name = ""] = image.split("@", 1);
   const colon = name.lastIndexOf(":");
   return colon > name.lastIndexOf("/") ? name.slice(0, colon) : name;

@@ -135,7 +135,7 @@ export function softwareOf(
   if (isWhole) {
     const program = programOf(servingProgram(argv));
     const found = softwares.find(({ programs }) => programs.includes(program));
-    // A command of its own says that the image's own program does not run.
+    // With a command in the manifest, the image's own program does not run.
     return found ?? (/entrypoint/.test(program) ? ofImage(image) : undefined);
   }
   return ofImage(image);

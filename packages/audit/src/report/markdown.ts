@@ -22,7 +22,7 @@ function itemOf(finding: Finding): string {
   return `- **${label}** ${code(placeOf(finding))} ${plain(whoseOf(finding))}: ${plain(message)} (${rule})${sum}  \n  ${plain(nextStepOf(finding))}\n`;
 }
 
-/** Names come from manifests of strangers: nothing in them is markup. */
+/** Names come from manifests that are not trusted: markup in them is escaped. */
 function plain(text: string): string {
   return printable(text)
     .replaceAll(/[\\`*_[\]<>|#&@]/g, (character) => `\\${character}`)

@@ -79,6 +79,6 @@ function spotNotice({ pod }: Workload): Amount | undefined {
 
 function valuesOf(expression: Field): (readonly [string, string])[] {
   const values = expression.at("values").texts();
-  // Where other nodes will do as well, nobody knows.
+  // Whether other nodes qualify is unknown.
   return values.length === 1 ? [[expression.at("key").text() ?? "", values[0] ?? ""]] : [];
 }

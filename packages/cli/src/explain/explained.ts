@@ -88,7 +88,7 @@ export function origin({ trace: { header } }: Explained): string {
   );
 }
 
-/** What keeps a reader from believing the picture as it is. */
+/** Why the chart may mislead. */
 export function reservations({ trace, replayed }: Explained): string[] {
   const { end, unknown, lines, isUnlearnt } = trace;
   const notes: string[] = [];

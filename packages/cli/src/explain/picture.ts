@@ -19,7 +19,7 @@ export function lossOverTime(explained: Explained, courses: readonly Course[]): 
   const budget = budgetOf(explained);
   const least = (budget ?? 1e-3) / 10;
   const x = linear([0, length / 1_000], [frame.left, width - frame.right], 10);
-  // What is far below the budget is nothing to look at.
+  // Lower values are drawn at a tenth of the budget.
   const shown = (loss: number): number => Math.max(loss, least);
   const y = logWithZero([...total, least].map(shown), [bottom, frame.top]);
   const line = (losses: readonly number[], colour: string, thick: number, words: string): string =>

@@ -32,7 +32,7 @@ export function policyOf(client: KubernetesClient, namespace: string, signal: Ab
   );
 }
 
-/** What is not there, and what nobody may read. */
+/** Undefined for what does not exist or may not be read. */
 export async function orUndefined<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

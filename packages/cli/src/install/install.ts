@@ -116,7 +116,7 @@ async function install(options: Options): Promise<number> {
     // Nothing runs that could bring the carrier to namespaces that were labelled before.
     const carried =
       mode === "policy" ? [...new Set([...(await labelledNamespaces(client, signal)), ...enabled])] : [];
-    // Those of the manifest are for a cluster that nobody knows.
+    // The manifest's own policies are rendered for an unknown cluster.
     const policies = mode === "policy" ? await admissionPolicies(client, namespace, signal) : [];
     const all = [
       ...objects.filter((one) => !isAdmissionPolicy(one)),

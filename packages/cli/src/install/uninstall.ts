@@ -121,7 +121,7 @@ async function carriersOf(client: KubernetesClient, signal: AbortSignal): Promis
   const name = operatorNames.carrierConfigMap;
   const selector = encodeURIComponent(`metadata.name=${name}`);
   const maps = await client.list<KubernetesObject>(`/api/v1/configmaps?fieldSelector=${selector}`, signal);
-  // One without our sum is somebody else's.
+  // A ConfigMap without our checksum belongs to somebody else.
   const ours = maps.filter(({ metadata }) => metadata.annotations?.[carrierSumAnnotation] !== undefined);
   return inBatches(ours, async ({ metadata: { namespace = "" } }) => ({
     object: carrierIn(namespace),

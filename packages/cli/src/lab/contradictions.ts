@@ -3,7 +3,7 @@ import type { LabOptions } from "./options.ts";
 
 type Name = keyof LabOptions;
 
-/** Only one of each pair decides; nobody should have to guess which. */
+/** Pairs of options of which only one would count. */
 const exclusive: readonly (readonly [Name, Name])[] = [
   ["policy", "remedies"],
   ["compare", "remedies"],

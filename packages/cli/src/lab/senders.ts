@@ -12,7 +12,7 @@ const names: Record<SenderKind, string> = {
   nginx: "nginx",
 };
 
-/** More than this one machine does not need, and two cores do not bear. */
+/** Two cores can run no more senders. */
 const most = 64;
 
 /** "l4:2,l7,haproxy:1": kinds and how many of each. */

@@ -129,7 +129,7 @@ function chosenRemedies({ compare, remedies: list, policy }: LabOptions, sample:
   });
 }
 
-/** Nobody who asks for a comparison asks for what his own server cannot do. */
+/** A comparison leaves out remedies that only the sample server has. */
 function usual(sample: boolean): readonly string[] {
   return usualRemedies.filter((name) => sample || !findRemedy(name)?.sampleOnly);
 }

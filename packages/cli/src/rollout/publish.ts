@@ -57,7 +57,7 @@ export function publish(run: RolloutRun, publication: Publication): number {
     notes: rolloutNotes(run),
     conclusion: rolloutConclusion(result, target),
   };
-  // What is left on the cluster is said first: also where an output can no longer be written.
+  // What remains on the cluster is reported first, even if an output can no longer be written.
   if (run.undone !== undefined) process.stderr.write(`${run.undone}\n`);
   const left = run.left === undefined ? undefined : report(run.left);
   publishResults(results, options, { instead, unfinished: unfinished(run.outcome) });

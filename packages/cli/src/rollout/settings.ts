@@ -83,7 +83,7 @@ export function rolloutRequest(target: string, options: RolloutOptions): Rollout
   };
 }
 
-/** What is said in every request, and whose certificates are believed. */
+/** The form of every request, and the trusted certificates. */
 function mannerOf(options: RolloutOptions): RouteManner {
   const { protocol, header, method, bodyFile, caFile, insecure } = options;
   if (insecure && caFile !== undefined)

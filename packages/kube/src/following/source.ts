@@ -64,7 +64,7 @@ export class Source<T extends KubernetesObject> {
     this.#running = this.#run();
   }
 
-  /** Resolves when the API server has answered, whatever it said. */
+  /** Resolves when the API server has given any answer. */
   get settled(): Promise<void> {
     return this.#settled.promise;
   }

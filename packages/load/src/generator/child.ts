@@ -9,7 +9,7 @@ const leaveTime = 5_000;
 /** The program that a generator's process runs. */
 export const generatorProgram = new URL(`./generator-process${extname(import.meta.url)}`, import.meta.url);
 
-/** One of our own programs in a process of its own, spoken to by messages. */
+/** One of our own programs in a process of its own, driven by messages. */
 export class Child<In, Out> {
   readonly #process: ChildProcess;
   readonly #exited: Promise<void>;
@@ -44,7 +44,7 @@ export class Child<In, Out> {
         resolve();
       };
       this.#process.on("error", (error) => ended(error.message));
-      // Not "close": Node never emits it after the parent itself has disconnected. What was said last comes before the pipe's end.
+      // Not "close": Node never emits it after the parent itself has disconnected. The last messages come before the pipe's end.
       this.#process.on("exit", (code, signal) => {
         const how = `ended with ${signal ?? `exit code ${String(code)}`}`;
         if (this.#process.stderr?.closed === false) this.#process.stderr.once("close", () => ended(how));

@@ -58,7 +58,7 @@ export class PodLog {
     return this.#receiver.skipped;
   }
 
-  /** Its container has ended: what one more look at the log does not bring will not come. */
+  /** Its container has ended: one more read of the log brings everything. */
   finish(): void {
     this.#final = true;
   }

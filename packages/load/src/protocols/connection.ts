@@ -172,7 +172,7 @@ export abstract class LastingConnection extends BaseConnection<
     this.socket.write(`${headOf("GET", path, all)}\r\n`, "latin1");
   }
 
-  /** Tells how it ended where its client did not end it. @param error none where it ended in order. */
+  /** Reports how it ended where its client did not end it. @param error undefined for an orderly end. */
   protected sessionEnded(error: string | undefined): void {
     if (!this.#lasting) return;
     this.options.sessionEnded({

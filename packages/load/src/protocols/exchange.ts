@@ -21,7 +21,7 @@ export class Exchange {
   readonly #isBaseline: boolean;
   readonly #done: (exchange: Exchange) => void;
   #ended = false;
-  /** Gives the request up; set by whatever is carrying it. */
+  /** Gives the request up; set by the connection that carries it. */
   giveUp: () => void = () => this.fail({ outcome: "timeout", error: "ETIMEDOUT" }, this.record.intended);
 
   constructor(options: {
@@ -92,7 +92,7 @@ export class Exchange {
     this.#end(failure.outcome, at);
   }
 
-  /** Ends as it was seen to end, where there was no answer to judge. */
+  /** Ends the request as observed, where there was no answer to judge. */
   finish(end: { readonly outcome: Outcome; readonly error: string | undefined; readonly at: number }): void {
     if (this.#ended) return;
     this.record.error = end.error;

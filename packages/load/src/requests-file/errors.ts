@@ -35,7 +35,7 @@ export class BadLine extends Error {
   }
 }
 
-/** A stranger's text, short enough for a sentence. */
+/** Text from a file, short enough for a sentence. */
 export function quoted(text: string): string {
   const printable = text.replaceAll(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, "?");
   return `"${printable.length > 60 ? `${printable.slice(0, 57)}...` : printable}"`;

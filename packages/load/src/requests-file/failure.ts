@@ -22,7 +22,7 @@ const cut =
     error,
   });
 
-/** A request that gave up before it had a connection says so in one of these ways. */
+/** Texts by which tools report a request that gave up before it had a connection. */
 const connecting =
   /\bdial\b|while waiting for connection|connect(?:ion)? time|connecttimeout|UND_ERR_CONNECT_TIMEOUT/i;
 

@@ -12,7 +12,7 @@ export interface RecorderOptions {
   readonly meantStatuses: readonly number[];
 }
 
-/** A file with an error or a URL of its own in every line gains nothing from their being remembered. */
+/** Files with more different errors or URLs than this repeat them too rarely for a cache. */
 const mostNames = 10_000;
 
 /** Turns the requests of load tools into the records that the accounting takes. */

@@ -13,7 +13,7 @@ export function senderOf({ name, address, port }: OpenRoute): GeneratorSender {
   };
 }
 
-/** The load for one route: its own path, host and protocol, and what is said in each request. */
+/** The load for one route: its own path, host and protocol, and the form of its requests. */
 export function routePlan(load: LoadOptions, route: OpenRoute): LoadOptions {
   const { url, protocol = protocolOf(url), request, tls } = route;
   // gRPC's own default is its health check.

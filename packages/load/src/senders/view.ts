@@ -8,7 +8,7 @@ export interface EndpointState {
   readonly listed: boolean;
 }
 
-/** News of a pod on its way to one sender. */
+/** A change of a pod, on its way to one sender. */
 export interface Change {
   readonly sender: string;
   readonly state: EndpointState;

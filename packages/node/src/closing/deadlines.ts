@@ -31,7 +31,7 @@ export function deadlinesOf(
   { drain, deadline }: Settings,
   { from, late, isCrash, hasClosedHooks }: Termination,
 ): Deadlines {
-  // However late the signal: that senders have their floor, and what is in flight its reserve, is worth more than the guess.
+  // However late the signal: the floor for senders and the reserve for requests in flight matter more than the estimated lateness.
   const counted = Math.min(late, drain.cap - drain.floor);
   const spent = isCrash ? Math.max(0, drain.cap - lastTurns) : counted;
   const cap = from + drain.cap - spent;

@@ -38,9 +38,8 @@ function call(server: NetServer): Socket {
 const connecting = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
 
 /**
- * Whether both ends are connected. For the caller's end the other's answer is enough: where a client's last packet came just before the caller's own, it is
- * the client that is in the queue, and the other end of the call goes on waiting for that packet. Where the kernel does not tell of other ends
- * (there is /proc/net on Linux only) the caller's must do.
+ * Whether both ends are connected. The caller's end alone proves nothing: if a client's last packet came just before the caller's own, the client is
+ * in the queue, and the other end of the call still waits for that packet. Without /proc/net, which only Linux has, the caller's end must do.
  */
 function isInQueue(socket: Socket): boolean {
   const remote = remoteEnd(socket);

@@ -35,7 +35,7 @@ export class StopFile {
     this.#say = say;
   }
 
-  /** Tells of a process before this one that was killed. */
+  /** Reports that the process before this one was killed. */
   read(): void {
     if (cluster.isWorker) return;
     try {
@@ -66,7 +66,7 @@ export class StopFile {
     } catch (error) {
       return this.#warn(error);
     }
-    // The volume may hang later: nobody waits for a touch.
+    // The volume may hang later: touches are not waited for.
     this.#timer = setInterval(() => {
       const now = new Date();
       lutimes(this.#path, now, now).catch(() => {});
@@ -108,7 +108,7 @@ function contentOf(path: string): { text: string; modified: number } {
   }
 }
 
-/** As begin() writes it, or what a process wrote of it that was killed meanwhile. */
+/** The content that begin() writes, or the part of it that a killed process wrote. */
 function isOurs(text: string): boolean {
   const start = '{"process":';
   return start.startsWith(text) || (text.startsWith(start) && text.length < 1_000);

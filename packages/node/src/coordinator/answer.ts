@@ -1,6 +1,6 @@
 import { printable } from "@lameduck/drain/common";
 
-/** What the coordinator answers: docs/acknowledgements-protocol.md. Nothing of it is trusted, but what it says of the pod's consumers. */
+/** What the coordinator answers: docs/acknowledgements-protocol.md. Only what it says of the pod's consumers is trusted. */
 export interface Answer {
   readonly state: "waiting" | "released" | "incomplete" | "unknown";
   /** It is, or is again, among the ready endpoints, as far as the coordinator that answered knows. */
@@ -19,7 +19,7 @@ export interface Answer {
 const states = ["waiting", "released", "incomplete", "unknown"] as const;
 const modes = ["availability", "consistency"] as const;
 
-/** An hour: what lies longer ago says no more. */
+/** An hour: longer times add nothing. */
 const longest = 3_600_000;
 /** Characters of a value that are shown to people. */
 const longestText = 300;

@@ -7,7 +7,7 @@ import type { CoordinatorSettings, Mode } from "./place.ts";
 import type { Report } from "./report.ts";
 import { Requests } from "./request.ts";
 
-/** Seconds of a long poll. A coordinator that has stopped is found out soon after. */
+/** Seconds of a long poll. A coordinator that has stopped is noticed soon after. */
 const longPollSeconds = 5;
 /** Milliseconds beyond them, as for any answer. */
 const allowance = 2_000;
@@ -40,8 +40,8 @@ export interface Acknowledgements {
 }
 
 /**
- * Asks the coordinator whether all consumers have let go of the pod, from SIGTERM on, and reports how the termination goes. Whatever it answers, or does
- * not, is an observation like any other: the decision is taken elsewhere.
+ * Asks the coordinator whether all consumers have let go of the pod, from SIGTERM on, and reports how the termination goes. Its answers, and its
+ * silence, are observations: the decision is taken elsewhere.
  */
 export class Coordinator {
   readonly #evidence: Evidence;
@@ -87,7 +87,7 @@ export class Coordinator {
     this.report({ ...first, senders: this.#senders() });
   }
 
-  /** Reports are sent in order, each with all that was reported before: that may have reached nobody. */
+  /** Reports are sent in order, each with everything that was reported before, since an earlier report may be lost. */
   report(news: Report): void {
     if (!this.#isBegun) return;
     this.#reported = { ...this.#reported, ...news };
@@ -125,7 +125,7 @@ export class Coordinator {
       try {
         const answer = parseAnswer(await this.#requests.send(query, undefined, wait * 1_000 + allowance));
         if (!answer) throw new Error("no answer of version 1");
-        // This one knows nothing, another one may.
+        // Another replica may know the pod.
         if (answer.state === "unknown")
           throw new Error(`the state is unknown: ${answer.behind ?? "not said why"}`);
         failures = 0;
@@ -159,7 +159,7 @@ export class Coordinator {
     this.#seen = state;
     this.#isSilent = false;
     this.#mode = mode ?? this.#mode;
-    // What has been released has been let go. Another replica may not know it yet, unless it is published again.
+    // A release stays valid: another replica may not know of it yet. Only a pod that is published again is no longer released.
     if (this.#answer?.state === "released" && state !== "released" && !answer.isPublished) return;
     this.#answer = answer;
     const now = this.#clock.now();
@@ -175,7 +175,7 @@ export class Coordinator {
       );
   }
 
-  /** What has been released has been let go: that nobody answers any more takes nothing back. */
+  /** A release stays valid when the coordinator falls silent. */
   #silent(problem?: string): void {
     this.#isSilent = true;
     if (this.#answer?.state !== "released") this.#unreleased(true);

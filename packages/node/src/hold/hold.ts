@@ -4,7 +4,7 @@ import type { Recording } from "../reports/recording.ts";
 import type { ServerWatch } from "../servers/traffic.ts";
 import type { Evidence } from "./evidence.ts";
 
-/** How often the hold looks up. Also the least blindness that is noticed, twice over. */
+/** Interval of the hold's timer. A blocked event loop is noticed from twice this time on. */
 const tickPeriod = 20;
 
 export interface HoldEnd {
@@ -133,7 +133,7 @@ export class Hold {
     for (const watch of this.#watches) watch.hint(share);
   }
 
-  /** One beat. What it is late by, the event loop was blocked: told to people, for the decision is taken once what came meanwhile has been read. */
+  /** One tick. While it is late, the event loop was blocked. That is only reported: the decision is taken once what came meanwhile has been read. */
   async #tick(until: number): Promise<void> {
     const from = this.#clock.now();
     const pause = Math.max(1, Math.min(tickPeriod, until - from));

@@ -10,10 +10,10 @@ const known = Object.keys({ ...environmentVariables, ...injectedVariables }).map
 const ofService =
   /^LAMEDUCK(_[A-Z0-9_]+)?_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/;
 
-/** The init's, which look like ours. */
+/** Variables of lameduck-init that resemble ours. */
 const ofInit = ["SIGNAL", "GRACE"];
 
-/** The init's name for what it and we know by another one. */
+/** The name that both lameduck-init and the library read. */
 const gracePeriod = "LAMEDUCK_GRACE_PERIOD";
 
 /**

@@ -171,7 +171,7 @@ function learntBefore(given: DrainOptions, environment: Environment): string[] {
   return [];
 }
 
-/** What a store answers must not keep a pod from starting: an older release has written it, a newer one, or nobody. */
+/** A stored lesson must not keep a pod from starting: another release may have written it. */
 function forgetUnusable(options: DrainOptions): string[] {
   const problem = typeof options.learnt === "object" ? unusable(options.learnt) : undefined;
   if (problem === undefined) return [];
@@ -191,7 +191,7 @@ function boundBy(timeout: Duration, options: DrainOptions, prestop: number): voi
   options.grace = prestop + most;
 }
 
-/** A load balancer that has to notice by itself is given its time, wherever we run. */
+/** A load balancer that relies on health checks gets its time, also outside Kubernetes. */
 function waitingFor(health: Health | undefined, drain: DrainConfig): DrainConfig {
   if (!health) return drain;
   if (health.wait > drain.cap)

@@ -14,7 +14,7 @@ import type { ServerWatch, WatchContext } from "./traffic.ts";
 
 export type WatchedServer = HttpServer | HttpsServer | Http2Server | Http2SecureServer;
 
-/** On a server under watch: how whoever found it by itself gives it up to code that names it; undefined when named. */
+/** Set on a server under watch: releases a server that was found, so that code can name it; undefined where code has named it. */
 const watched: unique symbol = Symbol.for("@lameduck/node:watched:1") as never;
 
 interface Marked {

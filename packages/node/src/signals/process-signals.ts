@@ -64,7 +64,7 @@ export class ProcessSignals {
     if (manner === "found" && process.pid === 1) this.#early = rememberSignal(settings.signals);
   }
 
-  /** There is something to stop: from here on the process is our business. */
+  /** There is something to stop: from here on signals and crashes are handled. */
   engage(): void {
     const { crashes, signals } = this.#settings;
     if (crashes === "close") this.#leaveCrashes ??= closeOnCrash((message) => this.#crashed(message));

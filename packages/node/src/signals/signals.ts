@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { constants } from "node:os";
 import { replaceEmit } from "../internals.ts";
 
-/** Who wants to know of signals: one for each lameduck() call of the process. */
+/** A subscriber to signals: one for each lameduck() call of the process. */
 export interface SignalMember {
   /** Which signals it listens to; none where code tells it when to terminate. */
   readonly signals: readonly NodeJS.Signals[];
@@ -34,7 +34,7 @@ export class SignalGate {
     for (const name of member.signals) if (!this.#handlers.has(name)) this.#listen(name);
   }
 
-  /** The member wants to hear no more. */
+  /** Ends the member's subscription. */
   leave(member: SignalMember): void {
     this.#members.delete(member);
     for (const [name, handler] of this.#handlers)
@@ -50,8 +50,8 @@ export class SignalGate {
   }
 
   /**
-   * To be called when a member's hold is over: once no member holds any more, others get the signal they are owed. Of several it
-   * is the first alone, as a second one means to many programs that they shall end at once.
+   * To be called when a member's hold is over: once no member holds any more, other handlers get the signal that was withheld.
+   * Of several it is the first: to many programs a second signal means to exit at once.
    * @param call what calls a handler.
    * @returns the signal, where there are handlers that got it.
    */

@@ -22,7 +22,7 @@ export async function followPhases(
     response.setEncoding("utf8");
     for await (const chunk of response as AsyncIterable<string>) {
       const lines = (rest + chunk).split("\n");
-      // A line without an end is not kept for ever.
+      // The buffer of a line without an end is bounded.
       rest = (lines.pop() ?? "").slice(-10_000);
       for (const line of lines) {
         const phase = parsePhase(line);

@@ -24,7 +24,7 @@ export class PodHistory {
     this.#clock = clock;
   }
 
-  /** What was there before is not news. */
+  /** What was there before is no change. */
   begin(at = Date.now()): void {
     this.#begun = at;
   }

@@ -82,7 +82,7 @@ export async function advise({ scenario, seed, unknown = [] }: AdviseOptions): P
   const needed = Math.min(longestHold, roundUp(Math.max(longest, floor + 1_000), 1_000));
   const { prestop } = scenario.pod;
   const least = Math.max(defaultGrace, roundUp(prestop + needed + reserve, 5_000));
-  // Somebody had a reason to set a longer one: what pods do at their end is only assumed here.
+  // A longer grace period is kept: what pods do at their end is only assumed here.
   const grace = Math.max(scenario.pod.grace, least);
   const { acknowledgements = defaultAcknowledgements } = scenario;
   const settled = { ...scenario, acknowledgements, pod: { ...scenario.pod, grace, reserve } };

@@ -18,9 +18,9 @@ export interface AcknowledgementsModel {
   readonly look: Distribution;
   /** A consumer that is behind is heard of as often as that. */
   readonly heartbeat: number;
-  /** So many consumers, drawn for each termination, say nothing: their watcher is stopped, and their rules go on changing. */
+  /** How many consumers, drawn for each termination, do not report: their watcher is stopped, and their rules go on changing. */
   readonly silent: number;
-  /** So many, drawn likewise, report at their first look whatever their rules say. */
+  /** How many, drawn likewise, report falsely at their first look. */
   readonly lying: number;
 }
 

@@ -45,7 +45,7 @@ export class GammaRenewal {
   /** The same from the renewal equation: the first arrival comes after a residual gap, and from there on they renew. */
   #integrated(age: number, time: number): number {
     const survival = this.#survival(age);
-    // Of so long a silence the tail is all that is left: exponential.
+    // After so long a silence only the exponential tail matters.
     const goneBy = (x: number): number =>
       survival > 1e-9 ? 1 - this.#survival(age + x) / survival : -Math.expm1(-x / this.#scale);
     let expected = 0;

@@ -12,7 +12,7 @@ export interface StallsModel {
 /** Nothing of a pod's hold would be left with more. */
 const mostShare = 0.9;
 
-/** When the event loop of one pod stood still, worked out as far as it is asked for. */
+/** When the event loop of one pod stood still, drawn lazily. */
 export class Stalls {
   readonly #random: Random;
   readonly #length: Distribution;

@@ -98,7 +98,7 @@ function renewal(
     const rate = rates[sender]!;
     if (rate <= 0) continue;
     const mean = 1 / rate;
-    // After the deletion the same gaps pass so many times as fast.
+    // After the deletion the same gaps pass faster by this factor.
     const times = load?.[sender] ?? 1;
     const end = Math.max(0, convergence[sender]!) * times;
     const compressed = (at: number): number => (at > 0 ? at / times : at);

@@ -22,9 +22,9 @@ export interface ScenarioFlags {
   readonly maxSurge?: string | undefined;
   /** Consumers report, and silent ones are left out or waited for. `true`: availability. */
   readonly acknowledgements?: boolean | "availability" | "consistency" | undefined;
-  /** So many consumers of each termination say nothing. */
+  /** How many consumers of each termination do not report. */
   readonly silent?: number | undefined;
-  /** So many report before they have let go. */
+  /** How many report before they have converged. */
   readonly lying?: number | undefined;
 }
 

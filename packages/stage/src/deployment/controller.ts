@@ -13,7 +13,7 @@ export interface ControllerOptions {
   readonly removePod: (pod: Pod, why: string) => void;
 }
 
-/** Keeps as many pods of the wished revision as were asked for; looks again at every change, as controllers do. */
+/** Keeps as many pods of the desired revision as were asked for; looks again at every change, as controllers do. */
 export class Controller {
   readonly #options: ControllerOptions;
   readonly #stopped = new AbortController();
@@ -57,7 +57,7 @@ export class Controller {
     this.#notify();
   }
 
-  /** Every wished pod is there and available, and no other is wanted any more. */
+  /** Every desired pod is there and available, and no other is wanted any more. */
   get settled(): boolean {
     const live = this.#live();
     return (

@@ -19,7 +19,7 @@ export interface DesiredState {
 }
 
 export interface Step {
-  /** Pods of the wished revision to create. */
+  /** Pods of the desired revision to create. */
   readonly create: number;
   readonly remove: readonly string[];
 }

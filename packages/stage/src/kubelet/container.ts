@@ -107,7 +107,7 @@ export class Container {
     return run?.process.running ? this.#terminableRun(run) : undefined;
   }
 
-  /** Without ceremony: the stage is being taken down. */
+  /** Kills it at once: the stage is being taken down. */
   async destroy(): Promise<void> {
     this.stopProbing();
     const process = this.#run?.process;

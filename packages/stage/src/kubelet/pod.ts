@@ -135,7 +135,7 @@ export class Pod {
     return this.#terminated;
   }
 
-  /** Takes it away without ceremony. */
+  /** Kills it at once, without hooks and grace period. */
   async destroy(): Promise<void> {
     this.#ending.abort();
     this.#over.abort();
@@ -260,7 +260,7 @@ export class Pod {
     this.#wake();
     const kept = this.#containers.filter(({ role }) => role !== "init");
     const ready = kept.length > 0 && kept.every((container) => container.ready);
-    // While it ends, a container that has exited is no news; a probe that fails is.
+    // During a termination a failed probe makes the pod unready; the exit of a container does not.
     const ended = this.terminating && kept.some(({ running }) => !running);
     if (!ended && ready !== (this.#readySince !== undefined)) {
       this.#readySince = ready ? this.#options.clock.now() : undefined;

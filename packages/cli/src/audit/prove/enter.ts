@@ -26,7 +26,7 @@ export interface ShownProof {
 export interface Proven {
   /** None where nothing was rolled before Ctrl-C. An empty list would say that there was nothing to roll. */
   readonly proofs: readonly ShownProof[] | undefined;
-  /** Ctrl-C: the exit code that says so. What was rolled before is kept. */
+  /** After Ctrl-C: its exit code. Results from before are kept. */
   readonly interrupted?: number;
 }
 

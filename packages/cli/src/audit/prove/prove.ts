@@ -62,7 +62,7 @@ export async function* prove(audit: Audit, options: AuditOptions, hooks: ProveHo
   }
 }
 
-/** Programs of strangers' manifests run where nothing that they write stays, and nowhere else. */
+/** Programs of a manifest run only where everything that they write is discarded. */
 async function isSafeHere(): Promise<boolean> {
   const network = await openNetwork();
   await network.close();
@@ -131,7 +131,7 @@ function notRolled(workload: Workload, findings: readonly Finding[], skipped: st
   };
 }
 
-/** Fixes leave the order of the objects as it is. @returns undefined where they changed nothing of it. */
+/** Fixes keep the order of the objects. @returns undefined where they changed nothing in the workload. */
 function mendedOne(workload: Workload, before: Audit, after: Audit): Workload | undefined {
   const object = after.inventory.objects[before.inventory.objects.indexOf(workload.object)];
   const mended = after.inventory.workloads.find((one) => one.object === object);

@@ -48,7 +48,7 @@ export interface Status {
 const admission = "/apis/admissionregistration.k8s.io/v1";
 const ownPolicies = `${admission}/mutatingadmissionpolicies?labelSelector=${encodeURIComponent("app.kubernetes.io/name=lameduck")}`;
 
-/** Everything that `lameduck status` tells, as it stands in the cluster. */
+/** Everything that `lameduck status` reports, read from the cluster. */
 export async function readStatus(
   client: KubernetesClient,
   namespace: string,
@@ -83,7 +83,7 @@ export async function readStatus(
   };
 }
 
-/** Namespaces whose label has a value that nobody reads. */
+/** Namespaces whose label has an invalid value. */
 async function mislabelled(client: KubernetesClient, signal: AbortSignal): Promise<Status["mislabelled"]> {
   const all = await client.list<KubernetesObject>(
     `/api/v1/namespaces?labelSelector=${encodeURIComponent(injectLabel)}`,

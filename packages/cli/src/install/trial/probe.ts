@@ -39,7 +39,7 @@ export async function isSeen(
   return revision === undefined ? answer !== undefined && answer !== by : answer === revision;
 }
 
-/** No right, no room, or a rule of somebody else's: asking again would be answered the same. */
+/** No right, no quota, or another admission rule: a retry would get the same answer. */
 export function isRefusal(error: unknown): error is ApiFailure {
   return error instanceof ApiFailure && error.status >= 400 && error.status < 500 && error.status !== 429;
 }
