@@ -127,10 +127,13 @@ export function parseConfig(options: DrainOptions = {}): DrainConfig {
       options.maxSenders === undefined ? drainDefaults.maxSenders : options.maxSenders,
       "maxSenders",
       1,
-      1_000_000,
+      mostSenders,
     ),
   });
 }
+
+/** An arrival is looked up among all of them. */
+const mostSenders = 4_096;
 
 function parsePolicy(options: DrainOptions, duration: (name: "window" | "convergence") => number): Policy {
   const { policy: kind = drainDefaults.policy } = options;

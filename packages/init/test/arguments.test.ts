@@ -22,7 +22,7 @@ const mistakes: Mistake[] = [
   { words: "-p -- true", says: /LAMEDUCK_MISSING_OPTION: -p: needs a value/ },
   {
     words: "--max-senders 0 -- true",
-    says: /LAMEDUCK_BAD_NUMBER: --max-senders: 0 is not a whole number from 1 to 1000000;/,
+    says: /LAMEDUCK_BAD_NUMBER: --max-senders: 0 is not a whole number from 1 to 4096;/,
   },
   {
     words: "-- true",

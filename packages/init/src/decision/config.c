@@ -8,6 +8,8 @@
 
 const char *const policy_names[] = { "fixed", "until-deadline", "quiet", "adaptive", "acknowledged" };
 
+/* An arrival is looked up among all of them. */
+static const double most_senders = 4096;
 static const double default_floor = 1000;
 static const double default_grace = 30000;
 static const double default_prestop = 0;
@@ -135,6 +137,6 @@ bool parse_config(const struct drain_options *options, struct drain_config *conf
 	config->reserve = reserve;
 	return duration(options->request_quiet, default_request_quiet, "request-quiet", &config->request_quiet, error) &&
 	       duration(options->settle, default_settle, "settle", &config->settle, error) &&
-	       whole_number(options->max_senders, default_max_senders, "max-senders", 1, 1000000, &config->max_senders,
+	       whole_number(options->max_senders, default_max_senders, "max-senders", 1, most_senders, &config->max_senders,
 			    error);
 }
