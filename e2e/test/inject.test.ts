@@ -8,7 +8,7 @@ import {
   drainPolicyCrd,
   inject,
   injectLabel,
-  patched,
+  applyPatch,
   policyVersion,
   settingsFor,
   validatePolicy,
@@ -97,7 +97,7 @@ describe("the injection on a real API server", { skip: reason ?? false }, () => 
       if (patch.length > 0) injected++;
       assert.deepEqual(
         await make("held", pod),
-        await make("plain", patched(pod, patch)),
+        await make("plain", applyPatch(pod, patch)),
         `${JSON.stringify(pod)}: ${JSON.stringify(reasons)}`,
       );
     }

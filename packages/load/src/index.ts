@@ -6,11 +6,7 @@ export { type RecordChunk, readRecords } from "./generator/records.ts";
 export type { BareSenderEvent } from "./generator/sender.ts";
 export { inClusterErrors, type InClusterErrorCode } from "./in-cluster/errors.ts";
 export { InClusterLoad } from "./in-cluster/in-cluster-load.ts";
-export {
-  type InClusterOptions,
-  checkOptions as checkInClusterOptions,
-  defaultImage,
-} from "./in-cluster/options.ts";
+export { type InClusterOptions, checkInClusterOptions, defaultImage } from "./in-cluster/options.ts";
 export { inClusterRules } from "./in-cluster/rights.ts";
 export { type LoadOptions, type LoadPlan, parseLoad } from "./plan.ts";
 export { Propagator, drawsFrom } from "./propagation/propagate.ts";

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 
 import { InClusterLoad } from "../src/in-cluster/in-cluster-load.ts";
 import { jobManifest, programManifest } from "../src/in-cluster/manifests.ts";
-import { checkOptions } from "../src/in-cluster/options.ts";
+import { checkInClusterOptions } from "../src/in-cluster/options.ts";
 import type { PodPlan } from "../src/in-cluster/plan.ts";
 
 import { isRefusal, loadContainer, whyNotBegun } from "../src/in-cluster/start.ts";
@@ -115,10 +115,13 @@ describe("starting", () => {
 
   it("refuses numbers of pods that are none", () => {
     for (const parallel of [0, 1.5, 101, Number.NaN])
-      assert.throws(() => checkOptions({ parallel, routes: [{ name: "a", url: new URL("http://a/") }] }), {
-        code: "LAMEDUCK_IN_CLUSTER_BAD_OPTION",
-      });
-    assert.throws(() => checkOptions({ parallel: 1, routes: [] }), {
+      assert.throws(
+        () => checkInClusterOptions({ parallel, routes: [{ name: "a", url: new URL("http://a/") }] }),
+        {
+          code: "LAMEDUCK_IN_CLUSTER_BAD_OPTION",
+        },
+      );
+    assert.throws(() => checkInClusterOptions({ parallel: 1, routes: [] }), {
       code: "LAMEDUCK_IN_CLUSTER_BAD_OPTION",
     });
     assert.equal(typeof InClusterLoad.start, "function");

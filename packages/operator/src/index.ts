@@ -9,7 +9,7 @@ export type { CoordinatorStatus } from "./coordinator/status.ts";
 export { OperatorError, operatorErrors } from "./errors.ts";
 export { carrierKeys, initFile, registerFile } from "./inject/carrier.ts";
 export { inject } from "./inject/inject.ts";
-export { applyPatch as patched } from "./inject/apply-patch.ts";
+export { applyPatch } from "./inject/apply-patch.ts";
 export {
   reasonCodes,
   type ClusterFacts,
@@ -17,12 +17,7 @@ export {
   type PatchOperation,
   type ReasonCode,
 } from "./inject/injection.ts";
-export {
-  injectLabelValue,
-  reasonToSkip as isLeftAlone,
-  systemNamespaces,
-  type PodNamespace,
-} from "./inject/skip.ts";
+export { injectLabelValue, reasonToSkip, systemNamespaces, type PodNamespace } from "./inject/skip.ts";
 export { injectedAnnotation } from "./inject/pod.ts";
 export {
   injectManifests,

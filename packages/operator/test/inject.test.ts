@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { isLeftAlone, type ClusterFacts, type InjectionSettings, type ReasonCode } from "../src/index.ts";
+import { reasonToSkip, type ClusterFacts, type InjectionSettings, type ReasonCode } from "../src/index.ts";
 import { web, pod, injected, result, commandOf, told, codes, type Fields, type Result } from "./injected.ts";
 
 describe("what a plain pod gets", () => {
@@ -108,7 +108,7 @@ describe("who is left alone, and why", () => {
 
   it("namespaces that are not labelled, the system's and our own", () => {
     const reason = (name: string, labels?: Record<string, string>): string | undefined =>
-      isLeftAlone(pod(), { name, labels, ownNamespace: "lameduck-system" })?.code;
+      reasonToSkip(pod(), { name, labels, ownNamespace: "lameduck-system" })?.code;
     const enabled = { "lameduck.dev/inject": "enabled" };
     assert.equal(reason("shop", enabled), undefined);
     assert.equal(reason("shop"), "namespace-not-labelled");

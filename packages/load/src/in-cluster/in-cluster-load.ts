@@ -16,7 +16,7 @@ import { messageOf } from "@lameduck/drain/common";
 import { InClusterError } from "./errors.ts";
 import { LoadJob } from "./job.ts";
 import { LoadPods } from "./load-pods.ts";
-import { checkOptions, defaultImage, type InClusterOptions } from "./options.ts";
+import { checkInClusterOptions, defaultImage, type InClusterOptions } from "./options.ts";
 import { isSecret } from "./plan.ts";
 import { loadProgram } from "./program.ts";
 import { isRefusal, jobWarnings } from "./start.ts";
@@ -54,7 +54,7 @@ export class InClusterLoad implements LoadSource {
 
   /** Makes the Job. @throws {InClusterError}, {KubernetesError}; nothing is left behind then. */
   static async start(options: InClusterOptions): Promise<InClusterLoad> {
-    checkOptions(options);
+    checkInClusterOptions(options);
     const program = await loadProgram();
     const load = new InClusterLoad(options);
     try {

@@ -34,7 +34,7 @@ export interface InClusterOptions extends Omit<RouteLoadOptions, "routes"> {
 const mostPods = 100;
 
 /** @throws {InClusterError} LAMEDUCK_IN_CLUSTER_BAD_OPTION. */
-export function checkOptions({
+export function checkInClusterOptions({
   parallel,
   routes,
   maxRequests,

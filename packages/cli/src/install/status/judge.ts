@@ -1,7 +1,7 @@
 import {
   inject,
   injectedAnnotation,
-  isLeftAlone,
+  reasonToSkip,
   settingsFor,
   type ClusterFacts,
   type SettingSources,
@@ -51,7 +51,7 @@ export function judge(pod: Pod, around: Surroundings): JudgedPod {
 
 function whyNot(pod: Pod, around: Surroundings): string | undefined {
   const { namespace, labels, ofLameduck, services, policies, facts } = around;
-  const alone = isLeftAlone(pod, { name: namespace, labels, ownNamespace: ofLameduck });
+  const alone = reasonToSkip(pod, { name: namespace, labels, ownNamespace: ofLameduck });
   if (alone !== undefined) return alone.text;
   const { settings } = settingsFor({ ...policies, podAnnotations: pod.metadata.annotations });
   const exposedBy = services
