@@ -37,8 +37,10 @@ describe("probes", { skip, concurrency: 3 }, () => {
     await using network = await Network.create();
     const server = await pod(network, ["--floor", "1s"]);
     const prober = sender(network, 1, { every: 1_000, for: 40_000, patient: true });
-    await go(prober);
+    await prober.line("ready");
     terminate(server);
+    await server.says("hold-began");
+    await go(prober);
     await server.ended;
     const report = reportOf(server.stderr);
     assert.equal(report.reason, "quiet", server.stderr);
