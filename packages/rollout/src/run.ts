@@ -7,7 +7,6 @@ import type { JoinCounts } from "./join.ts";
 import type { LoadSeen, LoadSource } from "@lameduck/load";
 import { Completion, look, RolloutStuck } from "./completion.ts";
 import { replicaFailures, waitingReasons } from "./progress.ts";
-import { stagePods, withdrawals } from "./seen.ts";
 import { record } from "./recording.ts";
 import { takeBack, type Undone } from "./undo.ts";
 import type { Target } from "./target.ts";
@@ -154,7 +153,7 @@ class Run {
         joined,
         follow: observation.counts,
         serverClock: observation.clock.offset,
-        withdrawals: withdrawals(observation),
+        withdrawals: observation.withdrawals,
         notes: [...notes, ...observation.lost],
         ...undone,
       };
@@ -191,7 +190,7 @@ class Run {
       await action.run({
         client,
         target,
-        pods: () => stagePods(observation),
+        pods: () => observation.pods.candidates,
         replaced: (pods) =>
           completion.until(
             () => pods.every(({ uid }) => !observation.pods.has(uid)) && completion.isComplete(),

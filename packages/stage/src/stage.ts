@@ -85,7 +85,7 @@ export class Stage {
   }
 
   /** Container restarts so far, and unexpected ends. */
-  get troubles(): { readonly restarts: number; readonly crashes: number } {
+  get restartCounts(): { readonly restarts: number; readonly crashes: number } {
     const sum = (of: (pod: Pod) => number): number => this.#all.reduce((total, pod) => total + of(pod), 0);
     return { restarts: sum((pod) => pod.restarts), crashes: sum((pod) => pod.crashes) };
   }

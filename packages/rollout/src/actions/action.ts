@@ -2,7 +2,7 @@ import type { KubernetesClient, Rule } from "@lameduck/kube";
 import type { Target } from "../target.ts";
 import { nameOf, type TargetReference } from "../target-reference.ts";
 
-export interface StagePod {
+export interface ActionPod {
   readonly name: string;
   readonly uid: string;
   readonly node: string | undefined;
@@ -12,10 +12,10 @@ export interface StagePod {
 export interface ActionStage {
   readonly client: KubernetesClient;
   readonly target: Target;
-  /** The target's pods that are neither terminating nor ended, oldest first. */
-  readonly pods: () => readonly StagePod[];
+  /** The target's pods that are neither terminating nor ended: ready ones first, the oldest of them at the front. */
+  readonly pods: () => readonly ActionPod[];
   /** Resolves when these pods have gone and as many as are wanted are available again. */
-  readonly replaced: (pods: readonly StagePod[]) => Promise<void>;
+  readonly replaced: (pods: readonly ActionPod[]) => Promise<void>;
   /** The rollout is over only when the workload's controller has seen this generation. */
   readonly expectGeneration: (generation: number) => void;
   /** What the API server's clock shows, as well as that is known (as Date.now()). */

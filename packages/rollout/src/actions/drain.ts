@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hasStatus, retry, type Node } from "@lameduck/kube";
 import { nameOf, type TargetReference } from "../target-reference.ts";
-import type { Action, ActionStage, StagePod, Undo } from "./action.ts";
+import type { Action, ActionStage, ActionPod, Undo } from "./action.ts";
 import { removeOne } from "./remove.ts";
 
 /** Says which run has cordoned a node, so that no run uncordons a node that it has not cordoned. */
@@ -76,7 +76,7 @@ export function drain(reference: TargetReference, node: string): Action {
 }
 
 /** One eviction that fails ends the others: they would be asked for while the node is uncordoned. */
-async function evictAll(stage: ActionStage, namespace: string, pods: readonly StagePod[]): Promise<void> {
+async function evictAll(stage: ActionStage, namespace: string, pods: readonly ActionPod[]): Promise<void> {
   const failed = new AbortController();
   const signal = AbortSignal.any([stage.signal, failed.signal]);
   const evictions = pods.map((pod) => removeOne({ ...stage, signal }, namespace, pod, "evict"));

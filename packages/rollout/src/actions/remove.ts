@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { hasStatus, retry, transientOrStarting } from "@lameduck/kube";
 import { nameOf, pathOf, type TargetReference } from "../target-reference.ts";
-import type { Action, ActionStage, StagePod } from "./action.ts";
+import type { Action, ActionStage, ActionPod } from "./action.ts";
 
 const podsResource = { group: "", resource: "pods" };
 
@@ -55,7 +55,7 @@ export function remove(reference: TargetReference, { how, pods }: RemoveOptions)
 export async function removeOne(
   { client, signal, say }: Pick<ActionStage, "client" | "signal" | "say">,
   namespace: string,
-  pod: StagePod,
+  pod: ActionPod,
   how: "delete" | "evict",
 ): Promise<void> {
   const path = pathOf(podsResource, namespace, pod.name);

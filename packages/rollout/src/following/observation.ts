@@ -45,6 +45,9 @@ export interface ObservationOptions {
 /** Questions that narrow down the difference of the clocks; each halves it: 0.5 s after one, some 10 ms after seven. */
 const questions = 8;
 
+/** Slices and pods are followed by watches of their own: one may be a little ahead of the other. Milliseconds. */
+const watchSkew = 250;
+
 /** Everything that is followed of a target in its cluster. */
 export class Observation {
   readonly pods: PodHistory;
@@ -93,6 +96,14 @@ export class Observation {
     for (const { counts } of this.#followers)
       for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += counts[key];
     return sum;
+  }
+
+  /** From each pod's deletion until no EndpointSlice had it ready any more, milliseconds. */
+  get withdrawals(): number[] {
+    return this.pods.facts.flatMap(({ name, deleted }) => {
+      const withdrawn = deleted && this.endpoints.withdrawnFrom(name, deleted.at.to - watchSkew);
+      return withdrawn === undefined ? [] : [Math.max(0, withdrawn - deleted!.at.to)];
+    });
   }
 
   /** What could no longer be followed from some moment on, a sentence each. */

@@ -37,6 +37,13 @@ export class PodHistory {
     return [...this.#objects.values()];
   }
 
+  /** The live pods: ready ones first, the oldest of them at the front. */
+  get candidates(): { name: string; uid: string; node: string | undefined }[] {
+    return [...this.live]
+      .sort((a, b) => Number(isReady(b)) - Number(isReady(a)) || createdAt(a) - createdAt(b))
+      .map(({ metadata, spec }) => ({ name: metadata.name, uid: metadata.uid, node: spec.nodeName }));
+  }
+
   /** Neither terminating nor ended. */
   get live(): readonly Pod[] {
     return this.objects.filter((pod) => !isLeaving(pod));
@@ -209,7 +216,11 @@ export class PodHistory {
   }
 }
 
-export function isReady({ status }: Pod): boolean {
+function createdAt({ metadata }: Pod): number {
+  return Date.parse(metadata.creationTimestamp ?? "") || 0;
+}
+
+function isReady({ status }: Pod): boolean {
   return status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True") ?? false;
 }
 
