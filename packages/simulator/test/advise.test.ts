@@ -78,6 +78,14 @@ test("advise takes the rollout from a manifest and convergence from a recording"
   await assert.rejects(adviseCommand({ manifest: nothing }), { code: "LAMEDUCK_SCENARIO_INVALID" });
   const empty = file(context, "e.json", "{}");
   await assert.rejects(adviseCommand({ recording: empty }), { code: "LAMEDUCK_SCENARIO_INVALID" });
+  const hold = file(
+    context,
+    "hold.jsonl",
+    '{"lameduck":"trace","version":1}\n{"type":"termination","at":0}\n',
+  );
+  await assert.rejects(adviseCommand({ recording: hold }), {
+    remedy: /lab --json .*`lameduck explain` reads/,
+  });
 });
 
 const workload = (kind: string, container: string, spec = ""): string =>

@@ -21,8 +21,16 @@ const mistakes: [title: string, text: string, code: string, place: string, said:
     "s.yaml:2:",
     /unknown key "perpod"/,
   ],
-  ["zero replicas", "replicas: 0\n", "LAMEDUCK_SCENARIO_INVALID", "s.yaml:1:1", /replicas/],
-  ["a negative rate", "traffic:\n  perPod: -5\n", "LAMEDUCK_SCENARIO_INVALID", "s.yaml:2:3", /perPod/],
+  ["zero replicas", "replicas: 0\n", "LAMEDUCK_SCENARIO_INVALID", "s.yaml:1:1", /must be at least 1$/],
+  ["half a replica", "replicas: 1.5\n", "LAMEDUCK_SCENARIO_INVALID", "s.yaml:1:1", /must be a whole number$/],
+  ["no sender", "senders: []\n", "LAMEDUCK_SCENARIO_INVALID", "s.yaml:1:1", /must be a list of at least 1$/],
+  [
+    "a negative rate",
+    "traffic:\n  perPod: -5\n",
+    "LAMEDUCK_SCENARIO_INVALID",
+    "s.yaml:2:3",
+    /perPod: must be/,
+  ],
   [
     "an unknown preset",
     "senders:\n  - preset: nginx\n",
@@ -164,6 +172,14 @@ for (const [title, text, code, place, said] of mistakes)
       },
     );
   });
+
+test("a setting of the own policy that is wrong has the remedy of that setting", () => {
+  for (const [setting, remedy] of [
+    ["lossBudget: 0", /give a finite number/],
+    ["floor: 5m", /lower the floor/],
+  ] as const)
+    assert.throws(() => parseScenario(`policy: { ${setting} }\n`, "s.yaml"), { remedy });
+});
 
 test("every field of the page can be given, those in its comments, too", () => {
   const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "docs", "simulate.md"), "utf8");

@@ -9,6 +9,13 @@ type Convergence = Pick<ScenarioFile, "senders" | "endpoints">;
  * @throws {SimulatorError} where no termination has a known convergence.
  */
 export function sourceOfRecording(text: string, file: string): Source {
+  if (/^\{"lameduck":"trace"/m.test(text))
+    throw new SimulatorError(
+      "LAMEDUCK_SCENARIO_INVALID",
+      file,
+      "it is the recording of one hold, and says nothing of senders that went elsewhere",
+      { remedy: "name what lab --json or rollout --json wrote; `lameduck explain` reads this file" },
+    );
   let results: unknown;
   try {
     results = JSON.parse(text);

@@ -223,6 +223,7 @@ function ownPolicy({ policy, pod }: CheckedScenario, place: Locate): DrainOption
       "LAMEDUCK_SCENARIO_IMPOSSIBLE",
       place(where),
       `${error.message} [${error.code}]`,
+      { remedy: error.remedy },
     );
   }
   return policy ? options : undefined;

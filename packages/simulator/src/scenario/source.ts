@@ -45,7 +45,26 @@ export function invalid(error: z.ZodError, place: Locate): SimulatorError {
   }
   const where = place(issue.path);
   const field = issue.path.join(".");
-  return bad(where, field === where ? issue.message : `${field || "the scenario"}: ${issue.message}`);
+  const words = wordsOf(issue);
+  return bad(where, field === where ? words : `${field || "the scenario"}: ${words}`);
+}
+
+/** The checker's own words for these are a programmer's. */
+function wordsOf(issue: Issue): string {
+  switch (issue.code) {
+    case "too_small":
+      return `${mustBe(issue.origin)} ${issue.inclusive === false ? "above" : "at least"} ${issue.minimum}`;
+    case "too_big":
+      return `${mustBe(issue.origin)} ${issue.inclusive === false ? "below" : "at most"} ${issue.maximum}`;
+    case "invalid_type":
+      return issue.expected === "int" ? "must be a whole number" : issue.message;
+    default:
+      return issue.message;
+  }
+}
+
+function mustBe(kind: string): string {
+  return kind === "array" ? "must be a list of" : "must be";
 }
 
 /** Of a union the member that was meant, if only one has the keys and the kind of what is there. */

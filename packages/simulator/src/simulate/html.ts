@@ -1,7 +1,7 @@
 import { sendersOf } from "../model/scenario.ts";
 import type { FrontierPoint, PolicyResult, Simulation } from "./simulate.ts";
 import { quantile } from "./statistics.ts";
-import { escape } from "@lameduck/accounting";
+import { count, escape } from "@lameduck/accounting";
 import { plot, type Series } from "./svg.ts";
 import { number, seconds } from "./text.ts";
 
@@ -28,7 +28,7 @@ svg{width:100%;height:auto;font-size:11px;fill:#444}.grid{stroke:#e6e6e6}.legend
 </style></head><body>
 <h1>${escape(scenario.name)}</h1>
 <p>${escape(scenario.summary)}</p>
-<p>${simulation.terminations} terminations, ${scenario.replicas} replicas, ${sendersOf(scenario)} senders, ${number(scenario.traffic.perPod)} new connections/s per pod, grace ${seconds(scenario.pod.grace)}, seed ${simulation.seed}. The last sender converged after ${seconds(simulation.oracle.mean)} on average, ${seconds(simulation.oracle.max)} at most.</p>
+<p>${count(simulation.terminations, "termination")}, ${count(scenario.replicas, "replica")}, ${count(sendersOf(scenario), "sender")}, ${number(scenario.traffic.perPod)} new connections/s per pod, grace ${seconds(scenario.pod.grace)}, seed ${simulation.seed}. The last sender converged after ${seconds(simulation.oracle.mean)} on average, ${seconds(simulation.oracle.max)} at most.</p>
 ${policyTable(simulation.policies)}
 <div class="plots">${frontier(simulation)}${holds(simulation)}${survival(simulation)}${timeline(simulation)}</div>
 </body></html>

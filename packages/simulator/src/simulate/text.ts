@@ -1,3 +1,4 @@
+import { count } from "@lameduck/accounting";
 import { formatDuration } from "@lameduck/drain";
 import { printable } from "@lameduck/drain/common";
 import { sendersOf } from "../model/scenario.ts";
@@ -24,8 +25,8 @@ export function renderSimulation(simulation: Simulation): string {
   ];
   const rows = simulation.policies.map((result) => row(result, simulation));
   return [
-    `${printable(scenario.name)}: ${simulation.terminations} terminations, ${scenario.replicas} replicas, ${senders === 1 ? "1 sender" : `${senders} senders`}, ${number(scenario.traffic.perPod)} new connections/s per pod, grace ${formatDuration(scenario.pod.grace)}, seed ${simulation.seed}`,
-    `last sender converged (oracle): mean ${seconds(oracle.mean)}, p90 ${seconds(oracle.p90)}, max ${seconds(oracle.max)}; ${simulation.conflicts} EndpointSlice conflicts`,
+    `${printable(scenario.name)}: ${count(simulation.terminations, "termination")}, ${count(scenario.replicas, "replica")}, ${count(senders, "sender")}, ${number(scenario.traffic.perPod)} new connections/s per pod, grace ${formatDuration(scenario.pod.grace)}, seed ${simulation.seed}`,
+    `last sender converged (oracle): mean ${seconds(oracle.mean)}, p90 ${seconds(oracle.p90)}, max ${seconds(oracle.max)}; ${count(simulation.conflicts, "EndpointSlice conflict")}`,
     "",
     ...table([head, ...rows]),
     "",
