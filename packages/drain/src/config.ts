@@ -133,7 +133,7 @@ export function parseConfig(options: DrainOptions = {}): DrainConfig {
 }
 
 /** An arrival is looked up among all of them. */
-const mostSenders = 4_096;
+export const mostSenders = 4_096;
 
 function parsePolicy(options: DrainOptions, duration: (name: "window" | "convergence") => number): Policy {
   const { policy: kind = drainDefaults.policy } = options;

@@ -1,5 +1,5 @@
 import { learntVersion, unusable } from "../belief/learning.ts";
-import { parseConfig, type DrainConfig, type DrainOptions } from "../config.ts";
+import { mostSenders, parseConfig, type DrainConfig, type DrainOptions } from "../config.ts";
 import type { StopReason, Wait } from "../decision.ts";
 import { DrainError } from "../errors.ts";
 import type { Observation } from "../observation.ts";
@@ -150,11 +150,23 @@ function headerIn({ number, value }: Row, name: string): Pick<Trace, "header" | 
     throw bad(place, "the header must say who wrote it (by) and with which settings (config)");
   const { epoch } = Object(clock) as { epoch?: unknown };
   if (!isTime(epoch)) throw bad(place, "the header's clock must have a number, epoch");
-  const { learnt, ...others } = config as DrainOptions;
-  const isUnlearnt = unusable(learnt) !== undefined;
-  const header = { ...value, config: isUnlearnt ? others : config } as unknown as TraceHeader;
+  const header = { ...value, config: replayable(config) } as unknown as TraceHeader;
   checkSettings(header.config, place);
-  return { header, isUnlearnt };
+  return { header, isUnlearnt: unusable((config as DrainOptions).learnt) !== undefined };
+}
+
+/** The settings, such that this release takes them. */
+function replayable(config: DrainOptions): DrainOptions {
+  const { cap, grace, prestop, maxSenders } = config;
+  const lacking = Number(cap) - (Number(grace) - Number(prestop));
+  return {
+    ...config,
+    // All three are rounded.
+    ...(lacking > 0 && lacking < 1 && { grace: Number(grace) + 1 }),
+    ...(unusable(config.learnt) !== undefined && { learnt: null }),
+    // lameduck-init has larger tables. Whether that matters, the comparison of both decisions shows.
+    ...(maxSenders !== undefined && maxSenders > mostSenders && { maxSenders: mostSenders }),
+  };
 }
 
 function checkSettings(config: DrainOptions, place: string): void {
