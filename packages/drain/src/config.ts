@@ -5,7 +5,7 @@ import { priorOf, type Learnt } from "./belief/learning.ts";
 import { unknownName } from "./spelling.ts";
 import { policyKinds, type Policy } from "./policy.ts";
 
-/** What a user may say; every field has a default. Durations are "5s", "300ms" or milliseconds. */
+/** Options of the user; every field has a default. Durations are "5s", "300ms" or milliseconds. */
 export interface DrainOptions {
   /** Default "adaptive". */
   policy?: Policy["kind"];

@@ -9,14 +9,14 @@ import { Release } from "./release.ts";
 import { SenderTable, type Suspect } from "./senders/senders.ts";
 
 /**
- * The decision when a terminating pod may stop. It has no clock and does nothing by itself: it is told what was observed, and asked.
+ * The decision when a terminating pod may stop. It has no clock and no timers: it is fed with observations, and asked.
  * Times may come from any clock, as long as it is one and the same and never runs backwards.
  */
 export class Drain {
   readonly config: DrainConfig;
   /** What the cluster said. */
   readonly release: Release;
-  /** What is believed of the environment beforehand; a policy that does not weigh it is told the usual. */
+  /** The prior of the environment. Policies without one get the default, for explanations. */
   readonly #belief: { readonly convergence: number; readonly prior: readonly number[] };
   readonly #acknowledged = new Set<string>();
   #senders: SenderTable | undefined;
@@ -44,7 +44,7 @@ export class Drain {
 
   observe(observation: Observation): void {
     const { at } = observation;
-    // What is said of senders is no sight of them: it begins nothing.
+    // A release is no observation of traffic, so it does not begin the watch.
     if (observation.type === "released") return this.release.given(observation);
     if (observation.type === "unreleased") return this.release.withdrawn(observation);
     this.#senders ??= new SenderTable(this.config.maxSenders, this.config.prestop, at);
@@ -72,7 +72,7 @@ export class Drain {
         this.#acknowledged.add(observation.consumer);
         return;
       case "blind":
-        // What waited in the kernel meanwhile is seen by now: silence that it ends in was silence.
+        // What waited in the kernel meanwhile has been observed by now, so silence in that time was silence.
         return;
       case "force":
         this.#forced = true;
@@ -90,7 +90,7 @@ export class Drain {
     if (now >= capAt) return { stop: true, reason: "cap" };
     const goOn = (until: number, waitingFor: Wait): Decision => ({
       stop: false,
-      // Nor does a number that is none outlast the cap.
+      // NaN does not outlast the cap either.
       until: until < capAt ? until : capAt,
       waitingFor,
     });
@@ -113,7 +113,7 @@ export class Drain {
     };
   }
 
-  /** Whose arrivals are still to be expected at `now`, those of whom most is first: whom the hold waits for. */
+  /** The senders whose arrivals are still expected at `now`, and which the hold waits for. Most expected first. */
   suspects(now: number): Suspect[] {
     const weights = this.#posterior(now)?.weights;
     if (!weights || !this.#senders || this.#terminatedAt === undefined) return [];

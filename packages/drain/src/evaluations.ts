@@ -1,10 +1,10 @@
 /** Evaluations are no closer together, ms. */
 const leastPause = 20;
 
-/** Of the hold so far: the pause after an evaluation close to the budget. */
+/** The pause after an evaluation close to the budget, as a share of the hold so far. */
 const closePause = 1 / 64;
 
-/** So many times as long it is where the loss is far above the budget. */
+/** The factor of that pause where the loss is far above the budget. */
 const longestPauses = 6;
 
 /**

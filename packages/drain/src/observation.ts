@@ -39,7 +39,7 @@ export interface Arrival {
   readonly asked?: boolean;
   /** Of a connection: milliseconds by which it may have come earlier. A release is only overruled by one that cannot have come before it. */
   readonly earlier?: number;
-  /** A request on a connection that was open before, told as a connection of a sender that opens few. It says nothing of a release. */
+  /** A request on a connection that was open before, reported as a connection of a sender that opens few. It does not overrule a release. */
   readonly old?: boolean;
 }
 
@@ -88,8 +88,8 @@ export interface Unreleased {
 }
 
 /**
- * From `from` to `at` nothing was seen (a blocked event loop, a stopped process). It changes nothing: what came meanwhile waited in the kernel and is told
- * once the process runs again, so that what was not told by then did not come. It is recorded for people.
+ * From `from` to `at` nothing was seen (a blocked event loop, a stopped process). It changes nothing: what came meanwhile waited in the kernel and is reported
+ * once the process runs again. What is not reported then did not come. It is recorded for people.
  */
 export interface Blind {
   readonly type: "blind";

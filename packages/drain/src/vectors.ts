@@ -14,7 +14,7 @@ export interface DecisionVector {
   readonly config: DrainOptions;
   readonly observations: readonly (Observation | Repeated)[];
   readonly expect: VectorOutcome;
-  /** Which implementations can be told of such observations; default: both. */
+  /** Which implementations support these observations; default: both. */
   readonly languages?: readonly ("typescript" | "c")[];
 }
 
@@ -47,7 +47,7 @@ function* repeat({ every, to, senders, ...observation }: Repeated): Generator<Ob
 
 /**
  * Plays the observations on virtual time, asking for a decision after each one and whenever a wait is over.
- * @param decided is told of each decision.
+ * @param decided is called with each decision.
  */
 export function runVector(
   vector: DecisionVector,

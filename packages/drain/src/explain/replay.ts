@@ -22,7 +22,7 @@ export interface Replay {
   readonly recordedStop: number | undefined;
   readonly reason: StopReason | undefined;
   readonly course: Course;
-  /** Of which length the hold was, or how far the trace reaches. */
+  /** The length of the hold, or of an incomplete trace. */
   readonly length: number;
   readonly moments: readonly Moment[];
 }
@@ -36,7 +36,7 @@ export function replay(trace: Trace, count = 0): Replay {
   const config = parseConfig(trace.header.config);
   const { lines } = trace;
   const length = trace.end?.at ?? lines.reduce((latest, line) => Math.max(latest, toldAt(line)), 0);
-  let told: Observation[] = [];
+  let fed: Observation[] = [];
   let drain = new Drain(config);
   const followed = {
     suspects: (now: number) => drain.suspects(now),
@@ -60,23 +60,23 @@ export function replay(trace: Trace, count = 0): Replay {
     ended = decision.stop ? { stop: ended?.stop ?? at, reason: decision.reason } : undefined;
     recordedStop = recorded === undefined ? undefined : (recordedStop ?? at);
   };
-  const tellAnew = (kept: readonly Observation[]): void => {
+  const restart = (kept: readonly Observation[]): void => {
     drain = new Drain(config);
     for (const observation of kept) drain.observe(observation);
-    told = [...kept];
+    fed = [...kept];
   };
   for (const line of lines) {
     look(toldAt(line));
     if (line.type === "decision") decide(line);
-    else if (line.type === "settled") tellAnew(lastOfEach(told));
-    else if (line.type === "forgotten") tellAnew(told.filter((one) => !isOf(one, line.sender)));
+    else if (line.type === "settled") restart(lastOfEach(fed));
+    else if (line.type === "forgotten") restart(fed.filter((one) => !isOf(one, line.sender)));
     else if (line.type !== "share") {
-      told.push(line);
+      fed.push(line);
       drain.observe(line);
     }
   }
   look(length + 1);
-  // A process that was killed did not say what it still waited for.
+  // The trace of a killed process has no last line that says what it waited for.
   if (!trace.end) conditions.decided(length, drain.decide(length));
   const course = conditions.course(length);
   return { stop: ended?.stop, recordedStop, reason: ended?.reason, course, length, moments };
@@ -90,9 +90,9 @@ function isOf(observation: Observation, sender: string): boolean {
   return observation.type === "arrival" && observation.sender === sender;
 }
 
-/** That each sender sent is still known, and nothing of how often: its last arrival alone. */
-function lastOfEach(told: readonly Observation[]): Observation[] {
+/** Keeps only the last arrival of each sender: that it sent, and not how often. */
+function lastOfEach(fed: readonly Observation[]): Observation[] {
   const last = new Map<string, Observation>();
-  for (const one of told) if (one.type === "arrival") last.set(one.sender, one);
-  return told.filter((one) => one.type !== "arrival" || last.get(one.sender) === one);
+  for (const one of fed) if (one.type === "arrival") last.set(one.sender, one);
+  return fed.filter((one) => one.type !== "arrival" || last.get(one.sender) === one);
 }

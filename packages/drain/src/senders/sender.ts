@@ -15,7 +15,7 @@ export class Sender {
   last: number;
   /** Its connections of before the hold; undefined until one is used. */
   pool: Pool | undefined;
-  /** Else its arrivals are the aggregate's. */
+  /** Whether it is weighed by itself. Else its arrivals belong to the aggregate. */
   isSeparate = false;
   /** How many of its arrivals the aggregate has. */
   shared = 0;
@@ -30,7 +30,7 @@ export class Sender {
   }
 
   /** `load`: the gaps of all arrivals, and for how long they have paused so far. */
-  meet(at: number, load: Load, held: boolean): void {
+  arrived(at: number, load: Load, held: boolean): void {
     this.pool?.connection(at);
     this.counter++;
     this.gaps.add(Math.max(0, at - this.last - this.#sharedPause(load)), held);

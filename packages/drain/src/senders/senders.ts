@@ -67,7 +67,7 @@ export class SenderTable {
     this.#noteLoad(at, held);
     let sender = this.#senders.get(name);
     if (sender) {
-      sender.meet(at, this.#load, held);
+      sender.arrived(at, this.#load, held);
       if (sender.gaps.count >= (this.#hasOverflowed(at) ? fewestOnceOverflowed : 1)) this.#separate(sender);
       if (sender.isSeparate) return;
     } else {
@@ -76,7 +76,7 @@ export class SenderTable {
       if (!this.#isFull) this.#senders.set(name, (sender = new Sender(at, this.#load.paused)));
     }
     if (sender) sender.shared++;
-    if (this.#aggregate) this.#aggregate.meet(at, this.#load, held);
+    if (this.#aggregate) this.#aggregate.arrived(at, this.#load, held);
     else this.#aggregate = new Aggregate(at, this.#load.paused);
   }
 

@@ -20,13 +20,13 @@ static bool uses_evidence(const struct drain *drain)
 
 double conditions_evaluate(struct drain *drain, double now)
 {
-	if (!uses_evidence(drain) || drain->enough == drain->told)
+	if (!uses_evidence(drain) || drain->enough == drain->observed)
 		return -INFINITY;
 	if (now >= drain->weigh_at) {
 		double above = log(drain_expected_loss(drain, now) / drain->config.loss_budget);
 		double pauses = fmin(longest_pauses, fmax(1, above));
 		drain->weigh_at = now + fmax(least_pause, (now - drain->terminated_at) * close_pause * pauses);
-		drain->enough = above < 0 ? drain->told : UINT64_MAX;
+		drain->enough = above < 0 ? drain->observed : UINT64_MAX;
 		if (above < 0)
 			return -INFINITY;
 	}

@@ -43,7 +43,7 @@ static void arrival(struct drain *drain, struct observation seen)
 static void corrected(struct drain *drain)
 {
 	drain->revision++;
-	drain->told++;
+	drain->observed++;
 }
 
 void drain_settle(struct drain *drain)
@@ -99,7 +99,7 @@ void drain_observe(struct drain *drain, struct observation seen)
 		return;
 	case SEEN_CONNECTION:
 	case SEEN_REQUEST:
-		drain->told++;
+		drain->observed++;
 		arrival(drain, seen);
 		return;
 	case SEEN_IN_FLIGHT:

@@ -82,7 +82,7 @@ struct drain {
 	double met_at[WAIT_KINDS]; /* NAN where it is not */
 	bool met; /* the latest decision is a stop for which every condition was met */
 	enum waiting_for waiting; /* WAIT_TERMINATION where nothing is waited for */
-	uint64_t told;	  /* how much may have changed what evidence says */
+	uint64_t observed; /* how much may have changed the expected loss */
 	double weigh_at;  /* when it is weighed again */
 	uint64_t enough;  /* on how much it was found to be enough; UINT64_MAX on none */
 	uint64_t revision; /* changes with all that is told: what was decided on one revision holds for it */

@@ -53,7 +53,7 @@ static double shared_pause(const struct sender_table *table, const struct sender
 	return habit_hazard(&others, pause) > left_hazard ? pause : 0;
 }
 
-static void meet(const struct sender_table *table, struct sender *sender, double at)
+static void arrived(const struct sender_table *table, struct sender *sender, double at)
 {
 	bool held = at >= table->held_from;
 	double gap = fmax(0, at - sender->last - shared_pause(table, sender));
@@ -84,10 +84,10 @@ void senders_held_from(struct sender_table *table, double at)
 	table->gaps_before = table->load.count;
 }
 
-static void meet_aggregate(struct sender_table *table, double at)
+static void aggregate_arrived(struct sender_table *table, double at)
 {
 	if (table->aggregate.counter > 0)
-		meet(table, &table->aggregate, at);
+		arrived(table, &table->aggregate, at);
 	else
 		table->aggregate = (struct sender){ .last = at, .paused = table->paused, .counter = 1 };
 }
@@ -107,7 +107,7 @@ void senders_arrival(struct sender_table *table, const char *name, double at)
 	note_load(table, at);
 	struct sender *sender = table_find(table, name);
 	if (sender) {
-		meet(table, sender, at);
+		arrived(table, sender, at);
 		if (sender->gaps.count >= (table_has_overflowed(table, at) ? fewest_once_overflowed : 1))
 			make_separate(table, sender);
 		if (sender->is_separate)
@@ -121,7 +121,7 @@ void senders_arrival(struct sender_table *table, const char *name, double at)
 	}
 	if (sender)
 		sender->shared++;
-	meet_aggregate(table, at);
+	aggregate_arrived(table, at);
 }
 
 void senders_forget(struct sender_table *table, const char *name)

@@ -5,7 +5,7 @@ export const largestBody = 8 * 1024 * 1024;
 /** Of all bodies that are being sent. The API server sends one in milliseconds; anybody else in the cluster may send many, slowly. */
 const largestSum = 4 * largestBody;
 
-/** Bodies as they come. Where they are too many together, the one that began first is given up: it is nobody's who is in a hurry. */
+/** Request bodies as they arrive. When all together are too large, the oldest is dropped: a caller that is alive sends faster. */
 export class RequestBodies {
   readonly #sizes = new Map<IncomingMessage, number>();
   readonly #onDrop: () => void;

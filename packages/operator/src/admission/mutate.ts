@@ -29,14 +29,14 @@ export interface MutationOptions {
   readonly coordinator?: string | undefined;
   /** What terminations of the pod's workload have taught. */
   readonly learnt?: (namespace: string, pod: unknown) => string | undefined;
-  /** A pod was judged while nobody could look what leads to it. */
+  /** A pod was judged while Services and routes could not be read. */
   readonly onUnknownExposure?: () => void;
 }
 
-/** Injects pods. It never says no. */
+/** Injects pods. It never denies a request. */
 export function injectingHandler(options: MutationOptions): (request: AdmissionRequest) => AdmissionResponse {
   return ({ group, kind, operation, namespace, object }) => {
-    // Whoever registers more than we ask for gets it back as it was.
+    // Other objects than pods are returned unchanged.
     if (group !== "" || kind !== "Pod" || operation !== "CREATE") return { allowed: true, patch: [] };
     const { cluster } = options;
     // The API server calls only for labelled namespaces; one may be so new that we have not seen it.

@@ -19,7 +19,7 @@ export interface Exposure {
   readonly convergence: Convergence | undefined;
 }
 
-/** Nobody reads more. */
+/** No reader needs more. */
 const mostNamed = 20;
 
 /**

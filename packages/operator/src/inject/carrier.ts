@@ -74,7 +74,7 @@ function reasonAgainstInit(
 ): string | undefined {
   if (pod.spec["hostNetwork"] === true)
     return "hostNetwork: the kernel counts the connections of the whole node";
-  // What an earlier pass has told already has our own mounts.
+  // A container of an earlier pass already has our mounts.
   const hasGracePeriod = (one: Raw): boolean =>
     pod.isInjected && mapsIn(one["env"]).some(({ name }) => name === "LAMEDUCK_GRACE_PERIOD");
   const isTaken =

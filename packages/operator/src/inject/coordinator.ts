@@ -9,7 +9,7 @@ export type EnvVariable =
   | { readonly name: string; readonly value: string }
   | { readonly name: string; readonly valueFrom: { readonly fieldRef: { readonly fieldPath: string } } };
 
-/** Whoever sets it, with an empty value too, has decided: nothing of the coordinator is told then. */
+/** If the manifest sets it, even to an empty value, no variable of the coordinator is added. */
 export const coordinatorVariable = "LAMEDUCK_COORDINATOR";
 
 /** What a pod needs to ask it; a preStop hook inherits its container's environment. */

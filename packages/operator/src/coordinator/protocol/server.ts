@@ -27,7 +27,7 @@ export interface ProtocolOptions {
 const longestHead = 16_384;
 const longestReport = 32_768;
 const longestPodReport = 8_192;
-/** Milliseconds for a request to arrive: whoever sends for longer is no caller of ours. */
+/** Milliseconds for a request to arrive. Pods and consumers send faster. */
 const longestRequest = 5_000;
 /** Consumers ask again within 30 s; they must be the first to close. */
 const keepAliveTimeout = 65_000;

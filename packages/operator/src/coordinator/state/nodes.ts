@@ -1,7 +1,7 @@
 import type { Change } from "@lameduck/kube";
 import type { KeptNode } from "./objects.ts";
 
-/** Milliseconds for which a node counts that only its own proxy tells of: until a late watch has told, too, or it must have been deleted. */
+/** Milliseconds for which a node counts that only its own proxy has reported. By then a late watch has shown it, or it was deleted. */
 const untilListed = 60_000;
 
 /** A node, as one that sends to pods. */
@@ -18,7 +18,7 @@ export class Nodes {
   #all: SendingNode[] = [];
   readonly #byUid = new Map<string, SendingNode>();
   readonly #byName = new Map<string, SendingNode>();
-  /** Nodes of which no list or watch has told yet. */
+  /** Nodes that no list or watch has shown yet. */
   readonly #reported = new Set<SendingNode>();
   readonly #byAddress = new Map<string, string>();
   readonly #addresses = new Map<string, readonly string[]>();
@@ -84,7 +84,7 @@ export class Nodes {
     return node;
   }
 
-  /** The node of this name that only its proxy has told of; it is like any other from now on. */
+  /** The node of this name that only its proxy has reported. From now on it is like any other. */
   #claimReported(name: string): SendingNode | undefined {
     const node = this.#byName.get(name);
     return node && this.#reported.delete(node) ? node : undefined;
