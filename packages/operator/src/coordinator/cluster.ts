@@ -7,10 +7,10 @@ import {
   keepIngressClass,
   keepRoutingRoute,
   keepRoutingService,
-} from "./state/routing-objects.ts";
+} from "./state/leads/routing-objects.ts";
 import type { Nodes } from "./state/nodes.ts";
 import { keepNode, keepPod, keepSlice } from "./state/objects.ts";
-import type { Routing } from "./state/routing.ts";
+import type { Routing } from "./state/leads/routing.ts";
 import type { Terminations } from "./state/terminations.ts";
 import type { PolicySettings } from "./settings.ts";
 import type { UnreadList } from "./status.ts";
@@ -81,9 +81,9 @@ export class Cluster {
         { renewal: slicesRenewal, onHeard: () => (this.#slicesHeardAt = now()) },
       ),
       source("nodes", "/api/v1/nodes", keepNode, (change) => nodes.take(change, now())),
-      bounded("services", "/api/v1/services", keepRoutingService, (change) => routing.service(change)),
+      bounded("services", "/api/v1/services", keepRoutingService, (change) => routing.service(change, now())),
       bounded("ingresses", "/apis/networking.k8s.io/v1/ingresses", keepRoutingRoute("Ingress"), (change) =>
-        routing.route(change),
+        routing.route(change, now()),
       ),
       source("ingressclasses", "/apis/networking.k8s.io/v1/ingressclasses", keepIngressClass, (change) =>
         routing.ingressClass(change),
@@ -103,14 +103,14 @@ export class Cluster {
           name,
           path,
           (route: Parameters<typeof keep>[0]) => inVersion(version, keep(route)),
-          (change) => routing.route(change),
+          (change) => routing.route(change, now()),
         );
       }),
       bounded(
         "referencegrants",
         "/apis/gateway.networking.k8s.io/v1beta1/referencegrants",
         (object: GrantObject) => keeping.grant(object),
-        (change) => routing.grant(change),
+        (change) => routing.grant(change, now()),
       ),
     ];
   }

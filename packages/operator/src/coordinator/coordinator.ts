@@ -19,7 +19,7 @@ import { PolicySettings } from "./settings.ts";
 import { Consumers } from "./state/consumers.ts";
 import { Nodes } from "./state/nodes.ts";
 import type { TerminationRecord } from "./state/record.ts";
-import { Routing } from "./state/routing.ts";
+import { Routing } from "./state/leads/routing.ts";
 import { EarlyReporters } from "./early-reporters.ts";
 import { Terminations } from "./state/terminations.ts";
 import { Withdrawals } from "./state/withdrawals.ts";

@@ -15,10 +15,10 @@ export class PolicySettings {
   }
 
   take({ type, object }: Change<PolicyObject>): void {
-    const { name, namespace = "" } = object.metadata;
+    const { uid, name, namespace = "" } = object.metadata;
     if (name !== policyName) return;
-    if (type === "gone") this.#policies.delete(namespace);
-    else this.#policies.set(namespace, object);
+    if (type === "there") this.#policies.set(namespace, object);
+    else if (this.#policies.get(namespace)?.metadata.uid === uid) this.#policies.delete(namespace);
     this.#merged.clear();
   }
 

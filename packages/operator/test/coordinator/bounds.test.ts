@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { keepRoutingRoute } from "../../src/coordinator/state/routing-objects.ts";
-import { Routing } from "../../src/coordinator/state/routing.ts";
+import { keepRoutingRoute } from "../../src/coordinator/state/leads/routing-objects.ts";
+import { Routing } from "../../src/coordinator/state/leads/routing.ts";
 import { gatewayRoutes, inVersion } from "../../src/exposure/objects.ts";
 import { until } from "../operator-api.ts";
 import { coordinating, fieldsOf, type Coordinating, type Scene } from "./fixture.ts";
@@ -53,10 +53,12 @@ test("routes of all kinds and versions lead to a pod, and one version's end take
     inVersion(version, keepRoutingRoute("TLSRoute")(route)),
   );
   assert.ok(old && newer);
-  for (const object of [old, newer]) routing.route({ ...change, object });
-  routing.route({ ...change, type: "gone", object: old });
+  for (const object of [old, newer]) routing.route({ ...change, object }, 0);
+  routing.route({ ...change, type: "gone", object: old }, 0);
+  routing.forget(60_000);
   assert.deepEqual(routing.of(["shop/web"]).needs, ["gateway-class/envoy"]);
-  routing.route({ ...change, type: "gone", object: newer });
+  routing.route({ ...change, type: "gone", object: newer }, 60_000);
+  routing.forget(120_000);
   assert.deepEqual(routing.of(["shop/web"]).needs, []);
 });
 

@@ -5,12 +5,28 @@ import { Consumers } from "../../src/coordinator/state/consumers.ts";
 import { Nodes } from "../../src/coordinator/state/nodes.ts";
 import { keepPod, type KeptPod, type KeptSlice } from "../../src/coordinator/state/objects.ts";
 import type { TerminationRecord } from "../../src/coordinator/state/record.ts";
-import { Routing } from "../../src/coordinator/state/routing.ts";
+import { Routing } from "../../src/coordinator/state/leads/routing.ts";
+import type { KeptRoute, KeptService } from "../../src/coordinator/state/leads/routing-objects.ts";
 import { Terminations } from "../../src/coordinator/state/terminations.ts";
 import { Withdrawals } from "../../src/coordinator/state/withdrawals.ts";
 
 export const there = <T>(object: T): Change<T> => ({ type: "there", object, at: 0, live: true, since: 0 });
 export const gone = <T>(object: T): Change<T> => ({ type: "gone", object, at: 0, live: true, since: 0 });
+
+const serviceOf = (uid: string, isHeadless: boolean, balancers: readonly string[] = []): KeptService => ({
+  metadata: { name: "web", namespace: "shop", uid },
+  isHeadless,
+  balancers,
+});
+
+const ingressOf = (name: string, services: readonly string[]): KeptRoute => ({
+  metadata: { name, uid: name, namespace: "shop" },
+  kind: "Ingress",
+  ingressClassName: "nginx",
+  services,
+  gateways: [],
+  isCut: false,
+});
 
 /** The coordinator's knowledge alone, on a clock of the test's. Pods are behind Service shop/web. */
 export class Model {
@@ -52,10 +68,21 @@ export class Model {
     );
   }
 
-  service(isHeadless: boolean, balancers: readonly string[] = []): void {
-    this.routing.service(
-      there({ metadata: { name: "web", namespace: "shop", uid: "web" }, isHeadless, balancers }),
-    );
+  service(isHeadless: boolean, balancers: readonly string[] = [], uid = "web"): void {
+    this.routing.service(there(serviceOf(uid, isHeadless, balancers)), this.now);
+  }
+
+  serviceGone(uid = "web"): void {
+    this.routing.service(gone(serviceOf(uid, false)), this.now);
+  }
+
+  /** An Ingress with class nginx. */
+  ingress(services: readonly string[], name = "i"): void {
+    this.routing.route(there(ingressOf(name, services)), this.now);
+  }
+
+  ingressGone(name = "i"): void {
+    this.routing.route(gone(ingressOf(name, [])), this.now);
   }
 
   /** Late enough that nobody counts as late any more. */

@@ -191,6 +191,7 @@ describe("who matters", () => {
   it("clients by name keep an address for the record's time, and who balances by itself must report", () => {
     const model = withdrawn({ dnsTtlSeconds: 5 });
     model.service(true);
+    for (const node of ["node1", "node2"]) model.report(node, 1);
     assert.equal(model.state("a"), "waiting");
     model.pass(5_000);
     assert.equal(model.state("a"), "released");
@@ -204,20 +205,7 @@ describe("who matters", () => {
 
   it("an Ingress is served by its class, a declared consumer by its name", () => {
     const model = withdrawn({ external: "http/cdn" });
-    model.routing.route({
-      type: "there",
-      at: 0,
-      live: true,
-      since: 0,
-      object: {
-        metadata: { name: "i", uid: "i", namespace: "shop" },
-        kind: "Ingress",
-        ingressClassName: "nginx-internal",
-        services: ["shop/web"],
-        gateways: [],
-        isCut: false,
-      },
-    });
+    model.ingress(["shop/web"]);
     for (const node of ["node1", "node2"]) model.report(node, 1);
     model.report("edge-1", 0, { kind: "nginx", node: undefined });
     assert.equal(model.state("a"), "incomplete");

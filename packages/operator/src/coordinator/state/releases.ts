@@ -2,7 +2,7 @@ import type { AcknowledgementSettings } from "../../policy/acknowledgements.ts";
 import type { Listings } from "./listings.ts";
 import type { Nodes, SendingNode } from "./nodes.ts";
 import type { ReleaseState, TerminationRecord } from "./record.ts";
-import type { PodRoutes, Routing } from "./routing.ts";
+import type { PodRoutes, Routing } from "./leads/routing.ts";
 import type { GroupStates, WithdrawalQuery, ConsumerGroup, GroupState } from "./consumer-groups.ts";
 
 /** How many groups of consumers matter to one pod, and how far they are. */
@@ -52,8 +52,9 @@ export class Releases {
   }
 
   /** Begins a round of decisions, which share what holds for all of them. */
-  begin(): void {
+  begin(now: number): void {
     this.#missing.clear();
+    this.#routing.forget(now);
   }
 
   /** @returns the state that the pod is answered. A pod without a consumer that counts is never released. */

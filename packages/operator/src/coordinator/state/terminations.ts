@@ -8,7 +8,7 @@ import type { KeptPod, KeptSlice } from "./objects.ts";
 import { Pods } from "./pods.ts";
 import { TerminationRecord } from "./record.ts";
 import { Releases } from "./releases.ts";
-import type { Routing } from "./routing.ts";
+import type { Routing } from "./leads/routing.ts";
 import { GroupStates } from "./consumer-groups.ts";
 import type { Withdrawals } from "./withdrawals.ts";
 
@@ -135,7 +135,7 @@ export class Terminations {
     if (!pod || !this.isSynced) return undefined;
     const record = this.#records.get(uid) ?? this.#add(pod, now);
     if (record.isHeldOnly) this.#askedAt.set(record, now);
-    this.releases.begin();
+    this.releases.begin(now);
     if (this.#pending.has(record)) this.#decide(record, now);
     return record;
   }
@@ -153,7 +153,7 @@ export class Terminations {
   /** Decides about every pending termination: consumers may have reported meanwhile, or been silent for too long. */
   decide(now: number): void {
     this.#tick(now);
-    this.releases.begin();
+    this.releases.begin(now);
     for (const record of this.#pending) this.#decide(record, now);
     for (const [record, askedAt] of this.#askedAt)
       if (now - askedAt > heldFor) {

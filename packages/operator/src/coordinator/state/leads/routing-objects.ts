@@ -1,6 +1,6 @@
 import type { KubernetesObject } from "@lameduck/kube";
-import { boundedBackends } from "../../exposure/bounded-cache.ts";
-import { keepMetadata, keepRoute, type RouteObject, type ServiceObject } from "../../exposure/objects.ts";
+import { boundedBackends } from "../../../exposure/bounded-cache.ts";
+import { keepMetadata, keepRoute, type RouteObject, type ServiceObject } from "../../../exposure/objects.ts";
 
 export interface KeptService extends KubernetesObject {
   readonly isHeadless: boolean;

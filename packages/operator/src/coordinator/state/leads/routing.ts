@@ -1,0 +1,172 @@
+import type { Change } from "@lameduck/kube";
+import { Grants } from "../../../exposure/grants.ts";
+import type { GrantObject } from "../../../exposure/objects.ts";
+import { FormerLeads } from "./former-leads.ts";
+import type { KeptGateway, KeptIngressClass, KeptRoute, KeptService } from "./routing-objects.ts";
+
+/** What leads to a pod. Besides the nodes these must let go of it: "ingress-class/nginx", "gateway-class/envoy", "load-balancer/aws". */
+export interface PodRoutes {
+  /** A Service with a cluster IP leads to it, through the proxy of each node. */
+  readonly throughNodes: boolean;
+  /** Clients find its address by DNS. */
+  readonly byName: boolean;
+  readonly needs: readonly string[];
+}
+
+/** Needed where not all that leads to a pod is known. No consumer serves it, so that such a pod is never released. */
+const leftOutNeed = "objects-left-out";
+/** What leads to a Service besides what serves a need: the proxies of nodes, and clients that know its pods by name. */
+const byNodes = "nodes";
+const byNames = "names";
+
+/** Services and what leads to them: Ingresses, Gateways, load balancers. */
+export class Routing {
+  readonly #services = new Map<string, KeptService>();
+  readonly #routes = new Map<string, Map<string, KeptRoute>>();
+  readonly #served = new Map<string, readonly string[]>();
+  /** By "NAMESPACE/NAME". */
+  readonly #gateways = new Map<string, KeptGateway>();
+  readonly #classes = new Map<string, KeptIngressClass>();
+  readonly #grants = new Grants();
+  /** By kind: namespaces with more objects than are kept. */
+  readonly #full = new Map<string, ReadonlySet<string>>();
+  /** Routes of which not all is kept, by namespace. */
+  readonly #cut = new Map<string, Set<string>>();
+  readonly #former = new FormerLeads(leftOutNeed);
+  #version = 0;
+
+  /** Changes when an answer may. */
+  get version(): number {
+    return this.#version;
+  }
+
+  service({ type, object }: Change<KeptService>, now: number): void {
+    const { uid, namespace, name } = object.metadata;
+    const key = `${namespace}/${name}`;
+    // Another one may have the name by now.
+    if (type === "gone" && this.#services.get(key)?.metadata.uid !== uid) return;
+    this.#changing([key], now, () => {
+      if (type === "gone") this.#services.delete(key);
+      else this.#services.set(key, object);
+    });
+  }
+
+  route({ type, object }: Change<KeptRoute>, now: number): void {
+    const { uid, namespace = "" } = object.metadata;
+    const before = this.#served.get(uid) ?? [];
+    const services = type === "gone" ? [] : object.services;
+    this.#changing(before, now, () => {
+      this.#noteCut(namespace, uid, type === "there" && object.isCut);
+      for (const service of before) {
+        const routes = this.#routes.get(service);
+        routes?.delete(uid);
+        if (routes?.size === 0) this.#routes.delete(service);
+      }
+      this.#served.delete(uid);
+      if (services.length > 0) this.#served.set(uid, services);
+      for (const service of services) {
+        const routes = this.#routes.get(service) ?? new Map<string, KeptRoute>();
+        this.#routes.set(service, routes.set(uid, object));
+      }
+    });
+  }
+
+  grant(change: Change<GrantObject>, now: number): void {
+    const prefix = `${change.object.metadata.namespace}/`;
+    const services = [...this.#routes.keys()].filter((service) => service.startsWith(prefix));
+    this.#changing(services, now, () => this.#grants.take(change));
+  }
+
+  /** Drops what has led somewhere for long enough ago. */
+  forget(now: number): void {
+    if (this.#former.forget(now)) this.#version++;
+  }
+
+  /** An object of this kind and namespace is not kept. */
+  leftOut(kind: string, namespace: string): void {
+    const full = this.#full.get(kind);
+    if (full?.has(namespace)) return;
+    this.#version++;
+    this.#full.set(kind, new Set(full).add(namespace));
+  }
+
+  /** All objects of this kind have been listed anew: those of other namespaces than these are all kept. */
+  listed(kind: string, full: ReadonlySet<string>): void {
+    if (full.size > 0 || (this.#full.get(kind)?.size ?? 0) > 0) this.#version++;
+    this.#full.set(kind, full);
+  }
+
+  gateway({ type, object }: Change<KeptGateway>): void {
+    this.#version++;
+    const { uid, namespace, name } = object.metadata;
+    const key = `${namespace}/${name}`;
+    if (type === "there") this.#gateways.set(key, object);
+    else if (this.#gateways.get(key)?.metadata.uid === uid) this.#gateways.delete(key);
+  }
+
+  ingressClass({ type, object }: Change<KeptIngressClass>): void {
+    this.#version++;
+    const { uid, name } = object.metadata;
+    if (type === "there") this.#classes.set(name, object);
+    else if (this.#classes.get(name)?.metadata.uid === uid) this.#classes.delete(name);
+  }
+
+  /** @param services as "NAMESPACE/NAME". */
+  of(services: Iterable<string>): PodRoutes {
+    const leads = new Set<string>();
+    for (const service of services) {
+      const [namespace = ""] = service.split("/");
+      if (this.#isFull(namespace) || this.#cut.has(namespace)) leads.add(leftOutNeed);
+      // A Service that is gone still leads to its pods, until each proxy has applied that.
+      if (!this.#services.has(service)) leads.add(byNodes);
+      for (const lead of this.#leadsTo(service)) leads.add(lead);
+      for (const lead of this.#former.of(service)) leads.add(lead);
+    }
+    const throughNodes = leads.delete(byNodes);
+    const byName = leads.delete(byNames);
+    return { throughNodes, byName, needs: [...leads] };
+  }
+
+  /** Applies a change. What led to these Services before, and no longer does, counts for some time. */
+  #changing(services: readonly string[], now: number, change: () => void): void {
+    const before = services.map((service) => ({ service, leads: this.#leadsTo(service) }));
+    change();
+    this.#version++;
+    for (const { service, leads } of before) {
+      const after = this.#leadsTo(service);
+      for (const lead of leads) if (!after.has(lead)) this.#former.add(service, lead, now);
+    }
+  }
+
+  #leadsTo(service: string): Set<string> {
+    const leads = new Set<string>();
+    const known = this.#services.get(service);
+    if (known) leads.add(known.isHeadless ? byNames : byNodes);
+    for (const balancer of known?.balancers ?? []) leads.add(balancer);
+    const [namespace = "", name = ""] = service.split("/");
+    for (const route of this.#routes.get(service)?.values() ?? [])
+      if (this.#grants.allows({ kind: route.kind, from: route.metadata.namespace }, namespace, name))
+        for (const need of this.#needsOf(route)) leads.add(need);
+    return leads;
+  }
+
+  #isFull(namespace: string): boolean {
+    return [...this.#full.values()].some((full) => full.has(namespace));
+  }
+
+  #noteCut(namespace: string, uid: string, isCut: boolean): void {
+    const cut = this.#cut.get(namespace) ?? new Set();
+    if (isCut) this.#cut.set(namespace, cut.add(uid));
+    else if (cut.delete(uid) && cut.size === 0) this.#cut.delete(namespace);
+  }
+
+  #needsOf({ kind, ingressClassName, gateways }: KeptRoute): readonly string[] {
+    if (kind === "Ingress") {
+      const name =
+        ingressClassName ?? [...this.#classes.values()].find(({ isDefault }) => isDefault)?.metadata.name;
+      return [`ingress-class/${name ?? "none"}`];
+    }
+    const classes = gateways.map((gateway) => this.#gateways.get(gateway)?.gatewayClass);
+    return classes.map((name, at) => `gateway-class/${name ?? `of ${gateways[at]}`}`);
+  }
+}
