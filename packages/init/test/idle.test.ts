@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { initProgram, nativeProgram, withoutCompiler } from "./compiled.ts";
 import { Network } from "./network.ts";
-import { pod, programAsPod, reportOf, terminate } from "./pod.ts";
+import { go, pod, programAsPod, reportOf, resultOf, sender, terminate } from "./pod.ts";
 import { commandOf, descendantsOf, endAll, Running, withoutNamespaces } from "./running.ts";
 
 after(endAll);
@@ -20,6 +20,11 @@ function sleepsOf(pid: number): number {
 function ticksOf(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   return Number(fields[11]) + Number(fields[12]);
+}
+
+/** Bytes that it has read, from files of the kernel, too. */
+function readBy(pid: number): number {
+  return Number(/^rchar: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1]);
 }
 
 function initBelow(running: Running): number {
@@ -53,6 +58,25 @@ describe("at rest", { skip, concurrency: 3 }, () => {
       await pause(1_500);
       await assertAtRest(initBelow(server));
     });
+
+  test("a connection that ends does not have all counters of the kernel read", async () => {
+    await using network = await Network.create();
+    const server = await pod(network, ["--floor", "6s", "-v"]);
+    const busy = sender(network, 1, { every: 10, for: 4_000 });
+    await go(busy);
+    terminate(server);
+    await server.says("holding until");
+    const pid = initBelow(server);
+    const before = { sleeps: sleepsOf(pid), read: readBy(pid), at: performance.now() };
+    await pause(2_000);
+    const seconds = (performance.now() - before.at) / 1_000;
+    const [small, large] = ["snmp", "netstat"].map((name) => readFileSync(`/proc/net/${name}`).length);
+    // The large file only ten times a second, and at a dump, of which there are as many while something is in flight.
+    const most = (sleepsOf(pid) - before.sleeps) * small! + 25 * seconds * large!;
+    const read = readBy(pid) - before.read;
+    assert.ok(read <= most, `${read} bytes in ${seconds} s instead of ${most} at most`);
+    assert.equal((await resultOf(busy)).lost, 0);
+  });
 
   test("a thousand senders cost hardly more than one", async () => {
     await using network = await Network.create();

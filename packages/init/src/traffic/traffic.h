@@ -75,6 +75,7 @@ struct traffic {
 	uint64_t opened; /* PassiveOpens as last read */
 	double last_opened;
 	uint64_t overflowed; /* ListenOverflows as last read */
+	double overflows_read;
 	double retries_until; /* ms: clients that were turned away come back before */
 	double undecided_until; /* ms: what connections are that were open for less than a moment is not known before */
 	double glanced; /* when */
