@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { ipvsRules } from "../src/watcher/kube-proxy/ipvs.ts";
 import {
   emptyRules,
   KubeProxy,
@@ -48,5 +49,24 @@ describe("kube-proxy in a cluster of two address families", () => {
     await assert.rejects(hidden.stillUsed(["10.244.1.5"], signal), /IPVS/);
     const seen = new KubeProxy([left, marks, place("ipvs", { used: new Set(["10.244.1.5"]) })]);
     assert.deepEqual(await seen.stillUsed(["10.244.1.5"], signal), new Set(["10.244.1.5"]));
+  });
+});
+
+describe("the list of virtual servers", () => {
+  const heading =
+    "IP Virtual Server version 1.2.1 (size=4096)\nProt LocalAddress:Port Scheduler Flags\n  -> ...\n";
+  const going = "TCP  0A600001:0050 rr\n";
+  const staying = "TCP  0A600002:0050 rr\n  -> 0AF40105:1F90      Masq    1      0          0\n";
+  const reading = (...lists: string[]): KubeProxy =>
+    new KubeProxy([ipvsRules(() => Promise.resolve(lists.shift() ?? heading))]);
+
+  it("leaves one out where another went while it was read, and is read again", async () => {
+    const torn = reading(heading + going, heading + staying, heading + staying);
+    assert.deepEqual(await torn.stillUsed(["10.244.1.5"], signal), new Set(["10.244.1.5"]));
+  });
+
+  it("proves nothing while it changes with each read", async () => {
+    const lists = Array.from({ length: 6 }, (_, at) => heading + (at % 2 === 0 ? going : staying));
+    await assert.rejects(reading(...lists).stillUsed(["10.244.1.5"], signal), /change all the time/);
   });
 });

@@ -25,10 +25,10 @@ interface Kind {
 
 const iptables = (): KubeProxyRules[] => [iptablesRules("nft"), iptablesRules("legacy")];
 const modes: Readonly<Record<string, () => readonly KubeProxyRules[]>> = {
-  "": () => [...iptables(), nftablesRules(), ipvsRules],
+  "": () => [...iptables(), nftablesRules(), ipvsRules()],
   iptables,
   nftables: () => [nftablesRules()],
-  ipvs: () => [ipvsRules],
+  ipvs: () => [ipvsRules()],
 };
 
 const metricsAddress = "http://127.0.0.1:10249";

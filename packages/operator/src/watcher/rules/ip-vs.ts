@@ -8,9 +8,9 @@ const server = /^ {2}-> (?:([0-9A-F]{8})|\[([0-9a-fA-F:]+)\]):[0-9A-F]{4}\s+(\w+
 /** "TCP  0A600001:01BB rr", or "FWM  00000001 rr", and "  -> RemoteAddress:Port ..." above them. */
 const service = /^(?:TCP|UDP|SCTP|FWM) +\S+ +\w/;
 
-/** Whether IPVS has a virtual server at all. */
-export function hasVirtualServers(text: string): boolean {
-  return text.split("\n").some((line) => service.test(line));
+/** The lines of virtual servers, without their real servers. */
+export function virtualServersIn(text: string): readonly string[] {
+  return text.split("\n").filter((line) => service.test(line));
 }
 
 /**
