@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { mayBePending, readSyncs } from "../src/watcher/kube-proxy/sync-metrics.ts";
+import { mayBePending, readSyncs, syncMetrics } from "../src/watcher/kube-proxy/sync-metrics.ts";
 import { usedInIpvs } from "../src/watcher/rules/ip-vs.ts";
 import { usedInNat, usesInNat } from "../src/watcher/rules/iptables-save.ts";
 import { usedInTable, usesInTable } from "../src/watcher/rules/nft-list.ts";
@@ -178,12 +181,16 @@ describe("the metrics of a real kube-proxy", () => {
     assert.ok(four.lastQueued <= four.lastFinished);
   });
 
-  it("are evidence when two syncs have finished since it was asked, or when it had just done one and has nothing to do", () => {
+  it("are evidence when two syncs have succeeded since it was asked, or when it had just done one and has nothing to do", () => {
     const idle = { finished: 4, lastFinished: 100, lastQueued: 99, pending: 0 };
-    const asked = { finished: 4, at: 101 };
-    assert.equal(mayBePending(asked, { ...idle, finished: 6, pending: 3 }, 101.1), false, "two syncs");
+    const asked = { succeeded: 0, at: 101 };
     assert.equal(
-      mayBePending(asked, { ...idle, finished: 5, pending: 1 }, 109),
+      mayBePending({ ...asked, succeeded: 2 }, { ...idle, pending: 3 }, 101.1),
+      false,
+      "two syncs",
+    );
+    assert.equal(
+      mayBePending({ ...asked, succeeded: 1 }, { ...idle, pending: 1 }, 109),
       true,
       "one may have begun before",
     );
@@ -196,5 +203,32 @@ describe("the metrics of a real kube-proxy", () => {
       true,
       "it has not heard of the change at all",
     );
+  });
+
+  it("count a sync that failed as finished, and it is no evidence", async () => {
+    const now = Date.now() / 1_000;
+    const [syncs, family] = [{ finished: 4, lastFinished: now }, `{ip_family="IPv4"}`];
+    const figures = (): string =>
+      Object.entries({
+        duration_seconds_count: syncs.finished,
+        last_timestamp_seconds: syncs.lastFinished,
+        last_queued_timestamp_seconds: now + 1_000,
+        endpoint_changes_pending: 0,
+      })
+        .map(([name, value]) => `kubeproxy_sync_proxy_rules_${name}${family} ${value}\n`)
+        .join("");
+    const server = createServer((_request, response) => response.end(figures())).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const proxy = syncMetrics(new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+    const isUsed = async (): Promise<boolean> =>
+      (await proxy.stillUsed(["10.244.1.5"], new AbortController().signal)).size > 0;
+    const used = [await isUsed()];
+    for (const succeeds of [false, false, false, true, false, true]) {
+      syncs.finished++;
+      if (succeeds) syncs.lastFinished++;
+      used.push(await isUsed());
+    }
+    server.close();
+    assert.deepEqual(used, [true, true, true, true, true, true, false]);
   });
 });

@@ -4,7 +4,9 @@ import { unreadable, type Consumer } from "../consumers/consumer.ts";
 
 /** kube-proxy's metrics of its syncs for one address family. Times in seconds since 1970, by the node's clock. */
 export interface Syncs {
+  /** Those that failed, too. */
   readonly finished: number;
+  /** The last one that succeeded. */
   readonly lastFinished: number;
   readonly lastQueued: number;
   /** Changes that kube-proxy has seen, and no sync has taken up. */
@@ -43,14 +45,18 @@ export function readSyncs(text: string, family: "IPv4" | "IPv6", place: string):
   return { finished, lastFinished, lastQueued, pending };
 }
 
-interface FirstAsked {
-  /** Finished syncs at the first question about the address. */
-  readonly finished: number;
+/** What has happened since an address was asked about first. */
+interface Asked {
   /** Seconds. */
   readonly at: number;
+  /** As of the last look. */
+  readonly finished: number;
+  readonly lastFinished: number;
+  /** Syncs that have succeeded since, as far as looks have seen them. */
+  readonly succeeded: number;
 }
 
-/** Syncs that must finish after we learn of a change: the first may have begun before the change, the second has not. */
+/** Syncs that must succeed after we learn of a change: the first may have begun before the change, the second has not. */
 const syncsAfter = 2;
 /** Seconds by which kube-proxy's watch may be later than the coordinator's. */
 const watchDelay = 2;
@@ -58,19 +64,32 @@ const watchDelay = 2;
 const mayHaveAppliedBefore = 10;
 
 /**
- * Whether kube-proxy may still not have applied a change. It has applied it when two syncs have finished since we learnt of it. It has also when it
+ * Whether kube-proxy may still not have applied a change. It has applied it when two syncs have succeeded since we learnt of it. It has also when it
  * synced at about that time, has no pending change, and has had the time to see this one.
  */
-export function mayBePending({ finished, at }: FirstAsked, syncs: Syncs, now: number): boolean {
-  if (syncs.finished >= finished + syncsAfter) return false;
+export function mayBePending(
+  { succeeded, at }: Pick<Asked, "succeeded" | "at">,
+  syncs: Syncs,
+  now: number,
+): boolean {
+  if (succeeded >= syncsAfter) return false;
   const isIdle = syncs.pending === 0 && syncs.lastQueued <= syncs.lastFinished;
   return !(isIdle && now - at >= watchDelay && syncs.lastFinished >= at - mayHaveAppliedBefore);
+}
+
+/** A sync that fails is counted as finished, too. Only one that succeeds changes the time of the last. */
+function lookedAgain(before: Asked | undefined, { finished, lastFinished }: Syncs, now: number): Asked {
+  // A count that falls belongs to a restarted process.
+  if (before === undefined || finished < before.finished)
+    return { at: now, finished, lastFinished, succeeded: 0 };
+  const succeeded = before.succeeded + (lastFinished === before.lastFinished ? 0 : 1);
+  return { at: before.at, finished, lastFinished, succeeded };
 }
 
 /** kube-proxy, by its metrics. They are evidence, not proof: they do not say which changes its watch has delivered. */
 export function syncMetrics(metrics: URL): Consumer {
   const url = new URL("/metrics", metrics);
-  let firstAsked = new Map<string, FirstAsked>();
+  let known = new Map<string, Asked>();
   return {
     kind: "kube-proxy",
     basis: "syncs",
@@ -78,19 +97,14 @@ export function syncMetrics(metrics: URL): Consumer {
       const { text } = await askHttp(url, signal);
       const now = Date.now() / 1_000;
       const used = new Set<string>();
-      const next = new Map<string, FirstAsked>();
+      const next = new Map<string, Asked>();
       for (const address of addresses.length === 0 ? ["0.0.0.0"] : addresses) {
         const syncs = readSyncs(text, isIPv6(address) ? "IPv6" : "IPv4", url.href);
-        const before = firstAsked.get(address);
-        // A count that falls belongs to a restarted process.
-        const from =
-          before === undefined || syncs.finished < before.finished
-            ? { finished: syncs.finished, at: now }
-            : before;
-        next.set(address, from);
-        if (mayBePending(from, syncs, now)) used.add(address);
+        const asked = lookedAgain(known.get(address), syncs, now);
+        next.set(address, asked);
+        if (mayBePending(asked, syncs, now)) used.add(address);
       }
-      firstAsked = next;
+      known = next;
       return used;
     },
   };
