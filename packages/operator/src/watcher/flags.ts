@@ -48,8 +48,8 @@ ${Object.values(consumerKinds)
   --name NAME           name of this consumer, unique among those of its kind (the node's name for kube-proxy
                         and Cilium, else the host name, which is the pod's)
   --node NAME           node that it reports for (the variable NODE_NAME)
-  --serves WHAT         what the proxy serves: ingress-class/NAME, gateway-class/NAME or load-balancer/NAME;
-                        may be repeated (the classes whose name contains the kind)
+  --serves WHAT         what the proxy serves: ingress-class/NAME, gateway-class/NAME, or of a Service
+                        load-balancer/aws/NAMESPACE/NAME; may be repeated (the class called like the kind)
   --log-level LEVEL     ${logLevels.join(", ")} (info)
 `;
 
@@ -65,7 +65,8 @@ const options = {
 } as const;
 
 /** The values that the coordinator looks for. It would take any other text, and wait for no consumer. */
-const served = /^(?:node|(?:ingress-class|gateway-class|load-balancer)\/[\w.:-]{1,253})$/;
+const served =
+  /^(?:node|(?:ingress-class|gateway-class)\/[\w.:-]{1,253}|load-balancer\/(?:aws|gcp)(?:\/[\w.-]{1,63}){0,2})$/;
 
 /** @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG @returns none where help is asked for. */
 export function parseWatcherFlags(

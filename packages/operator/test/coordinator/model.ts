@@ -76,9 +76,8 @@ export class Model {
     this.routing.service(gone(serviceOf(uid, false)), this.now);
   }
 
-  /** An Ingress with class nginx. */
-  ingress(services: readonly string[], name = "i"): void {
-    this.routing.route(there(ingressOf(name, services)), this.now);
+  ingress(services: readonly string[], name = "i", ingressClassName = "nginx"): void {
+    this.routing.route(there({ ...ingressOf(name, services), ingressClassName }), this.now);
   }
 
   ingressGone(name = "i"): void {

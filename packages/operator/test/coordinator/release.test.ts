@@ -196,10 +196,14 @@ describe("who matters", () => {
     model.pass(5_000);
     assert.equal(model.state("a"), "released");
     const balanced = withdrawn();
-    balanced.service(false, ["load-balancer/aws"]);
+    balanced.service(false, ["load-balancer/aws/shop/web"]);
     for (const node of ["node1", "node2"]) balanced.report(node, 1);
     assert.equal(balanced.state("a"), "incomplete");
-    balanced.report("shop", 1, { kind: "aws", node: undefined });
+    const aws = { kind: "aws", node: undefined };
+    balanced.report("unsaid", 1, aws);
+    balanced.report("other", 1, { ...aws, serves: ["load-balancer/aws/shop/other"] });
+    assert.equal(balanced.state("a"), "incomplete", "each Service has a target group of its own");
+    balanced.report("web", 1, { ...aws, serves: ["load-balancer/aws/shop/web"] });
     assert.equal(balanced.state("a"), "released");
   });
 
@@ -213,7 +217,18 @@ describe("who matters", () => {
     assert.equal(model.state("a"), "waiting");
     model.report("edge-2", 1, { kind: "nginx", node: undefined });
     assert.equal(model.state("a"), "waiting", "each proxy of the class");
+    model.report("inner-1", 0, { kind: "nginx", node: undefined, serves: ["ingress-class/nginx-internal"] });
     model.report("edge-1", 1, { kind: "nginx", node: undefined });
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("the proxy of a class says nothing for another whose name is alike", () => {
+    const model = withdrawn();
+    model.ingress(["shop/web"], "i", "nginx-public");
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    model.report("edge", 1, { kind: "nginx", node: undefined });
+    assert.equal(model.state("a"), "incomplete");
+    model.report("edge", 1, { kind: "nginx", node: undefined, serves: ["ingress-class/nginx-public"] });
     assert.equal(model.state("a"), "released");
   });
 
@@ -240,7 +255,9 @@ describe("who matters", () => {
 
   it("a replica that has just begun waits for proxies that have not found it yet", () => {
     const model = new Model();
-    model.service(false, ["load-balancer/aws"]);
+    const balancer = "load-balancer/aws/shop/web";
+    const aws = { kind: "aws", node: undefined, serves: [balancer] };
+    model.service(false, [balancer]);
     model.node("node1");
     model.pod("a");
     model.publish("a", true);
@@ -248,13 +265,13 @@ describe("who matters", () => {
     model.pod("a", true);
     model.publish("a", false);
     model.report("node1", 1);
-    model.report("one", 1, { kind: "aws", node: undefined });
+    model.report("one", 1, aws);
     assert.equal(model.state("a"), "waiting");
     model.pass(8_000);
-    model.report("two", 0, { kind: "aws", node: undefined });
+    model.report("two", 0, aws);
     model.pass(8_000);
     assert.equal(model.state("a"), "waiting");
-    model.report("two", 1, { kind: "aws", node: undefined });
+    model.report("two", 1, aws);
     assert.equal(model.state("a"), "released");
   });
 

@@ -3,6 +3,9 @@ import { Consumer, type Report } from "./consumer.ts";
 /** Kinds that carry a node's traffic to pods: every node has one of them. */
 const nodeKinds: ReadonlySet<string> = new Set(["kube-proxy", "cilium"]);
 
+/** Needs of it name the Service, since each has a target group of its own: "load-balancer/aws/shop/web". */
+const balancers = "load-balancer";
+
 /** What a consumer reports to serve if it carries its node's traffic, whatever its kind. */
 export const servesNode = "node";
 
@@ -66,7 +69,7 @@ export class Consumers {
     return [...this.#all.values()].filter((one) => one.node === node);
   }
 
-  /** The consumers that serve a need: "ingress-class/nginx", "load-balancer/aws", "consumer/http/cdn". */
+  /** The consumers that serve a need: "ingress-class/nginx", "load-balancer/aws/shop/web", "consumer/http/cdn". */
   serving(need: string): readonly Consumer[] {
     let found = this.#serving.get(need);
     if (!found) {
@@ -107,12 +110,15 @@ export function isNodeProxy({ kind, serves }: Pick<Consumer, "kind" | "serves">)
   return nodeKinds.has(kind) || serves.includes(servesNode);
 }
 
-/** What a consumer reports to serve counts. Else a class is served by the kind that its name begins with: "nginx-internal" by nginx. */
+/**
+ * What a consumer reports to serve counts. Else it is the class that is called like its kind. No other name is guessed: the proxy of class
+ * "nginx-internal" says nothing for "nginx-public", nor the watcher of one target group for another.
+ */
 function isServing(consumer: Consumer, need: string): boolean {
-  const [what = "", ...rest] = need.split("/");
-  const name = rest.join("/");
-  if (what === "consumer") return consumer.key === name;
-  if (consumer.serves.length > 0) return consumer.serves.includes(need);
-  if (isNodeProxy(consumer)) return false;
-  return name === consumer.kind || name.toLowerCase().includes(consumer.kind);
+  const [what = "", name = "", ...rest] = need.split("/");
+  if (what === "consumer") return consumer.key === [name, ...rest].join("/");
+  const { kind, serves } = consumer;
+  if (serves.length > 0)
+    return serves.includes(need) || (what === balancers && serves.includes(`${what}/${name}`));
+  return what !== balancers && name === kind && !isNodeProxy(consumer);
 }

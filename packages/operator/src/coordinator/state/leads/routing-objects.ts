@@ -4,7 +4,7 @@ import { keepMetadata, keepRoute, type RouteObject, type ServiceObject } from ".
 
 export interface KeptService extends KubernetesObject {
   readonly isHeadless: boolean;
-  /** Load balancers that send to pods themselves: "load-balancer/aws". */
+  /** Load balancers that send to pods themselves: "load-balancer/aws/shop/web". */
   readonly balancers: readonly string[];
 }
 
@@ -31,9 +31,13 @@ export function keepRoutingService({ metadata, spec }: ServiceObject): KeptServi
   const aws = "service.beta.kubernetes.io/aws-load-balancer";
   const balancers: string[] = [];
   if (annotations[`${aws}-nlb-target-type`] === "ip" || annotations[`${aws}-type`] === "nlb-ip")
-    balancers.push("load-balancer/aws");
-  if (annotations["cloud.google.com/neg"] !== undefined) balancers.push("load-balancer/gcp");
-  return { metadata: keepMetadata(metadata, nothing), isHeadless: spec?.clusterIP === "None", balancers };
+    balancers.push("aws");
+  if (annotations["cloud.google.com/neg"] !== undefined) balancers.push("gcp");
+  return {
+    metadata: keepMetadata(metadata, nothing),
+    isHeadless: spec?.clusterIP === "None",
+    balancers: balancers.map((kind) => `load-balancer/${kind}/${metadata.namespace}/${metadata.name}`),
+  };
 }
 
 interface ParentsObject extends RouteObject {

@@ -4,7 +4,7 @@ import type { GrantObject } from "../../../exposure/objects.ts";
 import { FormerLeads } from "./former-leads.ts";
 import type { KeptGateway, KeptIngressClass, KeptRoute, KeptService } from "./routing-objects.ts";
 
-/** What leads to a pod. Besides the nodes these must let go of it: "ingress-class/nginx", "gateway-class/envoy", "load-balancer/aws". */
+/** What leads to a pod. Besides the nodes these must let go of it: "ingress-class/nginx", "load-balancer/aws/shop/web". */
 export interface PodRoutes {
   /** A Service with a cluster IP leads to it, through the proxy of each node. */
   readonly throughNodes: boolean;
