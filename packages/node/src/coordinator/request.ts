@@ -1,7 +1,7 @@
-import { lookup } from "node:dns";
 import { readFile } from "node:fs/promises";
 import { request, type IncomingMessage } from "node:http";
 import type { LookupFunction } from "node:net";
+import { lookupUntil } from "./names.ts";
 import type { CoordinatorPlace } from "./place.ts";
 
 /** Milliseconds to connect, name resolution included. */
@@ -19,7 +19,7 @@ export class Requests {
   /** How many have failed: each time another address of the name is the first to be tried. */
   #failures = 0;
 
-  constructor(place: CoordinatorPlace, ended: AbortSignal, resolve: LookupFunction = lookup) {
+  constructor(place: CoordinatorPlace, ended: AbortSignal, resolve: LookupFunction = lookupUntil(ended)) {
     this.#place = place;
     this.#ended = ended;
     this.#resolve = resolve;
@@ -80,7 +80,7 @@ export class Requests {
     });
   }
 
-  /** One for all requests that wait: a resolver that hangs has a thread of the process's pool, which must have others left for the application. */
+  /** One for all requests that wait: name servers that are slow are not asked more often for it. */
   readonly #lookup: LookupFunction = (host, options, callback) => {
     this.#waiting.push(callback);
     if (this.#waiting.length > 1) return;
