@@ -119,9 +119,36 @@ describe("a withdrawal", () => {
     model.publish("a", false);
     assert.deepEqual([...model.withdrawals.after(0)], [{ number: 1, addresses: ["ip-a"] }]);
   });
+
+  it("is numbered anew with an address that was heard of after it: nobody has looked for that yet", () => {
+    const model = new Model();
+    model.node("node1");
+    model.report("node1", 0);
+    model.pod("a", false, { address: "" });
+    model.synced();
+    model.publish("a", false);
+    model.terminations.follow("a", model.now);
+    model.report("node1", 1);
+    assert.equal(model.state("a"), "released");
+    model.pod("a", true);
+    assert.equal(model.state("a"), "waiting");
+    assert.deepEqual([...model.withdrawals.after(0)], [{ number: 2, addresses: ["ip-a"] }]);
+    model.report("node1", 2);
+    assert.equal(model.state("a"), "released");
+  });
 });
 
 describe("who matters", () => {
+  it("a node whose object was made anew may still send, although it is not Ready yet", () => {
+    const model = withdrawn();
+    model.report("node1", 1);
+    model.nodeGone("node2");
+    model.node("node2", false);
+    assert.equal(model.state("a"), "waiting");
+    model.report("node2", 1);
+    assert.equal(model.state("a"), "released");
+  });
+
   it("a pod that nothing leads to is not released: nobody is no consent", () => {
     const model = new Model();
     model.node("node1");

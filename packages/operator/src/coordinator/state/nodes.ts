@@ -20,7 +20,7 @@ export class Nodes {
   readonly #byName = new Map<string, SendingNode>();
   /** Nodes that no list or watch has shown yet. */
   readonly #reported = new Set<SendingNode>();
-  readonly #byAddress = new Map<string, string>();
+  readonly #byAddress = new Map<string, { readonly uid: string; readonly name: string }>();
   readonly #addresses = new Map<string, readonly string[]>();
   #gone = 0;
   #version = 0;
@@ -42,7 +42,8 @@ export class Nodes {
 
   take({ type, object, live }: Change<KeptNode>, now: number): void {
     const { uid, name } = object.metadata;
-    for (const address of this.#addresses.get(uid) ?? []) this.#byAddress.delete(address);
+    for (const address of this.#addresses.get(uid) ?? [])
+      if (this.#byAddress.get(address)?.uid === uid) this.#byAddress.delete(address);
     const known = this.#byUid.get(uid);
     if (type === "gone") {
       this.#addresses.delete(uid);
@@ -52,13 +53,15 @@ export class Nodes {
       return;
     }
     this.#addresses.set(uid, object.addresses);
-    for (const address of object.addresses) this.#byAddress.set(address, name);
+    for (const address of object.addresses) this.#byAddress.set(address, { uid, name });
     const told = known ?? this.#claimReported(name);
+    // Only its object may be new: it was deleted, and the node has registered again.
+    const mayHaveSent = told !== undefined || !live || this.#all.some((one) => one.name === name);
     const node = told ?? this.#add(name, Infinity);
     if (!known || node.isReady !== object.isReady) this.#readiness++;
     if (object.isReady) node.notReadySince = Infinity;
     // A node that was never Ready has never sent anything. One that a list shows may have been Ready a moment ago.
-    else if (node.isReady) node.notReadySince = told || !live ? now : -Infinity;
+    else if (node.isReady) node.notReadySince = mayHaveSent ? now : -Infinity;
     node.isReady = object.isReady;
     this.#byUid.set(uid, node);
     this.#byName.set(name, node);
@@ -75,7 +78,7 @@ export class Nodes {
 
   /** The node that has this address itself. */
   at(address: string): string | undefined {
-    return this.#byAddress.get(address);
+    return this.#byAddress.get(address)?.name;
   }
 
   #add(name: string, notReadySince: number): SendingNode {

@@ -57,6 +57,8 @@ export function keepPod(pod: PodObject): KeptPod {
   const addresses = status?.podIPs?.map(({ ip }) => ip) ?? (status?.podIP ? [status.podIP] : none);
   const exits = exitsOf(pod);
   const count = spec?.containers.length ?? 0;
+  // Sidecars of this kind outlive the containers, and serve with the pod's address until they end.
+  const sidecarRuns = status?.initContainerStatuses?.some(({ state }) => state?.running !== undefined);
   return {
     metadata: slim(metadata),
     node: spec?.nodeName,
@@ -71,7 +73,7 @@ export function keepPod(pod: PodObject): KeptPod {
     isFinished:
       status?.phase === "Succeeded" ||
       status?.phase === "Failed" ||
-      (deletionTimestamp !== undefined && count > 0 && exits.length >= count),
+      (deletionTimestamp !== undefined && count > 0 && exits.length >= count && sidecarRuns !== true),
   };
 }
 

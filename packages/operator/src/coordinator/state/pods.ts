@@ -36,16 +36,21 @@ export class Pods {
     const { metadata, addresses, hostAddress, isFinished } = pod;
     this.#byUid.set(metadata.uid, pod);
     this.#byName.set(keyOf(pod), pod);
-    if (hostAddress === undefined && !isFinished)
-      for (const address of addresses) this.#byAddress.set(address, pod);
+    if (isFinished) this.#forgetAddresses(pod);
+    else if (hostAddress === undefined) for (const address of addresses) this.#byAddress.set(address, pod);
   }
 
   remove(pod: KeptPod): void {
     const { uid } = pod.metadata;
     this.#byUid.delete(uid);
     if (this.#byName.get(keyOf(pod))?.metadata.uid === uid) this.#byName.delete(keyOf(pod));
-    for (const address of pod.addresses)
-      if (this.#byAddress.get(address)?.metadata.uid === uid) this.#byAddress.delete(address);
+    this.#forgetAddresses(pod);
+  }
+
+  /** Another pod may have them by now. */
+  #forgetAddresses({ metadata, addresses }: KeptPod): void {
+    for (const address of addresses)
+      if (this.#byAddress.get(address)?.metadata.uid === metadata.uid) this.#byAddress.delete(address);
   }
 }
 

@@ -193,8 +193,11 @@ export class Terminations {
       this.#askedAt.delete(record);
       events.began(record);
     }
-    // The record may be older than the pod's address.
-    if (record.number === undefined) record.addresses = pod.addresses;
+    // The record may be older than an address of the pod. Consumers have not looked for it yet.
+    if (pod.addresses.some((address) => !record.addresses.includes(address))) {
+      this.#takeBack(record);
+      record.addresses = pod.addresses;
+    }
     const hasNewExits = pod.exits.length !== record.exits.length;
     record.exits = pod.exits;
     if (pod.isFinished && !record.isFinished) {
@@ -211,19 +214,24 @@ export class Terminations {
     const { withdrawals } = this.#options;
     const isReady = this.listings.isReady(record);
     if (isReady === (record.withdrawnAt === undefined)) return;
-    if (isReady) {
-      if (record.number !== undefined) withdrawals.drop(record.number);
-      record.number = undefined;
-      record.withdrawnAt = undefined;
-      record.releasedAt = undefined;
-      this.#pending.add(record);
-      this.#setState(record, "waiting");
-    } else {
+    if (isReady) this.#takeBack(record);
+    else {
       record.withdrawnAt = now;
       // The node's own address never falls out of use: other pods have it, too.
       if (!record.isHostNetwork && !record.isFinished) record.number = withdrawals.add(record.addresses, now);
     }
     if (isNews) this.#changed(record);
+  }
+
+  /** The pod is not withdrawn, as far as consumers may know. */
+  #takeBack(record: TerminationRecord): void {
+    if (record.withdrawnAt === undefined) return;
+    if (record.number !== undefined) this.#options.withdrawals.drop(record.number);
+    record.number = undefined;
+    record.withdrawnAt = undefined;
+    record.releasedAt = undefined;
+    this.#pending.add(record);
+    this.#setState(record, "waiting");
   }
 
   #decide(record: TerminationRecord, now: number): void {
