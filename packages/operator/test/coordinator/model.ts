@@ -171,7 +171,7 @@ export class Model {
     const slice: KeptSlice = {
       metadata: { name: "web-1", uid: "web-1", namespace: "shop" },
       service: "shop/web",
-      endpoints: Array.from(this.#published, ([uid, conditions]) => ({ uid, ...conditions })),
+      endpoints: Array.from(this.#published, ([pod, conditions]) => ({ pod, ...conditions })),
     };
     this.terminations.slice(there(slice), this.now);
   }

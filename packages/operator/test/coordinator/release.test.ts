@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { keepSlice } from "../../src/coordinator/state/objects.ts";
 import { Model, there } from "./model.ts";
 
 /** Two nodes that report, and one pod that is terminating and withdrawn. */
@@ -36,12 +37,33 @@ describe("a withdrawal", () => {
     model.report("node1", 0);
     model.pod("a");
     model.publish("a", true);
-    const endpoints = [{ uid: "a", isReady: true, isTerminating: true }];
+    const endpoints = [{ pod: "a", isReady: true, isTerminating: true }];
     const metadata = { name: "foreign", uid: "foreign", namespace: "other" };
     model.terminations.slice(there({ metadata, service: "other/web", endpoints }), model.now);
     model.synced();
     model.pod("a", true);
     model.publish("a", false);
+    model.report("node1", 1);
+    assert.equal(model.state("a"), "released");
+  });
+
+  it("waits for a slice that is kept by hand, and lists the pod by its address alone", () => {
+    const model = new Model();
+    model.node("node1");
+    model.report("node1", 0);
+    model.pod("a", false, { address: "fd00::5" });
+    model.publish("a", true);
+    const slice = (addresses: readonly string[]): void => {
+      const metadata = { name: "own", uid: "own", namespace: "shop" };
+      model.terminations.slice(there(keepSlice({ metadata, endpoints: [{ addresses }] })), model.now);
+    };
+    slice(["fd00:0::5", "fd00::6"]);
+    model.synced();
+    model.pod("a", true, { address: "fd00::5" });
+    model.publish("a", false);
+    assert.equal(model.record("a").number, undefined);
+    slice(["fd00::6"]);
+    assert.equal(model.record("a").number, 1);
     model.report("node1", 1);
     assert.equal(model.state("a"), "released");
   });

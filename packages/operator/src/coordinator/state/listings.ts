@@ -16,21 +16,22 @@ interface Listing {
 export interface ListedPod {
   readonly namespace: string;
   readonly uid: string;
+  readonly addresses: readonly string[];
 }
 
 /** Which slices list which pods. Services that no longer list a pod are kept: their consumers may still send to it. */
 export class Listings {
   readonly #slices = new Map<string, KeptSlice>();
-  /** By "NAMESPACE/UID", the namespace being that of the slices. */
+  /** By "NAMESPACE/UID" and "NAMESPACE/ADDRESS", the namespace being that of the slices. */
   readonly #pods = new Map<string, Listing>();
-  readonly #isThere: (pod: ListedPod) => boolean;
+  readonly #isThere: (namespace: string, pod: string) => boolean;
 
-  /** @param isThere whether a pod exists. The Services of one that does not are dropped. */
-  constructor(isThere: (pod: ListedPod) => boolean) {
+  /** @param isThere whether a pod with this uid or address exists. The Services of one that does not are dropped. */
+  constructor(isThere: (namespace: string, pod: string) => boolean) {
     this.#isThere = isThere;
   }
 
-  /** @returns the uids for which the slice changes something, if the pods are of its namespace. */
+  /** @returns the uids and addresses for which the slice changes something, if the pods are of its namespace. */
   slice({ type, object }: Change<KeptSlice>): ReadonlySet<string> {
     const { uid, namespace = "" } = object.metadata;
     const before = this.#slices.get(uid);
@@ -41,38 +42,39 @@ export class Listings {
       this.#count(object, 1, touched);
     } else this.#slices.delete(uid);
     if (before) this.#count(before, -1, touched);
-    for (const pod of touched) this.#forgetIfGone({ namespace, uid: pod });
+    for (const pod of touched) this.#forgetIfGone(namespace, pod);
     return touched;
   }
 
   isReady(pod: ListedPod): boolean {
-    return (this.#of(pod)?.ready ?? 0) > 0;
+    return this.#of(pod).some(({ ready }) => ready > 0);
   }
 
   /** Whether it is listed as ready until it is gone. */
   isPinned(pod: ListedPod): boolean {
-    return (this.#of(pod)?.pinned ?? 0) > 0;
+    return this.#of(pod).some(({ pinned }) => pinned > 0);
   }
 
   servicesOf(pod: ListedPod): Iterable<string> {
-    return this.#of(pod)?.services ?? [];
+    return this.#of(pod).flatMap(({ services }) => [...services]);
   }
 
-  podGone(pod: ListedPod): void {
-    this.#forgetIfGone(pod);
+  podGone({ namespace, uid, addresses }: ListedPod): void {
+    for (const pod of [uid, ...addresses]) this.#forgetIfGone(namespace, pod);
   }
 
-  #of(pod: ListedPod): Listing | undefined {
-    return this.#pods.get(keyOf(pod));
+  #of({ namespace, uid, addresses }: ListedPod): readonly Listing[] {
+    return [uid, ...addresses].flatMap((pod) => this.#pods.get(`${namespace}/${pod}`) ?? []);
   }
 
-  #forgetIfGone(pod: ListedPod): void {
-    if (this.#of(pod)?.slices === 0 && !this.#isThere(pod)) this.#pods.delete(keyOf(pod));
+  #forgetIfGone(namespace: string, pod: string): void {
+    const key = `${namespace}/${pod}`;
+    if (this.#pods.get(key)?.slices === 0 && !this.#isThere(namespace, pod)) this.#pods.delete(key);
   }
 
   #count({ metadata, endpoints, service }: KeptSlice, by: 1 | -1, touched: Set<string>): void {
-    for (const { uid, isReady, isTerminating } of endpoints) {
-      const key = keyOf({ namespace: metadata.namespace ?? "", uid });
+    for (const { pod, isReady, isTerminating } of endpoints) {
+      const key = `${metadata.namespace ?? ""}/${pod}`;
       let listing = this.#pods.get(key);
       if (!listing) {
         listing = { ready: 0, pinned: 0, slices: 0, services: new Set() };
@@ -82,11 +84,7 @@ export class Listings {
       if (isReady) listing.ready += by;
       if (isReady && isTerminating) listing.pinned += by;
       if (by === 1) listing.services.add(service);
-      touched.add(uid);
+      touched.add(pod);
     }
   }
-}
-
-function keyOf({ namespace, uid }: ListedPod): string {
-  return `${namespace}/${uid}`;
 }

@@ -5,6 +5,7 @@ import {
   type ObjectMeta,
   type Pod,
 } from "@lameduck/kube";
+import { canonicalAddress } from "../../watcher/rules/addresses.ts";
 import type { ContainerExit, WorkloadName } from "../termination.ts";
 
 /** The part of a pod that is kept, because a cluster has tens of thousands. */
@@ -25,8 +26,8 @@ export interface KeptPod extends KubernetesObject {
 }
 
 export interface KeptEndpoint {
-  /** Of the pod. */
-  readonly uid: string;
+  /** Its uid. Its address where the slice names no pod, as in one that is kept by hand. */
+  readonly pod: string;
   readonly isReady: boolean;
   readonly isTerminating: boolean;
 }
@@ -117,6 +118,7 @@ export function workloadOf(pod: KubernetesObject): WorkloadName | undefined {
 interface SliceObject extends KubernetesObject {
   readonly endpoints?:
     | readonly {
+        readonly addresses?: readonly string[];
         readonly conditions?: { readonly ready?: boolean; readonly terminating?: boolean };
         readonly targetRef?: { readonly kind?: string; readonly uid?: string };
       }[]
@@ -127,18 +129,14 @@ export function keepSlice({ metadata, endpoints }: SliceObject): KeptSlice {
   return {
     metadata: slim(metadata),
     service: `${metadata.namespace}/${metadata.labels?.["kubernetes.io/service-name"] ?? ""}`,
-    endpoints: (endpoints ?? []).flatMap(({ targetRef, conditions }) =>
-      targetRef?.kind === "Pod" && targetRef.uid !== undefined
-        ? [
-            {
-              uid: targetRef.uid,
-              // Without the condition an endpoint is ready: consumers read it so.
-              isReady: conditions?.ready !== false,
-              isTerminating: conditions?.terminating === true,
-            },
-          ]
-        : [],
-    ),
+    endpoints: (endpoints ?? []).flatMap(({ addresses = [], targetRef, conditions }) => {
+      const isNamed = targetRef?.kind === "Pod" && targetRef.uid !== undefined;
+      const pods = isNamed ? [targetRef.uid ?? ""] : addresses.map((one) => canonicalAddress(one) ?? one);
+      // Without the condition an endpoint is ready: consumers read it so.
+      const isReady = conditions?.ready !== false;
+      const isTerminating = conditions?.terminating === true;
+      return pods.map((pod) => ({ pod, isReady, isTerminating }));
+    }),
   };
 }
 

@@ -52,7 +52,7 @@ export interface TerminationsOptions {
 export class Terminations {
   readonly pods = new Pods();
   readonly listings = new Listings(
-    ({ uid, namespace }) => this.pods.get(uid)?.metadata.namespace === namespace,
+    (namespace, pod) => (this.pods.get(pod) ?? this.pods.at(pod))?.metadata.namespace === namespace,
   );
   readonly releases: Releases;
   readonly progress: ConsumerProgress;
@@ -106,7 +106,7 @@ export class Terminations {
     const { uid, namespace = "" } = object.metadata;
     if (type === "gone") {
       this.pods.remove(object);
-      this.listings.podGone({ uid, namespace });
+      this.listings.podGone({ uid, namespace, addresses: object.addresses });
       const record = this.#records.get(uid);
       if (record) this.#end(record, now);
       return;
@@ -120,8 +120,8 @@ export class Terminations {
 
   slice(change: Change<KeptSlice>, now: number): void {
     this.#tick(now);
-    for (const uid of this.listings.slice(change)) {
-      const record = this.#records.get(uid);
+    for (const pod of this.listings.slice(change)) {
+      const record = this.#records.get(this.pods.at(pod)?.metadata.uid ?? pod);
       if (!record) continue;
       this.releases.forgetRoutes(record);
       this.#number(record, now);
