@@ -18,7 +18,7 @@ static void check(bool holds)
 static void fuzz_http(const char *data, size_t size)
 {
 	struct http_answer early, answer;
-	struct status status;
+	struct status status = { 0 };
 	enum http_parsed half = http_parse(data, size / 2, false, &early);
 	enum http_parsed whole = http_parse(data, size, true, &answer);
 	check(whole != HTTP_MORE);
@@ -31,7 +31,7 @@ static void fuzz_http(const char *data, size_t size)
 
 static void fuzz_status(const char *text)
 {
-	struct status status;
+	struct status status = { 0 };
 	if (!status_parse(text, &status))
 		return;
 	check(status.reported <= status.relevant);

@@ -6,6 +6,7 @@
  * In the mode `behind` it has released the pod when it is first asked, and answers from then on as another one that is behind; in `again` as one that
  * sees the pod published again. In the modes `signal`, `hiccup` and `doubt` it releases the pod on SIGUSR2. The second and the third question it resets
  * in `hiccup`, and answers by `unknown` in `doubt`.
+ * In `strict-incomplete` it cannot release the pod, and the DrainPolicy says `consistency`.
  * In `falls-silent` it answers once, and takes nothing that it is told; it prints how long it was waited for.
  * In `busy` it releases it as in `release`, and takes only what it is told for the fourth time.
  */
@@ -51,6 +52,7 @@ function stateNow(): string {
   if (mode === "doubt" && (asked === 2 || asked === 3)) return "unknown";
   if (["release", "signal", "hiccup", "doubt", "busy"].includes(mode))
     return performance.now() >= releasedAt ? "released" : "waiting";
+  if (mode === "strict-incomplete") return "incomplete";
   return mode === "consistency" || mode === "falls-silent" ? "waiting" : mode;
 }
 
@@ -69,7 +71,7 @@ function answer(): string {
         ]
       : ["consumers: 4/5", "behind: kube-proxy/node5 (rules)"]),
     "basis: rules",
-    `mode: ${mode === "consistency" ? "consistency" : "availability"}`,
+    `mode: ${["consistency", "strict-incomplete"].includes(mode) ? "consistency" : "availability"}`,
     "new-key: of another version",
     "",
   ].join("\n");

@@ -299,16 +299,19 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
     assert.ok(report.hold_ms >= 4_000);
   });
 
-  for (const [mode, reason] of [
+  for (const [mode, reason, ...flags] of [
     ["silent", "quiet"],
+    ["silent", "cap", "--mode", "consistency"],
     ["incomplete", "quiet"],
+    ["incomplete", "quiet", "--mode", "consistency"],
+    ["strict-incomplete", "cap"],
     ["released", "quiet"],
     ["consistency", "cap"],
   ] as const)
-    test(`the policy acknowledged with a coordinator that is ${mode} ends by ${reason}`, async () => {
+    test(`${["the policy acknowledged", ...flags].join(" ")} with a coordinator that is ${mode} ends by ${reason}`, async () => {
       await using network = await Network.create();
       await coordinator(network, mode);
-      const server = await pod(network, [...policy, ...asks(coordinatorAt)]);
+      const server = await pod(network, [...policy, ...flags, ...asks(coordinatorAt)]);
       await held(network, server);
       assert.equal(reportOf(server.stderr).reason, reason, server.stderr);
     });

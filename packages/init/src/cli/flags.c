@@ -51,6 +51,7 @@ const struct flag flags[] = {
 	{ "wait-for", 0, 0, LIST, true, 0, read_wait_for },
 	{ "wait-gone", 0, 0, LIST, true, 0, read_wait_gone },
 	{ "order-timeout", 0, 0, TEXT, false, AT(order_timeout), NULL },
+	{ "mode", 0, 0, TEXT, true, AT(mode), NULL },
 	{ "coordinator", 0, 0, TEXT, true, AT(hold.place.url), NULL },
 	{ "pod-name", 0, 0, TEXT, false, AT(hold.place.pod), NULL },
 	{ "pod-namespace", 0, 0, TEXT, false, AT(hold.place.pod_namespace), NULL },

@@ -51,6 +51,8 @@ static const char help[] =
 	"  --coordinator URL  ask it whether a sender still chooses the pod, such as\n"
 	"                     http://lameduck-coordinator.lameduck-system.svc:8070\n"
 	"  --pod-name N, --pod-namespace N, --pod-uid U   this pod, from the downward API\n"
+	"  --mode M           --policy acknowledged, while the coordinator is silent or cannot release the pod:\n"
+	"                     availability (default) decides as adaptive does, consistency waits for the cap\n"
 	"  --settle D         after the release no connection may arrive for this time (500ms)\n"
 	"\n"
 	"Signals and processes\n"

@@ -51,6 +51,12 @@ static bool read_choices(struct settings *settings, struct error *error)
 		error_set(error, ERROR_BAD_CHOICE, "streams", "\"%s\" is neither ignore nor wait", streams);
 		return false;
 	}
+	const char *mode = settings->mode ? settings->mode : "availability";
+	settings->hold.place.consistency = strcmp(mode, "consistency") == 0;
+	if (!settings->hold.place.consistency && strcmp(mode, "availability") != 0) {
+		error_set(error, ERROR_BAD_CHOICE, "mode", "\"%s\" is neither availability nor consistency", mode);
+		return false;
+	}
 	const char *log = settings->log ? settings->log : "text";
 	settings->json = strcmp(log, "json") == 0;
 	if (!settings->json && strcmp(log, "text") != 0) {

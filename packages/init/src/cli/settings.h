@@ -34,6 +34,7 @@ struct settings {
 	struct drain_options decision;
 	const char *log;
 	const char *streams;
+	const char *mode;
 	const char *order_timeout;
 	struct hold_settings hold;
 	char notice[320]; /* an option that has no effect; empty if there is none */

@@ -34,7 +34,7 @@ void coordinator_begin(struct coordinator *coordinator, const struct coordinator
 	coordinator->logger = logger;
 	coordinator->on = place->url != NULL;
 	coordinator->found = coordinator->looking = coordinator->silent = false;
-	coordinator->status = (struct status){ .state = STATUS_NOTHING, .released = NAN };
+	coordinator->status = (struct status){ .state = STATUS_NOTHING, .released = NAN, .consistency = place->consistency };
 	coordinator->seen = STATUS_NOTHING;
 	coordinator->turn = coordinator->failures = 0;
 	coordinator->ask_at = coordinator->find_at = now;
@@ -169,7 +169,7 @@ static void take(struct coordinator *coordinator, const struct status *status, d
 
 static void take_answer(struct coordinator *coordinator, double now)
 {
-	struct status status;
+	struct status status = { .consistency = coordinator->status.consistency };
 	switch (exchange_step(&coordinator->asking, &coordinator->answer, now)) {
 	case EXCHANGE_ANSWERED:
 		if (coordinator->answer.status != 200 || !status_parse(coordinator->answer.body, &status)) {

@@ -13,6 +13,7 @@ struct coordinator_place {
 	int authority_length;
 	char host[DNS_NAME];
 	uint16_t port;
+	bool consistency; /* the mode until an answer names it */
 };
 
 /* Reads the url, such as "http://lameduck-coordinator.lameduck-system.svc:8070". False where it is invalid. */

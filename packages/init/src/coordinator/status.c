@@ -62,8 +62,10 @@ static void read_value(struct status *status, const char *key, const char *value
 		memcpy(status->behind, value, sizeof status->behind);
 	else if (strcmp(key, "last") == 0)
 		memcpy(status->last, value, sizeof status->last);
-	else if (strcmp(key, "mode") == 0)
-		status->consistency = strcmp(value, "consistency") == 0;
+	else if (strcmp(key, "mode") == 0 && strcmp(value, "consistency") == 0)
+		status->consistency = true;
+	else if (strcmp(key, "mode") == 0 && strcmp(value, "availability") == 0)
+		status->consistency = false;
 }
 
 static void read_line(struct status *status, const char *line, size_t length)
@@ -82,7 +84,7 @@ static void read_line(struct status *status, const char *line, size_t length)
 
 bool status_parse(const char *text, struct status *status)
 {
-	*status = (struct status){ .state = STATUS_UNKNOWN, .released = NAN };
+	*status = (struct status){ .state = STATUS_UNKNOWN, .released = NAN, .consistency = status->consistency };
 	size_t first = strcspn(text, "\n");
 	size_t version = sizeof protocol - 1;
 	/* 1.2 is compatible with 1, and 10 is not. */

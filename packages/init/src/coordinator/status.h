@@ -20,7 +20,7 @@ struct status {
 	bool consistency; /* nobody is left out for being silent */
 };
 
-/* False for another protocol, or another major version of it. Unknown lines are ignored. */
+/* False for another protocol, or another major version of it. Unknown lines are ignored. Without a mode that of `status` stays. */
 bool status_parse(const char *text, struct status *status);
 
 #endif

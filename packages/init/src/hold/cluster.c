@@ -66,7 +66,7 @@ void cluster_begin(struct hold *hold, bool real, double now)
 
 /*
  * A coordinator that falls silent does not withdraw its release: the pod's own evidence does. In the mode `consistency` the pod waits for an
- * answer, and does not stop on a release that an arrival has disproved.
+ * answer, also of one that cannot release it yet, and does not stop on a release that an arrival has disproved.
  */
 static enum cluster_says state_for_decision(const struct hold *hold)
 {
@@ -81,7 +81,7 @@ static enum cluster_says state_for_decision(const struct hold *hold)
 		return CLUSTER_RELEASED;
 	case STATUS_UNKNOWN:
 	case STATUS_INCOMPLETE:
-		return CLUSTER_CANNOT_SAY;
+		return status->consistency ? CLUSTER_WAITS : CLUSTER_CANNOT_SAY;
 	case STATUS_NOTHING:
 	case STATUS_WAITING:
 		break;
