@@ -388,6 +388,18 @@ describe("silence", () => {
     model.report("node1", 1);
     assert.equal(model.state("a"), "released");
   });
+
+  it("a quorum of nodes says nothing for an ingress, nor for clients by name", () => {
+    const model = withdrawn({ quorum: "50%", dnsTtlSeconds: 5 });
+    model.service(true);
+    model.ingress(["shop/web"]);
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    model.report("edge", 0, { kind: "nginx", node: undefined });
+    model.pass(5_000);
+    assert.equal(model.state("a"), "waiting", "the ingress is one of four");
+    model.report("edge", 1, { kind: "nginx", node: undefined });
+    assert.equal(model.state("a"), "released");
+  });
 });
 
 describe("a termination", () => {

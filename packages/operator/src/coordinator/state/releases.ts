@@ -67,15 +67,13 @@ export class Releases {
     const query = { number, withdrawnAt, settings, now };
     const routes = this.routesTo(record);
     // Cheap checks come first: most rounds end here, or at the node that was behind in the last round.
-    if (settings.quorum === "all") {
-      const states = this.groups(record, settings).map((group) =>
-        this.#groupStates.stateOfGroup(group, query),
-      );
-      if (states.includes("missing")) return "incomplete";
-      if (routes.throughNodes && this.#isMissing(record, query)) return "incomplete";
-      if (states.includes("behind")) return "waiting";
-      if (routes.throughNodes && !this.#haveNodesApplied(record, query)) return "waiting";
-    }
+    const states = this.groups(record, settings).map((group) => this.#groupStates.stateOfGroup(group, query));
+    if (states.includes("missing")) return "incomplete";
+    const needsEachNode = routes.throughNodes && settings.quorum === "all";
+    if (needsEachNode && this.#isMissing(record, query)) return "incomplete";
+    // A quorum is one of nodes: an ingress has as much traffic as hundreds of them.
+    if (states.includes("behind")) return "waiting";
+    if (needsEachNode && !this.#haveNodesApplied(record, query)) return "waiting";
     const { relevant, applied, missing, silent } = this.count(record, settings, now);
     if (missing > 0 || relevant === 0 || silent > relevant) return "incomplete";
     return applied >= relevant * share(settings.quorum) ? "released" : "waiting";
