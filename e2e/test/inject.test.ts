@@ -164,6 +164,17 @@ describe("the injection on a real API server", { skip: reason ?? false }, () => 
     assert.match(await logs, /holding until traffic has moved away, for 25s at most/);
     assert.match(await logs, /held for/);
   });
+
+  it("holds a pod that is a few seconds old no longer than to its next probe", async () => {
+    const probes = { readinessProbe: { httpGet: { path: "/readyz", port: 8080 }, periodSeconds: 10 } };
+    const alone = { env: [{ name: "LAMEDUCK_COORDINATOR", value: "" }] };
+    await apply(cluster, serving("young", "held", { ...probes, ...alone }));
+    await cluster.kubectl(["wait", "-n", "held", "--for=condition=Ready", "pod/young", "--timeout=90s"]);
+    const logs = cluster.kubectl(["logs", "-n", "held", "-f", "young"]);
+    await cluster.kubectl(["delete", "-n", "held", "pod/young", "--timeout=90s"]);
+    assert.match(await logs, /held for/);
+    assert.doesNotMatch(await logs, /cap/, await logs);
+  });
 });
 
 function namespace(name: string, labels: Readonly<Record<string, string>>): never {
@@ -171,7 +182,7 @@ function namespace(name: string, labels: Readonly<Record<string, string>>): neve
 }
 
 /** A program that no line of ours is in, as nobody asks for the library here. */
-function serving(name: string, where: string): never {
+function serving(name: string, where: string, fields: object = {}): never {
   return {
     apiVersion: "v1",
     kind: "Pod",
@@ -184,6 +195,7 @@ function serving(name: string, where: string): never {
           args: ["/app/server.mjs"],
           ports: [{ containerPort: 8080 }],
           readinessProbe: { httpGet: { path: "/readyz", port: 8080 }, periodSeconds: 1 },
+          ...fields,
         },
       ],
     },
