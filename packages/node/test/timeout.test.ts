@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { startServer } from "./child.ts";
+import { inPod, startServer } from "./child.ts";
 import { RawClient } from "./raw.ts";
 
 test("the time-out ends a termination long before the grace period, whatever hangs", async () => {
@@ -27,4 +29,26 @@ test("the time-out ends a termination long before the grace period, whatever han
   assert.equal(closed.cut.requests, 1);
   // Without it the hold alone would have taken 25 s.
   assert.ok(closed.elapsed < 20_000, `${closed.elapsed}`);
+});
+
+test("in the hold no keep-alive time-out ends a connection just when its client sends", async () => {
+  const keepAliveTimeout = 300;
+  const other = createServer((_request, response) => response.end("ok\n")).listen(0, "127.0.0.1");
+  other.keepAliveTimeout = keepAliveTimeout;
+  const env = { ...inPod, LAMEDUCK_POLICY: "until-deadline", LAMEDUCK_CAP: "60s", LAMEDUCK_FLOOR: "50s" };
+  await using child = await startServer({ keepAliveTimeout, options: { grace: "90s" } }, env);
+  using idle = new RawClient(child.port).get("/");
+  await idle.until(({ answers }) => answers === 1);
+  child.kill();
+  await child.until("lame-duck");
+  using answered = new RawClient(child.port).get("/");
+  await answered.until(({ answers }) => answers === 1);
+  // A server of the same time-out tells when it is over, on whatever machine.
+  using twin = new RawClient((other.address() as AddressInfo).port).get("/");
+  await twin.until(({ ended }) => ended);
+  other.close();
+  for (const client of [idle, answered]) {
+    client.get("/");
+    await client.until(({ answers }) => answers === 2);
+  }
 });

@@ -41,6 +41,8 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   readonly #untrack: () => void;
   #unfollow = (): void => {};
   #hinted = 0;
+  /** The application's own, until the hold. */
+  #keepAliveTimeout: number | undefined;
   /** Requests that came on a connection after we had ended it: lost. */
   #late = 0;
 
@@ -66,9 +68,13 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     this.#fresh.askAll();
     this.#open.findAll();
     this.#unfollow = onRequests(this.server, this.#onRequest);
+    this.#keepAliveTimeout = this.server.keepAliveTimeout;
+    this.server.keepAliveTimeout = 0;
     const now = this.context.now();
     for (const socket of this.#open) {
       const current = currentResponse(socket);
+      // A time-out would end an idle connection just when its client sends. It is ended in order when the hold is over.
+      if (!current) socket.setTimeout(0);
       if (current && !this.context.isProbe(current.req)) this.#begin(socket, current);
       else if (!this.#upgrades.has(socket)) this.#activityOf(socket, now);
     }
@@ -124,6 +130,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
   }
 
   detach(): void {
+    if (this.#keepAliveTimeout !== undefined) this.server.keepAliveTimeout = this.#keepAliveTimeout;
     this.server.removeListener(this.#connectionEvent, this.#opened);
     this.#fresh.stop();
     this.#upgrades.stop();
