@@ -49,7 +49,8 @@ ${Object.values(consumerKinds)
                         and Cilium, else the host name, which is the pod's)
   --node NAME           node that it reports for (the variable NODE_NAME)
   --serves WHAT         what the proxy serves: ingress-class/NAME, gateway-class/NAME, or of a Service
-                        load-balancer/aws/NAMESPACE/NAME; may be repeated (the class called like the kind)
+                        load-balancer/aws/NAMESPACE/NAME; consumer/KIND/NAME for what \`external\` of a DrainPolicy
+                        calls KIND/NAME; may be repeated (the class called like the kind)
   --log-level LEVEL     ${logLevels.join(", ")} (info)
 `;
 
@@ -66,7 +67,7 @@ const options = {
 
 /** The values that the coordinator looks for. It would take any other text, and wait for no consumer. */
 const served =
-  /^(?:node|(?:ingress-class|gateway-class)\/[\w.:-]{1,253}|load-balancer\/(?:aws|gcp)(?:\/[\w.-]{1,63}){0,2})$/;
+  /^(?:node|consumer\/[a-z0-9-]+\/[\w.:-]{1,253}|(?:ingress-class|gateway-class)\/[\w.:-]{1,253}|load-balancer\/(?:aws|gcp)(?:\/[\w.-]{1,63}){0,2})$/;
 
 /** @throws {OperatorError} LAMEDUCK_OPERATOR_BAD_FLAG @returns none where help is asked for. */
 export function parseWatcherFlags(

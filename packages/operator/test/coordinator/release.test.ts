@@ -256,6 +256,19 @@ describe("who matters", () => {
     assert.equal(balanced.state("a"), "released");
   });
 
+  it("a declared consumer may have replicas: all that serve its name must have let go, of its kind alone", () => {
+    const model = withdrawn({ external: "traefik/edge" });
+    for (const node of ["node1", "node2"]) model.report(node, 1);
+    const serving = { kind: "traefik", node: undefined, serves: ["consumer/traefik/edge"] };
+    model.report("cdn", 1, { ...serving, kind: "http" });
+    assert.equal(model.state("a"), "incomplete");
+    model.report("edge-7d-x", 1, serving);
+    model.report("edge-7d-y", 0, serving);
+    assert.equal(model.state("a"), "waiting");
+    model.report("edge-7d-y", 1, serving);
+    assert.equal(model.state("a"), "released");
+  });
+
   it("an Ingress is served by its class, a declared consumer by its name", () => {
     const model = withdrawn({ external: "http/cdn" });
     model.ingress(["shop/web"]);

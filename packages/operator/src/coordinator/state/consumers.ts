@@ -112,12 +112,14 @@ export function isNodeProxy({ kind, serves }: Pick<Consumer, "kind" | "serves">)
 
 /**
  * What a consumer reports to serve counts. Else it is the class that is called like its kind. No other name is guessed: the proxy of class
- * "nginx-internal" says nothing for "nginx-public", nor the watcher of one target group for another.
+ * "nginx-internal" says nothing for "nginx-public", nor the watcher of one target group for another. A consumer that is declared is found by its
+ * name, or by a name that all replicas of a proxy serve: each has a name of its own, which nobody knows beforehand.
  */
 function isServing(consumer: Consumer, need: string): boolean {
   const [what = "", name = "", ...rest] = need.split("/");
-  if (what === "consumer") return consumer.key === [name, ...rest].join("/");
   const { kind, serves } = consumer;
+  if (what === "consumer")
+    return consumer.key === [name, ...rest].join("/") || (name === kind && serves.includes(need));
   if (serves.length > 0)
     return serves.includes(need) || (what === balancers && serves.includes(`${what}/${name}`));
   return what !== balancers && name === kind && !isNodeProxy(consumer);

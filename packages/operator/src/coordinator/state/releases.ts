@@ -108,8 +108,8 @@ export class Releases {
   }
 
   /** Whether some of the consumers are known only by their own reports. */
-  hasUnlisted(record: TerminationRecord): boolean {
-    return this.routesTo(record).needs.length > 0;
+  hasUnlisted(record: TerminationRecord, { external }: AcknowledgementSettings): boolean {
+    return external !== undefined || this.routesTo(record).needs.length > 0;
   }
 
   /** The nodes that matter. */

@@ -241,7 +241,7 @@ export class Terminations {
     const age = now - (this.#syncedAt ?? 0);
     const isEarly =
       (decided === "incomplete" && age < reportGrace && record.number !== undefined) ||
-      (decided === "released" && age < membershipGrace && this.releases.hasUnlisted(record));
+      (decided === "released" && age < membershipGrace && this.releases.hasUnlisted(record, settings));
     const settled = isEarly ? "waiting" : decided;
     const state = settled === "waiting" && this.#isBlindTo(record) ? "unknown" : settled;
     if (state === record.state) return;
