@@ -51,7 +51,7 @@ export const acknowledgementFields: Readonly<Record<Name, Field & SettingField>>
     longest: 4,
     example: "all or 95%",
     inPolicy: true,
-    does: "how many of the consumers must have reported",
+    does: "how many of the nodes must have reported",
   },
   silentAfterSeconds: {
     kind: "seconds",

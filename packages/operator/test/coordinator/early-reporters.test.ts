@@ -64,7 +64,8 @@ describe("a consumer that reported too early is named", () => {
     const uids: string[] = [];
     await using all = await coordinating((scene) => {
       scene.node("node1");
-      for (const name of ["web-1", "web-2"]) uids.push(scene.pod(name));
+      // The third stays ready: without one proxies choose those that terminate.
+      for (const name of ["web-1", "web-2", "web-3"]) uids.push(scene.pod(name));
     });
     const { scene, follow, ask, coordinator } = all;
     const blame = (at: number): Promise<unknown> =>

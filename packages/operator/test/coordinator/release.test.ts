@@ -80,6 +80,30 @@ describe("a withdrawal", () => {
     assert.equal(model.state("a"), "waiting");
   });
 
+  it("is numbered anew where the last ready endpoint goes: proxies choose those that terminate again", () => {
+    const model = new Model();
+    for (const node of ["node1", "node2"]) model.node(node);
+    for (const pod of ["a", "b", "c"]) {
+      model.pod(pod);
+      model.publish(pod, true);
+    }
+    for (const node of ["node1", "node2"]) model.report(node, 0);
+    model.synced();
+    for (const pod of ["a", "b"]) {
+      model.pod(pod, true);
+      model.publish(pod, false);
+      model.report("node1", model.withdrawals.head);
+    }
+    assert.deepEqual([model.record("a").number, model.record("b").number], [1, 2]);
+    model.publish("c", false, false);
+    assert.deepEqual([model.record("a").number, model.record("b").number], [3, 4]);
+    model.report("node2", 2);
+    assert.equal(model.state("a"), "waiting", "what node1 has said is over");
+    model.publish("c", true);
+    for (const node of ["node1", "node2"]) model.report(node, 4);
+    assert.equal(model.state("a"), "released");
+  });
+
   it("found at the start counts, and nothing is numbered before everything was read", () => {
     const model = new Model();
     model.node("node1");

@@ -24,6 +24,8 @@ export class Listings {
   readonly #slices = new Map<string, KeptSlice>();
   /** By "NAMESPACE/UID" and "NAMESPACE/ADDRESS", the namespace being that of the slices. */
   readonly #pods = new Map<string, Listing>();
+  /** Ready endpoints by Service. */
+  readonly #ready = new Map<string, number>();
   readonly #isThere: (namespace: string, pod: string) => boolean;
 
   /** @param isThere whether a pod with this uid or address exists. The Services of one that does not are dropped. */
@@ -55,7 +57,12 @@ export class Listings {
     return this.#of(pod).some(({ pinned }) => pinned > 0);
   }
 
-  servicesOf(pod: ListedPod): Iterable<string> {
+  /** Whether the Service has a ready endpoint. Where it has none, proxies choose those that terminate. */
+  hasReady(service: string): boolean {
+    return this.#ready.has(service);
+  }
+
+  servicesOf(pod: ListedPod): readonly string[] {
     return this.#of(pod).flatMap(({ services }) => [...services]);
   }
 
@@ -73,6 +80,9 @@ export class Listings {
   }
 
   #count({ metadata, endpoints, service }: KeptSlice, by: 1 | -1, touched: Set<string>): void {
+    const ready = (this.#ready.get(service) ?? 0) + by * endpoints.filter(({ isReady }) => isReady).length;
+    if (ready > 0) this.#ready.set(service, ready);
+    else this.#ready.delete(service);
     for (const { pod, isReady, isTerminating } of endpoints) {
       const key = `${metadata.namespace ?? ""}/${pod}`;
       let listing = this.#pods.get(key);

@@ -60,6 +60,13 @@ export class TerminationRecord implements Termination {
     this.#consumersOf = consumersOf;
   }
 
+  /** @param nodes from which senders come; undefined for one from outside the cluster, which may come through any node. */
+  sees(nodes: readonly (string | undefined)[]): void {
+    this.seesOutside ||= nodes.includes(undefined);
+    const found = nodes.filter((node) => node !== undefined);
+    this.seenNodes = this.seesOutside ? undefined : new Set([...(this.seenNodes ?? []), ...found]);
+  }
+
   get consumers(): ReadonlyMap<string, TerminationConsumer> {
     return this.#consumersOf(this);
   }

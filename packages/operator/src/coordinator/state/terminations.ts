@@ -120,7 +120,11 @@ export class Terminations {
 
   slice(change: Change<KeptSlice>, now: number): void {
     this.#tick(now);
-    for (const pod of this.listings.slice(change)) {
+    const { service } = change.object;
+    const hadReady = this.listings.hasReady(service);
+    const touched = this.listings.slice(change);
+    if (hadReady && !this.listings.hasReady(service)) this.#chosenAgain(service, now);
+    for (const pod of touched) {
       const record = this.#records.get(this.pods.at(pod)?.metadata.uid ?? pod);
       if (!record) continue;
       this.releases.forgetRoutes(record);
@@ -146,7 +150,9 @@ export class Terminations {
     record.reported = { ...record.reported, ...fields };
     const { senders, overruled } = fields;
     if (overruled !== undefined && !record.isHeldOnly) record.overruledBy ??= overruled;
-    if (senders !== undefined) this.#seen(record, senders);
+    const { nodes } = this.#options;
+    if (senders !== undefined)
+      record.sees(senders.split(/\s+/).map((one) => nodes.at(one) ?? this.pods.nodeAt(one)));
     this.#options.events.changed(record);
   }
 
@@ -223,6 +229,15 @@ export class Terminations {
     if (isNews) this.#changed(record);
   }
 
+  /** The Service has lost its last ready endpoint: proxies choose pods again that they had let go of. What is released stays so. */
+  #chosenAgain(service: string, now: number): void {
+    for (const record of this.#pending) {
+      if (record.number === undefined || !this.listings.servicesOf(record).includes(service)) continue;
+      this.#takeBack(record);
+      this.#number(record, now);
+    }
+  }
+
   /** The pod is not withdrawn, as far as consumers may know. */
   #takeBack(record: TerminationRecord): void {
     if (record.withdrawnAt === undefined) return;
@@ -279,16 +294,5 @@ export class Terminations {
     this.#pending.delete(record);
     this.#askedAt.delete(record);
     if (record.number !== undefined) this.#options.withdrawals.drop(record.number);
-  }
-
-  /** Notes the nodes of these senders. An address from outside the cluster may come through any node. */
-  #seen(record: TerminationRecord, senders: string): void {
-    const found = new Set<string>();
-    for (const address of senders.split(/\s+/)) {
-      const node = this.#options.nodes.at(address) ?? this.pods.nodeAt(address);
-      if (node === undefined) record.seesOutside = true;
-      else found.add(node);
-    }
-    record.seenNodes = record.seesOutside ? undefined : new Set([...(record.seenNodes ?? []), ...found]);
   }
 }
