@@ -6,7 +6,7 @@ import { Model } from "./model.ts";
 type Step =
   | { readonly do: "terminate" | "withdraw" | "restore" | "remove"; readonly pod: number }
   | { readonly do: "report"; readonly node: number; readonly share: number; readonly also: boolean }
-  | { readonly do: "join" | "leave" | "unready" | "ready"; readonly node: number }
+  | { readonly do: "join" | "leave" | "unready" | "ready" | "restart"; readonly node: number }
   | { readonly do: "pass"; readonly milliseconds: number };
 
 const [podCount, nodeCount] = [4, 4];
@@ -26,7 +26,10 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
         also: fc.boolean(),
       }),
     },
-    { weight: 2, arbitrary: fc.record({ do: fc.constantFrom("join", "leave", "unready", "ready"), node }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constantFrom("join", "leave", "unready", "ready", "restart"), node }),
+    },
     { weight: 2, arbitrary: fc.record({ do: fc.constant("pass"), milliseconds: fc.nat({ max: 15_000 }) }) },
   ),
   { maxLength: 100, size: "max" },
@@ -81,6 +84,11 @@ function take(model: Model, heard: Heard, step: Step): void {
         if (!heard.notReadySince.has(step.node)) heard.notReadySince.set(step.node, model.now);
         model.node(`node${step.node}`, false);
       }
+      break;
+    case "restart":
+      // As at the first report of a new process: what the former one has reported does not count.
+      model.consumers.get(`kube-proxy/node${step.node}`)?.reset();
+      heard.applied.delete(step.node);
       break;
     case "join":
     case "ready":

@@ -117,10 +117,9 @@ export class ConsumerRequests {
       const isGone =
         consumer && !isNodeProxy(consumer) && !pods.get(owner) && now() - consumer.heardAt > forgetAfter;
       if (isGone) consumers.remove(consumer);
-      if (!isGone && consumer) continue;
-      this.#owners.delete(key);
-      this.#answeredAt.delete(key);
+      if (isGone || !consumer) this.#owners.delete(key);
     }
+    for (const key of this.#answeredAt.keys()) if (!consumers.get(key)) this.#answeredAt.delete(key);
   }
 
   /** Answers every request, because this process ends. The clients ask another replica. */
