@@ -7,7 +7,7 @@ import type { CoordinatorFlags } from "./flags.ts";
 import type { TerminationRecord } from "./state/record.ts";
 
 export interface PeersOptions {
-  /** ChainCache to all replicas. */
+  /** Resolves to the addresses of all replicas. */
   readonly host: string;
   readonly port: number;
   readonly tokenFile: string;
