@@ -195,6 +195,18 @@ describe("arguments", { skip: withoutCompiler }, () => {
     assert.equal((await init("--policy acknowledged -- true", { ...pod, ...where }).ended).code, 0);
   });
 
+  test("the policy acknowledged of a variable is a warning without a coordinator, and the program starts", async () => {
+    const asked = { LAMEDUCK_POLICY: "acknowledged" };
+    for (const [environment, says] of [
+      [asked, /warning: LAMEDUCK_POLICY: acknowledged needs a coordinator .*; adaptive decides\n$/],
+      [{ ...asked, LAMEDUCK_COORDINATOR: "yes" }, /warning: LAMEDUCK_COORDINATOR is no http.*not asked\n$/],
+    ] as const) {
+      const { code, stderr } = await init("-- true", environment).ended;
+      assert.equal(code, 0, stderr);
+      assert.match(stderr, says);
+    }
+  });
+
   test("help is there for those whose variables are wrong", async () => {
     const { code, stdout } = await init("--help", { LAMEDUCK_PORT: "nonsense" }).ended;
     assert.equal(code, 0);

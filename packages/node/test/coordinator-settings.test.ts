@@ -48,6 +48,24 @@ test("what a platform has injected wrongly is one line, and the pod starts", () 
   assert.deepEqual([coordinator?.place?.host, coordinator?.place?.port], ["fd00::1", 8070]);
 });
 
+test("the policy acknowledged of a variable is one line where no coordinator was injected, and the pod starts", () => {
+  const environment = { ...ofPod, LAMEDUCK_POLICY: "acknowledged" };
+  for (const none of [{}, { LAMEDUCK_COORDINATOR: " " }]) {
+    const { warnings, drain } = parseSettings({ environment: { ...environment, ...none } });
+    assert.equal(drain.policy.kind, "adaptive");
+    assert.match(
+      warnings.join("\n"),
+      /^LAMEDUCK_POLICY: acknowledged needs a coordinator .*; adaptive decides$/,
+    );
+  }
+  const { policy } = parseSettings({ environment, consumers: ["edge"] }).drain;
+  assert.equal(policy.kind, "acknowledged");
+  assert.throws(
+    () => parseSettings({ environment: ofPod, policy: "acknowledged" }),
+    /needs at least one consumer/,
+  );
+});
+
 test("what earlier terminations taught comes by a variable, unless code says it", () => {
   const weights = priorHypotheses().map((_, index) => (index === 0 ? 1 : 0));
   const environment = { ...inPod, LAMEDUCK_LEARNT: learntText(learn(undefined, weights)) };

@@ -44,14 +44,25 @@ static bool read_cluster(struct settings *settings, struct error *error)
 	return known || refuse_cluster(settings, "coordinator", "needs the pod's name, namespace and uid", error);
 }
 
-/* Without a coordinator nothing that `acknowledged` waits for reaches an init. */
+/*
+ * Without a coordinator nothing that `acknowledged` waits for reaches an init. A manifest that asks for it must not keep a pod from starting:
+ * acknowledgements may be off, or the webhook was down when the pod was made.
+ */
 static bool read_policy(struct settings *settings, struct error *error)
 {
+	char place[LONGEST_PLACE];
 	const char *policy = settings->decision.policy;
 	if (!policy || strcmp(policy, policy_names[POLICY_ACKNOWLEDGED]) != 0)
 		return true;
 	if (settings->hold.place.url)
 		return true;
+	if (given_by_variable(settings, "policy", place)) {
+		settings->decision.policy = NULL;
+		if (!*settings->notice)
+			snprintf(settings->notice, sizeof settings->notice,
+				 "%s: acknowledged needs a coordinator (LAMEDUCK_COORDINATOR); adaptive decides", place);
+		return true;
+	}
 	error_set(error, ERROR_MISSING_OPTION, "policy", "acknowledged needs a coordinator (LAMEDUCK_COORDINATOR)");
 	return false;
 }

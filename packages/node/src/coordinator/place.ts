@@ -1,3 +1,4 @@
+import type { DrainOptions } from "@lameduck/drain";
 import { shown } from "@lameduck/drain/common";
 import { badOption } from "../errors.ts";
 import type { Environment } from "../options/environment.ts";
@@ -80,4 +81,23 @@ function parseMode(inCode: unknown, environment: Environment): Mode {
   if (value === "availability" || value === "consistency") return value;
   const place = inCode === undefined ? "LAMEDUCK_MODE" : "mode";
   throw badOption(place, `${shown(value)} is not "availability" or "consistency"`);
+}
+
+/**
+ * `acknowledged` without names of consumers is the cluster's word. Where acknowledgements are off, or the webhook was down when the pod was made,
+ * nobody can say it: a manifest that asks for it must not keep the pod from starting.
+ * @returns a warning.
+ */
+export function acknowledgedBy(
+  { isMeant }: CoordinatorSettings,
+  given: DrainOptions,
+  inCode: DrainOptions,
+): string[] {
+  if (given.policy !== "acknowledged" || given.consumers !== undefined) return [];
+  if (isMeant) given.consumers = "cluster";
+  else if (inCode.policy === undefined) {
+    delete given.policy;
+    return ["LAMEDUCK_POLICY: acknowledged needs a coordinator (LAMEDUCK_COORDINATOR); adaptive decides"];
+  }
+  return [];
 }

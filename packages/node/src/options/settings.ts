@@ -23,7 +23,12 @@ import { isRecord } from "./nested-options.ts";
 import { warningsAbout } from "./warnings.ts";
 import { misspeltVariables } from "./misspelt.ts";
 import { parseProbes, type IsProbe, type ProbeOptions } from "../protocols/probes.ts";
-import { parseCoordinator, type CoordinatorSettings, type Mode } from "../coordinator/place.ts";
+import {
+  acknowledgedBy,
+  parseCoordinator,
+  type CoordinatorSettings,
+  type Mode,
+} from "../coordinator/place.ts";
 import { yieldToCode } from "./injected-times.ts";
 import { parseSignals } from "../signals/signal-list.ts";
 import { parseStreams, type IsStream, type StreamOptions } from "../protocols/streams.ts";
@@ -113,7 +118,7 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   const coordinator = parseCoordinator(options.coordinator, options.mode, environment);
   const given: DrainOptions = { ...optionsFromEnvironment(environment), ...inCode };
   const unread = learntBefore(given, environment);
-  if (coordinator.isMeant && given.policy === "acknowledged") given.consumers ??= "cluster";
+  const alone = acknowledgedBy(coordinator, given, inCode);
   const asked = isInKubernetes(environment) ? given : outsideKubernetes(given);
   const unusable = forgetUnusable(asked);
   const health = parseHealth(options.lbHealth);
@@ -131,6 +136,7 @@ export function parseSettings(options: LameduckOptions = {}): Settings {
   const warnings = [
     ...misspeltVariables(environment),
     ...unread,
+    ...alone,
     ...unusable,
     ...yielded,
     ...coordinator.warnings,
