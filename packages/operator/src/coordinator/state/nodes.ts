@@ -54,10 +54,10 @@ export class Nodes {
     }
     this.#addresses.set(uid, object.addresses);
     for (const address of object.addresses) this.#byAddress.set(address, { uid, name });
-    const told = known ?? this.#claimReported(name);
+    const former = known ?? this.#claimReported(name);
     // Only its object may be new: it was deleted, and the node has registered again.
-    const mayHaveSent = told !== undefined || !live || this.#all.some((one) => one.name === name);
-    const node = told ?? this.#add(name, Infinity);
+    const mayHaveSent = former !== undefined || !live || this.#all.some((one) => one.name === name);
+    const node = former ?? this.#add(name, Infinity);
     if (!known || node.isReady !== object.isReady) this.#readiness++;
     if (object.isReady) node.notReadySince = Infinity;
     // A node that was never Ready has never sent anything. One that a list shows may have been Ready a moment ago.

@@ -1,5 +1,4 @@
-import { usedOf } from "../rules/addresses.ts";
-import { canonicalAddress } from "../rules/addresses.ts";
+import { canonicalAddress, usedOf } from "../rules/addresses.ts";
 import { askHttp, fieldsOf, readJson } from "./ask.ts";
 import { unreadable, type Consumer } from "./consumer.ts";
 

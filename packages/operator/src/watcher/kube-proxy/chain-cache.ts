@@ -15,8 +15,8 @@ export class ChainCache {
     this.#table = table;
   }
 
-  remember(family: AddressFamily, leads: ReadonlyMap<string, ChainUse>): void {
-    this.#of[family] = leads;
+  remember(family: AddressFamily, uses: ReadonlyMap<string, ChainUse>): void {
+    this.#of[family] = uses;
   }
 
   async surelyUsed(
@@ -27,9 +27,9 @@ export class ChainCache {
     const shown = new Map<string, string>();
     const used = new Set<string>();
     for (const address of addresses) {
-      const lead = this.#of[family].get(address);
-      if (lead === undefined) continue;
-      const { chain, rule } = lead;
+      const use = this.#of[family].get(address);
+      if (use === undefined) continue;
+      const { chain, rule } = use;
       // A chain that is gone says nothing.
       const text =
         shown.get(chain) ??

@@ -19,7 +19,7 @@ const tables = { ip: "/proc/net/ip_tables_names", ip6: "/proc/net/ip6_tables_nam
 
 /** kube-proxy in iptables mode, by its rules in one kind of tables. */
 export function iptablesRules(backend: IptablesBackend): KubeProxyRules {
-  const leads = new ChainCache("nat");
+  const chains = new ChainCache("nat");
   return {
     mode: `iptables (${backend})`,
     used: async (family, addresses, signal) => {
@@ -29,11 +29,11 @@ export function iptablesRules(backend: IptablesBackend): KubeProxyRules {
       if (!isKubeProxyNat(text)) return undefined;
       if (!hasServicesInNat(text)) return emptyRules;
       const uses = usesInNat(text, addresses);
-      leads.remember(family, uses);
+      chains.remember(family, uses);
       return { used: new Set(uses.keys()), isForIpvs: isForIpvs(text) };
     },
     // Legacy tables can only be read as a whole, and that is fast.
-    ...(backend === "nft" ? { surelyUsed: leads.surelyUsed.bind(leads) } : {}),
+    ...(backend === "nft" ? { surelyUsed: chains.surelyUsed.bind(chains) } : {}),
   };
 }
 

@@ -7,7 +7,7 @@ const table = "kube-proxy";
 
 /** kube-proxy in nftables mode: its rules are in tables of its own. */
 export function nftablesRules(): KubeProxyRules {
-  const leads = new ChainCache(table);
+  const chains = new ChainCache(table);
   return {
     mode: "nftables",
     used: async (family, addresses, signal) => {
@@ -17,9 +17,9 @@ export function nftablesRules(): KubeProxyRules {
       requireWholeTable(text);
       if (!hasServicesInTable(text)) return emptyRules;
       const uses = usesInTable(text, addresses);
-      leads.remember(family, uses);
+      chains.remember(family, uses);
       return { used: new Set(uses.keys()) };
     },
-    surelyUsed: leads.surelyUsed.bind(leads),
+    surelyUsed: chains.surelyUsed.bind(chains),
   };
 }

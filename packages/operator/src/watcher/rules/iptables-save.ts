@@ -1,7 +1,6 @@
 import { unreadable } from "../consumers/consumer.ts";
 import { addressOf, mentions } from "./addresses.ts";
-import { usesOf, type ChainUse } from "./chains.ts";
-import { reachableFrom } from "./chains.ts";
+import { reachableFrom, usesOf, type ChainUse } from "./chains.ts";
 
 /** The chains where kube-proxy's rules begin. A chain that cannot be reached from them is left over. */
 const entrances = ["KUBE-SERVICES", "KUBE-NODEPORTS", "KUBE-EXTERNAL-SERVICES"] as const;

@@ -1,7 +1,6 @@
 import { unreadable } from "../consumers/consumer.ts";
 import { addressOf, mentions } from "./addresses.ts";
-import { usesOf, type ChainUse } from "./chains.ts";
-import { reachableFrom } from "./chains.ts";
+import { reachableFrom, usesOf, type ChainUse } from "./chains.ts";
 
 const place = "nft list table";
 
