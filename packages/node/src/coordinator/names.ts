@@ -27,16 +27,24 @@ export function lookupUntil(
   files: NameFiles = ofSystem,
   servers?: readonly string[],
 ): LookupFunction {
-  const resolver = new Resolver(patience);
-  if (servers) resolver.setServers(servers);
-  ended.addEventListener("abort", () => resolver.cancel(), { once: true });
-  const find = callbackify((host: string) => addressesOf(host, files, resolver));
+  // Nothing is made before the first question: attaching has no effect.
+  let resolver: Resolver | undefined;
+  const find = callbackify((host: string) =>
+    addressesOf(host, files, (resolver ??= resolverUntil(ended, servers))),
+  );
   return (host, { all }, callback) =>
     find(host, (error, found) => {
       if (error) callback(error, []);
       else if (all === true) callback(null, found);
       else callback(null, found[0].address, found[0].family);
     });
+}
+
+function resolverUntil(ended: AbortSignal, servers: readonly string[] | undefined): Resolver {
+  const resolver = new Resolver(patience);
+  if (servers) resolver.setServers(servers);
+  ended.addEventListener("abort", () => resolver.cancel(), { once: true });
+  return resolver;
 }
 
 async function addressesOf(
