@@ -216,7 +216,7 @@ test("a cluster that is too old is refused by its version", async (t) => {
     ["21+", [], 0, /dry run/],
     ["28+", url, 4, /Kubernetes 1\.28; --in-cluster needs 1\.29 or newer/],
     ["29", url, 0, /dry run/],
-    ["", [], 0, /note: the cluster does not tell its version/],
+    ["", [], 0, /note: the cluster's version could not be read/],
   ] as const) {
     const config = kubeconfig(await cluster(t, minor));
     const { code: ended, err } = await run([...restart, "--kubeconfig", config, "--dry-run", ...more]);

@@ -48,7 +48,9 @@ describe("arm64", { skip }, () => {
   });
 
   test("the decision is the same", async () => {
-    const lines = "option floor 0\nsee rate -1 a 10\nsee connection 500 b -\nsee termination 0 - -\nend\n";
+    const before = Array.from({ length: 100 }, (_, index) => `see connection ${100 * index - 10_000} a -`);
+    const hold = ["see termination 0 - -", "see connection 500 a -", "end", ""];
+    const lines = ["option floor 0", ...before, ...hold].join("\n");
     const ask = async (command: string, ...rest: string[]): Promise<string> => {
       const asked = new Running(command, rest, { stdio: ["pipe", "pipe", "pipe"] });
       asked.process.stdin?.end(lines);
