@@ -5,7 +5,7 @@ import type { LookupFunction } from "node:net";
 import { callbackify } from "node:util";
 
 /** Milliseconds for one name server to answer a question, and how often each is asked. */
-const patience = { timeout: 1_000, tries: 2 };
+const queryOptions = { timeout: 1_000, tries: 2 };
 /** Answers after which the C library, too, asks for the name with the next suffix. */
 const isNotThere: ReadonlySet<unknown> = new Set(["ENOTFOUND", "ENODATA", "ESERVFAIL"]);
 
@@ -41,7 +41,7 @@ export function lookupUntil(
 }
 
 function resolverUntil(ended: AbortSignal, servers: readonly string[] | undefined): Resolver {
-  const resolver = new Resolver(patience);
+  const resolver = new Resolver(queryOptions);
   if (servers) resolver.setServers(servers);
   ended.addEventListener("abort", () => resolver.cancel(), { once: true });
   return resolver;

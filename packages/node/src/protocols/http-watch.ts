@@ -74,7 +74,7 @@ export class HttpWatch extends ProtocolWatch<Server> implements ServerWatch {
     for (const socket of this.#open) {
       const current = currentResponse(socket);
       // A time-out would end an idle connection just when its client sends. It is ended in order when the hold is over.
-      if (!current) socket.setTimeout(0);
+      if (!current && !this.#upgrades.has(socket)) socket.setTimeout(0);
       if (current && !this.context.isProbe(current.req)) this.#begin(socket, current);
       else if (!this.#upgrades.has(socket)) this.#activityOf(socket, now);
     }
