@@ -60,7 +60,7 @@ function answer(): string {
   const state = stateNow();
   const sinceWithdrawn = performance.now() - (withdrawnAt ?? 0);
   return [
-    "lameduck 1",
+    "lameduck 1.9",
     `state: ${state}`,
     ...(mode === "again" && state === "waiting" ? [] : [`withdrawn-ms: ${Math.round(sinceWithdrawn)}`]),
     ...(state === "released"

@@ -228,6 +228,8 @@ describe("what the cluster knows", { skip, concurrency: 6 }, () => {
       const late = /^(?:silent|nothing)$/;
       const known = { incomplete: /^incomplete$/, drip: late, silent: late }[mode] ?? /^silent$/;
       assert.match(report.cluster ?? "", known);
+      const said = server.stderr.split("speaks version 2 of the protocol").length - 1;
+      assert.equal(said, mode === "version" ? 1 : 0, server.stderr);
       const asked = linesOf(cluster).filter((line) => line.asked !== undefined).length;
       assert.ok(asked >= 1 && asked < 2 * (report.hold_ms / 250), `asked ${asked} times`);
     });

@@ -41,6 +41,15 @@ describe("what the coordinator answers", { concurrency: 3 }, () => {
     assert.deepEqual(notices(child), []);
   });
 
+  test("a coordinator of a newer minor version is understood, whatever it adds", async () => {
+    const newer = released.replace("lameduck 1", "lameduck 1.7");
+    await using coordination = await Coordination.start(`${newer}new-key: of another version\n`);
+    const child = await terminated({ ...coordination.environment, LAMEDUCK_FLOOR: "50ms" });
+    await child.exited;
+    assert.equal(child.event("closing")?.reason, "acknowledged");
+    assert.deepEqual(notices(child), []);
+  });
+
   test("it tells how the termination goes, until its end", async () => {
     await using coordination = await Coordination.start(released);
     const child = await terminated(coordination.environment);
@@ -103,6 +112,7 @@ describe("what the coordinator answers", { concurrency: 3 }, () => {
       assert.ok(hold - alone(parseTrace(readFileSync(path, "utf8"), path)) < 100 + blind);
       assert.equal(notices(child).length, 1, child.stderr);
       assert.match(notices(child)[0]!, /; the pod's own evidence decides$/);
+      if (what.startsWith("speaks")) assert.match(notices(child)[0]!, /it speaks version 2 of the protocol/);
     });
 
   test("a coordinator that is not there is one line, and evidence decides", async () => {

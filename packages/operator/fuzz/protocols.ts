@@ -58,6 +58,7 @@ function tryReport(random: Random, pick: <T>(from: readonly T[]) => T): string |
   if (random() < 0.2) text = text.slice(0, Math.floor(random() * text.length)) + String(pick(odd));
   const read = parseReport(text, pick(names));
   if (typeof read === "string") return read === "" ? "a refusal without a word" : undefined;
+  if (!("report" in read)) return read.version === "" ? "a version without a word" : undefined;
   const { report, known, wait, epoch } = read;
   const { applied, also, name, kind, node, serves, problem = "" } = report;
   const numbers = [applied, known, wait, ...also.flat()];

@@ -13,6 +13,8 @@ export const operatorErrors = {
     "rename that ConfigMap: the operator needs this name for its own; until then pods run without the drain",
   LAMEDUCK_OPERATOR_UNREADABLE_CONSUMER:
     "docs/consumers.md says what the watcher needs for it; until then nothing is reported as applied",
+  LAMEDUCK_OPERATOR_OTHER_VERSION:
+    "bring image, watchers and pods to releases one apart (docs/install.md); until then pods decide by their own evidence",
   LAMEDUCK_OPERATOR_CANNOT_EDIT:
     "replace anchors, aliases, merge keys and tags in the pod template by what they stand for",
 } as const;

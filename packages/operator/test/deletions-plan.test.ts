@@ -221,9 +221,11 @@ describe("what is let through at once", () => {
 it("what the coordinator says is silence unless it is understood", () => {
   assert.equal(parseReleaseState("lameduck 1\nstate: released\nbasis: rules\n"), "released");
   assert.equal(parseReleaseState("lameduck 1\r\nfuture: x\r\nstate: waiting\r\n"), "waiting");
+  assert.equal(parseReleaseState("lameduck 1.4\nstate: released\n"), "released");
   for (const text of [
     "",
     "lameduck 2\nstate: released",
+    "lameduck 10\nstate: released",
     "state: released",
     "lameduck 1\nstate: gone",
     "<html>",

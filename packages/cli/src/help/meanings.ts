@@ -27,6 +27,8 @@ export const meanings: Readonly<Record<ErrorCode, string>> = {
     "A labelled namespace has a ConfigMap `lameduck-init` that the operator did not make. Injected pods find no lameduck-init in it.",
   LAMEDUCK_OPERATOR_UNREADABLE_CONSUMER:
     "The watcher cannot read a proxy, or does not understand its answer. It reports nothing as applied, so pods decide by their own evidence.",
+  LAMEDUCK_OPERATOR_OTHER_VERSION:
+    "A coordinator, or who asks it, speaks another major version of the protocol. It counts as silent.",
   LAMEDUCK_OPERATOR_CANNOT_EDIT:
     "A pod template shares parts with others in its file, so an edit would change those, too.",
   LAMEDUCK_AUDIT_UNREADABLE: "A file or a folder of manifests cannot be read.",

@@ -33,7 +33,7 @@ void coordinator_begin(struct coordinator *coordinator, const struct coordinator
 	coordinator->place = place;
 	coordinator->logger = logger;
 	coordinator->on = place->url != NULL;
-	coordinator->found = coordinator->looking = coordinator->silent = false;
+	coordinator->found = coordinator->looking = coordinator->silent = coordinator->version_noted = false;
 	coordinator->status = (struct status){ .state = STATUS_NOTHING, .released = NAN, .consistency = place->consistency };
 	coordinator->seen = STATUS_NOTHING;
 	coordinator->turn = coordinator->failures = 0;
@@ -69,6 +69,18 @@ static void unanswered(struct coordinator *coordinator, const char *what, double
 	/* It may have moved. */
 	coordinator->found = false;
 	coordinator->find_at = coordinator->ask_at;
+}
+
+static void not_understood(struct coordinator *coordinator, double now)
+{
+	unsigned version = status_other_version(coordinator->answer.body);
+	if (version > 0 && !coordinator->version_noted) {
+		coordinator->version_noted = true;
+		log_line(coordinator->logger, LOG_WARNING,
+			 "coordinator %s speaks version %u of the protocol, and lameduck-init version 1: it counts as silent; use releases one apart",
+			 coordinator->place->url, version);
+	}
+	unanswered(coordinator, "an answer that is not understood", now);
 }
 
 static void answered(struct coordinator *coordinator)
@@ -173,7 +185,7 @@ static void take_answer(struct coordinator *coordinator, double now)
 	switch (exchange_step(&coordinator->asking, &coordinator->answer, now)) {
 	case EXCHANGE_ANSWERED:
 		if (coordinator->answer.status != 200 || !status_parse(coordinator->answer.body, &status)) {
-			unanswered(coordinator, "an answer that is not understood", now);
+			not_understood(coordinator, now);
 			break;
 		}
 		/* Another replica may know the pod. */

@@ -20,6 +20,7 @@ struct coordinator {
 	bool found; /* the addresses are known */
 	bool looking;
 	bool silent; /* no answer, though one is due */
+	bool version_noted; /* that it speaks another version */
 	double looked_since;
 	unsigned turn; /* which of the addresses comes next: another one after each failure */
 	unsigned failures; /* of questions, since the latest answer */

@@ -9,6 +9,7 @@
 const char *const status_state_names[] = { "nothing", "unknown", "waiting", "incomplete", "released" };
 
 static const char protocol[] = "lameduck 1";
+static const uint64_t most_version = 9999;
 /* ms, a day: older values belong to no current termination. */
 static const uint64_t longest = 86400000;
 static const uint64_t most_consumers = 1000000;
@@ -101,4 +102,12 @@ bool status_parse(const char *text, struct status *status)
 	else if (isnan(status->released))
 		status->released = 0;
 	return true;
+}
+
+unsigned status_other_version(const char *text)
+{
+	uint64_t major;
+	size_t name = sizeof protocol - 2;
+	const char *end = strncmp(text, protocol, name) == 0 ? read_decimal(text + name, &major) : NULL;
+	return end && (*end == '\n' || *end == '\r' || *end == '.') && major != 1 && major <= most_version ? (unsigned)major : 0;
 }

@@ -23,4 +23,7 @@ struct status {
 /* False for another protocol, or another major version of it. Unknown lines are ignored. Without a mode that of `status` stays. */
 bool status_parse(const char *text, struct status *status);
 
+/* The major version of an answer, where it is another one than ours; else 0. */
+unsigned status_other_version(const char *text);
+
 #endif

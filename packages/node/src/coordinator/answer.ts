@@ -24,10 +24,15 @@ const longest = 3_600_000;
 /** Characters of a value that are shown to people. */
 const longestText = 300;
 
-/** Undefined for what is no answer, or one of another major version. */
-export function parseAnswer(text: string): Answer | undefined {
+/** @throws {Error} for what is no answer, or one of another major version. */
+export function parseAnswer(text: string): Answer {
   const [first = "", ...lines] = text.split("\n").map((line) => line.trimEnd());
-  if (!/^lameduck 1(\.\d+)?$/.test(first)) return undefined;
+  const [, major] = /^lameduck (\d{1,9})(?:\.\d+)?$/.exec(first) ?? [];
+  if (major === undefined) throw new Error("no answer of version 1");
+  if (major !== "1")
+    throw new Error(
+      `it speaks version ${major} of the protocol, and the library version 1: use releases one apart`,
+    );
   const fields = new Map(
     lines.flatMap((line): [string, string][] => {
       const colon = line.indexOf(": ");

@@ -124,7 +124,6 @@ export class Coordinator {
       const query = `&wait=${wait}${seen === undefined ? "" : `&seen=${seen}`}`;
       try {
         const answer = parseAnswer(await this.#requests.send(query, undefined, wait * 1_000 + allowance));
-        if (!answer) throw new Error("no answer of version 1");
         // Another replica may know the pod.
         if (answer.state === "unknown")
           throw new Error(`the state is unknown: ${answer.behind ?? "not said why"}`);

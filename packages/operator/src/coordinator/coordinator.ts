@@ -12,6 +12,7 @@ import { CoordinatorMetrics } from "./metrics.ts";
 import { type Peers, peersOf } from "./peers.ts";
 import { ConsumerRequests } from "./protocol/consumer-requests.ts";
 import { Identifier } from "./protocol/identify.ts";
+import { OtherVersions } from "./protocol/other-versions.ts";
 import { PodRequests } from "./protocol/pod-requests.ts";
 import { protocolServer } from "./protocol/server.ts";
 import { DecisionLoop } from "./decision-loop.ts";
@@ -57,6 +58,7 @@ export class Coordinator {
   readonly #consumerRequests: ConsumerRequests;
   readonly #podRequests: PodRequests;
   readonly #decisions: DecisionLoop;
+  readonly #otherVersions: OtherVersions;
   readonly #peers: Peers | undefined;
   readonly #metricsServer: Server;
   /** For the library that stops it. */
@@ -97,6 +99,8 @@ export class Coordinator {
       now: Date.now,
       onReview: (outcome) => this.metrics.reviews.inc({ outcome }),
     });
+    this.#otherVersions = new OtherVersions(now, (err) => log.warn({ err }, "it counts as silent"));
+    const onOtherVersion = this.#otherVersions.heard.bind(this.#otherVersions);
     this.#consumerRequests = new ConsumerRequests({
       epoch: this.epoch,
       accounts: flags.consumerAccounts,
@@ -106,6 +110,7 @@ export class Coordinator {
       pods: terminations.pods,
       now,
       onReport: (outcome) => this.metrics.reports.inc({ outcome }),
+      onOtherVersion,
       onAdvance: () => this.#decisions.soon(),
     });
     this.#podRequests = new PodRequests({
@@ -156,6 +161,7 @@ export class Coordinator {
       consumerAccounts: flags.consumerAccounts,
       holdAccounts: flags.holdAccounts,
       ownAccount: `${namespace}/${operatorNames.coordinator.workload}`,
+      onOtherVersion,
       onRefused: (path, status) => this.metrics.refused.inc({ path, status: String(status) }),
       onFault: (error) => onProblem("protocol", error),
     });
@@ -241,6 +247,7 @@ export class Coordinator {
       terminating: records.length,
       released: records.filter(({ state }) => state === "released").length,
       unread: this.#cluster.unread(),
+      otherVersions: this.#otherVersions.lately,
       ...consumersStatus(
         { consumers: this.#consumers, withdrawals: this.#withdrawals, nodes: this.#nodes },
         settings,

@@ -1,4 +1,5 @@
 import type { AcknowledgementSettings } from "../policy/acknowledgements.ts";
+import type { OtherVersion } from "./protocol/other-versions.ts";
 import type { Consumers } from "./state/consumers.ts";
 import type { Nodes } from "./state/nodes.ts";
 import type { TerminationRecord } from "./state/record.ts";
@@ -34,6 +35,8 @@ export interface CoordinatorStatus {
   readonly missing: readonly string[];
   /** Lists of the cluster without which no pod is released. */
   readonly unread?: readonly UnreadList[];
+  /** Consumers and pods that speak another major version of the protocol. */
+  readonly otherVersions?: readonly OtherVersion[];
 }
 
 /** Entries of each list, so that the answer for thousands of nodes stays below some hundred kilobytes. */

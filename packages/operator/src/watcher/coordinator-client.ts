@@ -3,7 +3,8 @@ import { Agent, request } from "node:http";
 import { operatorNames } from "../names.ts";
 import { bodyOf } from "./consumers/ask.ts";
 import { unreadable } from "./consumers/consumer.ts";
-import { readAnswer, type Report, type CoordinatorAnswer } from "./report.ts";
+import { otherVersion } from "../coordinator/protocol/other-versions.ts";
+import { otherVersionIn, readAnswer, type Report, type CoordinatorAnswer } from "./report.ts";
 
 /** Milliseconds that an answer may take beyond the long poll's wait. */
 const answerAllowance = 3_000;
@@ -40,6 +41,8 @@ export class CoordinatorClient {
     const { status, text } = await this.#exchange(body, headers, report.wait + answerAllowance, signal);
     if (status === 200) return readAnswer(text);
     if (status === 401) this.#token.readAt = -Infinity;
+    const version = otherVersionIn(text);
+    if (version !== undefined) throw otherVersion(this.#place, version);
     throw unreadable(this.#place, `answered ${status}: ${text.slice(0, 200)}`);
   }
 

@@ -17,6 +17,7 @@ export interface ReplicasOptions {
   readonly node: string | undefined;
   readonly serves?: readonly string[];
   readonly poller: Poller;
+  /** Called when something fails, and when it fails for another reason. */
   readonly onFailure: (place: string, error: unknown) => void;
   /** All addresses of a name; those of the system unless given. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
@@ -86,8 +87,8 @@ export class Replicas {
       poller,
       node,
       serves,
-      onFailure: (error) => {
-        this.#options.onFailure(`${at.host}:${at.port}`, error);
+      onFailure: (error, isNews) => {
+        if (isNews) this.#options.onFailure(`${at.host}:${at.port}`, error);
         this.#wake();
       },
     });

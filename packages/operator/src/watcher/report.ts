@@ -1,5 +1,6 @@
 import type { Basis } from "./consumers/consumer.ts";
 import type { NumberRange, Withdrawal } from "./watermark.ts";
+import { otherVersion } from "../coordinator/protocol/other-versions.ts";
 import { canonicalAddress } from "./rules/addresses.ts";
 import { unreadable } from "./consumers/consumer.ts";
 
@@ -36,11 +37,24 @@ export function readAnswer(text: string): CoordinatorAnswer {
     throw unreadable("the coordinator's answer", "it is no JSON", { cause: error });
   }
   const { version, epoch, head, withdrawn } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  if (version !== 1) throw unreadable("the coordinator's answer", "it is not of version 1");
+  if (version !== 1) throw otherVersion("the coordinator", shownVersion(version));
   if (typeof epoch !== "string" || epoch === "" || !isNumber(head) || !Array.isArray(withdrawn))
     throw unreadable("the coordinator's answer", "epoch, head or withdrawn are missing");
   return { epoch, head, withdrawn: withdrawn.map((entry) => withdrawalOf(entry)) };
 }
+
+/** The major version of a refusal, where it is another one than ours. */
+export function otherVersionIn(text: string): string | undefined {
+  try {
+    const { version } = JSON.parse(text) as { readonly version?: unknown };
+    return version === undefined || version === 1 ? undefined : shownVersion(version);
+  } catch {
+    return undefined;
+  }
+}
+
+const shownVersion = (version: unknown): string =>
+  typeof version === "number" ? String(version) : "unknown";
 
 function withdrawalOf(entry: unknown): Withdrawal {
   const [address, number] = Array.isArray(entry) ? (entry as unknown[]) : [];

@@ -1,3 +1,4 @@
+import { messageOf } from "@lameduck/drain/common";
 import { setTimeout as delay } from "node:timers/promises";
 import type { CoordinatorClient } from "./coordinator-client.ts";
 import type { Subscriber, Poller } from "./poller.ts";
@@ -16,7 +17,8 @@ export interface SessionOptions {
   readonly poller: Poller;
   readonly node: string | undefined;
   readonly serves?: readonly string[];
-  readonly onFailure: (error: unknown) => void;
+  /** @param isNews not the same as of the request before. */
+  readonly onFailure: (error: unknown, isNews: boolean) => void;
 }
 
 /** Reports one consumer's progress to one replica of the coordinator, and learns of withdrawals from it. */
@@ -24,6 +26,8 @@ export class Session implements Subscriber {
   #watermark = new Watermark();
   #epoch: string | null = null;
   #failures = 0;
+  /** Of the last request, where it failed. */
+  #problem: string | undefined;
   #posting = false;
   #postAgain = false;
   readonly #options: SessionOptions;
@@ -79,11 +83,14 @@ export class Session implements Subscriber {
         const wait = this.#watermark.isBehind ? heartbeat : idleWait;
         const answer = await this.#post(this.#epoch === null ? 0 : wait);
         this.#failures = 0;
+        this.#problem = undefined;
         this.#receive(answer);
       } catch (error) {
         if (signal.aborted) return;
         this.#failures++;
-        this.#options.onFailure(error);
+        const problem = messageOf(error);
+        this.#options.onFailure(error, problem !== this.#problem);
+        this.#problem = problem;
         const pause = Math.min(longestPause, firstPause * 2 ** Math.min(this.#failures - 1, 10));
         await delay(pause * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
       }

@@ -14,6 +14,7 @@ test("a proxy whose pod is gone is forgotten, and nobody waits for it in vain", 
     pods: model.terminations.pods,
     now: () => model.now,
     onReport: () => undefined,
+    onOtherVersion: () => undefined,
     onAdvance: () => undefined,
   });
   const response = { writeHead: () => undefined, end: () => undefined } as unknown as ServerResponse;

@@ -127,6 +127,8 @@ export interface Coordinating extends AsyncDisposable {
   readonly coordinator: Coordinator;
   readonly port: number;
   readonly metricsPort: number;
+  /** Warnings and errors, as lines of JSON. */
+  readonly logged: readonly string[];
   /** One request from an address of this machine: 127.0.0.0/8. */
   ask(
     this: void,
@@ -157,6 +159,7 @@ export async function coordinating(
     readonly now?: () => number;
   } = {},
 ): Promise<Coordinating> {
+  const logged: string[] = [];
   const api = await CoordinatorApi.start();
   const scene = new Scene(api);
   fill(scene);
@@ -169,7 +172,7 @@ export async function coordinating(
     flags: parsed,
     client: api.client(),
     connection: connectionTo(api.url),
-    log: pino({ level: "silent" }),
+    log: pino({ level: "warn" }, { write: (line: string) => void logged.push(line) }),
     listeners,
     ...(now && { now }),
     retryMs: 50,
@@ -211,6 +214,7 @@ export async function coordinating(
     scene,
     coordinator,
     ...ports,
+    logged,
     ask,
     report,
     async follow(node) {

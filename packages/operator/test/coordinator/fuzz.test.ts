@@ -22,10 +22,9 @@ test("a good report is taken, and each wrong field is named", () => {
     also: [[3, 4]],
   };
   const read = parseReport(JSON.stringify(good), "kube-proxy/node1");
-  assert.ok(typeof read !== "string");
+  assert.ok(typeof read !== "string" && "report" in read);
   assert.deepEqual([read.report.name, read.wait], ["node1", 30_000]);
   for (const [field, wrong] of Object.entries({
-    version: 2,
     kind: "Kube Proxy",
     node: "node2",
     basis: "guess",
@@ -36,6 +35,16 @@ test("a good report is taken, and each wrong field is named", () => {
     serves: ["everything at all"],
   }))
     assert.match(refusalOf({ ...good, [field]: wrong }), new RegExp(`^${field}`));
+});
+
+test("a report of another version is named, whatever else it holds", () => {
+  for (const [version, named] of [
+    [2, "2"],
+    [0, "0"],
+    ["1", "unknown"],
+    [undefined, "unknown"],
+  ] as const)
+    assert.deepEqual(parseReport(JSON.stringify({ version, kind: 7 }), "node1"), { version: named });
 });
 
 function refusalOf(body: object): string {

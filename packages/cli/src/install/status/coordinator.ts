@@ -1,5 +1,5 @@
 import { operatorNames, type CoordinatorStatus } from "@lameduck/operator";
-import { messageOf } from "@lameduck/drain/common";
+import { messageOf, printable } from "@lameduck/drain/common";
 import type { KubernetesClient, Pod } from "@lameduck/kube";
 
 /** One replica of the coordinator, as it says itself. */
@@ -27,7 +27,9 @@ export async function readCoordinator(
       try {
         const path = `${within}/${name}:${ports.metrics}/proxy${paths.status}`;
         const status = await client.get<CoordinatorStatus>(path, signal);
-        return { pod: name, status, problem: undefined };
+        if (status.version === 1) return { pod: name, status, problem: undefined };
+        const problem = "its answer is of another version; use the command of its release";
+        return { pod: name, status: undefined, problem };
       } catch (error) {
         if (signal.aborted) throw error;
         return { pod: name, status: undefined, problem: messageOf(error) };
@@ -51,7 +53,9 @@ export function* coordinatorLines(replicas: readonly ReplicaStatus[]): Generator
     const silent = consumers.filter(({ isSilent }) => isSilent).map(({ name }) => name);
     const troubled = consumers.filter((one) => one.problem !== undefined);
     yield `  ${pod}: ${consumers.length} consumers report, mode ${mode}; ${terminating} pods terminate, ${released} of them released`;
-    // A coordinator of the release before does not say it.
+    // A coordinator of the release before does not say these.
+    for (const { who, version } of status.otherVersions ?? [])
+      yield `    ${printable(who)} speaks version ${printable(version)} of the protocol, and is not understood: use releases one apart`;
     for (const { name, state } of status.unread ?? []) yield `    ${name} ${unreadWords[state]}`;
     if (missing.length > 0)
       yield `    nobody reports for ${listed(missing)}: pods that they may send to decide by themselves`;

@@ -5,9 +5,11 @@ import type { Pods } from "../state/pods.ts";
 import type { Withdrawals } from "../state/withdrawals.ts";
 import type { Identity } from "../tokens.ts";
 import { LongPolls, type LongPoll } from "./long-polls.ts";
+import type { OtherVersion } from "./other-versions.ts";
 import { parseReport, type PostedReport } from "./report.ts";
 
-export type ReportOutcome = "taken" | "unreadable" | "unauthorized" | "forbidden" | "too-many";
+export type ReportOutcome =
+  "taken" | "unreadable" | "other-version" | "unauthorized" | "forbidden" | "too-many";
 
 export interface ConsumerRequestsOptions {
   readonly epoch: string;
@@ -19,6 +21,7 @@ export interface ConsumerRequestsOptions {
   readonly pods: Pods;
   readonly now: () => number;
   readonly onReport: (outcome: ReportOutcome) => void;
+  readonly onOtherVersion: (heard: OtherVersion) => void;
   /** A consumer's watermark has advanced. */
   readonly onAdvance: () => void;
 }
@@ -37,6 +40,8 @@ export const longestAtEnd = 1_000;
 const forgetAfter = 60_000;
 /** Milliseconds for which answers are written before the event loop gets its turn. */
 const sweepSlice = 10;
+/** Characters of a consumer's name that are logged. */
+const longestName = 253;
 
 /** Takes the reports of consumers, and answers them with new withdrawals. */
 export class ConsumerRequests {
@@ -59,11 +64,17 @@ export class ConsumerRequests {
   }
 
   report(name: string, text: string, identity: Identity, response: ServerResponse): void {
-    const { onReport } = this.#options;
+    const { onReport, onOtherVersion } = this.#options;
     const posted = parseReport(text, name);
     if (typeof posted === "string") {
       onReport("unreadable");
       this.#refuse(response, 400, posted);
+      return;
+    }
+    if ("version" in posted) {
+      onReport("other-version");
+      onOtherVersion({ who: name.slice(0, longestName), version: posted.version });
+      this.#refuse(response, 400, "version: only 1 is known");
       return;
     }
     const refusal = this.#reasonToRefuse(posted, identity);

@@ -1,6 +1,11 @@
 /** Lines "key: value" as text, and back. */
 export const headLine = "lameduck 1";
 
+/** 1.2 is compatible with 1, and 10 is not. */
+export function isOfVersionOne(firstLine: string): boolean {
+  return /^lameduck 1(?:\.\d+)?$/.test(firstLine);
+}
+
 export function writeLines(fields: Readonly<Record<string, string | number | undefined>>): string {
   const lines = Object.entries(fields).flatMap(([key, value]) =>
     value === undefined ? [] : [`${key}: ${value}`],

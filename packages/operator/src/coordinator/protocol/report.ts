@@ -19,8 +19,13 @@ const longestWait = 30_000;
 const mostRanges = 100;
 const mostServed = 32;
 
+/** A report of another major version: nothing else in it is read. */
+export interface ForeignReport {
+  readonly version: string;
+}
+
 /** @param name from the path: "KIND/NAME", or only the name. @returns what is wrong with it otherwise. */
-export function parseReport(text: string, name: string): PostedReport | string {
+export function parseReport(text: string, name: string): PostedReport | ForeignReport | string {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -29,7 +34,7 @@ export function parseReport(text: string, name: string): PostedReport | string {
   }
   if (!isMap(value)) return "the body is no object";
   const { version, kind, node, basis, epoch, applied, known, wait, also = [], serves = [], problem } = value;
-  if (version !== 1) return "version: only 1 is known";
+  if (version !== 1) return { version: typeof version === "number" ? String(version) : "unknown" };
   if (typeof kind !== "string" || !/^[a-z0-9][a-z0-9-]{0,62}$/.test(kind)) return "kind: is no name";
   const own = name.startsWith(`${kind}/`) ? name.slice(kind.length + 1) : name;
   if (!/^[\w.:-]{1,253}$/.test(own)) return "the name in the path is none";

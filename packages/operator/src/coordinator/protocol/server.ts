@@ -8,6 +8,7 @@ import type { ConsumerRequests } from "./consumer-requests.ts";
 import { type Identifier, peerOf } from "./identify.ts";
 import { limitConnections } from "./limits.ts";
 import { headLine } from "./lines.ts";
+import type { OtherVersion } from "./other-versions.ts";
 import { type Ask, type PodRequests, sendText } from "./pod-requests.ts";
 
 export interface ProtocolOptions {
@@ -20,6 +21,7 @@ export interface ProtocolOptions {
   /** "NAMESPACE/NAME": the other replicas pass on what pods said. */
   readonly ownAccount: string;
   readonly onRefused: (path: "pods" | "holds", status: number) => void;
+  readonly onOtherVersion: (heard: OtherVersion) => void;
   readonly onFault: (error: unknown) => void;
 }
 
@@ -77,7 +79,10 @@ async function handle(
   }
   const query = new URLSearchParams(at === -1 ? "" : url.slice(at + 1));
   const asked = parsePodPath(path, query);
-  if (asked === undefined) sendText(response, 404, `there are ${consumers}, ${pods} and ${holds}\n`, true);
+  const [, version, whose] = /^\/v([2-9]|\d\d)\/(consumers|pods|holds)\//.exec(path) ?? [];
+  if (version !== undefined && whose !== undefined) options.onOtherVersion({ who: whose, version });
+  if (asked === undefined)
+    sendText(response, 404, `${headLine}\nthere are ${consumers}, ${pods} and ${holds}\n`, true);
   else if (asked.resource === "holds" && method === "GET")
     await answerHold(options, asked, request, response);
   else if (asked.resource === "pods" && (method === "GET" || method === "POST"))

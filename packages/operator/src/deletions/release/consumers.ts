@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { isOfVersionOne } from "../../coordinator/protocol/lines.ts";
 import { operatorNames } from "../../names.ts";
 
 /** What the coordinator knows of a withdrawn pod. `silent`: it cannot be asked. */
@@ -17,8 +18,6 @@ export interface ReleaseSource {
 }
 
 const states: readonly ReleaseAnswer[] = ["waiting", "released", "incomplete", "unknown"];
-/** The first line of an answer that we understand. */
-const firstLine = "lameduck 1";
 /** Milliseconds for an answer beyond the time that it was asked to wait. */
 const answerAllowance = 2_000;
 
@@ -47,8 +46,8 @@ export function coordinatorSource(url: string, tokenFile: string | undefined): R
 
 /** Whatever is not understood is silence. */
 export function parseReleaseState(text: string): ReleaseAnswer {
-  const [first, ...lines] = text.slice(0, 10_000).split(/\r?\n/);
-  if (first !== firstLine) return "silent";
+  const [first = "", ...lines] = text.slice(0, 10_000).split(/\r?\n/);
+  if (!isOfVersionOne(first)) return "silent";
   const state = lines
     .find((line) => line.startsWith("state:"))
     ?.slice("state:".length)

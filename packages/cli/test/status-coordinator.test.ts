@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import type { KubernetesClient } from "@lameduck/kube";
+import { coordinatorLines, readCoordinator } from "../src/install/status/coordinator.ts";
+
+const status = {
+  version: 1,
+  epoch: "a",
+  mode: "availability",
+  head: 0,
+  terminating: 2,
+  released: 1,
+  consumers: [],
+  missing: ["node1"],
+};
+
+/** What is shown of one coordinator that answers so. */
+async function shown(answer: object): Promise<string> {
+  const client = {
+    list: () => Promise.resolve([{ metadata: { name: "coordinator-1" } }]),
+    get: () => Promise.resolve(answer),
+  } as unknown as KubernetesClient;
+  const replicas = await readCoordinator(client, "lameduck-system", new AbortController().signal);
+  return [...coordinatorLines(replicas)].join("\n");
+}
+
+test("a coordinator of an earlier release, which says less, is shown", async () => {
+  assert.match(await shown(status), /0 consumers report, mode availability; 2 pods terminate, 1 of them/);
+});
+
+test("who speaks another version of the protocol to it is named", async () => {
+  const otherVersions = [{ who: "kube-proxy/node1", version: "2" }];
+  assert.match(
+    await shown({ ...status, otherVersions }),
+    /kube-proxy\/node1 speaks version 2 of the protocol/,
+  );
+});
+
+test("an answer of another version is unknown, and says which command to use", async () => {
+  const text = await shown({ version: 2, reporters: [] });
+  assert.match(text, /coordinator-1: unknown.*another version; use the command of its release/);
+});

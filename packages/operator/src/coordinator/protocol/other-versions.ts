@@ -1,0 +1,43 @@
+import { OperatorError } from "../../errors.ts";
+
+export interface OtherVersion {
+  /** "kube-proxy/node1", or "pods" for those that nobody has identified. */
+  readonly who: string;
+  readonly version: string;
+}
+
+/** Milliseconds: whoever speaks another version tries again sooner. */
+const shownFor = 60_000;
+/** Of those that are remembered. */
+const most = 100;
+
+/** Who speaks another major version of the protocol. They count as silent: nothing of what they say is taken. */
+export class OtherVersions {
+  readonly #heard = new Map<string, { readonly version: string; readonly at: number }>();
+  readonly #now: () => number;
+  readonly #onNew: (error: OperatorError) => void;
+
+  constructor(now: () => number, onNew: (error: OperatorError) => void) {
+    this.#now = now;
+    this.#onNew = onNew;
+  }
+
+  heard({ who, version }: OtherVersion): void {
+    const known = this.#heard.get(who);
+    if (!known && this.#heard.size >= most) return;
+    this.#heard.set(who, { version, at: this.#now() });
+    if (known?.version !== version) this.#onNew(otherVersion(who, version));
+  }
+
+  /** Those of the last minute. */
+  get lately(): readonly OtherVersion[] {
+    const since = this.#now() - shownFor;
+    return [...this.#heard].flatMap(([who, { version, at }]) => (at >= since ? [{ who, version }] : []));
+  }
+}
+
+/** The error of a side that speaks another major version than this one. */
+export function otherVersion(place: string, version: string): OperatorError {
+  const problem = `it speaks version ${version} of the protocol, and this process version 1`;
+  return new OperatorError("LAMEDUCK_OPERATOR_OTHER_VERSION", place, problem);
+}

@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { after, test } from "node:test";
+import { isMap } from "../../src/policy/validate.ts";
+import { Poller } from "../../src/watcher/poller.ts";
+import { Replicas } from "../../src/watcher/replicas.ts";
+import { until } from "../operator-api.ts";
+import { coordinating, fieldsOf, type Coordinating } from "./fixture.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "lameduck-versions-"));
+const tokenFile = join(directory, "token");
+writeFileSync(tokenFile, "token-node1\n");
+after(() => rmSync(directory, { recursive: true }));
+
+type Body = Readonly<Record<string, unknown>>;
+type Rewrite = (body: Body) => Body;
+
+const same: Rewrite = (body) => body;
+const next: Rewrite = (body) => ({ ...body, version: 2 });
+/** What a minor version may do. */
+const more: Rewrite = (body) => ({ ...body, "new-key": { of: ["another", "version"] } });
+
+interface Watching extends AsyncDisposable {
+  readonly failures: unknown[];
+  readonly asked: () => number;
+}
+
+/** The watcher of node1, which uses no address, before a coordinator. Between them each is made to speak another version. */
+async function watching(port: number, report: Rewrite, answer: Rewrite): Promise<Watching> {
+  let asked = 0;
+  const between: RequestListener = (request, response) =>
+    void (async () => {
+      asked++;
+      const body = JSON.stringify(report(JSON.parse(await text(request)) as Body));
+      const { authorization = "" } = request.headers;
+      const url = `http://127.0.0.1:${port}${request.url}`;
+      const given = await fetch(url, { method: "POST", headers: { authorization }, body });
+      const read = (await given.json()) as Body;
+      response.writeHead(given.status).end(JSON.stringify(answer(read)));
+    })().catch(() => response.destroy());
+  const server = createServer(between).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const nothing = new Set<string>();
+  const stillUsed = (): Promise<ReadonlySet<string>> => Promise.resolve(nothing);
+  const poller = new Poller({ kind: "kube-proxy", basis: "rules", stillUsed }, () => undefined);
+  const failures: unknown[] = [];
+  const replicas = new Replicas({
+    coordinators: [new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)],
+    tokenFile,
+    name: "kube-proxy/node1",
+    node: "node1",
+    poller,
+    onFailure: (_place, error) => failures.push(error),
+  });
+  return {
+    failures,
+    asked: () => asked,
+    async [Symbol.asyncDispose]() {
+      await replicas.stop();
+      await poller.stop();
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** Pod web-1 on node1, withdrawn. @returns its uid. */
+async function withdrawn({ scene, coordinator }: Coordinating): Promise<string> {
+  const uid = scene.pod("web-1");
+  scene.terminate("web-1");
+  scene.withdraw("web-1");
+  await until(() => coordinator.status().head > 0, "withdrawn");
+  return uid;
+}
+
+async function stateOf({ ask }: Coordinating, uid: string): Promise<string | undefined> {
+  const { text: answer } = await ask({ path: `/v1/pods/shop/web-1?uid=${uid}&wait=0` });
+  return fieldsOf(answer)["state"];
+}
+
+/** A clock that the test sets, in steps that are no pause of the coordinator. */
+class SetClock {
+  #now = 1_000_000;
+  readonly now = (): number => this.#now;
+
+  async pass(milliseconds: number, meanwhile: () => Promise<unknown>): Promise<void> {
+    for (let passed = 0; passed < milliseconds; passed += 500) {
+      this.#now += 500;
+      await meanwhile();
+    }
+  }
+}
+
+const codesOf = (failures: readonly unknown[]): unknown[] =>
+  failures.map((one) => (isMap(one) || one instanceof Error ? (one as { code?: unknown }).code : one));
+
+for (const [who, report, answer] of [
+  ["watcher", more, same],
+  ["coordinator", same, more],
+] as const)
+  test(`a ${who} of a newer minor version is understood: pods are released`, async () => {
+    await using all = await coordinating((scene) => scene.node("node1"));
+    await using watcher = await watching(all.port, report, answer);
+    const uid = await withdrawn(all);
+    await until(() => all.coordinator.status().released === 1, "released");
+    assert.equal(await stateOf(all, uid), "released");
+    assert.deepEqual(watcher.failures, []);
+    assert.deepEqual(all.coordinator.status().otherVersions, []);
+  });
+
+test("a watcher of another major version counts as missing, and is named", async () => {
+  const clock = new SetClock();
+  await using all = await coordinating((scene) => scene.node("node1"), { now: clock.now });
+  await using watcher = await watching(all.port, next, same);
+  const uid = await withdrawn(all);
+  await until(() => watcher.asked() > 3, "it goes on");
+  await clock.pass(15_000, () => stateOf(all, uid));
+  assert.equal(await stateOf(all, uid), "incomplete");
+  const { otherVersions, consumers, missing } = all.coordinator.status();
+  assert.deepEqual(otherVersions, [{ who: "kube-proxy/node1", version: "2" }]);
+  assert.deepEqual([consumers, missing], [[], ["node1"]]);
+  const [warning = "", ...others] = all.logged.filter((line) =>
+    line.includes("LAMEDUCK_OPERATOR_OTHER_VERSION"),
+  );
+  assert.deepEqual(others, [], "once");
+  assert.match(warning, /kube-proxy\/node1: it speaks version 2 of the protocol/);
+  assert.match(warning, /releases one apart/);
+});
+
+test("a watcher applies nothing that a coordinator of another major version says, and says it once", async () => {
+  await using all = await coordinating((scene) => scene.node("node1"));
+  await using watcher = await watching(all.port, same, next);
+  const uid = await withdrawn(all);
+  await until(() => watcher.asked() > 3, "it goes on");
+  assert.notEqual(await stateOf(all, uid), "released");
+  assert.deepEqual(codesOf(watcher.failures), ["LAMEDUCK_OPERATOR_OTHER_VERSION"]);
+});
+
+test("a watcher whose reports a coordinator of another major version refuses says why, once", async () => {
+  await using all = await coordinating((scene) => scene.node("node1"));
+  await using watcher = await watching(all.port, next, next);
+  await until(() => watcher.asked() > 3, "it goes on");
+  assert.deepEqual(codesOf(watcher.failures), ["LAMEDUCK_OPERATOR_OTHER_VERSION"]);
+});
+
+test("one that had reported, and speaks another version now, is left out as any silent one", async () => {
+  const clock = new SetClock();
+  await using all = await coordinating((scene) => ["node1", "node2"].forEach((node) => scene.node(node)), {
+    now: clock.now,
+  });
+  for (const node of ["node1", "node2"]) await all.follow(node);
+  const uid = await withdrawn(all);
+  await all.follow("node2");
+  await assert.rejects(all.report("node1", { version: 2, applied: 99 }), /400.*version: only 1 is known/);
+  assert.equal(await stateOf(all, uid), "waiting", "what it says counts for nothing");
+  await clock.pass(15_000, async () => {
+    await assert.rejects(all.report("node1", { version: 2 }), /400/);
+    await stateOf(all, uid);
+  });
+  assert.equal(await stateOf(all, uid), "released");
+});
+
+test("pods that ask by another major version are answered in ours, and named without their names", async () => {
+  await using all = await coordinating((scene) => scene.node("node1"));
+  const uid = await withdrawn(all);
+  for (const name of ["web-1", "web-2"])
+    for (const method of ["GET", "POST"]) {
+      const answer = await all.ask({ method, path: `/v2/pods/shop/${name}?uid=${uid}` });
+      assert.equal(answer.status, 404);
+      assert.match(answer.text, /^lameduck 1\n/);
+    }
+  assert.deepEqual(all.coordinator.status().otherVersions, [{ who: "pods", version: "2" }]);
+  assert.equal(all.logged.filter((line) => line.includes("OTHER_VERSION")).length, 1);
+});
+
+test("a pod of a newer minor version is understood: unknown fields of what it says are ignored", async () => {
+  await using all = await coordinating((scene) => scene.node("node1"));
+  const uid = await withdrawn(all);
+  const path = `/v1/pods/shop/web-1?uid=${uid}`;
+  const body = "phase: closing\nnew-key: of another version\nheld-ms: 5\n";
+  assert.equal((await all.ask({ method: "POST", path, body })).status, 200);
+  assert.equal((await all.ask({ path: `${path}&wait=0&new=1` })).status, 200);
+  assert.deepEqual(all.coordinator.terminations.get(uid)?.reported, { phase: "closing", "held-ms": "5" });
+});
