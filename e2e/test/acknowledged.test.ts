@@ -44,6 +44,8 @@ describe("pods that ask the cluster", { skip: reason ?? false }, () => {
       times: 1,
       replicas,
       requestsPerSecond: 60,
+      // Nobody is asked about a pod that has been published for less.
+      warmUpMs: 10_000,
       say: () => undefined,
     });
   };

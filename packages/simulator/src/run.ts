@@ -140,7 +140,7 @@ export function traceOf(scenario: Scenario, world: World, seed: number, terminat
 }
 
 function releaseOf(
-  { acknowledgements, senders }: Scenario,
+  { acknowledgements, senders, pod }: Scenario,
   world: World,
   seed: number,
   termination: number,
@@ -150,6 +150,7 @@ function releaseOf(
     at: world.withdrawn[termination]!,
     applied: world.convergence[termination]!,
     incomplete: senders.some(({ reports = true }) => !reports),
+    ...(pod.age === undefined ? {} : { publishedAt: -draw(pod.age, ageOf(seed, termination)) }),
   };
   return { released: releasedAt(acknowledgements, withdrawal, new Random(seed, "reports", termination)) };
 }
@@ -167,13 +168,17 @@ function using(scenario: Scenario, world: World, seed: number, termination: numb
   const convergence = Float64Array.from(world.convergence[termination]!);
   const { age } = scenario.pod;
   if (age === undefined) return { convergence, joined: undefined, watched: Infinity };
-  const random = new Random(seed, "age", termination);
+  const random = ageOf(seed, termination);
   const ready = -draw(age, random);
   const joined = joinedAt(scenario, ready, random);
   // A sender that has not learnt of the pod when it is deleted never sends to it.
   for (let sender = 0; sender < joined.length; sender++)
     if (joined[sender]! >= 0) [joined[sender], convergence[sender]] = [Infinity, 0];
   return { convergence, joined, watched: -ready };
+}
+
+function ageOf(seed: number, termination: number): Random {
+  return new Random(seed, "age", termination);
 }
 
 /** Senders learn of a pod's beginning as they learn of its end. */

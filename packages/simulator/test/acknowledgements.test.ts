@@ -32,6 +32,12 @@ test("a pod is released at the first look after the last consumer has applied it
   );
 });
 
+test("consumers are asked about a young pod once they must have added it", () => {
+  const young = { ...withdrawal, applied: [0], publishedAt: -2_000 };
+  assert.equal(releasedAt(model, young, random()), 8_000 + 102 + 20 + 2 + 2);
+  assert.equal(releasedAt(model, { ...young, publishedAt: -60_000 }, random()), 1_132 + 20 + 2 + 2);
+});
+
 test("a silent consumer is left out after a time, or never; one that nobody reports for never", () => {
   const silent = { ...model, silent: 1 };
   const one = { ...withdrawal, applied: [0, 0, 0] };

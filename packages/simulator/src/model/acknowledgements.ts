@@ -45,7 +45,12 @@ export interface Withdrawal {
   readonly applied: ArrayLike<number>;
   /** Whether a consumer matters that nobody reports for. */
   readonly incomplete: boolean;
+  /** When the pod began to be published, if that was not long ago. */
+  readonly publishedAt?: number;
 }
+
+/** Consumers are not asked before: until then they may not have added the pod yet. As `addedWithin` of the coordinator. */
+const addedWithin = 10_000;
 
 /**
  * When the pod hears that all consumers have let go, since its deletion; Infinity where it never does. A consumer that is behind looks at its rules in turns
@@ -55,7 +60,8 @@ export function releasedAt(model: AcknowledgementsModel, withdrawal: Withdrawal,
   const consumers = withdrawal.applied.length;
   // With more than half of them silent, it is the coordinator that hears nothing.
   if (withdrawal.incomplete || model.silent > consumers / 2) return Infinity;
-  const known = withdrawal.at + draw(model.coordinator, random);
+  const { at, publishedAt = -Infinity } = withdrawal;
+  const known = Math.max(at + draw(model.coordinator, random), publishedAt + addedWithin);
   const odd = oddOnes(model, consumers, random);
   let last = known;
   for (let consumer = 0; consumer < consumers; consumer++)

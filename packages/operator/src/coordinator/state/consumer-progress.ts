@@ -14,8 +14,8 @@ import { SlowestConsumers } from "./slowest.ts";
 export interface BehindConsumer {
   /** "kube-proxy/node5" */
   readonly name: string;
-  /** Its basis, or why there is no report of it. */
-  readonly how: Basis | "missing" | "silent";
+  /** Its basis, or why there is no report of it. `young`: nobody is asked yet, since proxies may not have added the pod. */
+  readonly how: Basis | "missing" | "silent" | "young";
 }
 
 /** Which consumers are behind, and when the others let go: for the pod's closing line and for records. */
@@ -34,6 +34,8 @@ export class ConsumerProgress {
     settings: AcknowledgementSettings,
     now: number,
   ): readonly BehindConsumer[] {
+    if (record.withdrawnAt !== undefined && record.number === undefined && now < record.addedBy)
+      return [{ name: "all", how: "young" }];
     const query = queryOf(record, settings, now);
     const named: BehindConsumer[] = [];
     for (const group of this.#groups(record, settings)) {

@@ -8,6 +8,8 @@ interface Listing {
   /** Slices among them that list it as ready although it terminates (`publishNotReadyAddresses`). */
   pinned: number;
   slices: number;
+  /** When it was published as ready, after it had not been. */
+  publishedAt: number;
   /** Services that list it or have listed it, as "NAMESPACE/NAME". */
   readonly services: Set<string>;
 }
@@ -33,23 +35,31 @@ export class Listings {
     this.#isThere = isThere;
   }
 
-  /** @returns the uids and addresses for which the slice changes something, if the pods are of its namespace. */
-  slice({ type, object }: Change<KeptSlice>): ReadonlySet<string> {
+  /**
+   * @param now milliseconds; -Infinity where what the slice says may have been so for long.
+   * @returns the uids and addresses for which the slice changes something, if the pods are of its namespace.
+   */
+  slice({ type, object }: Change<KeptSlice>, now: number): ReadonlySet<string> {
     const { uid, namespace = "" } = object.metadata;
     const before = this.#slices.get(uid);
     const touched = new Set<string>();
     // New entries first, so that a pod that moves between slices is listed all the time.
     if (type === "there") {
       this.#slices.set(uid, object);
-      this.#count(object, 1, touched);
+      this.#count(object, 1, touched, now);
     } else this.#slices.delete(uid);
-    if (before) this.#count(before, -1, touched);
+    if (before) this.#count(before, -1, touched, now);
     for (const pod of touched) this.#forgetIfGone(namespace, pod);
     return touched;
   }
 
   isReady(pod: ListedPod): boolean {
     return this.#of(pod).some(({ ready }) => ready > 0);
+  }
+
+  /** When it was published as ready for the last time, milliseconds; -Infinity where that may be long ago. */
+  publishedAt(pod: ListedPod): number {
+    return Math.max(-Infinity, ...this.#of(pod).map(({ publishedAt }) => publishedAt));
   }
 
   /** Whether it is listed as ready until it is gone. */
@@ -79,7 +89,7 @@ export class Listings {
     if (this.#pods.get(key)?.slices === 0 && !this.#isThere(namespace, pod)) this.#pods.delete(key);
   }
 
-  #count({ metadata, endpoints, service }: KeptSlice, by: 1 | -1, touched: Set<string>): void {
+  #count({ metadata, endpoints, service }: KeptSlice, by: 1 | -1, touched: Set<string>, now: number): void {
     const ready = (this.#ready.get(service) ?? 0) + by * endpoints.filter(({ isReady }) => isReady).length;
     if (ready > 0) this.#ready.set(service, ready);
     else this.#ready.delete(service);
@@ -87,10 +97,11 @@ export class Listings {
       const key = `${metadata.namespace ?? ""}/${pod}`;
       let listing = this.#pods.get(key);
       if (!listing) {
-        listing = { ready: 0, pinned: 0, slices: 0, services: new Set() };
+        listing = { ready: 0, pinned: 0, slices: 0, publishedAt: -Infinity, services: new Set() };
         this.#pods.set(key, listing);
       }
       listing.slices += by;
+      if (isReady && listing.ready === 0) listing.publishedAt = now;
       if (isReady) listing.ready += by;
       if (isReady && isTerminating) listing.pinned += by;
       if (by === 1) listing.services.add(service);

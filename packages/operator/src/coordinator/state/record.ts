@@ -18,6 +18,8 @@ export class TerminationRecord implements Termination {
   number: number | undefined;
   withdrawnAt: number | undefined;
   releasedAt: number | undefined;
+  /** By then every proxy has added the pod. Before, its absence from rules proves nothing. */
+  addedBy = -Infinity;
   goneAt: number | undefined;
   overruledBy: string | undefined;
   tooEarly: readonly string[] = [];

@@ -107,6 +107,12 @@ export class Releases {
     return this.#cached(record).routes;
   }
 
+  /** Whether proxies lead to it: clients that know its address by DNS have no rules. */
+  hasProxies(record: TerminationRecord, settings: AcknowledgementSettings): boolean {
+    const { throughNodes, byName } = this.routesTo(record);
+    return throughNodes || !byName || this.hasUnlisted(record, settings);
+  }
+
   /** Whether some of the consumers are known only by their own reports. */
   hasUnlisted(record: TerminationRecord, { external }: AcknowledgementSettings): boolean {
     return external !== undefined || this.routesTo(record).needs.length > 0;

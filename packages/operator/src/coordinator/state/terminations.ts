@@ -4,6 +4,7 @@ import type { Consumers } from "./consumers.ts";
 import { Listings } from "./listings.ts";
 import { ConsumerProgress } from "./consumer-progress.ts";
 import type { Nodes } from "./nodes.ts";
+import { Numbering } from "./numbering.ts";
 import type { KeptPod, KeptSlice } from "./objects.ts";
 import { Pods } from "./pods.ts";
 import { TerminationRecord } from "./record.ts";
@@ -62,6 +63,7 @@ export class Terminations {
   readonly #pending = new Set<TerminationRecord>();
   readonly #askedAt = new Map<TerminationRecord, number>();
   readonly #groupStates: GroupStates;
+  readonly #numbering: Numbering;
   #syncedAt: number | undefined;
 
   constructor(options: TerminationsOptions) {
@@ -71,6 +73,9 @@ export class Terminations {
     this.#groupStates = groupStates;
     this.releases = new Releases({ listings: this.listings, routing, nodes, groupStates });
     this.progress = new ConsumerProgress(this.releases, groupStates);
+    this.#numbering = new Numbering(withdrawals, this.listings, (record) =>
+      this.releases.hasProxies(record, settings.of(record.namespace)),
+    );
     this.#consumersOf = (record) => this.progress.consumers(record, settings.of(record.namespace), this.#now);
   }
 
@@ -122,7 +127,8 @@ export class Terminations {
     this.#tick(now);
     const { service } = change.object;
     const hadReady = this.listings.hasReady(service);
-    const touched = this.listings.slice(change);
+    // How long a pod has been published that the first lists show is not known. It counts as added everywhere.
+    const touched = this.listings.slice(change, this.isSynced ? now : -Infinity);
     if (hadReady && !this.listings.hasReady(service)) this.#chosenAgain(service, now);
     for (const pod of touched) {
       const record = this.#records.get(this.pods.at(pod)?.metadata.uid ?? pod);
@@ -192,7 +198,7 @@ export class Terminations {
   }
 
   #update(record: TerminationRecord, pod: KeptPod, now: number): void {
-    const { events, withdrawals } = this.#options;
+    const { events } = this.#options;
     if (record.isHeldOnly && pod.deletedAt !== undefined) {
       record.isHeldOnly = false;
       record.deletedAt = pod.deletedAt;
@@ -209,47 +215,40 @@ export class Terminations {
     if (pod.isFinished && !record.isFinished) {
       record.isFinished = true;
       // Another pod may soon have its address, and nothing listens there any more.
-      if (record.number !== undefined) withdrawals.drop(record.number);
+      this.#numbering.drop(record);
     }
     if (hasNewExits) this.#changed(record);
     this.#number(record, now);
   }
 
-  /** Numbers the withdrawal of a pod that has left the ready endpoints, and drops the number if it comes back. */
+  /** Follows whether the pod is among the ready endpoints. */
   #number(record: TerminationRecord, now: number, isNews = true): void {
-    const { withdrawals } = this.#options;
     const isReady = this.listings.isReady(record);
     if (isReady === (record.withdrawnAt === undefined)) return;
     if (isReady) this.#takeBack(record);
-    else {
-      record.withdrawnAt = now;
-      // The node's own address never falls out of use: other pods have it, too.
-      if (!record.isHostNetwork && !record.isFinished) record.number = withdrawals.add(record.addresses, now);
-    }
+    else this.#numbering.withdraw(record, now);
     if (isNews) this.#changed(record);
   }
 
   /** The Service has lost its last ready endpoint: proxies choose pods again that they had let go of. What is released stays so. */
   #chosenAgain(service: string, now: number): void {
     for (const record of this.#pending) {
-      if (record.number === undefined || !this.listings.servicesOf(record).includes(service)) continue;
+      if (record.withdrawnAt === undefined || !this.listings.servicesOf(record).includes(service)) continue;
       this.#takeBack(record);
+      this.#numbering.chosenAgain(record, now);
       this.#number(record, now);
     }
   }
 
-  /** The pod is not withdrawn, as far as consumers may know. */
   #takeBack(record: TerminationRecord): void {
     if (record.withdrawnAt === undefined) return;
-    if (record.number !== undefined) this.#options.withdrawals.drop(record.number);
-    record.number = undefined;
-    record.withdrawnAt = undefined;
-    record.releasedAt = undefined;
+    this.#numbering.takeBack(record);
     this.#pending.add(record);
     this.#setState(record, "waiting");
   }
 
   #decide(record: TerminationRecord, now: number): void {
+    this.#numbering.number(record, now);
     const settings = this.#options.settings.of(record.namespace);
     const found = this.releases.decide(record, settings, now);
     const decided = found === "released" && !this.#options.seesAll() ? "incomplete" : found;
@@ -293,6 +292,6 @@ export class Terminations {
     this.#records.delete(record.uid);
     this.#pending.delete(record);
     this.#askedAt.delete(record);
-    if (record.number !== undefined) this.#options.withdrawals.drop(record.number);
+    this.#numbering.drop(record);
   }
 }
