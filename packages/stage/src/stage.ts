@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { PodTemplate, Strategy } from "@lameduck/manifests";
+import type { PodTemplate, Workload } from "@lameduck/manifests";
 import type { RunClock, EndpointListener, PodEvent } from "@lameduck/accounting";
 import { adjustTemplate, type Adjustments } from "./adjust.ts";
 import { stageClock, type StageClock } from "./clock.ts";
@@ -15,11 +15,8 @@ import { unreachable } from "./runtime/unreachable.ts";
 import { PodNames } from "./pod-names.ts";
 import { mustHaveCommands, mustHaveMountPoints, mustStayHere } from "./preflight.ts";
 
-export interface StageOptions {
+export interface StageOptions extends Pick<Workload, "template" | "replicas" | "strategy"> {
   readonly clock: RunClock;
-  readonly template: PodTemplate;
-  readonly replicas: number;
-  readonly strategy: Strategy;
   /** Default 0. */
   readonly minReadySeconds?: number;
   /** How long a rollout may go on without progress; default 600 s, as in Kubernetes. */
@@ -73,7 +70,7 @@ export class Stage {
       minReadySeconds: options.minReadySeconds ?? 0,
       clock: this.#clock,
       createPod: (revision, ordinal) => this.#createPod(revision, ordinal),
-      removePod: (pod, why) => void this.#terminate(pod, this.#template.graceSeconds, why),
+      removePod: (pod, why) => void pod.terminate(this.#template.graceSeconds, why),
     });
     options.signal?.addEventListener("abort", () => void this.stop(), { once: true });
     if (options.signal?.aborted) void this.stop();
@@ -126,7 +123,7 @@ export class Stage {
         name,
         `there is no such pod among ${this.pods.map((p) => p.name).join(", ")}`,
       );
-    return this.#terminate(pod, options.graceSeconds ?? this.#template.graceSeconds, options.why ?? "delete");
+    return pod.terminate(options.graceSeconds ?? this.#template.graceSeconds, options.why ?? "delete");
   }
 
   /** Takes every pod away at once; says nothing more to listeners. */
@@ -159,10 +156,6 @@ export class Stage {
     });
     this.#all.push(pod);
     return pod;
-  }
-
-  #terminate(pod: Pod, graceSeconds: number, why: string): Promise<void> {
-    return pod.terminate(graceSeconds, why);
   }
 
   #event(event: PodEvent): void {
@@ -214,19 +207,11 @@ export class Stage {
   #mustNotFail(): void {
     for (const pod of this.pods) {
       if (pod.failure) throw pod.failure;
-      if (pod.crashes >= 2 && pod.readySince === undefined && !pod.terminating) throw this.#crashed(pod);
-      if (
-        pod.readySince === undefined &&
-        !pod.terminating &&
-        this.#clock.now() > pod.createdAt + timeoutForPort
-      )
-        this.#mustNotListenElsewhere(pod);
+      if (pod.readySince !== undefined || pod.terminating) continue;
+      if (pod.crashes >= 2) throw this.#crashed(pod);
+      const ports = this.#clock.now() > pod.createdAt + timeoutForPort ? pod.otherPorts : [];
+      if (ports.length > 0) throw new OtherPortError(pod.name, this.#template.port, ports);
     }
-  }
-
-  #mustNotListenElsewhere(pod: Pod): void {
-    const ports = pod.otherPorts;
-    if (ports.length > 0) throw new OtherPortError(pod.name, this.#template.port, ports);
   }
 
   #crashed(pod: Pod): StageError {
@@ -263,10 +248,8 @@ export class Stage {
   }
 
   #whyNotReady(late: readonly Pod[]): string {
-    const { port } = this.#template;
-    const notListening = late.filter((pod) => pod.listening === "closed");
-    return notListening.length > 0
-      ? `; nothing listens on port ${port}`
+    return late.some((pod) => pod.listening === "closed")
+      ? `; nothing listens on port ${this.#template.port}`
       : "; it listens, but its readiness probe fails";
   }
 }

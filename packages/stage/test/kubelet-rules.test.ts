@@ -47,9 +47,9 @@ async function terminated(
     };
   };
   await clock.run(
-    terminateContainers(mains.map(container), sidecars.map(container), graceSeconds, clock, {
-      hookBegun: (name) => note(`${name} hook`),
-      hookEnded: (name, outcome) => note(`${name} hook ${outcome}`),
+    terminateContainers(mains.map(container), sidecars.map(container), graceSeconds, clock, (event) => {
+      if (event.type === "pre-stop-begun") note(`${event.container} hook`);
+      if (event.type === "pre-stop-ended") note(`${event.container} hook ${event.result}`);
     }),
   );
   return log.toSorted((a, b) => a.at - b.at).map(({ at, what }) => `${at} ${what}`);

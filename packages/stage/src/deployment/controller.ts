@@ -33,14 +33,6 @@ export class Controller {
     return [...this.#pods.keys()];
   }
 
-  get replicas(): number {
-    return this.#replicas;
-  }
-
-  get revision(): number {
-    return this.#revision;
-  }
-
   /** `kubectl rollout restart`: every pod is to be replaced. */
   restart(): void {
     this.#revision++;
@@ -106,7 +98,7 @@ export class Controller {
     if (create > 0 || remove.length > 0) this.look();
   }
 
-  #orderedStep(strategy: { readonly partition: number; readonly startTogether: boolean }): void {
+  #orderedStep(strategy: Extract<Strategy, { kind: "ordered" }>): void {
     const views = this.#live().map((pod) => ({ ...this.#view(pod), ordinal: this.#pods.get(pod) ?? 0 }));
     const ending = new Set(
       [...this.#pods].filter(([pod]) => pod.terminating).map(([, ordinal]) => ordinal ?? 0),

@@ -31,15 +31,11 @@ export interface Step {
 export function rollingStep(pods: readonly PodView[], desired: DesiredState): Step {
   const fresh = pods.filter(({ revision }) => revision === desired.revision);
   const old = pods.filter(({ revision }) => revision !== desired.revision);
-  const create = newPods(fresh.length, pods.length, desired);
+  const { replicas, bounds } = desired;
+  const create = Math.min(replicas + bounds.maxSurge - pods.length, replicas - fresh.length);
   if (create > 0) return { create, remove: [] };
-  if (fresh.length > desired.replicas)
-    return { create: 0, remove: chosen(fresh, fresh.length - desired.replicas) };
+  if (fresh.length > replicas) return { create: 0, remove: chosen(fresh, fresh.length - replicas) };
   return { create: 0, remove: oldPodsToRemove(old, fresh, desired) };
-}
-
-function newPods(fresh: number, all: number, { replicas, bounds }: DesiredState): number {
-  return Math.max(0, Math.min(replicas + bounds.maxSurge - all, replicas - fresh));
 }
 
 function oldPodsToRemove(

@@ -1,10 +1,10 @@
 import type { ContainerTemplate } from "@lameduck/manifests";
-import { ContainerProcess, type Exit } from "../runtime/process.ts";
+import { lastWords } from "@lameduck/load";
+import { ContainerProcess, spellExit, type Exit } from "../runtime/process.ts";
 import { Backoff } from "./backoff.ts";
-import { check } from "./check.ts";
-import { runHook } from "./hook.ts";
+import { check, runHook, type HandlerTarget } from "./handlers.ts";
 import { Prober } from "./prober.ts";
-import { describeCrash, hookEvents, type ContainerRole, type ContainerSurroundings } from "./surroundings.ts";
+import type { ContainerRole, ContainerSurroundings } from "./surroundings.ts";
 import { stopContainer, type Terminable } from "./termination.ts";
 
 interface Run {
@@ -53,18 +53,16 @@ export class Container {
     return this.#restarts;
   }
 
-  /** Of its previous run. */
-  get lastOutput(): readonly string[] {
-    return this.#lastOutput;
+  /** Of its last run that has ended; undefined where none has. */
+  get lastWords(): LastWords | undefined {
+    const exit = this.#lastExit;
+    if (!exit) return undefined;
+    return { at: exit.at, container: this.template.name, lines: this.#lastOutput, how: spellExit(exit) };
   }
 
   /** Of its present run. */
   get output(): readonly string[] {
     return this.#run?.process.tail() ?? [];
-  }
-
-  get lastExit(): Exit | undefined {
-    return this.#lastExit;
   }
 
   /** A kill by liveness or postStart that is under way; it holds up the pod's termination, as it does in the kubelet. */
@@ -148,10 +146,8 @@ export class Container {
     await Promise.race([process.closed, clock.sleep(500)]);
     this.#lastOutput = process.tail();
     if (this.#isCrash(exit)) {
-      emit(
-        { type: "crashed", container: this.template.name, detail: describeCrash(exit, this.#lastOutput) },
-        at,
-      );
+      const detail = `${spellExit(exit)}: ${lastWords(this.#lastOutput)}`;
+      emit({ type: "crashed", container: this.template.name, detail }, at);
       this.#pod.changed();
     }
     return exit;
@@ -160,7 +156,7 @@ export class Container {
   async #afterStart(run: Run): Promise<void> {
     const { postStart, startup, readiness } = this.template;
     if (postStart) {
-      const result = await Promise.race([runHook(postStart, this.#hookTarget(run)), run.process.exited]);
+      const result = await Promise.race([runHook(postStart, this.#target(run)), run.process.exited]);
       if ("ok" in result && !result.ok) return this.#restart(run, this.#pod.graceSeconds);
     }
     this.#postStarted = true;
@@ -180,7 +176,7 @@ export class Container {
         if (!run?.process.running || !this.#postStarted) return undefined;
         return run.started === (kind !== "startup") ? run : undefined;
       },
-      check: ({ process }) => check(probe.handler, { ...this.#pod, process }, probe.timeoutSeconds),
+      check: (run) => check(probe.handler, this.#target(run), probe.timeoutSeconds),
       onResult: (success, run) => this.#probed(kind, success, run, prober, probe.graceSeconds),
     });
     this.#probers.push({ kind, prober });
@@ -212,7 +208,7 @@ export class Container {
       graceSeconds,
       [],
       this.#pod.clock,
-      hookEvents(this.#pod),
+      this.#pod.emit,
     );
     return this.#restarting;
   }
@@ -236,12 +232,12 @@ export class Container {
       exited: process.exited,
       terminate: () => deliver(stopSignal as NodeJS.Signals),
       kill: () => deliver("SIGKILL"),
-      ...(preStop ? { preStop: () => runHook(preStop, this.#hookTarget(run)) } : {}),
+      ...(preStop ? { preStop: () => runHook(preStop, this.#target(run)) } : {}),
     };
   }
 
-  #hookTarget(run: Run) {
-    return { ...this.#pod, process: run.process };
+  #target({ process }: Run): HandlerTarget {
+    return { ...this.#pod, process };
   }
 
   #shallRestart(exit: Exit): boolean {
@@ -259,23 +255,9 @@ export class Container {
 }
 
 export interface LastWords {
+  readonly at: number;
   readonly container: string;
   readonly lines: readonly string[];
   /** Exit code or signal. */
   readonly how: string;
-}
-
-/** Of the container that ended last; undefined where none has. */
-export function lastWordsOf(containers: readonly Container[]): LastWords | undefined {
-  const dead = containers
-    .filter(({ lastExit }) => lastExit !== undefined)
-    .toSorted((a, b) => (a.lastExit?.at ?? 0) - (b.lastExit?.at ?? 0))
-    .at(-1);
-  if (!dead) return undefined;
-  const { code, signal } = dead.lastExit ?? {};
-  return {
-    container: dead.template.name,
-    lines: dead.lastOutput,
-    how: signal === undefined ? `exit code ${code ?? "unknown"}` : `signal ${signal}`,
-  };
 }

@@ -9,6 +9,9 @@ export interface PodIdentity {
   readonly uid: string;
   readonly template: PodTemplate;
   readonly network: PodNetwork;
+  readonly image: Readonly<Record<string, string>>;
+  /** Where containers without a workingDir start. */
+  readonly directory: string;
   /** For its temporary files, which are gone with it as everything is that a container wrote. */
   readonly temporary: string;
 }
@@ -25,29 +28,20 @@ export function imageEnvironment(env: Readonly<Record<string, string | undefined
 }
 
 /** What to execute for a container, and in which environment and directory. */
-export function launchIn(
-  pod: PodIdentity,
-  container: ContainerTemplate,
-  image: Readonly<Record<string, string>>,
-  directory: string,
-): Launch {
-  const env = containerEnvironment(pod, container, image);
+export function launchIn(pod: PodIdentity, container: ContainerTemplate): Launch {
+  const env = containerEnvironment(pod, container);
   return {
     command: expandCommand(container, env, pod),
     env,
-    directory: container.workingDirectory ?? directory,
+    directory: container.workingDirectory ?? pod.directory,
   };
 }
 
 /** What a container's process gets. Later entries may refer to earlier ones, as in Kubernetes. */
-function containerEnvironment(
-  pod: PodIdentity,
-  container: ContainerTemplate,
-  image: Readonly<Record<string, string>>,
-): Record<string, string> {
+function containerEnvironment(pod: PodIdentity, container: ContainerTemplate): Record<string, string> {
   const services = serviceVariables(pod.network.apiServer);
   const env: Record<string, string> = {
-    ...image,
+    ...pod.image,
     ...services,
     HOSTNAME: pod.hostname,
     TMPDIR: pod.temporary,

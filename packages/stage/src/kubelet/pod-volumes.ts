@@ -7,40 +7,22 @@ import type { Bind } from "../network/network.ts";
 const temporaryFiles = ".tmp";
 
 /** The directories of a pod's emptyDir volumes, and one for its temporary files. */
-export class PodVolumes {
-  readonly #directory: string;
-  readonly #names: readonly string[];
-
-  constructor(directory: string, emptyDirs: readonly string[]) {
-    this.#directory = directory;
-    this.#names = [...emptyDirs, temporaryFiles];
-  }
-
-  get temporary(): string {
-    return this.#of(temporaryFiles);
-  }
-
-  make(): void {
-    for (const name of this.#names) {
-      mkdirSync(this.#of(name), { recursive: true });
-      // As an emptyDir: containers may run as any user.
-      chmodSync(this.#of(name), 0o777);
-    }
-  }
-
-  remove(): void {
-    rmSync(this.#directory, { recursive: true, force: true });
-  }
-
-  binds(mounts: ContainerTemplate["mounts"]): Bind[] {
-    return [
+export function podVolumes(directory: string, emptyDirs: readonly string[]) {
+  const temporary = join(directory, temporaryFiles);
+  return {
+    temporary,
+    make: (): void => {
+      for (const path of [...emptyDirs.map((name) => join(directory, name)), temporary]) {
+        mkdirSync(path, { recursive: true });
+        // As an emptyDir: containers may run as any user.
+        chmodSync(path, 0o777);
+      }
+    },
+    remove: (): void => rmSync(directory, { recursive: true, force: true }),
+    binds: (mounts: ContainerTemplate["mounts"]): Bind[] => [
       // Also under its own path: a container with a root of its own does not see the machine's directories.
-      { from: this.#directory, to: this.#directory },
-      ...mounts.map(({ volume, path }) => ({ from: this.#of(volume), to: path })),
-    ];
-  }
-
-  #of(name: string): string {
-    return join(this.#directory, name);
-  }
+      { from: directory, to: directory },
+      ...mounts.map(({ volume, path }) => ({ from: join(directory, volume), to: path })),
+    ],
+  };
 }

@@ -4,12 +4,12 @@ import type { PodTemplate } from "@lameduck/manifests";
 import type { Endpoint, PodEvent } from "@lameduck/accounting";
 import type { StageClock } from "../clock.ts";
 import type { Listening, Network, PodNetwork } from "../network/network.ts";
-import { Container, lastWordsOf, type LastWords } from "./container.ts";
+import { Container, type LastWords } from "./container.ts";
 import { launchIn, type PodIdentity } from "./environment.ts";
 import { ListenerWatch } from "./listeners.ts";
 import { parsePhaseLine } from "./phase-line.ts";
-import { PodVolumes } from "./pod-volumes.ts";
-import { hookEvents, type ContainerEvent, type ContainerSurroundings } from "./surroundings.ts";
+import { podVolumes } from "./pod-volumes.ts";
+import { type ContainerEvent, type ContainerSurroundings } from "./surroundings.ts";
 import { terminateContainers, type Terminable } from "./termination.ts";
 
 export interface PodOptions {
@@ -41,7 +41,7 @@ export class Pod {
   readonly #options: PodOptions;
   readonly #ending = new AbortController();
   readonly #over = new AbortController();
-  readonly #volumes: PodVolumes;
+  readonly #volumes: ReturnType<typeof podVolumes>;
   #containers: readonly Container[] = [];
   #network: PodNetwork | undefined;
   #listeners: ListenerWatch | undefined;
@@ -59,7 +59,7 @@ export class Pod {
     this.name = options.name;
     this.revision = options.revision;
     this.createdAt = options.clock.now();
-    this.#volumes = new PodVolumes(join(options.volumes, options.name), options.template.emptyDirs);
+    this.#volumes = podVolumes(join(options.volumes, options.name), options.template.emptyDirs);
   }
 
   /** Since when all its containers are ready; undefined while one is not. */
@@ -111,7 +111,10 @@ export class Pod {
 
   /** The last lines of the container that ended last, with its name. */
   lastWords(): LastWords | undefined {
-    return lastWordsOf(this.#containers);
+    return this.#containers
+      .flatMap((container) => container.lastWords ?? [])
+      .toSorted((a, b) => a.at - b.at)
+      .at(-1);
   }
 
   /** The last lines of its containers. */
@@ -195,7 +198,7 @@ export class Pod {
       this.#terminables(({ role }) => role === "sidecar"),
       graceSeconds,
       clock,
-      hookEvents({ emit: (event) => this.#emit(event) }),
+      (event) => this.#emit(event),
     );
     for (const container of this.#containers) container.stopProbing();
     this.#over.abort();
@@ -230,6 +233,8 @@ export class Pod {
       uid: randomUUID(),
       template,
       network,
+      image: imageEnvironment,
+      directory,
       temporary: this.#volumes.temporary,
     };
     return {
@@ -240,7 +245,7 @@ export class Pod {
       restartPolicy: template.restartPolicy,
       ending: this.#ending.signal,
       over: this.#over.signal,
-      launch: (container) => launchIn(identity, container, imageEnvironment, directory),
+      launch: (container) => launchIn(identity, container),
       binds: ({ mounts }) => this.#volumes.binds(mounts),
       emit: (event, at) => this.#containerEvent(event, at),
       onLine: (line) => this.#line(line),

@@ -1,10 +1,7 @@
 import type { PodEvent } from "@lameduck/accounting";
-import { lastWords } from "@lameduck/load";
 import type { ContainerTemplate } from "@lameduck/manifests";
 import type { StageClock } from "../clock.ts";
 import type { Bind, Launch, PodNetwork } from "../network/network.ts";
-import type { Exit } from "../runtime/process.ts";
-import type { TerminationEvents } from "./termination.ts";
 
 /** A PodEvent without what the pod itself fills in. */
 export type ContainerEvent = PodEvent extends infer Event
@@ -34,17 +31,4 @@ export interface ContainerSurroundings {
   readonly onLine: (line: string) => void;
   /** Its state has changed, or its process has ended. */
   readonly changed: () => void;
-}
-
-export function hookEvents(pod: Pick<ContainerSurroundings, "emit">): TerminationEvents {
-  return {
-    hookBegun: (container) => pod.emit({ type: "pre-stop-begun", container }),
-    hookEnded: (container, result, detail) =>
-      pod.emit({ type: "pre-stop-ended", container, result, ...(detail === undefined ? {} : { detail }) }),
-  };
-}
-
-export function describeCrash(exit: Exit, output: readonly string[]): string {
-  const how = exit.signal === undefined ? `exit code ${exit.code ?? "unknown"}` : `signal ${exit.signal}`;
-  return `${how}: ${lastWords(output)}`;
 }

@@ -1,4 +1,5 @@
 import type { StageClock } from "../clock.ts";
+import type { ContainerEvent } from "./surroundings.ts";
 
 /** What the rules of termination need of a container. */
 export interface Terminable {
@@ -11,11 +12,6 @@ export interface Terminable {
 }
 
 export type HookResult = { readonly ok: true } | { readonly ok: false; readonly detail: string };
-
-export interface TerminationEvents {
-  hookBegun(container: string): void;
-  hookEnded(container: string, result: "done" | "failed" | "cut", detail?: string): void;
-}
 
 /** minimumGracePeriodInSeconds, pkg/kubelet/kuberuntime: whatever hooks have used up, this is left after SIGTERM. */
 const leastSeconds = 2;
@@ -31,11 +27,11 @@ export async function terminateContainers(
   sidecars: readonly Terminable[],
   graceSeconds: number,
   clock: StageClock,
-  events: TerminationEvents,
+  emit: (event: ContainerEvent) => void,
 ): Promise<void> {
   const stopped = new Map<Terminable, Promise<void>>();
   const start = (container: Terminable, before: readonly Promise<void>[]): void =>
-    void stopped.set(container, stopContainer(container, graceSeconds, before, clock, events));
+    void stopped.set(container, stopContainer(container, graceSeconds, before, clock, emit));
   for (const main of mains) start(main, []);
   // A sidecar's predecessors are those already started here: all mains, and the sidecars that started after it.
   for (const sidecar of sidecars.toReversed()) start(sidecar, [...stopped.values()]);
@@ -48,11 +44,11 @@ export async function stopContainer(
   graceSeconds: number,
   before: readonly Promise<void>[],
   clock: StageClock,
-  events: TerminationEvents,
+  emit: (event: ContainerEvent) => void,
 ): Promise<void> {
   let left = graceSeconds;
   if (container.preStop && left > 0)
-    left -= await runHook(container.name, container.preStop, left, clock, events);
+    left -= await runHook(container.name, container.preStop, left, clock, emit);
   if (before.length > 0) left -= await wholeSeconds(clock, () => within(Promise.all(before), left, clock));
   left = Math.max(left, leastSeconds);
   await container.terminate();
@@ -63,19 +59,21 @@ export async function stopContainer(
 
 /** @returns the seconds it took off the grace period. A hook that is still running then is left alone, not cancelled. */
 async function runHook(
-  name: string,
+  container: string,
   hook: () => Promise<HookResult>,
   graceSeconds: number,
   clock: StageClock,
-  events: TerminationEvents,
+  emit: (event: ContainerEvent) => void,
 ): Promise<number> {
   return wholeSeconds(clock, async () => {
-    events.hookBegun(name);
+    emit({ type: "pre-stop-begun", container });
     const result = await within(hook(), graceSeconds, clock);
-    if (!result) events.hookEnded(name, "cut", `still running after the grace period of ${graceSeconds} s`);
-    else if (result.value.ok) events.hookEnded(name, "done");
+    const ended = { type: "pre-stop-ended", container } as const;
+    if (!result)
+      emit({ ...ended, result: "cut", detail: `still running after the grace period of ${graceSeconds} s` });
+    else if (result.value.ok) emit({ ...ended, result: "done" });
     // Fail open: a failed hook means SIGTERM at once.
-    else events.hookEnded(name, "failed", result.value.detail);
+    else emit({ ...ended, result: "failed", detail: result.value.detail });
   });
 }
 

@@ -1,3 +1,5 @@
+import type { Adjustments } from "../adjust.ts";
+
 /** What is being rolled, as far as a remedy must know. */
 export interface App {
   /** `sample`: the bundled server, which obeys SHUTDOWN. `node`: a Node program. `other`: any other software. */
@@ -12,12 +14,7 @@ export interface App {
 }
 
 /** What a remedy changes in the pod. */
-export interface Adjustment {
-  readonly preStopSleepSeconds?: number;
-  readonly env?: Readonly<Record<string, string>>;
-  /** Put before the container's command. */
-  readonly commandPrefix?: readonly string[];
-}
+export type Adjustment = Pick<Adjustments, "preStopSleepSeconds" | "env" | "commandPrefix">;
 
 export interface Remedy {
   readonly name: string;

@@ -56,14 +56,9 @@ export async function runRemedy(run: RemedyRun): Promise<RemedySeen> {
   try {
     const progress = follow(run, fleet, observed);
     void progress("starting", 0);
-    const { workload } = settings;
     stage = startStage({
       clock,
-      template: workload.template,
-      replicas: workload.replicas,
-      strategy: workload.strategy,
-      minReadySeconds: workload.minReadySeconds,
-      progressDeadlineSeconds: workload.progressDeadlineSeconds,
+      ...settings.workload,
       listener: fleet,
       onEvent: (event) => observed.pod(event),
       signal: stopping,

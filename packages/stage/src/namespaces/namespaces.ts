@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { apiServer, nodeAddress, podAddressOf, prefixLength, senderAddressOf } from "../network/addresses.ts";
 import type { Forward } from "../network/forward.ts";
 import { ip, run } from "../network/run.ts";
-import type { AttachOptions, Bind, Network, PodNetwork } from "../network/network.ts";
+import type { Bind, Network, PodNetwork } from "../network/network.ts";
 import { findOwnRoot, type OwnRoot } from "./own-root.ts";
 import { bridge, PodNamespace } from "./pod-namespace.ts";
 import type { Fabric } from "../network/privileges.ts";
@@ -55,79 +55,52 @@ link set ${bridge} up`,
   }
   const shadow = mkdtempSync(join(scratch, "shadow-"));
   const ownRoot = await findOwnRoot(scratch, shadow, { locked: fabric.kind === "user" });
-  return new NamespaceNetwork({ fabric, scratch, shadow, ownRoot, forwards, writable });
-}
-
-interface NamespaceOptions extends Openings {
-  readonly fabric: Exclude<Fabric, { kind: "none" }>;
-  readonly scratch: string;
-  readonly shadow: string;
-  /** Or why there is none. */
-  readonly ownRoot: OwnRoot | string;
-}
-
-class NamespaceNetwork implements Network {
-  readonly kind;
-  readonly nodeAddress = nodeAddress;
-  readonly apiServer = apiServer;
-  readonly limits = [];
-  readonly files: string;
-  readonly keepsNothing: boolean;
-  readonly scratch: string;
-  readonly #options: NamespaceOptions;
-  readonly #binds: readonly Bind[];
-  readonly #senders = new Map<string, Promise<string>>();
-  readonly #pods = new Set<PodNamespace>();
-  #attached = 0;
-
-  constructor(options: NamespaceOptions) {
-    const { fabric, scratch, ownRoot, writable, forwards } = options;
-    this.#options = options;
-    this.scratch = scratch;
-    this.kind =
-      fabric.kind === "root"
-        ? ("network namespaces as root" as const)
-        : ("network namespaces in a user namespace" as const);
-    this.files = filesText(ownRoot, writable);
-    this.keepsNothing = typeof ownRoot !== "string" && writable.length + ownRoot.real.length === 0;
-    const kept = typeof ownRoot === "string" ? [] : writable.map((path): Bind => ({ from: path, to: path }));
-    this.#binds = [...kept, ...hostsBind(forwards, scratch)];
-  }
-
-  senderAddress(name: string): Promise<string> {
-    const known = this.#senders.get(name) ?? this.#addSender(senderAddressOf(this.#senders.size));
-    this.#senders.set(name, known);
-    return known;
-  }
-
-  async #addSender(address: string): Promise<string> {
+  const root = typeof ownRoot === "string" ? undefined : ownRoot;
+  const kept = root ? writable.map((path): Bind => ({ from: path, to: path })) : [];
+  const binds = [...kept, ...hostsBind(forwards, scratch)];
+  const senders = new Map<string, Promise<string>>();
+  const addSender = async (address: string): Promise<string> => {
     await ip(`addr add ${address}/${prefixLength} dev ${bridge}`);
     return address;
-  }
-
-  async attachPod(name: string, _options: AttachOptions): Promise<PodNetwork> {
-    const number = this.#attached++;
-    const pod = new PodNamespace({
-      name,
-      link: `ld${number}`,
-      address: podAddressOf(number),
-      fabric: this.#options.fabric,
-      shadow: this.#options.shadow,
-      plan: typeof this.#options.ownRoot === "string" ? undefined : this.#options.ownRoot.plan,
-      binds: this.#binds,
-      forwards: this.#options.forwards,
-      onDetached: () => this.#pods.delete(pod),
-    });
-    this.#pods.add(pod);
-    await pod.attach();
-    return pod;
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([...this.#pods].map((pod) => pod.detach()));
-    await ip(`link del ${bridge}`);
-    rmSync(this.scratch, { recursive: true, force: true });
-  }
+  };
+  const pods = new Set<PodNetwork>();
+  let attached = 0;
+  return {
+    kind: fabric.kind === "root" ? "network namespaces as root" : "network namespaces in a user namespace",
+    nodeAddress,
+    apiServer,
+    limits: [],
+    files: filesText(ownRoot, writable),
+    keepsNothing: root !== undefined && writable.length + root.real.length === 0,
+    scratch,
+    senderAddress: (name) => {
+      const known = senders.get(name) ?? addSender(senderAddressOf(senders.size));
+      senders.set(name, known);
+      return known;
+    },
+    attachPod: async (name) => {
+      const number = attached++;
+      const pod = new PodNamespace({
+        name,
+        link: `ld${number}`,
+        address: podAddressOf(number),
+        fabric,
+        shadow,
+        plan: root?.plan,
+        binds,
+        forwards,
+        onDetached: () => pods.delete(pod),
+      });
+      pods.add(pod);
+      await pod.attach();
+      return pod;
+    },
+    close: async () => {
+      await Promise.all([...pods].map((pod) => pod.detach()));
+      await ip(`link del ${bridge}`);
+      rmSync(scratch, { recursive: true, force: true });
+    },
+  };
 }
 
 function filesText(ownRoot: OwnRoot | string, writable: readonly string[]): string {

@@ -1,4 +1,6 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
 import { StageError } from "../errors.ts";
 import type { Launch, Bind, PodNetwork } from "../network/network.ts";
 import { apiServer, prefixLength } from "../network/addresses.ts";
@@ -7,6 +9,7 @@ import { listenForwards } from "../network/forward-listeners.ts";
 import { ip, run } from "../network/run.ts";
 import { isBelow, besideScript, containerScript } from "./mounts.ts";
 import type { Fabric } from "../network/privileges.ts";
+import { Output } from "../runtime/output.ts";
 import { SocketTable } from "../network/socket-table.ts";
 
 export const bridge = "lameduck";
@@ -69,13 +72,10 @@ export class PodNamespace implements PodNetwork {
     const pause = spawn(
       "unshare",
       ["--net", "--uts", "--ipc", "--", "sh", "-c", pauseScript, "pause", name],
-      {
-        stdio: "pipe",
-        env: { PATH: process.env["PATH"] ?? "/usr/sbin:/usr/bin:/sbin:/bin" },
-      },
+      { env: { PATH: process.env["PATH"] ?? "/usr/sbin:/usr/bin:/sbin:/bin" } },
     );
     this.#pause = pause;
-    const printed = waitForLines(pause, name);
+    const printed = readsLines(pause, name);
     await printed("made");
     await ip(
       `link add ${link} type veth peer name eth0 netns ${pause.pid}
@@ -177,35 +177,21 @@ link set ${link} up`,
 }
 
 /** Waits for the words that the pause script says, one after the other. */
-function waitForLines(child: ChildProcess, pod: string): (word: string) => Promise<void> {
-  let heard = "";
-  let stderrText = "";
-  let wake = (): void => undefined;
-  child.stdout?.on("data", (data: Buffer) => {
-    heard = (heard + data.toString()).slice(-4_000);
-    wake();
-  });
-  child.stderr?.on("data", (data: Buffer) => (stderrText = (stderrText + data.toString()).slice(-4_000)));
-  child.stdin?.on("error", () => undefined);
-  let over = false;
-  child.on("error", (error) => {
-    stderrText += error.message;
-    over = true;
-    wake();
-  });
-  child.on("close", () => {
-    over = true;
-    wake();
-  });
+function readsLines(child: ChildProcessWithoutNullStreams, pod: string): (word: string) => Promise<void> {
+  const errors = new Output();
+  errors.read(child.stderr);
+  child.on("error", ({ message }) => errors.add(message));
+  child.stdin.on("error", () => undefined);
+  const over = once(child, "close").catch(() => undefined);
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   return async (word) => {
-    while (!heard.includes(word)) {
-      if (over)
-        throw new StageError(
-          "LAMEDUCK_NETWORK_FAILED",
-          pod,
-          `no network namespace: ${stderrText.trim() || "it ended"}`,
-        );
-      await new Promise<void>((resolve) => (wake = resolve));
+    for (;;) {
+      const { value, done } = await lines.next();
+      if (value === word) return;
+      if (!done) continue;
+      await over;
+      const problem = `no network namespace: ${errors.tail().join("\n") || "it ended"}`;
+      throw new StageError("LAMEDUCK_NETWORK_FAILED", pod, problem);
     }
   };
 }

@@ -34,13 +34,6 @@ export function attempt({ kind, path }: Pick<Mounted, "kind" | "path">): string 
   return `${kind} ${path}`;
 }
 
-export interface RootPlan {
-  readonly layers: number;
-  /** Writable paths where writes are real. */
-  readonly real: readonly string[];
-  readonly mounts: readonly Mounted[];
-}
-
 /** Of the kernel and its devices: they are no files of which there could be a copy. */
 const kernels = ["/proc", "/sys", "/dev"];
 
@@ -51,15 +44,20 @@ const copied = 1 << 20;
  * Writes into `folder` how a container's own root is mounted: `directories`, a script, and `mounts`, a table as in /etc/fstab, so that
  * one `mount --all` does it however many there are.
  */
-export function planRoot(folder: string, shadow: string, obstacles: Obstacles): RootPlan {
+export function planRoot(
+  folder: string,
+  shadow: string,
+  obstacles: Obstacles,
+): Pick<Plan, "layers" | "real" | "mounts"> {
   const plan = new Plan(folder, shadow, obstacles);
   plan.place("/");
   plan.write();
   return plan;
 }
 
-class Plan implements RootPlan {
+class Plan {
   layers = 0;
+  /** Writable paths where writes are real. */
   readonly real: string[] = [];
   readonly mounts: Mounted[] = [];
   readonly #folder: string;

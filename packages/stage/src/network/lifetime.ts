@@ -1,4 +1,4 @@
-import { childOf } from "../runtime/children.ts";
+import { childOf, killIfRunning } from "../runtime/children.ts";
 import { run } from "./run.ts";
 
 /** The command, arranged so that the kernel kills it when this process dies without a chance to say so. */
@@ -11,11 +11,5 @@ export async function killedWithParent(command: readonly string[]): Promise<read
 
 /** Signals the stage's own process: with namespaces it is the child of the unshare that was started. */
 export function signalStage(pid: number, wrapped: boolean, signal: NodeJS.Signals): void {
-  const target = wrapped ? childOf(pid) : pid;
-  if (target === undefined) return;
-  try {
-    process.kill(target, signal);
-  } catch {
-    // It has just ended; the exit event follows.
-  }
+  killIfRunning(wrapped ? childOf(pid) : pid, signal);
 }

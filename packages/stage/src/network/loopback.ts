@@ -1,7 +1,7 @@
-import { freePort } from "./free-port.ts";
 import { rmSync } from "node:fs";
 import { createServer, type Server } from "node:net";
-import type { Launch, AttachOptions, Listening, Network, PodNetwork } from "./network.ts";
+import type { Network, PodNetwork } from "./network.ts";
+import { freePort } from "./ports.ts";
 import { Reaper } from "./reaper.ts";
 import { SocketTable } from "./socket-table.ts";
 
@@ -9,10 +9,76 @@ const perBlock = 250;
 
 /** Not 443: a server that listens there on every address of this machine would be reached. */
 const apiServer = { host: "127.0.0.1", port: 1 };
+const nodeAddress = "127.0.0.1";
 
 /** Pods as ordinary processes that share loopback: what works without any privilege, on any system. */
 export async function openLoopbackNetwork(because: string, scratch: string): Promise<Network> {
-  return new LoopbackNetwork(because, scratch, await claimHosts());
+  const hosts = await claimHosts();
+  const reaper = new Reaper();
+  const sockets = new SocketTable("/proc/self/net");
+  const senders = new Map<string, string>();
+  let attached = 0;
+  return {
+    kind: "shared loopback",
+    because,
+    scratch,
+    nodeAddress,
+    apiServer,
+    files: "pods write to this machine's own files",
+    keepsNothing: false,
+    limits: [
+      "pods share this machine's network and reach whatever it reaches",
+      "containers are not PID 1: a program without a handler dies at SIGTERM, where in a container it would ignore it",
+      "a program that does not obey HOST and PORT, and is not Node, collides with its replicas",
+    ],
+    senderAddress: (name) => {
+      const known = senders.get(name) ?? (hosts ? hostOf(hosts.block, 200, senders.size) : nodeAddress);
+      senders.set(name, known);
+      return Promise.resolve(known);
+    },
+    attachPod: async (_name, options) => {
+      const address = hosts ? hostOf(hosts.block, 0, attached++) : nodeAddress;
+      const ports = new Map<number, number>();
+      // Ports below 1024 need a privilege that an ordinary process has not; there, and where hosts are few, another one is found.
+      for (const port of options.ports) {
+        const isOurs = hosts && (port >= 1024 || process.getuid?.() === 0);
+        ports.set(port, isOurs ? port : await freePort(address));
+      }
+      const localPort = (port: number): number => ports.get(port) ?? port;
+      return {
+        address,
+        ownProcesses: false,
+        listenHost: address,
+        apiServer,
+        env: environment(address, ports),
+        localPort,
+        container: (launch) => launch,
+        beside: (_pid, launch) => launch,
+        listening: (port) => sockets.listening(localPort(port), address),
+        // If all pods have one address, the owner of the port is unknown.
+        listeningPorts: () => (hosts ? sockets.ports(address) : []),
+        watch: (pid) => reaper.watch(pid),
+        detach: () => Promise.resolve(),
+      };
+    },
+    close: async () => {
+      sockets.close();
+      hosts?.claim.close();
+      await reaper.close();
+      rmSync(scratch, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Tells a program where to listen; a program of Node is moved there. */
+function environment(address: string, ports: ReadonlyMap<number, number>): PodNetwork["env"] {
+  const [first] = ports.values();
+  return {
+    HOST: address,
+    ...(first === undefined ? {} : { PORT: String(first) }),
+    LAMEDUCK_LOOPBACK: JSON.stringify({ host: address, ports: Object.fromEntries(ports) }),
+    NODE_OPTIONS: `--import ${preload()}`,
+  };
 }
 
 /** 127.BLOCK.0.0/16, this stage's own for as long as the claim is held. */
@@ -37,125 +103,6 @@ async function claimHosts(): Promise<Hosts | undefined> {
     if (error.code !== "EADDRINUSE") return undefined;
   }
   return undefined;
-}
-
-class LoopbackNetwork implements Network {
-  readonly kind = "shared loopback" as const;
-  readonly because: string;
-  readonly scratch: string;
-  readonly nodeAddress = "127.0.0.1";
-  readonly apiServer = apiServer;
-  readonly files = "pods write to this machine's own files";
-  readonly keepsNothing = false;
-  readonly limits = [
-    "pods share this machine's network and reach whatever it reaches",
-    "containers are not PID 1: a program without a handler dies at SIGTERM, where in a container it would ignore it",
-    "a program that does not obey HOST and PORT, and is not Node, collides with its replicas",
-  ];
-  readonly #hosts: Hosts | undefined;
-  readonly #reaper = new Reaper();
-  readonly #sockets = new SocketTable("/proc/self/net");
-  readonly #senders = new Map<string, string>();
-  #attached = 0;
-
-  constructor(because: string, scratch: string, hosts: Hosts | undefined) {
-    this.because = because;
-    this.scratch = scratch;
-    this.#hosts = hosts;
-  }
-
-  senderAddress(name: string): Promise<string> {
-    const known =
-      this.#senders.get(name) ??
-      (this.#hosts ? hostOf(this.#hosts.block, 200, this.#senders.size) : this.nodeAddress);
-    this.#senders.set(name, known);
-    return Promise.resolve(known);
-  }
-
-  async attachPod(_name: string, options: AttachOptions): Promise<PodNetwork> {
-    const address = this.#hosts ? hostOf(this.#hosts.block, 0, this.#attached++) : this.nodeAddress;
-    const ports = new Map<number, number>();
-    // Ports below 1024 need a privilege that an ordinary process has not; there, and where hosts are few, another one is found.
-    for (const port of options.ports)
-      ports.set(
-        port,
-        this.#hosts && (port >= 1024 || process.getuid?.() === 0) ? port : await freePort(address),
-      );
-    return new LoopbackPod(address, ports, this.#reaper, {
-      listening: (port) => this.#sockets.listening(port, address),
-      // If all pods have one address, the owner of the port is unknown.
-      ports: () => (this.#hosts ? this.#sockets.ports(address) : []),
-    });
-  }
-
-  async close(): Promise<void> {
-    this.#sockets.close();
-    this.#hosts?.claim.close();
-    await this.#reaper.close();
-    rmSync(this.scratch, { recursive: true, force: true });
-  }
-}
-
-/** What can be seen of one pod's listeners. */
-interface Listeners {
-  readonly listening: (port: number) => Listening;
-  readonly ports: () => readonly number[];
-}
-
-class LoopbackPod implements PodNetwork {
-  readonly address: string;
-  readonly ownProcesses = false;
-  readonly apiServer = apiServer;
-  readonly env: Readonly<Record<string, string>>;
-  readonly #ports: ReadonlyMap<number, number>;
-  readonly #reaper: Reaper;
-  readonly #listeners: Listeners;
-
-  constructor(address: string, ports: ReadonlyMap<number, number>, reaper: Reaper, listeners: Listeners) {
-    this.address = address;
-    this.#ports = ports;
-    this.#reaper = reaper;
-    this.#listeners = listeners;
-    const [first] = ports.values();
-    this.env = {
-      HOST: address,
-      ...(first === undefined ? {} : { PORT: String(first) }),
-      LAMEDUCK_LOOPBACK: JSON.stringify({ host: address, ports: Object.fromEntries(ports) }),
-      NODE_OPTIONS: `--import ${preload()}`,
-    };
-  }
-
-  get listenHost(): string {
-    return this.address;
-  }
-
-  localPort(port: number): number {
-    return this.#ports.get(port) ?? port;
-  }
-
-  container(launch: Launch): Launch {
-    return launch;
-  }
-
-  beside(_pid: number, launch: Launch): Launch {
-    return launch;
-  }
-
-  listeningPorts(): readonly number[] {
-    return this.#listeners.ports();
-  }
-
-  listening(port: number): Listening {
-    return this.#listeners.listening(this.localPort(port));
-  }
-
-  watch(pid: number): { done(): void } {
-    return this.#reaper.watch(pid);
-  }
-
-  detach(): Promise<void> {
-    return Promise.resolve();
-  }
 }
 
 /** The module that moves a hard-coded host and port; compiled, because it is loaded by whatever Node the pods run. */

@@ -1,5 +1,15 @@
 import { readdirSync, readFileSync } from "node:fs";
 
+/** @param pid - a negative one names a process group. @returns whether there was one. */
+export function killIfRunning(pid: number | undefined, signal: NodeJS.Signals): boolean {
+  try {
+    return pid !== undefined && process.kill(pid, signal);
+  } catch {
+    // It has ended meanwhile.
+    return false;
+  }
+}
+
 /** The (first) child process of a process, from /proc; undefined while there is none. */
 export function childOf(pid: number): number | undefined {
   try {

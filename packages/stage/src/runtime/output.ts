@@ -1,24 +1,26 @@
-/** Lines kept of a container's output, for the message when it crashes. */
+import type { Readable } from "node:stream";
+
+/** Lines kept of a program's output, for the message when it crashes. */
 const keptLines = 20;
 const longestLine = 16_384;
 
-/** Splits a container's output into lines and remembers the last of them. */
+/** Splits a program's output into lines and remembers the last of them. */
 export class Output {
   readonly #kept: string[] = [];
   readonly #onLine: (line: string) => void;
 
-  constructor(onLine: (line: string) => void) {
+  constructor(onLine: (line: string) => void = () => undefined) {
     this.#onLine = onLine;
   }
 
-  /** A reader for one stream; lines of several streams do not mix. */
-  reader(): (data: Buffer) => void {
+  /** Lines of several streams do not mix. */
+  read(stream: Readable): void {
     let rest = "";
-    return (data) => {
-      const lines = (rest + data.toString()).split("\n");
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      const lines = (rest + text).split("\n");
       rest = (lines.pop() ?? "").slice(-longestLine);
-      for (const line of lines) this.#line(line);
-    };
+      for (const line of lines) this.add(line);
+    });
   }
 
   /** The last lines, oldest first. */
@@ -26,7 +28,7 @@ export class Output {
     return this.#kept;
   }
 
-  #line(line: string): void {
+  add(line: string): void {
     if (line.trim() !== "") this.#kept.push(line);
     if (this.#kept.length > keptLines) this.#kept.shift();
     this.#onLine(line);

@@ -1,13 +1,18 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import type { PodNetwork, Bind, Launch } from "../network/network.ts";
-import { childOf } from "./children.ts";
+import { childOf, killIfRunning } from "./children.ts";
 import { Output } from "./output.ts";
 
 export interface Exit {
   readonly at: number;
   readonly code?: number;
   readonly signal?: NodeJS.Signals;
+}
+
+/** "exit code 1", "signal SIGKILL" */
+export function spellExit({ code, signal }: Exit): string {
+  return signal === undefined ? `exit code ${code ?? "unknown"}` : `signal ${signal}`;
 }
 
 export interface StartOptions {
@@ -45,8 +50,8 @@ export class ContainerProcess {
       detached: !network.ownProcesses,
     });
     this.#outer = outer;
-    outer.stdout.on("data", this.#output.reader());
-    outer.stderr.on("data", this.#output.reader());
+    this.#output.read(outer.stdout);
+    this.#output.read(outer.stderr);
     const watch = outer.pid === undefined ? undefined : network.watch(outer.pid);
     this.exited = new Promise((resolve) => {
       const ended = (exit: Exit): void => {
@@ -57,7 +62,7 @@ export class ContainerProcess {
       };
       outer.on("exit", (code, signal) => ended({ at: now(), ...this.#howItEnded(code, signal) }));
       outer.on("error", (error) => {
-        this.#output.reader()(Buffer.from(`${error.message}\n`));
+        this.#output.add(error.message);
         if (outer.pid === undefined) ended({ at: now(), code: 127 });
       });
     });
@@ -86,11 +91,7 @@ export class ContainerProcess {
     const pid = await this.#pid;
     if (pid === undefined || this.#exit) return false;
     if (signal === "SIGKILL") this.#killed = true;
-    try {
-      return process.kill(pid, signal);
-    } catch {
-      return false;
-    }
+    return killIfRunning(pid, signal);
   }
 
   /** Kills it and everything it started, at once. */
@@ -133,12 +134,7 @@ export class ContainerProcess {
   }
 
   #killGroup(): void {
-    if (this.#network.ownProcesses || this.#outer.pid === undefined) return;
-    try {
-      process.kill(-this.#outer.pid, "SIGKILL");
-    } catch {
-      // Nobody was left in it.
-    }
+    if (!this.#network.ownProcesses) killIfRunning(this.#outer.pid && -this.#outer.pid, "SIGKILL");
   }
 }
 
@@ -156,18 +152,14 @@ function execBeside(launch: Launch, wrapped: boolean, signal: AbortSignal): Prom
       stdio: ["ignore", "pipe", "pipe"],
       detached: true,
     });
-    const output = new Output(() => undefined);
-    child.stdout.on("data", output.reader());
-    child.stderr.on("data", output.reader());
+    const output = new Output();
+    output.read(child.stdout);
+    output.read(child.stderr);
     const cut = (): void => {
-      const inner = wrapped && child.pid !== undefined ? childOf(child.pid) : undefined;
-      for (const pid of [inner, child.pid === undefined ? undefined : -child.pid]) {
-        try {
-          if (pid !== undefined) process.kill(pid, "SIGKILL");
-        } catch {
-          // It has ended by itself.
-        }
-      }
+      const { pid } = child;
+      if (pid === undefined) return;
+      if (wrapped) killIfRunning(childOf(pid), "SIGKILL");
+      killIfRunning(-pid, "SIGKILL");
     };
     if (signal.aborted) cut();
     signal.addEventListener("abort", cut, { once: true });
@@ -176,7 +168,7 @@ function execBeside(launch: Launch, wrapped: boolean, signal: AbortSignal): Prom
       resolve({ code: signal.aborted ? undefined : code, output: output.tail().slice(-3).join(" | ") });
     };
     child.on("error", (error) => {
-      output.reader()(Buffer.from(`${error.message}\n`));
+      output.add(error.message);
       ended(127);
     });
     child.on("exit", (code) => ended(code ?? 137));

@@ -64,8 +64,6 @@ export async function startFleet(options: FleetOptions): Promise<SenderFleet> {
   return fleet;
 }
 
-type State = { readonly began: number; readonly idle: false } | { readonly idle: true };
-
 /** All senders of a run and the load that goes through them. The stage reports endpoints to it; it reports what its senders did. */
 export class SenderFleet implements EndpointListener {
   readonly #options: FleetOptions;
@@ -80,7 +78,8 @@ export class SenderFleet implements EndpointListener {
   readonly #chunks: RecordChunk[] = [];
   #generator: Child<ToGenerator, FromGenerator> | undefined;
   #progress: Progress = { due: 0, finished: 0, lost: 0, notSent: 0, inFlight: 0 };
-  #state: State = { idle: true };
+  /** When the load did. */
+  #began: number | undefined;
   #closed: Promise<void> | undefined;
 
   /** Use `startFleet`. */
@@ -157,9 +156,8 @@ export class SenderFleet implements EndpointListener {
   /** Begins the load. Resolves with the time it began, on the run's clock. */
   async begin(): Promise<number> {
     this.#generator?.send({ type: "begin" });
-    const began = await this.#orFailed(this.#begun.promise);
-    this.#state = { idle: false, began };
-    return began;
+    this.#began = await this.#orFailed(this.#begun.promise);
+    return this.#began;
   }
 
   /** Live counts, some 0.2 s old. */
@@ -169,7 +167,8 @@ export class SenderFleet implements EndpointListener {
 
   /** Ends the load, waits for what is in flight (at most its time-out), then ends every process. */
   async stop(): Promise<LoadResult> {
-    if (this.#state.idle) {
+    const began = this.#began;
+    if (began === undefined) {
       await this.close();
       return { records: [], scheduled: 0, began: 0, ended: 0, lateness: { p50: 0, p99: 0, max: 0 } };
     }
@@ -179,7 +178,7 @@ export class SenderFleet implements EndpointListener {
       const ended = this.#options.clock.now();
       const outcomes = await this.#orFailed(this.#hosts.outcomes());
       const records = this.#read(done.names, outcomes);
-      return { records, scheduled: records.length, began: this.#state.began, ended, lateness: done.lateness };
+      return { records, scheduled: records.length, began, ended, lateness: done.lateness };
     } finally {
       await this.close();
     }
@@ -190,10 +189,6 @@ export class SenderFleet implements EndpointListener {
     this.#options.signal?.removeEventListener("abort", this.#aborted);
     this.#closed ??= Promise.all([this.#generator?.close(), this.#hosts.close()]).then(() => undefined);
     return this.#closed;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.close();
   }
 
   readonly #aborted = (): void => {
@@ -213,7 +208,7 @@ export class SenderFleet implements EndpointListener {
     else this.#states.delete(pod);
     for (const drawn of this.#propagator.changes(state, at)) {
       // Before the load begins there is no delay: these pods have existed for long.
-      const change = this.#state.idle ? { ...drawn, at } : drawn;
+      const change = this.#began === undefined ? { ...drawn, at } : drawn;
       this.#generator?.send({ type: "change", change });
       this.#hosts.learn(change);
     }

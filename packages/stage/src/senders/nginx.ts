@@ -1,13 +1,12 @@
+import { EventEmitter, once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { LoadError, type NginxSpec } from "@lameduck/load";
-import type { Endpoint } from "@lameduck/accounting";
-import { Program } from "./binary.ts";
+import { startProgram } from "./binary.ts";
 import type { ProxyOutcome } from "./proxy-outcome.ts";
 import { authority, nginxConfig, type NginxSettings } from "./nginx-config.ts";
 import { preparation, started, type Proxy, type ProxyContext } from "./proxy.ts";
-import { reachable } from "./reachable.ts";
 
 /** Longest time a reload may take, milliseconds. */
 const reloadTime = 10_000;
@@ -15,6 +14,7 @@ const reloadTime = 10_000;
 /** Starts nginx in the foreground. @throws {LoadError} LAMEDUCK_SENDER_BINARY_MISSING, LAMEDUCK_SENDER_FAILED. */
 export async function startNginx(spec: NginxSpec, context: ProxyContext): Promise<Proxy> {
   const { file, directory, ...place } = await preparation(spec);
+  const { address, port } = place;
   const settings: NginxSettings = {
     ...place,
     directory: directory.path,
@@ -22,124 +22,80 @@ export async function startNginx(spec: NginxSpec, context: ProxyContext): Promis
     retries: spec.retries,
     asRoot: process.geteuid?.() === 0,
   };
-  const proxy = new Nginx(spec.name, file, settings, context, directory.remove);
-  return started(proxy, proxy.start());
+  const config = join(directory.path, "nginx.conf");
+  await writeFile(config, nginxConfig(settings, []));
+  const workers = new Workers();
+  // Before it has read the configuration it would log to a file of root's.
+  const args = ["-e", "stderr", "-c", config];
+  const program = startProgram({ file, args, onLine: (line) => workers.read(line), died: context.died });
+  const pods = new Map<string, string>();
+  const proxy: Proxy = {
+    address,
+    port,
+    namesRequests: true,
+    /**
+     * A reload as any controller does it: SIGHUP, new workers, and the old ones told to finish. Both accept for a moment; the change holds
+     * from when the last old worker has stopped accepting, which it logs.
+     */
+    use: async (endpoints) => {
+      for (const { pod, address, port } of endpoints) pods.set(authority(address, port), pod);
+      await writeFile(config, nginxConfig(settings, endpoints));
+      const replaced = workers.replaced(AbortSignal.timeout(reloadTime));
+      program.signal("SIGHUP");
+      await replaced.catch(() => {
+        const problem = `its reload did not end: ${program.lastLines()}`;
+        throw new LoadError("LAMEDUCK_SENDER_FAILED", `sender ${spec.name}`, problem);
+      });
+      context.emit({ type: "reloaded" });
+    },
+    outcomes: async () => {
+      // nginx logs a request after it has answered it: the log is whole when nginx has ended.
+      await program.end();
+      const text = await readFile(join(directory.path, "lost.log"), "utf8").catch(() => "");
+      return text.split("\n").flatMap((line) => readOutcome(line, pods) ?? []);
+    },
+    close: async () => {
+      await program.end();
+      directory.remove();
+    },
+  };
+  return started(proxy, program.listening(address, port, spec.name));
 }
 
-class Nginx implements Proxy {
-  readonly address: string;
-  readonly port: number;
-  readonly namesRequests = true;
-  readonly #name: string;
-  readonly #file: string;
-  readonly #settings: NginxSettings;
-  readonly #context: ProxyContext;
-  readonly #remove: () => void;
-  readonly #pods = new Map<string, string>();
-  readonly #workers = new Set<string>();
-  #changed: () => void = () => undefined;
-  #program: Program | undefined;
+/** Those that accept, by nginx' own log. */
+class Workers {
+  readonly #accepting = new Set<string>();
+  readonly #changes = new EventEmitter();
 
-  constructor(
-    name: string,
-    file: string,
-    settings: NginxSettings,
-    context: ProxyContext,
-    remove: () => void,
-  ) {
-    this.address = settings.address;
-    this.port = settings.port;
-    this.#name = name;
-    this.#file = file;
-    this.#settings = settings;
-    this.#context = context;
-    this.#remove = remove;
-  }
-
-  async start(): Promise<void> {
-    await this.#write([]);
-    this.#program = new Program({
-      file: this.#file,
-      // Before it has read the configuration it would log to a file of root's.
-      args: ["-e", "stderr", "-c", join(this.#settings.directory, "nginx.conf")],
-      word: (line) => this.#read(line),
-      died: (problem) => this.#context.died(problem),
-    });
-    await reachable({ address: this.address, port: this.port, program: this.#program, name: this.#name });
-  }
-
-  /**
-   * A reload as any controller does it: SIGHUP, new workers, and the old ones told to finish. Both accept for a moment; the change holds
-   * from when the last old worker has stopped accepting, which it logs.
-   */
-  async use(endpoints: readonly Endpoint[]): Promise<void> {
-    for (const { pod, address, port } of endpoints) this.#pods.set(authority(address, port), pod);
-    await this.#write(endpoints);
-    const old = new Set(this.#workers);
-    this.#program?.signal("SIGHUP");
-    await this.#until(() => [...old].every((worker) => !this.#workers.has(worker)) && this.#workers.size > 0);
-    this.#context.emit({ type: "reloaded" });
-  }
-
-  async outcomes(): Promise<readonly ProxyOutcome[]> {
-    // nginx logs a request after it has answered it: the log is whole when nginx has ended.
-    await this.#program?.end();
-    const text = await readFile(join(this.#settings.directory, "lost.log"), "utf8").catch(() => "");
-    return text.split("\n").flatMap((line) => this.#outcome(line));
-  }
-
-  async close(): Promise<void> {
-    await this.#program?.end();
-    this.#remove();
-  }
-
-  async #write(endpoints: readonly Endpoint[]): Promise<void> {
-    const { directory } = this.#settings;
-    const text = nginxConfig(this.#settings, endpoints);
-    await writeFile(join(directory, "nginx.conf"), text);
-  }
-
-  /** Follows the workers through nginx' own log. */
-  #read(line: string): void {
+  read(line: string): void {
     const started = /start worker process (\d+)/.exec(line)?.[1];
-    if (started !== undefined) this.#workers.add(started);
+    if (started !== undefined) this.#accepting.add(started);
     const finishing = /\[notice\] (\d+)#\d+: (?:gracefully shutting down|exiting)/.exec(line)?.[1];
-    if (finishing !== undefined) this.#workers.delete(finishing);
-    this.#changed();
+    if (finishing !== undefined) this.#accepting.delete(finishing);
+    this.#changes.emit("change");
   }
 
-  async #until(holds: () => boolean): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => {
-        const words = this.#program?.words.slice(-3).join("; ") ?? "";
-        reject(
-          new LoadError("LAMEDUCK_SENDER_FAILED", `sender ${this.#name}`, `its reload did not end: ${words}`),
-        );
-      }, reloadTime);
-      this.#changed = () => {
-        if (!holds()) return;
-        clearTimeout(timer);
-        this.#changed = () => undefined;
-        resolve();
-      };
-      this.#changed();
-    });
-  }
-
-  #outcome(line: string): readonly ProxyOutcome[] {
-    const [, id, ...tried] = form.exec(line) ?? [];
-    if (id === undefined) return [];
-    // One value for each server tried, separated by commas: the last one decided.
-    const [server = "", status, connected, headed] = tried.map((values) => values.split(/, | : /).at(-1));
-    const pod = this.#pods.get(server);
-    if (pod === undefined) return [{ id: Number(id), error: "NO_ENDPOINT" }];
-    const retries = (tried[0]?.split(", ").length ?? 1) - 1;
-    return [{ id: Number(id), pod, retries, ...failure(status, connected, headed) }];
+  /** Resolves when others have taken the place of all that accept now. */
+  async replaced(signal: AbortSignal): Promise<void> {
+    const old = new Set(this.#accepting);
+    while (this.#accepting.size === 0 || [...old].some((worker) => this.#accepting.has(worker)))
+      await once(this.#changes, "change", { signal });
   }
 }
 
 /** "12 198.18.1.2:8080|502|-|-", written for each request that ended with a 5xx. */
 const form = /^(\d+) ([^|]*)\|([^|]*)\|([^|]*)\|([^|]*)$/;
+
+function readOutcome(line: string, pods: ReadonlyMap<string, string>): ProxyOutcome | undefined {
+  const [, id, ...tried] = form.exec(line) ?? [];
+  if (id === undefined) return undefined;
+  // One value for each server tried, separated by commas: the last one decided.
+  const [server = "", status, connected, headed] = tried.map((values) => values.split(/, | : /).at(-1));
+  const pod = pods.get(server);
+  if (pod === undefined) return { id: Number(id), error: "NO_ENDPOINT" };
+  const retries = (tried[0]?.split(", ").length ?? 1) - 1;
+  return { id: Number(id), pod, retries, ...failure(status, connected, headed) };
+}
 
 function failure(status = "", connected = "", headed = ""): { error?: string } {
   if (status === "504") return { error: "ETIMEDOUT" };

@@ -1,7 +1,7 @@
 import { parseDuration } from "@lameduck/drain";
 import type { BareSenderEvent, HaproxySpec, NginxSpec } from "@lameduck/load";
 import type { Endpoint } from "@lameduck/accounting";
-import { freePort } from "../network/free-port.ts";
+import { freePort } from "../network/ports.ts";
 import { findBinary, ownDirectory } from "./binary.ts";
 import type { ProxyOutcome } from "./proxy-outcome.ts";
 
@@ -27,7 +27,7 @@ export interface ProxyContext {
 
 /** What every proxy is started with: its program, a directory of its own, and where it listens. @throws {LoadError} */
 export async function preparation(spec: HaproxySpec | NginxSpec) {
-  const file = await findBinary(spec.binary ?? spec.kind, `sender ${spec.name}`);
+  const file = findBinary(spec.binary ?? spec.kind, `sender ${spec.name}`);
   const directory = await ownDirectory(spec.kind);
   const address = spec.address ?? "127.0.0.1";
   return {
