@@ -90,13 +90,10 @@ export class Completion {
     signal.throwIfAborted();
     const changed = new AbortController();
     const end = this.#observation.pods.onChange(() => changed.abort());
-    try {
-      await delay(look, undefined, { signal: AbortSignal.any([signal, changed.signal]) });
-    } catch {
-      signal.throwIfAborted();
-    } finally {
-      end();
-    }
+    const either = AbortSignal.any([signal, changed.signal]);
+    await delay(look, undefined, { signal: either }).catch(() => undefined);
+    end();
+    signal.throwIfAborted();
   }
 }
 

@@ -33,8 +33,9 @@ const enough = 5;
  */
 export function joinPods(records: readonly RequestRecord[], options: JoinOptions): Joined {
   const reported = records.map((record) => asReported(record, options));
-  const sticky = stickyRoutes(reported);
-  const owners = connectionOwners(reported.filter(({ sender }) => sticky.has(sender)));
+  const answered = reported.filter(({ pod, connection }) => pod !== undefined && connection !== undefined);
+  const sticky = stickyRoutes(answered);
+  const owners = new Map(answered.map((record) => [connectionKey(record), record.pod]));
   const joined = reported.map((record): RequestRecord => {
     if (record.pod !== undefined) return record;
     const direct = directPod(record, options);
@@ -69,32 +70,15 @@ function connectionKey({ sender, connection }: RequestRecord): string {
 }
 
 /** Routes of which no connection was ever answered by two pods, although enough of them had the chance. */
-function stickyRoutes(records: readonly RequestRecord[]): Set<string> {
-  const routes = new Map<string, Map<string, { pods: Set<string>; answers: number }>>();
-  for (const record of records) {
-    if (record.pod === undefined || record.connection === undefined) continue;
-    const connections =
-      routes.get(record.sender) ?? new Map<string, { pods: Set<string>; answers: number }>();
-    routes.set(record.sender, connections);
-    const one = connections.get(connectionKey(record)) ?? { pods: new Set<string>(), answers: 0 };
-    connections.set(connectionKey(record), one);
-    one.pods.add(record.pod);
-    one.answers++;
-  }
+function stickyRoutes(answered: readonly RequestRecord[]): Set<string> {
   const sticky = new Set<string>();
-  for (const [route, connections] of routes) {
-    const several = [...connections.values()].filter(({ answers }) => answers > 1);
-    if (several.length >= enough && several.every(({ pods }) => pods.size === 1)) sticky.add(route);
+  for (const [route, records] of Map.groupBy(answered, ({ sender }) => sender)) {
+    const connections = [...Map.groupBy(records, ({ connection }) => connection).values()];
+    const several = connections.filter(({ length }) => length > 1);
+    const keepsPod = several.every((answers) => answers.every(({ pod }) => pod === answers[0]?.pod));
+    if (several.length >= enough && keepsPod) sticky.add(route);
   }
   return sticky;
-}
-
-function connectionOwners(records: readonly RequestRecord[]): Map<string, string> {
-  const owners = new Map<string, string>();
-  for (const record of records)
-    if (record.pod !== undefined && record.connection !== undefined)
-      owners.set(connectionKey(record), record.pod);
-  return owners;
 }
 
 /** A route to a pod's own address needs no header to name the pod. */

@@ -22,12 +22,12 @@ import {
   nameOf,
   pathOf,
   replicaSets,
-  resourceOf,
+  resources,
   type Resource,
   type TargetKind,
   type TargetReference,
 } from "./target-reference.ts";
-import type { Target } from "./target.ts";
+import { listIfAllowed, type Target } from "./target.ts";
 
 const watched = ["list", "watch"] as const;
 
@@ -37,52 +37,33 @@ function readingRules(reference: TargetReference): Rule[] {
   const own: Rule[] =
     kind === "pod"
       ? [
-          { group: "", resource: "pods", verbs: ["get", ...watched] },
+          { ...resources.pod, verbs: ["get", ...watched] },
           { ...replicaSets, verbs: ["get", ...watched], without: "the Deployment that replaces the pod" },
-          ...["Deployment", "StatefulSet", "DaemonSet"].map((owner): Rule => {
-            const kind = owner.toLowerCase() as TargetKind;
-            return {
-              ...resourceOf(kind),
-              verbs: ["get", ...watched],
-              without: `a ${owner} that replaces the pod`,
-            };
-          }),
+          ...["Deployment", "StatefulSet", "DaemonSet"].map((owner) => ({
+            ...resources[owner.toLowerCase() as TargetKind],
+            verbs: ["get", ...watched],
+            without: `a ${owner} that replaces the pod`,
+          })),
         ]
       : [
-          { ...resourceOf(kind), verbs: ["get", ...watched], name },
-          { group: "", resource: "pods", verbs: [...watched] },
-          ...(hasReplicaSets(kind) ? [{ ...replicaSets, verbs: [...watched] }] : []),
+          { ...resources[kind], verbs: ["get", ...watched], name },
+          { ...resources.pod, verbs: watched },
+          ...(hasReplicaSets(kind) ? [{ ...replicaSets, verbs: watched }] : []),
         ];
+  const withdrawals = "when pods were withdrawn, and whether there was any endpoint";
   return [
     ...own,
-    {
-      group: "",
-      resource: "services",
-      verbs: ["list"],
-      without: "EndpointSlices: when pods were withdrawn, and whether there was any endpoint",
-    },
-    {
-      group: "discovery.k8s.io",
-      resource: "endpointslices",
-      verbs: [...watched],
-      without: "when pods were withdrawn, and whether there was any endpoint",
-    },
-    { group: "", resource: "events", verbs: [...watched], without: "when SIGTERM was sent" },
-    {
-      group: "",
-      resource: "pods/log",
-      verbs: ["get"],
-      without: "what Lameduck in the pods says of its phases",
-    },
-    { group: "policy", resource: "poddisruptionbudgets", verbs: ["list"], without: "disruption budgets" },
-    {
-      group: "",
-      resource: "nodes",
-      verbs: [...watched],
-      clusterWide: true,
-      without: "nodes that fail or are cordoned meanwhile",
-    },
+    optional("", "services", ["list"], `EndpointSlices: ${withdrawals}`),
+    optional("discovery.k8s.io", "endpointslices", watched, withdrawals),
+    optional("", "events", watched, "when SIGTERM was sent"),
+    optional("", "pods/log", ["get"], "what Lameduck in the pods says of its phases"),
+    optional("policy", "poddisruptionbudgets", ["list"], "disruption budgets"),
+    { ...optional("", "nodes", watched, "nodes that fail or are cordoned meanwhile"), clusterWide: true },
   ];
+}
+
+function optional(group: string, resource: string, verbs: readonly string[], without: string): Rule {
+  return { group, resource, verbs, without };
 }
 
 /** Everything that reading and the action need, and `more` for a load that runs in the cluster. */
@@ -187,7 +168,7 @@ async function aboutNeighbours(client: KubernetesClient, target: Target): Promis
     return ["ReplicaSets may not be listed: whether its selector matches pods of others is not known"];
   }
   for (const object of sets) owned.takeSet({ ...found, object });
-  const pods = await client.list<Pod>(path({ group: "", resource: "pods" }));
+  const pods = await client.list<Pod>(path(resources.pod));
   for (const object of pods) owned.takePod({ ...found, object });
   const others = pods.filter((pod) => !own.includes(pod));
   if (others.length === 0) return [];
@@ -203,19 +184,14 @@ async function aboutNeighbours(client: KubernetesClient, target: Target): Promis
 
 async function aboutBudgets(client: KubernetesClient, target: Target, action: Action): Promise<string[]> {
   if (action.name !== "evict" && action.name !== "drain") return [];
-  try {
-    const items = await client.list<PodDisruptionBudget>(
-      pathOf({ group: "policy", resource: "poddisruptionbudgets" }, target.reference.namespace),
-    );
-    const own = items.filter(({ spec }) => spec.selector && selects(spec.selector, target.podLabels));
-    return own.map(({ metadata, status }) => {
+  const path = pathOf({ group: "policy", resource: "poddisruptionbudgets" }, target.reference.namespace);
+  const budgets = await listIfAllowed<PodDisruptionBudget>(client, path, 403);
+  return budgets
+    .filter(({ spec }) => spec.selector && selects(spec.selector, target.podLabels))
+    .map(({ metadata, status }) => {
       const left = status?.disruptionsAllowed ?? 0;
       return `PodDisruptionBudget ${metadata.name} allows ${left} disruption${left === 1 ? "" : "s"} now${left === 0 ? ": evictions wait for it" : ""}`;
     });
-  } catch (error) {
-    if (hasStatus(error, 403)) return [];
-    throw error;
-  }
 }
 
 /** An autoscaler may undo the scaling. */
@@ -225,21 +201,15 @@ async function aboutAutoscalers(
   action: Action,
 ): Promise<string[]> {
   if (action.name !== "scale" || !owner) return [];
-  try {
-    const items = await client.list<HorizontalPodAutoscaler>(pathOf(autoscalers, reference.namespace));
-    return items
-      .filter(
-        ({ spec: { scaleTargetRef: to } }) =>
-          to.kind.toLowerCase() === owner.reference.kind && to.name === owner.reference.name,
-      )
-      .map(
-        ({ metadata }) =>
-          `HorizontalPodAutoscaler ${metadata.name} scales it, too: it may change the number again`,
-      );
-  } catch (error) {
-    if (hasStatus(error, 403, 404)) return [];
-    throw error;
-  }
+  const path = pathOf(autoscalers, reference.namespace);
+  const items = await listIfAllowed<HorizontalPodAutoscaler>(client, path, 403, 404);
+  const { kind, name } = owner.reference;
+  return items
+    .filter(({ spec: { scaleTargetRef: to } }) => to.kind.toLowerCase() === kind && to.name === name)
+    .map(
+      ({ metadata }) =>
+        `HorizontalPodAutoscaler ${metadata.name} scales it, too: it may change the number again`,
+    );
 }
 
 /** What is worth knowing of a route, once it has answered. */

@@ -28,8 +28,8 @@ export function controllerProgress(
   const seen = Number(status.observedGeneration ?? 0);
   const current = (metadata.generation ?? 0) >= generation && seen >= (metadata.generation ?? 0);
   if (!current) return { done: false, words: "the controller has not seen the change yet" };
-  const none = kind === "daemonset" ? wanted : (status.replicas ?? 0);
-  const done = updated >= toUpdate && available >= wanted && none <= wanted;
+  const existing = kind === "daemonset" ? wanted : (status.replicas ?? 0);
+  const done = updated >= toUpdate && available >= wanted && existing <= wanted;
   return { done: done && isRestarted(spec, status), words };
 }
 

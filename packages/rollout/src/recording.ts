@@ -29,14 +29,14 @@ export function record(parts: RecordingParts): { recording: RunRecording; joined
     isPod: (name) => names.has(name),
     addresses: parts.addresses,
   });
-  const hints = hintsFrom(records);
+  const byPod = Map.groupBy(records, ({ pod }) => pod);
   const nobody = foundNobody(records);
   const podEvents = facts.flatMap((pod): PodEvent[] =>
     podTimeline(pod, {
       spec: target.podSpec,
       why: parts.why,
       time,
-      hints: { ...within(pod, hints, time), nobody },
+      hints: { ...hintsOf(pod, byPod.get(pod.name) ?? [], time), nobody },
     }),
   );
   const senders = [...new Set(records.map(({ sender }) => sender))];
@@ -74,40 +74,22 @@ function foundNobody(records: readonly RequestRecord[]): number[] {
     .sort((a, b) => a - b);
 }
 
-interface Evidence {
-  readonly answers: number[];
-  readonly cuts: number[];
-}
-
-function hintsFrom(records: readonly RequestRecord[]): Map<string, Evidence> {
-  const hints = new Map<string, Evidence>();
-  for (const { pod, outcome, finished } of records) {
-    if (pod === undefined || finished === undefined) continue;
-    const own = hints.get(pod) ?? { answers: [], cuts: [] };
-    hints.set(pod, own);
-    if (outcome === "ok") own.answers.push(finished);
-    if (outcome === "reset-before-response" || outcome === "truncated") own.cuts.push(finished);
-  }
-  for (const { answers, cuts } of hints.values()) {
-    answers.sort((a, b) => a - b);
-    cuts.sort((a, b) => a - b);
-  }
-  return hints;
-}
-
 /** A name may live again: only what fell into this life is evidence about it. */
-function within(
-  { name, created, gone }: PodFacts,
-  hints: ReadonlyMap<string, Evidence>,
+function hintsOf(
+  { created, gone }: PodFacts,
+  records: readonly RequestRecord[],
   time: (epoch: number) => number,
 ): Hints {
-  const own = hints.get(name);
-  if (!own) return {};
   const from = time(created.from);
   const to = gone === undefined ? Infinity : time(gone.to);
-  const lastAnswer = own.answers.findLast((at) => at >= from && at <= to);
+  const ends = (outcomes: readonly RequestRecord["outcome"][], until: number): number[] =>
+    records
+      .filter(({ outcome }) => outcomes.includes(outcome))
+      .flatMap(({ finished = -Infinity }) => (finished >= from && finished <= until ? finished : []))
+      .sort((a, b) => a - b);
+  const lastAnswer = ends(["ok"], to).at(-1);
   return {
     ...(lastAnswer === undefined ? {} : { lastAnswer }),
-    cuts: own.cuts.filter((at) => at >= from && at <= to + 1_000),
+    cuts: ends(["reset-before-response", "truncated"], to + 1_000),
   };
 }

@@ -72,8 +72,7 @@ const noLoad: LoadSeen = { records: [], missing: 0, notes: [] };
 
 /** Rolls the target under load and returns everything seen, however it ended. */
 export async function runRollout(settings: RolloutSettings, hooks: RolloutHooks): Promise<RolloutRun> {
-  const run = new Run(settings, hooks);
-  return run.conduct();
+  return new Run(settings, hooks).conduct();
 }
 
 class Run {
@@ -82,8 +81,6 @@ class Run {
   readonly #clock = runClock();
   readonly #failure = new AbortController();
   readonly #signal: AbortSignal;
-  #observation: Observation | undefined;
-  #completion: Completion | undefined;
   #load: LoadSource | undefined;
   #stage: RolloutProgress["stage"] = "warming up";
 
@@ -103,10 +100,8 @@ class Run {
       onFailure: (error) => this.#failure.abort(error),
       signal: this.#signal,
     });
-    this.#observation = observation;
     const completion = new Completion(target, observation);
-    this.#completion = completion;
-    const reporting = setInterval(() => this.#reportProgress(), look);
+    const reporting = setInterval(() => this.#reportProgress(observation, completion), look);
     const began = this.#clock.now();
     let countedFrom = Infinity;
     let outcome: RolloutOutcome;
@@ -250,14 +245,14 @@ class Run {
     await delay(milliseconds, undefined, { signal: this.#signal });
   }
 
-  #reportProgress(): void {
+  #reportProgress({ pods }: Observation, completion: Completion): void {
     const { sent, failed } = this.#load?.counts() ?? { sent: 0, failed: 0 };
     this.#hooks.onProgress({
       stage: this.#stage,
-      words: this.#completion?.progress()?.words ?? "",
+      words: completion.progress()?.words ?? "",
       sent,
       failed,
-      terminating: this.#observation?.pods.terminating ?? 0,
+      terminating: pods.terminating,
     });
   }
 }

@@ -1,7 +1,26 @@
 import { KubernetesError } from "@lameduck/kube";
 
-const targetKinds = ["deployment", "statefulset", "daemonset", "rollout", "pod"] as const;
-export type TargetKind = (typeof targetKinds)[number];
+/** A resource of the API. Default of its version: v1. */
+export interface Resource {
+  readonly group: string;
+  readonly resource: string;
+  readonly version?: string;
+}
+
+export const resources = {
+  deployment: { group: "apps", resource: "deployments" },
+  statefulset: { group: "apps", resource: "statefulsets" },
+  daemonset: { group: "apps", resource: "daemonsets" },
+  /** Of Argo Rollouts. */
+  rollout: { group: "argoproj.io", resource: "rollouts", version: "v1alpha1" },
+  pod: { group: "", resource: "pods" },
+} as const;
+
+export type TargetKind = keyof typeof resources;
+export const targetKinds = Object.keys(resources) as TargetKind[];
+
+/** As kubectl abbreviates them. */
+const shortNames = { deployment: "deploy", statefulset: "sts", daemonset: "ds", rollout: "ro", pod: "po" };
 
 /** What is to be rolled, as it is named on the command line. */
 export interface TargetReference {
@@ -10,29 +29,11 @@ export interface TargetReference {
   readonly namespace: string;
 }
 
-/** As kubectl abbreviates them. */
-const kinds: Readonly<Record<string, TargetKind>> = {
-  deployment: "deployment",
-  deployments: "deployment",
-  deploy: "deployment",
-  statefulset: "statefulset",
-  statefulsets: "statefulset",
-  sts: "statefulset",
-  daemonset: "daemonset",
-  daemonsets: "daemonset",
-  ds: "daemonset",
-  rollout: "rollout",
-  rollouts: "rollout",
-  ro: "rollout",
-  pod: "pod",
-  pods: "pod",
-  po: "pod",
-};
-
 /** "deployment/web" @throws {KubernetesError} LAMEDUCK_BAD_TARGET. */
 export function parseTarget(text: string, namespace: string): TargetReference {
   const [kind = "", name = "", ...rest] = text.split("/");
-  const known = kinds[kind.toLowerCase().replace(/\..*$/, "")];
+  const wanted = kind.toLowerCase().replace(/\..*$/, "");
+  const known = targetKinds.find((one) => [one, `${one}s`, shortNames[one]].includes(wanted));
   if (known === undefined || name === "" || rest.length > 0)
     throw new KubernetesError(
       "LAMEDUCK_BAD_TARGET",
@@ -60,26 +61,6 @@ export function isName(text: string): boolean {
 /** "deployment/web" */
 export function nameOf({ kind, name }: TargetReference): string {
   return `${kind}/${name}`;
-}
-
-/** A resource of the API. Default of its version: v1. */
-export interface Resource {
-  readonly group: string;
-  readonly resource: string;
-  readonly version?: string;
-}
-
-const resources: Readonly<Record<TargetKind, Resource>> = {
-  deployment: { group: "apps", resource: "deployments" },
-  statefulset: { group: "apps", resource: "statefulsets" },
-  daemonset: { group: "apps", resource: "daemonsets" },
-  /** Of Argo Rollouts. */
-  rollout: { group: "argoproj.io", resource: "rollouts", version: "v1alpha1" },
-  pod: { group: "", resource: "pods" },
-};
-
-export function resourceOf(kind: TargetKind): Resource {
-  return resources[kind];
 }
 
 /** What stands between a Deployment, or an Argo Rollout, and its pods. */

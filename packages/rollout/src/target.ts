@@ -6,7 +6,6 @@ import {
   selects,
   selectorText,
   type KubernetesObject,
-  type LabelSelector,
   type OwnerReference,
   type Pod,
   type PodSpec,
@@ -19,16 +18,21 @@ import {
   nameOf,
   pathOf,
   replicaSets,
-  resourceOf,
-  type TargetKind,
+  resources,
+  targetKinds,
   type TargetReference,
 } from "./target-reference.ts";
+
+interface Owner {
+  readonly reference: TargetReference;
+  readonly object: Workload;
+}
 
 /** What is rolled, as the API server has it. */
 export interface Target {
   readonly reference: TargetReference;
   /** What makes new pods; undefined for a pod that nobody replaces. */
-  readonly owner: { readonly reference: TargetReference; readonly object: Workload } | undefined;
+  readonly owner: Owner | undefined;
   /** For a pod without `owner`: a controller that may replace it all the same, and is not followed. */
   readonly controller?: Pick<OwnerReference, "kind" | "name">;
   /** Query that finds its pods, those to come included, and those of others with the same labels: see OwnedPods. */
@@ -97,11 +101,6 @@ async function findPod(
   };
 }
 
-interface Owner {
-  readonly reference: TargetReference;
-  readonly object: Workload;
-}
-
 function ofOwner(owner: Owner): Pick<Target, "owner" | "podQuery" | "replicas"> {
   const { spec, status } = owner.object;
   return {
@@ -120,7 +119,7 @@ async function ownerOf(client: KubernetesClient, pod: Pod, namespace: string): P
       const set = await client.get<KubernetesObject>(pathOf(replicaSets, namespace, made.name));
       made = set.metadata.uid === made.uid ? controllerOf(set) : undefined;
     }
-    const kind = workloadKinds[made?.kind ?? ""];
+    const kind = workloadKinds.find((one) => one === made?.kind.toLowerCase());
     if (!made || !kind) return undefined;
     const reference: TargetReference = { kind, name: made.name, namespace };
     const object = await getWorkload(client, reference);
@@ -133,12 +132,7 @@ async function ownerOf(client: KubernetesClient, pod: Pod, namespace: string): P
   }
 }
 
-const workloadKinds: Readonly<Record<string, TargetKind>> = {
-  Deployment: "deployment",
-  StatefulSet: "statefulset",
-  DaemonSet: "daemonset",
-  Rollout: "rollout",
-};
+const workloadKinds = targetKinds.filter((kind) => kind !== "pod");
 
 async function getWorkload(client: KubernetesClient, reference: TargetReference): Promise<Workload> {
   const object = await getObject<Workload>(client, reference);
@@ -174,7 +168,7 @@ async function getObject<T extends KubernetesObject>(
 ): Promise<T> {
   const { kind, name, namespace } = reference;
   try {
-    return await client.get<T>(pathOf(resourceOf(kind), namespace, name));
+    return await client.get<T>(pathOf(resources[kind], namespace, name));
   } catch (error) {
     if (!hasStatus(error, 404)) throw error;
     throw new KubernetesError(
@@ -188,12 +182,12 @@ async function getObject<T extends KubernetesObject>(
 /** Names that were perhaps meant; nothing where they may not be read. */
 async function others(client: KubernetesClient, { kind, namespace }: TargetReference): Promise<string> {
   try {
-    const items = await client.list(`${pathOf(resourceOf(kind), namespace)}?limit=6`);
+    const items = await client.list(`${pathOf(resources[kind], namespace)}?limit=6`);
     if (items.length === 0) return `; the namespace has no ${kind} at all`;
     const names = items.slice(0, 5).map(({ metadata }) => metadata.name);
     return `; there is ${names.join(", ")}${items.length > 5 ? " and more" : ""}`;
   } catch (error) {
-    return hasStatus(error, 404) ? `; the cluster knows no ${resourceOf(kind).resource} at all` : "";
+    return hasStatus(error, 404) ? `; the cluster knows no ${resources[kind].resource} at all` : "";
   }
 }
 
@@ -202,17 +196,24 @@ async function servicesOf(
   namespace: string,
   labels: Readonly<Record<string, string>>,
 ): Promise<string[]> {
+  const path = pathOf({ group: "", resource: "services" }, namespace);
+  // Without this right the rest still works; the preflight says what is not known then.
+  const services = await listIfAllowed<Service>(client, path, 403);
+  return services
+    .filter(({ spec }) => spec.selector !== undefined && selects({ matchLabels: spec.selector }, labels))
+    .map(({ metadata }) => metadata.name);
+}
+
+/** @param unlisted - statuses that count as an empty list. */
+export async function listIfAllowed<T extends KubernetesObject>(
+  client: KubernetesClient,
+  path: string,
+  ...unlisted: readonly number[]
+): Promise<readonly T[]> {
   try {
-    const items = await client.list<Service>(pathOf({ group: "", resource: "services" }, namespace));
-    return items
-      .filter(({ spec }) => {
-        const selector: LabelSelector = { matchLabels: spec.selector ?? {} };
-        return spec.selector !== undefined && selects(selector, labels);
-      })
-      .map(({ metadata }) => metadata.name);
+    return await client.list<T>(path);
   } catch (error) {
-    // Without this right the rest still works; the preflight says what is not known then.
-    if (hasStatus(error, 403)) return [];
+    if (hasStatus(error, ...unlisted)) return [];
     throw error;
   }
 }

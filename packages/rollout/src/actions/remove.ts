@@ -1,9 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { hasStatus, retry, transientOrStarting } from "@lameduck/kube";
-import { nameOf, pathOf, type TargetReference } from "../target-reference.ts";
+import { nameOf, pathOf, resources, type TargetReference } from "../target-reference.ts";
 import type { Action, ActionStage, ActionPod } from "./action.ts";
-
-const podsResource = { group: "", resource: "pods" };
 
 export interface RemoveOptions {
   readonly how: "delete" | "evict";
@@ -34,7 +32,7 @@ export function remove(reference: TargetReference, { how, pods }: RemoveOptions)
     obstacle: () => undefined,
     rules: [
       how === "delete"
-        ? { ...podsResource, verbs: ["delete"] }
+        ? { ...resources.pod, verbs: ["delete"] }
         : { group: "", resource: "pods/eviction", verbs: ["create"] },
     ],
     run: async (stage) => {
@@ -58,7 +56,7 @@ export async function removeOne(
   pod: ActionPod,
   how: "delete" | "evict",
 ): Promise<void> {
-  const path = pathOf(podsResource, namespace, pod.name);
+  const path = pathOf(resources.pod, namespace, pod.name);
   const preconditions = { uid: pod.uid };
   let refused = false;
   for (;;)

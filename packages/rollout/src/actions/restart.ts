@@ -1,5 +1,5 @@
 import { retry, type Workload } from "@lameduck/kube";
-import { nameOf, pathOf, resourceOf, type TargetReference } from "../target-reference.ts";
+import { nameOf, pathOf, resources, type TargetReference } from "../target-reference.ts";
 import type { Action } from "./action.ts";
 
 /** What kubectl writes, so that a restart looks the same as one by kubectl. */
@@ -24,7 +24,7 @@ export function restart(reference: TargetReference): Action {
         return `its partition is ${partition}: a restart replaces none of its ${replicas} pods, use --delete`;
       return undefined;
     },
-    rules: [{ ...resourceOf(kind), verbs: ["patch"], name: reference.name }],
+    rules: [{ ...resources[kind], verbs: ["patch"], name: reference.name }],
     run: async ({ client, expectGeneration, serverTime, signal }) => {
       // An Argo Rollout replaces the pods that are older than this, once its own clock shows it.
       const now = new Date(serverTime()).toISOString();
@@ -33,7 +33,7 @@ export function restart(reference: TargetReference): Action {
         kind === "rollout"
           ? { spec: { restartAt: now } }
           : { spec: { template: { metadata: { annotations: { [annotation]: now } } } } };
-      const path = pathOf(resourceOf(kind), namespace, reference.name);
+      const path = pathOf(resources[kind], namespace, reference.name);
       const { metadata } = await retry(() => client.patch<Workload>(path, body, "merge-patch", signal), {
         signal,
       });

@@ -1,12 +1,12 @@
 import { retry, type Workload } from "@lameduck/kube";
-import { autoscalers, nameOf, pathOf, resourceOf, type TargetReference } from "../target-reference.ts";
+import { autoscalers, nameOf, pathOf, resources, type TargetReference } from "../target-reference.ts";
 import type { Action } from "./action.ts";
 
 /** The same as `kubectl scale --replicas`. The new number is kept: what the user asked for is not undone. */
 export function scale(reference: TargetReference, replicas: number): Action {
   const name = nameOf(reference);
   const { kind, namespace } = reference;
-  const { group, resource } = resourceOf(kind);
+  const { group, resource } = resources[kind];
   return {
     name: "scale",
     plan: `scale ${name} to ${replicas}`,
@@ -20,7 +20,7 @@ export function scale(reference: TargetReference, replicas: number): Action {
       { ...autoscalers, verbs: ["list"], without: "whether an autoscaler scales it, too" },
     ],
     run: async ({ client, expectGeneration, signal }) => {
-      const path = pathOf(resourceOf(kind), namespace, reference.name);
+      const path = pathOf(resources[kind], namespace, reference.name);
       await retry(() => client.patch(`${path}/scale`, { spec: { replicas } }, "merge-patch", signal), {
         signal,
       });

@@ -14,7 +14,7 @@ import {
   type Workload,
 } from "@lameduck/kube";
 import { messageOf, orAborted } from "@lameduck/drain/common";
-import { hasReplicaSets, nameOf, pathOf, replicaSets, resourceOf } from "../target-reference.ts";
+import { hasReplicaSets, nameOf, pathOf, replicaSets, resources } from "../target-reference.ts";
 import type { Target } from "../target.ts";
 import { EndpointHistory } from "./endpoints.ts";
 import { OwnedPods } from "./ownership.ts";
@@ -56,7 +56,7 @@ export class Observation {
   readonly #options: ObservationOptions;
   readonly #followers: { readonly stop: () => Promise<void>; readonly counts: FollowCounts }[] = [];
   readonly #stop = new AbortController();
-  readonly #logs = new Map<string, Promise<void>>();
+  readonly #logs = new Map<string, Promise<unknown>>();
   readonly #nodes = new Map<string, string>();
   readonly #lost: string[] = [];
   #asking: Promise<void> = Promise.resolve();
@@ -120,7 +120,6 @@ export class Observation {
     const { client, target, allowed } = this.#options;
     const { namespace } = target.reference;
     client.onServerTime((time) => this.clock.note(time));
-    const core = (resource: string): string => pathOf({ group: "", resource }, namespace);
     const owned = new OwnedPods(
       target,
       (change) => this.#takePod(change),
@@ -128,13 +127,15 @@ export class Observation {
     );
     if (target.owner && hasReplicaSets(target.owner.reference.kind))
       await this.#follow(pathOf(replicaSets, namespace), target.podQuery, (change) => owned.takeSet(change));
-    await this.#follow<Pod>(core("pods"), target.podQuery, (change) => owned.takePod(change));
+    await this.#follow<Pod>(pathOf(resources.pod, namespace), target.podQuery, (change) =>
+      owned.takePod(change),
+    );
     this.pods.begin();
     // Of a pod's owner it is enough to know how many pods it wants.
     if (target.owner && target.reference.kind !== "pod") {
       const { kind, name } = target.owner.reference;
       const query = { fieldSelector: `metadata.name=${name}` };
-      await this.#follow<Workload>(pathOf(resourceOf(kind), namespace), query, ({ type, object }) => {
+      await this.#follow<Workload>(pathOf(resources[kind], namespace), query, ({ type, object }) => {
         if (type === "there") this.#workload = object;
         else this.#deleted = object.metadata.uid === target.owner?.object.metadata.uid;
         this.pods.changed();
@@ -151,7 +152,7 @@ export class Observation {
     if (allowed.events)
       await this.#followIfAllowed<Event>(
         "events",
-        core("events"),
+        pathOf({ group: "", resource: "events" }, namespace),
         { fieldSelector: "involvedObject.kind=Pod" },
         (change) => this.pods.takeEvent(change),
       );
@@ -204,7 +205,7 @@ export class Observation {
       return;
     if (this.#logs.has(metadata.uid)) return;
     const { namespace } = this.#options.target.reference;
-    const pods = spec.containers.map(({ name: container }) =>
+    const logs = spec.containers.map(({ name: container }) =>
       followPhases(
         this.#options.client,
         { namespace, name: metadata.name, container },
@@ -212,17 +213,14 @@ export class Observation {
         this.#stop.signal,
       ),
     );
-    this.#logs.set(
-      metadata.uid,
-      Promise.all(pods).then(() => undefined),
-    );
+    this.#logs.set(metadata.uid, Promise.all(logs));
   }
 
   /** Gone without a deletion: either it was deleted by force, or it no longer has the labels that are followed. */
   async #takeUnannounced(change: Change<Pod>): Promise<void> {
     const { client, target } = this.#options;
     const { name, uid } = change.object.metadata;
-    const path = `${pathOf({ group: "", resource: "pods" }, target.reference.namespace)}?fieldSelector=metadata.name%3D${name}`;
+    const path = `${pathOf(resources.pod, target.reference.namespace)}?fieldSelector=metadata.name%3D${name}`;
     try {
       const found = await client.list<Pod>(path, this.#stop.signal);
       if (found.some(({ metadata }) => metadata.uid === uid)) this.#leave(change.object);

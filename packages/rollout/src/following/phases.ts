@@ -38,13 +38,8 @@ export function parsePhase(line: string): Phase | undefined {
   const start = line.indexOf("{");
   if (start < 0 || !line.includes(mark)) return undefined;
   try {
-    const {
-      phase,
-      at,
-      reason,
-      lameduck: _,
-      ...detail
-    } = JSON.parse(line.slice(start)) as Record<string, unknown>;
+    const said = JSON.parse(line.slice(start)) as Record<string, unknown>;
+    const { phase, at, reason, lameduck: _, ...detail } = said;
     if (typeof phase !== "string" || !phases.has(phase) || typeof at !== "number") return undefined;
     return {
       at,
