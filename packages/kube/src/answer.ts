@@ -1,5 +1,10 @@
 import type { IncomingMessage } from "node:http";
-import { KubernetesError } from "./errors.ts";
+import { KubernetesError, type KubernetesErrorCode } from "./errors.ts";
+
+const codes: Readonly<Record<number, KubernetesErrorCode>> = {
+  401: "LAMEDUCK_CREDENTIALS_FAILED",
+  403: "LAMEDUCK_API_FORBIDDEN",
+};
 
 /** An answer of the API server that is no success. */
 export class ApiFailure extends KubernetesError {
@@ -8,7 +13,7 @@ export class ApiFailure extends KubernetesError {
   readonly reason: string;
 
   constructor(place: string, status: number, reason: string, message: string) {
-    super(status === 403 ? "LAMEDUCK_API_FORBIDDEN" : codeOf(status), place, message);
+    super(codes[status] ?? "LAMEDUCK_API_REFUSED", place, message);
     this.status = status;
     this.reason = reason;
   }
@@ -16,10 +21,6 @@ export class ApiFailure extends KubernetesError {
 
 /** Characters. A page of 500 pods has some 10 MB; what never ends must not fill the memory. */
 const longestAnswer = 200_000_000;
-
-function codeOf(status: number): "LAMEDUCK_CREDENTIALS_FAILED" | "LAMEDUCK_API_REFUSED" {
-  return status === 401 ? "LAMEDUCK_CREDENTIALS_FAILED" : "LAMEDUCK_API_REFUSED";
-}
 
 export function failureOf(place: string, status: number, text: string): ApiFailure {
   try {

@@ -73,7 +73,7 @@ export class Lease {
   async ask(): Promise<boolean> {
     const asked = this.#now();
     const found = await this.#read();
-    if (found === undefined) return this.#written(asked, () => this.#create());
+    if (found === undefined) return this.#write(asked, found);
     const { metadata, spec = {} } = found;
     const { resourceVersion: version } = metadata;
     const seen = this.#seen?.version === version && this.#seen ? this.#seen : { version, at: asked };
@@ -85,7 +85,7 @@ export class Lease {
       this.#heldUntil = -Infinity;
       return false;
     }
-    return this.#written(asked, () => this.#replace(found, isOurs));
+    return this.#write(asked, found);
   }
 
   /** Another need not wait for it. */
@@ -100,10 +100,26 @@ export class Lease {
     });
   }
 
-  /** Another candidate may have been faster (409). */
-  async #written(asked: number, write: () => Promise<unknown>): Promise<boolean> {
+  /** Takes it, or renews it. Another candidate may have been faster (409). */
+  async #write(asked: number, found: LeaseObject | undefined): Promise<boolean> {
+    const { name, holder } = this.#options;
+    const { holderIdentity, leaseTransitions = 0 } = found?.spec ?? {};
+    const now = stamp();
+    const taken = { acquireTime: now, leaseTransitions: found ? leaseTransitions + 1 : 0 };
+    const lease = {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: found?.metadata ?? { name },
+      spec: {
+        ...found?.spec,
+        holderIdentity: holder,
+        leaseDurationSeconds: this.#seconds,
+        renewTime: now,
+        ...(holderIdentity === holder ? {} : taken),
+      },
+    };
     try {
-      await write();
+      await (found ? this.#client.put(`${this.#path}/${name}`, lease) : this.#client.post(this.#path, lease));
       this.#heldUntil = asked + this.#seconds * 1_000;
       return true;
     } catch (error) {
@@ -120,39 +136,6 @@ export class Lease {
       if (hasStatus(error, 404)) return undefined;
       throw error;
     }
-  }
-
-  #create(): Promise<unknown> {
-    const { name, holder } = this.#options;
-    const now = stamp();
-    return this.#client.post(this.#path, {
-      apiVersion: "coordination.k8s.io/v1",
-      kind: "Lease",
-      metadata: { name },
-      spec: {
-        holderIdentity: holder,
-        leaseDurationSeconds: this.#seconds,
-        leaseTransitions: 0,
-        acquireTime: now,
-        renewTime: now,
-      },
-    });
-  }
-
-  #replace({ metadata, spec = {} }: LeaseObject, isOurs: boolean): Promise<unknown> {
-    const now = stamp();
-    return this.#client.put(`${this.#path}/${this.#options.name}`, {
-      apiVersion: "coordination.k8s.io/v1",
-      kind: "Lease",
-      metadata,
-      spec: {
-        ...spec,
-        holderIdentity: this.#options.holder,
-        leaseDurationSeconds: this.#seconds,
-        renewTime: now,
-        ...(isOurs ? {} : { acquireTime: now, leaseTransitions: (spec.leaseTransitions ?? 0) + 1 }),
-      },
-    });
   }
 }
 

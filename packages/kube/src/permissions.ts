@@ -27,13 +27,8 @@ export async function missingRights(
   rules: readonly Rule[],
 ): Promise<Missing[]> {
   const questions = rules.flatMap((rule) => rule.verbs.map((verb) => ({ rule, verb })));
-  const answers = await Promise.all(
-    questions.map(async (question) => ({
-      question,
-      allowed: await isAllowed(client, namespace, question),
-    })),
-  );
-  return answers.filter(({ allowed }) => !allowed).map(({ question }) => question);
+  const allowed = await Promise.all(questions.map((question) => isAllowed(client, namespace, question)));
+  return questions.filter((_, index) => !allowed[index]);
 }
 
 async function isAllowed(

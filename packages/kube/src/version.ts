@@ -1,6 +1,6 @@
-import { ApiFailure } from "./answer.ts";
 import type { KubernetesClient } from "./client.ts";
 import { KubernetesError } from "./errors.ts";
+import { hasStatus } from "./retry.ts";
 
 /** discovery.k8s.io/v1 and policy/v1 came with 1.21; a Job whose pods are not replaced (backoffLimitPerIndex) is on since 1.29. */
 const oldestMinor = { rollout: 21, inCluster: 29 } as const;
@@ -17,7 +17,7 @@ export async function requireVersion(
   oldest: number,
   what: string,
 ): Promise<string[]> {
-  const { major, minor } = await versionOf(client);
+  const { major = "1", minor = "" } = await versionOf(client);
   // Managed clusters add a plus sign.
   const number = Number.parseInt(minor, 10);
   if (Number.isNaN(number))
@@ -37,18 +37,11 @@ export function checkVersion(client: KubernetesClient, inCluster: boolean): Prom
     : requireVersion(client, oldestMinor.rollout, "lameduck rollout");
 }
 
-interface Version {
-  readonly major: string;
-  readonly minor: string;
-}
-
-async function versionOf(client: KubernetesClient): Promise<Version> {
+async function versionOf(client: KubernetesClient): Promise<{ major?: string; minor?: string }> {
   try {
-    const { major = "1", minor = "" } = await client.get<Partial<Version>>("/version");
-    return { major, minor };
+    return await client.get("/version");
   } catch (error) {
-    if (error instanceof ApiFailure && (error.status === 403 || error.status === 404))
-      return { major: "1", minor: "" };
+    if (hasStatus(error, 403, 404)) return {};
     throw error;
   }
 }

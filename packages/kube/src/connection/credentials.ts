@@ -3,7 +3,7 @@ import { dirname, isAbsolute, join } from "node:path";
 import { fileProblem } from "@lameduck/drain/common";
 import { KubernetesError } from "../errors.ts";
 import type { ClusterConnection } from "./connection.ts";
-import { runExecPlugin, type ExecPlugin } from "./exec-plugin.ts";
+import { runExecPlugin } from "./exec-plugin.ts";
 import type { Cluster, From, User } from "./kubeconfig-file.ts";
 
 /** What a user of a kubeconfig shows to the API server, asked for whenever the last answer has expired. */
@@ -21,10 +21,8 @@ export function credentialsOf(
       `auth-provider "${value["auth-provider"].name}" is no longer part of Kubernetes (since 1.26): it has become an exec plugin`,
     );
   const plugin = value.exec;
-  if (plugin) {
-    const call: ExecPlugin = { ...plugin, args: plugin.args ?? [], env: plugin.env ?? [] };
-    return (signal) => runExecPlugin(call, { folder: dirname(file), user: name, cluster }, signal);
-  }
+  if (plugin)
+    return (signal) => runExecPlugin(plugin, { folder: dirname(file), user: name, cluster }, signal);
   return async () => {
     const cert = material(value["client-certificate-data"], value["client-certificate"], file);
     const key = material(value["client-key-data"], value["client-key"], file);

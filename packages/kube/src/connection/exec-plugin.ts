@@ -3,22 +3,16 @@ import { isAbsolute, join } from "node:path";
 import { z } from "zod";
 import { KubernetesError } from "../errors.ts";
 import type { Credentials } from "./connection.ts";
+import type { Cluster, User } from "./kubeconfig-file.ts";
 
 /** A program that issues credentials (client.authentication.k8s.io), as cloud providers and OIDC helpers ship. */
-export interface ExecPlugin {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: readonly { readonly name: string; readonly value: string }[];
-  readonly apiVersion: string;
-  readonly provideClusterInfo?: boolean | undefined;
-  readonly installHint?: string | undefined;
-}
+type ExecPlugin = NonNullable<User["exec"]>;
 
-export interface PluginCall {
+interface PluginCall {
   /** Relative commands with a slash in them start from the kubeconfig's folder. */
   readonly folder: string;
   readonly user: string;
-  readonly cluster: { readonly server: string; readonly "certificate-authority-data"?: string | undefined };
+  readonly cluster: Cluster;
 }
 
 /** A browser log-in takes a person's time; what takes longer has hung. */
@@ -81,10 +75,10 @@ function run(
   // Not spawn's own timeout: where the program cannot be started, that keeps the process for two minutes.
   const limit = AbortSignal.timeout(longest);
   return new Promise((resolve, reject) => {
-    const child = spawn(relative ? join(call.folder, plugin.command) : plugin.command, plugin.args, {
+    const child = spawn(relative ? join(call.folder, plugin.command) : plugin.command, plugin.args ?? [], {
       env: {
         ...process.env,
-        ...Object.fromEntries(plugin.env.map(({ name, value }) => [name, value])),
+        ...Object.fromEntries((plugin.env ?? []).map(({ name, value }) => [name, value])),
         KUBERNETES_EXEC_INFO: JSON.stringify(info),
       },
       stdio: [process.stdin.isTTY ? "inherit" : "ignore", "pipe", "pipe"],

@@ -1,27 +1,19 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubernetesClient } from "../client.ts";
-import { type Change, Follower } from "./follower.ts";
+import { orAborted } from "@lameduck/drain/common";
+import { type Change, Follower, type FollowerOptions } from "./follower.ts";
 import type { KubernetesObject } from "../objects.ts";
 import { hasStatus } from "../retry.ts";
-import type { QuotaOptions } from "./quota.ts";
 
 /** `absent`: the cluster has no such resource, and so no such objects. `refused`: they may not be read. */
 export type SourceState = "waiting" | "synced" | "absent" | "refused";
 
-export interface SourceOptions<T> {
+export interface SourceOptions<T> extends Omit<FollowerOptions<T>, "onFailure" | "refusal"> {
   /** "services": for the log and the metrics. */
   readonly name: string;
-  readonly path: string;
-  readonly query?: Readonly<Record<string, string>>;
-  readonly keep: (object: T) => T | undefined;
-  readonly quota?: QuotaOptions<T>;
-  readonly onChange: (change: Change<T>) => void;
   readonly onProblem: (name: string, error: unknown) => void;
   /** Milliseconds until what failed, or is not there, is asked for again. */
   readonly again?: number;
-  /** As of a Follower. */
-  readonly renewal?: number;
-  readonly onHeard?: (() => void) | undefined;
 }
 
 /** Follows a collection for as long as the process runs, whatever happens to the API server, to rights and to the resource. */
@@ -93,28 +85,18 @@ export class Source<T extends KubernetesObject> {
 
   /** @throws when it cannot go on. */
   async #follow(): Promise<void> {
-    const { path, query, keep, quota, renewal, onHeard } = this.#options;
-    const { signal } = this.#stopping;
     const failed = Promise.withResolvers<never>();
     const follower = new Follower<T>(this.#client, {
-      path,
-      ...(query === undefined ? {} : { query }),
-      keep,
-      ...(quota === undefined ? {} : { quota }),
-      ...(renewal === undefined ? {} : { renewal }),
-      onHeard,
+      ...this.#options,
       onChange: (change) => this.#report(change),
       onFailure: failed.reject,
-    });
-    const stopped = new Promise<void>((resolve) => {
-      signal.addEventListener("abort", () => resolve(), { once: true });
     });
     try {
       await follower.start();
       this.#forgetAllBut(new Set(follower.objects.map(({ metadata }) => metadata.uid)));
       this.#state = "synced";
       this.#settled.resolve();
-      await Promise.race([failed.promise, stopped]);
+      await orAborted(failed.promise, this.#stopping.signal);
     } finally {
       await follower.stop();
     }
