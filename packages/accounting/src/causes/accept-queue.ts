@@ -3,19 +3,16 @@ import { chose, seen } from "../phrases.ts";
 import type { PodLife } from "../evidence/pod-life.ts";
 import { tolerance } from "../evidence/tolerance.ts";
 import { spell } from "../words.ts";
-import type { Rule } from "./cause.ts";
 
-export const acceptQueue: Rule = {
-  cause: "C6",
-  explain(evidence) {
-    const { record, symptom, life } = evidence;
-    if (!life || symptom !== "reset" || record.reused || record.received > 0) return undefined;
-    const closed = closedOnIt(evidence, life);
-    if (closed === undefined) return undefined;
-    const waited = closed - (record.connected ?? record.intended);
-    return `${seen(record)}: ${chose(evidence)}; the connection had waited ${spell(Math.max(0, waited))} to be accepted when ${life.pod} closed its listener`;
-  },
-};
+/** C6: the listener closed before the pod had accepted the connection. */
+export function acceptQueue(evidence: Evidence): string | undefined {
+  const { record, symptom, life } = evidence;
+  if (!life || symptom !== "reset" || record.reused || record.received > 0) return undefined;
+  const closed = closedOnIt(evidence, life);
+  if (closed === undefined) return undefined;
+  const waited = closed - (record.connected ?? record.intended);
+  return `${seen(record)}: ${chose(evidence)}; the connection had waited ${spell(Math.max(0, waited))} to be accepted when ${life.pod} closed its listener`;
+}
 
 /** When the listener closed with this connection still in its queue; undefined if it cannot have been so. */
 function closedOnIt({ record, run }: Evidence, life: PodLife): number | undefined {

@@ -19,8 +19,5 @@ export const causes = {
 
 export type Cause = keyof typeof causes;
 
-/** One cause. Where it applies, `explain` returns a sentence with the numbers behind it. */
-export interface Rule {
-  readonly cause: Exclude<Cause, "C10" | "unknown">;
-  explain(evidence: Evidence): string | undefined;
-}
+/** Says why one request was lost, with the numbers behind it, where it applies. */
+export type Rule = (evidence: Evidence) => string | undefined;

@@ -1,18 +1,16 @@
-import type { Cause } from "./cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import { chose, seen } from "../phrases.ts";
 import { acceptQueue } from "./accept-queue.ts";
+import type { Cause, Rule } from "./cause.ts";
 import { graceOverrun } from "./grace-overrun.ts";
 import { inFlight } from "./in-flight.ts";
 import { keepAliveRace } from "./keep-alive-race.ts";
 import { listenerClosed } from "./listener-closed.ts";
 import { noEndpoint } from "./no-endpoint.ts";
 import { notReady } from "./not-ready.ts";
-import { otherStatus } from "./other-status.ts";
 import { overloaded } from "./overloaded.ts";
 import { podGone } from "./pod-gone.ts";
 import { rememberedRoute } from "./remembered-route.ts";
-import type { Rule } from "./cause.ts";
 import { senderItself } from "./sender-itself.ts";
 
 /**
@@ -23,40 +21,42 @@ import { senderItself } from "./sender-itself.ts";
  * the keep-alive race are also cuts while closing. Then connections to a closed listener, or to a pod that has gone. Overload comes last: it is what is
  * left when the pod was serving all the time.
  */
-const rules: readonly Rule[] = [
-  senderItself,
-  otherStatus,
-  noEndpoint,
-  notReady,
-  graceOverrun,
-  acceptQueue,
-  keepAliveRace,
-  rememberedRoute,
-  inFlight,
-  listenerClosed,
-  podGone,
-  overloaded,
+const rules: readonly (readonly [Cause, Rule])[] = [
+  ["proxy", senderItself],
+  ["C11", otherStatus],
+  ["C9", noEndpoint],
+  ["C7", notReady],
+  ["C5", graceOverrun],
+  ["C6", acceptQueue],
+  ["C3", keepAliveRace],
+  ["C3", rememberedRoute],
+  ["C4", inFlight],
+  ["C1", listenerClosed],
+  ["C2", podGone],
+  ["C8", overloaded],
 ];
 
-export interface Explanation {
-  readonly cause: Cause;
-  readonly sentence: string;
+/** Every loss gets exactly one cause. Without a rule that applies it is `unknown`, with the known facts. */
+export function explain(evidence: Evidence): { readonly cause: Cause; readonly sentence: string } {
+  for (const [cause, rule] of rules) {
+    const sentence = rule(evidence);
+    // Where there was no endpoint no pod was chosen, whatever the time suggests.
+    const guess = cause === "C9" ? "" : inferred(evidence);
+    if (sentence !== undefined) return { cause, sentence: sentence + guess };
+  }
+  const facts = `${seen(evidence.record)}: ${sentTo(evidence)}`;
+  return { cause: "unknown", sentence: `${facts}; nothing in the timeline explains it${inferred(evidence)}` };
 }
 
-/** Every loss gets exactly one cause. Without a rule that applies it is `unknown`, with the known facts. */
-export function explain(evidence: Evidence): Explanation {
-  for (const rule of rules) {
-    const sentence = rule.explain(evidence);
-    // Where there was no endpoint no pod was chosen, whatever the time suggests.
-    const guess = rule.cause === "C9" ? "" : inferred(evidence);
-    if (sentence !== undefined) return { cause: rule.cause, sentence: sentence + guess };
-  }
+/** Something else than the app answered, or the app something else: what did cannot be seen in the answer alone. */
+function otherStatus(evidence: Evidence): string | undefined {
+  const { record } = evidence;
+  return record.outcome === "other-status" ? `${seen(record)}: ${sentTo(evidence)}` : undefined;
+}
+
+function sentTo(evidence: Evidence): string {
   const { record, life } = evidence;
-  const known = life || record.pod ? chose(evidence) : `${record.sender} sent it, to which pod is not known`;
-  return {
-    cause: "unknown",
-    sentence: `${seen(record)}: ${known}; nothing in the timeline explains it${inferred(evidence)}`,
-  };
+  return life || record.pod ? chose(evidence) : `${record.sender} sent it, to which pod is not known`;
 }
 
 function inferred({ candidates, life }: Evidence): string {

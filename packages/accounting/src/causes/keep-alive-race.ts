@@ -1,22 +1,19 @@
-import { deletionBefore, exitNear, failedAt, flight, setOut } from "../evidence/evidence.ts";
+import { deletionBefore, exitNear, failedAt, flight, setOut, type Evidence } from "../evidence/evidence.ts";
 import { seen, used } from "../phrases.ts";
 import { listenerAt, type PodLife } from "../evidence/pod-life.ts";
 import { tolerance } from "../evidence/tolerance.ts";
 import { spell } from "../words.ts";
-import type { Rule } from "./cause.ts";
 
-export const keepAliveRace: Rule = {
-  cause: "C3",
-  explain(evidence) {
-    const { record, symptom, life } = evidence;
-    if (!life || symptom !== "reset" || !record.reused || flight(record) > tolerance.race) return undefined;
-    const at = failedAt(record);
-    const exit = exitNear(life, at);
-    // A violent end closes nothing idle first: what it cut was in flight (C4), unless it set out too late for that.
-    if (exit && violent(exit) && setOut(record) < exit.at) return undefined;
-    return `${seen(record)}: ${used(evidence)}, ${spell(flight(record))} before the reset; ${closer(life, at)}`;
-  },
-};
+/** C3: it set out on a kept-alive connection that the pod was just closing. */
+export function keepAliveRace(evidence: Evidence): string | undefined {
+  const { record, symptom, life } = evidence;
+  if (!life || symptom !== "reset" || !record.reused || flight(record) > tolerance.race) return undefined;
+  const at = failedAt(record);
+  const exit = exitNear(life, at);
+  // A violent end closes nothing idle first: what it cut was in flight (C4), unless it set out too late for that.
+  if (exit && violent(exit) && setOut(record) < exit.at) return undefined;
+  return `${seen(record)}: ${used(evidence)}, ${spell(flight(record))} before the reset; ${closer(life, at)}`;
+}
 
 function violent(exit: PodLife["exits"][number]): boolean {
   return exit.type === "crashed" || exit.signal !== undefined || (exit.code ?? 0) !== 0;

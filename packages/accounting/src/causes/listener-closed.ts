@@ -2,19 +2,16 @@ import { addressGone, deletionBefore, failedAt, setOut, type Evidence } from "..
 import { ago, chose, seen } from "../phrases.ts";
 import { listenerAt, type PodLife } from "../evidence/pod-life.ts";
 import { tolerance } from "../evidence/tolerance.ts";
-import type { Rule } from "./cause.ts";
 
-export const listenerClosed: Rule = {
-  cause: "C1",
-  explain(evidence) {
-    const { record, symptom, life } = evidence;
-    const at = failedAt(record);
-    if (!life || (symptom !== "refused" && symptom !== "unavailable")) return undefined;
-    if (record.status === 504 || at >= (life.gone ?? Infinity)) return undefined;
-    const closed = closedBefore(evidence, life);
-    return closed && `${seen(record)}: ${chose(evidence)}; ${closed}`;
-  },
-};
+/** C1: a sender still chose a pod that did not listen any more. */
+export function listenerClosed(evidence: Evidence): string | undefined {
+  const { record, symptom, life } = evidence;
+  const at = failedAt(record);
+  if (!life || (symptom !== "refused" && symptom !== "unavailable")) return undefined;
+  if (record.status === 504 || at >= (life.gone ?? Infinity)) return undefined;
+  const closed = closedBefore(evidence, life);
+  return closed && `${seen(record)}: ${chose(evidence)}; ${closed}`;
+}
 
 /** "web-3 had closed its listener 2.0 s before" */
 function closedBefore({ record, symptom }: Evidence, life: PodLife): string | undefined {

@@ -2,17 +2,14 @@ import { deletionBefore, failedAt, setOut, type Evidence } from "../evidence/evi
 import { seen } from "../phrases.ts";
 import { listenerAt, type PodLife } from "../evidence/pod-life.ts";
 import { count, spell } from "../words.ts";
-import type { Rule } from "./cause.ts";
 
-export const overloaded: Rule = {
-  cause: "C8",
-  explain(evidence) {
-    const { record, symptom, life } = evidence;
-    const starved = symptom === "timeout" || symptom === "unreachable" || symptom === "unavailable";
-    if (!life || !starved || !serving(life, failedAt(record))) return undefined;
-    return `${seen(record)}: ${life.pod} was serving${sinceDeletion(evidence, life)}, ${queue(evidence, life)}`;
-  },
-};
+/** C8: the pod was serving, and did not answer in time. */
+export function overloaded(evidence: Evidence): string | undefined {
+  const { record, symptom, life } = evidence;
+  const starved = symptom === "timeout" || symptom === "unreachable" || symptom === "unavailable";
+  if (!life || !starved || !serving(life, failedAt(record))) return undefined;
+  return `${seen(record)}: ${life.pod} was serving${sinceDeletion(evidence, life)}, ${queue(evidence, life)}`;
+}
 
 function serving(life: PodLife, at: number): boolean {
   const listening = listenerAt(life, at)?.open ?? life.signalled === undefined;

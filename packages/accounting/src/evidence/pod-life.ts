@@ -94,6 +94,11 @@ export function listenerAt({ listener }: PodLife, at: number): ListenerChange | 
   return listener.findLast((change) => change.at <= at);
 }
 
+/** Whether its listener was closed by then, or it had begun to close. */
+export function isClosing(life: PodLife, at: number): boolean {
+  return listenerAt(life, at)?.open === false || (life.closing?.at ?? Infinity) <= at;
+}
+
 /** When the last container ended. */
 export function lastExit({ exits }: PodLife): number | undefined {
   return exits.at(-1)?.at;
