@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { parseResults, serialiseResults } from "../src/document/parse.ts";
+import { parseResults, resultsJsonSchema, serialiseResults } from "../src/document/document.ts";
 import { ResultsError } from "../src/document/errors.ts";
-import { resultsJsonSchema } from "../src/document/schema.ts";
 import { causes } from "../src/causes/cause.ts";
 import type { Results } from "../src/model/results.ts";
 import { madeUpComparison } from "./report-fixture.ts";
@@ -51,7 +50,7 @@ test("what is no results document is refused with a code, the place and what to 
   assert.equal(invalid.place, "run.json: remedies[1].lost");
 });
 
-test("docs/results.schema.json is the schema of the types; UPDATE_DOCS=1 writes it", () => {
+test("docs/results.schema.json is what the document is checked by; UPDATE_DOCS=1 writes it", () => {
   const now = JSON.stringify(resultsJsonSchema(), undefined, 2);
   if (process.env["UPDATE_DOCS"]) writeFileSync(new URL("results.schema.json", docs), now);
   assert.deepEqual(JSON.parse(read("results.schema.json")), JSON.parse(now));

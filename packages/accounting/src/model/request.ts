@@ -23,7 +23,8 @@ export const outcomes = [
 export type Outcome = (typeof outcomes)[number];
 
 /** `new`: a connection of its own. `pooled`: a kept-alive connection of the sender's pool, where one is free. */
-export type ConnectionMode = "new" | "pooled";
+export const modes = ["new", "pooled"] as const;
+export type ConnectionMode = (typeof modes)[number];
 
 /**
  * `slow`: the app takes long to answer. `large`: the answer is streamed for long. `session`: not a request but the end of a WebSocket or
@@ -31,6 +32,9 @@ export type ConnectionMode = "new" | "pooled";
  */
 export type RequestKind = ScheduledKind | "session";
 export type ScheduledKind = "quick" | "slow" | "large";
+
+/** How a pod is known, surest first: the sender's own choice, the app's header, the proxy's header or log, address and port, time alone. */
+export const podSources = ["choice", "header", "proxy", "tuple", "time"] as const;
 
 /** One request of the load. Times are milliseconds on the run's clock (see clock.ts); every scheduled request has a record. */
 export interface RequestRecord {
@@ -47,8 +51,7 @@ export interface RequestRecord {
   readonly sender: string;
   /** The pod it went to, where known. */
   readonly pod?: string;
-  /** How the pod is known, surest first: the sender's own choice, the app's header, the proxy's header or log, address and port, time alone. */
-  readonly podKnownBy?: "choice" | "header" | "proxy" | "tuple" | "time";
+  readonly podKnownBy?: (typeof podSources)[number];
   /** The answer named a pod of another workload, so that the request was no load for the target. */
   readonly elsewhere?: true;
   /** Number of the client's connection, unique in the run. */

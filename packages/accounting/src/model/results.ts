@@ -1,6 +1,159 @@
-import type { Cause } from "../causes/cause.ts";
-import type { ConnectionMode, Outcome, RequestRecord } from "./request.ts";
-import type { PodEvent, SenderEvent } from "./timeline.ts";
+import { z } from "zod";
+import { causes, type Cause } from "../causes/cause.ts";
+import { modes, outcomes, podSources, type RequestRecord } from "./request.ts";
+import {
+  count,
+  duration,
+  podEvent,
+  senderEvent,
+  time,
+  type Immutable,
+  type PodEvent,
+  type SenderEvent,
+} from "./timeline.ts";
+
+/*
+ * The results document, its types and its schema in one. A newer release of the same version may add fields, so that objects may have
+ * more of them than these.
+ */
+
+const outcome = z.enum(outcomes);
+const cause = z.enum(Object.keys(causes) as [Cause, ...Cause[]]);
+const byCause = z.partialRecord(cause, count);
+
+const quantiles = z.object({
+  /** How many values there were; where it is 0 the others are 0 and mean nothing. */
+  count,
+  p50: duration,
+  p90: duration,
+  max: duration,
+});
+
+const interval = z.object({
+  mean: duration,
+  low: duration,
+  high: duration,
+  /**
+   * What `low` and `high` are: a 95 % interval, the least and the most of few values, or the exact bound where nothing was lost. Absent
+   * where there was no value at all.
+   */
+  basis: z.exactOptional(z.enum(["bootstrap", "range", "bound"])),
+});
+
+const termination = z.object({
+  pod: z.string(),
+  deletedAt: time,
+  /** Deletion to the last container's exit. */
+  total: duration,
+  /** Deletion to the moment the pod stopped accepting (closing began, listener closed or exit, whichever came first). */
+  hold: duration,
+  /** The drain decision's reason, if the pod reported it; else what ended the hold: "listener closed", "exit" or "killed". */
+  stopReason: z.string(),
+  /** Grace period granted by the deletion. */
+  grace: duration,
+  /** After the deletion; absent when nothing arrived any more. */
+  lastArrival: z.exactOptional(duration),
+  /** When the last sender had converged, after the deletion; absent when one never did. */
+  oracle: z.exactOptional(duration),
+  /** Requests per second through the pod before its deletion; absent when it had no counted time before it. */
+  rate: z.exactOptional(duration),
+  /** Lost at this pod, and those lost at no terminating pod while this was the termination begun last. */
+  lost: count,
+  lostByCause: byCause,
+  killed: z.boolean(),
+  exitCode: z.exactOptional(z.int()),
+  /** SIGKILL before the grace period was over, and why, if it is known: "OOMKilled". An orderly stop was impossible. */
+  killedEarly: z.exactOptional(z.object({ after: duration, why: z.exactOptional(z.string()) })),
+  /** Why it is untested: no load went through it, or its end was not seen. Figures of losses leave it out. */
+  untested: z.exactOptional(z.string()),
+});
+
+const lostRequest = z.object({
+  id: count,
+  /** When it failed. */
+  at: time,
+  /** From the moment it should have been sent until it failed: what its caller waited for nothing. */
+  waited: duration,
+  pod: z.exactOptional(z.string()),
+  podKnownBy: z.exactOptional(z.enum(podSources)),
+  /** Index in `each` of the termination it is charged to. */
+  termination: z.exactOptional(count),
+  sender: z.string(),
+  mode: z.enum(modes),
+  outcome,
+  cause,
+  /** "refused: ingress-2 still chose web-3 2.1 s after its deletion; web-3 had closed its listener 2.0 s before" */
+  sentence: z.string(),
+});
+
+const remedy = z.object({
+  remedy: z.string(),
+  /** One sentence: what was done. */
+  description: z.string(),
+  /** The program stopped by a Lameduck that it brought itself, under whatever else the remedy did. */
+  ownLameduck: z.exactOptional(z.literal(true)),
+  /** Set when the remedy could not be run, with the reason; counts are then zero. */
+  skipped: z.exactOptional(z.string()),
+  /** Set when the run ended in the middle, with the reason; what came after that moment is not counted. */
+  interrupted: z.exactOptional(z.string()),
+  terminations: count,
+  /** Terminations of which nothing is known, see `each[].untested`; absent in documents of releases that did not count them. */
+  untested: z.exactOptional(count),
+  sent: count,
+  /** Scheduled and not sent (C10); not among `lost`. */
+  notSent: count,
+  /** Why not, by errno or library code; "skipped" where there is none, "missing" for slots without a record. */
+  notSentBecause: z.record(z.string(), count),
+  lost: count,
+  lostByCause: byCause,
+  lostByOutcome: z.partialRecord(outcome, count),
+  lostNew: count,
+  lostPooled: count,
+  /** Answered in the end, but so late that a caller with a 1 s time-out would have given up. Not among `lost`. */
+  slow: count,
+  /**
+   * Answered in the end, but elsewhere: a proxy tried again, or the client did because the server had sent it away in its protocol (GOAWAY,
+   * WebSocket close 1001, the end of an event stream). Not among `lost`; absent if it is unknown.
+   */
+  resent: z.exactOptional(count),
+  /** Terminations that ended with SIGKILL at the end of the grace period. */
+  killed: count,
+  /** Cut by a sender itself, or lost at no terminating pod and while no termination was under way; the rest of `lost` is in `each`. */
+  lostOutside: count,
+  hold: quantiles,
+  /** When the last sender had converged, over the terminations where all of them did: the shortest hold that would have lost nothing. */
+  oracle: quantiles,
+  /** Lost requests divided by the request rate through the terminated pods that were tested, seconds; 0 where that rate is not known. */
+  weff: duration,
+  /** Lost requests per tested termination. */
+  lostPerTermination: interval,
+  duration,
+  each: z.array(termination),
+  lostRequests: z.array(lostRequest),
+  /** The raw timelines, for pictures; absent in summaries. */
+  timeline: z.exactOptional(z.object({ pods: z.array(podEvent), senders: z.array(senderEvent) })),
+});
+
+export const resultsVersion = "lameduck.results/v1";
+
+/** The versioned document that `lab`, `rollout`, `simulate` and the report speak. Times and durations are milliseconds. */
+export const resultsSchema = z.object({
+  schema: z.literal(resultsVersion),
+  tool: z.enum(["lab", "rollout", "simulate"]),
+  /** Release of Lameduck. */
+  version: z.string(),
+  startedAt: z.iso.datetime(),
+  seed: z.number(),
+  settings: z.record(z.string(), z.unknown()),
+  remedies: z.array(remedy),
+});
+
+export type Results = Immutable<z.infer<typeof resultsSchema>>;
+export type RemedyResult = Immutable<z.infer<typeof remedy>>;
+export type TerminationResult = Immutable<z.infer<typeof termination>>;
+export type LostRequest = Immutable<z.infer<typeof lostRequest>>;
+export type Interval = Immutable<z.infer<typeof interval>>;
+export type Quantiles = Immutable<z.infer<typeof quantiles>>;
 
 /** Everything seen in one run of one remedy; accounting turns it into results. */
 export interface RunRecording {
@@ -13,131 +166,4 @@ export interface RunRecording {
   /** Number of requests the schedule asked for after `countedFrom`. */
   readonly scheduled: number;
   readonly ended: number;
-}
-
-/** The versioned document that `lab`, `rollout`, `simulate` and the report speak. Times and durations are milliseconds. */
-export interface Results {
-  readonly schema: "lameduck.results/v1";
-  readonly tool: "lab" | "rollout" | "simulate";
-  readonly version: string;
-  /** ISO 8601. */
-  readonly startedAt: string;
-  readonly seed: number;
-  readonly settings: Readonly<Record<string, unknown>>;
-  readonly remedies: readonly RemedyResult[];
-}
-
-export interface RemedyResult {
-  readonly remedy: string;
-  /** One sentence: what was done. */
-  readonly description: string;
-  /** The program stopped by a Lameduck that it brought itself, under whatever else the remedy did. */
-  readonly ownLameduck?: true;
-  /** Set when the remedy could not be run, with the reason; counts are then zero. */
-  readonly skipped?: string;
-  /** Set when the run ended in the middle, with the reason; what came after that moment is not counted. */
-  readonly interrupted?: string;
-  readonly terminations: number;
-  /** Terminations of which nothing is known, see `each[].untested`; absent in documents of releases that did not count them. */
-  readonly untested?: number;
-  readonly sent: number;
-  /** Scheduled and not sent (C10); not among `lost`. */
-  readonly notSent: number;
-  /** Why not, by errno or library code; "skipped" where there is none, "missing" for slots without a record. */
-  readonly notSentBecause: Readonly<Record<string, number>>;
-  readonly lost: number;
-  readonly lostByCause: Readonly<Partial<Record<Cause, number>>>;
-  readonly lostByOutcome: Readonly<Partial<Record<Outcome, number>>>;
-  readonly lostNew: number;
-  readonly lostPooled: number;
-  /** Answered in the end, but so late that a caller with a 1 s time-out would have given up. Not among `lost`. */
-  readonly slow: number;
-  /**
-   * Answered in the end, but elsewhere: a proxy tried again, or the client did because the server had sent it away in its protocol (GOAWAY,
-   * WebSocket close 1001, the end of an event stream). Not among `lost`; absent if it is unknown.
-   */
-  readonly resent?: number;
-  /** Terminations that ended with SIGKILL at the end of the grace period. */
-  readonly killed: number;
-  /**
-   * Cut by a sender itself, or lost at no terminating pod and while no termination was under way; the rest of `lost` is in `each`.
-   */
-  readonly lostOutside: number;
-  readonly hold: Quantiles;
-  /** When the last sender had converged, over the terminations where all of them did: the shortest hold that would have lost nothing. */
-  readonly oracle: Quantiles;
-  /** Lost requests divided by the request rate through the terminated pods that were tested, seconds; 0 where that rate is not known. */
-  readonly weff: number;
-  /** Lost requests per tested termination; `basis` says what `low` and `high` are. */
-  readonly lostPerTermination: Interval;
-  readonly duration: number;
-  readonly each: readonly TerminationResult[];
-  readonly lostRequests: readonly LostRequest[];
-  /** The raw timelines, for pictures; absent in summaries. */
-  readonly timeline?: { readonly pods: readonly PodEvent[]; readonly senders: readonly SenderEvent[] };
-}
-
-/** What `low` and `high` are: a 95 % interval, the least and the most of few values, or the exact bound where nothing was lost. */
-type Basis = "bootstrap" | "range" | "bound";
-
-export interface Interval {
-  readonly mean: number;
-  readonly low: number;
-  readonly high: number;
-  /** Absent where there was no value at all. */
-  readonly basis?: Basis;
-}
-
-export interface Quantiles {
-  /** How many values there were; where it is 0 the others are 0 and mean nothing. */
-  readonly count: number;
-  readonly p50: number;
-  readonly p90: number;
-  readonly max: number;
-}
-
-export interface TerminationResult {
-  readonly pod: string;
-  readonly deletedAt: number;
-  /** Deletion to the last container's exit. */
-  readonly total: number;
-  /** Deletion to the moment the pod stopped accepting (closing began, listener closed or exit, whichever came first). */
-  readonly hold: number;
-  /** The drain decision's reason, if the pod reported it; else what ended the hold: "listener closed", "exit" or "killed". */
-  readonly stopReason: string;
-  /** Grace period granted by the deletion. */
-  readonly grace: number;
-  /** After the deletion; absent when nothing arrived any more. */
-  readonly lastArrival?: number;
-  /** When the last sender had converged, after the deletion; absent when one never did. */
-  readonly oracle?: number;
-  /** Requests per second through the pod before its deletion; absent when it had no counted time before it. */
-  readonly rate?: number;
-  /** Lost at this pod, and those lost at no terminating pod while this was the termination begun last. */
-  readonly lost: number;
-  readonly lostByCause: Readonly<Partial<Record<Cause, number>>>;
-  readonly killed: boolean;
-  readonly exitCode?: number;
-  /** SIGKILL before the grace period was over, and why, if it is known: "OOMKilled". An orderly stop was impossible. */
-  readonly killedEarly?: { readonly after: number; readonly why?: string };
-  /** Why it is untested: no load went through it, or its end was not seen. Figures of losses leave it out. */
-  readonly untested?: string;
-}
-
-export interface LostRequest {
-  readonly id: number;
-  /** When it failed, on the run's clock. */
-  readonly at: number;
-  /** From the moment it should have been sent until it failed: what its caller waited for nothing. */
-  readonly waited: number;
-  readonly pod?: string;
-  readonly podKnownBy?: "choice" | "header" | "proxy" | "tuple" | "time";
-  /** Index in `each` of the termination it is charged to. */
-  readonly termination?: number;
-  readonly sender: string;
-  readonly mode: ConnectionMode;
-  readonly outcome: Outcome;
-  readonly cause: Cause;
-  /** "refused: ingress-2 still chose web-3 2.1 s after its deletion; web-3 had closed its listener 2.0 s before" */
-  readonly sentence: string;
 }

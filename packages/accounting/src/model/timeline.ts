@@ -1,57 +1,78 @@
 import type { StopReason } from "@lameduck/drain";
+import { z } from "zod";
 
-/** What happened to a pod, in the order it happened. Times are milliseconds on the run's clock. */
-export type PodEvent = { readonly at: number; readonly pod: string } & (
-  | { readonly type: "created" }
-  | { readonly type: "started"; readonly container: string; readonly pid?: number }
-  | { readonly type: "listener-opened"; readonly port: number }
-  | { readonly type: "ready" }
-  | { readonly type: "unready" }
-  /** deletionTimestamp written: t = 0 of the termination. */
-  | { readonly type: "deleted"; readonly grace: number; readonly why: string }
-  | { readonly type: "pre-stop-begun"; readonly container: string }
-  | {
-      readonly type: "pre-stop-ended";
-      readonly container: string;
-      readonly result: "done" | "failed" | "cut";
-      readonly detail?: string;
-    }
-  | { readonly type: "signalled"; readonly container: string; readonly signal: string }
-  /** Reported by Lameduck's library or init inside the pod. */
-  | {
-      readonly type: "phase";
-      readonly phase: "lame-duck" | "closing" | "closed";
-      readonly reason?: StopReason;
-      readonly detail?: Readonly<Record<string, unknown>>;
-    }
-  | { readonly type: "listener-closed"; readonly port: number }
-  /** SIGKILL at the end of the grace period. */
-  | { readonly type: "killed"; readonly container: string }
-  | {
-      readonly type: "exited";
-      readonly container: string;
-      readonly code?: number;
-      readonly signal?: string;
+/** Milliseconds on the run's clock. */
+export const time = z.number();
+/** Milliseconds. */
+export const duration = z.number().nonnegative();
+export const count = z.int().nonnegative();
+
+/** What a schema describes, not to be changed by those who are given it. */
+export type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T;
+
+const stopReasons = ["delay", "floor", "quiet", "idle", "acknowledged", "cap", "forced"] as const;
+const container = z.string();
+
+/** What happened to a pod, in the order it happened. */
+export const podEvent = z.intersection(
+  z.object({ at: time, pod: z.string() }),
+  z.discriminatedUnion("type", [
+    z.object({ type: z.literal("created") }),
+    z.object({ type: z.literal("started"), container, pid: z.exactOptional(z.int()) }),
+    z.object({ type: z.literal("listener-opened"), port: z.int() }),
+    z.object({ type: z.literal("ready") }),
+    z.object({ type: z.literal("unready") }),
+    /** deletionTimestamp written: t = 0 of the termination. */
+    z.object({ type: z.literal("deleted"), grace: duration, why: z.string() }),
+    z.object({ type: z.literal("pre-stop-begun"), container }),
+    z.object({
+      type: z.literal("pre-stop-ended"),
+      container,
+      result: z.enum(["done", "failed", "cut"]),
+      detail: z.exactOptional(z.string()),
+    }),
+    z.object({ type: z.literal("signalled"), container, signal: z.string() }),
+    /** Reported by Lameduck's library or init inside the pod. */
+    z.object({
+      type: z.literal("phase"),
+      phase: z.enum(["lame-duck", "closing", "closed"]),
+      reason: z.exactOptional(z.enum(stopReasons satisfies readonly StopReason[])),
+      detail: z.exactOptional(z.record(z.string(), z.unknown())),
+    }),
+    z.object({ type: z.literal("listener-closed"), port: z.int() }),
+    /** SIGKILL at the end of the grace period. */
+    z.object({ type: z.literal("killed"), container }),
+    z.object({
+      type: z.literal("exited"),
+      container,
+      code: z.exactOptional(z.int()),
+      signal: z.exactOptional(z.string()),
       /** Why, if it is known: "OOMKilled". */
-      readonly detail?: string;
-    }
-  | { readonly type: "crashed"; readonly container: string; readonly detail: string }
-  /** All containers have stopped and the address is no longer there. */
-  | { readonly type: "gone" }
+      detail: z.exactOptional(z.string()),
+    }),
+    z.object({ type: z.literal("crashed"), container, detail: z.string() }),
+    /** All containers have stopped and the address is no longer there. */
+    z.object({ type: z.literal("gone") }),
+  ]),
 );
 
 /** What a sender did about a pod. */
-export type SenderEvent = { readonly at: number; readonly sender: string } &
-  /** It may choose the pod from now on. */
-  (
-    | { readonly type: "added"; readonly pod: string }
+export const senderEvent = z.intersection(
+  z.object({ at: time, sender: z.string() }),
+  z.discriminatedUnion("type", [
+    /** It may choose the pod from now on. */
+    z.object({ type: z.literal("added"), pod: z.string() }),
     /** It no longer chooses the pod for new connections. */
-    | { readonly type: "converged"; readonly pod: string }
+    z.object({ type: z.literal("converged"), pod: z.string() }),
     /** It cut established connections to the pod. */
-    | { readonly type: "severed"; readonly pod: string; readonly connections: number }
+    z.object({ type: z.literal("severed"), pod: z.string(), connections: count }),
     /** It was left without a single endpoint, or has one again. */
-    | { readonly type: "empty" }
-    | { readonly type: "filled" }
+    z.object({ type: z.literal("empty") }),
+    z.object({ type: z.literal("filled") }),
     /** It reloaded itself; connections may have been cut by that, where known until when. */
-    | { readonly type: "reloaded"; readonly until?: number }
-  );
+    z.object({ type: z.literal("reloaded"), until: z.exactOptional(time) }),
+  ]),
+);
+
+export type PodEvent = Immutable<z.infer<typeof podEvent>>;
+export type SenderEvent = Immutable<z.infer<typeof senderEvent>>;

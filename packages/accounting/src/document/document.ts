@@ -1,7 +1,23 @@
-import type { Results } from "../model/results.ts";
-import { ResultsError } from "./errors.ts";
-import { resultsSchema, resultsVersion } from "./schema.ts";
 import { messageOf } from "@lameduck/drain/common";
+import { z } from "zod";
+import { resultsSchema, resultsVersion, type Results } from "../model/results.ts";
+import { ResultsError } from "./errors.ts";
+
+export function buildResults({
+  startedAt,
+  ...parts
+}: Omit<Results, "schema" | "startedAt"> & { readonly startedAt: Date }): Results {
+  return { schema: resultsVersion, ...parts, startedAt: startedAt.toISOString() };
+}
+
+/** The document's JSON Schema (draft 2020-12), as it stands in docs/results.schema.json. */
+export function resultsJsonSchema(): object {
+  return {
+    title: "Results of Lameduck",
+    description: "What docs/results.md explains. Times and durations are milliseconds.",
+    ...z.toJSONSchema(resultsSchema, { io: "input" }),
+  };
+}
 
 /**
  * Reads a results document back.
