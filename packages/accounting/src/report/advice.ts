@@ -1,5 +1,6 @@
 import type { RemedyResult } from "../model/results.ts";
-import { percent, seconds, testedOf, titleOf, whole } from "./figures.ts";
+import { percent, seconds, testedOf, titleOf } from "./figures.ts";
+import { count } from "../words.ts";
 import { heldAgainstPods, lossless } from "./verdict.ts";
 
 /** Which remedy to take, and how much that is worth. */
@@ -17,8 +18,8 @@ export function advice(remedies: readonly RemedyResult[]): string {
     ? ` The next one that lost nothing, ${titleOf(next)}, held ${seconds(next.hold.p50)} s.`
     : "";
   return (
-    `Shortest hold without a loss: ${titleOf(best)}, ${seconds(best.hold.p50)} s (median of ${whole(best.terminations)} ` +
-    `termination${best.terminations === 1 ? "" : "s"}; ${proof}).${others}`
+    `Shortest hold without a loss: ${titleOf(best)}, ${seconds(best.hold.p50)} s (median of ` +
+    `${count(best.terminations, "termination")}; ${proof}).${others}`
   );
 }
 

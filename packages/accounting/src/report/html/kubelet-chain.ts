@@ -1,4 +1,5 @@
 import { lastExit, type PodLife } from "../../evidence/pod-life.ts";
+import type { PodEvent } from "../../model/timeline.ts";
 
 /** A moment of the pod's end, relative to its deletion. */
 export interface Moment {
@@ -19,53 +20,38 @@ export interface Bar {
 
 /** In the order of time; what happened within a millisecond of something more telling is left out. */
 export function kubeletMoments(life: PodLife, origin: number): Moment[] {
-  const moments = life.events
-    .filter((event) => event.at >= origin)
-    .flatMap((event): Moment[] => {
-      const at = event.at - origin;
-      switch (event.type) {
-        case "deleted":
-          return [{ at, words: "deleted", kind: "deleted" }];
-        case "signalled":
-          return [{ at, words: event.signal, kind: "signal" }];
-        case "phase":
-          return event.phase === "closing"
-            ? [
-                {
-                  at,
-                  words: event.reason ? `closing (${event.reason})` : "closing",
-                  kind: "phase",
-                  stops: true,
-                },
-              ]
-            : [];
-        case "listener-closed":
-          return [{ at, words: "listener closed", kind: "closed", stops: true }];
-        case "killed":
-          return [{ at, words: "SIGKILL", kind: "killed", stops: true }];
-        case "exited":
-          return [{ at, words: event.code ? `exit ${event.code}` : "exit", kind: "exit", stops: true }];
-        case "crashed":
-          return [{ at, words: "crash", kind: "killed", stops: true }];
-        case "created":
-        case "started":
-        case "listener-opened":
-        case "ready":
-        case "unready":
-        case "pre-stop-begun":
-        case "pre-stop-ended":
-        case "gone":
-          return [];
-      }
-    });
   const seen = new Set<string>();
-  return moments.filter(({ words, at }) => {
+  return life.events.flatMap((event) => {
+    const moment = event.at >= origin ? momentOf(event) : undefined;
+    if (!moment || seen.has(moment.words)) return [];
     // For several containers the first signal and the last exit are enough.
-    const last = words.startsWith("exit") && at + origin !== lastExit(life);
-    if (last || seen.has(words)) return false;
-    seen.add(words);
-    return true;
+    if (moment.words.startsWith("exit") && event.at !== lastExit(life)) return [];
+    seen.add(moment.words);
+    return { at: event.at - origin, ...moment };
   });
+}
+
+function momentOf(event: PodEvent): Omit<Moment, "at"> | undefined {
+  switch (event.type) {
+    case "deleted":
+      return { words: "deleted", kind: "deleted" };
+    case "signalled":
+      return { words: event.signal, kind: "signal" };
+    case "phase": {
+      if (event.phase !== "closing") return undefined;
+      return { words: event.reason ? `closing (${event.reason})` : "closing", kind: "phase", stops: true };
+    }
+    case "listener-closed":
+      return { words: "listener closed", kind: "closed", stops: true };
+    case "killed":
+      return { words: "SIGKILL", kind: "killed", stops: true };
+    case "exited":
+      return { words: event.code ? `exit ${event.code}` : "exit", kind: "exit", stops: true };
+    case "crashed":
+      return { words: "crash", kind: "killed", stops: true };
+    default:
+      return undefined;
+  }
 }
 
 export function kubeletBars(life: PodLife, origin: number): Bar[] {

@@ -6,6 +6,7 @@ import { linear, logWithZero, type Scale } from "./scale.ts";
 
 const width = 960;
 const height = 380;
+const centred = { "text-anchor": "middle" };
 const frame = { left: 64, right: 24, top: 20, bottom: 52 };
 
 /** A point per remedy: how long its pods were held, and what that still lost. Below and to the left is better. */
@@ -71,54 +72,38 @@ function axes(x: Scale, y: Scale): string {
   return element(
     "g",
     { class: "axis" },
-    ...y.ticks.map((tick) =>
-      [
-        element("line", {
-          x1: frame.left,
-          x2: width - frame.right,
-          y1: y(tick),
-          y2: y(tick),
-          class: tick === 0 ? "zero" : "grid",
-        }),
-        label(
-          frame.left - 8,
-          y(tick) + 4,
-          tick >= 1 || tick === 0 ? String(tick) : String(+tick.toPrecision(1)),
-          {
-            "text-anchor": "end",
-          },
-        ),
-      ].join(""),
-    ),
-    ...x.ticks.map((tick) => label(x(tick), bottom + 18, String(tick / 1_000), { "text-anchor": "middle" })),
+    ...y.ticks.flatMap((tick) => {
+      const at = { x1: frame.left, x2: width - frame.right, y1: y(tick), y2: y(tick) };
+      const text = tick >= 1 ? String(tick) : String(+tick.toPrecision(1));
+      return [
+        element("line", { ...at, class: tick === 0 ? "zero" : "grid" }),
+        label(frame.left - 8, y(tick) + 4, text, { "text-anchor": "end" }),
+      ];
+    }),
+    ...x.ticks.map((tick) => label(x(tick), bottom + 18, String(tick / 1_000), centred)),
     label(
       (frame.left + width) / 2,
       height - 8,
       "hold, seconds: deletion until the pod stopped accepting (dot: median, line: to the longest)",
-      {
-        "text-anchor": "middle",
-      },
+      centred,
     ),
     element(
       "text",
-      { transform: `translate(16 ${(frame.top + bottom) / 2}) rotate(-90)`, "text-anchor": "middle" },
+      { transform: `translate(16 ${(frame.top + bottom) / 2}) rotate(-90)`, ...centred },
       "lost per termination",
     ),
   );
 }
 
 function point(result: RemedyResult, x: Scale, y: Scale): string {
-  const { hold, lostPerTermination } = result;
-  const at = y(lostPerTermination.mean);
-  const { mean, low, high } = lostPerTermination;
-  const interval =
-    mean > 0
-      ? element("line", { x1: x(hold.p50), x2: x(hold.p50), y1: y(low), y2: y(high), class: "whisker" })
-      : "";
+  const { hold } = result;
+  const { mean, low, high } = result.lostPerTermination;
+  const at = y(mean);
+  const interval = { x1: x(hold.p50), x2: x(hold.p50), y1: y(low), y2: y(high), class: "whisker" };
   return element(
     "g",
     { class: `remedy ${verdictOf(result).replace(" ", "-")}` },
-    interval,
+    mean > 0 ? element("line", interval) : "",
     element("line", { x1: x(hold.p50), x2: x(hold.max), y1: at, y2: at, class: "whisker" }),
     element("circle", { cx: x(hold.p50), cy: at, r: 6 }),
     title(
@@ -137,30 +122,26 @@ interface Box {
 
 /** Names beside their points, moved up or down until none covers another or a point. */
 function labels(shown: readonly RemedyResult[], x: Scale, y: Scale): string[] {
-  const taken: Box[] = shown.map((one) => around(x(one.hold.p50), y(one.lostPerTermination.mean), 7));
+  const taken = shown.map((one) => around(x(one.hold.p50), y(one.lostPerTermination.mean), 7));
   return shown.map((one) => {
     const cx = x(one.hold.p50);
     const cy = y(one.lostPerTermination.mean);
     // Names are bold, which takes a tenth more.
     const size = widthOf(one.remedy) * 1.1;
-    const places = [0, -16, 16, -32, 32, -48, 48].flatMap((dy) => [
-      { left: cx + 11, dy },
-      { left: cx - 11 - size, dy },
-    ]);
-    const boxes = places.map(({ left, dy }) => ({
-      left,
-      right: left + size,
-      top: cy + dy - 9,
-      bottom: cy + dy + 6,
-    }));
-    const box =
-      boxes.find(
-        (box) =>
-          box.left > frame.left &&
-          box.right < width &&
-          box.top > 0 &&
-          !taken.some((other) => overlap(box, other)),
-      ) ?? boxes[0]!;
+    const boxes = [0, -16, 16, -32, 32, -48, 48].flatMap((dy) =>
+      [cx + 11, cx - 11 - size].map((left): Box => ({
+        left,
+        right: left + size,
+        top: cy + dy - 9,
+        bottom: cy + dy + 6,
+      })),
+    );
+    const isFree = (box: Box): boolean =>
+      box.left > frame.left &&
+      box.right < width &&
+      box.top > 0 &&
+      !taken.some((other) => overlap(box, other));
+    const box = boxes.find(isFree) ?? boxes[0]!;
     taken.push(box);
     return label(box.left, box.top + 13, one.remedy, { class: "name" });
   });

@@ -24,6 +24,30 @@ export function element(name: string, attributes: Attributes, ...content: readon
   return content.length === 0 ? `<${name}${written}/>` : `<${name}${written}>${content.join("")}</${name}>`;
 }
 
+export function paragraph(text: string, kind = "soft"): string {
+  return element("p", { class: kind }, escape(text));
+}
+
+/** @param caption and picture are markup already. */
+export function figure(caption: string, picture: string): string {
+  return element("figure", {}, element("figcaption", {}, caption), picture);
+}
+
+/** Scrolls by itself where it is wider than the page. @param head and rows are markup already. */
+export function table(name: string, head: readonly string[], rows: readonly string[], caption = ""): string {
+  return element(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": name },
+    element(
+      "table",
+      {},
+      caption,
+      element("thead", {}, element("tr", {}, ...head)),
+      element("tbody", {}, ...rows),
+    ),
+  );
+}
+
 /** Hover text; screen readers read it, too. */
 export function title(text: string): string {
   return element("title", {}, escape(text));

@@ -1,11 +1,12 @@
 import type { Results } from "../../model/results.ts";
 import { advice } from "../advice.ts";
 import { whole } from "../figures.ts";
+import { count } from "../../words.ts";
 import { reservations } from "../reservations.ts";
 import { heldAgainstPods } from "../verdict.ts";
 import type { Wording } from "../explanations.ts";
 import { lossAgainstHold } from "./loss-against-hold.ts";
-import { element, escape } from "./markup.ts";
+import { element, escape, paragraph } from "./markup.ts";
 import { remedySection } from "./remedy-section.ts";
 import { style } from "./style.ts";
 import { summaryTable } from "./summary.ts";
@@ -15,28 +16,20 @@ export function htmlReport(results: Results, instead?: Wording): string {
   const { remedies } = results;
   const terminations = remedies.reduce((sum, one) => sum + one.terminations, 0);
   const lost = remedies.reduce((sum, one) => sum + heldAgainstPods(one).lost, 0);
-  const heading = `${whole(lost)} request${lost === 1 ? "" : "s"} lost in ${whole(terminations)} termination${terminations === 1 ? "" : "s"}`;
+  const heading = `${count(lost, "request")} lost in ${count(terminations, "termination")}`;
   const rows = instead
     ? remedies.map(({ remedy }) => remedy).join(", ")
     : `${whole(remedies.length)} remedies`;
   return htmlPage(heading, [
     element("h1", {}, escape(heading)),
-    element(
-      "p",
-      { class: "soft" },
-      escape(
-        `${rows}, measured by lameduck ${results.tool} ${results.version}, ${results.startedAt.slice(0, 16).replace("T", " ")} UTC, seed ${results.seed}`,
-      ),
+    paragraph(
+      `${rows}, measured by lameduck ${results.tool} ${results.version}, ${results.startedAt.slice(0, 16).replace("T", " ")} UTC, seed ${results.seed}`,
     ),
-    element("p", { class: "advice" }, escape(instead?.conclusion ?? advice(remedies))),
+    paragraph(instead?.conclusion ?? advice(remedies), "advice"),
     summaryTable(remedies),
-    ...[...reservations(remedies), ...(instead?.notes ?? [])].map((one) =>
-      element("p", { class: "soft" }, escape(one)),
-    ),
+    ...[...reservations(remedies), ...(instead?.notes ?? [])].map((one) => paragraph(one)),
     element("h2", {}, "Loss against hold"),
-    element(
-      "p",
-      { class: "soft" },
+    paragraph(
       "Below is better, left is better. A hold that ends before the last sender has converged loses requests; one that ends later wastes time.",
     ),
     lossAgainstHold(remedies),
@@ -64,9 +57,7 @@ export const legend = element(
   "div",
   {},
   element("h2", {}, "Termination by termination"),
-  element(
-    "p",
-    { class: "soft" },
+  paragraph(
     "The first row is the pod, as the kubelet ends it; below it each sender, as long as it may still choose the pod. Requests are lost where the rows race. Point at anything for its words.",
   ),
   element(
@@ -93,7 +84,5 @@ function settings(values: Results["settings"]): string {
       element("dt", {}, escape(name)) +
       element("dd", {}, escape(typeof value === "string" ? value : JSON.stringify(value))),
   );
-  return entries.length === 0
-    ? element("p", { class: "soft" }, "None recorded.")
-    : element("dl", {}, ...entries);
+  return entries.length === 0 ? paragraph("None recorded.") : element("dl", {}, ...entries);
 }

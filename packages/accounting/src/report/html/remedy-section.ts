@@ -3,7 +3,7 @@ import { senderHistories } from "../../evidence/sender-history.ts";
 import type { LostRequest, RemedyResult, TerminationResult } from "../../model/results.ts";
 import { seconds, testedOf, titleOf, whole } from "../figures.ts";
 import { whyOf } from "../why.ts";
-import { element, escape } from "./markup.ts";
+import { element, escape, figure, paragraph, table } from "./markup.ts";
 import { terminationPicture, type Termination } from "./termination-picture.ts";
 
 /** Pictures per remedy: enough to see the pattern; the tables have the rest. */
@@ -18,7 +18,7 @@ export function remedySection(result: RemedyResult, index: number): string {
     "section",
     { id: `remedy-${index}`, "aria-labelledby": `remedy-${index}-title` },
     element("h2", { id: `remedy-${index}-title` }, escape(titleOf(result))),
-    element("p", { class: "soft" }, escape(result.description)),
+    paragraph(result.description),
     causeList(result),
     ...figures(result),
     terminationTable(result.each),
@@ -27,31 +27,23 @@ export function remedySection(result: RemedyResult, index: number): string {
 }
 
 function causeList(result: RemedyResult): string {
-  if (result.lost === 0)
+  if (result.lost === 0) {
+    const untested = result.untested ? `; ${whole(result.untested)} more are untested.` : ".";
+    const tested = `${whole(result.sent)} requests in ${whole(testedOf(result))} terminations`;
+    return element("p", {}, `Nothing lost of ${tested}${untested}`);
+  }
+  const items = whyOf(result).map(({ cause, words, lost, example }) => {
+    const meter = element("i", { style: `width:${((100 * lost) / result.lost).toFixed(1)}%` }, "");
     return element(
-      "p",
+      "li",
       {},
-      `Nothing lost of ${whole(result.sent)} requests in ${whole(testedOf(result))} terminations` +
-        (result.untested ? `; ${whole(result.untested)} more are untested.` : "."),
+      element("span", { class: "number" }, whole(lost)),
+      element("span", {}, element("b", {}, escape(cause.startsWith("C") ? `${cause} ${words}` : words))),
+      element("span", { class: "meter" }, meter),
+      element("span", { class: "example" }, `e.g. ${escape(example.sentence)}`),
     );
-  return element(
-    "ol",
-    { class: "causes" },
-    ...whyOf(result).map(({ cause, words, lost, example }) =>
-      element(
-        "li",
-        {},
-        element("span", { class: "number" }, whole(lost)),
-        element("span", {}, element("b", {}, escape(cause.startsWith("C") ? `${cause} ${words}` : words))),
-        element(
-          "span",
-          { class: "meter" },
-          element("i", { style: `width:${((100 * lost) / result.lost).toFixed(1)}%` }, ""),
-        ),
-        element("span", { class: "example" }, `e.g. ${escape(example.sentence)}`),
-      ),
-    ),
-  );
+  });
+  return element("ol", { class: "causes" }, ...items);
 }
 
 function figures({ each, timeline, lostRequests, lost }: RemedyResult): string[] {
@@ -71,16 +63,13 @@ function figures({ each, timeline, lostRequests, lost }: RemedyResult): string[]
       const cut = lostRequests.filter((one) => one.cause === "proxy" && one.pod === result.pod);
       return life ? [{ result, life, senders, lost: [...(lostOf.get(index) ?? []), ...cut] }] : [];
     });
-  const which = lost > 0 ? "that lost most" : "held longest";
+  const [which, why] =
+    shown.length === each.length
+      ? ["All", ""]
+      : [`The ${whole(shown.length)}`, lost > 0 ? "that lost most" : "held longest"];
   return [
-    element(
-      "h3",
-      {},
-      `${shown.length === each.length ? "All" : `The ${whole(shown.length)}`} of ${whole(each.length)} terminations ${shown.length === each.length ? "" : which}`,
-    ),
-    ...shown.map((one) =>
-      element("figure", {}, element("figcaption", {}, caption(one.result)), terminationPicture(one)),
-    ),
+    element("h3", {}, `${which} of ${whole(each.length)} terminations ${why}`),
+    ...shown.map((one) => figure(caption(one.result), terminationPicture(one))),
   ];
 }
 
@@ -94,28 +83,20 @@ function caption({ pod, lost, hold, stopReason, oracle, lastArrival, killed }: T
   return `${element("b", {}, escape(pod))}: ${escape(parts.join(" · "))}`;
 }
 
+const terminationColumns: readonly (readonly [head: string, text: (one: TerminationResult) => string])[] = [
+  ["pod", ({ pod }) => pod],
+  ["lost", ({ untested, lost }) => (untested === undefined ? whole(lost) : "untested")],
+  ["hold, s", ({ hold }) => seconds(hold)],
+  ["oracle, s", ({ oracle }) => (oracle === undefined ? "-" : seconds(oracle))],
+  ["last arrival, s", ({ lastArrival }) => (lastArrival === undefined ? "-" : seconds(lastArrival))],
+  ["in all, s", ({ total }) => seconds(total)],
+  ["req/s before", ({ rate }) => rate?.toFixed(1) ?? "-"],
+  ["stop reason", ({ killed, stopReason }) => (killed ? `${stopReason}, killed` : stopReason)],
+];
+
 function terminationTable(each: readonly TerminationResult[]): string {
-  const heads = [
-    "pod",
-    "lost",
-    "hold, s",
-    "oracle, s",
-    "last arrival, s",
-    "in all, s",
-    "req/s before",
-    "stop reason",
-  ];
-  const optional = (value: number | undefined): string => (value === undefined ? "-" : seconds(value));
-  const rows = each.map((one) => [
-    one.pod,
-    one.untested === undefined ? whole(one.lost) : "untested",
-    seconds(one.hold),
-    optional(one.oracle),
-    optional(one.lastArrival),
-    seconds(one.total),
-    one.rate === undefined ? "-" : one.rate.toFixed(1),
-    one.killed ? `${one.stopReason}, killed` : one.stopReason,
-  ]);
+  const heads = terminationColumns.map(([head]) => head);
+  const rows = each.map((one) => terminationColumns.map(([, text]) => text(one)));
   return fold(`All ${whole(each.length)} terminations`, heads, rows, [0, 7]);
 }
 
@@ -144,19 +125,7 @@ function fold(
 ): string {
   const cell = (tag: string, attributes: Record<string, string>) => (value: string, i: number) =>
     element(tag, { ...attributes, class: text.includes(i) ? "text" : undefined }, escape(value));
-  return element(
-    "details",
-    {},
-    element("summary", {}, escape(name)),
-    element(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": name },
-      element(
-        "table",
-        {},
-        element("thead", {}, element("tr", {}, ...heads.map(cell("th", { scope: "col" })))),
-        element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map(cell("td", {}))))),
-      ),
-    ),
-  );
+  const head = heads.map(cell("th", { scope: "col" }));
+  const body = rows.map((row) => element("tr", {}, ...row.map(cell("td", {}))));
+  return element("details", {}, element("summary", {}, escape(name)), table(name, head, body));
 }

@@ -2,7 +2,7 @@ import type { RemedyResult } from "../../model/results.ts";
 import { few } from "../../statistics.ts";
 import { lostOf, perTerminationOf, secondsOf, short, titleOf, whole } from "../figures.ts";
 import { verdictOf } from "../verdict.ts";
-import { element, escape } from "./markup.ts";
+import { element, escape, table } from "./markup.ts";
 
 const heads = [
   ["remedy", "What was done with each pod"],
@@ -22,51 +22,24 @@ const heads = [
 ] as const;
 
 export function summaryTable(remedies: readonly RemedyResult[]): string {
-  return element(
-    "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": "All remedies" },
-    element(
-      "table",
-      {},
-      element("caption", {}, "A row per remedy. Headings explain themselves when pointed at."),
-      element(
-        "thead",
-        {},
-        element(
-          "tr",
-          {},
-          ...heads.map(([head, meaning]) =>
-            element(
-              "th",
-              { scope: "col", title: meaning || undefined, class: head === "verdict" ? "text" : undefined },
-              escape(head),
-            ),
-          ),
-        ),
-      ),
-      element("tbody", {}, ...remedies.map(row)),
-    ),
-  );
+  const head = heads.map(([name, meaning]) => {
+    const kind = name === "verdict" ? "text" : undefined;
+    return element("th", { scope: "col", title: meaning || undefined, class: kind }, escape(name));
+  });
+  const caption = "A row per remedy. Headings explain themselves when pointed at.";
+  return table("All remedies", head, remedies.map(row), element("caption", {}, caption));
 }
 
 function row(result: RemedyResult, index: number): string {
   const verdict = verdictOf(result);
-  const name = element(
-    "th",
-    { scope: "row", title: result.description },
-    verdict === "skipped"
-      ? escape(titleOf(result))
-      : element("a", { href: `#remedy-${index}` }, escape(titleOf(result))),
-  );
+  const title = escape(titleOf(result));
+  const link = verdict === "skipped" ? title : element("a", { href: `#remedy-${index}` }, title);
+  const name = element("th", { scope: "row", title: result.description }, link);
   const last = element("td", { class: `text verdict ${verdict.replace(" ", "-")}` }, verdict);
-  if (result.skipped !== undefined)
-    return element(
-      "tr",
-      {},
-      name,
-      element("td", { class: "text", colspan: heads.length - 2 }, escape(result.skipped)),
-      last,
-    );
+  if (result.skipped !== undefined) {
+    const why = element("td", { class: "text", colspan: heads.length - 2 }, escape(result.skipped));
+    return element("tr", {}, name, why, last);
+  }
   const cells = [
     whole(result.terminations),
     whole(result.sent),

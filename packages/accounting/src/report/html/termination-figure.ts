@@ -2,7 +2,7 @@ import { podLives } from "../../evidence/pod-life.ts";
 import { senderHistories } from "../../evidence/sender-history.ts";
 import type { TerminationResult } from "../../model/results.ts";
 import type { PodEvent, SenderEvent } from "../../model/timeline.ts";
-import { element, escape } from "./markup.ts";
+import { element, escape, figure } from "./markup.ts";
 import { terminationPicture } from "./termination-picture.ts";
 
 /** One termination that was watched without a load of ours, so that nobody knows what was lost. */
@@ -19,10 +19,6 @@ export function terminationFigure({ result, pods, senders, caption }: ObservedTe
   if (!life) return "";
   const histories = [...senderHistories(senders).values()];
   const words = element("b", {}, escape(result.pod));
-  return element(
-    "figure",
-    {},
-    element("figcaption", {}, `${words}: ${escape(caption)}`),
-    terminationPicture({ result, life, senders: histories, lost: undefined }),
-  );
+  const picture = terminationPicture({ result, life, senders: histories, lost: undefined });
+  return figure(`${words}: ${escape(caption)}`, picture);
 }
