@@ -3,7 +3,7 @@ import type { RequestRecord } from "./model/request.ts";
 import { attribute } from "./attribution.ts";
 import { failedAt } from "./evidence/evidence.ts";
 import { summarise } from "./summary.ts";
-import { quantile } from "./statistics.ts";
+import { ascending, quantile } from "./statistics.ts";
 import { symptomOf } from "./evidence/symptom.ts";
 import { chargedTo, tally, terminated, termination } from "./terminations.ts";
 import { untestedReasons } from "./untested.ts";
@@ -33,15 +33,10 @@ export function account(recording: RunRecording, meta: AccountMeta): RemedyResul
   });
   const causesOf = Map.groupBy(lostRequests, (lost) => lost.termination);
   const untested = untestedReasons(recording, attribution);
-  const each = lives.map((life, index) =>
-    termination(
-      life,
-      attribution,
-      (causesOf.get(index) ?? []).map((lost) => lost.cause),
-      recording,
-      untested(life),
-    ),
-  );
+  const each = lives.map((life, index) => {
+    const causes = (causesOf.get(index) ?? []).map((lost) => lost.cause);
+    return termination(life, attribution, causes, recording, untested(life));
+  });
   return summarise(
     {
       remedy: recording.remedy,
@@ -70,7 +65,7 @@ function slow(counted: readonly RequestRecord[]): number {
   const answered = counted.filter((record) => record.outcome === "ok");
   let slow = 0;
   for (const [kind, records] of Map.groupBy(answered, (record) => record.kind)) {
-    const latencies = records.map((record) => failedAt(record) - record.intended).sort((a, b) => a - b);
+    const latencies = records.map((record) => failedAt(record) - record.intended).sort(ascending);
     const ordinary = kind === "quick" ? 0 : quantile(latencies, 0.5);
     slow += latencies.filter((latency) => latency > ordinary + callerTimeout).length;
   }

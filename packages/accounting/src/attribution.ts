@@ -1,3 +1,4 @@
+import { withoutUndefined } from "@lameduck/drain/common";
 import type { LostRequest, RunRecording } from "./model/results.ts";
 import type { RequestRecord } from "./model/request.ts";
 import { explain } from "./causes/index.ts";
@@ -72,18 +73,16 @@ function lostRequest(evidence: Evidence): Omit<LostRequest, "termination"> {
   // No pod was chosen where there was none to choose, whatever the time suggests or a proxy calls its empty group.
   const none = cause === "C9";
   const inferred = candidates !== undefined && !none ? life?.pod : undefined;
-  const pod = none ? undefined : (record.pod ?? inferred);
-  const podKnownBy = none ? undefined : inferred === undefined ? record.podKnownBy : "time";
-  return {
+  return withoutUndefined({
     id: record.id,
     at: failedAt(record),
     waited: Math.max(0, failedAt(record) - record.intended),
-    ...(pod === undefined ? {} : { pod }),
-    ...(podKnownBy === undefined ? {} : { podKnownBy }),
+    pod: none ? undefined : (record.pod ?? inferred),
+    podKnownBy: none ? undefined : inferred === undefined ? record.podKnownBy : "time",
     sender: record.sender,
     mode: record.mode,
     outcome: record.outcome,
     cause,
     sentence,
-  };
+  });
 }

@@ -1,6 +1,10 @@
 import type { Interval, Quantiles } from "./model/results.ts";
 import { random } from "./model/random.ts";
 
+export function ascending(one: number, other: number): number {
+  return one - other;
+}
+
 /** Fewer values than this are no sample to draw an interval from. */
 export const few = 10;
 
@@ -28,7 +32,7 @@ export function quantile(sorted: ArrayLike<number>, share: number): number {
 
 export function quantiles(values: readonly number[]): Quantiles {
   if (values.length === 0) return { count: 0, p50: 0, p90: 0, max: 0 };
-  const sorted = [...values].sort((a, b) => a - b);
+  const sorted = [...values].sort(ascending);
   return {
     count: sorted.length,
     p50: quantile(sorted, 0.5),
@@ -53,7 +57,7 @@ export function perTermination(losses: readonly number[], seed: number): Interva
     let sum = 0;
     for (let i = 0; i < n; i++) sum += losses[Math.floor(source.next() * n)]!;
     return sum / n;
-  }).sort((a, b) => a - b);
+  }).sort(ascending);
   return {
     mean: average(losses),
     low: quantile(means, 0.025),

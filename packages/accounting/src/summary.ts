@@ -1,29 +1,20 @@
-import type { LostRequest, RemedyResult, TerminationResult } from "./model/results.ts";
+import type { RemedyResult, TerminationResult } from "./model/results.ts";
 import { perTermination, quantiles } from "./statistics.ts";
 import { tally } from "./terminations.ts";
 
-type Derived =
-  | "terminations"
-  | "untested"
-  | "lost"
-  | "lostByCause"
-  | "lostByOutcome"
-  | "lostNew"
-  | "lostPooled"
-  | "lostOutside"
-  | "killed"
-  | "hold"
-  | "oracle"
-  | "weff"
-  | "lostPerTermination";
-
 /** The figures of a result that follow from its terminations and its lost requests, so that they can never contradict those. */
-export function summarise(facts: Omit<RemedyResult, Derived>, seed: number): RemedyResult {
-  const { each, lostRequests } = facts;
+export function summarise(
+  facts: Omit<RemedyResult, keyof ReturnType<typeof derive>>,
+  seed: number,
+): RemedyResult {
+  return { ...facts, ...derive(facts, seed) };
+}
+
+function derive({ each, lostRequests }: Pick<RemedyResult, "each" | "lostRequests">, seed: number) {
   const tested = each.filter((one) => one.untested === undefined);
+  const losses = tested.map((one) => one.lost);
   const pooled = lostRequests.filter((lost) => lost.mode === "pooled").length;
   return {
-    ...facts,
     terminations: each.length,
     untested: each.length - tested.length,
     lost: lostRequests.length,
@@ -31,15 +22,12 @@ export function summarise(facts: Omit<RemedyResult, Derived>, seed: number): Rem
     lostByOutcome: tally(lostRequests.map((lost) => lost.outcome)),
     lostNew: lostRequests.length - pooled,
     lostPooled: pooled,
-    lostOutside: lostRequests.filter((lost: LostRequest) => lost.termination === undefined).length,
+    lostOutside: lostRequests.filter((lost) => lost.termination === undefined).length,
     killed: each.filter((one) => one.killed).length,
     hold: quantiles(each.map((one) => one.hold)),
     oracle: quantiles(each.flatMap((one) => one.oracle ?? [])),
     weff: weff(tested),
-    lostPerTermination: perTermination(
-      tested.map((one) => one.lost),
-      seed,
-    ),
+    lostPerTermination: perTermination(losses, seed),
   };
 }
 

@@ -1,3 +1,4 @@
+import { withoutUndefined } from "@lameduck/drain/common";
 import type { Cause } from "./causes/cause.ts";
 import type { TerminationResult } from "./model/results.ts";
 import type { RequestRecord } from "./model/request.ts";
@@ -55,39 +56,31 @@ export function termination(
   const records = recordsOf.get(life) ?? [];
   const end = over(life, recording.ended);
   const stop = stoppedAccepting(life);
-  const optional = {
-    lastArrival: lastArrival(life, records),
-    oracle: oracle(life, deletedAt, senders),
-    rate: rate(life, records, recording.countedFrom),
-    exitCode: life.exits.findLast((exit) => exit.type === "exited" && exit.code !== undefined),
-  };
-  const code = optional.exitCode?.type === "exited" ? optional.exitCode.code : undefined;
-  return {
+  return withoutUndefined({
     pod: life.pod,
     deletedAt,
     grace,
     total: Math.max(0, end - deletedAt),
     hold: Math.max(0, (stop?.at ?? end) - deletedAt),
     stopReason: stopReason(life, stop),
-    ...(optional.lastArrival === undefined ? {} : { lastArrival: optional.lastArrival }),
-    ...(optional.oracle === undefined ? {} : { oracle: optional.oracle }),
-    ...(optional.rate === undefined ? {} : { rate: optional.rate }),
+    lastArrival: lastArrival(life, records),
+    oracle: oracle(life, deletedAt, senders),
+    rate: rate(life, records, recording.countedFrom),
     lost: causes.length,
     lostByCause: tally(causes),
     killed: life.killed !== undefined,
-    ...(code === undefined ? {} : { exitCode: code }),
-    ...killedEarly(life),
+    exitCode: life.exits.flatMap((exit) => (exit.type === "exited" ? (exit.code ?? []) : [])).at(-1),
+    killedEarly: killedEarly(life),
     // What was lost is evidence, whatever else is not known.
-    ...(untested === undefined || causes.length > 0 ? {} : { untested }),
-  };
+    untested: causes.length > 0 ? undefined : untested,
+  });
 }
 
 /** Killed by the kernel's OOM killer, by a deletion without grace, or by hand on the node. */
-function killedEarly({ deleted, killed, exits }: PodLife): Pick<TerminationResult, "killedEarly"> {
+function killedEarly({ deleted, killed, exits }: PodLife): TerminationResult["killedEarly"] {
   const end = exits.find((exit) => exit.type === "exited" && exit.signal === "SIGKILL");
-  if (!deleted || !end || killed !== undefined || end.at < deleted.at) return {};
-  const after = end.at - deleted.at;
-  return { killedEarly: { after, ...(end.detail === undefined ? {} : { why: end.detail }) } };
+  if (!deleted || !end || killed !== undefined || end.at < deleted.at) return undefined;
+  return withoutUndefined({ after: end.at - deleted.at, why: end.detail });
 }
 
 function stopReason(life: PodLife, stop: ReturnType<typeof stoppedAccepting>): string {

@@ -4,7 +4,7 @@ import type { Attribution } from "./attribution.ts";
 import { failedAt, setOut } from "./evidence/evidence.ts";
 import { lastExit, stoppedAccepting, type PodLife } from "./evidence/pod-life.ts";
 import { choiceAt, type SenderHistory } from "./evidence/sender-history.ts";
-import { countBelow } from "./statistics.ts";
+import { ascending, countBelow } from "./statistics.ts";
 import { symptomOf } from "./evidence/symptom.ts";
 import { tolerance } from "./evidence/tolerance.ts";
 
@@ -67,7 +67,7 @@ function momentsBySender(records: readonly RequestRecord[]): Map<string, number[
     own.push(setOut(record), failedAt(record));
     moments.set(record.sender, own);
   }
-  for (const own of moments.values()) own.sort((a, b) => a - b);
+  for (const own of moments.values()) own.sort(ascending);
   return moments;
 }
 

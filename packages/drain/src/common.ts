@@ -69,6 +69,15 @@ export function shown(value: unknown): string {
   return `an object of ${(value as { constructor?: { name?: string } }).constructor?.name ?? "no class"}`;
 }
 
+type Defined<T> = { [Key in keyof T as undefined extends T[Key] ? never : Key]: T[Key] } & {
+  [Key in keyof T as undefined extends T[Key] ? Key : never]?: Exclude<T[Key], undefined>;
+};
+
+/** Fields that are not known are absent from the result, not undefined. */
+export function withoutUndefined<T extends object>(fields: T): Defined<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<T>;
+}
+
 /** What does not hear of an abort by itself: whoever waits for it does. */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 import type { RequestRecord } from "../model/request.ts";
 import { failedAt, near, setOut, type RunFacts } from "./evidence.ts";
 import type { PodLife } from "./pod-life.ts";
-import { countBelow, quantile } from "../statistics.ts";
+import { ascending, countBelow, quantile } from "../statistics.ts";
 import { tolerance } from "./tolerance.ts";
 
 interface Traffic {
@@ -11,17 +11,12 @@ interface Traffic {
   readonly firstAnswer: number | undefined;
 }
 
-const nothing: Traffic = { records: [], begun: [], over: [], firstAnswer: undefined };
-
 /** Looks things up among all requests of a run, warm-up included. Prepared per pod on first demand: most pods are never asked about. */
 export function runFacts(
   lives: readonly PodLife[],
   recordsOf: ReadonlyMap<PodLife, readonly RequestRecord[]>,
 ): RunFacts {
-  const firstDeletion = lives.reduce(
-    (first, { deleted }) => Math.min(first, deleted?.at ?? Infinity),
-    Infinity,
-  );
+  const [firstDeletion = Infinity] = lives.flatMap(({ deleted }) => deleted?.at ?? []).sort(ascending);
   const prepared = new Map<PodLife, Traffic>();
   const traffic = (life: PodLife): Traffic => {
     const known = prepared.get(life) ?? prepare(recordsOf.get(life));
@@ -43,14 +38,13 @@ export function runFacts(
   };
 }
 
-function prepare(records: readonly RequestRecord[] | undefined): Traffic {
-  if (!records) return nothing;
+function prepare(records: readonly RequestRecord[] = []): Traffic {
   const answers = records.filter((record) => record.outcome === "ok").map(failedAt);
   return {
     records,
-    begun: records.map(setOut).sort((a, b) => a - b),
-    over: records.map(failedAt).sort((a, b) => a - b),
-    firstAnswer: answers.length === 0 ? undefined : answers.reduce((least, at) => Math.min(least, at)),
+    begun: records.map(setOut).sort(ascending),
+    over: records.map(failedAt).sort(ascending),
+    firstAnswer: answers.sort(ascending)[0],
   };
 }
 
@@ -67,11 +61,12 @@ function acceptedAndCut(record: RequestRecord, at: number): boolean {
 }
 
 function lastReset(records: readonly RequestRecord[], sender: string, at: number): number | undefined {
-  const resets = records.filter(
-    (record) =>
-      record.sender === sender && record.outcome === "reset-before-response" && failedAt(record) <= at,
-  );
-  return resets.length === 0 ? undefined : Math.max(...resets.map(failedAt));
+  return records
+    .filter((record) => record.sender === sender && record.outcome === "reset-before-response")
+    .map(failedAt)
+    .filter((failed) => failed <= at)
+    .sort(ascending)
+    .at(-1);
 }
 
 function ordinary(
@@ -85,10 +80,5 @@ function ordinary(
   // A hundred looks at arrivals spread over the time are enough for a median.
   const step = Math.ceil(before.length / 100);
   const looks = before.filter((_, i) => i % step === 0).map((at) => inFlight(life, at));
-  return Math.round(
-    quantile(
-      looks.sort((a, b) => a - b),
-      0.5,
-    ),
-  );
+  return Math.round(quantile(looks.sort(ascending), 0.5));
 }

@@ -15,8 +15,9 @@ export const columns: readonly Column[] = [
   { title: "verdict", align: "left" },
 ];
 
-/** The figures of a row, all but the verdict. */
+/** The cells of a row, all but the verdict. */
 export function texts(result: RemedyResult): string[] {
+  if (result.skipped !== undefined) return [titleOf(result), ...columns.slice(2).map(() => "")];
   return [
     titleOf(result),
     whole(result.terminations),

@@ -10,11 +10,7 @@ export function markdownReport({ tool, remedies }: Results, instead?: Wording): 
   const [first, ...others] = columns;
   const heads = [instead?.title ?? first?.title ?? "", ...others.map(({ title }) => title)];
   const rule = columns.map(({ align }) => (align === "right" ? "---:" : "---"));
-  const rows = remedies.map((result) => {
-    const figures =
-      result.skipped === undefined ? texts(result) : [titleOf(result), ...columns.slice(2).map(() => "")];
-    return [...figures, `**${verdictOf(result)}**`];
-  });
+  const rows = remedies.map((result) => [...texts(result), `**${verdictOf(result)}**`]);
   return `${[
     `## lameduck ${tool}`,
     "",

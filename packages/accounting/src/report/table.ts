@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 import type { RemedyResult, Results } from "../model/results.ts";
 import { columns, texts } from "./columns.ts";
 import { causesOf, explanations, type Wording } from "./explanations.ts";
-import { titleOf, whole } from "./figures.ts";
+import { whole } from "./figures.ts";
 import { grid, wrap, type Cell } from "./grid.ts";
 import { verdictOf, type Verdict } from "./verdict.ts";
 import { advice } from "./advice.ts";
@@ -44,8 +44,6 @@ function table(remedies: readonly RemedyResult[], paint: Paint, width: number, t
   const rows = remedies.map((result): Cell[] => {
     const verdict = verdictOf(result);
     const last: Cell = { text: verdict, paint: (text) => paint(colours[verdict], text) };
-    if (result.skipped !== undefined)
-      return [{ text: titleOf(result) }, ...columns.slice(2).map(() => ({ text: "" })), last];
     return [...texts(result).map((text) => ({ text })), last];
   });
   const [, ...others] = columns;

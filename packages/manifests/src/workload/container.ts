@@ -1,3 +1,4 @@
+import { withoutUndefined } from "@lameduck/drain/common";
 import { constants } from "node:os";
 import { normalize } from "node:path/posix";
 import { readEnvironment, type ConfigMaps } from "./environment.ts";
@@ -101,13 +102,4 @@ function readMounts(field: Field, pod: PodSurroundings): Mount[] {
         mount.at(key).fail("LAMEDUCK_MANIFEST_UNSUPPORTED", "is not supported by the local stage");
     return [{ volume, path }];
   });
-}
-
-type Defined<T> = { [Key in keyof T as undefined extends T[Key] ? never : Key]: T[Key] } & {
-  [Key in keyof T as undefined extends T[Key] ? Key : never]?: Exclude<T[Key], undefined>;
-};
-
-/** A field that is not given is absent, not undefined. */
-function withoutUndefined<T extends object>(value: T): Defined<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as Defined<T>;
 }
