@@ -12,7 +12,9 @@ export {
   type RequestKind,
   type RequestRecord,
   type ScheduledKind,
+  modes,
   outcomes,
+  podSources,
 } from "./model/request.ts";
 export type {
   Interval,

@@ -19,3 +19,7 @@ export type LoadErrorCode = keyof typeof loadErrors;
 
 /** `code` is stable, `option` is the place, `remedy` says what to do. */
 export class LoadError extends errorClass(loadErrors) {}
+
+export function badLoad(option: string, problem: string): LoadError {
+  return new LoadError("LAMEDUCK_BAD_LOAD", option, problem);
+}

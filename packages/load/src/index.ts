@@ -19,6 +19,7 @@ export { RouteLoad } from "./routes/route-load.ts";
 export { type OpenRoute, type Route, type RouteManner, openRoute, parseRoutes } from "./routes/route.ts";
 export type { Change, EndpointState } from "./senders/view.ts";
 export { checkSenders } from "./senders/check.ts";
+export { reportChoice } from "./senders/chooser.ts";
 export { Learner } from "./senders/learner.ts";
 export {
   type HaproxySpec,

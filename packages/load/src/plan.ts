@@ -1,7 +1,7 @@
 import { parseDuration, type Duration } from "@lameduck/drain";
 
 import type { ScheduledKind } from "@lameduck/accounting";
-import { LoadError } from "./errors.ts";
+import { badLoad } from "./errors.ts";
 import { parseProtocol, protocolTraits, type LoadProtocol } from "./protocols.ts";
 import { parseRequest, type RequestForm, type RequestOptions } from "./request-form.ts";
 
@@ -59,32 +59,21 @@ export interface LoadOptions extends RequestOptions {
   readonly maxRequests?: number;
 }
 
-/** The load, checked and complete. Durations are milliseconds. */
-export interface LoadPlan {
-  readonly protocol: LoadProtocol;
-  readonly secure: boolean;
-  readonly tls: TlsOptions;
+type Milliseconds = "learn" | "timeout" | "connectTimeout" | "maxDuration";
+
+/** The load, checked and complete. */
+export interface LoadPlan
+  extends
+    Required<Omit<LoadOptions, keyof RequestOptions | Milliseconds | "paths" | "host">>,
+    Readonly<Record<Milliseconds, number>> {
   readonly request: RequestForm;
-  readonly rate: number;
-  readonly arrivals: "poisson" | "fixed";
-  readonly pooledShare: number;
-  readonly slowShare: number;
-  readonly largeShare: number;
   readonly paths: Readonly<Record<ScheduledKind, string>>;
   readonly host: string | undefined;
-  readonly expect: Readonly<Partial<Record<ScheduledKind, Expectation>>>;
-  readonly meantStatuses: readonly number[];
-  readonly learn: number;
-  readonly learned: readonly number[];
-  readonly timeout: number;
-  readonly connectTimeout: number;
-  readonly maxDuration: number;
-  readonly maxRequests: number;
 }
 
 /** @throws {LoadError} LAMEDUCK_BAD_LOAD, {DrainError} LAMEDUCK_BAD_DURATION. */
 export function parseLoad(options: LoadOptions): LoadPlan {
-  const timeout = positive(parseDuration(options.timeout ?? "10s", "load.timeout"), "load.timeout");
+  const timeout = time(options.timeout ?? "10s", "load.timeout");
   const protocol = parseProtocol(options.protocol ?? "http");
   const quick = protocolTraits[protocol].path;
   const plan: LoadPlan = {
@@ -109,28 +98,14 @@ export function parseLoad(options: LoadOptions): LoadPlan {
     learn: parseDuration(options.learn ?? 0, "load.learn"),
     learned: options.learned ?? [],
     timeout,
-    connectTimeout: Math.min(
-      timeout,
-      positive(
-        parseDuration(options.connectTimeout ?? timeout, "load.connectTimeout"),
-        "load.connectTimeout",
-      ),
-    ),
-    maxDuration: positive(
-      parseDuration(options.maxDuration ?? "10m", "load.maxDuration"),
-      "load.maxDuration",
-    ),
+    connectTimeout: Math.min(timeout, time(options.connectTimeout ?? timeout, "load.connectTimeout")),
+    maxDuration: time(options.maxDuration ?? "10m", "load.maxDuration"),
     maxRequests: within(options.maxRequests ?? 3_000_000, 1, 20_000_000, "load.maxRequests"),
   };
   if (plan.slowShare + plan.largeShare > 1)
-    throw new LoadError(
-      "LAMEDUCK_BAD_LOAD",
-      "load.slowShare",
-      "slow and large requests together are more than all",
-    );
+    throw badLoad("load.slowShare", "slow and large requests together are more than all");
   if (!protocolTraits[protocol].kinds && plan.slowShare + plan.largeShare > 0)
-    throw new LoadError(
-      "LAMEDUCK_BAD_LOAD",
+    throw badLoad(
       plan.slowShare > 0 ? "load.slowShare" : "load.largeShare",
       `${protocolTraits[protocol].name} has no slow or large requests`,
     );
@@ -139,27 +114,28 @@ export function parseLoad(options: LoadOptions): LoadPlan {
 
 function within(value: number, low: number, high: number, option: string): number {
   if (typeof value !== "number" || !(value >= low && value <= high))
-    throw new LoadError("LAMEDUCK_BAD_LOAD", option, `${String(value)} is not between ${low} and ${high}`);
+    throw badLoad(option, `${String(value)} is not between ${low} and ${high}`);
   return value;
 }
 
-function positive(value: number, option: string): number {
-  if (value <= 0) throw new LoadError("LAMEDUCK_BAD_LOAD", option, "must be above zero");
+/** Milliseconds. */
+function time(duration: Duration, option: string): number {
+  const value = parseDuration(duration, option);
+  if (value <= 0) throw badLoad(option, "must be above zero");
   return value;
 }
 
 function arrivals(value: string): "poisson" | "fixed" {
   if (value === "poisson" || value === "fixed") return value;
-  throw new LoadError("LAMEDUCK_BAD_LOAD", "load.arrivals", `"${value}" is neither poisson nor fixed`);
+  throw badLoad("load.arrivals", `"${value}" is neither poisson nor fixed`);
 }
 
 function path(value: string, option: string): string {
-  if (!/^\/[!-~]*$/.test(value)) throw new LoadError("LAMEDUCK_BAD_LOAD", option, `"${value}" is not a path`);
+  if (!/^\/[!-~]*$/.test(value)) throw badLoad(option, `"${value}" is not a path`);
   return value;
 }
 
 function headerValue(value: string, option: string): string {
-  if (!/^[!-~]+$/.test(value))
-    throw new LoadError("LAMEDUCK_BAD_LOAD", option, `"${value}" is not a host name`);
+  if (!/^[!-~]+$/.test(value)) throw badLoad(option, `"${value}" is not a host name`);
   return value;
 }

@@ -1,4 +1,4 @@
-import { LoadError } from "./errors.ts";
+import { badLoad } from "./errors.ts";
 
 /** The protocols of the load. */
 export const loadProtocols = ["http", "https", "h2", "h2c", "ws", "grpc", "sse"] as const;
@@ -29,84 +29,33 @@ export interface ProtocolTraits {
 const multiplexed = { service: 8, pod: 1 };
 const perUser = { service: 48, pod: 4 };
 
+const http: ProtocolTraits = {
+  name: "HTTP/1.1",
+  secure: false,
+  overTls: false,
+  shared: undefined,
+  http1: true,
+  kinds: true,
+  methods: true,
+  path: "/",
+};
+const h2c: ProtocolTraits = { ...http, name: "HTTP/2, clear", shared: multiplexed, http1: false };
+const lasting: ProtocolTraits = { ...http, overTls: true, shared: perUser, kinds: false, methods: false };
+
 export const protocolTraits: Readonly<Record<LoadProtocol, ProtocolTraits>> = {
-  http: {
-    name: "HTTP/1.1",
-    secure: false,
-    overTls: false,
-    shared: undefined,
-    http1: true,
-    kinds: true,
-    methods: true,
-    path: "/",
-  },
-  https: {
-    name: "HTTPS",
-    secure: true,
-    overTls: true,
-    shared: undefined,
-    http1: false,
-    kinds: true,
-    methods: true,
-    path: "/",
-  },
-  h2: {
-    name: "HTTP/2",
-    secure: true,
-    overTls: true,
-    shared: multiplexed,
-    http1: false,
-    kinds: true,
-    methods: true,
-    path: "/",
-  },
-  h2c: {
-    name: "HTTP/2, clear",
-    secure: false,
-    overTls: false,
-    shared: multiplexed,
-    http1: false,
-    kinds: true,
-    methods: true,
-    path: "/",
-  },
-  ws: {
-    name: "WebSocket",
-    secure: false,
-    overTls: true,
-    shared: perUser,
-    http1: true,
-    kinds: false,
-    methods: false,
-    path: "/",
-  },
-  grpc: {
-    name: "gRPC",
-    secure: false,
-    overTls: true,
-    shared: multiplexed,
-    http1: false,
-    kinds: true,
-    methods: false,
-    // The one method that many servers have (grpc/doc/health-checking.md); an empty message asks for the server as a whole.
-    path: "/grpc.health.v1.Health/Check",
-  },
-  sse: {
-    name: "server-sent events",
-    secure: false,
-    overTls: true,
-    shared: perUser,
-    http1: true,
-    kinds: false,
-    methods: false,
-    path: "/",
-  },
+  http,
+  https: { ...http, name: "HTTPS", secure: true, overTls: true, http1: false },
+  h2: { ...h2c, name: "HTTP/2", secure: true, overTls: true },
+  h2c,
+  ws: { ...lasting, name: "WebSocket" },
+  // The one method that many servers have (grpc/doc/health-checking.md); an empty message asks for the server as a whole.
+  grpc: { ...h2c, name: "gRPC", overTls: true, methods: false, path: "/grpc.health.v1.Health/Check" },
+  sse: { ...lasting, name: "server-sent events" },
 };
 
 /** @throws {LoadError} LAMEDUCK_BAD_LOAD. */
 export function parseProtocol(text: string, option = "load.protocol"): LoadProtocol {
   const protocol = loadProtocols.find((one) => one === text);
-  if (protocol === undefined)
-    throw new LoadError("LAMEDUCK_BAD_LOAD", option, `"${text}" is none of ${loadProtocols.join(", ")}`);
+  if (protocol === undefined) throw badLoad(option, `"${text}" is none of ${loadProtocols.join(", ")}`);
   return protocol;
 }

@@ -1,4 +1,4 @@
-import { LoadError } from "./errors.ts";
+import { badLoad } from "./errors.ts";
 import { protocolTraits, type LoadProtocol } from "./protocols.ts";
 
 /** What a person may say of every request beside its path. */
@@ -50,33 +50,29 @@ export function parseRequest(
   protocol: LoadProtocol,
 ): RequestForm {
   const known = methods.find((one) => one === method.toUpperCase());
-  if (known === undefined) throw bad("--method", `"${method}" is none of ${methods.join(", ")}`);
+  if (known === undefined) throw badLoad("--method", `"${method}" is none of ${methods.join(", ")}`);
   const { name, methods: any } = protocolTraits[protocol];
   if (!any && (known !== "GET" || body !== undefined))
-    throw bad(
+    throw badLoad(
       body === undefined ? "--method" : "--body-file",
       `${name} has a method and messages of its own`,
     );
   if (body !== undefined && (known === "GET" || known === "HEAD"))
-    throw bad("--body-file", `a ${known} has none: name another method`);
+    throw badLoad("--body-file", `a ${known} has none: name another method`);
   if (body !== undefined && body.length > (mostBody * 4) / 3)
-    throw bad("--body-file", `more than ${mostBody / 1_000} kB`);
+    throw badLoad("--body-file", `more than ${mostBody / 1_000} kB`);
   return { method: known, headers: headers.map((text) => parseHeader(text)), body };
 }
 
 function parseHeader(text: string): readonly [string, string] {
   const [, name = "", value = ""] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*)$/.exec(text) ?? [];
   // Not the text itself: what is wrong may be in a secret.
-  if (name === "") throw bad("--header", "one is not NAME: VALUE");
+  if (name === "") throw badLoad("--header", "one is not NAME: VALUE");
   if (!/^[\t -~\u0080-\u00ff]*$/.test(value))
-    throw bad("--header", `the value of ${name} has characters that no header has`);
+    throw badLoad("--header", `the value of ${name} has characters that no header has`);
   const lower = name.toLowerCase();
-  if (own.has(lower)) throw bad("--header", `${name} is written by the load itself`);
+  if (own.has(lower)) throw badLoad("--header", `${name} is written by the load itself`);
   return [lower, value.trimEnd()];
-}
-
-function bad(option: string, problem: string): LoadError {
-  return new LoadError("LAMEDUCK_BAD_LOAD", option, problem);
 }
 
 /** Our headers first, except those whose names the user has set. */

@@ -1,48 +1,21 @@
-import {
-  outcomes,
-  type ConnectionMode,
-  type Outcome,
-  type RequestKind,
-  type RequestRecord,
-} from "@lameduck/accounting";
+import { withoutUndefined } from "@lameduck/drain/common";
+import { modes, outcomes, podSources, type RequestKind, type RequestRecord } from "@lameduck/accounting";
 
-const modes: readonly ConnectionMode[] = ["new", "pooled"];
 const kinds: readonly RequestKind[] = ["quick", "slow", "large", "session"];
-const sources: readonly (RequestRecord["podKnownBy"] | undefined)[] = [
-  undefined,
-  "choice",
-  "header",
-  "proxy",
-  "tuple",
-  "time",
-];
+const sources = [undefined, ...podSources];
 const noRetries = 255;
 /** Columns of names are 16 bits wide; pods and errors are some hundreds, and what claims to be a pod's name may be anything. */
 const mostNames = 60_000;
 
+type Known = Required<Omit<RequestRecord, "id" | "sender" | "elsewhere">>;
+
 /** What is known of a request when it has ended; times on the run's clock. */
-export interface Finished {
-  intended: number;
+export type Finished = { -readonly [Field in keyof Known]: RequestRecord[Field] } & {
   /** When the generator turned to it: later than intended only if the generator itself was late. */
   fired: number | undefined;
-  sent: number | undefined;
-  finished: number | undefined;
-  mode: ConnectionMode;
-  kind: RequestKind;
   /** Index of the sender. */
   sender: number;
-  pod: string | undefined;
-  podKnownBy: RequestRecord["podKnownBy"];
-  connection: number | undefined;
-  reused: boolean;
-  connected: number | undefined;
-  outcome: Outcome;
-  status: number | undefined;
-  error: string | undefined;
-  received: number;
-  retries: number | undefined;
-  endedBySender: boolean;
-}
+};
 
 /** Up to `size` records, column by column: plain memory that neither the garbage collector nor a slow reader ever waits for. */
 export interface RecordChunk {
@@ -179,31 +152,26 @@ function readRecord(
   const name = (column: number): number => chunk.names[index * namesPerRow + column] as number;
   const text = (column: number): string | undefined => names[name(column)] || undefined;
   const retries = small(6);
-  return {
+  return withoutUndefined({
     id,
-    intended: time(0) as number,
-    ...present("sent", time(2)),
-    ...present("finished", time(3)),
-    mode: modes[small(0)] as ConnectionMode,
-    kind: kinds[small(1)] as RequestKind,
-    sender: senders[name(0)] as string,
-    ...present("pod", text(1)),
-    ...present("podKnownBy", sources[small(3)]),
-    ...present("connection", chunk.connection[index] || undefined),
+    intended: time(0)!,
+    sent: time(2),
+    finished: time(3),
+    mode: modes[small(0)]!,
+    kind: kinds[small(1)]!,
+    sender: senders[name(0)]!,
+    pod: text(1),
+    podKnownBy: sources[small(3)],
+    connection: chunk.connection[index] || undefined,
     reused: small(4) === 1,
-    ...present("connected", time(4)),
-    outcome: outcomes[small(2)] as Outcome,
-    ...present("status", name(3) || undefined),
-    ...present("error", text(2)),
-    received: chunk.received[index] as number,
-    ...present("retries", retries === noRetries ? undefined : retries),
-    ...(small(5) === 1 ? { endedBySender: true } : {}),
-  };
-}
-
-/** For fields that are left out where nothing is known. */
-export function present<K extends string, V>(key: K, value: V | undefined): { [P in K]?: V } {
-  return value === undefined ? {} : ({ [key]: value } as { [P in K]?: V });
+    connected: time(4),
+    outcome: outcomes[small(2)]!,
+    status: name(3) || undefined,
+    error: text(2),
+    received: chunk.received[index]!,
+    retries: retries === noRetries ? undefined : retries,
+    endedBySender: small(5) === 1 || undefined,
+  });
 }
 
 /** How late the generator itself was, milliseconds, over all rows that were fired. */

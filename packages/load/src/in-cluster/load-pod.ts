@@ -1,4 +1,4 @@
-import { present } from "../generator/records.ts";
+import { withoutUndefined } from "@lameduck/drain/common";
 import type { RunClock, RequestRecord } from "@lameduck/accounting";
 import { ClockBounds } from "./clock-bounds.ts";
 import type { Kube } from "./options.ts";
@@ -66,32 +66,23 @@ export class LoadPod {
   /** @param connections number to add to its own numbers of connections @param from first id */
   records(connections: number, from: number): RequestRecord[] {
     const shift = (this.hello?.epoch ?? 0) + this.bounds.correction + this.#options.epoch;
+    const moved = (at: number | undefined): number | undefined => (at === undefined ? undefined : at + shift);
     let id = from;
     return this.#records.flatMap((records, route) =>
-      [...records.values()].map((record): RequestRecord => {
-        const time = <K extends string>(name: K, at: number | undefined) =>
-          present(name, at === undefined ? undefined : at + shift);
-        return {
+      [...records.values()].map((record) =>
+        withoutUndefined({
+          ...record,
+          fired: undefined,
           id: id++,
           intended: record.intended + shift,
-          ...time("sent", record.sent),
-          ...time("finished", record.finished),
-          ...time("connected", record.connected),
-          mode: record.mode,
-          kind: record.kind,
+          sent: moved(record.sent),
+          finished: moved(record.finished),
+          connected: moved(record.connected),
           sender: this.#options.routes[route] ?? "",
-          ...present("pod", record.pod),
-          ...present("podKnownBy", record.podKnownBy),
-          ...present("connection", record.connection && record.connection + connections),
-          reused: record.reused,
-          outcome: record.outcome,
-          ...present("status", record.status),
-          ...present("error", record.error),
-          received: record.received,
-          ...present("retries", record.retries),
-          ...(record.endedBySender ? { endedBySender: true } : {}),
-        };
-      }),
+          connection: record.connection && record.connection + connections,
+          endedBySender: record.endedBySender || undefined,
+        }),
+      ),
     );
   }
 

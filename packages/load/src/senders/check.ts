@@ -9,27 +9,19 @@ import { isProxy, senderKinds, type HealthCheck, type SenderSpec } from "./spec.
  * @throws {LoadError} LAMEDUCK_BAD_SENDER, LAMEDUCK_SENDER_PROTOCOL, LAMEDUCK_TARGET_NOT_LOCAL, {DrainError} LAMEDUCK_BAD_DURATION.
  */
 export function checkSenders(senders: readonly SenderSpec[], protocol: LoadProtocol = "http"): void {
-  if (senders.length === 0) throw new LoadError("LAMEDUCK_BAD_SENDER", "senders", "there is none");
+  if (senders.length === 0) throw badSender("senders", "there is none");
   const names = new Set<string>();
   for (const spec of senders) {
     const place = `sender ${JSON.stringify(spec.name)}`;
     if (!/^[A-Za-z0-9][\w.-]{0,62}$/.test(spec.name))
-      throw new LoadError(
-        "LAMEDUCK_BAD_SENDER",
-        place,
-        "its name may have letters, digits, dots and dashes only",
-      );
-    if (names.has(spec.name)) throw new LoadError("LAMEDUCK_BAD_SENDER", place, "another has the same name");
+      throw badSender(place, "its name may have letters, digits, dots and dashes only");
+    if (names.has(spec.name)) throw badSender(place, "another has the same name");
     names.add(spec.name);
     if (!senderKinds.includes(spec.kind))
-      throw new LoadError(
-        "LAMEDUCK_BAD_SENDER",
-        place,
-        `"${spec.kind as string}" is none of ${senderKinds.join(", ")}`,
-      );
+      throw badSender(place, `"${spec.kind as string}" is none of ${senderKinds.join(", ")}`);
     checkProtocol(spec, protocol, place);
     if (spec.weight !== undefined && !(spec.weight > 0 && Number.isFinite(spec.weight)))
-      throw new LoadError("LAMEDUCK_BAD_SENDER", `${place}: weight`, `${spec.weight} is not above zero`);
+      throw badSender(`${place}: weight`, `${spec.weight} is not above zero`);
     if (spec.address !== undefined) requireOwnTarget(spec.address, `${place}: address`);
     if (spec.kind === "health-checked") checkHealthCheck(spec.check ?? {}, `${place}: check`);
     if ("retries" in spec) whole(spec.retries, 0, `${place}: retries`);
@@ -57,19 +49,19 @@ function checkProtocol(spec: SenderSpec, protocol: LoadProtocol, place: string):
 function checkHealthCheck(check: HealthCheck, place: string): void {
   const interval = parseDuration(check.interval ?? "5s", `${place}.interval`);
   const timeout = parseDuration(check.timeout ?? "2s", `${place}.timeout`);
-  if (interval < 10) throw new LoadError("LAMEDUCK_BAD_SENDER", `${place}.interval`, "is shorter than 10 ms");
-  if (timeout <= 0) throw new LoadError("LAMEDUCK_BAD_SENDER", `${place}.timeout`, "is not above zero");
+  if (interval < 10) throw badSender(`${place}.interval`, "is shorter than 10 ms");
+  if (timeout <= 0) throw badSender(`${place}.timeout`, "is not above zero");
   whole(check.unhealthyThreshold, 1, `${place}.unhealthyThreshold`);
   whole(check.healthyThreshold, 1, `${place}.healthyThreshold`);
   if (check.path !== undefined && check.path !== null && !/^\/[!-~]*$/.test(check.path))
-    throw new LoadError("LAMEDUCK_BAD_SENDER", `${place}.path`, `"${check.path}" is not a path`);
+    throw badSender(`${place}.path`, `"${check.path}" is not a path`);
 }
 
 function whole(value: number | undefined, least: number, place: string): void {
   if (value !== undefined && !(Number.isInteger(value) && value >= least && value <= 1_000))
-    throw new LoadError(
-      "LAMEDUCK_BAD_SENDER",
-      place,
-      `${value} is not a whole number between ${least} and 1000`,
-    );
+    throw badSender(place, `${value} is not a whole number between ${least} and 1000`);
+}
+
+function badSender(place: string, problem: string): LoadError {
+  return new LoadError("LAMEDUCK_BAD_SENDER", place, problem);
 }

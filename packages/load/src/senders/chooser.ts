@@ -1,30 +1,26 @@
-import type { BareSenderEvent } from "../generator/sender.ts";
 import type { Endpoint } from "@lameduck/accounting";
-import { type Change, type EndpointState, EndpointView, type Choice } from "./view.ts";
-import { Learner } from "./learner.ts";
+import type { SenderContext } from "../generator/sender.ts";
 import type { Exchange } from "../protocols/exchange.ts";
+import { EndpointView, without, type Change, type Choice } from "./view.ts";
+import { Learner } from "./learner.ts";
 
 /** The endpoints a sender may choose at present: it learns after its own delay, and reports what changed then. */
 export class Chooser {
   readonly #view: EndpointView;
   readonly #learner: Learner;
-  readonly #emit: (event: BareSenderEvent) => void;
-  readonly #left: (endpoint: Endpoint) => void;
 
-  constructor(options: {
-    now: () => number;
-    spacing: number;
-    choice: Choice;
-    emit: (event: BareSenderEvent) => void;
-    left?: (endpoint: Endpoint) => void;
-  }) {
-    this.#view = new EndpointView(options.choice);
-    this.#emit = options.emit;
-    this.#left = options.left ?? (() => undefined);
+  /** @param left is told of each endpoint that it may not choose any more */
+  constructor(context: SenderContext, choice: Choice, left: (endpoint: Endpoint) => void) {
+    this.#view = new EndpointView(choice);
+    const { now, spacing, emit } = context;
     this.#learner = new Learner({
-      now: options.now,
-      spacing: options.spacing,
-      apply: (states) => this.#apply(states),
+      now,
+      spacing,
+      apply: (states) => {
+        const before = this.chosen;
+        this.#view.apply(states);
+        reportChoice(before, this.chosen, emit, left);
+      },
     });
   }
 
@@ -39,18 +35,22 @@ export class Chooser {
   stop(): void {
     this.#learner.stop();
   }
+}
 
-  #apply(states: readonly EndpointState[]): void {
-    const before = this.chosen.length;
-    const { added, left } = this.#view.apply(states);
-    for (const { pod } of added) this.#emit({ type: "added", pod });
-    for (const endpoint of left) {
-      this.#emit({ type: "converged", pod: endpoint.pod });
-      this.#left(endpoint);
-    }
-    if (before === 0 && this.chosen.length > 0) this.#emit({ type: "filled" });
-    if (before > 0 && this.chosen.length === 0) this.#emit({ type: "empty" });
+/** What has changed in a sender's choice, as events. */
+export function reportChoice(
+  before: readonly Endpoint[],
+  now: readonly Endpoint[],
+  emit: SenderContext["emit"],
+  left: (endpoint: Endpoint) => void = () => undefined,
+): void {
+  for (const { pod } of without(now, before)) emit({ type: "added", pod });
+  for (const endpoint of without(before, now)) {
+    emit({ type: "converged", pod: endpoint.pod });
+    left(endpoint);
   }
+  if (before.length === 0 && now.length > 0) emit({ type: "filled" });
+  if (before.length > 0 && now.length === 0) emit({ type: "empty" });
 }
 
 /** Without an endpoint kube-proxy rejects, a resolver finds nothing and a load balancer has no target: nothing is sent anywhere. */

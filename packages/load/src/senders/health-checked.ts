@@ -8,7 +8,7 @@ import { Learner } from "./learner.ts";
 import type { HealthCheckedSpec } from "./spec.ts";
 import { HealthChecks } from "./health-checks.ts";
 import { PodPools } from "./pools.ts";
-import { refuse } from "./chooser.ts";
+import { reportChoice } from "./chooser.ts";
 
 /**
  * A cloud load balancer: registers new pods when it learns of them and lets them in after its own checks; a deletion means nothing to it
@@ -27,11 +27,7 @@ export class HealthCheckedSender implements LoadSender {
     const { check = {} } = spec;
     this.#context = context;
     this.#deregisters = spec.deregisters ?? false;
-    this.#pools = new PodPools({
-      dial: context.dial,
-      shared: context.shared?.pod,
-      again: (exchange) => this.send(exchange),
-    });
+    this.#pools = new PodPools(context, () => this.#chosen);
     this.#checks = new HealthChecks({
       // Without TLS and HTTP/2 of their own, checks of other protocols ask for a connection only.
       path: check.path === undefined ? (context.speaksHttp1 ? "/" : null) : check.path,
@@ -51,8 +47,7 @@ export class HealthCheckedSender implements LoadSender {
   }
 
   send(exchange: Exchange): void {
-    if (this.#chosen.length === 0) refuse(exchange, this.#context.now());
-    else this.#pools.send(exchange, this.#context.random.pick(this.#chosen));
+    this.#pools.send(exchange);
   }
 
   learn(change: Change): void {
@@ -72,31 +67,20 @@ export class HealthCheckedSender implements LoadSender {
       if (wanted && !known) {
         this.#targets = [...this.#targets, endpoint];
         this.#checks.watch(endpoint);
-      } else if (!wanted && known && this.#deregisters) this.#deregister(endpoint);
+      } else if (!wanted && known && this.#deregisters) {
+        this.#targets = this.#targets.filter((target) => target.pod !== endpoint.pod);
+        this.#checks.forget(endpoint.pod);
+      }
     }
     this.#choose();
-  }
-
-  #deregister(endpoint: Endpoint): void {
-    this.#targets = this.#targets.filter((target) => target.pod !== endpoint.pod);
-    this.#checks.forget(endpoint.pod);
   }
 
   #choose(): void {
     const before = this.#chosen;
     const healthy = this.#targets.filter((target) => this.#checks.healthy(target.pod));
     // A target that has never been healthy is still being looked at, and no reason to fail open.
-    const open =
+    this.#chosen =
       healthy.length === 0 ? this.#targets.filter((target) => this.#checks.wasHealthy(target.pod)) : healthy;
-    this.#chosen = open;
-    for (const target of open)
-      if (!before.includes(target)) this.#context.emit({ type: "added", pod: target.pod });
-    for (const target of before)
-      if (!open.includes(target)) {
-        this.#context.emit({ type: "converged", pod: target.pod });
-        this.#pools.drop(target.pod);
-      }
-    if (before.length === 0 && open.length > 0) this.#context.emit({ type: "filled" });
-    if (before.length > 0 && open.length === 0) this.#context.emit({ type: "empty" });
+    reportChoice(before, this.#chosen, this.#context.emit, ({ pod }) => this.#pools.drop(pod));
   }
 }

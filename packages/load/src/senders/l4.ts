@@ -1,7 +1,5 @@
-import type { Connection } from "../protocols/connection.ts";
 import type { Exchange } from "../protocols/exchange.ts";
 import type { LoadSender, SenderContext } from "../generator/sender.ts";
-import type { Endpoint } from "@lameduck/accounting";
 import type { Change } from "./view.ts";
 import { Chooser, refuse } from "./chooser.ts";
 import { Pool } from "./pool.ts";
@@ -14,29 +12,23 @@ export class L4Sender implements LoadSender {
   readonly #context: SenderContext;
   readonly #chooser: Chooser;
   readonly #pool: Pool;
-  readonly #byPod = new Map<string, Set<Connection>>();
 
-  constructor(context: SenderContext, options: { cuts: boolean }) {
+  constructor(context: SenderContext, { cuts }: { cuts: boolean }) {
     this.#context = context;
-    this.#pool = new Pool(context.shared?.service);
-    this.#chooser = new Chooser({
-      now: context.now,
-      spacing: context.spacing,
-      choice: "ready-else-serving",
-      emit: context.emit,
-      ...(options.cuts ? { left: (endpoint: Endpoint) => this.#sever(endpoint.pod) } : {}),
+    this.#pool = new Pool(context.dial, context.shared?.service, {
+      again: (exchange) => this.send(exchange),
+    });
+    this.#chooser = new Chooser(context, "ready-else-serving", ({ pod }) => {
+      if (cuts) this.#sever(pod);
     });
   }
 
   send(exchange: Exchange): void {
-    const kept = exchange.mode === "pooled" ? this.#pool.take() : undefined;
-    if (kept) {
-      kept.send(exchange);
-      return;
-    }
+    const kept = this.#pool.take(exchange);
     const { chosen } = this.#chooser;
-    if (chosen.length === 0) refuse(exchange, this.#context.now());
-    else this.#dial(this.#context.random.pick(chosen), exchange).send(exchange);
+    if (kept) kept.send(exchange);
+    else if (chosen.length === 0) refuse(exchange, this.#context.now());
+    else this.#pool.open(this.#context.random.pick(chosen), exchange).send(exchange);
   }
 
   learn(change: Change): void {
@@ -45,27 +37,11 @@ export class L4Sender implements LoadSender {
 
   stop(): void {
     this.#chooser.stop();
-    for (const connections of this.#byPod.values()) for (const connection of connections) connection.retire();
-  }
-
-  #dial(endpoint: Endpoint, { mode }: Exchange): Connection {
-    const connection = this.#context.dial(endpoint, {
-      idle: (free) => this.#pool.freed(free),
-      gone: (ended) => {
-        this.#byPod.get(endpoint.pod)?.delete(ended);
-        this.#pool.remove(ended);
-      },
-      again: (exchange) => this.send(exchange),
-    });
-    if (mode === "pooled") this.#pool.opened(connection);
-    let connections = this.#byPod.get(endpoint.pod);
-    if (!connections) this.#byPod.set(endpoint.pod, (connections = new Set()));
-    connections.add(connection);
-    return connection;
+    this.#pool.retire();
   }
 
   #sever(pod: string): void {
-    const connections = [...(this.#byPod.get(pod) ?? [])];
+    const connections = this.#pool.to(pod);
     for (const connection of connections) connection.sever();
     this.#context.emit({ type: "severed", pod, connections: connections.length });
   }

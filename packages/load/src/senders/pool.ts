@@ -1,35 +1,60 @@
 import type { Connection } from "../protocols/connection.ts";
+import type { Dial, Handlers, Place } from "../protocols/dialer.ts";
+import type { Exchange } from "../protocols/exchange.ts";
 
 /**
- * Connections to be used again: each by one request at a time, or, where the protocol lets requests share them, so many of them by all
- * requests in turn.
+ * The connections of a sender to one place, or to one Service, and those among them that are to be used again: each by one request at a
+ * time, or, where the protocol lets requests share them, so many of them by all requests in turn.
  */
 export class Pool {
+  readonly #dial: Dial;
   /** How many are shared; undefined where each is for one request at a time. */
   readonly #shared: number | undefined;
+  readonly #handlers: Pick<Handlers, "again" | "answered">;
+  readonly #all = new Set<Connection>();
   readonly #free: Connection[] = [];
   #turn = 0;
 
-  constructor(shared: number | undefined) {
+  constructor(dial: Dial, shared: number | undefined, handlers: Pick<Handlers, "again" | "answered">) {
+    this.#dial = dial;
     this.#shared = shared;
+    this.#handlers = handlers;
   }
 
   /** @returns undefined where a new connection is to be opened. */
-  take(): Connection | undefined {
+  take({ mode }: Exchange): Connection | undefined {
+    if (mode === "new") return undefined;
     return this.#shared === undefined ? this.#takeLast() : this.#takeTurn(this.#shared);
   }
 
-  /** A new connection for pooled requests: shared from the first one on. */
-  opened(connection: Connection): void {
-    if (this.#shared !== undefined) this.#free.push(connection);
+  /** A shared connection is there for others from the beginning, any other one when it carries nothing any more. */
+  open(place: Place, { mode }: Exchange): Connection {
+    const isShared = this.#shared !== undefined;
+    const connection = this.#dial(place, {
+      ...this.#handlers,
+      idle: (free) => {
+        if (!isShared) this.#free.push(free);
+      },
+      gone: (ended) => {
+        this.#all.delete(ended);
+        this.#remove(ended);
+      },
+    });
+    this.#all.add(connection);
+    if (isShared && mode === "pooled") this.#free.push(connection);
+    return connection;
   }
 
-  /** It carries nothing any more. */
-  freed(connection: Connection): void {
-    if (this.#shared === undefined) this.#free.push(connection);
+  to(pod: string): Connection[] {
+    return [...this.#all].filter((connection) => connection.pod === pod);
   }
 
-  remove(connection: Connection): void {
+  /** Closes all, each as soon as it is idle. */
+  retire(): void {
+    for (const connection of this.#all) connection.retire();
+  }
+
+  #remove(connection: Connection): void {
     const at = this.#free.lastIndexOf(connection);
     if (at !== -1) this.#free.splice(at, 1);
   }
@@ -45,7 +70,7 @@ export class Pool {
 
   #takeTurn(most: number): Connection | undefined {
     // Those that the server has asked to leave end by themselves when what is on them has ended.
-    for (const spent of this.#free.filter((one) => !one.reusable)) this.remove(spent);
+    for (const spent of this.#free.filter((one) => !one.reusable)) this.#remove(spent);
     return this.#free.length < most ? undefined : this.#free[this.#turn++ % this.#free.length];
   }
 }

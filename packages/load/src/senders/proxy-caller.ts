@@ -1,5 +1,4 @@
 import type { Answer } from "../answer.ts";
-import type { Connection } from "../protocols/connection.ts";
 import type { Place } from "../protocols/dialer.ts";
 import type { Exchange } from "../protocols/exchange.ts";
 import type { LoadSender, SenderContext } from "../generator/sender.ts";
@@ -8,23 +7,22 @@ import { Pool } from "./pool.ts";
 
 /** The callers in front of a proxy: the proxy chooses the pod and names it in a header. */
 export class ProxyCaller implements LoadSender {
-  readonly #context: SenderContext;
   readonly #place: Place;
-  readonly #pool = new Pool(undefined);
-  readonly #all = new Set<Connection>();
+  readonly #pool: Pool;
   readonly #pods = new Map<string, string>();
-
   readonly #notesClaims: boolean;
 
-  constructor(context: SenderContext, place: Place & { readonly notesClaims?: boolean }) {
-    this.#context = context;
+  constructor({ dial }: SenderContext, place: Place & { readonly notesClaims?: boolean }) {
     this.#notesClaims = place.notesClaims ?? false;
     this.#place = { address: place.address, port: place.port };
+    this.#pool = new Pool(dial, undefined, {
+      again: (exchange) => this.send(exchange),
+      answered: (exchange, response) => this.#note(exchange, response),
+    });
   }
 
   send(exchange: Exchange): void {
-    const kept = exchange.mode === "pooled" ? this.#pool.take() : undefined;
-    (kept ?? this.#dial()).send(exchange);
+    (this.#pool.take(exchange) ?? this.#pool.open(this.#place, exchange)).send(exchange);
   }
 
   /** The proxy learns by itself; this only maps addresses to names, for proxies that report no names. */
@@ -33,21 +31,7 @@ export class ProxyCaller implements LoadSender {
   }
 
   stop(): void {
-    for (const connection of this.#all) connection.retire();
-  }
-
-  #dial(): Connection {
-    const connection = this.#context.dial(this.#place, {
-      idle: (free) => this.#pool.freed(free),
-      gone: (ended) => {
-        this.#all.delete(ended);
-        this.#pool.remove(ended);
-      },
-      again: (exchange) => this.send(exchange),
-      answered: (exchange, response) => this.#note(exchange, response),
-    });
-    this.#all.add(connection);
-    return connection;
+    this.#pool.retire();
   }
 
   #note({ record }: Exchange, { reported }: Answer): void {

@@ -61,7 +61,7 @@ export class EndpointView {
   }
 }
 
-function without(some: readonly Endpoint[], others: readonly Endpoint[]): readonly Endpoint[] {
+export function without(some: readonly Endpoint[], others: readonly Endpoint[]): readonly Endpoint[] {
   const pods = new Set(others.map((endpoint) => endpoint.pod));
   return some.filter((endpoint) => !pods.has(endpoint.pod));
 }

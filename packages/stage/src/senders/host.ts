@@ -6,6 +6,7 @@ import {
   Learner,
   type ProxySpec,
   EndpointView,
+  reportChoice,
 } from "@lameduck/load";
 import { runClock, type SenderEvent } from "@lameduck/accounting";
 import { startHaproxy } from "./haproxy.ts";
@@ -73,15 +74,11 @@ export class ProxyHost {
 
   async #apply(states: readonly EndpointState[]): Promise<void> {
     const proxy = await this.#starting;
-    const before = this.#view.chosen.length;
+    const before = this.#view.chosen;
     const { added, left } = this.#view.apply(states);
     if (!proxy || added.length + left.length === 0) return;
     await proxy.use(this.#view.chosen);
-    for (const { pod } of added) this.#emit({ type: "added", pod });
-    for (const { pod } of left) this.#emit({ type: "converged", pod });
-    const after = this.#view.chosen.length;
-    if (before === 0 && after > 0) this.#emit({ type: "filled" });
-    if (before > 0 && after === 0) this.#emit({ type: "empty" });
+    reportChoice(before, this.#view.chosen, this.#emit);
   }
 
   async #guard(work: () => Promise<void>): Promise<void> {
