@@ -5,6 +5,7 @@ import { after, before, describe, it } from "node:test";
 import { hasStatus, KubernetesClient } from "@lameduck/kube";
 import {
   coordinatorRights,
+  flaggingRights,
   heldDeletionRights,
   operatorNames,
   operatorRights,
@@ -37,7 +38,7 @@ const accounts: readonly Account[] = [
   {
     namespace,
     name: workload,
-    everywhere: [...operatorRights.clusterRole, ...heldDeletionRights],
+    everywhere: [...operatorRights.clusterRole, ...flaggingRights, ...heldDeletionRights],
     own: [...operatorRights.role, ...operatorRights.certificates],
   },
   {

@@ -34,12 +34,19 @@ describe("lameduck status", () => {
       metadata: {},
       spec: { selector: { app: "web" } },
     });
+    const type = "LosesRequests";
+    cluster.put("/apis/lameduck.dev/v1alpha1/namespaces/shop/drainpolicies/default", {
+      kind: "DrainPolicy",
+      metadata: {},
+      status: { conditions: [{ type, status: "True", message: "1 of 2 workloads: deployment/web: no" }] },
+    });
     cluster.addPod("new", { annotations: { "lameduck.dev/injected": "0.1.0" }, grace: 55 });
     cluster.addPod("old");
     cluster.addPod("out", { annotations: { "lameduck.dev/inject": "false" } });
     const { code, out } = await cluster.lameduck("status");
     assert.match(out, /the API server does not call it: its configuration names no authority yet/);
     assert.match(out, /namespace shop: 1 of 3 pods run with Lameduck \(0\.1\.0\)/);
+    assert.match(out, /^ {2}will lose requests: 1 of 2 workloads: deployment\/web: no$/m);
     assert.match(out, /pod\/old: 1 without: it was made before Lameduck or its Service was there/);
     assert.match(out, /pod\/out: 1 without: annotation lameduck\.dev\/inject is "false"/);
     assert.match(out, /1 injected pods have more than 30 s, 55 s at most/);

@@ -28,6 +28,7 @@ export {
   selectorText,
   selects,
   serviceSelects,
+  workloadNameOf,
 } from "./objects.ts";
 export { type Rule, missingRights, rightsYaml, spellRight } from "./permissions.ts";
 export { hasStatus, isTransient, retry, startupRefusals, transientOrStarting } from "./retry.ts";

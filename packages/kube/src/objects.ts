@@ -35,6 +35,15 @@ export function controllerOf({ metadata }: KubernetesObject): OwnerReference | u
   return metadata.ownerReferences?.find(({ controller }) => controller);
 }
 
+/** The workload of a pod. A Deployment's name is its ReplicaSet's without the hash that the pod has as a label. */
+export function workloadNameOf(pod: KubernetesObject): Pick<OwnerReference, "kind" | "name"> | undefined {
+  const owner = controllerOf(pod);
+  const hash = pod.metadata.labels?.["pod-template-hash"];
+  if (owner?.kind === "ReplicaSet" && hash !== undefined && owner.name.endsWith(`-${hash}`))
+    return { kind: "Deployment", name: owner.name.slice(0, -hash.length - 1) };
+  return owner && { kind: owner.kind, name: owner.name };
+}
+
 export interface LabelSelector {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly {

@@ -1,6 +1,6 @@
 /**
  * `npm run bench:memory -w packages/operator -- [SECONDS]`, as root: the webhook's process within the memory that the chart gives it, which a cgroup
- * enforces. One namespace has more of every kind than is kept; 500 reviews come in a second, two of them of 3 MB. Ends with 1 where it was killed.
+ * enforces. One namespace has more of every kind than is kept, and is audited every 5 s; 500 reviews come in a second, two of them of 3 MB. Ends with 1 where it was killed.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -46,6 +46,16 @@ function fill(api: OperatorApi): void {
   for (let index = 0; index < 6_000; index++) {
     const selector = Object.fromEntries(count(30, (label) => [short(index * 30 + label), ""]));
     api.put("services", `s${index}`, { metadata, spec: { selector } });
+  }
+  // Each of them lists what is in its namespace: the audit reads all of it again and again.
+  const env = count(1_000, (index) => ({ name: short(index), value: "x".repeat(100) }));
+  for (let index = 0; index < 500; index++) {
+    const template = {
+      metadata: { labels: { app: short(index) } },
+      spec: { containers: [{ name: "a", image: "a", env }] },
+    };
+    api.put("apps/deployments", `d${index}`, { metadata, spec: { template } });
+    api.put("pods", `p${index}`, { metadata, spec: template.spec });
   }
   for (let index = 0; index < 3_000; index++) {
     const from = count(16, (of) => ({ kind: "HTTPRoute", namespace: short(index * 16 + of) }));
@@ -98,7 +108,8 @@ const kubeconfig = join(folder, "kubeconfig");
 await using api = await OperatorApi.start();
 for (const resource of configurations)
   api.put(resource, "lameduck.dev", { webhooks: [{ name: "a", clientConfig: {} }] });
-api.put("namespaces", "shop", { metadata: { labels: { "lameduck.dev/inject": "enabled" } } });
+for (const name of ["shop", "h"])
+  api.put("namespaces", name, { metadata: { labels: { "lameduck.dev/inject": "enabled" } } });
 api.put("services", "web", { metadata: { namespace: "shop" }, spec: { selector: { app: "web" } } });
 fill(api);
 const contexts = [{ name: "a", context: { cluster: "c", namespace: "ops" } }];
@@ -106,7 +117,7 @@ const clusters = [{ name: "c", cluster: { server: api.url } }];
 writeFileSync(kubeconfig, JSON.stringify({ "current-context": "a", contexts, clusters }));
 
 using group = new MemoryLimit(limit);
-const flags = `--port=0 --metrics-port=0 --address=127.0.0.1 --kubeconfig=${kubeconfig}`;
+const flags = `--port=0 --metrics-port=0 --address=127.0.0.1 --kubeconfig=${kubeconfig} --flags-every=5s`;
 const main = join(import.meta.dirname, "..", "dist", "main.js");
 const shell = `echo $$ > ${group.file("cgroup.procs")}; exec ${process.execPath} ${main} webhook ${flags}`;
 const child = spawn("/bin/sh", ["-c", shell], {

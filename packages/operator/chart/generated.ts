@@ -6,6 +6,7 @@ import {
   defaultSettings,
   drainPolicyCrd,
   drainReportCrd,
+  flaggingRights,
   heldDeletionRights,
   heldDeletionsConfiguration,
   mutatingConfiguration,
@@ -22,13 +23,6 @@ const namespace = "release-namespace";
 const lameduckVersion = "release-version";
 
 const rbac = "rbac.authorization.k8s.io";
-const metadata = { name: operatorNames.heldDeletions };
-const clusterRole = { apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata };
-const clusterRoleBinding = { ...clusterRole, kind: "ClusterRoleBinding" };
-const boundToWebhook = {
-  roleRef: { apiGroup: rbac, kind: "ClusterRole", name: operatorNames.heldDeletions },
-  subjects: [{ kind: "ServiceAccount", name: operatorNames.workload, namespace }],
-};
 
 /** Path and text of each part of the chart that the code determines. */
 export function generated(): ReadonlyMap<string, string> {
@@ -39,10 +33,13 @@ export function generated(): ReadonlyMap<string, string> {
       objectText(validatingConfiguration({ namespace }), true),
     ]),
     "held-deletions.yaml": when("and .Values.heldDeletions.enabled (not .Values.policyOnly)", [
-      objectText({ ...clusterRole, rules: heldDeletionRights }),
-      objectText({ ...clusterRoleBinding, ...boundToWebhook }),
+      ...ofWebhook(operatorNames.heldDeletions, heldDeletionRights),
       objectText(heldDeletionsConfiguration({ namespace })),
     ]),
+    "flags.yaml": when(
+      "and .Values.flags.enabled (not .Values.policyOnly)",
+      ofWebhook(operatorNames.flagging, flaggingRights),
+    ),
     "coordinator-access.yaml": when(
       "and .Values.acknowledgements.enabled (not .Values.policyOnly)",
       accessOf(operatorNames.coordinator.workload, coordinatorRights),
@@ -62,6 +59,17 @@ function rights(): string {
     ([kind, own]) => `{{- define "lameduck.rules.${kind}" -}}\n${yaml(own)}{{- end }}\n`,
   );
   return `${remark}${defined.join("\n")}`;
+}
+
+/** A ClusterRole that the webhook's account has where a feature is on. */
+function ofWebhook(name: string, rules: typeof heldDeletionRights): string[] {
+  const common = { apiVersion: `${rbac}/v1`, metadata: { name } };
+  const subjects = [{ kind: "ServiceAccount", name: operatorNames.workload, namespace }];
+  const roleRef = { apiGroup: rbac, kind: "ClusterRole", name };
+  return [
+    objectText({ ...common, kind: "ClusterRole", rules }),
+    objectText({ ...common, kind: "ClusterRoleBinding", roleRef, subjects }),
+  ];
 }
 
 /** Both roles of one process, and who has them. */

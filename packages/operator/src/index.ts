@@ -37,4 +37,10 @@ export {
 export { policyName, policyVersion, validateAnnotations, validatePolicy } from "./policy/validate.ts";
 export { drainReportCrd } from "./records/report/crd.ts";
 export { reportsOf, type ConsumerRecord, type DrainReport } from "./records/report/drain-report.ts";
-export { coordinatorRights, heldDeletionRights, operatorRights, type RoleRule } from "./rights.ts";
+export {
+  coordinatorRights,
+  flaggingRights,
+  heldDeletionRights,
+  operatorRights,
+  type RoleRule,
+} from "./rights.ts";

@@ -87,6 +87,14 @@ export const operatorRights: {
   ],
 };
 
+/** What telling of workloads that lose requests needs besides: only where it is switched on. packages/operator/src/flagging. */
+export const flaggingRights: readonly RoleRule[] = [
+  { apiGroups: ["apps"], resources: ["deployments", "statefulsets", "daemonsets"], verbs: ["list"] },
+  { apiGroups: ["autoscaling"], resources: ["horizontalpodautoscalers"], verbs: ["list"] },
+  { apiGroups: ["policy"], resources: ["poddisruptionbudgets"], verbs: ["list"] },
+  { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
+];
+
 /** What held deletions need besides: only where they are switched on. */
 export const heldDeletionRights: readonly RoleRule[] = [
   {

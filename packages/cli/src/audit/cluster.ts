@@ -1,11 +1,5 @@
-import { AuditError, auditedTypes, type InputFile } from "@lameduck/audit";
-import {
-  clusterConnection,
-  hasStatus,
-  KubernetesClient,
-  type ConnectionOptions,
-  type KubernetesObject,
-} from "@lameduck/kube";
+import { AuditError, auditedTypes, fileOf, liveObjects, liveTypes, type InputFile } from "@lameduck/audit";
+import { clusterConnection, hasStatus, KubernetesClient, type ConnectionOptions } from "@lameduck/kube";
 import { messageOf } from "@lameduck/drain/common";
 import { Progress } from "../progress.ts";
 import type { Read } from "./input.ts";
@@ -22,38 +16,6 @@ export interface ClusterRead extends Read {
   /** Types that may not be listed. */
   readonly notRead: ReadonlySet<string>;
 }
-
-/** Where the API server keeps what the rules read: version and plural name by type. */
-const collections: Readonly<Record<string, readonly [version: string, plural: string]>> = {
-  "/Pod": ["v1", "pods"],
-  "/ReplicationController": ["v1", "replicationcontrollers"],
-  "/Service": ["v1", "services"],
-  "/Namespace": ["v1", "namespaces"],
-  "apps/Deployment": ["v1", "deployments"],
-  "apps/StatefulSet": ["v1", "statefulsets"],
-  "apps/DaemonSet": ["v1", "daemonsets"],
-  "apps/ReplicaSet": ["v1", "replicasets"],
-  "argoproj.io/Rollout": ["v1alpha1", "rollouts"],
-  "networking.k8s.io/Ingress": ["v1", "ingresses"],
-  "gateway.networking.k8s.io/HTTPRoute": ["v1", "httproutes"],
-  "gateway.networking.k8s.io/GRPCRoute": ["v1", "grpcroutes"],
-  "gateway.networking.k8s.io/TLSRoute": ["v1alpha2", "tlsroutes"],
-  "gateway.networking.k8s.io/TCPRoute": ["v1alpha2", "tcproutes"],
-  "gateway.networking.k8s.io/UDPRoute": ["v1alpha2", "udproutes"],
-  "autoscaling/HorizontalPodAutoscaler": ["v2", "horizontalpodautoscalers"],
-  "keda.sh/ScaledObject": ["v1alpha1", "scaledobjects"],
-  "policy/PodDisruptionBudget": ["v1", "poddisruptionbudgets"],
-  "kyverno.io/ClusterPolicy": ["v1", "clusterpolicies"],
-  "kyverno.io/Policy": ["v1", "policies"],
-  "mutations.gatekeeper.sh/Assign": ["v1", "assign"],
-};
-
-const clusterWide: ReadonlySet<string> = new Set([
-  "/Namespace",
-  "kyverno.io/ClusterPolicy",
-  "mutations.gatekeeper.sh/Assign",
-]);
-const pageSize = 500;
 
 /** The same objects that files would hold, as they are in the cluster. Nothing is changed. */
 export async function readCluster({
@@ -72,13 +34,13 @@ export async function readCluster({
     const version = await versionOf(client);
     if (within !== undefined) await mustExist(client, within);
     const groups = await groupsOf(client);
-    const installed = Object.keys(collections).filter(
+    const installed = liveTypes.filter(
       (type) => auditedTypes.has(type) && (groups?.has(type.split("/")[0] ?? "") ?? true),
     );
     for (const type of installed) {
       progress.update("reading the cluster", type);
       try {
-        for await (const object of objectsOf(client, type, within)) files.push(fileOf(object));
+        for await (const file of liveObjects(client, type, within, fileOf)) files.push(file);
       } catch (error) {
         // Kinds that are not installed are not there to be audited.
         if (hasStatus(error, 404)) continue;
@@ -92,43 +54,6 @@ export async function readCluster({
     progress.done();
     client.close();
   }
-}
-
-async function* objectsOf(
-  client: KubernetesClient,
-  type: string,
-  namespace: string | undefined,
-): AsyncIterable<Listed> {
-  const [version, plural] = collections[type] as readonly [string, string];
-  const [group = "", kind = ""] = type.split("/");
-  const apiVersion = group === "" ? version : `${group}/${version}`;
-  const root = group === "" ? `/api/${version}` : `/apis/${apiVersion}`;
-  const within =
-    namespace === undefined || clusterWide.has(type) ? "" : `/namespaces/${encodeURIComponent(namespace)}`;
-  let next = "";
-  do {
-    const query = `limit=${pageSize}${next === "" ? "" : `&continue=${encodeURIComponent(next)}`}`;
-    const page = await client.get<Page>(`${root}${within}/${plural}?${query}`);
-    // The items of a list do not say what they are.
-    for (const item of page.items ?? []) yield { ...item, apiVersion, kind };
-    next = page.metadata?.continue ?? "";
-  } while (next !== "");
-}
-
-type Listed = KubernetesObject & { readonly apiVersion: string; readonly kind: string };
-
-interface Page {
-  readonly items?: readonly KubernetesObject[] | null;
-  readonly metadata?: { readonly continue?: string };
-}
-
-/** Its place is its name: an object of a cluster has no lines. */
-function fileOf(object: Listed): InputFile {
-  const { kind, metadata } = object;
-  const { managedFields: _, ...own } = metadata as typeof metadata & { managedFields?: unknown };
-  const { status: __, ...rest } = object as Listed & { status?: unknown };
-  const path = [kind, metadata.namespace ?? "", metadata.name].filter((part) => part !== "").join("/");
-  return { name: `cluster:${path}`, text: JSON.stringify({ ...rest, metadata: own }, undefined, 1) };
 }
 
 /** An API server lists nothing of a namespace that does not exist, and does not say so. */

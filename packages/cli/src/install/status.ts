@@ -33,7 +33,7 @@ async function status(options: Options): Promise<number> {
     const names = read.namespaces.map(({ name }) => name);
     // The audit alone is a hundred files.
     const flags = options.flags ? await import("./status/flags.ts") : undefined;
-    const flagged = await flags?.flagsOf(options, names);
+    const flagged = await flags?.flagsOf(client, names, signal);
     process.stdout.write(
       options.json
         ? `${JSON.stringify({ ...read, ...(flagged ? { flagged } : {}) }, undefined, 2)}\n`

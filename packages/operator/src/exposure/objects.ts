@@ -112,15 +112,16 @@ export function keepPolicy({ metadata, spec, status }: PolicyObject): PolicyObje
     },
     // The API server keeps no more of it than the schema has.
     spec,
-    status: { conditions: acceptedIn(status) },
+    status: { conditions: ownConditions(status) },
   };
 }
 
 /** Whoever may write the status may add conditions without end. */
-function acceptedIn(status: unknown): readonly unknown[] {
+function ownConditions(status: unknown): readonly unknown[] {
   const { conditions } = (status ?? {}) as { readonly conditions?: unknown };
   const all: readonly unknown[] = Array.isArray(conditions) ? conditions : [];
-  return all.filter((one) => (one as { readonly type?: unknown } | null)?.type === "Accepted").slice(0, 1);
+  const typeOf = (one: unknown): unknown => (one as { readonly type?: unknown } | null)?.type;
+  return ["Accepted", "LosesRequests"].flatMap((type) => all.find((one) => typeOf(one) === type) ?? []);
 }
 
 /** Of namespaces and nodes one label counts. */

@@ -53,6 +53,7 @@ export const drainPolicyCrd = {
           column("Cap", "integer", ".spec.capSeconds"),
           column("Grace", "integer", ".spec.gracePeriodSeconds"),
           column("Accepted", "string", '.status.conditions[?(@.type=="Accepted")].status'),
+          column("Loses", "string", '.status.conditions[?(@.type=="LosesRequests")].status'),
           column("Age", "date", ".metadata.creationTimestamp"),
         ],
         schema: { openAPIV3Schema: schema() },

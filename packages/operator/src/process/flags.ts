@@ -15,6 +15,8 @@ export interface OperatorFlags extends ServerFlags {
   readonly holding: HoldingFlags | undefined;
   /** URL: pods are told to ask it, and held deletions do. */
   readonly coordinator: string | undefined;
+  /** Milliseconds between two audits of what runs in injected namespaces; none where that is off. */
+  readonly flagsEvery: number | undefined;
 }
 
 export const helpText = `lameduck-operator webhook [flags]
@@ -41,6 +43,8 @@ Defaults are in brackets. A TIME has a unit: 30s, 90d. It runs until SIGTERM.
   --authority-lifetime TIME      lifetime of the authority; renewed after two thirds (730d)
   --coordinator URL              coordinator that pods and held deletions ask: docs/acknowledgements.md
                                  (none: pods decide by their own evidence)
+  --flags-every TIME             audit the workloads of labelled namespaces so often, and tell of those that
+                                 will lose requests: docs/drain-reports.md (none: it audits nothing)
 ${serverHelp}
   --kubeconfig FILE              kubeconfig, outside a cluster (the service account)
 
@@ -56,6 +60,7 @@ const options = {
   "certificate-lifetime": text,
   "authority-lifetime": text,
   coordinator: text,
+  "flags-every": text,
   ...holdingOptions,
 };
 
@@ -81,6 +86,8 @@ export function parseFlags(
     authorityLifetime,
     holding: holdingFlags(values),
     coordinator: coordinatorUrl(values.coordinator),
+    flagsEvery:
+      values["flags-every"] === undefined ? undefined : time("--flags-every", values["flags-every"]),
   };
 }
 

@@ -2,7 +2,11 @@ import { Lease, type KubernetesClient } from "@lameduck/kube";
 import { CarrierCopier } from "../carrier/copier.ts";
 import type { CarrierFiles } from "../carrier/files.ts";
 import type { ClusterView } from "../exposure/cluster-view.ts";
+import type { PolicyObject } from "../exposure/objects.ts";
+import { losesRequests, type LosesRequests } from "../flagging/condition.ts";
+import { Flagger } from "../flagging/flagger.ts";
 import { operatorNames } from "../names.ts";
+import { policyName } from "../policy/validate.ts";
 import { Pause } from "./pause.ts";
 import { updatePolicyStatus } from "./policy-status.ts";
 
@@ -15,13 +19,20 @@ export interface LeaderTasksOptions {
   readonly files: CarrierFiles | undefined;
   readonly onWrite: (action: "applied" | "removed", namespace: string) => void;
   readonly onProblem: (part: string, error: unknown) => void;
+  /** How often workloads are audited, in milliseconds; never where none is given. */
+  readonly flagsEvery?: number | undefined;
+  /** Milliseconds between two audited namespaces. */
+  readonly flagsPause?: number;
+  /** Minor version of the cluster. */
+  readonly kubernetes?: () => number | undefined;
 }
 
-/** What one replica does for all: copying carriers, and telling DrainPolicies whether they count. */
+/** What one replica does for all: copying carriers, auditing workloads, and telling DrainPolicies whether they count. */
 export class LeaderTasks {
   readonly #options: LeaderTasksOptions;
   readonly #lease: Lease;
   readonly #copier: CarrierCopier | undefined;
+  readonly #flagger: Flagger | undefined;
   readonly #stopping = new AbortController();
   #running: readonly Promise<unknown>[] = [];
   readonly #pause = new Pause();
@@ -35,6 +46,19 @@ export class LeaderTasks {
       holder: name,
       onProblem: (error) => onProblem("lease", error),
     });
+    const { flagsEvery, kubernetes = () => undefined } = options;
+    if (flagsEvery !== undefined)
+      this.#flagger = new Flagger({
+        client,
+        every: flagsEvery,
+        ...(options.flagsPause === undefined ? {} : { pause: options.flagsPause }),
+        name,
+        namespaces: () => view.enabled(),
+        kubernetes,
+        leads: () => this.leads,
+        onNews: () => this.#pause.end(),
+        onProblem: (error) => onProblem("flags", error),
+      });
     if (files)
       this.#copier = new CarrierCopier(client, {
         files,
@@ -51,7 +75,17 @@ export class LeaderTasks {
 
   start(): void {
     this.#copier?.start();
-    this.#running = [this.#lease.keep(this.#stopping.signal), this.#updatePolicies()];
+    const { signal } = this.#stopping;
+    this.#running = [
+      this.#lease.keep(signal),
+      this.#updatePolicies(),
+      this.#flagger?.run(signal) ?? Promise.resolve(),
+    ];
+  }
+
+  /** Workloads that will lose requests, as far as this replica leads. */
+  get flagged(): number {
+    return this.#flagger?.count ?? 0;
   }
 
   /** The cluster has changed. */
@@ -70,10 +104,25 @@ export class LeaderTasks {
   async #updatePolicies(): Promise<void> {
     const { signal } = this.#stopping;
     const { client, view, onProblem } = this.#options;
-    const problem = (error: unknown): void => onProblem("policies", error);
+    const options = {
+      now: Date.now,
+      losing: (policy: PolicyObject) => this.#losing(policy),
+      onProblem: (error: unknown) => onProblem("policies", error),
+    };
     while (!signal.aborted) {
-      if (this.leads) await updatePolicyStatus(client, view.policies(), Date.now, problem);
+      if (this.leads) await updatePolicyStatus(client, view.policies(), options);
       await this.#pause.begin(this.leads ? 30_000 : 1_000, signal);
     }
+  }
+
+  /** Of the cluster's policy: the namespaces that have none of their own, too. */
+  #losing({ metadata: { namespace = "", name } }: PolicyObject): LosesRequests | "kept" | undefined {
+    const { view } = this.#options;
+    if (!this.#flagger || name !== policyName) return undefined;
+    const enabled = view.enabled();
+    if (!enabled) return "kept";
+    const isOfCluster = namespace === this.#options.namespace;
+    const applies = [...enabled].filter((one) => one === namespace || (isOfCluster && !view.policyOf(one)));
+    return applies.length === 0 ? undefined : (losesRequests(this.#flagger.known, applies) ?? "kept");
   }
 }

@@ -77,6 +77,8 @@ export class Operator {
       name: flags.name,
       files,
       onProblem,
+      flagsEvery: flags.flagsEvery,
+      kubernetes: () => this.#version?.minor,
       onWrite: (action, namespace) => {
         this.metrics.carried.inc({ action });
         log.info({ action, namespace }, "carrier");
@@ -215,6 +217,12 @@ export class Operator {
     );
     gauge(metrics.registry, "lameduck_leader", "1 for the replica that copies carriers.", () =>
       this.#leaderTasks.leads ? 1 : 0,
+    );
+    gauge(
+      metrics.registry,
+      "lameduck_workloads_losing_requests",
+      "Workloads of injected namespaces for which the audit has an error; counted by the leader.",
+      () => this.#leaderTasks.flagged,
     );
     gauge(
       metrics.registry,

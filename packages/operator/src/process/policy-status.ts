@@ -2,37 +2,51 @@ import { hasStatus, type KubernetesClient } from "@lameduck/kube";
 import { formatProblem } from "../policy/read.ts";
 import { isMap, validatePolicy } from "../policy/validate.ts";
 import type { PolicyObject } from "../exposure/objects.ts";
+import type { LosesRequests } from "../flagging/condition.ts";
 
-interface AcceptedCondition {
-  readonly type: "Accepted";
-  readonly status: "True" | "False";
+interface NewCondition {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
   readonly reason: string;
   readonly message: string;
+}
+
+interface WrittenCondition extends NewCondition {
   readonly observedGeneration?: number;
   readonly lastTransitionTime?: string;
 }
 
-/** Says in each DrainPolicy whether it counts: one may be older than the webhook that would have refused it. */
+export interface PolicyStatusOptions {
+  readonly now: () => number;
+  /** Of the workloads that a policy applies to. "kept": what is written stays, since nothing is known yet. */
+  readonly losing: (policy: PolicyObject) => LosesRequests | "kept" | undefined;
+  readonly onProblem: (error: unknown) => void;
+}
+
+/** Says in each DrainPolicy whether it counts, since it may be older than the webhook that would have refused it, and whether workloads lose requests. */
 export async function updatePolicyStatus(
   client: KubernetesClient,
   policies: readonly PolicyObject[],
-  now: () => number,
-  onProblem: (error: unknown) => void,
+  { now, losing, onProblem }: PolicyStatusOptions,
 ): Promise<void> {
   for (const policy of policies) {
     const { name, namespace = "", generation } = policy.metadata;
-    const condition: AcceptedCondition = {
-      ...conditionFor(policy),
-      ...(generation === undefined ? {} : { observedGeneration: generation }),
-    };
-    const before = writtenCondition(policy);
-    if (before && isSame(before, condition)) continue;
-    const lastTransitionTime =
-      before?.status === condition.status && before.lastTransitionTime !== undefined
-        ? before.lastTransitionTime
-        : new Date(now()).toISOString();
+    const written = writtenConditions(policy);
+    const found = losing(policy);
+    const kept = written.find(({ type }) => type === "LosesRequests");
+    const news = [acceptedFor(policy), found === "kept" ? kept : found].filter((one) => one !== undefined);
+    const conditions = news.map((one): WrittenCondition => {
+      const before = written.find(({ type }) => type === one.type);
+      const isOlder = before?.status === one.status && before.lastTransitionTime !== undefined;
+      return {
+        ...one,
+        ...(generation === undefined ? {} : { observedGeneration: generation }),
+        lastTransitionTime: isOlder ? before.lastTransitionTime : new Date(now()).toISOString(),
+      };
+    });
+    if (areSame(written, conditions)) continue;
     const path = `/apis/lameduck.dev/v1alpha1/namespaces/${namespace}/drainpolicies/${name}/status`;
-    const status = { observedGeneration: generation, conditions: [{ ...condition, lastTransitionTime }] };
+    const status = { observedGeneration: generation, conditions };
     try {
       await client.patch(path, { status }, "merge-patch");
     } catch (error) {
@@ -42,9 +56,7 @@ export async function updatePolicyStatus(
   }
 }
 
-function conditionFor(
-  policy: PolicyObject,
-): Pick<AcceptedCondition, "type" | "status" | "reason" | "message"> {
+function acceptedFor(policy: PolicyObject): NewCondition {
   const problems = validatePolicy(policy);
   if (problems.length === 0)
     return { type: "Accepted", status: "True", reason: "Valid", message: "every field counts" };
@@ -52,14 +64,21 @@ function conditionFor(
   return { type: "Accepted", status: "False", reason: "Invalid", message: message.slice(0, 4_000) };
 }
 
-function writtenCondition({ status }: PolicyObject): AcceptedCondition | undefined {
+function writtenConditions({ status }: PolicyObject): readonly WrittenCondition[] {
   const conditions = isMap(status) && Array.isArray(status["conditions"]) ? status["conditions"] : [];
-  return (conditions as unknown[]).find((one) => isMap(one) && one["type"] === "Accepted") as
-    AcceptedCondition | undefined;
+  return (conditions as unknown[]).filter((one) => isMap(one)) as unknown as WrittenCondition[];
 }
 
-function isSame(a: AcceptedCondition, b: AcceptedCondition): boolean {
+function areSame(written: readonly WrittenCondition[], conditions: readonly WrittenCondition[]): boolean {
   return (
+    written.length === conditions.length &&
+    conditions.every((one) => written.some((before) => isSame(before, one)))
+  );
+}
+
+function isSame(a: WrittenCondition, b: WrittenCondition): boolean {
+  return (
+    a.type === b.type &&
     a.status === b.status &&
     a.reason === b.reason &&
     a.message === b.message &&

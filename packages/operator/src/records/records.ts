@@ -94,9 +94,11 @@ export class Records implements TerminationListener {
   #publish({ report, workload, lesson }: Ended): void {
     this.#metrics.recorded(report);
     const { namespace } = report.metadata;
+    const { name, uid } = report.pod;
     for (const one of eventOf(report)) {
       this.#metrics.event(one.reason);
-      this.#events.add(namespace, workload, report.pod, one);
+      // Of a pod without a controller its own.
+      this.#events.add(namespace, workload ?? { kind: "Pod", name, uid }, one);
     }
     if (lesson !== undefined && workload !== undefined) this.#lessons.add(namespace, report.workload, lesson);
   }

@@ -1,60 +1,36 @@
-import { audit, imagesOf, noConfig, nothingSuppressed } from "@lameduck/audit";
+import { auditedTypes, flagsIn, liveTypes, type FlaggedWorkloads } from "@lameduck/audit";
 import { printable } from "@lameduck/drain/common";
-import { readCluster } from "../../audit/cluster.ts";
-import { minorFrom } from "../../audit/options.ts";
-import type { ConnectionFlags } from "../connection.ts";
+import type { KubernetesClient } from "@lameduck/kube";
 
-/** A workload that the audit says will lose requests. */
-export interface Flag {
-  readonly workload: string;
-  readonly rule: string;
-  readonly message: string;
-}
-
-export interface FlaggedNamespace {
+export interface FlaggedNamespace extends FlaggedWorkloads {
   readonly name: string;
-  readonly flags: readonly Flag[];
-  /** Kinds of objects that may not be listed, and so were not looked at. */
-  readonly notRead: readonly string[];
 }
 
 /** Each is some twenty lists. */
 const mostFlagged = 20;
 
-/** The errors of `lameduck audit` over what runs in these namespaces. */
+/** The errors of the audit over what runs in these namespaces. */
 export async function flagsOf(
-  { context, kubeconfig }: ConnectionFlags,
+  client: KubernetesClient,
   namespaces: readonly string[],
+  signal: AbortSignal,
 ): Promise<FlaggedNamespace[]> {
+  const { minor = "" } = await client.get<{ readonly minor?: string }>("/version", signal);
+  const kubernetes = Number.parseInt(minor, 10) || undefined;
+  const types = liveTypes.filter((type) => auditedTypes.has(type));
   const flagged: FlaggedNamespace[] = [];
-  for (const name of namespaces.slice(0, mostFlagged)) {
-    const read = await readCluster({ context, kubeconfig, namespace: name, allNamespaces: false });
-    const { findings } = audit(read.files, {
-      images: imagesOf([]),
-      facts: noConfig.assume,
-      kubernetes: minorFrom(read.version),
-      notRead: read.notRead,
-      suppressions: nothingSuppressed,
-    });
-    const errors = findings.filter(({ severity }) => severity === "error");
-    flagged.push({
-      name,
-      flags: errors.map(({ object, rule, message }) => ({
-        workload: `${object.kind.toLowerCase()}/${object.name}`,
-        rule,
-        message,
-      })),
-      notRead: [...read.notRead],
-    });
-  }
+  for (const name of namespaces.slice(0, mostFlagged))
+    flagged.push({ name, ...(await flagsIn(client, name, { types, kubernetes, signal })) });
   return flagged;
 }
 
 export function* flagLines(flagged: readonly FlaggedNamespace[], of: number): Generator<string> {
   for (const { name, flags, notRead } of flagged) {
-    const unread = notRead.length === 0 ? "" : `; not looked at, for want of rights: ${notRead.join(", ")}`;
+    const unread =
+      notRead.length === 0 ? "" : `; not all looked at (no right, or too many): ${notRead.join(", ")}`;
     yield `namespace ${name}: ${flags.length === 0 ? "the audit has no error" : `${flags.length} errors of the audit`}${unread}`;
-    for (const { workload, rule, message } of flags) yield `  ${workload}: ${printable(message)} (${rule})`;
+    for (const { kind, name: own, rule, message } of flags)
+      yield `  ${kind.toLowerCase()}/${own}: ${printable(message)} (${rule})`;
   }
   if (of > flagged.length)
     yield `${of - flagged.length} more namespaces were not audited: lameduck audit -n NAMESPACE`;

@@ -6,7 +6,7 @@ import {
   type ClusterFacts,
   type SettingSources,
 } from "@lameduck/operator";
-import { serviceSelects, type Pod, type Service } from "@lameduck/kube";
+import { serviceSelects, workloadNameOf, type Pod, type Service } from "@lameduck/kube";
 
 /** One pod of a labelled namespace. */
 export interface JudgedPod {
@@ -61,12 +61,7 @@ function whyNot(pod: Pod, around: Surroundings): string | undefined {
   return patch.length > 0 ? undefined : [...new Set(reasons.map(({ text }) => text))].join("; ");
 }
 
-/** A ReplicaSet's name is its Deployment's and a hash. */
-function workloadOf({ metadata }: Pod): string {
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller);
-  if (owner === undefined) return `pod/${metadata.name}`;
-  const hash = metadata.labels?.["pod-template-hash"];
-  if (owner.kind === "ReplicaSet" && hash !== undefined && owner.name.endsWith(`-${hash}`))
-    return `deployment/${owner.name.slice(0, -hash.length - 1)}`;
-  return `${owner.kind.toLowerCase()}/${owner.name}`;
+function workloadOf(pod: Pod): string {
+  const { kind, name } = workloadNameOf(pod) ?? { kind: "Pod", name: pod.metadata.name };
+  return `${kind.toLowerCase()}/${name}`;
 }

@@ -7,7 +7,7 @@ import {
   operatorNames,
   type MountingPod,
 } from "@lameduck/operator";
-import type { KubernetesClient, KubernetesObject, Pod, Service, Workload } from "@lameduck/kube";
+import type { Condition, KubernetesClient, KubernetesObject, Pod, Service, Workload } from "@lameduck/kube";
 import { version } from "../../about.ts";
 import { carrierState, type CarrierConfigMap, type CarrierState } from "../carrier.ts";
 import { factsOf, orUndefined, policyOf } from "../facts.ts";
@@ -25,6 +25,8 @@ export interface NamespaceStatus {
   /** An injected pod mounts it. */
   readonly needsCarrier: boolean;
   readonly pods: readonly JudgedPod[];
+  /** What the operator has found of workloads that will lose requests; undefined where it has found none, or does not look. */
+  readonly losing: string | undefined;
 }
 
 export interface Status {
@@ -149,6 +151,14 @@ async function namespacesOf(
         (pod) => pod.metadata.annotations?.[injectedAnnotation] !== undefined && mountsCarrier(pod),
       ),
       pods: running.map((pod) => judge(pod, around)),
+      losing: losingIn(namespacePolicy),
     };
   });
+}
+
+/** The message of the condition that the operator writes to a DrainPolicy. */
+function losingIn(policy: unknown): string | undefined {
+  const { status } = (policy ?? {}) as { readonly status?: { readonly conditions?: readonly Condition[] } };
+  const found = status?.conditions?.find(({ type }) => type === "LosesRequests");
+  return found?.status === "True" ? found.message : undefined;
 }

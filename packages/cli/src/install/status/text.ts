@@ -1,4 +1,5 @@
 import { injectLabel, injectLabelValue, operatorNames } from "@lameduck/operator";
+import { printable } from "@lameduck/drain/common";
 import { coordinatorLines } from "./coordinator.ts";
 import { trialText } from "../trial/trial.ts";
 import type { JudgedPod } from "./judge.ts";
@@ -39,9 +40,10 @@ const carrierTexts = {
   changed: "was changed since Lameduck wrote it: delete it, and it is written anew",
 } as const;
 
-function* namespaceLines({ name, pods, carrier }: NamespaceStatus): Generator<string> {
+function* namespaceLines({ name, pods, carrier, losing }: NamespaceStatus): Generator<string> {
   const injected = pods.filter(({ version }) => version !== undefined);
   yield `namespace ${name}: ${injected.length} of ${pods.length} pods run with Lameduck${versionsOf(injected)}`;
+  if (losing !== undefined) yield `  will lose requests: ${printable(losing)}`;
   if (carrier !== "usable")
     yield `  hooks of injected pods may do nothing: ConfigMap ${operatorNames.carrierConfigMap} ${carrierTexts[carrier]}`;
   const others = pods.filter(({ version }) => version === undefined);

@@ -9,6 +9,7 @@ export const eventReasons = {
   DrainOverruled: "Warning",
   DrainConsumerBehind: "Warning",
   DrainConsumerMissing: "Warning",
+  LosesRequests: "Warning",
 } as const;
 
 export type EventReason = keyof typeof eventReasons;

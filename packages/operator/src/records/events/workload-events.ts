@@ -10,7 +10,7 @@ interface Series {
   readonly namespace: string;
   readonly workload: WorkloadName;
   readonly reason: EventReason;
-  /** UID of a pod without a controller. */
+  /** Undefined where it has to be read. */
   readonly uid: string | undefined;
   readonly since: number;
   message: string;
@@ -38,31 +38,37 @@ export class WorkloadEvents {
   readonly #pace: TokenBucket;
   readonly #now: () => number;
   readonly #instance: string;
+  readonly #component: string;
 
-  constructor(client: KubernetesClient, instance: string, now: () => number) {
+  /** @param component whose Events these are. */
+  constructor(
+    client: KubernetesClient,
+    instance: string,
+    now: () => number,
+    component: string = operatorNames.coordinator.workload,
+  ) {
     this.#client = client;
     this.#uids = new WorkloadUids(client);
     this.#pace = new TokenBucket(perSecond, burst);
     this.#now = now;
     this.#instance = instance;
+    this.#component = component;
   }
 
-  /** @param pod the terminated pod: the Event's object where the pod has no controller. */
+  /** @param workload without a uid where that has to be read. */
   add(
     namespace: string,
-    owner: WorkloadName | undefined,
-    pod: { readonly name: string; readonly uid: string },
+    workload: WorkloadName & { readonly uid?: string },
     { reason, message }: { readonly reason: EventReason; readonly message: string },
   ): void {
-    const workload = owner ?? { kind: "Pod", name: pod.name };
-    const key = `${namespace}/${workload.kind}/${workload.name}/${reason}`;
+    const key = `${namespace}/${workload.kind}/${workload.name}/${workload.uid ?? ""}/${reason}`;
     const now = this.#now();
     const known = this.#series.get(key);
     const series = known ?? {
       namespace,
       workload,
       reason,
-      uid: owner ? undefined : pod.uid,
+      uid: workload.uid,
       since: now,
       message,
       count: 0,
@@ -138,8 +144,8 @@ export class WorkloadEvents {
       count,
       firstTimestamp: timestamp(since),
       lastTimestamp: timestamp(last),
-      source: { component: operatorNames.coordinator.workload },
-      reportingComponent: operatorNames.coordinator.workload,
+      source: { component: this.#component },
+      reportingComponent: this.#component,
       reportingInstance: this.#instance,
     };
     try {
