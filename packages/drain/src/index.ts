@@ -11,6 +11,7 @@ export type { Decision, Explanation, StopReason, Wait } from "./decision.ts";
 export { Drain } from "./drain.ts";
 
 export { learn, unusable, type Learnt } from "./belief/learning.ts";
+export { measuredLesson, type MeasuredSender } from "./belief/measured.ts";
 export { learnText, learntText, lessonText, parseLearnt } from "./belief/learnt-text.ts";
 export type { Suspect } from "./senders/senders.ts";
 export { Conditions, type Course, type Met } from "./explain/conditions.ts";

@@ -11,7 +11,7 @@ async function shown(): Promise<{ names: Set<string>; labels: Map<string, Set<st
   const registry = new Registry();
   const metrics = new RecordMetrics(registry, () => ({ kept: 0, waiting: 0 }));
   const followed = { isWhole: true, origin: deletedAt, began: deletedAt, closingAt: deletedAt + 5_600 };
-  metrics.recorded(describeTermination(released({ overruledBy: "10.0.0.1" }), followed));
+  metrics.recorded(describeTermination(released({ overruledBy: "10.0.0.1" }), followed), true);
   metrics.outcome("written");
   metrics.event("DrainReleased");
   metrics.removed();

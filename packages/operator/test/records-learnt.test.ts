@@ -24,7 +24,7 @@ test("a new pod finds what the terminations of its workload have taught", async 
   await using api = await OperatorApi.start();
   const client = api.client();
   const problems: unknown[] = [];
-  const view = new LearntView(client, (part, error) => problems.push(part, error));
+  const view = new LearntView(client, "lameduck-system", (part, error) => problems.push(part, error));
   view.start();
   const put = (web: string): void => {
     const metadata = { namespace: "shop" };

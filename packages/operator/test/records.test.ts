@@ -45,6 +45,7 @@ async function recording(): Promise<Recording> {
     records: new Records(client, {
       isLeader: () => true,
       name: "coordinator-1",
+      namespace: "lameduck-system",
       registry,
       onProblem: (part, error) => problems.push(`${part}: ${String(error)}`),
       now: () => all.now,

@@ -15,6 +15,7 @@ export function termination(fields: Partial<Termination> = {}): Termination {
     graceSeconds: 60,
     number: undefined,
     withdrawnAt: undefined,
+    isMeasured: false,
     releasedAt: undefined,
     consumers: new Map(),
     reported: {},
@@ -45,6 +46,7 @@ export function released(fields: Partial<Termination> = {}): Termination {
   return termination({
     number: 17,
     withdrawnAt: deletedAt + 100,
+    isMeasured: true,
     releasedAt: deletedAt + 5_100,
     consumers: new Map(consumers),
     reported: {

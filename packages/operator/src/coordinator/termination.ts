@@ -46,6 +46,8 @@ export interface Termination {
   /** Of the withdrawal, within one epoch; undefined while the pod is among the ready endpoints. */
   readonly number: number | undefined;
   readonly withdrawnAt: number | undefined;
+  /** It was published when it was deleted, and consumers were asked when it was withdrawn: their times tell how fast they are. */
+  readonly isMeasured: boolean;
   readonly releasedAt: number | undefined;
   /**
    * By "KIND/NAME", the slowest first, and at most `mostNamed` of them: made when it is asked for, so ask once. Complete in clusters

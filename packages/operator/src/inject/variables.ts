@@ -41,7 +41,10 @@ export function variablesFor(
     ...(coordinator === undefined || does === "follow" || known.includes(coordinatorVariable)
       ? []
       : coordinatorVariables(coordinator)),
-    ...(learnt === undefined || does === "follow" ? [] : [{ name: "LAMEDUCK_LEARNT", value: learnt }]),
+    // What was learnt is in units of the usual convergence.
+    ...(learnt === undefined || does === "follow" || known.includes("LAMEDUCK_CONVERGENCE")
+      ? []
+      : [{ name: "LAMEDUCK_LEARNT", value: learnt }]),
   ];
   return wanted.filter(({ name }) => !known.includes(name));
 }

@@ -69,7 +69,7 @@ export class Operator {
       onLeftOut: leftOutLogger(this.metrics, log),
     });
     // Without a coordinator nobody writes down what pods have learnt.
-    if (flags.coordinator !== undefined) this.#learnt = new LearntView(client, onProblem);
+    if (flags.coordinator !== undefined) this.#learnt = new LearntView(client, this.#namespace, onProblem);
     this.#leaderTasks = new LeaderTasks({
       client,
       view: this.#view,

@@ -120,7 +120,11 @@ export class RecordMetrics {
     this.#events.inc({ reason });
   }
 
-  recorded({ program, hold, moments, killed, overruledBy, atRisk, consumers }: NewReport): void {
+  /** @param isMeasured whether the times of its consumers tell how fast they are. */
+  recorded(
+    { program, hold, moments, killed, overruledBy, atRisk, consumers }: NewReport,
+    isMeasured: boolean,
+  ): void {
     this.#drains.inc({ reason: reasonOf(hold.reason), program });
     this.#killed.inc({ killed });
     if (overruledBy !== undefined) this.#overruled.inc();
@@ -135,7 +139,7 @@ export class RecordMetrics {
     if (atRisk.connections !== undefined) this.#atRisk.inc({ what: "connections" }, atRisk.connections);
     for (const { kind, basis = "unknown", state, appliedMs } of consumers) {
       this.#consumers.inc({ kind, state });
-      if (appliedMs !== undefined && withdrawn !== undefined)
+      if (isMeasured && appliedMs !== undefined && withdrawn !== undefined)
         this.#convergence.observe({ kind, basis }, Math.max(0, appliedMs - withdrawn) / 1_000);
     }
   }

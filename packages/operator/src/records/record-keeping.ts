@@ -33,6 +33,7 @@ export class RecordKeeping {
       isLeader: () => this.#lease.isHeld,
       clock: steadyNow,
       name,
+      namespace,
       registry,
       retention,
       onProblem,

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { KubernetesClient } from "@lameduck/kube";
 import type { Registry } from "@prometheus-io/client";
 import type { Termination, TerminationListener } from "../coordinator/termination.ts";
+import { clusterEntry, ClusterLessons } from "./learning/cluster-lessons.ts";
 import { Lessons } from "./learning/lessons.ts";
 import { RecordMetrics } from "./metrics.ts";
 import { eventOf } from "./events/event-of.ts";
@@ -15,6 +16,8 @@ export interface RecordsOptions {
   readonly isLeader: () => boolean;
   /** This replica. */
   readonly name: string;
+  /** The operator's own, which keeps what the cluster has taught. */
+  readonly namespace: string;
   readonly registry: Registry;
   readonly retention?: RetentionLimits;
   /** `part`: "reports", "events" or "lessons". */
@@ -37,12 +40,15 @@ export class Records implements TerminationListener {
   readonly #metrics: RecordMetrics;
   readonly #events: WorkloadEvents;
   readonly #lessons: Lessons;
+  readonly #clusterLessons = new ClusterLessons();
+  readonly #now: () => number;
   readonly #stopping = new AbortController();
   #running: readonly Promise<void>[] = [];
 
   constructor(client: KubernetesClient, options: RecordsOptions) {
     const { now = Date.now, clock = now, isLeader, retention, registry, onProblem, every, name } = options;
     this.#options = options;
+    this.#now = now;
     this.#events = new WorkloadEvents(client, name, now);
     this.#lessons = new Lessons(client, now);
     this.#metrics = new RecordMetrics(registry, () => this.#recorder.counts);
@@ -75,7 +81,7 @@ export class Records implements TerminationListener {
     this.#recorder.start();
     this.#running = [
       this.#repeat("events", (signal) => this.#events.pass(signal)),
-      this.#repeat("lessons", (signal) => this.#lessons.pass(signal)),
+      this.#repeat("lessons", (signal) => this.#learn(signal)),
     ];
   }
 
@@ -91,8 +97,15 @@ export class Records implements TerminationListener {
     await Promise.all(this.#running);
   }
 
-  #publish({ report, workload, lesson }: Ended): void {
-    this.#metrics.recorded(report);
+  #learn(signal: AbortSignal): Promise<void> {
+    const lesson = this.#clusterLessons.take(this.#now());
+    if (lesson !== undefined) this.#lessons.add(this.#options.namespace, clusterEntry, lesson);
+    return this.#lessons.pass(signal);
+  }
+
+  #publish({ report, workload, lesson, isMeasured }: Ended): void {
+    this.#metrics.recorded(report, isMeasured);
+    if (isMeasured) this.#clusterLessons.add(report, this.#now());
     const { namespace } = report.metadata;
     const { name, uid } = report.pod;
     for (const one of eventOf(report)) {

@@ -41,6 +41,7 @@ export class Numbering {
     if (isHostNetwork || isFinished) return;
     if (now < addedBy && this.#hasProxies(record)) return;
     record.number = this.#withdrawals.add(addresses, now);
+    record.isMeasured = withdrawnAt === now;
   }
 
   /** Proxies choose the pod again, although it is not published as ready. */
@@ -53,6 +54,7 @@ export class Numbering {
     this.drop(record);
     record.number = undefined;
     record.withdrawnAt = undefined;
+    record.isMeasured = false;
     record.releasedAt = undefined;
   }
 

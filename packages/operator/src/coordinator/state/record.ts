@@ -20,6 +20,7 @@ export class TerminationRecord implements Termination {
   releasedAt: number | undefined;
   /** By then every proxy has added the pod. Before, its absence from rules proves nothing. */
   addedBy = -Infinity;
+  isMeasured = false;
   goneAt: number | undefined;
   overruledBy: string | undefined;
   tooEarly: readonly string[] = [];

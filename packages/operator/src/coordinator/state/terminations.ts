@@ -194,6 +194,8 @@ export class Terminations {
     // What leads to the pod must be looked up now: it is unknown once the pod is gone.
     this.releases.routesTo(record);
     this.#number(record, now, false);
+    // It may have been withdrawn long ago.
+    record.isMeasured = false;
     return record;
   }
 

@@ -4,6 +4,7 @@ import { workloadOf } from "../../coordinator/state/objects.ts";
 import { operatorNames } from "../../names.ts";
 import { isMap } from "../../policy/validate.ts";
 import { workloadText } from "../../coordinator/termination.ts";
+import { clusterEntry, fewestLessons } from "./cluster-lessons.ts";
 import { keyOf, learntIn, longestKey, mostWorkloads } from "./lessons.ts";
 
 interface LearntObject extends KubernetesObject {
@@ -25,8 +26,15 @@ function boundedEntries(data: Readonly<Record<string, string>>): Readonly<Record
 export class LearntView {
   readonly #source: Source<LearntObject>;
   readonly #learnt = new Map<string, Readonly<Record<string, string>>>();
+  readonly #ownNamespace: string;
 
-  constructor(client: KubernetesClient, onProblem: (part: string, error: unknown) => void) {
+  /** @param ownNamespace the operator's, where what the whole cluster has taught is. */
+  constructor(
+    client: KubernetesClient,
+    ownNamespace: string,
+    onProblem: (part: string, error: unknown) => void,
+  ) {
+    this.#ownNamespace = ownNamespace;
     this.#source = new Source<LearntObject>(client, {
       name: "learnt",
       path: "/api/v1/configmaps",
@@ -52,14 +60,22 @@ export class LearntView {
     return this.#source.stop();
   }
 
-  /** The value of LAMEDUCK_LEARNT; undefined where nothing was learnt that this release can read. */
+  /** The value of LAMEDUCK_LEARNT: of the pod's workload, else of the cluster. Undefined where nothing was learnt that this release can read. */
   of(namespace: string, pod: unknown): string | undefined {
+    const learnt = this.#ofWorkload(namespace, pod) ?? this.#ofCluster();
+    // Rendered from the parsed numbers: anyone with access to the ConfigMap may have added other text.
+    return learnt && learntText(learnt);
+  }
+
+  #ofWorkload(namespace: string, pod: unknown): ReturnType<typeof learntIn> {
     const entries = this.#learnt.get(namespace);
     if (!entries || !isMap(pod) || !isMap(pod["metadata"])) return undefined;
     const workload = workloadOf(pod as unknown as KubernetesObject);
-    if (!workload) return undefined;
-    const learnt = learntIn(entries[keyOf(workloadText({ workload, name: "" }))]);
-    // Rendered from the parsed numbers: anyone with access to the ConfigMap may have added other text.
-    return learnt && learntText(learnt);
+    return workload && learntIn(entries[keyOf(workloadText({ workload, name: "" }))]);
+  }
+
+  #ofCluster(): ReturnType<typeof learntIn> {
+    const learnt = learntIn(this.#learnt.get(this.#ownNamespace)?.[clusterEntry]);
+    return learnt && learnt.terminations >= fewestLessons ? learnt : undefined;
   }
 }

@@ -8,6 +8,8 @@ export interface Ended {
   readonly workload: WorkloadName | undefined;
   /** What the pod learnt, for the workload's later pods. */
   readonly lesson: string | undefined;
+  /** It was seen from its beginning, and the times of its consumers tell how fast they are. */
+  readonly isMeasured: boolean;
   readonly at: number;
 }
 

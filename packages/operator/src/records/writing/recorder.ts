@@ -88,7 +88,8 @@ export class Recorder implements TerminationListener {
     }
     const report = describeTermination(termination, followed);
     const { uid, workload, reported } = termination;
-    this.#ended.add({ uid, report, workload, lesson: reported["lesson"] });
+    const isMeasured = followed.isWhole && termination.isMeasured;
+    this.#ended.add({ uid, report, workload, lesson: reported["lesson"], isMeasured });
     this.#wake();
   }
 

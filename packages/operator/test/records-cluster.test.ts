@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { learn, learntText, lessonText, measuredLesson, parseLearnt } from "@lameduck/drain";
+import { Registry } from "@prometheus-io/client";
+import type { Termination } from "../src/coordinator/termination.ts";
+import { inject } from "../src/inject/inject.ts";
+import { defaultSettings } from "../src/policy/settings.ts";
+import { ClusterLessons, fewestLessons } from "../src/records/learning/cluster-lessons.ts";
+import { LearntView } from "../src/records/learning/learnt-view.ts";
+import { learntIn } from "../src/records/learning/lessons.ts";
+import { Records } from "../src/records/records.ts";
+import { describeTermination } from "../src/records/report/describe.ts";
+import { OperatorApi, until } from "./operator-api.ts";
+import { consumer, deletedAt, released } from "./terminations.ts";
+
+const reportOf = (termination: Termination): ReturnType<typeof describeTermination> =>
+  describeTermination(termination, {
+    isWhole: true,
+    origin: deletedAt,
+    began: deletedAt,
+    closingAt: deletedAt + 6_000,
+  });
+
+const appliedAfter = (...times: readonly (number | undefined)[]): Termination =>
+  released({
+    consumers: new Map(
+      times.map((after, at) => [
+        `kube-proxy/node${at}`,
+        consumer(after === undefined ? {} : { appliedAt: deletedAt + after }),
+      ]),
+    ),
+  });
+
+const textOf = (...senders: readonly { at: number; hasLetGo: boolean }[]): string =>
+  lessonText(measuredLesson(senders, 4_000));
+
+test("a minute teaches by the termination in it whose consumers took longest", () => {
+  const lessons = new ClusterLessons();
+  lessons.add(reportOf(appliedAfter(500, 700)), 0);
+  lessons.add(reportOf(appliedAfter(600, 2_000)), 30_000);
+  lessons.add(reportOf(appliedAfter(400)), 31_000);
+  assert.equal(lessons.take(59_999), undefined);
+  assert.equal(lessons.take(60_000), textOf({ at: 2_000, hasLetGo: true }, { at: 600, hasLetGo: true }));
+  assert.equal(lessons.take(200_000), undefined, "once");
+});
+
+test("a consumer that was behind had not let go until the pod closed; one that never reports, and time, say nothing", () => {
+  const lessons = new ClusterLessons();
+  const odd = new Map([
+    ["kube-proxy/missing", consumer({ isMissing: true })],
+    ["dns/cluster", consumer({ basis: "time", appliedAt: deletedAt + 5_000 })],
+  ]);
+  lessons.add(reportOf(released({ consumers: odd })), 0);
+  assert.equal(lessons.take(100_000), undefined);
+  lessons.add(
+    reportOf(released({ consumers: new Map([...appliedAfter(400, undefined).consumers, ...odd]) })),
+    0,
+  );
+  assert.equal(lessons.take(60_000), textOf({ at: 6_000, hasLetGo: false }, { at: 400, hasLetGo: true }));
+});
+
+test("what the cluster has taught is written beside the operator, of measured terminations alone", async () => {
+  await using api = await OperatorApi.start();
+  const client = api.client();
+  let now = deletedAt + 50;
+  const problems: unknown[] = [];
+  const records = new Records(client, {
+    isLeader: () => true,
+    name: "coordinator-1",
+    namespace: "lameduck-system",
+    registry: new Registry(),
+    onProblem: (...problem) => problems.push(problem),
+    now: () => now,
+    every: 10,
+  });
+  records.start();
+  const ended = (termination: Termination): void => {
+    records.began(termination);
+    records.ended(termination);
+  };
+  ended(released({ uid: "a", name: "a", isMeasured: false }));
+  ended(released({ uid: "b", name: "b" }));
+  await until(() => api.items("lameduck.dev/drainreports").length === 2, "both records");
+  const entry = (): string | undefined =>
+    (api.get("configmaps", "lameduck-learnt")?.["data"] as Record<string, string> | undefined)?.["cluster"];
+  await until(() => {
+    now += 1_000;
+    return entry() !== undefined;
+  }, "what was learnt");
+  assert.equal(api.get("configmaps", "lameduck-learnt")?.metadata["namespace"], "lameduck-system");
+  assert.equal(learntIn(entry())?.terminations, 1);
+  assert.deepEqual(problems, []);
+  await records.stop();
+  client.close();
+});
+
+const lesson = measuredLesson([{ at: 500, hasLetGo: true }], 4_000);
+
+function learntOf(terminations: number): string {
+  let learnt = learn(undefined, lesson);
+  for (let count = 1; count < terminations; count++) learnt = learn(learnt, lesson);
+  return `2026-11-26 ${learntText(learnt)}`;
+}
+
+const pod = {
+  metadata: { ownerReferences: [{ kind: "StatefulSet", name: "db", uid: "u", controller: true }] },
+  spec: { containers: [{ name: "db", image: "db:1", ports: [{ containerPort: 80 }] }] },
+};
+
+test("a pod whose workload has taught nothing begins with what the cluster has, once that is enough", async () => {
+  await using api = await OperatorApi.start();
+  const client = api.client();
+  const view = new LearntView(client, "lameduck-system", () => assert.fail());
+  view.start();
+  const put = (terminations: number): void => {
+    const metadata = { namespace: "lameduck-system" };
+    const data = { cluster: learntOf(terminations) };
+    if (api.get("configmaps", "lameduck-learnt")) api.change("configmaps", "lameduck-learnt", { data });
+    else api.put("configmaps", "lameduck-learnt", { metadata, data });
+  };
+  put(fewestLessons);
+  await until(() => view.of("shop", pod) !== undefined, "what was learnt");
+  assert.equal(parseLearnt(view.of("shop", pod))?.terminations, fewestLessons);
+  put(fewestLessons - 1);
+  await until(() => view.of("shop", pod) === undefined, "too few lessons");
+  await view.stop();
+  client.close();
+});
+
+test("a container that says how fast its senders are is told nothing else", () => {
+  const facts = {
+    lameduckVersion: "0.1.0",
+    exposedBy: ["Service db"],
+    version: { major: 1, minor: 36 },
+    convergenceSeconds: undefined,
+    architectures: undefined,
+    learnt: learntOf(20),
+  };
+  const [container] = pod.spec.containers;
+  const env = [{ name: "LAMEDUCK_CONVERGENCE", value: "1s" }];
+  const own = { ...pod, spec: { containers: [{ ...container, env }] } };
+  assert.match(JSON.stringify(inject(pod, defaultSettings, facts).patch), /LAMEDUCK_LEARNT/);
+  assert.doesNotMatch(JSON.stringify(inject(own, defaultSettings, facts).patch), /LAMEDUCK_LEARNT/);
+});
