@@ -182,20 +182,17 @@ export class KubernetesClient {
 
   /** With the credentials at hand, and once more with new ones where those are refused: they may have been withdrawn before their time. */
   async #exchange<T>(sending: Sending, read: Read<T>): Promise<T> {
-    const session = await this.#waited(this.#sessions.current(), sending.signal);
+    // A person may be logging in: that takes as long as it takes, or until it is given up.
+    const { signal = this.#closed.signal } = sending;
+    const session = await orAborted(this.#sessions.current(), signal);
     try {
       return await this.#within(sending, session, read);
     } catch (error) {
       if (!(error instanceof ApiFailure) || error.status !== 401) throw error;
-      const renewed = await this.#waited(this.#sessions.renewed(session), sending.signal);
+      const renewed = await orAborted(this.#sessions.renewed(session), signal);
       if (renewed === session) throw error;
       return this.#within(sending, renewed, read);
     }
-  }
-
-  /** A person may be logging in: that takes as long as it takes, or until it is given up. */
-  #waited(session: Promise<Session>, signal = this.#closed.signal): Promise<Session> {
-    return orAborted(session, signal);
   }
 
   async #within<T>(sending: Sending, session: Session, read: Read<T>): Promise<T> {
@@ -265,18 +262,14 @@ export class KubernetesClient {
       const sent = Date.now();
       const send = server.protocol === "https:" ? httpsRequest : httpRequest;
       const request = send(url, options, (response) => {
-        this.#note(response, sent);
+        const time = Date.parse(response.headers.date ?? "");
+        if (!Number.isNaN(time)) this.#serverTime?.({ server: time, sent, received: Date.now() });
         resolve(response);
       });
       request.on("error", reject);
       request.on("socket", (socket) => socket.setKeepAlive(true, 5_000));
       request.end(text);
     });
-  }
-
-  #note(response: IncomingMessage, sent: number): void {
-    const server = Date.parse(response.headers.date ?? "");
-    if (!Number.isNaN(server)) this.#serverTime?.({ server, sent, received: Date.now() });
   }
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubernetesClient } from "./client.ts";
-import { hasStatus } from "./retry.ts";
+import { hasStatus, orUndefined } from "./retry.ts";
 
 export interface LeaseOptions {
   readonly namespace: string;
@@ -129,13 +129,8 @@ export class Lease {
     }
   }
 
-  async #read(): Promise<LeaseObject | undefined> {
-    try {
-      return await this.#client.get<LeaseObject>(`${this.#path}/${this.#options.name}`);
-    } catch (error) {
-      if (hasStatus(error, 404)) return undefined;
-      throw error;
-    }
+  #read(): Promise<LeaseObject | undefined> {
+    return orUndefined(this.#client.get<LeaseObject>(`${this.#path}/${this.#options.name}`), 404);
   }
 }
 

@@ -15,6 +15,19 @@ export function hasStatus(error: unknown, ...statuses: readonly number[]): error
   return error instanceof ApiFailure && statuses.includes(error.status);
 }
 
+/** What was asked for; undefined where the API server answers with one of these. */
+export async function orUndefined<T>(
+  answer: Promise<T>,
+  ...statuses: readonly number[]
+): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (hasStatus(error, ...statuses)) return undefined;
+    throw error;
+  }
+}
+
 /** The API server cannot be reached, is overloaded or fails; a refusal of what was asked is not among these. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ApiFailure) return error.status === 429 || error.status >= 500;

@@ -19,16 +19,11 @@ export class ServerClock {
   note({ server, sent, received }: ServerTime): void {
     this.#samples++;
     // At some moment between `sent` and `received` here it was between `server` and a second later there.
-    const low = Math.max(this.#low, server - received);
-    const high = Math.min(this.#high, server + 1_000 - sent);
-    if (low <= high) {
-      this.#low = low;
-      this.#high = high;
-      return;
-    }
+    const [low, high] = [server - received, server + 1_000 - sent];
     // A clock was set, or several servers disagree: what was said last counts.
-    this.#low = server - received;
-    this.#high = server + 1_000 - sent;
+    const isContradicted = low > this.#high || high < this.#low;
+    this.#low = isContradicted ? low : Math.max(this.#low, low);
+    this.#high = isContradicted ? high : Math.min(this.#high, high);
   }
 
   /** Server time minus ours and how far off that may be, milliseconds; undefined before the first answer. */

@@ -1,6 +1,6 @@
 import type { KubernetesClient } from "./client.ts";
 import { KubernetesError } from "./errors.ts";
-import { hasStatus } from "./retry.ts";
+import { orUndefined } from "./retry.ts";
 
 /** discovery.k8s.io/v1 and policy/v1 came with 1.21; a Job whose pods are not replaced (backoffLimitPerIndex) is on since 1.29. */
 const oldestMinor = { rollout: 21, inCluster: 29 } as const;
@@ -17,7 +17,8 @@ export async function requireVersion(
   oldest: number,
   what: string,
 ): Promise<string[]> {
-  const { major = "1", minor = "" } = await versionOf(client);
+  const version = await orUndefined(client.get<{ major?: string; minor?: string }>("/version"), 403, 404);
+  const { major = "1", minor = "" } = version ?? {};
   // Managed clusters add a plus sign.
   const number = Number.parseInt(minor, 10);
   if (Number.isNaN(number))
@@ -35,13 +36,4 @@ export function checkVersion(client: KubernetesClient, inCluster: boolean): Prom
   return inCluster
     ? requireVersion(client, oldestMinor.inCluster, "--in-cluster")
     : requireVersion(client, oldestMinor.rollout, "lameduck rollout");
-}
-
-async function versionOf(client: KubernetesClient): Promise<{ major?: string; minor?: string }> {
-  try {
-    return await client.get("/version");
-  } catch (error) {
-    if (hasStatus(error, 403, 404)) return {};
-    throw error;
-  }
 }

@@ -30,20 +30,17 @@ export function clusterConnection(options: ConnectionOptions = {}): ClusterConne
   const given = options.kubeconfig === undefined ? named : [options.kubeconfig];
   const paths = given.length > 0 ? given : [join(homedir(), ".kube", "config")];
   const merged = readAll(paths, options.kubeconfig !== undefined);
-  const connection = (): ClusterConnection | undefined => {
-    if (merged.files.length > 0) return fromKubeconfig(merged, options.context);
-    return env["KUBERNETES_SERVICE_HOST"] !== undefined && given.length === 0 ? inCluster(env) : undefined;
-  };
-  const found = connection();
-  if (found) return actingAs({ ...found, proxy: proxyFor(found.server, found.proxy, env) }, options);
-  throw new KubernetesError("LAMEDUCK_NO_KUBECONFIG", paths.join(delimiter), "no such file");
+  const isInPod = env["KUBERNETES_SERVICE_HOST"] !== undefined && given.length === 0;
+  if (merged.files.length === 0 && !isInPod)
+    throw new KubernetesError("LAMEDUCK_NO_KUBECONFIG", paths.join(delimiter), "no such file");
+  const found = merged.files.length > 0 ? fromKubeconfig(merged, options.context) : inCluster(env);
+  return actingAs({ ...found, proxy: proxyFor(found.server, found.proxy, env) }, options);
 }
 
 /** --as and --as-group go before what the kubeconfig says. @throws {KubernetesError} LAMEDUCK_KUBECONFIG_INVALID for groups of nobody. */
 function actingAs(found: ClusterConnection, { user, groups = [] }: ConnectionOptions): ClusterConnection {
   if (user !== undefined && user !== "") return { ...found, impersonation: { user, groups } };
-  if (groups.length > 0)
-    throw new KubernetesError("LAMEDUCK_KUBECONFIG_INVALID", "--as-group", "goes with --as only");
+  if (groups.length > 0) throw invalid("--as-group", "goes with --as only");
   return found;
 }
 
@@ -62,18 +59,10 @@ function fromKubeconfig(merged: Merged, wanted: string | undefined): ClusterConn
     );
   const cluster = merged.clusters.get(context.cluster);
   if (!cluster)
-    throw new KubernetesError(
-      "LAMEDUCK_KUBECONFIG_INVALID",
-      place,
-      `context "${name}" names the cluster "${context.cluster}", which is not there`,
-    );
+    throw invalid(place, `context "${name}" names the cluster "${context.cluster}", which is not there`);
   const user = context.user ? merged.users.get(context.user) : undefined;
   if (context.user && !user)
-    throw new KubernetesError(
-      "LAMEDUCK_KUBECONFIG_INVALID",
-      place,
-      `context "${name}" names the user "${context.user}", which is not there`,
-    );
+    throw invalid(place, `context "${name}" names the user "${context.user}", which is not there`);
   const { value, file } = cluster;
   return {
     context: name,
@@ -98,7 +87,7 @@ function impersonationOf(user: User | undefined): Impersonation | undefined {
 function serverUrl(text: string, file: string): URL {
   const url = URL.parse(text);
   if (url && (url.protocol === "https:" || url.protocol === "http:")) return url;
-  throw new KubernetesError("LAMEDUCK_KUBECONFIG_INVALID", file, `"${text}" is not the URL of a server`);
+  throw invalid(file, `"${text}" is not the URL of a server`);
 }
 
 function inCluster(env: NodeJS.ProcessEnv): ClusterConnection {
@@ -121,6 +110,10 @@ function inCluster(env: NodeJS.ProcessEnv): ClusterConnection {
         expires: Date.now() + 60_000,
       }),
   };
+}
+
+function invalid(place: string, problem: string): KubernetesError {
+  return new KubernetesError("LAMEDUCK_KUBECONFIG_INVALID", place, problem);
 }
 
 function list(names: readonly string[]): string {
