@@ -2,6 +2,7 @@ import {
   type KubernetesClient,
   controllerOf,
   hasStatus,
+  orUndefined,
   selects,
   type HorizontalPodAutoscaler,
   type KubernetesObject,
@@ -27,7 +28,7 @@ import {
   type TargetKind,
   type TargetReference,
 } from "./target-reference.ts";
-import { listIfAllowed, type Target } from "./target.ts";
+import type { Target } from "./target.ts";
 
 const watched = ["list", "watch"] as const;
 
@@ -71,17 +72,12 @@ export function neededRules(reference: TargetReference, action: Action, more: re
   return [...readingRules(reference), ...action.rules, ...more];
 }
 
-export interface Rights {
-  readonly allowed: Allowed;
-  readonly warnings: readonly string[];
-}
-
 /** @throws {KubernetesError} LAMEDUCK_API_FORBIDDEN that names every right that nothing goes without. */
 export async function checkRights(
   client: KubernetesClient,
   reference: TargetReference,
   rules: readonly Rule[],
-): Promise<Rights> {
+): Promise<{ readonly allowed: Allowed; readonly warnings: readonly string[] }> {
   const { namespace } = reference;
   const missing = await missingRights(client, namespace, rules);
   const needed = missing.filter(({ rule }) => rule.without === undefined);
@@ -185,8 +181,8 @@ async function aboutNeighbours(client: KubernetesClient, target: Target): Promis
 async function aboutBudgets(client: KubernetesClient, target: Target, action: Action): Promise<string[]> {
   if (action.name !== "evict" && action.name !== "drain") return [];
   const path = pathOf({ group: "policy", resource: "poddisruptionbudgets" }, target.reference.namespace);
-  const budgets = await listIfAllowed<PodDisruptionBudget>(client, path, 403);
-  return budgets
+  const budgets = await orUndefined(client.list<PodDisruptionBudget>(path), 403);
+  return (budgets ?? [])
     .filter(({ spec }) => spec.selector && selects(spec.selector, target.podLabels))
     .map(({ metadata, status }) => {
       const left = status?.disruptionsAllowed ?? 0;
@@ -202,9 +198,9 @@ async function aboutAutoscalers(
 ): Promise<string[]> {
   if (action.name !== "scale" || !owner) return [];
   const path = pathOf(autoscalers, reference.namespace);
-  const items = await listIfAllowed<HorizontalPodAutoscaler>(client, path, 403, 404);
+  const scalers = await orUndefined(client.list<HorizontalPodAutoscaler>(path), 403, 404);
   const { kind, name } = owner.reference;
-  return items
+  return (scalers ?? [])
     .filter(({ spec: { scaleTargetRef: to } }) => to.kind.toLowerCase() === kind && to.name === name)
     .map(
       ({ metadata }) =>

@@ -1,19 +1,15 @@
 import type { Condition, Pod, Workload } from "@lameduck/kube";
 import type { TargetKind } from "./target-reference.ts";
 
-/** How far a workload's controller has come. */
-export interface ControllerProgress {
-  readonly done: boolean;
-  /** "3 of 4 pods updated, 2 available" */
-  readonly words: string;
-}
-
-/** As `kubectl rollout status` judges it, and also where that refuses to: paused Deployments and OnDelete. */
+/**
+ * How far a workload's controller has come, as `kubectl rollout status` judges it, and also where that refuses to: paused Deployments
+ * and OnDelete. In words: "3 of 4 pods updated, 2 available".
+ */
 export function controllerProgress(
   kind: TargetKind,
   { metadata, spec, status = {} }: Workload,
   generation: number,
-): ControllerProgress {
+): { readonly done: boolean; readonly words: string } {
   const wanted = kind === "daemonset" ? (status.desiredNumberScheduled ?? 0) : (spec.replicas ?? 1);
   const updated = kind === "daemonset" ? (status.updatedNumberScheduled ?? 0) : updatedOf(kind, status);
   const available =

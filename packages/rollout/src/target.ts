@@ -3,6 +3,7 @@ import {
   controllerOf,
   hasStatus,
   isObject,
+  orUndefined,
   selects,
   selectorText,
   type KubernetesObject,
@@ -198,22 +199,8 @@ async function servicesOf(
 ): Promise<string[]> {
   const path = pathOf({ group: "", resource: "services" }, namespace);
   // Without this right the rest still works; the preflight says what is not known then.
-  const services = await listIfAllowed<Service>(client, path, 403);
-  return services
+  const services = await orUndefined(client.list<Service>(path), 403);
+  return (services ?? [])
     .filter(({ spec }) => spec.selector !== undefined && selects({ matchLabels: spec.selector }, labels))
     .map(({ metadata }) => metadata.name);
-}
-
-/** @param unlisted - statuses that count as an empty list. */
-export async function listIfAllowed<T extends KubernetesObject>(
-  client: KubernetesClient,
-  path: string,
-  ...unlisted: readonly number[]
-): Promise<readonly T[]> {
-  try {
-    return await client.list<T>(path);
-  } catch (error) {
-    if (hasStatus(error, ...unlisted)) return [];
-    throw error;
-  }
 }
