@@ -8,5 +8,6 @@ export { informed, settled } from "./lab/waiting.ts";
 export { enterStage, insideStage, openNetwork } from "./network/enter.ts";
 export type { Allowed } from "./network/forward.ts";
 export type { Network } from "./network/network.ts";
+export { findCommand } from "./runtime/find-command.ts";
 export { startFleet } from "./senders/fleet.ts";
 export { Stage, startStage } from "./stage.ts";

@@ -55,6 +55,7 @@ export class Stage {
   readonly #names: PodNames;
   readonly #image: Readonly<Record<string, string>>;
   readonly #volumes: string;
+  readonly #all: Pod[] = [];
   readonly #reported = new Set<string>();
   #stopped: Promise<void> | undefined;
 
@@ -80,14 +81,6 @@ export class Stage {
   get pods(): readonly Pod[] {
     return this.#controller.pods;
   }
-
-  /** Container restarts so far, and unexpected ends. */
-  get restartCounts(): { readonly restarts: number; readonly crashes: number } {
-    const sum = (of: (pod: Pod) => number): number => this.#all.reduce((total, pod) => total + of(pod), 0);
-    return { restarts: sum((pod) => pod.restarts), crashes: sum((pod) => pod.crashes) };
-  }
-
-  readonly #all: Pod[] = [];
 
   /**
    * Waits until every pod is available.

@@ -36,7 +36,7 @@ if (network) {
       );
       assert.equal(deleted?.why, "rollout");
       assert.equal(deleted?.grace, 3_000);
-      assert.deepEqual(observed.stage.restartCounts, { restarts: 0, crashes: 0 });
+      assert.deepEqual(observed.all("crashed"), []);
     });
 
     test(

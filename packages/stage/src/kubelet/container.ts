@@ -62,7 +62,7 @@ export class Container {
 
   /** Of its present run. */
   get output(): readonly string[] {
-    return this.#run?.process.tail() ?? [];
+    return this.#run?.process.output.tail() ?? [];
   }
 
   /** A kill by liveness or postStart that is under way; it holds up the pod's termination, as it does in the kubelet. */
@@ -144,7 +144,7 @@ export class Container {
     emit({ type: "exited", container: this.template.name, ...how }, at);
     // The reason is often in the last line it wrote.
     await Promise.race([process.closed, clock.sleep(500)]);
-    this.#lastOutput = process.tail();
+    this.#lastOutput = process.output.tail();
     if (this.#isCrash(exit)) {
       const detail = `${spellExit(exit)}: ${lastWords(this.#lastOutput)}`;
       emit({ type: "crashed", container: this.template.name, detail }, at);

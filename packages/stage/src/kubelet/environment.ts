@@ -29,16 +29,6 @@ export function imageEnvironment(env: Readonly<Record<string, string | undefined
 
 /** What to execute for a container, and in which environment and directory. */
 export function launchIn(pod: PodIdentity, container: ContainerTemplate): Launch {
-  const env = containerEnvironment(pod, container);
-  return {
-    command: expandCommand(container, env, pod),
-    env,
-    directory: container.workingDirectory ?? pod.directory,
-  };
-}
-
-/** What a container's process gets. Later entries may refer to earlier ones, as in Kubernetes. */
-function containerEnvironment(pod: PodIdentity, container: ContainerTemplate): Record<string, string> {
   const services = serviceVariables(pod.network.apiServer);
   const env: Record<string, string> = {
     ...pod.image,
@@ -47,14 +37,21 @@ function containerEnvironment(pod: PodIdentity, container: ContainerTemplate): R
     TMPDIR: pod.temporary,
   };
   for (const [name, value] of Object.entries(pod.network.env)) set(env, name, value);
-  // References see what the manifest has set and the services, not the image's variables.
+  // References see what the manifest has set before and the services, not the image's variables.
   const declared: Record<string, string> = { ...services };
   for (const entry of container.env) {
     const value = "value" in entry ? expand(entry.value, declared) : (fieldValue(entry.field, pod) ?? "");
     declared[entry.name] = value;
     set(env, entry.name, value);
   }
-  return env;
+  // Command and args may refer to the environment of the container, not to that of the image.
+  const names = [...Object.keys(declared), "HOSTNAME", ...Object.keys(pod.network.env)];
+  const values = Object.fromEntries(names.map((name) => [name, env[name] ?? ""]));
+  return {
+    command: container.command.map((word) => expand(word, values)),
+    env,
+    directory: container.workingDirectory ?? pod.directory,
+  };
 }
 
 /**
@@ -73,22 +70,6 @@ function serviceVariables({ host, port }: PodNetwork["apiServer"]): Record<strin
     [`KUBERNETES_PORT_${port}_TCP_PORT`]: String(port),
     [`KUBERNETES_PORT_${port}_TCP_ADDR`]: host,
   };
-}
-
-/** Names by which command and args may refer to the environment: that of the container, not of the image. */
-function expandCommand(
-  container: ContainerTemplate,
-  env: Readonly<Record<string, string>>,
-  pod: PodIdentity,
-): string[] {
-  const names = [
-    ...Object.keys(serviceVariables(pod.network.apiServer)),
-    ...container.env.map(({ name }) => name),
-    "HOSTNAME",
-    ...Object.keys(pod.network.env),
-  ];
-  const values = Object.fromEntries(names.map((name) => [name, env[name] ?? ""]));
-  return container.command.map((word) => expand(word, values));
 }
 
 /** Node's own options add up: the preload that moves a port must survive a NODE_OPTIONS of the manifest. */

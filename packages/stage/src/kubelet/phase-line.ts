@@ -24,24 +24,18 @@ const stopReasons: readonly unknown[] = [
 export function parsePhaseLine(line: string): PhaseLine | undefined {
   // Cheap first: most lines of a server under load are its own log.
   if (!line.includes('"lameduck"')) return undefined;
-  const value = parsed(line.slice(line.indexOf("{")));
-  if (value?.["lameduck"] !== "phase") return undefined;
-  const { lameduck: _, phase, at, reason, ...rest } = value;
-  if (typeof at !== "number" || !phases.includes(phase)) return undefined;
-  return {
-    phase: phase as PhaseLine["phase"],
-    at,
-    // Of the phases only `closing` is reached for a stop reason; the others' reasons are words of their own.
-    ...(stopReasons.includes(reason)
-      ? { reason: reason as StopReason, detail: rest }
-      : { detail: reason === undefined ? rest : { ...rest, reason } }),
-  };
-}
-
-function parsed(text: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+    const said = JSON.parse(line.slice(line.indexOf("{"))) as Record<string, unknown>;
+    const { lameduck, phase, at, reason, ...rest } = said;
+    if (lameduck !== "phase" || typeof at !== "number" || !phases.includes(phase)) return undefined;
+    return {
+      phase: phase as PhaseLine["phase"],
+      at,
+      // Of the phases only `closing` is reached for a stop reason; the others' reasons are words of their own.
+      ...(stopReasons.includes(reason)
+        ? { reason: reason as StopReason, detail: rest }
+        : { detail: reason === undefined ? rest : { ...rest, reason } }),
+    };
   } catch {
     return undefined;
   }

@@ -7,7 +7,8 @@ import { openLoopbackNetwork } from "./loopback.ts";
 import { openForwards, type Allowed, type OpenForwards } from "./forward.ts";
 import { openNamespaceNetwork, type Openings } from "../namespaces/namespaces.ts";
 import type { Network } from "./network.ts";
-import { killedWithParent, signalStage } from "./lifetime.ts";
+import { childOf, killIfRunning } from "../runtime/children.ts";
+import { run } from "./run.ts";
 import { findFabric, unshareArguments, type Fabric } from "./privileges.ts";
 
 /** What `enterStage` passes to the process that it starts. */
@@ -81,7 +82,11 @@ export async function enterStage(
       detached: true,
       env: { ...process.env, ...options.env, [stageVariable]: JSON.stringify(entered) },
     });
-    relay = (signal) => void (child.pid && signalStage(child.pid, fabric.kind !== "none", signal));
+    relay = (signal) => {
+      // With namespaces the stage's own process is the child of the unshare that was started.
+      const stage = fabric.kind === "none" ? child.pid : child.pid && childOf(child.pid);
+      killIfRunning(stage, signal);
+    };
     return await new Promise<number>((resolve, reject) => {
       child.on("error", reject);
       child.on("exit", (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)));
@@ -91,6 +96,14 @@ export async function enterStage(
     open?.close();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The command, arranged so that the kernel kills it when this process dies without a chance to say so. */
+async function killedWithParent(command: readonly string[]): Promise<readonly string[]> {
+  const prefix = ["setpriv", "--pdeathsig", "KILL", "--"];
+  const possible =
+    process.platform === "linux" && (await run("setpriv", [...prefix.slice(1), "true"])).code === 0;
+  return possible ? [...prefix, ...command] : command;
 }
 
 /** Whether this process was started by `enterStage`. */

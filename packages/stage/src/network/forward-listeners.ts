@@ -19,11 +19,6 @@ interface Wanted extends ForwardListener {
   readonly socket: string;
 }
 
-interface Listening {
-  readonly server: Server;
-  readonly socket: string;
-}
-
 /**
  * Listens in a pod's namespace. A socket belongs to the namespace where it was made, so a process that enters it makes them, hands them
  * over and ends.
@@ -76,7 +71,7 @@ function wantedOf(forwards: readonly Forward[]): Wanted[] {
   return [...wanted.values()];
 }
 
-async function madeInside(wanted: readonly Wanted[], inside: readonly string[]): Promise<Listening[]> {
+async function madeInside(wanted: readonly Wanted[], inside: readonly string[]) {
   const program = fileURLToPath(new URL(`./forward-child${extname(import.meta.url)}`, import.meta.url));
   const [file, ...rest] = [...inside, process.execPath, program];
   // A test runner's variable would make the child report to it.
@@ -87,7 +82,7 @@ async function madeInside(wanted: readonly Wanted[], inside: readonly string[]):
     "data",
     (bytes: Buffer) => (stderrText = `${stderrText}${bytes.toString()}`.slice(-4_000)),
   );
-  const made: Listening[] = [];
+  const made: { readonly server: Server; readonly socket: string }[] = [];
   child.on("message", (listener, handle) => {
     const server = handle as Server;
     // The half that the program closes may be the half that the other end waits for.

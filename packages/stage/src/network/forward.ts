@@ -1,4 +1,5 @@
 import { lookup } from "node:dns/promises";
+import { once } from "node:events";
 import { createServer, connect, isIP, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { StageError } from "../errors.ts";
@@ -55,10 +56,7 @@ export async function openForwards(
         passOn(inner, outer);
       });
       servers.push(server);
-      await new Promise<void>((resolve, reject) => {
-        server.once("error", reject);
-        server.listen(socket, resolve);
-      });
+      await once(server.listen(socket), "listening");
       return { host, port, addresses, socket };
     }),
   );

@@ -31,15 +31,16 @@ export class ContainerProcess {
   readonly launch: Launch;
   readonly #network: PodNetwork;
   readonly #outer: ChildProcess;
-  readonly #pid: Promise<number | undefined>;
-  readonly #output: Output;
+  /** As the stage sees it; undefined when it ended before it could be found. */
+  readonly pid: Promise<number | undefined>;
+  readonly output: Output;
   #exit: Exit | undefined;
   #killed = false;
 
   constructor({ network, launch, binds, now, onLine }: StartOptions) {
     this.#network = network;
     this.launch = launch;
-    this.#output = new Output(onLine);
+    this.output = new Output(onLine);
     const { command, env, directory } = network.container(launch, binds);
     const [file = "", ...args] = command;
     const outer = spawn(file, args, {
@@ -50,8 +51,8 @@ export class ContainerProcess {
       detached: !network.ownProcesses,
     });
     this.#outer = outer;
-    this.#output.read(outer.stdout);
-    this.#output.read(outer.stderr);
+    this.output.read(outer.stdout);
+    this.output.read(outer.stderr);
     const watch = outer.pid === undefined ? undefined : network.watch(outer.pid);
     this.exited = new Promise((resolve) => {
       const ended = (exit: Exit): void => {
@@ -62,7 +63,7 @@ export class ContainerProcess {
       };
       outer.on("exit", (code, signal) => ended({ at: now(), ...this.#howItEnded(code, signal) }));
       outer.on("error", (error) => {
-        this.#output.add(error.message);
+        this.output.add(error.message);
         if (outer.pid === undefined) ended({ at: now(), code: 127 });
       });
     });
@@ -70,25 +71,16 @@ export class ContainerProcess {
       outer.on("close", () => resolve());
       outer.on("error", () => resolve());
     });
-    this.#pid = network.ownProcesses ? this.#findChild() : Promise.resolve(outer.pid);
+    this.pid = network.ownProcesses ? this.#findChild() : Promise.resolve(outer.pid);
   }
 
   get running(): boolean {
     return this.#exit === undefined;
   }
 
-  /** As the stage sees it; undefined when it ended before it could be found. */
-  get pid(): Promise<number | undefined> {
-    return this.#pid;
-  }
-
-  tail(): readonly string[] {
-    return this.#output.tail();
-  }
-
   /** @returns whether it was delivered. */
   async signal(signal: NodeJS.Signals): Promise<boolean> {
-    const pid = await this.#pid;
+    const pid = await this.pid;
     if (pid === undefined || this.#exit) return false;
     if (signal === "SIGKILL") this.#killed = true;
     return killIfRunning(pid, signal);
@@ -105,7 +97,7 @@ export class ContainerProcess {
    * @returns the exit code; undefined when `signal` ended it.
    */
   async exec(command: readonly string[], signal: AbortSignal): Promise<ExecResult> {
-    const pid = await this.#pid;
+    const pid = await this.pid;
     if (pid === undefined || this.#exit) return { code: 137, output: "the container is not running" };
     return execBeside(
       this.#network.beside(pid, { ...this.launch, command }),

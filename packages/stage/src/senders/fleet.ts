@@ -40,10 +40,7 @@ export interface FleetOptions {
 /** Everything the load saw. */
 export interface LoadResult {
   readonly records: readonly RequestRecord[];
-  /** Requests the schedule asked for; each has a record. */
-  readonly scheduled: number;
-  /** When the load began and when the last request had ended, on the run's clock. */
-  readonly began: number;
+  /** When the last request had ended, on the run's clock. */
   readonly ended: number;
   /** How late the generator itself was, milliseconds. */
   readonly lateness: { readonly p50: number; readonly p99: number; readonly max: number };
@@ -78,8 +75,7 @@ export class SenderFleet implements EndpointListener {
   readonly #chunks: RecordChunk[] = [];
   #generator: Child<ToGenerator, FromGenerator> | undefined;
   #progress: Progress = { due: 0, finished: 0, lost: 0, notSent: 0, inFlight: 0 };
-  /** When the load did. */
-  #began: number | undefined;
+  #hasBegun = false;
   #closed: Promise<void> | undefined;
 
   /** Use `startFleet`. */
@@ -156,8 +152,9 @@ export class SenderFleet implements EndpointListener {
   /** Begins the load. Resolves with the time it began, on the run's clock. */
   async begin(): Promise<number> {
     this.#generator?.send({ type: "begin" });
-    this.#began = await this.#orFailed(this.#begun.promise);
-    return this.#began;
+    const began = await this.#orFailed(this.#begun.promise);
+    this.#hasBegun = true;
+    return began;
   }
 
   /** Live counts, some 0.2 s old. */
@@ -167,18 +164,16 @@ export class SenderFleet implements EndpointListener {
 
   /** Ends the load, waits for what is in flight (at most its time-out), then ends every process. */
   async stop(): Promise<LoadResult> {
-    const began = this.#began;
-    if (began === undefined) {
+    if (!this.#hasBegun) {
       await this.close();
-      return { records: [], scheduled: 0, began: 0, ended: 0, lateness: { p50: 0, p99: 0, max: 0 } };
+      return { records: [], ended: 0, lateness: { p50: 0, p99: 0, max: 0 } };
     }
     try {
       this.#generator?.send({ type: "stop" });
       const done = await this.#orFailed(this.#done.promise);
       const ended = this.#options.clock.now();
       const outcomes = await this.#orFailed(this.#hosts.outcomes());
-      const records = this.#read(done.names, outcomes);
-      return { records, scheduled: records.length, began, ended, lateness: done.lateness };
+      return { records: this.#read(done.names, outcomes), ended, lateness: done.lateness };
     } finally {
       await this.close();
     }
@@ -208,7 +203,7 @@ export class SenderFleet implements EndpointListener {
     else this.#states.delete(pod);
     for (const drawn of this.#propagator.changes(state, at)) {
       // Before the load begins there is no delay: these pods have existed for long.
-      const change = this.#began === undefined ? { ...drawn, at } : drawn;
+      const change = this.#hasBegun ? drawn : { ...drawn, at };
       this.#generator?.send({ type: "change", change });
       this.#hosts.learn(change);
     }

@@ -7,19 +7,15 @@ import { LoadError, type HaproxySpec } from "@lameduck/load";
 import type { Endpoint } from "@lameduck/accounting";
 import { startProgram } from "./binary.ts";
 import type { ProxyOutcome } from "./proxy-outcome.ts";
-import { haproxyConfig } from "./haproxy-config.ts";
-import { preparation, started, type Proxy, type ProxyContext } from "./proxy.ts";
+import { preparation, started, type Proxy, type ProxyContext, type ProxySettings } from "./proxy.ts";
 
 /** Starts HAProxy in the foreground. @throws {LoadError} LAMEDUCK_SENDER_BINARY_MISSING, LAMEDUCK_SENDER_FAILED. */
 export async function startHaproxy(spec: HaproxySpec, context: ProxyContext): Promise<Proxy> {
-  const { file, directory, address, port, timeout, connectTimeout } = await preparation(spec);
+  const { file, directory, ...settings } = await preparation(spec);
+  const { address, port } = settings;
   const socket = join(directory.path, "admin.sock");
   const config = join(directory.path, "haproxy.cfg");
-  const retries = spec.retries ?? 3;
-  await writeFile(
-    config,
-    haproxyConfig({ address, port, socket, source: spec.address, timeout, connectTimeout, retries }),
-  );
+  await writeFile(config, configuration(settings, socket, spec.retries ?? 3));
   const outcomes: ProxyOutcome[] = [];
   const program = startProgram({
     file,
@@ -46,6 +42,41 @@ export async function startHaproxy(spec: HaproxySpec, context: ProxyContext): Pr
     },
   };
   return started(proxy, program.listening(address, port, spec.name));
+}
+
+/**
+ * What an ingress controller would write, as small as it can be: one frontend, one backend whose servers come and go through the runtime
+ * API. Callers' connections stay open (their time-outs are far beyond any run), so that no race but the pods' own is seen. Its log
+ * has every request without a good answer; "dontlog-normal" would leave out those that it drops without an answer.
+ */
+function configuration(settings: ProxySettings, socket: string, retries: number): string {
+  const { address, port, source } = settings;
+  return `global
+  log stdout format raw local0
+  stats socket ${socket} mode 600 level admin
+  nbthread 1
+  no strict-limits
+  maxconn 8000
+defaults
+  mode http
+  log global
+  timeout connect ${Math.round(settings.connectTimeout)}ms
+  timeout server ${Math.round(settings.timeout)}ms
+  timeout client 1h
+  timeout http-keep-alive 1h
+  timeout queue ${Math.round(settings.connectTimeout)}ms
+  retries ${retries}
+${retries > 0 ? "  option redispatch\n" : ""}frontend callers
+  bind ${address}:${port}
+  http-request capture req.hdr(x-lameduck-id) len 20
+  log-format "lameduck %[capture.req.hdr(0)] %s %ts %rc"
+  default_backend pods
+backend pods
+  balance roundrobin
+${source === undefined ? "" : `  source ${source}\n`}  http-after-response set-header x-lameduck-upstream %s if { srv_id -m found }
+  http-response set-log-level silent if { status lt 500 }
+  http-after-response set-header x-lameduck-retries %rc
+`;
 }
 
 /** @param socket - of its runtime API. */

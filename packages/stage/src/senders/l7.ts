@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -11,9 +12,27 @@ const perConnection = new Set<string>(perConnectionHeaders);
 
 /** An ingress in small: round robin, keep-alive towards the pods, 502, 503 and 504 as usual, connect failures retried if asked to. */
 export async function startL7(spec: L7Spec, context: ProxyContext): Promise<Proxy> {
-  const proxy = new L7Proxy(spec, context);
-  await proxy.listen();
-  return proxy;
+  const forwarder = new Forwarder(spec, context);
+  const server = createServer((incoming, outgoing) => forwarder.serve(incoming, outgoing));
+  // Its callers' idle connections outlive any run: a proxy that closed them would add races of its own.
+  server.keepAliveTimeout = 3_600_000;
+  const address = spec.address ?? "127.0.0.1";
+  await once(server.listen(0, address, 4_096), "listening");
+  return {
+    address,
+    port: (server.address() as AddressInfo).port,
+    namesRequests: false,
+    use: (endpoints) => {
+      forwarder.endpoints = endpoints;
+      return Promise.resolve();
+    },
+    outcomes: () => Promise.resolve([]),
+    close: async () => {
+      forwarder.agent.destroy();
+      server.closeAllConnections();
+      await once(server.close(), "close");
+    },
+  };
 }
 
 interface Attempt {
@@ -21,65 +40,31 @@ interface Attempt {
   readonly tried: ReadonlySet<string>;
 }
 
-class L7Proxy implements Proxy {
-  readonly address: string;
-  readonly namesRequests = false;
-  port = 0;
+class Forwarder {
+  endpoints: readonly Endpoint[] = [];
+  readonly agent = new Agent({ keepAlive: true, maxFreeSockets: 1_024 });
+  readonly #spec: L7Spec;
   readonly #context: ProxyContext;
-  readonly #localAddress: string | undefined;
-  readonly #retries: number;
   readonly #timeout: number;
   readonly #connectTimeout: number;
-  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: 1_024 });
   readonly #connectedAt = new WeakMap<object, number>();
-  readonly #server = createServer((incoming, outgoing) => this.#serve(incoming, outgoing));
-  #endpoints: readonly Endpoint[] = [];
   #turn = 0;
 
   constructor(spec: L7Spec, context: ProxyContext) {
+    this.#spec = spec;
     this.#context = context;
-    this.address = spec.address ?? "127.0.0.1";
-    this.#localAddress = spec.address;
-    this.#retries = spec.retries ?? 0;
     this.#timeout = parseDuration(spec.timeout ?? "60s", "timeout");
     this.#connectTimeout = parseDuration(spec.connectTimeout ?? "5s", "connectTimeout");
-    // Its callers' idle connections outlive any run: a proxy that closed them would add races of its own.
-    this.#server.keepAliveTimeout = 3_600_000;
   }
 
-  async listen(): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen(0, this.address, 4_096, resolve);
-    });
-    this.port = (this.#server.address() as AddressInfo).port;
-  }
-
-  use(endpoints: readonly Endpoint[]): Promise<void> {
-    this.#endpoints = endpoints;
-    return Promise.resolve();
-  }
-
-  outcomes(): Promise<readonly []> {
-    return Promise.resolve([]);
-  }
-
-  async close(): Promise<void> {
-    this.#agent.destroy();
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => {
-      this.#server.close(resolve);
-    });
-  }
-
-  #serve(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  serve(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const endpoint = this.#choose(new Set());
     if (endpoint) this.#forward(incoming, outgoing, { endpoint, tried: new Set() });
     else answer(outgoing, 503, { "x-lameduck-error": "NO_ENDPOINT" });
   }
 
   #choose(tried: ReadonlySet<string>): Endpoint | undefined {
-    const untried = this.#endpoints.filter((endpoint) => !tried.has(endpoint.pod));
+    const untried = this.endpoints.filter((endpoint) => !tried.has(endpoint.pod));
     return untried[this.#turn++ % untried.length];
   }
 
@@ -90,11 +75,11 @@ class L7Proxy implements Proxy {
     const upstream = request({
       host: endpoint.address,
       port: endpoint.port,
-      agent: this.#agent,
+      agent: this.agent,
       method: incoming.method ?? "GET",
       path: incoming.url ?? "/",
       headers: { ...passedOn(incoming.headers), "x-forwarded-for": incoming.socket.remoteAddress },
-      ...(this.#localAddress === undefined ? {} : { localAddress: this.#localAddress }),
+      ...(this.#spec.address === undefined ? {} : { localAddress: this.#spec.address }),
     });
     const about = (): Record<string, string> => ({
       "x-lameduck-upstream": endpoint.pod,
@@ -129,7 +114,7 @@ class L7Proxy implements Proxy {
         return;
       }
       const now = new Set(tried).add(endpoint.pod);
-      const next = !connected && tried.size < this.#retries ? this.#choose(now) : undefined;
+      const next = !connected && tried.size < (this.#spec.retries ?? 0) ? this.#choose(now) : undefined;
       if (next) {
         this.#forward(incoming, outgoing, { endpoint: next, tried: now });
         return;

@@ -3,10 +3,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { LoadError, type NginxSpec } from "@lameduck/load";
+import type { Endpoint } from "@lameduck/accounting";
 import { startProgram } from "./binary.ts";
 import type { ProxyOutcome } from "./proxy-outcome.ts";
-import { authority, nginxConfig, type NginxSettings } from "./nginx-config.ts";
-import { preparation, started, type Proxy, type ProxyContext } from "./proxy.ts";
+import { preparation, started, type Proxy, type ProxyContext, type ProxySettings } from "./proxy.ts";
 
 /** Longest time a reload may take, milliseconds. */
 const reloadTime = 10_000;
@@ -15,15 +15,9 @@ const reloadTime = 10_000;
 export async function startNginx(spec: NginxSpec, context: ProxyContext): Promise<Proxy> {
   const { file, directory, ...place } = await preparation(spec);
   const { address, port } = place;
-  const settings: NginxSettings = {
-    ...place,
-    directory: directory.path,
-    source: spec.address,
-    retries: spec.retries,
-    asRoot: process.geteuid?.() === 0,
-  };
+  const settings = { ...place, directory: directory.path, retries: spec.retries };
   const config = join(directory.path, "nginx.conf");
-  await writeFile(config, nginxConfig(settings, []));
+  await writeFile(config, configuration(settings, []));
   const workers = new Workers();
   // Before it has read the configuration it would log to a file of root's.
   const args = ["-e", "stderr", "-c", config];
@@ -39,7 +33,7 @@ export async function startNginx(spec: NginxSpec, context: ProxyContext): Promis
      */
     use: async (endpoints) => {
       for (const { pod, address, port } of endpoints) pods.set(authority(address, port), pod);
-      await writeFile(config, nginxConfig(settings, endpoints));
+      await writeFile(config, configuration(settings, endpoints));
       const replaced = workers.replaced(AbortSignal.timeout(reloadTime));
       program.signal("SIGHUP");
       await replaced.catch(() => {
@@ -60,6 +54,69 @@ export async function startNginx(spec: NginxSpec, context: ProxyContext): Promis
     },
   };
   return started(proxy, program.listening(address, port, spec.name));
+}
+
+interface NginxSettings extends ProxySettings {
+  readonly directory: string;
+  readonly retries: number | undefined;
+}
+
+/**
+ * What an ingress controller would write, as small as it can be. Callers' connections stay open, so that no race but the pods' own and
+ * those of a reload is seen.
+ */
+function configuration(settings: NginxSettings, endpoints: readonly Endpoint[]): string {
+  const { directory } = settings;
+  // Root of a user namespace cannot become anybody else; root of the machine need not.
+  const isRoot = process.geteuid?.() === 0;
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+  return `daemon off;
+${isRoot ? "user root root;\n" : ""}worker_processes 1;
+pid ${directory}/pid;
+error_log stderr notice;
+events { worker_connections 8000; }
+http {
+  log_format lost '$http_x_lameduck_id $upstream_addr|$upstream_status|$upstream_connect_time|$upstream_header_time';
+  map $status $lost { ~^5 1; default 0; }
+  access_log ${directory}/lost.log lost if=$lost;
+${temporary.map((kind) => `  ${kind}_temp_path ${directory}/${kind};`).join("\n")}
+  keepalive_timeout 1h;
+  keepalive_requests 1000000000;
+${endpoints.length === 0 ? "" : upstream(endpoints)}  server {
+    listen ${settings.address}:${settings.port} backlog=4096;
+    location / {
+${endpoints.length === 0 ? "      return 503;\n" : location(settings)}    }
+  }
+}
+`;
+}
+
+function upstream(endpoints: readonly Endpoint[]): string {
+  const servers = endpoints.map(({ address, port }) => `    server ${authority(address, port)};\n`);
+  return `  upstream pods {\n${servers.join("")}    keepalive 256;\n  }\n`;
+}
+
+/** As nginx writes it, in its configuration and in its logs. */
+function authority(address: string, port: number): string {
+  return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+function location(settings: NginxSettings): string {
+  const { retries, source } = settings;
+  return `      proxy_pass http://pods;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_set_header Host $host;
+      proxy_connect_timeout ${Math.ceil(settings.connectTimeout)}ms;
+      proxy_read_timeout ${Math.ceil(settings.timeout)}ms;
+${retries === undefined ? "" : tries(retries)}${source === undefined ? "" : `      proxy_bind ${source};\n`}      add_header x-lameduck-upstream $upstream_addr always;
+`;
+}
+
+function tries(retries: number): string {
+  return retries === 0
+    ? "      proxy_next_upstream off;\n"
+    : `      proxy_next_upstream_tries ${retries + 1};\n`;
 }
 
 /** Those that accept, by nginx' own log. */

@@ -35,10 +35,15 @@ export async function preparation(spec: HaproxySpec | NginxSpec) {
     directory,
     address,
     port: await freePort(address),
+    /** Source address of connections to pods. */
+    source: spec.address,
     timeout: parseDuration(spec.timeout ?? "60s", "timeout"),
     connectTimeout: parseDuration(spec.connectTimeout ?? "5s", "connectTimeout"),
   };
 }
+
+/** Durations are milliseconds. */
+export type ProxySettings = Omit<Awaited<ReturnType<typeof preparation>>, "file" | "directory">;
 
 /** The proxy once it is up; closed where it does not come up. */
 export async function started(proxy: Proxy, up: Promise<unknown>): Promise<Proxy> {
